@@ -1,0 +1,25 @@
+/**
+ * How the tests run. In-process tests see the sources through these aliases; tests that spawn a
+ * process use the built output, which `npm test` builds first.
+ */
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const core = (file: string) => fileURLToPath(new URL(`packages/core/src/${file}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^@cortex-memory\/core$/, replacement: core("index.ts") },
+      { find: /^@cortex-memory\/core\/testing$/, replacement: core("testing/index.ts") },
+      { find: /^@cortex-memory\/core\/verify$/, replacement: core("verify.ts") },
+    ],
+  },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "tools/**/*.test.ts"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+  },
+});
