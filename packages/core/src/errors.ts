@@ -52,7 +52,8 @@ export const ERROR_CODES = {
   ERR_PROOF_INVALID: "The proof does not hold.",
   ERR_PROOF_MALFORMED: "The bytes are not a proof.",
   ERR_CHECKPOINT_MALFORMED: "The text is not a checkpoint.",
-  ERR_CHECKPOINT_STALE: "The checkpoint does not match, or is not consistent with, the trusted one.",
+  ERR_CHECKPOINT_STALE:
+    "The checkpoint does not match, or is not consistent with, the trusted one.",
   ERR_EXPORT_MALFORMED: "The file is not a complete export; the message names the seq.",
   ERR_FORK: "Two histories disagree at the same seq.",
   ERR_ROLLED_BACK: "The history ends before a position that was already seen.",

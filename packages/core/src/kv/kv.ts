@@ -13,14 +13,27 @@
  *   committed state readable.
  *
  * Everything is asynchronous and batch-first, because the next backend is across a network. What the
- * bytes mean is left to `keyspace.ts`; backends know only `HEAD_KEY`.
+ * bytes mean is left to `keyspace.ts`; backends know only `HEAD_KEY` and, of its row, one byte:
+ * `MOVED_HEAD_BYTE`. Broken preconditions (a key of 0 bytes, a limit of 0) are plain `RangeError`s.
  */
+import { compareBytes } from "../codec/keys.js";
+import { LIMITS } from "../limits.js";
+
+/** The order of keys: unsigned bytes, a prefix before what it begins. */
+export { compareBytes };
 
 /** A key or a value. Callers never change one after handing it over, nor one they were given. */
 export type Bytes = Uint8Array;
 
 /** The one key every backend knows: the row that `commit` compares. */
 export const HEAD_KEY: Bytes = Uint8Array.of(0x00);
+
+/**
+ * A head row that starts with this byte says "the store has moved to its next generation"; it is
+ * written by `promote` alone. The head of a living store never starts with it, so a backend can
+ * tell without knowing the record format.
+ */
+export const MOVED_HEAD_BYTE = 0xff;
 
 /** What a backend can and cannot do; docs and suites read it instead of guessing. */
 export interface KvManifest {
@@ -35,7 +48,10 @@ export interface KvManifest {
   readonly generations: boolean;
 }
 
-/** A bounded read of consecutive keys: `gte <= key < lt`. */
+/**
+ * A bounded read of consecutive keys: `gte <= key < lt`; empty when `gte >= lt`. A bound need not be
+ * a key: it has 0 to 513 bytes (a longest key and one more byte), and an empty `gte` is the start.
+ */
 export interface KvRange {
   readonly gte: Bytes;
   readonly lt: Bytes;
@@ -101,4 +117,44 @@ export interface Kv {
   sizeBytes(): Promise<number>;
   /** Ends the handle; idempotent. */
   close(): Promise<void>;
+}
+
+/** True when both are absent or both hold the same bytes. */
+export function sameBytes(a: Bytes | undefined, b: Bytes | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.length === b.length && compareBytes(a, b) === 0;
+}
+
+/** True for the head row of a store that has moved; see `MOVED_HEAD_BYTE`. */
+export function isMovedHead(head: Bytes | undefined): boolean {
+  return head !== undefined && head.length > 0 && head[0] === MOVED_HEAD_BYTE;
+}
+
+/** Throws `RangeError` unless the change keeps the rules of `KvCommit` (repeated keys aside). */
+export function assertCommit(change: KvCommit): void {
+  if (isMovedHead(change.head)) throw new RangeError("head: must not start with 0xff");
+  for (const row of change.puts) assertRowKey(row.key);
+  for (const key of change.deletes) assertRowKey(key);
+}
+
+/** Throws `RangeError` unless the bounds and the limit keep the rules of `KvRange`. */
+export function assertRange(range: KvRange): void {
+  if (!Number.isInteger(range.limit) || range.limit < 1) {
+    throw new RangeError(`limit: expected an integer of at least 1, got ${range.limit}`);
+  }
+  if (Math.max(range.gte.length, range.lt.length) > LIMITS.keyBytes + 1) {
+    throw new RangeError(`range: a bound has more than ${LIMITS.keyBytes + 1} bytes`);
+  }
+}
+
+/** Throws `RangeError` unless `movedHead` says "moved" to every backend. */
+export function assertMovedHead(movedHead: Bytes): void {
+  if (!isMovedHead(movedHead)) throw new RangeError("movedHead: must start with 0xff");
+}
+
+function assertRowKey(key: Bytes): void {
+  if (key.length < 1 || key.length > LIMITS.keyBytes) {
+    throw new RangeError(`key: expected 1 to ${LIMITS.keyBytes} bytes, got ${key.length}`);
+  }
+  if (key.length === 1 && key[0] === 0) throw new RangeError("key: the head row is not a put");
 }

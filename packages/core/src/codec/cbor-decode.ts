@@ -1,0 +1,267 @@
+/**
+ * The reading half of canonical CBOR, strict: `cbor.ts` says what canonical means here.
+ *
+ * Every refusal is `ERR_NOT_CANONICAL`, says what stands in the bytes and at which offset. No length is
+ * believed before the bytes are there, and nesting is bounded, so hostile input costs no more memory
+ * than its own size times a constant.
+ */
+import { CortexError } from "../errors.js";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
+import {
+  type CborValue,
+  FIELD_KEY_MAX,
+  FieldMap,
+  type Fields,
+  halfBits,
+  halfValue,
+} from "./cbor-value.js";
+
+/** The longest text read by hand; above, the call into the platform is cheaper than the loop. */
+const HAND_BYTES = 23;
+const TWO_32 = 2 ** 32;
+const floatView = new DataView(new ArrayBuffer(8));
+const NO_BYTES = new Uint8Array(0);
+let input: Uint8Array = NO_BYTES;
+let inputAt = 0;
+let inputEnd = 0;
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** One reused list of character codes per length of a short text; `fromCharCode` copies it at once. */
+const CODES: readonly number[][] = Array.from({ length: HAND_BYTES + 1 }, (_, length) =>
+  new Array<number>(length).fill(0),
+);
+
+/**
+ * The value whose canonical encoding is `bytes`; `ERR_NOT_CANONICAL` if there is none. Byte strings
+ * come back as views of `bytes`: they hold its memory, and nobody may write to either. Maps with
+ * integer keys come back as `Fields`, all others, the empty one included, as objects without prototype.
+ */
+export function decode(bytes: Uint8Array): CborValue {
+  input = bytes;
+  inputAt = 0;
+  inputEnd = bytes.length;
+  try {
+    const value = readValue(0);
+    if (inputAt !== inputEnd) throw refused("bytes after the value", inputAt);
+    return value;
+  } finally {
+    input = NO_BYTES;
+  }
+}
+
+function readValue(depth: number): CborValue {
+  const start = inputAt;
+  const initial = nextByte();
+  const info = initial & 0x1f;
+  switch (initial >>> 5) {
+    case 0:
+      return readArgument(info, start);
+    case 1: {
+      const value = -1 - readArgument(info, start);
+      if (value < -INTEGER_MAX) throw refused("an integer beyond ±(2^53 - 1)", start);
+      return value;
+    }
+    case 2: {
+      const length = readLength(info, start, 1);
+      inputAt += length;
+      return viewOf(inputAt - length, length);
+    }
+    case 3:
+      return readText(info, start);
+    case 4:
+      return readArray(info, start, depth);
+    case 5:
+      return readMap(info, start, depth);
+    case 6:
+      throw refused("a tag", start);
+    default:
+      return readSimple(info, start);
+  }
+}
+
+function readArray(info: number, start: number, depth: number): readonly CborValue[] {
+  const count = readLength(info, start, 1);
+  descend(depth, start);
+  const items: CborValue[] = [];
+  for (let i = 0; i < count; i++) items.push(readValue(depth + 1));
+  return items;
+}
+
+function readMap(info: number, start: number, depth: number): CborValue {
+  const count = readLength(info, start, 2);
+  descend(depth, start);
+  if (count === 0) return Object.create(null) as { readonly [key: string]: CborValue };
+  const major = byteAt(inputAt) >>> 5;
+  if (major === 0) return readFields(count, depth);
+  if (major === 3) return readObject(count, depth);
+  throw refused("a map key that is neither text nor an integer from 0 to 255", inputAt);
+}
+
+function readFields(count: number, depth: number): Fields {
+  const at: (CborValue | undefined)[] = [];
+  for (let i = 0; i < count; i++) {
+    const start = inputAt;
+    const initial = nextByte();
+    if (initial >>> 5 !== 0) throw refused("a key of another kind among integer keys", start);
+    const key = readArgument(initial & 0x1f, start);
+    if (key > FIELD_KEY_MAX) throw refused(`an integer key above ${FIELD_KEY_MAX}`, start);
+    if (key < at.length) {
+      throw refused(key === at.length - 1 ? "a duplicate key" : "a key out of order", start);
+    }
+    while (at.length < key) at.push(undefined);
+    at.push(readValue(depth + 1));
+  }
+  return new FieldMap(at);
+}
+
+function readObject(count: number, depth: number): { readonly [key: string]: CborValue } {
+  const object = Object.create(null) as Record<string, CborValue>;
+  let previousStart = inputAt;
+  let previousEnd = inputAt;
+  for (let i = 0; i < count; i++) {
+    const start = inputAt;
+    const initial = nextByte();
+    if (initial >>> 5 !== 3) throw refused("a key of another kind among text keys", start);
+    const key = readText(initial & 0x1f, start);
+    if (i > 0) assertAfter(previousStart, previousEnd, start);
+    previousStart = start;
+    previousEnd = inputAt;
+    object[key] = readValue(depth + 1);
+  }
+  return object;
+}
+
+/** Compares the encoded keys where they stand; `inputAt` is the end of the later one. */
+function assertAfter(previousStart: number, previousEnd: number, start: number): void {
+  const length = Math.min(previousEnd - previousStart, inputAt - start);
+  for (let i = 0; i < length; i++) {
+    const order = byteAt(start + i) - byteAt(previousStart + i);
+    if (order > 0) return;
+    if (order < 0) throw refused("a key out of order", start);
+  }
+  // Neither can be the start of the other, because the head says the length: they are equal.
+  throw refused("a duplicate key", start);
+}
+
+function readText(info: number, start: number): string {
+  const length = readLength(info, start, 1);
+  const bodyAt = inputAt;
+  inputAt = bodyAt + length;
+  if (length <= HAND_BYTES) {
+    const codes = CODES[length] as number[];
+    let i = 0;
+    for (; i < length; i++) {
+      const byte = byteAt(bodyAt + i);
+      if (byte > 0x7f) break;
+      codes[i] = byte;
+    }
+    if (i === length) return String.fromCharCode.apply(null, codes);
+  }
+  try {
+    return decoder.decode(viewOf(bodyAt, length));
+  } catch {
+    throw refused("text that is not UTF-8", start);
+  }
+}
+
+function readSimple(info: number, start: number): CborValue {
+  switch (info) {
+    case 20:
+      return false;
+    case 21:
+      return true;
+    case 22:
+      return null;
+    case 25:
+      return fraction(halfValue(readUint(2)), start);
+    case 26: {
+      floatView.setUint32(0, readUint(4));
+      const value = fraction(floatView.getFloat32(0), start);
+      if (halfBits(floatView.getUint32(0)) >= 0) throw tooLong("a float", start);
+      return value;
+    }
+    case 27: {
+      floatView.setUint32(0, readUint(4));
+      floatView.setUint32(4, readUint(4));
+      const value = fraction(floatView.getFloat64(0), start);
+      if (Math.fround(value) === value) throw tooLong("a float", start);
+      return value;
+    }
+    case 23:
+      throw refused("undefined", start);
+    case 31:
+      throw refused("a break without an indefinite length", start);
+    default:
+      throw refused("a simple value other than false, true and null", start);
+  }
+}
+
+/** Passes a float on if it may be one: whole numbers are integers, the rest is not in the set. */
+function fraction(value: number, start: number): number {
+  if (!Number.isFinite(value)) throw refused("NaN or an infinity", start);
+  if (Number.isInteger(value)) throw refused("a float that holds an integer", start);
+  return value;
+}
+
+/** A length that the rest of the input can hold, at `itemBytes` or more for each item. */
+function readLength(info: number, start: number, itemBytes: number): number {
+  const length = readArgument(info, start);
+  if (length * itemBytes > inputEnd - inputAt) throw refused("a length beyond the input", start);
+  return length;
+}
+
+function readArgument(info: number, start: number): number {
+  if (info < 24) return info;
+  let value: number;
+  let least: number;
+  if (info === 24) {
+    value = nextByte();
+    least = 24;
+  } else if (info === 25) {
+    value = readUint(2);
+    least = 0x100;
+  } else if (info === 26) {
+    value = readUint(4);
+    least = 0x10000;
+  } else if (info === 27) {
+    value = readUint(4) * TWO_32 + readUint(4);
+    least = TWO_32;
+    if (value > INTEGER_MAX) throw refused("an integer beyond ±(2^53 - 1)", start);
+  } else {
+    throw refused(info === 31 ? "an indefinite length" : "a reserved initial byte", start);
+  }
+  if (value < least) throw tooLong("an integer or a length", start);
+  return value;
+}
+
+function readUint(bytes: number): number {
+  let value = 0;
+  for (let i = 0; i < bytes; i++) value = value * 256 + nextByte();
+  return value;
+}
+
+function nextByte(): number {
+  if (inputAt >= inputEnd) throw refused("the end of the input inside a value", inputEnd);
+  return byteAt(inputAt++);
+}
+
+/** `index` was checked against `inputEnd` by the caller. */
+function byteAt(index: number): number {
+  return input[index] as number;
+}
+
+/** A plain `Uint8Array` even over a `Buffer`, whose `slice` would behave differently. */
+function viewOf(start: number, length: number): Uint8Array {
+  return new Uint8Array(input.buffer, input.byteOffset + start, length);
+}
+
+function descend(depth: number, start: number): void {
+  if (depth >= LIMITS.cborDepth) throw refused(`nesting deeper than ${LIMITS.cborDepth}`, start);
+}
+
+function refused(what: string, offset: number): CortexError {
+  return new CortexError("ERR_NOT_CANONICAL", `not canonical CBOR: ${what} at byte ${offset}`);
+}
+
+function tooLong(what: string, offset: number): CortexError {
+  return refused(`${what} not in its shortest form`, offset);
+}

@@ -1,0 +1,90 @@
+/**
+ * The values that canonical CBOR carries here, and what both directions share: the carrier of maps
+ * with integer keys and the arithmetic of half-precision floats.
+ *
+ * The set is closed on purpose: no tags, no dates, no big integers, no `undefined`. What has no place
+ * in it is turned into something that has by the owner of the record. Import from `cbor.ts`.
+ */
+
+/** Every value that has an encoding. Members of objects and arrays are never `undefined`. */
+export type CborValue =
+  | null
+  | boolean
+  | number
+  | string
+  | Uint8Array
+  | readonly CborValue[]
+  | Fields
+  | { readonly [key: string]: CborValue };
+
+/** A map with integer keys: the index in `at` is the key, `undefined` members are absent. */
+export interface Fields {
+  readonly at: readonly (CborValue | undefined)[];
+}
+
+/** The largest integer key; the array behind a map stays small whatever the bytes say. */
+export const FIELD_KEY_MAX = 255;
+
+/**
+ * The one class here, and only a tag: one prototype comparison tells it from arrays and from objects
+ * with text keys, where a marker property would cost a lookup and could be forged by open data.
+ */
+export class FieldMap implements Fields {
+  readonly at: readonly (CborValue | undefined)[];
+  constructor(at: readonly (CborValue | undefined)[]) {
+    this.at = at;
+  }
+}
+Object.freeze(FieldMap.prototype);
+
+/** A map with integer keys out of an array of at most 256 members. The array is not copied. */
+export function fields(at: readonly (CborValue | undefined)[]): Fields {
+  return new FieldMap(at);
+}
+
+/** True for what `fields` builds and what `decode` makes of a map with integer keys. */
+export function isFields(value: unknown): value is Fields {
+  return value instanceof FieldMap;
+}
+
+/**
+ * `value` as `Fields`, else `undefined`. Bytes cannot tell which kind an empty map was meant to be and
+ * `decode` gives an empty object; a reader of records asks here and gets empty fields.
+ */
+export function asFields(value: CborValue): Fields | undefined {
+  if (isFields(value)) return value;
+  if (value === null || typeof value !== "object") return undefined;
+  if (Array.isArray(value) || value instanceof Uint8Array) return undefined;
+  return Object.keys(value).length === 0 ? NO_FIELDS : undefined;
+}
+
+const NO_FIELDS: Fields = new FieldMap(Object.freeze([]));
+
+/** The half-precision bits equal to single-precision `bits` of a finite non-zero value, else -1. */
+export function halfBits(bits: number): number {
+  const sign = (bits >>> 16) & 0x8000;
+  const exponent = ((bits >>> 23) & 0xff) - 127;
+  const fraction = bits & 0x7fffff;
+  if (exponent >= -14 && exponent <= 15) {
+    if ((fraction & 0x1fff) !== 0) return -1;
+    return sign | ((exponent + 15) << 10) | (fraction >>> 13);
+  }
+  if (exponent < -14 && exponent >= -24) {
+    const significand = fraction | 0x800000;
+    const shift = -1 - exponent;
+    if ((significand & ((1 << shift) - 1)) !== 0) return -1;
+    return sign | (significand >>> shift);
+  }
+  return -1;
+}
+
+/** The value of half-precision `bits`. */
+export function halfValue(bits: number): number {
+  const exponent = (bits >>> 10) & 0x1f;
+  const significand = bits & 0x3ff;
+  let size: number;
+  if (exponent === 0) size = significand * 2 ** -24;
+  else if (exponent === 31) size = significand === 0 ? Number.POSITIVE_INFINITY : Number.NaN;
+  else size = (significand + 1024) * 2 ** (exponent - 25);
+  return bits >= 0x8000 ? -size : size;
+}

@@ -1,0 +1,126 @@
+/**
+ * Text as Cortex needs it: strict UTF-8 both ways, lengths in bytes, cutting without breaking a
+ * character, and the two normal forms by which sentences and slot names are compared.
+ *
+ * Promises: nothing here replaces a character silently; a string with a lone surrogate, or bytes that
+ * are not UTF-8, are `ERR_ILL_FORMED`. A byte order mark is an ordinary character and survives. The
+ * normal forms are for comparing only: content itself is stored as it came. Limits on length are left
+ * to the callers.
+ */
+import { CortexError } from "../errors.js";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The one ES2024 method used here; the compiler's library stops a year earlier. */
+interface WellFormedCheck {
+  isWellFormed(): boolean;
+}
+
+/** True when every surrogate in `text` has its partner, so that UTF-8 can express it. */
+export function isWellFormed(text: string): boolean {
+  return (text as unknown as WellFormedCheck).isWellFormed();
+}
+
+/**
+ * Length of `text` in UTF-8, counted without encoding it. A lone surrogate counts three bytes, as the
+ * replacement character would; callers that care ask `isWellFormed`.
+ */
+export function utf8Length(text: string): number {
+  const units = text.length;
+  let bytes = units;
+  for (let i = 0; i < units; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) continue;
+    if (unit < 0x800) {
+      bytes += 1;
+    } else {
+      bytes += 2;
+      // A pair is two units and four bytes: the second unit adds nothing more.
+      if (isPairAt(text, i, unit)) i += 1;
+    }
+  }
+  return bytes;
+}
+
+/** `text` as UTF-8; `ERR_ILL_FORMED` for a lone surrogate. */
+export function utf8(text: string): Uint8Array {
+  if (!isWellFormed(text)) {
+    throw new CortexError("ERR_ILL_FORMED", "text: expected no lone surrogate", { field: "text" });
+  }
+  return encoder.encode(text);
+}
+
+/** The text that `bytes` hold; `ERR_ILL_FORMED` unless they are UTF-8 to the last byte. */
+export function fromUtf8(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw new CortexError(
+      "ERR_ILL_FORMED",
+      `expected UTF-8, got ${bytes.length} bytes that are not`,
+      { expected: "UTF-8", got: `${bytes.length} bytes` },
+      cause,
+    );
+  }
+}
+
+/** The longest start of `text` that takes at most `maxBytes` in UTF-8 and ends between characters. */
+export function truncateUtf8(text: string, maxBytes: number): string {
+  // Three bytes per unit is the most UTF-8 can need: a short text is not even looked at.
+  if (text.length * 3 <= maxBytes) return text;
+  let bytes = 0;
+  let i = 0;
+  while (i < text.length) {
+    const unit = text.charCodeAt(i);
+    const pair = unit >= 0x800 && isPairAt(text, i, unit);
+    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : pair ? 4 : 3;
+    if (bytes > maxBytes) return text.slice(0, i);
+    i += pair ? 2 : 1;
+  }
+  return text;
+}
+
+/**
+ * The form in which two sentences are compared: compatibility-composed, lower case, every run of
+ * anything but letters, marks and digits turned into one space, no space at the edges. Empty for a
+ * text without letters or digits, so an empty result says nothing about sameness.
+ *
+ * Marks count as part of their letter: without them vowels of Devanagari, Thai or Arabic would vanish
+ * and different sentences would compare equal.
+ */
+export function normaliseText(text: string): string {
+  // Lower-casing can undo composition, hence the second pass; it makes the form idempotent.
+  const folded = text.normalize("NFKC").toLowerCase().normalize("NFKC");
+  return folded.replace(SEPARATORS, " ").replace(EDGE_SPACES, "");
+}
+
+/**
+ * The name under which a slot is known: lower case, every run of anything but letters, marks and
+ * digits turned into one `_`, none at the edges ("Home City" = "home-city" = "home_city"). Composed
+ * (NFC), so that the two spellings of "é" name one slot. Empty for a name without letters or digits,
+ * which callers refuse.
+ */
+export function normaliseSlot(name: string): string {
+  const folded = name.normalize("NFC").toLowerCase().normalize("NFC");
+  return folded.replace(SEPARATORS, "_").replace(EDGE_UNDERSCORES, "");
+}
+
+/** Replacement runs are one character long already, so the edges hold at most one each. */
+const SEPARATORS = /[^\p{L}\p{M}\p{N}]+/gu;
+const EDGE_SPACES = /^ | $/g;
+const EDGE_UNDERSCORES = /^_|_$/g;
+
+function isPairAt(text: string, index: number, unit: number): boolean {
+  if ((unit & 0xfc00) !== 0xd800) return false;
+  return (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00;
+}
+
+/**
+ * The form in which two sentences are compared to find a restatement: case, spacing and a final full
+ * stop do not count, but every symbol does, since "C++" is not "C#" and "-5" is not "5".
+ */
+export function normaliseClaim(text: string): string {
+  const plain = text.normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
+  return plain.replace(/[.!。]+$/u, "").trimEnd() || plain;
+}

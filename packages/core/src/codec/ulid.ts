@@ -1,0 +1,119 @@
+/**
+ * ULIDs: 16 bytes, of which the first six are milliseconds and the other ten are random, so that ids
+ * sort by the time they were made. Inside the engine an id is these bytes; towards people and programs
+ * it is 26 characters of Crockford's base 32.
+ *
+ * Promises: bytes and text order alike; `parseUlid(ulidText(id))` is `id`; anything that is not exactly
+ * a ULID parses to `undefined`. Clock and randomness are arguments. Which code a bad id gets, and what
+ * the zero id means, is left to the callers.
+ */
+import { invalid } from "../errors.js";
+
+/** Length of an id in bytes. */
+export const ULID_BYTES = 16;
+
+/** Length of an id as text. */
+export const ULID_CHARS = 26;
+
+/** The last millisecond six bytes can say; the year 10889. */
+export const ULID_TIME_MAX_MS = 2 ** 48 - 1;
+
+const RANDOM_BYTES = 10;
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** Character codes of the alphabet, by value. */
+const CODE_OF = Uint8Array.from(ALPHABET, (letter) => letter.charCodeAt(0));
+
+/** Value by ASCII code, `NOT_A_DIGIT` elsewhere. Lower case reads like upper case. */
+const NOT_A_DIGIT = 0xff;
+const VALUE_OF = new Uint8Array(128).fill(NOT_A_DIGIT);
+for (let value = 0; value < ALPHABET.length; value++) {
+  VALUE_OF[ALPHABET.charCodeAt(value)] = value;
+  VALUE_OF[ALPHABET.toLowerCase().charCodeAt(value)] = value;
+}
+
+/** A new id for the time `atMs`, with ten bytes from `random`. 0 <= atMs <= ULID_TIME_MAX_MS. */
+export function newUlid(atMs: number, random: (byteCount: number) => Uint8Array): Uint8Array {
+  if (!Number.isInteger(atMs) || atMs < 0 || atMs > ULID_TIME_MAX_MS) {
+    throw invalid("atMs", "whole milliseconds that fit 48 bits", atMs);
+  }
+  const tail = random(RANDOM_BYTES);
+  if (tail.length !== RANDOM_BYTES) {
+    throw new Error(`the source of randomness gave ${tail.length} bytes for ${RANDOM_BYTES}`);
+  }
+  const id = new Uint8Array(ULID_BYTES);
+  const high = Math.floor(atMs / 2 ** 32);
+  id[0] = high >>> 8;
+  id[1] = high;
+  id[2] = atMs >>> 24;
+  id[3] = atMs >>> 16;
+  id[4] = atMs >>> 8;
+  id[5] = atMs;
+  id.set(tail, 6);
+  return id;
+}
+
+/** The id as 26 upper-case characters. `id.length` is 16. */
+export function ulidText(id: Uint8Array): string {
+  assertIdLength(id);
+  // 128 bits are two short of 26 x 5, so the first character carries three bits only. Bits move
+  // through an accumulator that never holds more than twelve.
+  const codes = TEXT_CODES;
+  let bits = 0;
+  let bitCount = 2;
+  let at = 0;
+  for (let i = 0; i < ULID_BYTES; i++) {
+    bits = ((bits << 8) | (id[i] as number)) & 0xfff;
+    bitCount += 8;
+    while (bitCount >= 5) {
+      bitCount -= 5;
+      codes[at++] = CODE_OF[(bits >>> bitCount) & 31] as number;
+    }
+  }
+  return String.fromCharCode.apply(null, codes);
+}
+
+/**
+ * The id that `text` names, or `undefined`: exactly 26 characters of the alphabet in either case, and
+ * no more than 128 bits (the first character is at most `7`). I, L, O and U are not read as look-alikes.
+ */
+export function parseUlid(text: string): Uint8Array | undefined {
+  if (text.length !== ULID_CHARS || text.charCodeAt(0) > 0x37) return undefined;
+  const id = new Uint8Array(ULID_BYTES);
+  let bits = 0;
+  let bitCount = -2;
+  let at = 0;
+  for (let i = 0; i < ULID_CHARS; i++) {
+    const value = VALUE_OF[text.charCodeAt(i)] ?? NOT_A_DIGIT;
+    if (value === NOT_A_DIGIT) return undefined;
+    bits = ((bits << 5) | value) & 0xfff;
+    bitCount += 5;
+    if (bitCount >= 8) {
+      bitCount -= 8;
+      id[at++] = bits >>> bitCount;
+    }
+  }
+  return id;
+}
+
+/** The milliseconds an id was made at. `id.length` is 16. */
+export function ulidTime(id: Uint8Array): number {
+  assertIdLength(id);
+  let timeMs = 0;
+  for (let i = 0; i < 6; i++) timeMs = timeMs * 256 + (id[i] as number);
+  return timeMs;
+}
+
+/** True for the id of sixteen zero bytes, which names nothing. */
+export function isZeroUlid(id: Uint8Array): boolean {
+  assertIdLength(id);
+  for (let i = 0; i < ULID_BYTES; i++) if (id[i] !== 0) return false;
+  return true;
+}
+
+/** Reused between calls: `fromCharCode` copies it at once. */
+const TEXT_CODES: number[] = new Array<number>(ULID_CHARS).fill(0);
+
+function assertIdLength(id: Uint8Array): void {
+  if (id.length !== ULID_BYTES) throw new Error(`an id has ${ULID_BYTES} bytes, not ${id.length}`);
+}

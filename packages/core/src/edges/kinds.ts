@@ -1,0 +1,223 @@
+/**
+ * The registry of built-in edge kinds, and the rules for the names of open ones.
+ *
+ * Promise: append-only. A code is given once; codes below `OPEN_KIND_CODE_MIN` are built in, those
+ * from it on belong to the kinds a graph registers itself. One relation has one name: `causes` and
+ * `follows` are read as their canonical kind with the ends swapped, `relates` and `relates_to` as
+ * `related_to`, so the same link cannot be stored twice under two names.
+ *
+ * Directions, settled once: of `caused_by` and `causes` the canonical one is `caused_by`, because
+ * it had a code first; of `precedes` and `follows` it is `precedes`, so that an edge points forward
+ * in time. Kinds without an inverse keep their direction in every reading.
+ *
+ * Who may mint. `transition` says that one value of a slot became another, and `tombstones` that a
+ * memory was hidden: both record something the store did, and recall follows them into history, so
+ * a hand-made one would be a forged record. All others state an opinion or a relation that a person
+ * may hold with no act of the store behind it (two notes contradict, a report derives from a mail),
+ * and the edge's own source says how far to believe it.
+ *
+ * Left to others: storing edges (`edge.ts`), registering open kinds (`history/`), trusting sources
+ * (`trust/`).
+ */
+import { isWellFormed, utf8Length } from "../codec/text.js";
+import { CortexError, describe } from "../errors.js";
+import { LIMITS } from "../limits.js";
+
+/** What a kind is for. */
+export type EdgeGroup = "lifecycle" | "factual" | "thematic" | "legacy" | "provenance";
+
+/** One built-in kind. */
+export interface EdgeKind {
+  /** Two bytes in keys. */
+  readonly code: number;
+  readonly name: string;
+  readonly group: EdgeGroup;
+  /** A → B says the same as B → A. */
+  readonly symmetric: boolean;
+  /** The name of the same relation seen from the other end; stored under `name`, ends swapped. */
+  readonly inverse?: string;
+  /** Other names that mean exactly this, same direction. */
+  readonly aliases?: readonly string[];
+  /** `store`: only the store itself mints it. */
+  readonly mint: "anyone" | "store";
+  /** 0..1: how much of a memory's relevance a walk carries over such an edge. */
+  readonly walkTrust: number;
+  /** What A → B says. */
+  readonly meaning: string;
+}
+
+/** Open kinds have codes from here to 0xFFFF. */
+export const OPEN_KIND_CODE_MIN = 0x1000;
+
+function kind<const N extends string>(
+  code: number,
+  name: N,
+  rest: Pick<EdgeKind, "group" | "walkTrust" | "meaning"> & Partial<EdgeKind>,
+): EdgeKind & { readonly name: N } {
+  return Object.freeze({ symmetric: false, mint: "anyone", ...rest, code, name });
+}
+
+/** The built-in kinds by code, append-only. */
+export const EDGE_KINDS = [
+  kind(0x01, "derived_from", {
+    group: "provenance",
+    walkTrust: 0.7,
+    meaning: "A was made from B.",
+  }),
+  kind(0x02, "supersedes", {
+    group: "lifecycle",
+    walkTrust: 0.8,
+    meaning: "A takes the place of B.",
+  }),
+  kind(0x03, "references", { group: "provenance", walkTrust: 0.5, meaning: "A cites B." }),
+  kind(0x04, "contradicts", {
+    group: "lifecycle",
+    symmetric: true,
+    walkTrust: 0.6,
+    meaning: "A and B cannot both be true.",
+  }),
+  kind(0x05, "corroborates", {
+    group: "factual",
+    walkTrust: 0.7,
+    meaning: "A makes B more likely.",
+  }),
+  kind(0x06, "consents_to", { group: "factual", walkTrust: 0.5, meaning: "A agrees to B." }),
+  kind(0x07, "dispatched_to", { group: "factual", walkTrust: 0.5, meaning: "A was sent to B." }),
+  kind(0x08, "attested_by", { group: "provenance", walkTrust: 0.5, meaning: "B vouches for A." }),
+  kind(0x09, "cited_in", { group: "provenance", walkTrust: 0.5, meaning: "A is cited in B." }),
+  kind(0x0a, "tombstones", {
+    group: "lifecycle",
+    mint: "store",
+    walkTrust: 0.2,
+    meaning: "A records that B was hidden.",
+  }),
+  kind(0x0b, "part_of", { group: "factual", walkTrust: 0.8, meaning: "A is a part of B." }),
+  kind(0x0c, "instance_of", {
+    group: "factual",
+    walkTrust: 0.7,
+    meaning: "A is one example of B.",
+  }),
+  kind(0x0d, "caused_by", {
+    group: "factual",
+    inverse: "causes",
+    walkTrust: 0.9,
+    meaning: "B made A happen.",
+  }),
+  kind(0x0e, "observed_by", { group: "provenance", walkTrust: 0.4, meaning: "B saw A." }),
+  kind(0x0f, "related_to", {
+    group: "legacy",
+    symmetric: true,
+    aliases: ["relates", "relates_to"],
+    walkTrust: 0.3,
+    meaning: "A and B have something to do with each other; a specific kind says more.",
+  }),
+  kind(0x10, "transition", {
+    group: "lifecycle",
+    mint: "store",
+    walkTrust: 0.8,
+    meaning: "A became B: the value of one slot before and after.",
+  }),
+  kind(0x11, "corrects", {
+    group: "lifecycle",
+    walkTrust: 0.8,
+    meaning: "A amends B without taking its place.",
+  }),
+  kind(0x12, "supports", {
+    group: "lifecycle",
+    walkTrust: 0.7,
+    meaning: "A says again, independently, what B says.",
+  }),
+  kind(0x13, "precedes", {
+    group: "factual",
+    inverse: "follows",
+    walkTrust: 0.6,
+    meaning: "A comes before B.",
+  }),
+  kind(0x14, "enables", { group: "factual", walkTrust: 0.8, meaning: "A makes B possible." }),
+  kind(0x15, "blocks", { group: "factual", walkTrust: 0.9, meaning: "A keeps B from happening." }),
+  kind(0x16, "co_constrains", {
+    group: "factual",
+    symmetric: true,
+    walkTrust: 0.8,
+    meaning: "A and B are limits that apply together.",
+  }),
+  kind(0x17, "located_at", { group: "factual", walkTrust: 0.7, meaning: "A is at B." }),
+  kind(0x18, "uses", { group: "factual", walkTrust: 0.7, meaning: "A uses B." }),
+  kind(0x19, "works_on", { group: "factual", walkTrust: 0.7, meaning: "A works on B." }),
+  kind(0x1a, "contrasts_with", {
+    group: "factual",
+    symmetric: true,
+    walkTrust: 0.5,
+    meaning: "A and B pull in different directions; worth a review.",
+  }),
+  kind(0x1b, "same_topic", {
+    group: "thematic",
+    symmetric: true,
+    walkTrust: 0.2,
+    meaning: "A and B share a subject and nothing more.",
+  }),
+  kind(0x1c, "refines", { group: "factual", walkTrust: 0.8, meaning: "A says B more exactly." }),
+] as const;
+
+/** The name of a built-in kind. */
+export type EdgeKindName = (typeof EDGE_KINDS)[number]["name"];
+
+/** A built-in kind, and whether the ends must be swapped to store it. */
+export interface CanonicalKind {
+  readonly kind: EdgeKind;
+  readonly swap: boolean;
+}
+
+const BY_NAME = new Map<string, CanonicalKind>();
+const BY_CODE: EdgeKind[] = [];
+for (const entry of EDGE_KINDS as readonly EdgeKind[]) {
+  BY_CODE[entry.code] = entry;
+  BY_NAME.set(entry.name, { kind: entry, swap: false });
+  for (const alias of entry.aliases ?? []) BY_NAME.set(alias, { kind: entry, swap: false });
+  if (entry.inverse !== undefined) BY_NAME.set(entry.inverse, { kind: entry, swap: true });
+}
+
+/** The built-in kind that `name` means, exactly as written; `undefined` for an open kind. */
+export function canonicalKind(name: string): CanonicalKind | undefined {
+  return BY_NAME.get(name);
+}
+
+/** The built-in kind of a stored code; `undefined` for an open or unknown one. */
+export function kindByCode(code: number): EdgeKind | undefined {
+  return BY_CODE[code];
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/**
+ * Checks the name of an open kind: well-formed text of 1 to 64 bytes, not blank, no control
+ * characters. A built-in name in another case or with spaces around it is refused: it would be a
+ * second kind that everyone takes for the first.
+ */
+export function checkOpenKindName(name: unknown, field = "kind"): string {
+  if (typeof name !== "string") throw badKind(field, "must be a string", name);
+  if (!isWellFormed(name)) {
+    throw new CortexError("ERR_ILL_FORMED", `${field}: the edge kind holds a lone surrogate`, {
+      field,
+    });
+  }
+  if (name.trim() === "") throw badKind(field, "must not be blank", name);
+  if (utf8Length(name) > LIMITS.edgeKindBytes) {
+    throw badKind(field, `must be at most ${LIMITS.edgeKindBytes} bytes`, name);
+  }
+  if (CONTROL.test(name)) throw badKind(field, "must not hold control characters", name);
+  if (BY_NAME.has(name)) throw badKind(field, "is built in and needs no registration", name);
+  const plain = name.trim().toLowerCase();
+  if (BY_NAME.has(plain))
+    throw badKind(field, `looks like the built-in ${plain}; write that`, name);
+  return name;
+}
+
+function badKind(field: string, trouble: string, name: unknown): CortexError {
+  const shown = describe(name);
+  return new CortexError("ERR_EDGE_KIND", `${field}: the edge kind ${trouble}; got ${shown}`, {
+    field,
+    got: shown,
+  });
+}

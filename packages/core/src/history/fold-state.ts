@@ -1,0 +1,150 @@
+/**
+ * What a fold carries from entry to entry, and the small rules all its files share: which index rows
+ * a head stands in, how the counts move, which leaves change.
+ */
+import type { Sha256 } from "../codec/hash.js";
+import type { EdgeRecord } from "../edges/edge.js";
+import type { EntryKind, PartRef } from "../journal/entry.js";
+import { INDEX, type IndexTerm, keyString } from "../kv/keyspace.js";
+import type { Head, MemoryRecord } from "../memory/record.js";
+import { LIFECYCLES, type Lifecycle, MEMORY_TYPES, OBJECT_KINDS, VERBS } from "../memory/types.js";
+import type { Counts } from "./head-row.js";
+import { RecordReader } from "./record-reader.js";
+import type { WriteView } from "./write-view.js";
+
+/** A part on its way through the fold. */
+export interface FoldPart extends PartRef {
+  /** salt ‖ record; `undefined` where erased, or where the leaf is removed. */
+  readonly bytes: Uint8Array | undefined;
+  /** The record, when the writer already has it decoded. */
+  readonly record?: MemoryRecord | EdgeRecord;
+}
+
+/** An entry on its way through the fold; its header bytes may not be final yet. */
+export interface FoldEntry {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  readonly at: number;
+  readonly by: string;
+  readonly parts: readonly FoldPart[];
+  readonly request?: Uint8Array;
+}
+
+/** A leaf that a commit sets (or removes, with `undefined`) in a state tree. */
+export interface LeafChange {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array | undefined;
+}
+
+/** The two state trees. */
+export type TreeName = "memories" | "edges";
+
+/** The leaves a commit changes, each once; can be taken back to a mark like the view. */
+export class LeafChanges {
+  readonly #trees = {
+    memories: new Map<string, LeafChange>(),
+    edges: new Map<string, LeafChange>(),
+  };
+  readonly #undo: (readonly [TreeName, string, LeafChange | undefined])[] = [];
+
+  /** Sets a leaf, or removes it with a value of `undefined`. */
+  set(tree: TreeName, change: LeafChange): void {
+    const name = keyString(change.key);
+    this.#undo.push([tree, name, this.#trees[tree].get(name)]);
+    this.#trees[tree].set(name, change);
+  }
+
+  /** The changes of one tree. */
+  of(tree: TreeName): readonly LeafChange[] {
+    return [...this.#trees[tree].values()];
+  }
+
+  /** A place to roll back to. */
+  mark(): number {
+    return this.#undo.length;
+  }
+
+  /** Takes back every change since `mark`. */
+  rollback(mark: number): void {
+    while (this.#undo.length > mark) {
+      const step = this.#undo.pop();
+      if (step === undefined) continue;
+      const [tree, name, before] = step;
+      if (before === undefined) this.#trees[tree].delete(name);
+      else this.#trees[tree].set(name, before);
+    }
+  }
+}
+
+/** Everything a fold accumulates besides the rows of its view. */
+export interface Fold {
+  readonly sha256: Sha256;
+  readonly view: WriteView;
+  readonly records: RecordReader;
+  counts: Counts;
+  readonly leaves: LeafChanges;
+}
+
+/** Starts a fold over a view. */
+export function beginFold(sha256: Sha256, view: WriteView, counts: Counts): Fold {
+  return {
+    sha256,
+    view,
+    records: new RecordReader(view),
+    counts,
+    leaves: new LeafChanges(),
+  };
+}
+
+/** Every index row that a live head stands in. */
+export function indexTerms(id: Uint8Array, head: Head): IndexTerm[] {
+  if (head.lifecycle === "erased") return [];
+  const lifecycle = LIFECYCLES[head.lifecycle].code;
+  const term = (index: number, bytes: Uint8Array, member = id): IndexTerm => ({
+    index,
+    lifecycle,
+    term: bytes,
+    member,
+  });
+  const terms = [term(INDEX.type, Uint8Array.of(MEMORY_TYPES[head.type].code))];
+  for (const tag of head.tags) terms.push(term(INDEX.tag, Buffer.from(tag, "utf8")));
+  if (head.kind !== undefined) terms.push(term(INDEX.kind, Buffer.from(head.kind, "utf8")));
+  for (const frame of head.frames) {
+    terms.push(term(INDEX.frame, frameTerm(frame.verb, frame.object, frame.ref)));
+  }
+  if (head.slot !== undefined) terms.push(term(INDEX.slot, Buffer.from(head.slot, "utf8")));
+  if (head.turn !== undefined) {
+    const { session, index, chunk } = head.turn;
+    const member = Buffer.alloc(22);
+    member.writeUInt32BE(index, 0);
+    member.writeUInt16BE(chunk, 4);
+    member.set(id, 6);
+    terms.push(term(INDEX.session, Buffer.from(session, "utf8"), member));
+  }
+  return terms;
+}
+
+/** The index term of a frame. */
+export function frameTerm(
+  verb: keyof typeof VERBS,
+  object: keyof typeof OBJECT_KINDS,
+  ref: string,
+): Uint8Array {
+  return Buffer.concat([
+    Uint8Array.of(VERBS[verb].code, OBJECT_KINDS[object].code),
+    Buffer.from(ref, "utf8"),
+  ]);
+}
+
+/** Moves one memory between the counts of the head row. */
+export function count(
+  fold: Fold,
+  before: Lifecycle | undefined,
+  after: Lifecycle | undefined,
+): void {
+  if (before === after) return;
+  const counts = { ...fold.counts };
+  if (before !== undefined) counts[before] -= 1;
+  if (after !== undefined) counts[after] += 1;
+  fold.counts = counts;
+}

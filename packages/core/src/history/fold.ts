@@ -1,0 +1,227 @@
+/**
+ * The one function that applies an entry to the state, live and in replay.
+ *
+ * It reads nothing but the entry and the rows of the view, and writes exact rows only, so replaying a
+ * journal gives the same rows byte for byte. An erased part changes its leaf and nothing else, which
+ * makes the law of the fold hold: folding everything and then a forget equals folding the journal the
+ * forget left behind.
+ *
+ * Trees are not updated here but once per commit, from the leaves collected in the fold
+ * (`trees.ts`). Edges and erasure have files of their own.
+ */
+import { encode } from "../codec/cbor.js";
+import { memoryTreeKey } from "../edges/edge.js";
+import { CortexError } from "../errors.js";
+import { encodeEntry, partRecord, SUBJECT } from "../journal/entry.js";
+import {
+  attachmentKey,
+  CONFIG_KEY,
+  historyKey,
+  idKey,
+  indexClosedKey,
+  indexKey,
+  journalKey,
+  keyString,
+  seqValue,
+  TIME_STRIDE,
+  textKey,
+  timeKey,
+  versionKey,
+} from "../kv/keyspace.js";
+import { decodeMemoryRecord, type Head, type MemoryRecord } from "../memory/record.js";
+import { foldEdge, foldEdgeKind } from "./fold-edges.js";
+import { foldErasure } from "./fold-erasure.js";
+import { count, type Fold, type FoldEntry, type FoldPart, indexTerms } from "./fold-state.js";
+import {
+  decodeCounter,
+  decodeMemoryRow,
+  encodeCounter,
+  encodeMemoryRow,
+  encodePointer,
+  type MemoryRow,
+  type PartPointer,
+} from "./pointers.js";
+
+/** Applies one entry. */
+export function foldEntry(fold: Fold, entry: FoldEntry): void {
+  for (let index = 0; index < entry.parts.length; index += 1) {
+    const part = entry.parts[index];
+    if (part !== undefined) foldPart(fold, entry, part, index);
+  }
+  if (entry.seq % TIME_STRIDE === 0) {
+    fold.view.put(timeKey(entry.at, entry.seq), EMPTY);
+  }
+  if (entry.request !== undefined) {
+    fold.view.put(
+      idKey("idempotency", entry.request.subarray(0, 16)),
+      encode([entry.seq, entry.request.subarray(16)]),
+    );
+  }
+}
+
+/** Puts the row of a sealed entry; separate, because a batch knows its length only at its end. */
+export function putEntryRow(
+  fold: Fold,
+  seq: number,
+  headerBytes: Uint8Array,
+  parts: readonly FoldPart[],
+): void {
+  const row = encodeEntry({ headerBytes, parts: parts.map((part) => part.bytes) });
+  fold.view.put(journalKey(seq), row);
+}
+
+const EMPTY = new Uint8Array(0);
+
+function foldPart(fold: Fold, entry: FoldEntry, part: FoldPart, index: number): void {
+  const tag = part.subject[0];
+  const id = part.subject.subarray(1);
+  const pointer = { seq: entry.seq, part: index };
+  switch (tag) {
+    case SUBJECT.store:
+      return;
+    case SUBJECT.memory:
+      fold.leaves.set("memories", {
+        key: memoryTreeKey(fold.sha256, id),
+        value: part.hash ?? undefined,
+      });
+      if (part.bytes !== undefined) foldMemory(fold, entry, part, id, index);
+      return;
+    case SUBJECT.edge:
+      fold.leaves.set("edges", { key: id, value: part.hash ?? undefined });
+      if (part.bytes !== undefined) foldEdge(fold, entry, part, index);
+      return;
+    case SUBJECT.attachment:
+      if (part.bytes === undefined) return;
+      fold.view.put(attachmentKey(id, entry.seq, index), EMPTY);
+      if (entry.kind === "reinforce") countReinforced(fold, id, entry.at);
+      return;
+    case SUBJECT.edgeKind:
+      if (part.bytes !== undefined) foldEdgeKind(fold, part.bytes, id);
+      return;
+    case SUBJECT.goalState:
+      foldGoalState(fold, part, id, pointer);
+      return;
+    case SUBJECT.config:
+      fold.view.put(CONFIG_KEY, encodePointer(pointer));
+      return;
+    default:
+      throw new CortexError(
+        "ERR_CORRUPT",
+        `journal entry ${entry.seq}: part ${index} has unknown subject tag ${tag}`,
+        { seq: entry.seq },
+      );
+  }
+}
+
+function foldMemory(
+  fold: Fold,
+  entry: FoldEntry,
+  part: FoldPart,
+  id: Uint8Array,
+  index: number,
+): void {
+  const { view } = fold;
+  const record = (part.record ??
+    decodeMemoryRecord(partRecord(part.bytes as Uint8Array), entry)) as MemoryRecord;
+  const rowKey = idKey("memory", id);
+  const oldRow = view.get(rowKey);
+  if (record.head.lifecycle === "erased") {
+    foldErasure(fold, id, oldRow);
+    const row = { type: record.head.type, lifecycle: "erased" as const, version: 0 };
+    view.put(rowKey, encodeMemoryRow({ ...row, seq: entry.seq, part: index }));
+    count(fold, undefined, "erased");
+    return;
+  }
+  const old = oldRow === undefined ? undefined : decodeMemoryRow(oldRow);
+  const oldHead = old === undefined ? undefined : fold.records.head(old);
+  fold.records.remember({ seq: entry.seq, part: index }, record, part.hash);
+  if (old !== undefined && oldRow !== undefined) view.put(historyKey(id, old.seq), oldRow);
+  view.put(rowKey, encodeMemoryRow(memoryRow(record, old, { seq: entry.seq, part: index })));
+  if (record.version !== undefined && record.version.number > 1) {
+    view.put(versionKey(id, record.version.number), encodePointer({ seq: entry.seq, part: index }));
+  }
+  moveIndexes(fold, entry.seq, id, oldHead, record.head);
+  moveFingerprint(fold, id, oldHead, record.head);
+  if (old === undefined && record.head.externalId !== undefined) {
+    view.put(textKey("externalId", record.head.externalId), id);
+  }
+  count(fold, oldHead?.lifecycle, record.head.lifecycle);
+}
+
+function memoryRow(
+  record: MemoryRecord,
+  old: MemoryRow | undefined,
+  pointer: PartPointer,
+): MemoryRow {
+  const { head } = record;
+  const row = { type: head.type, lifecycle: head.lifecycle, version: head.version, ...pointer };
+  if (record.version !== undefined || old === undefined) return row;
+  return { ...row, body: old.body ?? { seq: old.seq, part: old.part } };
+}
+
+/** Ends the index rows a head leaves and starts the ones it enters. */
+function moveIndexes(
+  fold: Fold,
+  seq: number,
+  id: Uint8Array,
+  before: Head | undefined,
+  after: Head,
+): void {
+  const { view } = fold;
+  const next = indexTerms(id, after);
+  if (before === undefined) {
+    const from = seqValue(seq);
+    for (const term of next) view.put(indexKey(term), from);
+    return;
+  }
+  const kept = new Set(next.map((term) => keyString(indexKey(term))));
+  const leaving = indexTerms(id, before).filter((term) => !kept.has(keyString(indexKey(term))));
+  view.need(leaving.map(indexKey));
+  for (const term of leaving) {
+    const key = indexKey(term);
+    const from = view.get(key);
+    if (from === undefined) {
+      throw new CortexError("ERR_CORRUPT", `an index row is missing at seq ${seq}`, { seq });
+    }
+    view.put(indexClosedKey(term, seq), from);
+    view.delete(key);
+  }
+  const had = new Set(indexTerms(id, before).map((term) => keyString(indexKey(term))));
+  const from = seqValue(seq);
+  for (const term of next) {
+    const key = indexKey(term);
+    if (!had.has(keyString(key))) view.put(key, from);
+  }
+}
+
+function moveFingerprint(fold: Fold, id: Uint8Array, before: Head | undefined, after: Head): void {
+  const old = before?.lifecycle === "active" ? before.fingerprint : undefined;
+  const next = after.lifecycle === "active" ? after.fingerprint : undefined;
+  const same = old !== undefined && next !== undefined && keyString(old) === keyString(next);
+  if (same) return;
+  if (old !== undefined) {
+    const key = idKey("fingerprint", old);
+    const holder = fold.view.get(key);
+    if (holder !== undefined && keyString(holder) === keyString(id)) fold.view.delete(key);
+  }
+  if (next !== undefined) fold.view.put(idKey("fingerprint", next), id);
+}
+
+function countReinforced(fold: Fold, id: Uint8Array, at: number): void {
+  const key = idKey("counter", id);
+  const counter = decodeCounter(fold.view.get(key));
+  fold.view.put(
+    key,
+    encodeCounter({ ...counter, reinforced: counter.reinforced + 1, lastUsedAt: at }),
+  );
+}
+
+function foldGoalState(fold: Fold, part: FoldPart, id: Uint8Array, pointer: PartPointer): void {
+  const key = idKey("goalState", id);
+  if (part.bytes !== undefined) {
+    fold.view.put(attachmentKey(id, pointer.seq, pointer.part), EMPTY);
+    fold.view.put(key, encodePointer(pointer));
+  } else if (part.hash === null) {
+    fold.view.delete(key);
+  }
+}

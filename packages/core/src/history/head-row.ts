@@ -1,0 +1,108 @@
+/**
+ * The head row: where the journal stands, which format and fold wrote the store, how much it holds.
+ *
+ * Every commit compares it, so a writer of an older release can never write over a newer one, and no
+ * commit can land on a state it has not seen. Counts are kept here because the row is rewritten by
+ * every commit anyway.
+ */
+import { decode, encode } from "../codec/cbor.js";
+import { CortexError } from "../errors.js";
+import { int, list } from "../memory/record.js";
+
+/** The format of entries, parts and hashes this release writes. */
+export const FORMAT = 1;
+
+/** The version of the fold: exact keys are byte-identical per fold version. */
+export const FOLD_VERSION = 1;
+
+/** How much a store holds. */
+export interface Counts {
+  readonly active: number;
+  readonly archived: number;
+  readonly tombstoned: number;
+  readonly erased: number;
+  readonly edgesLive: number;
+  readonly edgesRemoved: number;
+  readonly openEdgeKinds: number;
+}
+
+/** The head row, read. */
+export interface HeadRow {
+  readonly format: number;
+  readonly foldVersion: number;
+  /** Number of entries; the seq of the next one. */
+  readonly size: number;
+  /** Time of the last entry. */
+  readonly at: number;
+  /** Grows when a store is restored from a backup. */
+  readonly epoch: number;
+  readonly counts: Counts;
+}
+
+/** The head of a store that is not born yet. */
+export const UNBORN: HeadRow = {
+  format: FORMAT,
+  foldVersion: FOLD_VERSION,
+  size: 0,
+  at: 0,
+  epoch: 0,
+  counts: {
+    active: 0,
+    archived: 0,
+    tombstoned: 0,
+    erased: 0,
+    edgesLive: 0,
+    edgesRemoved: 0,
+    openEdgeKinds: 0,
+  },
+};
+
+/** The bytes of a head row. */
+export function encodeHeadRow(head: HeadRow): Uint8Array {
+  const c = head.counts;
+  return encode([
+    head.format,
+    head.foldVersion,
+    head.size,
+    head.at,
+    head.epoch,
+    [c.active, c.archived, c.tombstoned, c.erased, c.edgesLive, c.edgesRemoved, c.openEdgeKinds],
+  ]);
+}
+
+/**
+ * Reads a head row. A store of a newer release is refused before anything else is looked at;
+ * `undefined` is a store not yet born.
+ */
+export function decodeHeadRow(bytes: Uint8Array | undefined): HeadRow {
+  if (bytes === undefined) return UNBORN;
+  const row = list(decode(bytes));
+  const format = int(row[0], 0);
+  const foldVersion = int(row[1], 0);
+  if (format > FORMAT || foldVersion > FOLD_VERSION) {
+    throw new CortexError(
+      "ERR_FORMAT_NEWER",
+      `store format ${format}, fold ${foldVersion}: expected at most ${FORMAT} and ${FOLD_VERSION}; ` +
+        "a newer release wrote this store, nothing was touched",
+      { expected: `${FORMAT}/${FOLD_VERSION}`, got: `${format}/${foldVersion}` },
+    );
+  }
+  const counts = list(row[5]).map((count) => int(count, 0));
+  const [active, archived, tombstoned, erased, edgesLive, edgesRemoved, openEdgeKinds] = counts;
+  return {
+    format,
+    foldVersion,
+    size: int(row[2], 0),
+    at: int(row[3], 0),
+    epoch: int(row[4], 0),
+    counts: {
+      active: active ?? 0,
+      archived: archived ?? 0,
+      tombstoned: tombstoned ?? 0,
+      erased: erased ?? 0,
+      edgesLive: edgesLive ?? 0,
+      edgesRemoved: edgesRemoved ?? 0,
+      openEdgeKinds: openEdgeKinds ?? 0,
+    },
+  };
+}

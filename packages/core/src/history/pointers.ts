@@ -1,0 +1,138 @@
+/**
+ * The small values of exact rows: where in the journal a record lies, and the little that listings
+ * need without opening it. Bodies are stored once, in the journal; these rows point at (seq, part).
+ */
+import { decode, encode } from "../codec/cbor.js";
+import { int, list } from "../memory/record.js";
+import {
+  LIFECYCLES,
+  type Lifecycle,
+  MEMORY_TYPES,
+  type MemoryType,
+  nameOf,
+} from "../memory/types.js";
+
+/** A part of an entry. */
+export interface PartPointer {
+  readonly seq: number;
+  readonly part: number;
+}
+
+/** The row of a memory: its state in brief, where its Head lies, and where its Version lies. */
+export interface MemoryRow extends PartPointer {
+  readonly type: MemoryType;
+  readonly lifecycle: Lifecycle;
+  readonly version: number;
+  /** Where the current Version lies, when the part at (seq, part) holds the Head alone. */
+  readonly body?: PartPointer;
+}
+
+/** The bytes of a memory's row. */
+export function encodeMemoryRow(row: MemoryRow): Uint8Array {
+  const plain = [
+    MEMORY_TYPES[row.type].code,
+    LIFECYCLES[row.lifecycle].code,
+    row.version,
+    row.seq,
+    row.part,
+  ];
+  return encode(row.body === undefined ? plain : [...plain, row.body.seq, row.body.part]);
+}
+
+/** Reads a memory's row. */
+export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
+  const [type, lifecycle, version, seq, part, bodySeq, bodyPart] = list(decode(bytes));
+  return {
+    type: nameOf(MEMORY_TYPES, type, "type"),
+    lifecycle: nameOf(LIFECYCLES, lifecycle, "lifecycle"),
+    version: int(version, 0),
+    seq: int(seq, 0),
+    part: int(part, 0),
+    ...(bodySeq === undefined ? {} : { body: { seq: int(bodySeq, 0), part: int(bodyPart, 0) } }),
+  };
+}
+
+/** Where the current Version of a memory lies. */
+export function bodyPointer(row: MemoryRow): PartPointer {
+  return row.body ?? { seq: row.seq, part: row.part };
+}
+
+/** The bytes of a plain pointer. */
+export function encodePointer(pointer: PartPointer): Uint8Array {
+  return encode([pointer.seq, pointer.part]);
+}
+
+/** Reads a plain pointer. */
+export function decodePointer(bytes: Uint8Array): PartPointer {
+  const [seq, part] = list(decode(bytes));
+  return { seq: int(seq, 0), part: int(part, 0) };
+}
+
+/** The row of an edge: its state, where its record lies, and its place in the adjacency ranges. */
+export interface EdgeRow extends PartPointer {
+  readonly state: number;
+  readonly from: Uint8Array;
+  readonly code: number;
+  readonly far: Uint8Array;
+  readonly n: number;
+}
+
+/** The bytes of an edge's row. */
+export function encodeEdgeRow(row: EdgeRow): Uint8Array {
+  return encode([row.state, row.seq, row.part, row.from, row.code, row.far, row.n]);
+}
+
+/** Reads an edge's row. */
+export function decodeEdgeRow(bytes: Uint8Array): EdgeRow {
+  const [state, seq, part, from, code, far, n] = list(decode(bytes));
+  return {
+    state: int(state, 0),
+    seq: int(seq, 0),
+    part: int(part, 0),
+    from: from as Uint8Array,
+    code: int(code, 0),
+    far: far as Uint8Array,
+    n: int(n, 0),
+  };
+}
+
+/** The value of an adjacency row: where the edge's record lies, and its id. */
+export interface AdjacencyRow extends PartPointer {
+  readonly id: Uint8Array;
+}
+
+/** The bytes of an adjacency row's value. */
+export function encodeAdjacency(row: AdjacencyRow): Uint8Array {
+  return encode([row.seq, row.part, row.id]);
+}
+
+/** Reads an adjacency row's value. */
+export function decodeAdjacency(bytes: Uint8Array): AdjacencyRow {
+  const [seq, part, id] = list(decode(bytes));
+  return { seq: int(seq, 0), part: int(part, 0), id: id as Uint8Array };
+}
+
+/** What use has made of a memory. */
+export interface Counter {
+  readonly reinforced: number;
+  readonly accessed: number;
+  readonly cited: number;
+  readonly lastUsedAt: number;
+}
+
+/** The bytes of a counter row. */
+export function encodeCounter(counter: Counter): Uint8Array {
+  return encode([counter.reinforced, counter.accessed, counter.cited, counter.lastUsedAt]);
+}
+
+/** Reads a counter row; an absent one is all zeros. */
+export function decodeCounter(bytes: Uint8Array | undefined): Counter {
+  if (bytes === undefined) return { reinforced: 0, accessed: 0, cited: 0, lastUsedAt: 0 };
+  const [reinforced, accessed, cited, lastUsedAt] = list(decode(bytes));
+  return {
+    reinforced: int(reinforced, 0),
+    accessed: int(accessed, 0),
+    cited: int(cited, 0),
+    lastUsedAt: int(lastUsedAt, 0),
+  };
+}

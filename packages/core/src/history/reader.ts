@@ -1,0 +1,261 @@
+/**
+ * Reading at one journal position.
+ *
+ * A reader holds one snapshot of the store and one position in its journal: the end, or the past
+ * that `asOf` names. Everything it answers is as it was at that position, head fields included:
+ * a live row that is younger than the position is replaced by the one it closed. Every read is
+ * batched; nothing here reads inside a loop over results.
+ */
+
+import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
+import { CortexError, describe, invalid } from "../errors.js";
+import { decodeHeader, type EntryHeader, partRecord, splitEntry } from "../journal/entry.js";
+import {
+  afterPrefix,
+  getU64,
+  historyKey,
+  idKey,
+  journalKey,
+  TIME_STRIDE,
+  textKey,
+  timeKey,
+} from "../kv/keyspace.js";
+import {
+  type Bytes,
+  HEAD_KEY,
+  type Kv,
+  type KvRange,
+  type KvRow,
+  type KvSnapshot,
+} from "../kv/kv.js";
+import { decodeMemoryRecord, type MemoryRecord } from "../memory/record.js";
+import { decodeHeadRow, type HeadRow } from "./head-row.js";
+import { bodyPointer, decodeMemoryRow, type MemoryRow, type PartPointer } from "./pointers.js";
+
+/** A place in the past: a seq (number), or a time (Date, or an ISO 8601 text). */
+export type AsOf = number | Date | string;
+
+/** A record with the header of the entry that wrote it. */
+export interface Read<T> {
+  readonly record: T;
+  readonly header: EntryHeader;
+}
+
+/** A memory as it was at the reader's position. */
+export interface FoundMemory {
+  readonly id: Bytes;
+  readonly row: MemoryRow;
+  readonly head: Read<MemoryRecord>;
+  readonly body: Read<MemoryRecord>;
+}
+
+/** See the file header. */
+export class Reader {
+  readonly snapshot: KvSnapshot;
+  readonly head: HeadRow;
+  /** The position: the last seq this reader sees. */
+  readonly seq: number;
+  /** Whether the position is the end of the journal. */
+  readonly live: boolean;
+
+  private constructor(snapshot: KvSnapshot, head: HeadRow, seq: number) {
+    this.snapshot = snapshot;
+    this.head = head;
+    this.seq = seq;
+    this.live = seq === head.size - 1;
+  }
+
+  /** Opens a reader, gives it to `use`, and closes it whatever happens. */
+  static async with<T>(
+    kv: Kv,
+    asOf: AsOf | undefined,
+    use: (reader: Reader) => Promise<T>,
+  ): Promise<T> {
+    const snapshot = await kv.snapshot();
+    try {
+      const [headBytes] = await snapshot.getMany([HEAD_KEY]);
+      const head = decodeHeadRow(headBytes);
+      const seq = asOf === undefined ? head.size - 1 : await positionOf(snapshot, head, asOf);
+      return await use(new Reader(snapshot, head, seq));
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    return keys.length === 0 ? Promise.resolve([]) : this.snapshot.getMany(keys);
+  }
+
+  ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
+    return ranges.length === 0 ? Promise.resolve([]) : this.snapshot.ranges(ranges);
+  }
+
+  /** The rows of memories at the position, in order; `undefined` for those that were not there. */
+  async memoryRows(ids: readonly Bytes[]): Promise<(MemoryRow | undefined)[]> {
+    const values = await this.getMany(ids.map((id) => idKey("memory", id)));
+    const rows = values.map((value) => (value === undefined ? undefined : decodeMemoryRow(value)));
+    if (this.live) return rows;
+    const late = rows.flatMap((row, at) => (row !== undefined && row.seq > this.seq ? [at] : []));
+    if (late.length === 0) return rows;
+    const found = await this.ranges(
+      late.map((at) => {
+        const id = ids[at] ?? new Uint8Array(16);
+        const gte = historyKey(id, 0);
+        return { gte, lt: historyKey(id, this.seq + 1), limit: 1, reverse: true };
+      }),
+    );
+    for (const [index, at] of late.entries()) {
+      const value = found[index]?.[0]?.value;
+      const now = rows[at];
+      rows[at] =
+        value !== undefined
+          ? decodeMemoryRow(value)
+          : now?.lifecycle === "erased"
+            ? now
+            : undefined;
+    }
+    return rows;
+  }
+
+  /** The records at pointers, each journal row read once; `undefined` where erased. */
+  async records<T>(
+    pointers: readonly PartPointer[],
+    decode: (bytes: Bytes, header: EntryHeader) => T,
+  ): Promise<(Read<T> | undefined)[]> {
+    const seqs = [...new Set(pointers.map(({ seq }) => seq))];
+    const rows = await this.getMany(seqs.map(journalKey));
+    const entries = new Map<number, ReturnType<typeof openEntry>>();
+    for (const [at, seq] of seqs.entries()) entries.set(seq, openEntry(rows[at], seq));
+    return pointers.map(({ seq, part }) => {
+      const entry = entries.get(seq);
+      const bytes = entry?.parts[part];
+      if (entry === undefined || bytes === undefined) return undefined;
+      return { record: decode(partRecord(bytes), entry.header), header: entry.header };
+    });
+  }
+
+  /** Whole memories from their rows, with Head and current Version. Erased ones are left out. */
+  async memories(
+    ids: readonly Bytes[],
+    rows: readonly (MemoryRow | undefined)[],
+  ): Promise<(FoundMemory | undefined)[]> {
+    const wanted: PartPointer[] = [];
+    for (const row of rows) {
+      if (row === undefined || row.lifecycle === "erased") continue;
+      wanted.push(row);
+      if (row.body !== undefined) wanted.push(row.body);
+    }
+    const records = await this.records(wanted, decodeMemoryRecord);
+    const byPlace = new Map<string, Read<MemoryRecord>>();
+    for (const [at, pointer] of wanted.entries()) {
+      const record = records[at];
+      if (record !== undefined) byPlace.set(`${pointer.seq}:${pointer.part}`, record);
+    }
+    return rows.map((row, at) => {
+      const id = ids[at];
+      if (row === undefined || id === undefined || row.lifecycle === "erased") return undefined;
+      const body = bodyPointer(row);
+      const head = byPlace.get(`${row.seq}:${row.part}`);
+      const version = byPlace.get(`${body.seq}:${body.part}`);
+      if (head === undefined || version === undefined) return undefined;
+      return { id, row, head, body: version };
+    });
+  }
+
+  /** The records of edges at pointers. */
+  edges(pointers: readonly PartPointer[]): Promise<(Read<EdgeRecord> | undefined)[]> {
+    return this.records(pointers, decodeEdgeRecord);
+  }
+
+  /** The id behind an external id, if any. */
+  async externalId(name: string): Promise<Bytes | undefined> {
+    const [id] = await this.getMany([textKey("externalId", name)]);
+    return id;
+  }
+}
+
+function openEntry(
+  row: Bytes | undefined,
+  seq: number,
+): { readonly header: EntryHeader; readonly parts: readonly (Bytes | undefined)[] } {
+  if (row === undefined) {
+    throw new CortexError("ERR_JOURNAL_GAP", `journal entry ${seq} is missing`, { seq });
+  }
+  const { headerBytes, parts } = splitEntry(row);
+  return { header: decodeHeader(headerBytes), parts };
+}
+
+/** The seq that `asOf` names, never inside a batch. */
+export async function positionOf(snapshot: KvSnapshot, head: HeadRow, asOf: AsOf): Promise<number> {
+  const last = head.size - 1;
+  if (typeof asOf === "number") {
+    if (!Number.isSafeInteger(asOf) || asOf < 0) {
+      throw invalid("asOf", "a seq of at least 0, a Date or an ISO 8601 time", asOf, "ERR_AS_OF");
+    }
+    if (asOf > last) {
+      throw new CortexError("ERR_AS_OF", `asOf: expected a seq up to ${last}, got ${asOf}`, {
+        field: "asOf",
+        seq: last,
+      });
+    }
+    return beforeBatch(snapshot, asOf);
+  }
+  const time = asOf instanceof Date ? asOf.getTime() : parseTime(asOf);
+  if (!Number.isFinite(time)) throw invalid("asOf", "a valid time", describe(asOf), "ERR_AS_OF");
+  return seqAtTime(snapshot, time);
+}
+
+function parseTime(text: string): number {
+  // Only full ISO forms: "2026" or "yesterday" would be guessed at, differently by each engine.
+  return /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
+}
+
+/** The last entry at or before a time: a sparse row gives the block, the block the entry. */
+async function seqAtTime(snapshot: KvSnapshot, time: number): Promise<number> {
+  const gte = timeKey(0, 0);
+  const lt = time < 0 ? gte : timeKey(Math.floor(time) + 1, 0);
+  const [rows] = await snapshot.ranges([{ gte, lt, limit: 1, reverse: true }]);
+  const row = rows?.[0];
+  if (row === undefined) {
+    throw new CortexError("ERR_AS_OF", "asOf: the time lies before the first entry", {
+      field: "asOf",
+    });
+  }
+  const first = getU64(row.key, 9);
+  const [block] = await snapshot.ranges([
+    { gte: journalKey(first), lt: journalKey(first + TIME_STRIDE), limit: TIME_STRIDE },
+  ]);
+  let found = first;
+  for (const { key, value } of block ?? []) {
+    const header = decodeHeader(splitEntry(value).headerBytes);
+    if (header.at <= time) found = getU64(key, 1);
+  }
+  return beforeBatch(snapshot, found);
+}
+
+/** The position itself, or the one before the batch that it would split. */
+async function beforeBatch(snapshot: KvSnapshot, seq: number): Promise<number> {
+  const [row] = await snapshot.getMany([journalKey(seq)]);
+  const { batch } = openEntry(row, seq).header;
+  if (batch === undefined || seq === batch.first + batch.length - 1) return seq;
+  return batch.first - 1;
+}
+
+/** Every row of a prefix, page by page, for passes over a whole range. */
+export async function* scan(
+  snapshot: KvSnapshot,
+  prefix: Bytes,
+  pageRows = 1000,
+): AsyncGenerator<KvRow> {
+  let gte = prefix;
+  const lt = afterPrefix(prefix);
+  for (;;) {
+    const [rows = []] = await snapshot.ranges([{ gte, lt, limit: pageRows }]);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageRows) return;
+    gte = Buffer.concat([last.key, Uint8Array.of(0)]);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Reads records back from the journal for a fold: the Head a memory had, the record of an edge.
+ *
+ * Within one commit a record is decoded once; entries that are folded but not sealed yet are known
+ * here already, so later entries of the same commit can build on them.
+ */
+import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
+import { CortexError } from "../errors.js";
+import { decodeHeader, type EntryHeader, partRecord, splitEntry } from "../journal/entry.js";
+import { journalKey } from "../kv/keyspace.js";
+import {
+  decodeMemoryRecord,
+  type Head,
+  type MemoryRecord,
+  type Version,
+} from "../memory/record.js";
+import { bodyPointer, type MemoryRow, type PartPointer } from "./pointers.js";
+import type { WriteView } from "./write-view.js";
+
+/** See the file header. */
+export class RecordReader {
+  readonly #view: WriteView;
+  readonly #known = new Map<string, MemoryRecord | EdgeRecord>();
+  readonly #hashes = new Map<string, Uint8Array>();
+
+  constructor(view: WriteView) {
+    this.#view = view;
+  }
+
+  /** Keeps a record that was just folded. */
+  remember(pointer: PartPointer, record: MemoryRecord | EdgeRecord, hash: Uint8Array | null): void {
+    const name = `${pointer.seq}:${pointer.part}`;
+    this.#known.set(name, record);
+    if (hash !== null) this.#hashes.set(name, hash);
+  }
+
+  /** Forgets what an operation folded, when the operation is rolled back. */
+  drop(fromSeq: number): void {
+    for (const name of this.#known.keys()) {
+      if (Number(name.slice(0, name.indexOf(":"))) >= fromSeq) this.#known.delete(name);
+    }
+  }
+
+  /** The Head at a memory's row. */
+  head(row: MemoryRow): Head {
+    return this.memory(row).head;
+  }
+
+  /** The current Version of a memory. */
+  version(row: MemoryRow): Version {
+    const { version } = this.memory(bodyPointer(row));
+    if (version === undefined) throw lost(bodyPointer(row), "holds no version");
+    return version;
+  }
+
+  /** The hash of the part that holds the current Version of a memory. */
+  versionPart(row: MemoryRow): Uint8Array {
+    const pointer = bodyPointer(row);
+    const known = this.#hashes.get(`${pointer.seq}:${pointer.part}`);
+    if (known !== undefined) return known;
+    const entry = this.#view.get(journalKey(pointer.seq));
+    if (entry === undefined) throw lost(pointer, "is missing");
+    const hash = decodeHeader(splitEntry(entry).headerBytes).parts[pointer.part]?.hash;
+    if (hash === undefined || hash === null) throw lost(pointer, "has no hash");
+    return hash;
+  }
+
+  /** The record of a memory at a pointer. */
+  memory(pointer: PartPointer): MemoryRecord {
+    return this.#read(pointer, decodeMemoryRecord) as MemoryRecord;
+  }
+
+  /** The record of an edge at a pointer. */
+  edge(pointer: PartPointer): EdgeRecord {
+    return this.#read(pointer, decodeEdgeRecord) as EdgeRecord;
+  }
+
+  #read(
+    pointer: PartPointer,
+    decodeRecord: (bytes: Uint8Array, header: EntryHeader) => MemoryRecord | EdgeRecord,
+  ): MemoryRecord | EdgeRecord {
+    const name = `${pointer.seq}:${pointer.part}`;
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const row = this.#view.get(journalKey(pointer.seq));
+    if (row === undefined) throw lost(pointer, "is missing");
+    const { headerBytes, parts } = splitEntry(row);
+    const part = parts[pointer.part];
+    if (part === undefined) throw lost(pointer, "was erased");
+    const record = decodeRecord(partRecord(part), decodeHeader(headerBytes));
+    this.#known.set(name, record);
+    return record;
+  }
+}
+
+function lost(pointer: PartPointer, what: string): CortexError {
+  return new CortexError(
+    "ERR_CORRUPT",
+    `journal entry ${pointer.seq}, part ${pointer.part} ${what}, but a row points at it`,
+    { seq: pointer.seq },
+  );
+}

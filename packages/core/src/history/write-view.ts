@@ -1,0 +1,164 @@
+/**
+ * What a group of operations sees while it is being folded: the store as read, under the changes the
+ * group has made so far.
+ *
+ * Reading is synchronous and never touches storage. Asking for a row that was not loaded throws
+ * `Unread`, which names everything missing; the writer loads it in one batch and runs the operation
+ * again. So an operation is a plain function of this view, a group needs two or three batched reads
+ * whatever its size, and no transaction is held across an `await`.
+ *
+ * Every change can be taken back to a mark, so that a failing operation is rolled back alone.
+ */
+import { keyString } from "../kv/keyspace.js";
+import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+
+/** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
+export class Unread {
+  readonly keys: readonly Bytes[];
+  readonly ranges: readonly KvRange[];
+  constructor(keys: readonly Bytes[], ranges: readonly KvRange[]) {
+    this.keys = keys;
+    this.ranges = ranges;
+  }
+}
+
+interface Pending {
+  readonly key: Bytes;
+  /** `undefined` is a deletion. */
+  readonly value: Bytes | undefined;
+}
+
+/** The view; see the file header. */
+export class WriteView {
+  readonly #cache: ReadonlyMap<string, Bytes | undefined>;
+  readonly #known = new Map<string, Bytes | undefined>();
+  readonly #knownRanges = new Map<string, readonly KvRow[]>();
+  readonly #pending = new Map<string, Pending>();
+  readonly #undo: (readonly [string, Pending | undefined])[] = [];
+
+  /** `cache` holds rows that are known to be as in the store, by `keyString`. */
+  constructor(cache: ReadonlyMap<string, Bytes | undefined> = new Map()) {
+    this.#cache = cache;
+  }
+
+  /** The row as the group would leave it; throws `Unread` if it was never loaded. */
+  get(key: Bytes): Bytes | undefined {
+    const name = keyString(key);
+    const pending = this.#pending.get(name);
+    if (pending !== undefined) return pending.value;
+    const known = this.#known.get(name);
+    if (known !== undefined || this.#known.has(name)) return known;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined || this.#cache.has(name)) return cached;
+    throw new Unread([key], []);
+  }
+
+  /** Whether the row is loaded or written, so that `get` would answer. */
+  has(key: Bytes): boolean {
+    const name = keyString(key);
+    return this.#pending.has(name) || this.#known.has(name) || this.#cache.has(name);
+  }
+
+  /** Throws one `Unread` for all of `keys` and `ranges` that are not loaded. */
+  need(keys: readonly Bytes[], ranges: readonly KvRange[] = []): void {
+    const missing = keys.filter((key) => !this.has(key));
+    const missingRanges = ranges.filter((range) => !this.#knownRanges.has(rangeName(range)));
+    if (missing.length + missingRanges.length > 0) throw new Unread(missing, missingRanges);
+  }
+
+  /** The rows of a range as the group would leave them. */
+  range(range: KvRange): readonly KvRow[] {
+    const rows = this.#knownRanges.get(rangeName(range));
+    if (rows === undefined) throw new Unread([], [range]);
+    if (this.#pending.size === 0) return rows;
+    return this.#merge(range, rows);
+  }
+
+  put(key: Bytes, value: Bytes): void {
+    this.#change(key, value);
+  }
+
+  delete(key: Bytes): void {
+    this.#change(key, undefined);
+  }
+
+  /** Says that a row cannot be there, because its id was drawn just now: nothing to read. */
+  assumeAbsent(key: Bytes): void {
+    const name = keyString(key);
+    if (!this.#known.has(name)) this.#known.set(name, undefined);
+  }
+
+  /** Hands over what was read from the store. */
+  load(keys: readonly Bytes[], values: readonly (Bytes | undefined)[]): void {
+    for (const [index, key] of keys.entries()) this.#known.set(keyString(key), values[index]);
+  }
+
+  /** Hands over the rows of ranges that were read from the store. */
+  loadRanges(ranges: readonly KvRange[], rows: readonly (readonly KvRow[])[]): void {
+    for (const [index, range] of ranges.entries()) {
+      this.#knownRanges.set(rangeName(range), rows[index] ?? []);
+    }
+  }
+
+  /** A place to roll back to. */
+  mark(): number {
+    return this.#undo.length;
+  }
+
+  /** Takes back every change since `mark`. */
+  rollback(mark: number): void {
+    while (this.#undo.length > mark) {
+      const step = this.#undo.pop();
+      if (step === undefined) continue;
+      const [name, before] = step;
+      if (before === undefined) this.#pending.delete(name);
+      else this.#pending.set(name, before);
+    }
+  }
+
+  /** Everything the group changed, each key once. */
+  changes(): { readonly puts: readonly KvRow[]; readonly deletes: readonly Bytes[] } {
+    const puts: KvRow[] = [];
+    const deletes: Bytes[] = [];
+    for (const [name, { key, value }] of this.#pending) {
+      if (value !== undefined) puts.push({ key, value });
+      else if (this.#known.get(name) !== undefined || !this.#known.has(name)) deletes.push(key);
+    }
+    return { puts, deletes };
+  }
+
+  /** Rows of the given prefixes as they will be after the commit, for the writer's cache. */
+  *rows(prefixes: ReadonlySet<number>): Generator<readonly [string, Bytes | undefined]> {
+    for (const [name, value] of this.#known) {
+      if (prefixes.has(name.charCodeAt(0)) && !this.#pending.has(name)) yield [name, value];
+    }
+    for (const [name, { value }] of this.#pending) {
+      if (prefixes.has(name.charCodeAt(0))) yield [name, value];
+    }
+  }
+
+  #change(key: Bytes, value: Bytes | undefined): void {
+    const name = keyString(key);
+    this.#undo.push([name, this.#pending.get(name)]);
+    this.#pending.set(name, { key, value });
+  }
+
+  #merge(range: KvRange, rows: readonly KvRow[]): readonly KvRow[] {
+    const gte = keyString(range.gte);
+    const lt = keyString(range.lt);
+    const merged = new Map<string, KvRow>();
+    for (const row of rows) merged.set(keyString(row.key), row);
+    for (const [name, { key, value }] of this.#pending) {
+      if (name < gte || name >= lt) continue;
+      if (value === undefined) merged.delete(name);
+      else merged.set(name, { key, value });
+    }
+    const names = [...merged.keys()].sort();
+    if (range.reverse === true) names.reverse();
+    return names.slice(0, range.limit).flatMap((name) => merged.get(name) ?? []);
+  }
+}
+
+function rangeName(range: KvRange): string {
+  return `${keyString(range.gte)}\u0100${keyString(range.lt)}\u0100${range.limit}${range.reverse ? "r" : "f"}`;
+}

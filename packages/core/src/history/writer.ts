@@ -1,0 +1,504 @@
+/**
+ * The writer: one queue per process through which every change goes.
+ *
+ * All waiting operations are folded into one commit (group commit). An operation is a plain function
+ * of the view; it may run more than once (when rows it needs were not loaded, or when another process
+ * won the race), and only the last run counts. One that throws leaves nothing and does not disturb
+ * its neighbours. A promise resolves after the commit that holds its entries is durable.
+ *
+ * Fairness between processes: a writer that finds another's commits between its own waits a moment
+ * after each success, about as long as its own commit took, so that the loser of a race gets its turn.
+ */
+import type { Sha256 } from "../codec/hash.js";
+import { CortexError } from "../errors.js";
+import {
+  type BatchSpan,
+  type DraftPart,
+  type EntryDraft,
+  encodeHeader,
+  entryLeaf,
+  partHash,
+  SALT_BYTES,
+} from "../journal/entry.js";
+import { classOfKey, KEYSPACE, keyString } from "../kv/keyspace.js";
+import {
+  type Bytes,
+  HEAD_KEY,
+  type Kv,
+  type KvCommit,
+  type KvRange,
+  type KvSnapshot,
+} from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { foldEntry, putEntryRow } from "./fold.js";
+import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
+import { decodeHeadRow, encodeHeadRow, type HeadRow } from "./head-row.js";
+import { appendTiles, type LeafRef, likelyPages, missingRows, updateTrees } from "./trees.js";
+import { Unread, WriteView } from "./write-view.js";
+
+/** A part of a draft, with the decoded record so that the fold need not decode it again. */
+export interface RecordDraft extends DraftPart {
+  readonly decoded?: FoldPart["record"];
+}
+
+/** An entry an operation wants to append. */
+export interface Draft extends EntryDraft {
+  readonly parts: readonly RecordDraft[];
+}
+
+/** What an operation may use while it runs. */
+export interface WriteTx {
+  readonly fold: Fold;
+  readonly view: WriteView;
+  /** The time every entry of this commit carries. */
+  readonly at: number;
+  readonly head: HeadRow;
+  /** The seq the next appended entry will get. */
+  nextSeq(): number;
+  /** Folds one entry at once; returns its seq. */
+  append(draft: Draft): number;
+  /** Runs a step that may fail alone: its changes are taken back, the operation goes on. */
+  attempt<T>(run: () => T): { readonly value: T } | { readonly error: CortexError };
+}
+
+/** One change, as a plain function of the view. */
+export interface Operation<T> {
+  /** Rows it will want for sure: loaded in the first read. */
+  readonly hints?: readonly Bytes[];
+  /** Ranges it will want for sure. */
+  readonly ranges?: readonly KvRange[];
+  /** Leaves it will touch: their tree pages are loaded in the first read. */
+  readonly leaves?: readonly LeafRef[];
+  /** True marks its entries as one batch, which reads of the past never split. */
+  readonly batch?: boolean;
+  /** About how many bytes it will write; closes a group in time. */
+  readonly bytes?: number;
+  run(tx: WriteTx): T;
+}
+
+/** What a write gives back: the operation's value and the position that holds it. */
+export interface Written<T> {
+  readonly value: T;
+  /** The last seq of the journal that includes the operation. */
+  readonly seq: number;
+}
+
+/** What a writer is made of. */
+export interface WriterParts {
+  readonly kv: Kv;
+  readonly sha256: Sha256;
+  readonly clock: () => number;
+  /** Elapsed milliseconds that no clock setting changes; without it leaps go unnoticed. */
+  readonly elapsed?: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+interface Waiting {
+  readonly operation: Operation<unknown>;
+  readonly resolve: (written: Written<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+interface Prepared {
+  readonly outcomes: readonly Outcome[];
+  readonly seq: number;
+  readonly view: WriteView;
+  /** Absent when no operation appended anything. */
+  readonly commit?: KvCommit;
+}
+
+interface Sealing {
+  readonly entry: FoldEntry;
+  readonly batch: boolean;
+}
+
+const CACHED: ReadonlySet<number> = new Set([
+  KEYSPACE.logTile.byte,
+  KEYSPACE.memoryPage.byte,
+  KEYSPACE.edgePage.byte,
+]);
+
+/** Tree pages and tiles kept between commits; about 4 MB. */
+const CACHED_ROWS = 8192;
+
+/** The write queue of an open store. */
+export class Writer {
+  readonly #parts: WriterParts;
+  #queue: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #cache = new Map<string, Bytes | undefined>();
+  /** The head our own last commit left; the cache is true for it alone. */
+  #lastHead: Bytes | undefined;
+  #lastClock: { readonly clock: number; readonly elapsed: number } | undefined;
+  #closed = false;
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+  }
+
+  /** Queues an operation; resolves when it is durable. */
+  submit<T>(operation: Operation<T>): Promise<Written<T>> {
+    if (this.#closed) return Promise.reject(new CortexError("ERR_CLOSED", "the store is closed"));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({
+        operation,
+        resolve: resolve as (written: Written<unknown>) => void,
+        reject,
+      });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  /** Waits for everything queued, then refuses more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  /** Forgets cached rows, after the store was rebuilt or moved. */
+  invalidate(): void {
+    this.#cache.clear();
+    this.#lastHead = undefined;
+  }
+
+  async #drain(): Promise<void> {
+    // Let callers of the same turn join the first group.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const group = this.#takeGroup();
+      try {
+        await this.#commitGroup(group);
+      } catch (error) {
+        this.invalidate();
+        for (const waiting of group) waiting.reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #takeGroup(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { operation } of this.#queue) {
+      bytes += operation.bytes ?? 1024;
+      if (count > 0 && (bytes > LIMITS.groupBytes || count >= LIMITS.groupOperations)) break;
+      count += 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #commitGroup(group: readonly Waiting[]): Promise<void> {
+    const { kv, clock, pause } = this.#parts;
+    const started = clock();
+    for (let attempt = 1; attempt <= LIMITS.commitAttempts; attempt += 1) {
+      const prepared = await this.#prepare(group);
+      const result =
+        prepared.commit === undefined ? { ok: true as const } : await kv.commit(prepared.commit);
+      if (!result.ok) {
+        this.invalidate();
+        // Lost: start over at once; the winner is the one that waits.
+        continue;
+      }
+      const contended = attempt > 1 || this.#sawForeignHead(prepared);
+      this.#keep(prepared);
+      settle(group, prepared);
+      if (contended && this.#queue.length > 0) {
+        await pause(1 + Math.min(20, (clock() - started) / attempt));
+      }
+      return;
+    }
+    throw new CortexError(
+      "ERR_CONTENDED",
+      `other writers won the race ${LIMITS.commitAttempts} times in a row; nothing was written`,
+    );
+  }
+
+  #sawForeignHead(prepared: Prepared): boolean {
+    const before = prepared.commit?.expectHead;
+    const last = this.#lastHead;
+    return last !== undefined && before !== undefined && keyString(before) !== keyString(last);
+  }
+
+  #keep(prepared: Prepared): void {
+    if (prepared.commit === undefined) return;
+    this.#lastHead = prepared.commit.head;
+    for (const [name, value] of prepared.view.rows(CACHED)) {
+      this.#cache.delete(name);
+      this.#cache.set(name, value);
+    }
+    for (const name of this.#cache.keys()) {
+      if (this.#cache.size <= CACHED_ROWS) break;
+      this.#cache.delete(name);
+    }
+  }
+
+  async #prepare(group: readonly Waiting[]): Promise<Prepared> {
+    const snapshot = await this.#parts.kv.snapshot();
+    try {
+      const view = new WriteView(this.#cache);
+      const hints = [HEAD_KEY, ...group.flatMap(({ operation }) => operation.hints ?? [])];
+      hints.push(
+        ...likelyPages(
+          group.flatMap(({ operation }) => operation.leaves ?? []),
+          view,
+        ),
+      );
+      const ranges = group.flatMap(({ operation }) => operation.ranges ?? []);
+      const [values, rows] = await Promise.all([
+        snapshot.getMany(hints),
+        ranges.length === 0 ? [] : snapshot.ranges(ranges),
+      ]);
+      const headBytes = values[0];
+      if (this.#lastHead !== undefined && !sameBytes(headBytes, this.#lastHead)) {
+        this.invalidate();
+        return await this.#prepare(group);
+      }
+      view.load(hints, values);
+      view.loadRanges(ranges, rows);
+      return await this.#fold(group, snapshot, view, headBytes);
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  async #fold(
+    group: readonly Waiting[],
+    snapshot: KvSnapshot,
+    view: WriteView,
+    headBytes: Bytes | undefined,
+  ): Promise<Prepared> {
+    const head = decodeHeadRow(headBytes);
+    const run = new GroupRun(this.#parts, view, head, this.#timeFor(head));
+    for (;;) {
+      const unread = run.step(group);
+      if (unread === undefined) break;
+      await load(snapshot, view, unread);
+    }
+    if (run.size === head.size) return { outcomes: run.outcomes, seq: head.size - 1, view };
+    const { leaves } = run.fold;
+    const missing = missingRows(leaves, view, head.size);
+    if (missing.length > 0) view.load(missing, await snapshot.getMany(missing));
+    appendTiles(this.#parts.sha256, view, head.size, run.leafHashes);
+    updateTrees(this.#parts.sha256, view, leaves);
+    const next: HeadRow = { ...head, size: run.size, at: run.at, counts: run.fold.counts };
+    const commit = {
+      expectHead: headBytes,
+      head: encodeHeadRow(next),
+      ...view.changes(),
+    };
+    checkClasses(commit, true);
+    return { outcomes: run.outcomes, seq: run.size - 1, view, commit };
+  }
+
+  /** The time of the next entries; refuses a clock that leapt ahead while the process ran. */
+  #timeFor(head: HeadRow): number {
+    const now = this.#parts.clock();
+    const elapsed = this.#parts.elapsed?.();
+    const last = this.#lastClock;
+    if (elapsed !== undefined) {
+      if (last !== undefined) {
+        const leap = now - last.clock - (elapsed - last.elapsed);
+        if (leap > LIMITS.clockLeapMs) {
+          throw new CortexError(
+            "ERR_CLOCK",
+            `clock: expected at most a day ahead of the process's own time, got ${Math.round(leap / 3_600_000)} hours; ` +
+              "set the clock right, or reopen the store to accept it",
+          );
+        }
+      }
+      this.#lastClock = { clock: now, elapsed };
+    }
+    return Math.max(now, head.at);
+  }
+}
+
+/** One run of a group over a view; see `step`. */
+class GroupRun {
+  readonly fold: Fold;
+  readonly at: number;
+  readonly outcomes: Outcome[] = [];
+  readonly leafHashes: Uint8Array[] = [];
+  size: number;
+  readonly #parts: WriterParts;
+  readonly #view: WriteView;
+  readonly #head: HeadRow;
+  #open: Sealing[] = [];
+
+  constructor(parts: WriterParts, view: WriteView, head: HeadRow, at: number) {
+    this.#parts = parts;
+    this.#view = view;
+    this.#head = head;
+    this.fold = beginFold(parts.sha256, view, head.counts);
+    this.at = at;
+    this.size = head.size;
+  }
+
+  /**
+   * Runs the operations not run yet, in order. Stops at the first that needs unread rows, tries the
+   * rest only to learn what they need as well, and returns all of it; `undefined` when all are done.
+   */
+  step(group: readonly Waiting[]): Unread | undefined {
+    const keys: Bytes[] = [];
+    const ranges: Unread["ranges"][number][] = [];
+    let stuck = false;
+    for (let at = this.outcomes.length; at < group.length; at += 1) {
+      const waiting = group[at];
+      if (waiting === undefined) break;
+      const result = this.#runOne(waiting.operation, stuck);
+      if (result instanceof Unread) {
+        stuck = true;
+        keys.push(...result.keys);
+        ranges.push(...result.ranges);
+      } else if (!stuck) {
+        this.outcomes.push(result);
+      }
+    }
+    return stuck ? new Unread(keys, ranges) : undefined;
+  }
+
+  #runOne(operation: Operation<unknown>, dry: boolean): Outcome | Unread {
+    const undo = this.#mark();
+    this.#open = [];
+    try {
+      const value = operation.run(this.#tx(operation.batch === true));
+      if (dry) undo();
+      else this.#seal();
+      return { value };
+    } catch (error) {
+      undo();
+      if (error instanceof Unread) return error;
+      return { error };
+    }
+  }
+
+  /** Remembers where the run stands; the returned function goes back there. */
+  #mark(): () => void {
+    const { size } = this;
+    const { counts } = this.fold;
+    const view = this.#view.mark();
+    const leaves = this.fold.leaves.mark();
+    const open = this.#open.length;
+    return () => {
+      this.#view.rollback(view);
+      this.fold.leaves.rollback(leaves);
+      this.fold.records.drop(size);
+      this.fold.counts = counts;
+      this.size = size;
+      this.#open.length = open;
+    };
+  }
+
+  #tx(batch: boolean): WriteTx {
+    return {
+      fold: this.fold,
+      view: this.#view,
+      at: this.at,
+      head: this.#head,
+      nextSeq: () => this.size,
+      append: (draft) => this.#append(draft, batch),
+      attempt: (run) => {
+        const undo = this.#mark();
+        try {
+          return { value: run() };
+        } catch (error) {
+          undo();
+          if (error instanceof CortexError) return { error };
+          throw error;
+        }
+      },
+    };
+  }
+
+  #append(draft: Draft, batch: boolean): number {
+    const seq = this.size;
+    const salts = this.#parts.random(draft.parts.length * SALT_BYTES);
+    const parts = draft.parts.map((part, at): FoldPart => {
+      if (part.record === null) return { subject: part.subject, hash: null, bytes: undefined };
+      const bytes = new Uint8Array(SALT_BYTES + part.record.length);
+      bytes.set(salts.subarray(at * SALT_BYTES, (at + 1) * SALT_BYTES), 0);
+      bytes.set(part.record, SALT_BYTES);
+      return {
+        subject: part.subject,
+        hash: partHash(this.#parts.sha256, bytes),
+        bytes,
+        ...(part.decoded === undefined ? {} : { record: part.decoded }),
+      };
+    });
+    const entry: FoldEntry = {
+      seq,
+      kind: draft.kind,
+      at: this.at,
+      by: draft.by,
+      parts,
+      ...(draft.request === undefined ? {} : { request: draft.request }),
+    };
+    foldEntry(this.fold, entry);
+    this.#open.push({ entry, batch });
+    this.size += 1;
+    return seq;
+  }
+
+  /** Gives the entries of one operation their header bytes, now that its length is known. */
+  #seal(): void {
+    const first = this.#open[0]?.entry.seq ?? 0;
+    for (const { entry, batch } of this.#open) {
+      const span: BatchSpan | undefined =
+        batch && this.#open.length > 1 ? { first, length: this.#open.length } : undefined;
+      const headerBytes = encodeHeader({
+        seq: entry.seq,
+        kind: entry.kind,
+        at: entry.at,
+        by: entry.by,
+        parts: entry.parts,
+        ...(span === undefined ? {} : { batch: span }),
+        ...(entry.request === undefined ? {} : { request: entry.request }),
+      });
+      putEntryRow(this.fold, entry.seq, headerBytes, entry.parts);
+      this.leafHashes.push(entryLeaf(this.#parts.sha256, headerBytes));
+    }
+    this.#open = [];
+  }
+}
+
+async function load(snapshot: KvSnapshot, view: WriteView, unread: Unread): Promise<void> {
+  const keys = [...new Map(unread.keys.map((key) => [keyString(key), key])).values()];
+  const [values, rows] = await Promise.all([
+    keys.length === 0 ? [] : snapshot.getMany(keys),
+    unread.ranges.length === 0 ? [] : snapshot.ranges(unread.ranges),
+  ]);
+  view.load(keys, values);
+  view.loadRanges(unread.ranges, rows);
+}
+
+function settle(group: readonly Waiting[], prepared: Prepared): void {
+  for (const [at, waiting] of group.entries()) {
+    const outcome = prepared.outcomes[at];
+    if (outcome === undefined) waiting.reject(new Error("an operation has no outcome"));
+    else if ("error" in outcome) waiting.reject(outcome.error);
+    else waiting.resolve({ value: outcome.value, seq: prepared.seq });
+  }
+}
+
+function sameBytes(a: Bytes | undefined, b: Bytes | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return keyString(a) === keyString(b);
+}
+
+/** Refuses a commit that touches exact keys without an entry, or caches with one. */
+export function checkClasses(commit: Pick<KvCommit, "puts" | "deletes">, hasEntry: boolean): void {
+  const keys = [...commit.puts.map(({ key }) => key), ...commit.deletes];
+  for (const key of keys) {
+    const keyClass = classOfKey(key);
+    const fits = hasEntry
+      ? keyClass === "exact" || keyClass === "journal"
+      : keyClass === "cache" || keyClass === "snapshot";
+    if (fits) continue;
+    throw new CortexError(
+      "ERR_BATCH_NO_JOURNAL",
+      `a commit ${hasEntry ? "with" : "without"} a journal entry touches a key of class ${keyClass}`,
+    );
+  }
+}

@@ -1,0 +1,75 @@
+/** The public surface of `@cortex-memory/core`: explicit names only. */
+export { type Access, GUEST, OWNER, type Policy } from "./access.js";
+export { Cortex, POLICIES } from "./cortex.js";
+export { EDGE_KINDS, type EdgeKind } from "./edges/kinds.js";
+export {
+  CortexError,
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorDetails,
+  isCortexError,
+} from "./errors.js";
+export type { AsOf } from "./history/reader.js";
+export { LIMITS } from "./limits.js";
+export { DATA_SCHEMAS, type Data, type DataOf } from "./memory/data.js";
+export { type Frame, frameSchema, provenanceSchema } from "./memory/frames.js";
+export { type GoalState, goalStateSchema } from "./memory/goal-state.js";
+export {
+  EVENT_KINDS,
+  LIFECYCLES,
+  type Lifecycle,
+  MEMORY_TYPES,
+  type MemoryType,
+  OBJECT_KINDS,
+  type ObjectKind,
+  SOURCES,
+  type Source,
+  STATUSES,
+  type Status,
+  TURN_ROLES,
+  type TurnRole,
+  VERBS,
+  type Verb,
+  VISIBILITIES,
+  type Visibility,
+} from "./memory/types.js";
+export { buildUri, checkActorName, type MemoryUri, parseUri } from "./memory/uri.js";
+export { type OpenOptions, open } from "./open.js";
+export type {
+  BatchItem,
+  BatchItemResult,
+  BatchOptions,
+  BatchResult,
+} from "./verbs/batch.js";
+export type { ConflictPolicy, GraphConfig } from "./verbs/config.js";
+export type { EdgeInput, EdgeResult } from "./verbs/edges.js";
+export type { EdgeId, MemoryId, Ref } from "./verbs/engine.js";
+export type { LogItem, LogPage, Stats } from "./verbs/journal.js";
+export type { ListOptions, MemoryPage } from "./verbs/list.js";
+export type { GetOptions, ReadOptions } from "./verbs/read.js";
+export type {
+  RememberOptions,
+  RememberResult,
+  SessionPage,
+  Turn,
+  TurnInput,
+} from "./verbs/sessions.js";
+export type {
+  Edge,
+  HistoryItem,
+  Memory,
+  MemoryHead,
+  MemoryRef,
+  VersionRecord,
+  WriteResult,
+} from "./verbs/shapes.js";
+export type { HeadPatch, UpdateInput } from "./verbs/update.js";
+export type {
+  EdgeList,
+  EdgeListOptions,
+  Inspection,
+  Link,
+  Traversal,
+  TraverseOptions,
+} from "./verbs/walk.js";
+export type { HeadInput, VersionInput, WriteInput } from "./verbs/write-input.js";

@@ -1,0 +1,287 @@
+/**
+ * What a journal entry is, its bytes and its hash.
+ *
+ * An entry is one atomic operation: a header that is never erased, and ordered parts. A part holds
+ * one resulting record of one subject, opens with 16 random bytes of salt, and can be erased alone:
+ * the header keeps its hash, so nothing that was proved before stops being provable.
+ *
+ * Bytes (format 1):
+ * - part    = salt (16) ‖ record, the record being canonical CBOR
+ * - header  = CBOR map { 0 seq, 1 kind, 2 at, 3 by, 4 [[subject, part hash | null], …],
+ *             5 [first seq, length] of its batch, 6 idempotency key hash ‖ request hash }
+ * - row     = CBOR [ header bytes, [part bytes | null, …] ]
+ * A part hash of `null` removes the subject's leaf from its tree. A row's part of `null` next to a
+ * hash is an erased part.
+ *
+ * Pure: verifiers import this file. What the records say is left to `memory/` and `edges/`, what an
+ * entry changes to `history/fold.ts`.
+ */
+import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
+import { domainHash, HASH_BYTES, logLeafHash, type Sha256 } from "../codec/hash.js";
+import { CortexError } from "../errors.js";
+
+/** Every kind of entry, closed; a new one is a new format or a migration. */
+export const ENTRY_KINDS = [
+  "genesis",
+  "config",
+  "write",
+  "update",
+  "update_head",
+  "reinforce",
+  "tombstone",
+  "restore",
+  "forget",
+  "add_edge",
+  "remove_edge",
+  "register_edge_kind",
+  "goal_state",
+  "revert",
+  "find_late",
+  "attest",
+  "learn_weights",
+  "context",
+  "recall_audit",
+  "settle",
+  "maintain",
+  "scope_violation",
+  "revoke_scope",
+  "migration",
+] as const;
+
+/** What an entry did. */
+export type EntryKind = (typeof ENTRY_KINDS)[number];
+
+const KINDS: ReadonlySet<string> = new Set(ENTRY_KINDS);
+
+/** Length of a part's salt. */
+export const SALT_BYTES = 16;
+
+/** First byte of a subject: what the part is about, and who owns it. */
+export const SUBJECT = {
+  /** The store itself: genesis, reasons that administration keeps. Never erased. */
+  store: 0x00,
+  /** The state of a memory: its leaf in the `memories` tree. Owned by the memory. */
+  memory: 0x01,
+  /** The state of an edge: its leaf in the `edges` tree. Owned by both ends. */
+  edge: 0x02,
+  /** Something attached to a memory that is not its state. Owned by the memory. */
+  attachment: 0x03,
+  /** The registration of an open edge kind. */
+  edgeKind: 0x04,
+  /** The runtime state of a goal. Owned by the goal. */
+  goalState: 0x05,
+  /** The configuration of the graph. */
+  config: 0x06,
+} as const;
+
+/** One line of a header: whose part it is, and the part's hash (`null` removes the leaf). */
+export interface PartRef {
+  readonly subject: Uint8Array;
+  readonly hash: Uint8Array | null;
+}
+
+/** Where an entry stands in a batch. */
+export interface BatchSpan {
+  readonly first: number;
+  readonly length: number;
+}
+
+/** The part of an entry that is never erased. */
+export interface EntryHeader {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  /** Milliseconds since the epoch, never less than the entry before. */
+  readonly at: number;
+  /** An opaque principal. */
+  readonly by: string;
+  readonly parts: readonly PartRef[];
+  readonly batch?: BatchSpan;
+  /** Hash of the idempotency key (16) ‖ hash of the request (16). */
+  readonly request?: Uint8Array;
+}
+
+/** An entry as read: the header, its bytes, and the parts that still exist. */
+export interface Entry {
+  readonly header: EntryHeader;
+  readonly headerBytes: Uint8Array;
+  /** salt ‖ record for each part of the header; `undefined` where erased or never there. */
+  readonly parts: readonly (Uint8Array | undefined)[];
+}
+
+/** A record on its way into an entry. */
+export interface DraftPart {
+  readonly subject: Uint8Array;
+  /** Canonical record bytes; `null` removes the subject's leaf. */
+  readonly record: Uint8Array | null;
+}
+
+/** An entry before it has a number and a time. */
+export interface EntryDraft {
+  readonly kind: EntryKind;
+  readonly by: string;
+  readonly parts: readonly DraftPart[];
+  readonly request?: Uint8Array;
+}
+
+/** The salted hash that stands for a part in its header and, for state parts, in the tree. */
+export function partHash(sha256: Sha256, part: Uint8Array): Uint8Array {
+  return domainHash(sha256, "part", part);
+}
+
+/** The record inside a part. */
+export function partRecord(part: Uint8Array): Uint8Array {
+  return part.subarray(SALT_BYTES);
+}
+
+/** The leaf of an entry in the journal tree: its header under RFC 9162's leaf rule. */
+export function entryLeaf(sha256: Sha256, headerBytes: Uint8Array): Uint8Array {
+  return logLeafHash(sha256, headerBytes);
+}
+
+/** Gives a draft its number, time and salts. `salts` holds 16 fresh random bytes per part. */
+export function sealEntry(
+  sha256: Sha256,
+  draft: EntryDraft,
+  place: { readonly seq: number; readonly at: number; readonly batch?: BatchSpan },
+  salts: Uint8Array,
+): Entry {
+  const refs: PartRef[] = [];
+  const parts: (Uint8Array | undefined)[] = [];
+  for (const [index, draftPart] of draft.parts.entries()) {
+    const { subject, record } = draftPart;
+    if (record === null) {
+      refs.push({ subject, hash: null });
+      parts.push(undefined);
+      continue;
+    }
+    const part = new Uint8Array(SALT_BYTES + record.length);
+    part.set(salts.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES), 0);
+    part.set(record, SALT_BYTES);
+    refs.push({ subject, hash: partHash(sha256, part) });
+    parts.push(part);
+  }
+  const header: EntryHeader = {
+    seq: place.seq,
+    kind: draft.kind,
+    at: place.at,
+    by: draft.by,
+    parts: refs,
+    ...(place.batch === undefined ? {} : { batch: place.batch }),
+    ...(draft.request === undefined ? {} : { request: draft.request }),
+  };
+  return { header, headerBytes: encodeHeader(header), parts };
+}
+
+/** The canonical bytes of a header. */
+export function encodeHeader(header: EntryHeader): Uint8Array {
+  return encode(
+    fields([
+      header.seq,
+      header.kind,
+      header.at,
+      header.by,
+      header.parts.map((part) => [part.subject, part.hash]),
+      header.batch === undefined ? undefined : [header.batch.first, header.batch.length],
+      header.request,
+    ]),
+  );
+}
+
+/** Reads a header; anything but canonical bytes of a known shape is refused. */
+export function decodeHeader(bytes: Uint8Array): EntryHeader {
+  const value = decode(bytes);
+  if (!isFields(value)) throw corrupt("an entry header is a map with integer keys");
+  const [seq, kind, at, by, parts, batch, request, ...rest] = value.at;
+  if (rest.length > 0) throw corrupt("an entry header has keys 0 to 6");
+  if (!isCount(seq) || !isCount(at)) throw corrupt("seq and at are integers of at least 0");
+  if (typeof kind !== "string" || !KINDS.has(kind)) {
+    throw corrupt(`entry kind ${JSON.stringify(kind)} is unknown`, seq);
+  }
+  if (typeof by !== "string") throw corrupt("by is text", seq);
+  if (!Array.isArray(parts)) throw corrupt("parts is a list", seq);
+  return {
+    seq,
+    kind: kind as EntryKind,
+    at,
+    by,
+    parts: parts.map((part: CborValue) => decodePartRef(part, seq)),
+    ...(batch === undefined ? {} : { batch: decodeBatch(batch, seq) }),
+    ...(request === undefined ? {} : { request: decodeRequest(request, seq) }),
+  };
+}
+
+/** The stored row of an entry. */
+export function encodeEntry(entry: Pick<Entry, "headerBytes" | "parts">): Uint8Array {
+  return encode([entry.headerBytes, entry.parts.map((part) => part ?? null)]);
+}
+
+/** Reads a stored row. The parts are views of `row`. */
+export function decodeEntry(row: Uint8Array): Entry {
+  const { headerBytes, parts } = splitEntry(row);
+  const header = decodeHeader(headerBytes);
+  if (parts.length !== header.parts.length) {
+    throw corrupt("a row has as many parts as its header names", header.seq);
+  }
+  for (const [index, ref] of header.parts.entries()) {
+    if (ref.hash === null && parts[index] !== undefined) {
+      throw corrupt("a part that removes a leaf has no bytes", header.seq);
+    }
+  }
+  return { header, headerBytes, parts };
+}
+
+/** Splits a row into header bytes and parts without reading the header. */
+export function splitEntry(row: Uint8Array): {
+  readonly headerBytes: Uint8Array;
+  readonly parts: readonly (Uint8Array | undefined)[];
+} {
+  const value = decode(row);
+  if (!Array.isArray(value) || value.length !== 2) throw corrupt("an entry row is a pair");
+  const [headerBytes, parts] = value as readonly CborValue[];
+  if (!(headerBytes instanceof Uint8Array) || !Array.isArray(parts)) {
+    throw corrupt("an entry row is header bytes and a list of parts");
+  }
+  return {
+    headerBytes,
+    parts: parts.map((part: CborValue) => {
+      if (part === null) return undefined;
+      if (part instanceof Uint8Array && part.length > SALT_BYTES) return part;
+      throw corrupt("a part is salt and record");
+    }),
+  };
+}
+
+function decodePartRef(value: CborValue, seq: number): PartRef {
+  if (!Array.isArray(value) || value.length !== 2) throw corrupt("a part is a pair", seq);
+  const [subject, hash] = value as readonly CborValue[];
+  if (!(subject instanceof Uint8Array) || subject.length === 0) {
+    throw corrupt("a subject is bytes", seq);
+  }
+  if (hash === null) return { subject, hash: null };
+  if (!(hash instanceof Uint8Array) || hash.length !== HASH_BYTES) {
+    throw corrupt("a part hash is 32 bytes or null", seq);
+  }
+  return { subject, hash };
+}
+
+function decodeBatch(value: CborValue, seq: number): BatchSpan {
+  const [first, length] = Array.isArray(value) ? (value as readonly CborValue[]) : [];
+  if (!isCount(first) || !isCount(length) || seq < first || seq >= first + length) {
+    throw corrupt("a batch is its first seq and its length, and holds this entry", seq);
+  }
+  return { first, length };
+}
+
+function decodeRequest(value: CborValue, seq: number): Uint8Array {
+  if (value instanceof Uint8Array && value.length === 32) return value;
+  throw corrupt("an idempotency mark is 32 bytes", seq);
+}
+
+function isCount(value: CborValue | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function corrupt(what: string, seq?: number): CortexError {
+  const where = seq === undefined ? "journal entry" : `journal entry ${seq}`;
+  return new CortexError("ERR_CORRUPT", `${where}: ${what}`, seq === undefined ? {} : { seq });
+}

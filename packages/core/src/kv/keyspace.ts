@@ -1,0 +1,294 @@
+/**
+ * The map of all keys: the only place where a prefix is spelled.
+ *
+ * One byte opens every key. Numbers are big-endian and of fixed width, ids are 16 raw bytes, so byte
+ * order is time order wherever an id or a seq stands. A text inside a key keeps its order and ends
+ * where it ends (`codec/keys.ts`). `KEYSPACE` says of each prefix whether its rows are *journal*, *exact* (a fold of the
+ * journal, byte for byte), *snapshot*, or *cache* (anything that may be dropped); commits are checked
+ * against it, and `docs/data-format.md` is tested against it.
+ */
+import { keyOf, prefixEnd, readU64 } from "../codec/keys.js";
+import { CortexError } from "../errors.js";
+import type { Bytes, KvRange } from "./kv.js";
+
+/** How a row is kept: see the file header. */
+export type KeyClass = "head" | "journal" | "exact" | "snapshot" | "cache";
+
+/** One prefix of the keyspace. */
+export interface KeyPrefix {
+  readonly byte: number;
+  readonly name: string;
+  readonly class: KeyClass;
+  readonly key: string;
+  readonly value: string;
+}
+
+const row = (
+  byte: number,
+  name: string,
+  keyClass: KeyClass,
+  key: string,
+  value: string,
+): KeyPrefix => ({ byte, name, class: keyClass, key, value });
+
+/** Every prefix in use. */
+export const KEYSPACE = {
+  head: row(0x00, "head", "head", "–", "[format, fold version, size, at, epoch, counts]"),
+  journal: row(0x01, "journal", "journal", "seq 8", "[header, [part | null, …]]"),
+  logTile: row(0x02, "log tile", "exact", "level 1, index 8", "up to 16 hashes of 32 bytes"),
+  time: row(0x03, "time", "exact", "at 8, seq 8", "empty; one row for every 16th entry"),
+  memory: row(0x10, "memory", "exact", "id 16", "[type, lifecycle, version, seq, part, …]"),
+  history: row(0x11, "history", "exact", "id 16, seq 8", "the memory row that held from seq on"),
+  version: row(0x12, "version", "exact", "id 16, number 4", "[seq, part]; numbers from 2"),
+  externalId: row(0x13, "external id", "exact", "text", "id 16"),
+  fingerprint: row(0x14, "fingerprint", "exact", "hash 10", "id 16"),
+  counter: row(0x15, "counter", "exact", "id 16", "[reinforced, accessed, cited, last used at]"),
+  goalState: row(0x16, "goal state", "exact", "id 16", "[seq, part]"),
+  attachment: row(0x17, "attachment", "exact", "id 16, seq 8, part 2", "empty"),
+  index: row(0x18, "index", "exact", "index 1, lifecycle 1, term, member", "from seq 8"),
+  indexClosed: row(
+    0x19,
+    "closed index",
+    "exact",
+    "index 1, lifecycle 1, term, to seq 8, member",
+    "from seq 8",
+  ),
+  edge: row(0x20, "edge", "exact", "edge id 16", "[state, seq, part, from, code, far, n]"),
+  edgeOut: row(
+    0x21,
+    "edge out",
+    "exact",
+    "from 16, state 1, code 2, far 16, n 4",
+    "[seq, part, id]",
+  ),
+  edgeIn: row(0x22, "edge in", "exact", "far 16, state 1, code 2, from 16, n 4", "[seq, part, id]"),
+  edgeOutClosed: row(
+    0x23,
+    "closed edge out",
+    "exact",
+    "from 16, state 1, to seq 8, code 2, far 16, n 4",
+    "[seq, part, id]",
+  ),
+  edgeInClosed: row(
+    0x24,
+    "closed edge in",
+    "exact",
+    "far 16, state 1, to seq 8, code 2, from 16, n 4",
+    "[seq, part, id]",
+  ),
+  edgeKind: row(0x28, "edge kind", "exact", "name", "code 2"),
+  memoryPage: row(0x30, "memories page", "exact", "page name", "tree page"),
+  edgePage: row(0x31, "edges page", "exact", "page name", "tree page"),
+  idempotency: row(0x38, "idempotency", "exact", "key hash 16", "[seq, request hash 16]"),
+  config: row(0x3a, "config", "exact", "–", "[seq, part]"),
+  snapshot: row(0x40, "snapshot", "snapshot", "number 8", "manifest"),
+  cursor: row(0x80, "cursor", "cache", "name", "where a background job stands"),
+} as const satisfies Record<string, KeyPrefix>;
+
+/** A name of a prefix. */
+export type PrefixName = keyof typeof KEYSPACE;
+
+/** What a memory can be looked up by; the byte after the index prefix. */
+export const INDEX = { type: 1, tag: 2, kind: 3, frame: 4, slot: 5, session: 6 } as const;
+
+/** Live and removed edges stand in ranges of their own. */
+export const EDGE_STATE = { live: 1, removed: 2 } as const;
+
+/** One time row per this many entries. */
+export const TIME_STRIDE = 16;
+
+const CLASS_OF: readonly (KeyClass | undefined)[] = (() => {
+  const table: (KeyClass | undefined)[] = [];
+  for (const prefix of Object.values(KEYSPACE)) {
+    if (table[prefix.byte] !== undefined) throw new Error(`prefix ${prefix.byte} is used twice`);
+    table[prefix.byte] = prefix.class;
+  }
+  return table;
+})();
+
+/** The class of a key; an unknown prefix is `ERR_CORRUPT`. */
+export function classOfKey(key: Bytes): KeyClass {
+  const found = CLASS_OF[key[0] ?? -1];
+  if (found !== undefined) return found;
+  throw new CortexError("ERR_CORRUPT", `key with unknown prefix ${key[0]}`);
+}
+
+/** Reads a seq or a time: 8 bytes, big-endian. */
+export const getU64: (bytes: Bytes, at: number) => number = readU64;
+
+/** A seq as a value. */
+export function seqValue(seq: number): Bytes {
+  // A key of a prefix byte and a u64, without the prefix: the same eight bytes.
+  return keyOf(0).u64(seq).end().subarray(1);
+}
+
+/** The row of an entry. */
+export function journalKey(seq: number): Bytes {
+  return keyOf(KEYSPACE.journal.byte).u64(seq).end();
+}
+
+/** The row of a tile of the journal tree. */
+export function tileKey(level: number, index: number): Bytes {
+  return keyOf(KEYSPACE.logTile.byte).u8(level).u64(index).end();
+}
+
+/** The sparse row that finds a seq by its time. */
+export function timeKey(at: number, seq: number): Bytes {
+  return keyOf(KEYSPACE.time.byte).u64(at).u64(seq).end();
+}
+
+/** A row whose key is a prefix and an id, or another fixed piece of bytes. */
+export function idKey(
+  name: "memory" | "counter" | "goalState" | "edge" | "fingerprint" | "idempotency",
+  id: Bytes,
+): Bytes {
+  return keyOf(KEYSPACE[name].byte).raw(id).end();
+}
+
+/** What a memory's row was from `seq` on, until the next. */
+export function historyKey(id: Bytes, seq: number): Bytes {
+  return keyOf(KEYSPACE.history.byte).raw(id).u64(seq).end();
+}
+
+/** Where version `number` of a memory lies. */
+export function versionKey(id: Bytes, number: number): Bytes {
+  return keyOf(KEYSPACE.version.byte).raw(id).u32(number).end();
+}
+
+/** That entry `seq` holds a part attached to a memory. */
+export function attachmentKey(id: Bytes, seq: number, part: number): Bytes {
+  return keyOf(KEYSPACE.attachment.byte).raw(id).u64(seq).u16(part).end();
+}
+
+/** What all rows about one memory have in common under a prefix. */
+export function ownedPrefix(name: "history" | "version" | "attachment", id: Bytes): Bytes {
+  return keyOf(KEYSPACE[name].byte).raw(id).end();
+}
+
+/** A row whose key is a prefix and a text. */
+export function textKey(name: "externalId" | "edgeKind" | "cursor", text: string): Bytes {
+  return keyOf(KEYSPACE[name].byte).text(text).end();
+}
+
+/** The one row that says where the graph's configuration lies. */
+export const CONFIG_KEY: Bytes = Uint8Array.of(KEYSPACE.config.byte);
+
+/** The row of a stored snapshot. */
+export function snapshotKey(number: number): Bytes {
+  return keyOf(KEYSPACE.snapshot.byte).u64(number).end();
+}
+
+/** The row of a page of a state tree. */
+export function pageKey(tree: "memories" | "edges", name: Bytes): Bytes {
+  const prefix = tree === "memories" ? KEYSPACE.memoryPage : KEYSPACE.edgePage;
+  return keyOf(prefix.byte).raw(name).end();
+}
+
+/** Where a memory stands in an index: which one, in which lifecycle, under what, as what. */
+export interface IndexTerm {
+  readonly index: number;
+  readonly lifecycle: number;
+  /** UTF-8, or bytes below 0xFE: then it takes one byte more in a key. */
+  readonly term: Bytes;
+  readonly member: Bytes;
+}
+
+/** Where the member starts in a live row; a closed row has the seq of its end before it. */
+export function memberOffset(term: Bytes): number {
+  return 3 + term.length + 1;
+}
+
+/** What all live rows of one index, lifecycle and term have in common. */
+export function indexPrefix(closed: boolean, index: number, lifecycle: number, term: Bytes): Bytes {
+  const prefix = closed ? KEYSPACE.indexClosed : KEYSPACE.index;
+  return keyOf(prefix.byte).u8(index).u8(lifecycle).bytes(term).end();
+}
+
+/** The live row of a term. */
+export function indexKey(term: IndexTerm): Bytes {
+  return keyOf(KEYSPACE.index.byte)
+    .u8(term.index)
+    .u8(term.lifecycle)
+    .bytes(term.term)
+    .raw(term.member)
+    .end();
+}
+
+/** The row a term leaves when it ends at `toSeq`. */
+export function indexClosedKey(term: IndexTerm, toSeq: number): Bytes {
+  return keyOf(KEYSPACE.indexClosed.byte)
+    .u8(term.index)
+    .u8(term.lifecycle)
+    .bytes(term.term)
+    .u64(toSeq)
+    .raw(term.member)
+    .end();
+}
+
+/** The place of an edge in an adjacency range. */
+export interface EdgePlace {
+  readonly from: Bytes;
+  readonly code: number;
+  readonly far: Bytes;
+  readonly n: number;
+}
+
+/** Bytes of an adjacency member: code 2, other end 16, n 4. */
+export const EDGE_MEMBER_BYTES = 22;
+
+/** The live or removed row of an edge, as seen from one end. */
+export function edgeKey(side: "out" | "in", place: EdgePlace, state: number): Bytes {
+  const [near, other] = side === "out" ? [place.from, place.far] : [place.far, place.from];
+  const prefix = side === "out" ? KEYSPACE.edgeOut : KEYSPACE.edgeIn;
+  return keyOf(prefix.byte).raw(near).u8(state).u16(place.code).raw(other).u32(place.n).end();
+}
+
+/** The row that an edge's former state leaves, seen from one end. */
+export function edgeClosedKey(
+  side: "out" | "in",
+  place: EdgePlace,
+  state: number,
+  toSeq: number,
+): Bytes {
+  const [near, other] = side === "out" ? [place.from, place.far] : [place.far, place.from];
+  const prefix = side === "out" ? KEYSPACE.edgeOutClosed : KEYSPACE.edgeInClosed;
+  return keyOf(prefix.byte)
+    .raw(near)
+    .u8(state)
+    .u64(toSeq)
+    .u16(place.code)
+    .raw(other)
+    .u32(place.n)
+    .end();
+}
+
+/** What all adjacency rows of one memory and state have in common. */
+export function edgePrefix(
+  name: "edgeOut" | "edgeIn" | "edgeOutClosed" | "edgeInClosed",
+  near: Bytes,
+  state?: number,
+  code?: number,
+): Bytes {
+  const key = keyOf(KEYSPACE[name].byte).raw(near);
+  if (state !== undefined) key.u8(state);
+  if (code !== undefined) key.u16(code);
+  return key.end();
+}
+
+/** Everything that starts with `prefix`, as a range. */
+export function prefixRange(prefix: Bytes, limit: number, reverse = false): KvRange {
+  return { gte: prefix, lt: afterPrefix(prefix), limit, reverse };
+}
+
+/** The smallest key above everything that starts with `prefix`. */
+export const afterPrefix: (prefix: Bytes) => Bytes = prefixEnd;
+
+/** A key as a string of one character a byte, to use it in a Map. */
+export function keyString(key: Bytes): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
+}
+
+/** The bytes of a `keyString`. */
+export function keyBytes(text: string): Bytes {
+  return Buffer.from(text, "latin1");
+}

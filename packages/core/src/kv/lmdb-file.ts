@@ -1,0 +1,511 @@
+/**
+ * One LMDB file: what the LMDB backend knows about the engine, in one place.
+ *
+ * Promises: reads go through an explicit read transaction and return plain copies; a write is one
+ * `transactionSync` (an `async` transaction leaks its uncommitted puts to every reader of the
+ * process); engine failures come out as `CortexError`. Which file is the store, and what happens
+ * when it moves, is left to `lmdb-backend.ts`.
+ *
+ * Layout: rows whose first key byte is 0x01 (the journal, whose keys only ascend) lie in the
+ * sub-database `journal` and are put with the append flag while they sort after the last key, so
+ * that its pages are filled to the brim; all other rows lie in `state`. Two rows of the root
+ * database belong to the backend: `confirmed` and `successor`.
+ *
+ * Settings that matter: `overlappingSync: false` (visible implies durable); never `noMemInit` (free
+ * space would keep erased text); no compression, no cache; files are created with mode 0600, so
+ * there is no moment at which others could read them. The map grows by itself.
+ */
+import { closeSync, fsyncSync, openSync, readSync, statSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname } from "node:path";
+import { ABORT, open } from "lmdb";
+import { CortexError } from "../errors.js";
+import {
+  type Bytes,
+  compareBytes,
+  HEAD_KEY,
+  type KvRange,
+  type KvRow,
+  MOVED_HEAD_BYTE,
+} from "./kv.js";
+
+/** How a file is opened. */
+export interface LmdbFileMode {
+  /** Commits do not wait for the disk. */
+  readonly relaxed: boolean;
+  readonly readOnly: boolean;
+}
+
+/** A read transaction of one file: hand it back to `endRead`. */
+export interface LmdbRead {
+  readonly transaction: LmdbTransaction;
+}
+
+/** Returned from the body of `write` to leave nothing behind. */
+export const ROLL_BACK = Symbol("roll back");
+
+interface LmdbTransaction {
+  /** Set by the engine once a newer read transaction has taken the place of this one. */
+  readonly notCurrent?: boolean;
+  done(): void;
+}
+
+interface RangeOptions {
+  readonly start: Bytes;
+  readonly end: Bytes;
+  readonly reverse: boolean;
+  readonly exclusiveStart: boolean;
+  readonly inclusiveEnd: boolean;
+  readonly transaction?: LmdbTransaction;
+  readonly values?: boolean;
+}
+
+/** The part of a database of the `lmdb` package that is used here; its own types lack options. */
+interface Table {
+  get(key: Bytes, read?: LmdbRead): Uint8Array | undefined;
+  getBinaryFast(key: Bytes, read?: LmdbRead): Uint8Array | undefined;
+  getRange(options: RangeOptions): Iterable<{ readonly key: Bytes; readonly value: Bytes }>;
+  getKeys(options: RangeOptions): Iterable<Bytes>;
+  putSync(key: Bytes, value: Bytes, options?: { readonly append: boolean }): boolean;
+  removeSync(key: Bytes): boolean;
+}
+
+interface Tables {
+  readonly state: Table;
+  readonly journal: Table;
+}
+
+interface Root extends Table {
+  openDB(name: string, options: object): Table | undefined;
+  transactionSync<T>(body: () => T): T;
+  useReadTransaction(): LmdbTransaction;
+  resetReadTxn(): void;
+  readerCheck(): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Keys and values are stored as they are. The codecs are there to copy what a read found out of the
+ * engine's one volatile buffer, straight into the arrays that callers get: left to itself, the engine
+ * makes `Buffer`s (whose `slice` is no copy), at 1.5 instead of 0.6 microseconds for a small value.
+ */
+const PLAIN = {
+  encoding: "binary",
+  encoder: { encode: (value: Bytes): Bytes => value, decode: copied },
+  keyEncoder: {
+    writeKey(key: Bytes, target: Uint8Array, start: number): number {
+      target.set(key, start);
+      return start + key.length;
+    },
+    readKey: (source: Uint8Array, start: number, end: number): Bytes =>
+      copied(source.subarray(start, end)),
+  },
+  cache: false,
+} as const;
+const CONFIRMED_KEY = new TextEncoder().encode("confirmed");
+const SUCCESSOR_KEY = new TextEncoder().encode("successor");
+const JOURNAL_BYTE = 0x01;
+const JOURNAL_START = Uint8Array.of(JOURNAL_BYTE);
+const JOURNAL_END = Uint8Array.of(JOURNAL_BYTE + 1);
+/** Room in the lock file for read transactions of different age, over all processes. */
+const READERS_MAX = 254;
+/** Where the map starts; it doubles as the file grows. */
+const MAP_BYTES_AT_START = 16 * 1024 * 1024;
+/** So that readers of other processes that were killed do not keep old pages alive for long. */
+const COMMITS_BETWEEN_READER_CHECKS = 256;
+/** The magic number of a meta page, little-endian, and the places where page headers put it. */
+const META_MAGIC = 0xbeefc0de;
+const META_MAGIC_OFFSETS = [16, 24] as const;
+
+/** How each file (device and inode) is open in this process: the engine shares one environment. */
+const openModes = new Map<string, { readonly mode: LmdbFileMode; handles: number }>();
+
+/** An open file. */
+export class LmdbFile {
+  readonly path: string;
+  readonly mode: LmdbFileMode;
+  readonly #identity: string;
+  readonly #root: Root;
+  /** Absent in a new file until `furnish`, and after `close`. */
+  #tables: Tables | undefined;
+  #reads = 0;
+  #retired = false;
+  #closed = false;
+  #commits = 0;
+
+  /** Opens or creates the file; `ERR_FORMAT_UNKNOWN` where it is something else. */
+  constructor(path: string, mode: LmdbFileMode) {
+    this.path = path;
+    this.mode = mode;
+    assertLooksLikeLmdb(path);
+    const before = identityOf(path);
+    if (before !== undefined) assertSameMode(path, mode, openModes.get(before)?.mode);
+    this.#root = opening(path, () => openRoot(path, mode));
+    this.#identity = identityOf(path) ?? path;
+    const shared = openModes.get(this.#identity);
+    if (shared === undefined) openModes.set(this.#identity, { mode, handles: 1 });
+    else shared.handles += 1;
+    try {
+      opening(path, () => this.#openTables(false));
+      this.#root.readerCheck();
+    } catch (error) {
+      void this.close();
+      throw error;
+    }
+  }
+
+  /** True once the tables exist: false for a file that was just created. */
+  get isFurnished(): boolean {
+    return this.#tables !== undefined;
+  }
+
+  /** Creates the tables of a new file in one transaction; harmless on a furnished one. */
+  furnish(confirmed: boolean): void {
+    opening(this.path, () =>
+      this.#root.transactionSync(() => {
+        // Another process may have furnished it meanwhile; rows without tables are not ours.
+        this.#openTables(false);
+        if (!this.isFurnished && !this.#isEmpty()) throw foreign(this.path);
+        this.#openTables(true);
+        if (confirmed) this.#root.putSync(CONFIRMED_KEY, Uint8Array.of(1));
+      }),
+    );
+  }
+
+  /** True when this file was the store at some time, not just built to become it. */
+  isConfirmed(): boolean {
+    this.#root.resetReadTxn();
+    return this.#root.get(CONFIRMED_KEY) !== undefined;
+  }
+
+  /** The name of the file this one has moved to. */
+  successor(): string | undefined {
+    this.#root.resetReadTxn();
+    const name = this.#root.get(SUCCESSOR_KEY);
+    return name === undefined ? undefined : new TextDecoder().decode(name);
+  }
+
+  /** Says, inside `write`, that the store goes on in the named file. */
+  putMoved(movedHead: Bytes, successor: string): void {
+    this.putHead(movedHead);
+    this.#root.putSync(SUCCESSOR_KEY, new TextEncoder().encode(successor));
+  }
+
+  /** Starts a read of the newest committed state, of whichever process. */
+  beginRead(): LmdbRead {
+    // Without the reset, a second read in the same turn would get the transaction of the first.
+    this.#root.resetReadTxn();
+    const transaction = this.#root.useReadTransaction();
+    this.#reads += 1;
+    return { transaction };
+  }
+
+  /** Ends a read; the last one of a retired file closes it. */
+  endRead(read: LmdbRead): void {
+    read.transaction.done();
+    this.#reads -= 1;
+    if (this.#retired && this.#reads === 0) void this.close();
+  }
+
+  /** Whether the head row says "moved". */
+  isMoved(read: LmdbRead): boolean {
+    // The buffer is only good until the next read; its first byte is all that is wanted.
+    const head = this.#open().state.getBinaryFast(HEAD_KEY, read);
+    return head !== undefined && head.length > 0 && head[0] === MOVED_HEAD_BYTE;
+  }
+
+  get(key: Bytes, read?: LmdbRead): Bytes | undefined {
+    const { state, journal } = this.#open();
+    return (key[0] === JOURNAL_BYTE ? journal : state).get(key, read);
+  }
+
+  /** The rows of a range, which may span both tables. */
+  range(range: KvRange, read: LmdbRead): KvRow[] {
+    const rows: KvRow[] = [];
+    const { state, journal } = this.#open();
+    const first = range.gte[0] ?? 0;
+    // Nearly every range lies in one table; comparing first bytes tells without building parts.
+    if (first > JOURNAL_BYTE) scan(state, range, read, rows);
+    else if (first === JOURNAL_BYTE && range.lt[0] === JOURNAL_BYTE) {
+      scan(journal, range, read, rows);
+    } else {
+      const parts = [
+        { table: state, gte: range.gte, lt: lesser(range.lt, JOURNAL_START) },
+        {
+          table: journal,
+          gte: greater(range.gte, JOURNAL_START),
+          lt: lesser(range.lt, JOURNAL_END),
+        },
+        { table: state, gte: greater(range.gte, JOURNAL_END), lt: range.lt },
+      ];
+      if (range.reverse === true) parts.reverse();
+      for (const { table, gte, lt } of parts) {
+        if (rows.length < range.limit) scan(table, { ...range, gte, lt }, read, rows);
+      }
+    }
+    return rows;
+  }
+
+  /** Runs the body in the one write transaction; `ROLL_BACK` or a throw leaves nothing behind. */
+  write<T>(body: () => T | typeof ROLL_BACK): T | typeof ROLL_BACK {
+    this.#commits += 1;
+    if (this.#commits % COMMITS_BETWEEN_READER_CHECKS === 0) this.#root.readerCheck();
+    try {
+      let rolledBack = false;
+      const result = this.#root.transactionSync(() => {
+        const outcome = body();
+        rolledBack = outcome === ROLL_BACK;
+        return rolledBack ? ABORT : outcome;
+      });
+      return rolledBack ? ROLL_BACK : (result as T);
+    } catch (error) {
+      throw storageError(error, "the commit failed; nothing was written");
+    }
+  }
+
+  /** Puts the head row, inside `write`. */
+  putHead(head: Bytes): void {
+    this.#open().state.putSync(HEAD_KEY, head);
+  }
+
+  /** Puts and deletes rows, inside `write`. */
+  change(puts: readonly KvRow[], deletes: readonly Bytes[]): void {
+    const { state, journal } = this.#open();
+    for (const key of deletes) (key[0] === JOURNAL_BYTE ? journal : state).removeSync(key);
+    const entries: KvRow[] = [];
+    for (const row of puts) {
+      if (row.key[0] === JOURNAL_BYTE) entries.push(row);
+      else state.putSync(row.key, row.value);
+    }
+    if (entries.length > 0) putAppending(journal, entries);
+  }
+
+  /** Closes now, or when the last read ends. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#reads === 0) void this.close();
+  }
+
+  /** Closes the file; idempotent. Every read must have ended. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#tables = undefined;
+    const shared = openModes.get(this.#identity);
+    if (shared !== undefined) {
+      shared.handles -= 1;
+      if (shared.handles === 0) openModes.delete(this.#identity);
+    }
+    await this.#root.close();
+  }
+
+  #isEmpty(): boolean {
+    const whole = { start: NO_BYTES, end: NO_BYTES, reverse: false };
+    for (const _ of this.#root.getKeys({ ...whole, exclusiveStart: false, inclusiveEnd: false })) {
+      return false;
+    }
+    return true;
+  }
+
+  #openTables(create: boolean): void {
+    const options = { ...PLAIN, create };
+    const state = this.#root.openDB("state", options);
+    const journal = this.#root.openDB("journal", options);
+    if (state !== undefined && journal !== undefined) this.#tables = { state, journal };
+  }
+
+  #open(): Tables {
+    if (this.#tables === undefined) throw new CortexError("ERR_CLOSED", "the store is closed");
+    return this.#tables;
+  }
+}
+
+/** Waits until the contents of a file are on the disk. */
+export function fsyncPath(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Waits until the names in a folder are on the disk; Windows has no such call and no such need. */
+export function fsyncFolder(folder: string): void {
+  if (process.platform !== "win32") fsyncPath(folder);
+}
+
+/** Maps whatever the engine or the file system threw. */
+export function storageError(error: unknown, what: string): CortexError {
+  if (error instanceof CortexError) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  const full = isDiskFull(codeOf(error));
+  return new CortexError(full ? "ERR_DISK_FULL" : "ERR_STORAGE", `${what}: ${detail}`, {}, error);
+}
+
+const MDB_MAP_FULL = -30792;
+const MDB_INVALID = -30793;
+const MDB_VERSION_MISMATCH = -30794;
+
+function codeOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+}
+
+function isDiskFull(code: unknown): boolean {
+  const { ENOSPC, EDQUOT, EFBIG } = constants.errno;
+  return [MDB_MAP_FULL, ENOSPC, EDQUOT, EFBIG, "ENOSPC", "EDQUOT", "EFBIG"].some((c) => c === code);
+}
+
+function opening<T>(path: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === MDB_INVALID || code === MDB_VERSION_MISMATCH) throw foreign(path, error);
+    throw storageError(error, `cannot open ${path}`);
+  }
+}
+
+function foreign(path: string, cause?: unknown): CortexError {
+  return new CortexError("ERR_FORMAT_UNKNOWN", `${path} is not a Cortex store`, {}, cause);
+}
+
+function openRoot(path: string, mode: LmdbFileMode): Root {
+  const options = {
+    ...PLAIN,
+    noSubdir: true,
+    overlappingSync: false,
+    noSync: mode.relaxed,
+    readOnly: mode.readOnly,
+    permissionsMode: 0o600,
+    maxDbs: 4,
+    maxReaders: READERS_MAX,
+    mapSize: MAP_BYTES_AT_START,
+  };
+  return open(path, options) as unknown as Root;
+}
+
+/** Refuses a foreign file before the engine touches it or lays a lock file beside it. */
+function assertLooksLikeLmdb(path: string): void {
+  const head = Buffer.alloc(64);
+  let length = 0;
+  try {
+    const descriptor = openSync(path, "r");
+    try {
+      length = readSync(descriptor, head, 0, head.length, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return;
+    throw storageError(error, `cannot read ${path}`);
+  }
+  const known = META_MAGIC_OFFSETS.some((at) => head.readUInt32LE(at) === META_MAGIC);
+  if (length > 0 && !known) throw foreign(path);
+}
+
+function identityOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+}
+
+/** The engine would silently give the second handle the flags of the first. */
+function assertSameMode(path: string, mode: LmdbFileMode, other: LmdbFileMode | undefined): void {
+  if (other === undefined) return;
+  if (other.relaxed === mode.relaxed && other.readOnly === mode.readOnly) return;
+  throw new CortexError(
+    "ERR_STORAGE",
+    `${dirname(path)} is already open in this process with another relaxed or readOnly option`,
+  );
+}
+
+function lesser(a: Bytes, b: Bytes): Bytes {
+  return compareBytes(a, b) <= 0 ? a : b;
+}
+
+function greater(a: Bytes, b: Bytes): Bytes {
+  return compareBytes(a, b) >= 0 ? a : b;
+}
+
+/** Small copies share slabs, as allocating is most of their cost; larger ones stand alone. */
+const SLAB_BYTES = 8192;
+const SLAB_ROW_BYTES_MAX = 1024;
+let slab = new Uint8Array(SLAB_BYTES);
+let slabUsedBytes = 0;
+
+function copied(bytes: Uint8Array): Bytes {
+  // The engine shortens its volatile buffer by an own property: `subarray` needs to be told.
+  const { length } = bytes;
+  const exact = bytes.subarray(0, length);
+  if (length > SLAB_ROW_BYTES_MAX) {
+    const alone = new Uint8Array(length);
+    alone.set(exact);
+    return alone;
+  }
+  if (slabUsedBytes + length > SLAB_BYTES) {
+    slab = new Uint8Array(SLAB_BYTES);
+    slabUsedBytes = 0;
+  }
+  slab.set(exact, slabUsedBytes);
+  const copy = new Uint8Array(slab.buffer, slabUsedBytes, length);
+  slabUsedBytes += length;
+  return copy;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/** Appends the rows of one range of one table, up to `range.limit` in all. */
+function scan(table: Table, range: KvRange, read: LmdbRead, rows: KvRow[]): void {
+  if (compareBytes(range.gte, range.lt) >= 0) return;
+  const reverse = range.reverse === true;
+  const { transaction } = read;
+  const options: RangeOptions = {
+    start: reverse ? range.lt : range.gte,
+    end: reverse ? range.gte : range.lt,
+    reverse,
+    exclusiveStart: reverse,
+    inclusiveEnd: reverse,
+    // While it is the current one, leaving it out lets the engine use its cursor again: 4.3 instead
+    // of 6.4 microseconds for a range of one row.
+    ...(transaction.notCurrent === true ? { transaction } : {}),
+  };
+  if (range.keysOnly === true) {
+    for (const key of table.getKeys(options)) {
+      rows.push({ key, value: NO_BYTES });
+      if (rows.length >= range.limit) return;
+    }
+    return;
+  }
+  for (const found of table.getRange(options)) {
+    rows.push(found);
+    if (rows.length >= range.limit) return;
+  }
+}
+
+const APPEND = { append: true } as const;
+const WHOLE_JOURNAL_BACKWARDS: RangeOptions = {
+  start: JOURNAL_END,
+  end: JOURNAL_START,
+  reverse: true,
+  exclusiveStart: false,
+  inclusiveEnd: true,
+};
+
+/**
+ * Puts journal rows, appending those beyond the last key. The more of a page a row takes, the more
+ * this saves: the file is 3% smaller with values of 100 bytes, 11% with 400, 25% with 900, 50% with
+ * 1,500.
+ */
+function putAppending(journal: Table, entries: KvRow[]): void {
+  entries.sort((a, b) => compareBytes(a.key, b.key));
+  let last: Bytes = NO_BYTES;
+  for (const key of journal.getKeys(WHOLE_JOURNAL_BACKWARDS)) {
+    last = key;
+    break;
+  }
+  for (const { key, value } of entries) {
+    const append = compareBytes(key, last) > 0;
+    const stored = append ? journal.putSync(key, value, APPEND) : journal.putSync(key, value);
+    if (!stored) throw new Error("the engine refused to append a journal row");
+  }
+}

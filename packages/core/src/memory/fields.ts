@@ -1,0 +1,417 @@
+/**
+ * The building blocks of every input check: bounded text, numbers, times, lists, JSON values,
+ * strict objects, and the one translation from a schema's complaint to a `CortexError`.
+ *
+ * Promise: a failure names the field as the caller wrote it ("data.objects[2].ref"), what was
+ * expected and what came. An unknown member is refused with the known ones listed; a member given
+ * as `undefined` counts as absent and never appears in a result. Text is checked, never changed.
+ * JSON values are copied, so a caller's later change cannot reach a record.
+ *
+ * Left to others: which fields a type has (`data.ts`, `frames.ts`, `goal-state.ts`).
+ */
+import * as z from "zod";
+import { isWellFormed, utf8Length } from "../codec/text.js";
+import { CortexError, describe, type ErrorCode, invalid } from "../errors.js";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { namesOf, type Vocabulary } from "./types.js";
+
+/** A value that JSON can say. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+
+/** An object that JSON can say. */
+export type JsonObject = { readonly [key: string]: Json };
+
+/** The type of a parsed value: read-only, and an absent member is absent, never `undefined`. */
+export type Exact<T> = [Json] extends [T]
+  ? Json
+  : T extends readonly (infer U)[]
+    ? readonly Exact<U>[]
+    : T extends object
+      ? { readonly [K in keyof T]: Exact<Exclude<T[K], undefined>> }
+      : T;
+
+/** What a text field allows. */
+export interface TextRule {
+  readonly maxBytes: number;
+  /** Empty or white text is allowed. */
+  readonly blank?: boolean;
+  /** Line breaks, tabs and other control characters are allowed. */
+  readonly control?: boolean;
+}
+
+/** A sentence or body of a memory. */
+export const CONTENT: TextRule = { maxBytes: LIMITS.contentBytes, control: true };
+/** A body that may be empty. */
+export const CONTENT_OR_EMPTY: TextRule = { ...CONTENT, blank: true };
+/** A short text inside data: a topic, a name, a reference. */
+export const LABEL: TextRule = { maxBytes: LIMITS.labelBytes, control: true };
+
+/** Furthest time from 1970 that a date can show, in milliseconds. */
+export const TIME_MAX_MS = 8.64e15;
+
+interface Problem {
+  readonly code: ErrorCode;
+  readonly expected: string;
+  readonly got: string;
+}
+
+/** Checks one text that is not part of a schema. */
+export function checkText(value: unknown, field: string, rule: TextRule): string {
+  if (typeof value !== "string") throw invalid(field, "a string", value);
+  const problem = textProblem(value, rule);
+  if (problem !== undefined) throw problemError(field, problem);
+  return value;
+}
+
+/** A schema for a bounded, well-formed text. */
+export function textField(rule: TextRule) {
+  return z.string().check((payload) => {
+    const problem = textProblem(payload.value, rule);
+    if (problem !== undefined) complain(payload, problem, []);
+  });
+}
+
+/** A schema for a text of a fixed pattern; `expected` describes it to people. */
+export function patternField(pattern: RegExp, expected: string, maxBytes: number = LABEL.maxBytes) {
+  return z.string().check((payload) => {
+    const { value } = payload;
+    const problem = textProblem(value, { maxBytes });
+    if (problem !== undefined) complain(payload, problem, []);
+    else if (!pattern.test(value)) {
+      complain(payload, { code: "ERR_INVALID", expected, got: describe(value) }, []);
+    }
+  });
+}
+
+/** A schema for one word of a closed vocabulary. */
+export function wordField<T extends Vocabulary>(table: T) {
+  return z.enum(namesOf(table));
+}
+
+/** A schema for a list of at most `max` items. */
+export function listField<S extends z.ZodType>(item: S, max: number = LIMITS.listItems) {
+  return z.array(item).check((payload) => {
+    const got = payload.value.length;
+    if (got <= max) return;
+    const problem = { expected: `at most ${max} items`, got: `an array of ${got}` };
+    complain(payload, { code: "ERR_TOO_LARGE", ...problem }, []);
+  });
+}
+
+/** A schema for a share between 0 and 1. */
+export const unitField = z.number().min(0).max(1);
+/** A schema for a count: a whole number from 0. */
+export const countField = z.int().min(0).max(INTEGER_MAX);
+/** A schema for a time in whole milliseconds since 1970, before or after. */
+export const timeField = z.int().min(-TIME_MAX_MS).max(TIME_MAX_MS);
+/** A schema for a label of one line or more. */
+export const labelField = textField(LABEL);
+/** A schema for an amount: digits with an optional fraction, no sign, no exponent. */
+export const amountField = patternField(
+  /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/,
+  'a decimal amount such as "12.50"',
+  96,
+);
+
+/** A schema for any JSON value up to `LIMITS.metadataBytes`, copied. */
+export const jsonField = z.custom<Json>().check((payload) => {
+  payload.value = copyInto(payload, payload.value);
+});
+
+/** A schema for a JSON object up to `LIMITS.metadataBytes`, copied. */
+export const jsonObjectField = z.custom<JsonObject>().check((payload) => {
+  const value: unknown = payload.value;
+  if (isPlainObject(value)) payload.value = copyInto(payload, value) as JsonObject;
+  else complain(payload, { code: "ERR_INVALID", expected: "an object", got: describe(value) }, []);
+});
+
+/** A schema for an object with these members and no others. */
+export function strictFields<S extends z.ZodRawShape>(shape: S) {
+  const known = `one of the fields ${Object.keys(shape).join(", ")}`;
+  return z
+    .strictObject(shape, {
+      error: (issue) => (issue.code === "unrecognized_keys" ? known : undefined),
+    })
+    .overwrite(withoutUndefined);
+}
+
+/** Parses `input`; the failure names the field under `prefix`. */
+export function parseWith<S extends z.ZodType>(
+  schema: S,
+  input: unknown,
+  prefix: string,
+): Exact<z.output<S>> {
+  const result = schema.safeParse(input);
+  if (!result.success) throw fromZod(result.error, prefix, { input });
+  return result.data as Exact<z.output<S>>;
+}
+
+/**
+ * The first complaint of a schema as a `CortexError`. `prefix` is what the caller called the parsed
+ * value ("data", "" for an input as a whole). Schemas do not keep what they refused: give `source`,
+ * and the message can say what came.
+ */
+export function fromZod(
+  error: z.ZodError,
+  prefix: string,
+  source?: { readonly input: unknown },
+): CortexError {
+  const [issue] = error.issues;
+  if (issue === undefined) throw new Error("a schema failed without an issue");
+  const field = fieldPath(prefix, issue.path);
+  if (issue.code === "unrecognized_keys") {
+    const [key = ""] = issue.keys;
+    const name = fieldPath(prefix, [...issue.path, key]);
+    const expected = issue.message.startsWith("one of") ? issue.message : "no such field";
+    return problemError(name, { code: "ERR_UNKNOWN_FIELD", expected, got: "an unknown field" });
+  }
+  const params = issue.code === "custom" ? issue.params : undefined;
+  if (isProblem(params)) return problemError(field, params);
+  const expected = expectedOf(issue);
+  if (source !== undefined) return invalid(field, expected, valueAt(source.input, issue.path));
+  return new CortexError("ERR_INVALID", `${field}: expected ${expected}`, { field, expected });
+}
+
+/** Checks metadata that stands outside a schema, and copies it. */
+export function checkMetadata(value: unknown, field: string): JsonObject {
+  return parseWith(jsonObjectField, value, field) as JsonObject;
+}
+
+/**
+ * Most bytes that a JSON value takes as CBOR: exact but for floats, which may be stored shorter.
+ */
+export function jsonBytes(value: unknown): number {
+  if (Array.isArray(value)) {
+    let bytes = headBytes(value.length);
+    for (const item of value) bytes += jsonBytes(item);
+    return bytes;
+  }
+  if (typeof value !== "object" || value === null) return scalarBytes(value);
+  const entries = Object.entries(value);
+  let bytes = headBytes(entries.length);
+  for (const [key, member] of entries) bytes += scalarBytes(key) + jsonBytes(member);
+  return bytes;
+}
+
+/** The same JSON text for the same value, whatever the order of members. */
+export function stableJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(stableJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = value as JsonObject;
+  const texts = Object.keys(members)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${stableJson(members[key] ?? null)}`);
+  return `{${texts.join(",")}}`;
+}
+
+/** C0, DEL and C1 controls, and the two line separators that some readers take for line ends. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+const NON_BLANK = /\S/;
+
+function textProblem(value: string, rule: TextRule): Problem | undefined {
+  if (!isWellFormed(value)) {
+    return {
+      code: "ERR_ILL_FORMED",
+      expected: "well-formed text",
+      got: "a string with a lone surrogate",
+    };
+  }
+  // No text is longer in bytes than three times its units: short ones need no counting.
+  if (value.length * 3 > rule.maxBytes) {
+    const bytes = utf8Length(value);
+    if (bytes > rule.maxBytes) {
+      const expected = `at most ${rule.maxBytes} bytes of text`;
+      return { code: "ERR_TOO_LARGE", expected, got: `${bytes} bytes` };
+    }
+  }
+  if (rule.blank !== true && !NON_BLANK.test(value)) {
+    const got = value === "" ? "an empty string" : "a blank string";
+    return { code: "ERR_INVALID", expected: "text that is not blank", got };
+  }
+  if (rule.control !== true && CONTROL.test(value)) {
+    const expected = "text without control characters";
+    return { code: "ERR_INVALID", expected, got: describe(value) };
+  }
+  return undefined;
+}
+
+/** What a failing JSON copy found, and where; the walk stops at the first. */
+interface CopyState {
+  bytes: number;
+  problem?: Problem;
+  path: PropertyKey[];
+}
+
+function copyInto(payload: z.core.ParsePayload, value: unknown): Json {
+  const state: CopyState = { bytes: 0, path: [] };
+  const copy = copyJson(value, 0, state);
+  if (state.problem !== undefined) complain(payload, state.problem, state.path.reverse());
+  return copy;
+}
+
+function copyJson(value: unknown, depth: number, state: CopyState): Json {
+  if (typeof value !== "object" || value === null) {
+    const problem = scalarProblem(value);
+    if (problem !== undefined) return stop(state, problem);
+    return count(state, scalarBytes(value), Object.is(value, -0) ? 0 : (value as Json));
+  }
+  if (depth >= LIMITS.metadataDepth) {
+    const expected = `at most ${LIMITS.metadataDepth} levels of nesting`;
+    return stop(state, { code: "ERR_TOO_LARGE", expected, got: "more" });
+  }
+  if (Array.isArray(value)) return copyArray(value, depth, state);
+  if (isPlainObject(value)) return copyObject(value, depth, state);
+  return stop(state, { code: "ERR_INVALID", expected: "a JSON value", got: describe(value) });
+}
+
+function copyArray(value: readonly unknown[], depth: number, state: CopyState): Json {
+  const copy: Json[] = [];
+  count(state, headBytes(value.length), null);
+  for (let at = 0; at < value.length && state.problem === undefined; at++) {
+    copy.push(copyJson(value[at], depth + 1, state));
+    if (state.problem !== undefined) state.path.push(at);
+  }
+  return copy;
+}
+
+function copyObject(value: object, depth: number, state: CopyState): Json {
+  const copy: { [key: string]: Json } = {};
+  const entries = Object.entries(value);
+  count(state, headBytes(entries.length), null);
+  for (const [key, member] of entries) {
+    if (state.problem !== undefined) break;
+    const problem = scalarProblem(key);
+    if (problem !== undefined) return stop(state, problem);
+    count(state, scalarBytes(key), null);
+    const held = state.problem === undefined ? copyJson(member, depth + 1, state) : null;
+    // Plain assignment to "__proto__" would set the prototype instead of a member.
+    const own = { value: held, enumerable: true, writable: true, configurable: true };
+    if (key === "__proto__") Object.defineProperty(copy, key, own);
+    else copy[key] = held;
+    if (state.problem !== undefined) state.path.push(key);
+  }
+  return copy;
+}
+
+function scalarProblem(value: unknown): Problem | undefined {
+  switch (typeof value) {
+    case "string":
+      return textProblem(value, { maxBytes: LIMITS.metadataBytes, blank: true, control: true });
+    case "number":
+      if (Number.isInteger(value) ? Math.abs(value) <= INTEGER_MAX : Number.isFinite(value)) return;
+      return {
+        code: "ERR_INVALID",
+        expected: "a finite number, and no integer beyond 2^53 - 1",
+        got: String(value),
+      };
+    case "boolean":
+      return undefined;
+    default:
+      if (value === null) return undefined;
+      return { code: "ERR_INVALID", expected: "a JSON value", got: describe(value) };
+  }
+}
+
+function scalarBytes(value: unknown): number {
+  if (typeof value === "string") {
+    const bytes = utf8Length(value);
+    return headBytes(bytes) + bytes;
+  }
+  if (typeof value !== "number") return 1;
+  return Number.isInteger(value) ? headBytes(value < 0 ? -1 - value : value) : 9;
+}
+
+function headBytes(argument: number): number {
+  if (argument < 24) return 1;
+  if (argument < 0x100) return 2;
+  if (argument < 0x10000) return 3;
+  return argument < 0x100000000 ? 5 : 9;
+}
+
+function count(state: CopyState, bytes: number, value: Json): Json {
+  state.bytes += bytes;
+  if (state.bytes <= LIMITS.metadataBytes) return value;
+  const expected = `at most ${LIMITS.metadataBytes} bytes`;
+  return stop(state, { code: "ERR_TOO_LARGE", expected, got: "more" });
+}
+
+function stop(state: CopyState, problem: Problem): null {
+  state.problem ??= problem;
+  return null;
+}
+
+function complain(payload: z.core.ParsePayload, problem: Problem, path: PropertyKey[]): void {
+  payload.issues.push({ code: "custom", input: payload.value, path, params: { ...problem } });
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function withoutUndefined<T extends object>(value: T): T {
+  for (const key in value) {
+    if (value[key] === undefined) delete value[key];
+  }
+  return value;
+}
+
+function isProblem(params: unknown): params is Problem {
+  return typeof params === "object" && params !== null && "expected" in params && "got" in params;
+}
+
+function problemError(field: string, problem: Problem): CortexError {
+  const { code, expected, got } = problem;
+  return new CortexError(code, `${field}: expected ${expected}, got ${got}`, {
+    field,
+    expected,
+    got,
+  });
+}
+
+function fieldPath(prefix: string, path: readonly PropertyKey[]): string {
+  let text = prefix;
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`;
+    else text += text === "" ? String(step) : `.${String(step)}`;
+  }
+  return text === "" ? "input" : text;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as { readonly [key: PropertyKey]: unknown })[step];
+  }
+  return value;
+}
+
+const TYPE_WORDS: { readonly [type: string]: string } = {
+  string: "a string",
+  number: "a finite number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  array: "an array",
+  record: "an object",
+};
+
+function expectedOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return TYPE_WORDS[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return issue.values.length === 1
+        ? describe(issue.values[0])
+        : `one of ${issue.values.map(String).join(", ")}`;
+    case "too_small":
+      return `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`;
+    case "too_big":
+      return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
+    default:
+      return issue.message;
+  }
+}

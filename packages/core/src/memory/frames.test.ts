@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { type CortexError, isCortexError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import {
+  checkConfidence,
+  checkExternalId,
+  checkFrames,
+  checkImportance,
+  checkKind,
+  checkProvenance,
+  checkTags,
+  checkTime,
+  checkVisibility,
+} from "./frames.js";
+import { namesOf, OBJECT_KINDS, VERBS } from "./types.js";
+
+function failure(run: () => unknown): CortexError {
+  try {
+    run();
+  } catch (error) {
+    if (isCortexError(error)) return error;
+    throw error;
+  }
+  throw new Error("expected a failure");
+}
+
+const says = (run: () => unknown) => {
+  const { code, details } = failure(run);
+  return [code, details.field];
+};
+
+describe("tags", () => {
+  it("keep their order and lose repetitions", () => {
+    expect(checkTags(["b", "a", "b", "B"])).toEqual(["b", "a", "B"]);
+    expect(checkTags([])).toEqual([]);
+    expect(checkTags(["two words", "é".repeat(32)])).toEqual(["two words", "é".repeat(32)]);
+  });
+
+  it("count after repetitions are gone", () => {
+    const tags = Array.from({ length: LIMITS.tags }, (_, at) => `t${at}`);
+    expect(checkTags([...tags, ...tags])).toEqual(tags);
+    const error = failure(() => checkTags([...tags, "one more"]));
+    expect(error.message).toBe("tags: expected at most 16 different tags, got 17");
+    expect(error.code).toBe("ERR_TOO_LARGE");
+  });
+
+  it.each([
+    ["a", "ERR_INVALID", "tags"],
+    [[""], "ERR_INVALID", "tags[0]"],
+    [["a", " "], "ERR_INVALID", "tags[1]"],
+    [["a\tb"], "ERR_INVALID", "tags[0]"],
+    [["a\u007f"], "ERR_INVALID", "tags[0]"],
+    [["é".repeat(33)], "ERR_TOO_LARGE", "tags[0]"],
+    [["\ud800"], "ERR_ILL_FORMED", "tags[0]"],
+    [[7], "ERR_INVALID", "tags[0]"],
+    [[undefined], "ERR_INVALID", "tags[0]"],
+    [null, "ERR_INVALID", "tags"],
+  ])("refuse %j", (input, code, field) => {
+    expect(says(() => checkTags(input))).toEqual([code, field]);
+  });
+});
+
+describe("frames", () => {
+  const frame = { verb: "find", object: "service", ref: "search" };
+
+  it("take every verb with every kind of object", () => {
+    for (const verb of namesOf(VERBS)) {
+      for (const object of namesOf(OBJECT_KINDS)) {
+        expect(checkFrames([{ verb, object, ref: "r" }])).toEqual([{ verb, object, ref: "r" }]);
+      }
+    }
+  });
+
+  it("lose repetitions, and only those", () => {
+    const other = { ...frame, ref: "Search" };
+    expect(checkFrames([frame, other, { ...frame }])).toEqual([frame, other]);
+  });
+
+  it("are at most sixteen", () => {
+    const many = Array.from({ length: LIMITS.frames + 1 }, (_, at) => ({
+      ...frame,
+      ref: `r${at}`,
+    }));
+    expect(checkFrames(many.slice(1))).toHaveLength(LIMITS.frames);
+    expect(says(() => checkFrames(many))).toEqual(["ERR_TOO_LARGE", "frames"]);
+  });
+
+  it.each([
+    [{ ...frame, verb: "x:fly" }, "ERR_INVALID", "frames[1].verb"],
+    [{ ...frame, verb: 1 }, "ERR_INVALID", "frames[1].verb"],
+    [{ ...frame, object: "thing" }, "ERR_INVALID", "frames[1].object"],
+    [{ ...frame, ref: "" }, "ERR_INVALID", "frames[1].ref"],
+    [{ ...frame, ref: "x".repeat(257) }, "ERR_TOO_LARGE", "frames[1].ref"],
+    [{ ...frame, ref: "\udfff" }, "ERR_ILL_FORMED", "frames[1].ref"],
+    [{ ...frame, objKind: "service" }, "ERR_UNKNOWN_FIELD", "frames[1].objKind"],
+    [{ verb: "find", object: "service" }, "ERR_INVALID", "frames[1].ref"],
+    ["find service", "ERR_INVALID", "frames[1]"],
+  ])("refuse %j", (bad, code, field) => {
+    expect(says(() => checkFrames([frame, bad]))).toEqual([code, field]);
+  });
+});
+
+describe("single fields", () => {
+  it("external ids", () => {
+    expect(checkExternalId("node-1/α")).toBe("node-1/α");
+    expect(checkExternalId("x".repeat(256))).toHaveLength(256);
+    expect(says(() => checkExternalId("x".repeat(257)))).toEqual(["ERR_TOO_LARGE", "externalId"]);
+    expect(says(() => checkExternalId(""))).toEqual(["ERR_INVALID", "externalId"]);
+    expect(says(() => checkExternalId("a\u0000"))).toEqual(["ERR_INVALID", "externalId"]);
+    expect(says(() => checkExternalId("cortex://a"))).toEqual(["ERR_INVALID", "externalId"]);
+    expect(says(() => checkExternalId("\ud800"))).toEqual(["ERR_ILL_FORMED", "externalId"]);
+    expect(says(() => checkExternalId(9))).toEqual(["ERR_INVALID", "externalId"]);
+  });
+
+  it("kinds", () => {
+    expect(checkKind("entity:person")).toBe("entity:person");
+    expect(says(() => checkKind("x".repeat(65)))).toEqual(["ERR_TOO_LARGE", "kind"]);
+    for (const bad of ["", "  ", "a\nb", null]) {
+      expect(says(() => checkKind(bad))).toEqual(["ERR_INVALID", "kind"]);
+    }
+  });
+
+  it("importance", () => {
+    for (const good of [0, 5, 10]) expect(checkImportance(good)).toBe(good);
+    expect(Object.is(checkImportance(-0), 0)).toBe(true);
+    for (const bad of [-1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null, undefined]) {
+      expect(says(() => checkImportance(bad))).toEqual(["ERR_INVALID", "importance"]);
+    }
+  });
+
+  it("visibility", () => {
+    for (const good of ["private", "scoped", "public"]) expect(checkVisibility(good)).toBe(good);
+    for (const bad of ["actor_public", "Private", "", 1, null]) {
+      expect(says(() => checkVisibility(bad))).toEqual(["ERR_INVALID", "visibility"]);
+    }
+  });
+
+  it("confidence and times", () => {
+    for (const good of [0, 0.5, 1]) expect(checkConfidence(good)).toBe(good);
+    for (const bad of [-0.1, 1.1, Number.NaN, "1"]) {
+      expect(says(() => checkConfidence(bad))).toEqual(["ERR_INVALID", "confidence"]);
+    }
+    expect(checkTime(-1, "validFrom")).toBe(-1);
+    for (const bad of [0.5, 9e15, "2024-01-01", new Date(0)]) {
+      expect(says(() => checkTime(bad, "validFrom"))).toEqual(["ERR_INVALID", "validFrom"]);
+    }
+  });
+});
+
+describe("provenance", () => {
+  const uri = "cortex://ada/Fact/01ARZ3NDEKTSV4RRFFQ69G5FAV#1";
+  const other = "cortex://bob/Note/01ARZ3NDEKTSV4RRFFQ69G5FAV#12";
+
+  it("is complete, with the source of the door by default", () => {
+    const plain = { source: "agent", derivedFrom: [], attestations: [] };
+    expect(checkProvenance(undefined, "agent")).toStrictEqual(plain);
+    expect(checkProvenance({ session: undefined }, "agent")).toStrictEqual(plain);
+    const full = {
+      source: "document",
+      derivedFrom: [uri, other],
+      attestations: [other],
+      session: "s",
+      turn: 0,
+    };
+    expect(checkProvenance(full, "agent")).toStrictEqual(full);
+    expect(checkProvenance({ derivedFrom: [uri, uri] }, "agent").derivedFrom).toEqual([uri]);
+  });
+
+  it.each([
+    [{ source: "user" }, "ERR_INVALID", "provenance.source"],
+    [{ derivedFrom: uri }, "ERR_INVALID", "provenance.derivedFrom"],
+    [{ derivedFrom: [uri, "x"] }, "ERR_BAD_URI", "provenance.derivedFrom[1]"],
+    [{ derivedFrom: new Array(65).fill(uri) }, "ERR_TOO_LARGE", "provenance.derivedFrom"],
+    [{ attestations: [uri.replace("#1", "#latest")] }, "ERR_BAD_URI", "provenance.attestations[0]"],
+    [{ attestations: [7] }, "ERR_INVALID", "provenance.attestations[0]"],
+    [{ session: "" }, "ERR_INVALID", "provenance.session"],
+    [{ session: "s", turn: -1 }, "ERR_INVALID", "provenance.turn"],
+    [{ turn: 1 }, "ERR_INVALID", "provenance.session"],
+    [{ signedBy: "x" }, "ERR_UNKNOWN_FIELD", "provenance.signedBy"],
+    ["user_input", "ERR_INVALID", "provenance"],
+    [null, "ERR_INVALID", "provenance"],
+  ])("refuses %j", (input, code, field) => {
+    expect(says(() => checkProvenance(input, "agent"))).toEqual([code, field]);
+  });
+});

@@ -1,0 +1,333 @@
+/**
+ * The records of a memory, Head and Version, and their bytes inside a journal part.
+ *
+ * A part about a memory holds its Head and, when the entry brought one, its new Version; a part that
+ * changes the Head alone names the hash of the part that holds the current Version instead, so every
+ * body stays provable from the root. A field at its default is absent, which keeps a plain memory
+ * near the size of its sentence; the defaults below are part of format 1.
+ *
+ * Pure. What the fields may hold is checked by `data.ts` and `frames.ts` before a record is built.
+ */
+import { type CborValue, decode, encode, type Fields, fields, isFields } from "../codec/cbor.js";
+import { CortexError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import { type Data, primaryText } from "./data.js";
+import { truncateToTokens } from "./forms.js";
+import type { Frame } from "./frames.js";
+import {
+  LIFECYCLES,
+  type Lifecycle,
+  MEMORY_TYPES,
+  type MemoryType,
+  nameOf,
+  OBJECT_KINDS,
+  SOURCES,
+  type Source,
+  STATUSES,
+  type Status,
+  VERBS,
+  VISIBILITIES,
+  type Visibility,
+} from "./types.js";
+
+/** The importance of a memory whose writer gave none. */
+export const IMPORTANCE_DEFAULT = 5;
+
+/** Why, when and by whom a memory or an edge was hidden. */
+export interface Tombstone {
+  readonly reason: string;
+  readonly at: number;
+  readonly by: string;
+}
+
+/** A turn's place in its conversation. */
+export interface TurnPlace {
+  readonly session: string;
+  readonly index: number;
+  /** Number of the chunk of a long turn; 0 for a turn in one piece. */
+  readonly chunk: number;
+}
+
+/** The mutable side of a memory. */
+export interface Head {
+  readonly type: MemoryType;
+  /** Number of the current version. */
+  readonly version: number;
+  readonly lifecycle: Lifecycle;
+  readonly visibility: Visibility;
+  readonly importance: number;
+  readonly tags: readonly string[];
+  readonly frames: readonly Frame[];
+  readonly status: Status;
+  readonly source: Source;
+  readonly createdAt: number;
+  /** Version numbers of rival heads that an unsettled conflict left open. */
+  readonly siblings: readonly number[];
+  readonly slot?: string;
+  readonly kind?: string;
+  readonly externalId?: string;
+  readonly freshnessAt?: number;
+  readonly tombstone?: Tombstone;
+  readonly turn?: TurnPlace;
+  /** Marks text that says the same; absent for types that may repeat themselves. */
+  readonly fingerprint?: Uint8Array;
+}
+
+/** The two stored renderings of a version. */
+export interface Forms {
+  readonly short: string;
+  readonly medium: string;
+}
+
+/** Where a version came from. */
+export interface Provenance {
+  readonly source: Source;
+  readonly derivedFrom: readonly string[];
+  readonly attestations: readonly string[];
+  readonly session?: string;
+  readonly turn?: number;
+}
+
+/** One immutable body of a memory. */
+export interface Version {
+  readonly number: number;
+  readonly data: Data;
+  readonly forms: Forms;
+  readonly formsOverride: boolean;
+  readonly confidence: number;
+  readonly provenance: Provenance;
+  readonly createdAt: number;
+  readonly createdBy: string;
+  /** Numbers of the versions this one replaced. */
+  readonly supersedes: readonly number[];
+  readonly validFrom?: number;
+  readonly validTo?: number;
+  readonly expiresAt?: number;
+}
+
+/** What one part says about a memory. */
+export interface MemoryRecord {
+  readonly head: Head;
+  readonly version?: Version;
+  /** Hash of the part that holds the current version, when `version` is not here. */
+  readonly versionPart?: Uint8Array;
+}
+
+/** What an entry says for all its parts; record fields equal to these are absent. */
+export interface EntryContext {
+  readonly at: number;
+  readonly by: string;
+}
+
+/** The canonical bytes of a memory's record. */
+export function encodeMemoryRecord(record: MemoryRecord, entry: EntryContext): Uint8Array {
+  const { head, version } = record;
+  return encode(
+    fields([
+      undefined,
+      encodeHead(head, entry),
+      version === undefined ? undefined : encodeVersion(version, head, entry),
+      record.versionPart,
+    ]),
+  );
+}
+
+/** Reads a memory's record; bytes of another shape are `ERR_CORRUPT`. */
+export function decodeMemoryRecord(bytes: Uint8Array, entry: EntryContext): MemoryRecord {
+  const record = asFields(decode(bytes), "memory record").at;
+  const head = decodeHead(asFields(record[1], "head").at, entry);
+  const version = record[2];
+  const versionPart = record[3];
+  return {
+    head,
+    ...(version === undefined
+      ? {}
+      : { version: decodeVersion(asFields(version, "version").at, head, entry) }),
+    ...(versionPart instanceof Uint8Array ? { versionPart } : {}),
+  };
+}
+
+/** The record that stays of a forgotten memory. */
+export function encodeErasedRecord(type: MemoryType): Uint8Array {
+  return encode(
+    fields([
+      undefined,
+      fields([undefined, MEMORY_TYPES[type].code, undefined, LIFECYCLES.erased.code]),
+    ]),
+  );
+}
+
+function encodeHead(head: Head, entry: EntryContext): Fields {
+  const { tombstone, turn } = head;
+  return fields([
+    undefined,
+    MEMORY_TYPES[head.type].code,
+    head.version,
+    head.lifecycle === "active" ? undefined : LIFECYCLES[head.lifecycle].code,
+    head.visibility === "private" ? undefined : VISIBILITIES[head.visibility].code,
+    head.importance === IMPORTANCE_DEFAULT ? undefined : head.importance,
+    head.tags.length === 0 ? undefined : head.tags,
+    head.frames.length === 0
+      ? undefined
+      : head.frames.map((f) => [VERBS[f.verb].code, OBJECT_KINDS[f.object].code, f.ref]),
+    head.slot,
+    head.status === "asserted" ? undefined : STATUSES[head.status].code,
+    head.source === "user_input" ? undefined : SOURCES[head.source].code,
+    head.kind,
+    head.externalId,
+    head.createdAt === entry.at ? undefined : head.createdAt,
+    head.freshnessAt,
+    tombstone === undefined ? undefined : [tombstone.reason, tombstone.at, tombstone.by],
+    head.siblings.length === 0 ? undefined : head.siblings,
+    turn === undefined ? undefined : [turn.session, turn.index, turn.chunk],
+    head.fingerprint,
+  ]);
+}
+
+function decodeHead(at: readonly (CborValue | undefined)[], entry: EntryContext): Head {
+  const type = nameOf(MEMORY_TYPES, at[1], "type");
+  const tombstone = at[15];
+  const turn = at[17];
+  const fingerprint = at[18];
+  return {
+    type,
+    version: int(at[2], 0),
+    lifecycle: at[3] === undefined ? "active" : nameOf(LIFECYCLES, at[3], "lifecycle"),
+    visibility: at[4] === undefined ? "private" : nameOf(VISIBILITIES, at[4], "visibility"),
+    importance: int(at[5], IMPORTANCE_DEFAULT),
+    tags: texts(at[6]),
+    frames: at[7] === undefined ? [] : list(at[7]).map(decodeFrame),
+    status: at[9] === undefined ? "asserted" : nameOf(STATUSES, at[9], "status"),
+    source: at[10] === undefined ? "user_input" : nameOf(SOURCES, at[10], "source"),
+    createdAt: int(at[13], entry.at),
+    siblings: at[16] === undefined ? [] : list(at[16]).map((n) => int(n, 0)),
+    ...(at[8] === undefined ? {} : { slot: text(at[8]) }),
+    ...(at[11] === undefined ? {} : { kind: text(at[11]) }),
+    ...(at[12] === undefined ? {} : { externalId: text(at[12]) }),
+    ...(at[14] === undefined ? {} : { freshnessAt: int(at[14], 0) }),
+    ...(tombstone === undefined ? {} : { tombstone: decodeTombstone(tombstone) }),
+    ...(turn === undefined ? {} : { turn: decodeTurn(turn) }),
+    ...(fingerprint instanceof Uint8Array ? { fingerprint } : {}),
+  };
+}
+
+function encodeVersion(version: Version, head: Head, entry: EntryContext): Fields {
+  const { forms, provenance } = version;
+  const sentence = primaryText(head.type, version.data);
+  const [replaced] = version.supersedes;
+  const usual = version.supersedes.length === 1 && replaced === version.number - 1;
+  const first = version.supersedes.length === 0 && version.number === 1;
+  return fields([
+    undefined,
+    version.number,
+    version.data as unknown as CborValue,
+    forms.short === cutShort(sentence) ? undefined : forms.short,
+    forms.medium === cutMedium(sentence) ? undefined : forms.medium,
+    version.confidence === 1 ? undefined : version.confidence,
+    provenance.source === head.source ? undefined : SOURCES[provenance.source].code,
+    provenance.derivedFrom.length === 0 ? undefined : provenance.derivedFrom,
+    provenance.attestations.length === 0 ? undefined : provenance.attestations,
+    provenance.session,
+    provenance.turn,
+    version.validFrom,
+    version.validTo,
+    version.expiresAt,
+    version.createdAt === entry.at ? undefined : version.createdAt,
+    version.createdBy === entry.by ? undefined : version.createdBy,
+    usual || first ? undefined : version.supersedes,
+    version.formsOverride ? true : undefined,
+  ]);
+}
+
+function decodeVersion(
+  at: readonly (CborValue | undefined)[],
+  head: Head,
+  entry: EntryContext,
+): Version {
+  const number = int(at[1], 0);
+  const data = at[2] as unknown as Data;
+  const sentence = primaryText(head.type, data);
+  const supersedes =
+    at[16] === undefined ? (number > 1 ? [number - 1] : []) : list(at[16]).map((n) => int(n, 0));
+  return {
+    number,
+    data,
+    forms: {
+      short: at[3] === undefined ? cutShort(sentence) : text(at[3]),
+      medium: at[4] === undefined ? cutMedium(sentence) : text(at[4]),
+    },
+    formsOverride: at[17] === true,
+    confidence: typeof at[5] === "number" ? at[5] : 1,
+    provenance: {
+      source: at[6] === undefined ? head.source : nameOf(SOURCES, at[6], "source"),
+      derivedFrom: texts(at[7]),
+      attestations: texts(at[8]),
+      ...(at[9] === undefined ? {} : { session: text(at[9]) }),
+      ...(at[10] === undefined ? {} : { turn: int(at[10], 0) }),
+    },
+    createdAt: int(at[14], entry.at),
+    createdBy: at[15] === undefined ? entry.by : text(at[15]),
+    supersedes,
+    ...(at[11] === undefined ? {} : { validFrom: int(at[11], 0) }),
+    ...(at[12] === undefined ? {} : { validTo: int(at[12], 0) }),
+    ...(at[13] === undefined ? {} : { expiresAt: int(at[13], 0) }),
+  };
+}
+
+/** What a form is when it is absent: the sentence, cut to the form's budget. Fixed by format 1. */
+function cutShort(sentence: string): string {
+  return truncateToTokens(sentence, LIMITS.formShortTokens);
+}
+
+function cutMedium(sentence: string): string {
+  return truncateToTokens(sentence, LIMITS.formMediumTokens);
+}
+
+function decodeFrame(value: CborValue): Frame {
+  const [verb, object, ref] = list(value);
+  return {
+    verb: nameOf(VERBS, verb, "verb"),
+    object: nameOf(OBJECT_KINDS, object, "object kind"),
+    ref: text(ref),
+  };
+}
+
+/** Reads the tombstone of a memory or an edge. */
+export function decodeTombstone(value: CborValue): Tombstone {
+  const [reason, at, by] = list(value);
+  return { reason: text(reason), at: int(at, 0), by: text(by) };
+}
+
+function decodeTurn(value: CborValue): TurnPlace {
+  const [session, index, chunk] = list(value);
+  return { session: text(session), index: int(index, 0), chunk: int(chunk, 0) };
+}
+
+/** The fields of an integer-keyed map, or `ERR_CORRUPT`. */
+export function asFields(value: CborValue | undefined, what: string): Fields {
+  if (value !== undefined && isFields(value)) return value;
+  throw new CortexError("ERR_CORRUPT", `${what}: expected a map with integer keys`);
+}
+
+/** A stored integer, or the default where it is absent. */
+export function int(value: CborValue | undefined, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  throw new CortexError("ERR_CORRUPT", "record: expected an integer");
+}
+
+/** A stored text. */
+export function text(value: CborValue | undefined): string {
+  if (typeof value === "string") return value;
+  throw new CortexError("ERR_CORRUPT", "record: expected text");
+}
+
+/** A stored list. */
+export function list(value: CborValue | undefined): readonly CborValue[] {
+  if (Array.isArray(value)) return value as readonly CborValue[];
+  throw new CortexError("ERR_CORRUPT", "record: expected a list");
+}
+
+function texts(value: CborValue | undefined): readonly string[] {
+  return value === undefined ? [] : (list(value) as readonly string[]);
+}

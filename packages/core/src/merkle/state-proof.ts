@@ -1,0 +1,311 @@
+/**
+ * The state tree as verifiers know it: the hash rules, the shape and bytes of a proof, and
+ * checking.
+ *
+ * The tree is a path-compressed binary tree over 32-byte keys. A leaf commits to its key and value,
+ * an inner node to the position of the bit it branches on (0 = highest bit of byte 0; a 0 goes
+ * left):
+ *
+ *   leaf  = H("stateLeaf", key ‖ value)      inner = H("stateNode", u16 position ‖ left ‖ right)
+ *   empty = H("stateEmpty")                  the root of a single key is its leaf
+ *
+ * A proof is the tree cut down to what the asked keys need: opened nodes, and the hashes of the
+ * subtrees that were left closed. A key is shown absent by the leaf its search ends at.
+ *
+ * Why that convinces. The root fixes every opened node, with its position, by collision resistance,
+ * and leaves cannot pass for inner nodes since their domains differ. Searching a key means taking
+ * at each node the side its bit selects, so one root allows one search path per key, and it ends at
+ * one leaf: of that key (present) or of another (absent). Both answers for one key would need two
+ * different openings of one hash. What remains is a leaf put where its own search does not lead,
+ * which could be "present" to a reader who looks at leaves and absent to one who searches; so
+ * `checkStateProof` refuses proofs in which positions do not strictly increase downward, a leaf's
+ * bits disagree with the sides taken, or two leaves differ above the node that parts them. In a
+ * tree built by these rules none of that occurs.
+ *
+ * Bytes, in pre-order, one form for each proof: 00 the empty tree; 01 leaf: key, value; 02 inner,
+ * both sides open: position (1 byte), left, right; 03 inner, left side closed: position, its hash,
+ * right; 04 inner, right side closed: position, its hash, left.
+ *
+ * A wrong shape throws `ERR_PROOF_MALFORMED`, a proof that does not hold `ERR_PROOF_INVALID`.
+ */
+import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
+import { CortexError, invalid } from "../errors.js";
+
+/** Length of every key. */
+export const STATE_KEY_BYTES = 32;
+const KEY_BITS = STATE_KEY_BYTES * 8;
+
+/** A leaf shown in full: a key that was asked for, or the witness of an absence. */
+export interface ProofLeaf {
+  readonly kind: "leaf";
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+}
+
+/** A subtree of which only the hash is shown. */
+export interface ProofClosed {
+  readonly kind: "closed";
+  readonly hash: Uint8Array;
+}
+
+/** An opened inner node; at least one side is open. */
+export interface ProofInner {
+  readonly kind: "inner";
+  readonly bit: number;
+  readonly left: ProofOpen | ProofClosed;
+  readonly right: ProofOpen | ProofClosed;
+}
+
+/** A node that is shown. */
+export type ProofOpen = ProofLeaf | ProofInner;
+
+/** A proof about any number of keys against one root. */
+export type StateProof = ProofOpen | { readonly kind: "empty" };
+
+/** What a checked proof says about one key. */
+export type StateAnswer =
+  | { readonly kind: "present"; readonly value: Uint8Array }
+  | { readonly kind: "absent" }
+  /** The proof does not reach this key; nothing is said. */
+  | { readonly kind: "uncovered" };
+
+/** A proof that held. */
+export interface CheckedState {
+  readonly root: Uint8Array;
+  /** What the proof says about a key of 32 bytes. */
+  readonly lookup: (key: Uint8Array) => StateAnswer;
+}
+
+/** The hash of a leaf. */
+export function stateLeafHash(sha256: Sha256, key: Uint8Array, value: Uint8Array): Uint8Array {
+  return domainHash(sha256, "stateLeaf", key, value);
+}
+
+/** Reused input for a position: hashing copies it before anybody can change it. */
+const positionBytes = new Uint8Array(2);
+
+/** The hash of an inner node that branches on bit `bit`, 0 <= bit < 256. */
+export function stateNodeHash(
+  sha256: Sha256,
+  bit: number,
+  left: Uint8Array,
+  right: Uint8Array,
+): Uint8Array {
+  positionBytes[0] = bit >> 8;
+  positionBytes[1] = bit & 0xff;
+  return domainHash(sha256, "stateNode", positionBytes, left, right);
+}
+
+/** The root of the tree without keys. */
+export function stateEmptyHash(sha256: Sha256): Uint8Array {
+  return domainHash(sha256, "stateEmpty");
+}
+
+/**
+ * Checks a proof against a trusted root; what it returns can be believed as far as the root can.
+ */
+export function checkStateProof(sha256: Sha256, proof: StateProof, root: Uint8Array): CheckedState {
+  checkLength("root", root, HASH_BYTES);
+  const checked = stateFromProof(sha256, proof);
+  if (!sameBytes(checked.root, root)) {
+    throw new CortexError("ERR_PROOF_INVALID", "state proof: it leads to another root");
+  }
+  return checked;
+}
+
+/**
+ * Checks a proof's own rules and gives the root it leads to; whether to believe that is left open.
+ */
+export function stateFromProof(sha256: Sha256, proof: StateProof): CheckedState {
+  const root = proof.kind === "empty" ? stateEmptyHash(sha256) : hashOpen(sha256, proof, -1).hash;
+  return { root, lookup: (key) => lookup(proof, key) };
+}
+
+/** The one encoding of a proof. */
+export function encodeStateProof(proof: StateProof): Uint8Array {
+  if (proof.kind === "empty") return Uint8Array.of(TAG.empty);
+  const pieces: Uint8Array[] = [];
+  writeOpen(proof, -1, pieces);
+  const bytes = new Uint8Array(pieces.reduce((total, piece) => total + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+/** Reads a proof; anything but the one encoding is refused, trailing bytes included. */
+export function decodeStateProof(bytes: Uint8Array): StateProof {
+  if (bytes.length === 1 && bytes[0] === TAG.empty) return { kind: "empty" };
+  const cursor = { bytes, at: 0 };
+  const proof = readOpen(cursor, -1);
+  if (cursor.at !== bytes.length) {
+    throw malformed(`${bytes.length - cursor.at} bytes follow the proof`);
+  }
+  return proof;
+}
+
+/** Bit `bit` of a key; 0 is the highest of byte 0. */
+export function keyBit(key: Uint8Array, bit: number): 0 | 1 {
+  return (((key[bit >> 3] ?? 0) >> (7 - (bit & 7))) & 1) as 0 | 1;
+}
+
+const TAG = { empty: 0, leaf: 1, bothOpen: 2, leftClosed: 3, rightClosed: 4 } as const;
+
+/** The hash of an opened subtree and one key in it; by the rules any of its keys stands for all. */
+interface Hashed {
+  readonly hash: Uint8Array;
+  readonly key: Uint8Array;
+}
+
+function hashOpen(sha256: Sha256, node: ProofOpen, above: number): Hashed {
+  if (node.kind === "leaf") {
+    checkLeaf(node);
+    return { hash: stateLeafHash(sha256, node.key, node.value), key: node.key };
+  }
+  checkPosition(node.bit, above);
+  if (node.left.kind === "closed" && node.right.kind === "closed") throw bothClosed();
+  const left = hashSide(sha256, node, "left");
+  const right = hashSide(sha256, node, "right");
+  if (left.key !== undefined && right.key !== undefined) {
+    // All keys below agree up to this node's bit, so comparing one of each side compares all.
+    if (firstDifference(left.key, right.key) !== node.bit) {
+      throw misplaced(`the two sides of position ${node.bit} differ elsewhere`);
+    }
+  }
+  const key = left.key ?? right.key;
+  if (key === undefined) throw bothClosed();
+  return { hash: stateNodeHash(sha256, node.bit, left.hash, right.hash), key };
+}
+
+function hashSide(
+  sha256: Sha256,
+  node: ProofInner,
+  side: "left" | "right",
+): { readonly hash: Uint8Array; readonly key: Uint8Array | undefined } {
+  const child = node[side];
+  if (child.kind === "closed") {
+    checkLength("hash", child.hash, HASH_BYTES);
+    return { hash: child.hash, key: undefined };
+  }
+  const hashed = hashOpen(sha256, child, node.bit);
+  if (keyBit(hashed.key, node.bit) !== (side === "left" ? 0 : 1)) {
+    throw misplaced(`a leaf stands on the ${side} of position ${node.bit} against its own bit`);
+  }
+  return hashed;
+}
+
+function lookup(proof: StateProof, key: Uint8Array): StateAnswer {
+  if (key.length !== STATE_KEY_BYTES) throw invalid("key", `${STATE_KEY_BYTES} bytes`, key);
+  let node: StateProof | ProofClosed = proof;
+  while (node.kind === "inner") node = keyBit(key, node.bit) === 0 ? node.left : node.right;
+  switch (node.kind) {
+    case "closed":
+      return { kind: "uncovered" };
+    case "empty":
+      return { kind: "absent" };
+    case "leaf":
+      return sameBytes(node.key, key) ? { kind: "present", value: node.value } : { kind: "absent" };
+  }
+}
+
+function writeOpen(node: ProofOpen, above: number, pieces: Uint8Array[]): void {
+  if (node.kind === "leaf") {
+    checkLeaf(node);
+    pieces.push(Uint8Array.of(TAG.leaf), node.key, node.value);
+    return;
+  }
+  const { bit, left, right } = node;
+  checkPosition(bit, above);
+  if (left.kind === "closed") {
+    if (right.kind === "closed") throw bothClosed();
+    checkLength("hash", left.hash, HASH_BYTES);
+    pieces.push(Uint8Array.of(TAG.leftClosed, bit), left.hash);
+    writeOpen(right, bit, pieces);
+  } else if (right.kind === "closed") {
+    checkLength("hash", right.hash, HASH_BYTES);
+    pieces.push(Uint8Array.of(TAG.rightClosed, bit), right.hash);
+    writeOpen(left, bit, pieces);
+  } else {
+    pieces.push(Uint8Array.of(TAG.bothOpen, bit));
+    writeOpen(left, bit, pieces);
+    writeOpen(right, bit, pieces);
+  }
+}
+
+interface Cursor {
+  readonly bytes: Uint8Array;
+  at: number;
+}
+
+/** Recursion is bounded by 256, since positions strictly increase. */
+function readOpen(cursor: Cursor, above: number): ProofOpen {
+  const tag = take(cursor, 1)[0];
+  if (tag === TAG.leaf) {
+    const key = take(cursor, STATE_KEY_BYTES);
+    return { kind: "leaf", key, value: take(cursor, HASH_BYTES) };
+  }
+  if (tag !== TAG.bothOpen && tag !== TAG.leftClosed && tag !== TAG.rightClosed) {
+    throw malformed(`${tag} at byte ${cursor.at - 1} is no kind of node`);
+  }
+  const bit = take(cursor, 1)[0] ?? -1;
+  checkPosition(bit, above);
+  if (tag === TAG.bothOpen) {
+    const left = readOpen(cursor, bit);
+    return { kind: "inner", bit, left, right: readOpen(cursor, bit) };
+  }
+  const closed: ProofClosed = { kind: "closed", hash: take(cursor, HASH_BYTES) };
+  const open = readOpen(cursor, bit);
+  return tag === TAG.leftClosed
+    ? { kind: "inner", bit, left: closed, right: open }
+    : { kind: "inner", bit, left: open, right: closed };
+}
+
+/** A copy (`slice` of a Node buffer is none), so that the proof outlives the bytes it came from. */
+function take(cursor: Cursor, count: number): Uint8Array {
+  const end = cursor.at + count;
+  if (end > cursor.bytes.length) throw malformed(`it ends within a node at byte ${cursor.at}`);
+  const piece = new Uint8Array(cursor.bytes.subarray(cursor.at, end));
+  cursor.at = end;
+  return piece;
+}
+
+function firstDifference(a: Uint8Array, b: Uint8Array): number {
+  for (let i = 0; i < STATE_KEY_BYTES; i++) {
+    const difference = (a[i] ?? 0) ^ (b[i] ?? 0);
+    if (difference !== 0) return i * 8 + Math.clz32(difference) - 24;
+  }
+  return KEY_BITS;
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+function checkLeaf(leaf: ProofLeaf): void {
+  checkLength("key", leaf.key, STATE_KEY_BYTES);
+  checkLength("value", leaf.value, HASH_BYTES);
+}
+
+function checkPosition(bit: number, above: number): void {
+  if (Number.isInteger(bit) && bit > above && bit < KEY_BITS) return;
+  throw malformed(`position ${bit} does not lie between ${above} and ${KEY_BITS}`);
+}
+
+function checkLength(field: string, bytes: Uint8Array, length: number): void {
+  if (bytes instanceof Uint8Array && bytes.length === length) return;
+  throw invalid(`state proof: ${field}`, `${length} bytes`, bytes, "ERR_PROOF_MALFORMED");
+}
+
+function malformed(what: string): CortexError {
+  return new CortexError("ERR_PROOF_MALFORMED", `state proof: ${what}`);
+}
+
+function bothClosed(): CortexError {
+  return malformed("an inner node with both sides closed says nothing");
+}
+
+function misplaced(what: string): CortexError {
+  return new CortexError("ERR_PROOF_INVALID", `state proof: ${what}`);
+}

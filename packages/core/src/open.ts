@@ -1,0 +1,103 @@
+/**
+ * The composition root: from a location to an open memory graph. The only file that names backends,
+ * the clock and the source of randomness.
+ */
+import { randomFillSync } from "node:crypto";
+import { join, resolve as resolvePath } from "node:path";
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sha256Node } from "./codec/sha256-node.js";
+import { Cortex } from "./cortex.js";
+import { CortexError, invalid } from "./errors.js";
+import { Writer } from "./history/writer.js";
+import type { Kv } from "./kv/kv.js";
+import { checkActorName } from "./memory/uri.js";
+import { openGenesis } from "./verbs/birth.js";
+import { checkPrincipal, type Engine } from "./verbs/engine.js";
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** Whose memory it is; a safe name. */
+  readonly actor?: string;
+  /** The principal that entries name when a call names none; the actor by default. */
+  readonly principal?: string;
+  /** False refuses to create a store that is not there. */
+  readonly create?: boolean;
+  /** Do not wait for the disk: a crash of the machine may lose the last writes. Off by default. */
+  readonly relaxedDurability?: boolean;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
+  /** Random bytes. */
+  readonly random?: (bytes: number) => Uint8Array;
+  /** A storage engine of your own, instead of the location's. */
+  readonly kv?: Kv;
+}
+
+/** Opens the memory graph of one actor: a folder, or `memory:`. */
+export async function open(location: string, options: OpenOptions = {}): Promise<Cortex> {
+  const actor = checkActorName(options.actor ?? "default");
+  const principal = checkPrincipal(options.principal, actor);
+  const kv = options.kv ?? (await openKv(location, actor, options));
+  try {
+    const clock = options.clock ?? Date.now;
+    const random = options.random ?? pooledRandom();
+    const writer = new Writer({
+      kv,
+      sha256: sha256Node,
+      clock,
+      random,
+      pause: async (ms) => {
+        await sleep(ms);
+      },
+      // An injected clock is its own authority; only the system's may leap.
+      ...(options.clock === undefined ? { elapsed: () => performance.now() } : {}),
+    });
+    const engine: Engine = { kv, writer, sha256: sha256Node, clock, random, actor, principal };
+    const genesis = await openGenesis(engine);
+    return new Cortex(engine, genesis, async () => {
+      await writer.close();
+      await kv.close();
+    });
+  } catch (error) {
+    await kv.close();
+    throw error;
+  }
+}
+
+async function openKv(location: string, actor: string, options: OpenOptions): Promise<Kv> {
+  if (typeof location !== "string" || location === "") {
+    throw invalid("location", "a folder or memory:", location);
+  }
+  if (location === "memory:") {
+    const { openMemoryKv } = await import("./kv/memory-backend.js");
+    return openMemoryKv();
+  }
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//.exec(location)?.[1];
+  if (scheme !== undefined) {
+    throw new CortexError(
+      "ERR_UNSUPPORTED",
+      `location: expected a folder or memory:, got a ${scheme} address; this release cannot open it`,
+      { field: "location" },
+    );
+  }
+  const { openLmdbKv } = await import("./kv/lmdb-backend.js");
+  return openLmdbKv(join(resolvePath(location), actor), {
+    create: options.create !== false,
+    relaxed: options.relaxedDurability === true,
+  });
+}
+
+/** Random bytes from the system, drawn in blocks: small draws are too many system calls. */
+function pooledRandom(): (bytes: number) => Uint8Array {
+  const pool = new Uint8Array(8192);
+  let used = pool.length;
+  return (bytes) => {
+    if (bytes > pool.length) return randomFillSync(new Uint8Array(bytes));
+    if (used + bytes > pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    used += bytes;
+    return pool.slice(used - bytes, used);
+  };
+}

@@ -1,0 +1,7 @@
+/**
+ * What a test of Cortex, or of a backend for it, may use: the conformance suite, a counting store
+ * and a seeded generator. Nothing here is imported by the library itself.
+ */
+export { type CountingKv, countingKv, type KvCounts } from "./counting-kv.js";
+export { type KvCase, type KvSubject, type KvSuiteOptions, kvSuite } from "./kv-suite.js";
+export { type SeededRandom, seededRandom } from "./seeded-random.js";

@@ -1,0 +1,188 @@
+/**
+ * Reading the edges of memories: the ranges of one or many memories at once, at a reader's position.
+ *
+ * Live edges, removed edges and former states of edges stand in ranges of their own, so the present
+ * reads what it shows, and the past reads that and what has changed since.
+ */
+import { type Access, maySee } from "../access.js";
+import type { EdgeRecord } from "../edges/edge.js";
+import { invalid } from "../errors.js";
+import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
+import type { Read, Reader } from "../history/reader.js";
+import {
+  afterPrefix,
+  EDGE_MEMBER_BYTES,
+  EDGE_STATE,
+  type EdgePlace,
+  edgeClosedKey,
+  edgeKey,
+  edgePrefix,
+  keyString,
+  prefixRange,
+  seqValue,
+} from "../kv/keyspace.js";
+import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { decodeMemoryRecord } from "../memory/record.js";
+
+/** From which end edges are looked at. */
+export type Side = "out" | "in";
+
+/** Which edges to read. */
+export interface AdjacencyQuery {
+  readonly side: Side;
+  /** Codes of the kinds to keep; all when empty. */
+  readonly codes: readonly number[];
+  readonly includeTombstoned: boolean;
+  /** Most edges to read of one memory and range. */
+  readonly limit: number;
+}
+
+/** An edge found from one end: where its record lies, and what stands at the other end. */
+export interface AdjacentEdge extends PartPointer {
+  readonly id: Bytes;
+  readonly near: Bytes;
+  readonly code: number;
+  /** The other end's id, or the hash that stands for a far name. */
+  readonly other: Bytes;
+  readonly n: number;
+}
+
+/** The edges of each memory in (kind, other end, n) order, in one or two batched reads. */
+export async function adjacent(
+  reader: Reader,
+  ids: readonly Bytes[],
+  query: AdjacencyQuery,
+): Promise<AdjacentEdge[][]> {
+  const states = query.includeTombstoned
+    ? [EDGE_STATE.live, EDGE_STATE.removed]
+    : [EDGE_STATE.live];
+  const plan: { readonly at: number; readonly range: KvRange }[] = [];
+  for (const [at, id] of ids.entries()) {
+    for (const state of states) {
+      for (const range of stateRanges(query, id, state)) plan.push({ at, range });
+      if (!reader.live) plan.push({ at, range: closedRange(query, id, state, reader.seq) });
+    }
+  }
+  const rows = await reader.ranges(plan.map(({ range }) => range));
+  const found: Map<string, AdjacentEdge>[] = ids.map(() => new Map());
+  for (const [index, { at }] of plan.entries()) {
+    for (const row of rows[index] ?? []) {
+      const edge = readRow(row);
+      if (edge.seq > reader.seq) continue;
+      if (query.codes.length > 0 && !query.codes.includes(edge.code)) continue;
+      found[at]?.set(memberName(edge), edge);
+    }
+  }
+  return found.map((edges) =>
+    [...edges.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, edge]) => edge),
+  );
+}
+
+function stateRanges(query: AdjacencyQuery, id: Bytes, state: number): KvRange[] {
+  const name = query.side === "out" ? "edgeOut" : "edgeIn";
+  if (query.codes.length === 0) return [prefixRange(edgePrefix(name, id, state), query.limit)];
+  return query.codes.map((code) => prefixRange(edgePrefix(name, id, state, code), query.limit));
+}
+
+function closedRange(query: AdjacencyQuery, id: Bytes, state: number, seq: number): KvRange {
+  const name = query.side === "out" ? "edgeOutClosed" : "edgeInClosed";
+  const prefix = edgePrefix(name, id, state);
+  const gte = Buffer.concat([prefix, seqValue(seq + 1)]);
+  return { gte, lt: afterPrefix(prefix), limit: query.limit };
+}
+
+function readRow({ key, value }: KvRow): AdjacentEdge {
+  const member = key.subarray(key.length - EDGE_MEMBER_BYTES);
+  const view = new DataView(member.buffer, member.byteOffset, member.byteLength);
+  return {
+    ...decodeAdjacency(value),
+    near: key.subarray(1, 17),
+    code: view.getUint16(0),
+    other: member.subarray(2, 18),
+    n: view.getUint32(18),
+  };
+}
+
+function memberName(edge: AdjacentEdge): string {
+  const code = String.fromCharCode(edge.code >> 8, edge.code & 0xff);
+  return `${code}${keyString(edge.other)}${String(edge.n).padStart(10, "0")}`;
+}
+
+/** Where the record of one edge lay at the reader's position. */
+export async function edgePointer(
+  reader: Reader,
+  place: EdgePlace,
+): Promise<PartPointer | undefined> {
+  const states = [EDGE_STATE.live, EDGE_STATE.removed];
+  const now = await reader.getMany(states.map((state) => edgeKey("out", place, state)));
+  const row = now.find((value) => value !== undefined);
+  const pointer = row === undefined ? undefined : decodeAdjacency(row);
+  if (pointer === undefined || pointer.seq <= reader.seq) return pointer;
+  const former = await reader.ranges(
+    states.map((state) =>
+      closedRange({ ...EVERYTHING, side: "out" }, place.from, state, reader.seq),
+    ),
+  );
+  const member = keyString(
+    edgeClosedKey("out", place, EDGE_STATE.live, 0).subarray(-EDGE_MEMBER_BYTES),
+  );
+  return former
+    .flat()
+    .filter(({ key }) => keyString(key.subarray(-EDGE_MEMBER_BYTES)) === member)
+    .map(({ value }) => decodeAdjacency(value))
+    .find(({ seq }) => seq <= reader.seq);
+}
+
+/** No filter at all. */
+export const EVERYTHING: AdjacencyQuery = {
+  side: "out",
+  codes: [],
+  includeTombstoned: true,
+  limit: 1_000_000,
+};
+
+/** Of the given memories, those that exist at the position and that the caller may see. */
+export async function readableIds(
+  reader: Reader,
+  ids: readonly Bytes[],
+  access: Access,
+): Promise<ReadonlySet<string>> {
+  const unique = [...new Map(ids.map((id) => [keyString(id), id])).values()];
+  const rows = await reader.memoryRows(unique);
+  const there = unique.flatMap((id, at) => {
+    const row = rows[at];
+    return row === undefined || row.lifecycle === "erased" ? [] : [{ id, row }];
+  });
+  if (access.kind === "owner") return new Set(there.map(({ id }) => keyString(id)));
+  const heads = await reader.records(
+    there.map(({ row }) => row),
+    decodeMemoryRecord,
+  );
+  return new Set(
+    there.flatMap(({ id }, at) => {
+      const head = heads[at]?.record.head;
+      return head !== undefined && maySee(access, head) ? [keyString(id)] : [];
+    }),
+  );
+}
+
+/** The records of adjacent edges, in order. Erased ones are left out. */
+export async function edgeRecords(
+  reader: Reader,
+  edges: readonly AdjacentEdge[],
+): Promise<readonly Read<EdgeRecord>[]> {
+  const records = await reader.edges(edges);
+  return records.flatMap((record) => (record === undefined ? [] : [record]));
+}
+
+/** Whether the other end of an edge is a memory of this graph rather than a far name. */
+export function isLocal(edge: EdgeRecord): edge is EdgeRecord & { readonly to: Bytes } {
+  return edge.to instanceof Uint8Array;
+}
+
+/** Checks a direction. */
+export function checkDirection(direction: unknown): "out" | "in" | "both" {
+  if (direction === undefined) return "out";
+  if (direction === "out" || direction === "in" || direction === "both") return direction;
+  throw invalid("direction", "out, in or both", direction);
+}

@@ -1,0 +1,88 @@
+/**
+ * The first entry of a store, and the check that an existing store is the one that was asked for.
+ */
+import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { toHex } from "../codec/keys.js";
+import { CortexError } from "../errors.js";
+import { FORMAT } from "../history/head-row.js";
+import { Reader } from "../history/reader.js";
+import { decodeEntry, partRecord, SUBJECT } from "../journal/entry.js";
+import { journalKey } from "../kv/keyspace.js";
+import type { Engine } from "./engine.js";
+
+/** What entry 0 says for good. */
+export interface Genesis {
+  readonly format: number;
+  readonly actor: string;
+  /** 16 random bytes in hex. */
+  readonly storeId: string;
+  readonly suite: string;
+}
+
+/** The hash suite of format 1. */
+export const HASH_SUITE = "sha256";
+
+/** Writes entry 0 if the store is new, then checks that the store is this actor's. */
+export async function openGenesis(engine: Engine): Promise<Genesis> {
+  const found = await readGenesis(engine);
+  const genesis = found ?? (await bear(engine));
+  if (genesis.actor !== engine.actor) {
+    throw new CortexError(
+      "ERR_ACTOR_MISMATCH",
+      `the store belongs to actor ${genesis.actor}, expected ${engine.actor}`,
+      { expected: engine.actor, got: genesis.actor },
+    );
+  }
+  return genesis;
+}
+
+async function bear(engine: Engine): Promise<Genesis> {
+  const storeId = engine.random(16);
+  await engine.writer.submit({
+    hints: [journalKey(0)],
+    run: (tx) => {
+      // Another process may have been first.
+      if (tx.nextSeq() > 0) return;
+      const record = encode({ format: FORMAT, actor: engine.actor, storeId, suite: HASH_SUITE });
+      tx.append({
+        kind: "genesis",
+        by: engine.principal,
+        parts: [{ subject: Uint8Array.of(SUBJECT.store), record }],
+      });
+    },
+  });
+  const genesis = await readGenesis(engine);
+  if (genesis === undefined) throw new Error("a store was born without entry 0");
+  return genesis;
+}
+
+async function readGenesis(engine: Engine): Promise<Genesis | undefined> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    if (reader.head.size === 0) return undefined;
+    const [row] = await reader.getMany([journalKey(0)]);
+    if (row === undefined) {
+      throw new CortexError("ERR_JOURNAL_GAP", "journal entry 0 is missing", { seq: 0 });
+    }
+    return decodeGenesis(row);
+  });
+}
+
+/** Reads entry 0. */
+export function decodeGenesis(row: Uint8Array): Genesis {
+  const { header, parts } = decodeEntry(row);
+  const [part] = parts;
+  if (header.kind !== "genesis" || part === undefined) {
+    throw new CortexError("ERR_CORRUPT", "journal entry 0 is not a genesis", { seq: 0 });
+  }
+  const record = decode(partRecord(part)) as { readonly [name: string]: CborValue };
+  const { format, actor, storeId, suite } = record;
+  if (
+    typeof format !== "number" ||
+    typeof actor !== "string" ||
+    !(storeId instanceof Uint8Array) ||
+    suite !== HASH_SUITE
+  ) {
+    throw new CortexError("ERR_CORRUPT", "journal entry 0 holds no readable genesis", { seq: 0 });
+  }
+  return { format, actor, storeId: toHex(storeId), suite };
+}

@@ -1,0 +1,191 @@
+/**
+ * The steps that several verbs build their entries from: the part of a memory, closing a memory that
+ * was replaced, minting an edge. Each reads the view and returns parts; none appends.
+ */
+
+import { encode } from "../codec/cbor.js";
+import { newUlid } from "../codec/ulid.js";
+import {
+  type EdgeRecord,
+  edgeTreeKey,
+  encodeEdgeRecord,
+  type FarName,
+  farKey,
+} from "../edges/edge.js";
+import { CortexError } from "../errors.js";
+import { kindCode } from "../history/fold-edges.js";
+import { decodeAdjacency } from "../history/pointers.js";
+import type { RecordDraft, WriteTx } from "../history/writer.js";
+import { SUBJECT } from "../journal/entry.js";
+import { EDGE_STATE, edgeKey, idKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import {
+  encodeMemoryRecord,
+  type Head,
+  type MemoryRecord,
+  type Version,
+} from "../memory/record.js";
+import type { Source } from "../memory/types.js";
+import type { Engine, Located } from "./engine.js";
+
+/** Bytes of a subject: its tag and the id or key it names. */
+export function subject(tag: number, id: Bytes): Uint8Array {
+  const bytes = new Uint8Array(1 + id.length);
+  bytes[0] = tag;
+  bytes.set(id, 1);
+  return bytes;
+}
+
+/** The part that holds a memory's record. */
+export function memoryPart(tx: WriteTx, by: string, id: Bytes, record: MemoryRecord): RecordDraft {
+  return {
+    subject: subject(SUBJECT.memory, id),
+    record: encodeMemoryRecord(record, { at: tx.at, by }),
+    decoded: record,
+  };
+}
+
+/** The part of a memory whose Head alone changes. */
+export function headPart(tx: WriteTx, by: string, found: Located, head: Head): RecordDraft {
+  const versionPart = tx.fold.records.versionPart(found.row);
+  return memoryPart(tx, by, found.id, { head, versionPart });
+}
+
+/** The next version of a memory: the given body under the next number. */
+export function nextVersion(
+  tx: WriteTx,
+  by: string,
+  head: Head,
+  body: Omit<Version, "number" | "createdAt" | "createdBy" | "supersedes">,
+): Version {
+  const open = [head.version, ...head.siblings];
+  return {
+    ...body,
+    number: Math.max(...open) + 1,
+    createdAt: tx.at,
+    createdBy: by,
+    supersedes: [...open].sort((a, b) => a - b),
+  };
+}
+
+/** A memory that another one replaces: archived, its validity closed by a version of the same data. */
+export function archivePart(
+  tx: WriteTx,
+  by: string,
+  found: Located,
+): { readonly part: RecordDraft; readonly version: Version } {
+  const head = tx.fold.records.head(found.row);
+  const version = tx.fold.records.version(found.row);
+  const archived: Head = { ...head, lifecycle: "archived" };
+  if (version.validTo !== undefined && version.validTo <= tx.at) {
+    return { part: headPart(tx, by, found, archived), version };
+  }
+  const closed = nextVersion(tx, by, head, {
+    ...version,
+    validTo: Math.max(tx.at, version.validFrom ?? tx.at),
+  });
+  const record = { head: { ...archived, version: closed.number, siblings: [] }, version: closed };
+  return { part: memoryPart(tx, by, found.id, record), version: closed };
+}
+
+/** What an edge is to be, before it has an id and a time. */
+export interface EdgeDraft {
+  readonly from: Bytes;
+  /** The canonical name. */
+  readonly kind: string;
+  readonly to: Bytes | FarName;
+  readonly n?: number;
+  readonly source?: Source;
+  readonly weight?: number;
+  readonly reason?: string;
+  readonly strength?: number;
+  readonly ordinal?: number;
+  readonly metadata?: NonNullable<EdgeRecord["metadata"]>;
+  readonly validFrom?: number;
+  readonly validTo?: number;
+}
+
+/** What became of an edge that was to be added. */
+export interface MintedEdge {
+  readonly edge: EdgeRecord;
+  /** Absent when the edge is live already. */
+  readonly part?: RecordDraft;
+}
+
+/** The edge as it stands, live or removed; `undefined` when it never was. */
+export function findEdge(
+  tx: WriteTx,
+  engine: Engine,
+  draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
+): { readonly edge: EdgeRecord; readonly seq: number } | undefined {
+  const code = kindCode(tx.view, draft.kind);
+  if (code === undefined) return undefined;
+  const far = farKey(engine.sha256, draft.to);
+  const place = { from: draft.from, code, far, n: draft.n ?? 0 };
+  const keys = [EDGE_STATE.live, EDGE_STATE.removed].map((state) => edgeKey("out", place, state));
+  tx.view.need(keys);
+  for (const key of keys) {
+    const row = tx.view.get(key);
+    if (row === undefined) continue;
+    const pointer = decodeAdjacency(row);
+    return { edge: tx.fold.records.edge(pointer), seq: pointer.seq };
+  }
+  return undefined;
+}
+
+/** Adds an edge: nothing when it is live, a revival when it was removed. */
+export function mintEdge(
+  tx: WriteTx,
+  engine: Engine,
+  by: string,
+  draft: EdgeDraft,
+  options: { readonly fresh?: boolean } = {},
+): MintedEdge {
+  // An end that is being born in this entry cannot have edges yet: nothing to look up.
+  const before = options.fresh === true ? undefined : findEdge(tx, engine, draft);
+  if (before !== undefined && before.edge.tombstone === undefined) return { edge: before.edge };
+  const { from, kind, to } = draft;
+  const edge: EdgeRecord = {
+    ...draft,
+    from,
+    kind,
+    to,
+    n: draft.n ?? 0,
+    id: before?.edge.id ?? newUlid(tx.at, engine.random),
+    source: draft.source ?? "user_input",
+    createdAt: tx.at,
+    createdBy: by,
+  };
+  if (before === undefined) tx.view.assumeAbsent(idKey("edge", edge.id));
+  return { edge, part: edgePart(tx, engine, by, edge) };
+}
+
+/** The part that holds an edge's record. */
+export function edgePart(tx: WriteTx, engine: Engine, by: string, edge: EdgeRecord): RecordDraft {
+  return {
+    subject: subject(SUBJECT.edge, edgeTreeKey(engine.sha256, edge)),
+    record: encodeEdgeRecord(edge, { at: tx.at, by }),
+    decoded: edge,
+  };
+}
+
+/** The part that registers an open edge kind under the next free code. */
+export function edgeKindPart(code: number, name: string): RecordDraft {
+  return {
+    subject: subject(SUBJECT.edgeKind, Uint8Array.of(code >> 8, code & 0xff)),
+    record: encode([name]),
+  };
+}
+
+/** Refuses a memory in a state the verb cannot change. */
+export function refuseTombstoned(found: Located, field: string, text: string): void {
+  if (found.row.lifecycle !== "tombstoned") return;
+  throw new CortexError(
+    "ERR_TOMBSTONED",
+    `${field}: memory ${text} is tombstoned; restore it first`,
+    {
+      field,
+      subject: text,
+    },
+  );
+}

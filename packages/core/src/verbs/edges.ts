@@ -1,0 +1,371 @@
+/**
+ * Adding, removing and reading edges. Removal is soft: a removed edge stays readable, and adding it
+ * again revives it under the same id.
+ */
+import { type Access, OWNER } from "../access.js";
+import type { CborValue } from "../codec/cbor.js";
+import { isWellFormed } from "../codec/text.js";
+import { parseUlid } from "../codec/ulid.js";
+import { edgeTreeKey, farKey } from "../edges/edge.js";
+import { canonicalKind, checkOpenKindName, OPEN_KIND_CODE_MIN } from "../edges/kinds.js";
+import { CortexError, invalid } from "../errors.js";
+import { kindCode } from "../history/fold-edges.js";
+import { decodeEdgeRow } from "../history/pointers.js";
+import { type AsOf, Reader } from "../history/reader.js";
+import type { Operation, WriteTx } from "../history/writer.js";
+import { EDGE_STATE, edgeKey, idKey, textKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { checkMetadata, checkText } from "../memory/fields.js";
+import { checkTime } from "../memory/frames.js";
+import { checkNameOf, SOURCES, type Source } from "../memory/types.js";
+import { edgePointer, readableIds } from "./adjacency.js";
+import { edgeKindPart, edgePart, findEdge, mintEdge } from "./drafts.js";
+import {
+  checkPrincipal,
+  type EdgeId,
+  type Engine,
+  edgeId,
+  findIds,
+  locate,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+  refKeys,
+} from "./engine.js";
+import { type Edge, shapeEdge } from "./shapes.js";
+
+/** What an edge may carry. */
+export interface EdgeInput {
+  readonly weight?: number;
+  /** Why the link holds, in one line. */
+  readonly reason?: string;
+  /** 1 (weak) to 5 (strongly stated). */
+  readonly strength?: number;
+  readonly ordinal?: number;
+  readonly metadata?: { readonly [key: string]: unknown };
+  readonly source?: Source;
+  readonly validFrom?: number;
+  readonly validTo?: number;
+  readonly by?: string;
+}
+
+/** What adding or removing an edge did. */
+export interface EdgeResult {
+  readonly id: EdgeId;
+  readonly edge: Edge;
+  /** False when there was nothing to change. */
+  readonly changed: boolean;
+  readonly seq: number;
+}
+
+/** An edge to be, checked. */
+export interface PreparedEdge {
+  readonly from: ParsedRef;
+  readonly to: ParsedRef;
+  readonly kind: string;
+  /** An inverse name was given: the ends are stored the other way round. */
+  readonly swap: boolean;
+  readonly open: boolean;
+  readonly by: string;
+  readonly attributes: Omit<EdgeInput, "by" | "metadata"> & {
+    readonly metadata?: { readonly [key: string]: CborValue };
+  };
+}
+
+/** Joins two memories; nothing happens when they are joined so already. */
+export async function addEdge(
+  engine: Engine,
+  from: Ref,
+  kind: string,
+  to: Ref,
+  input: EdgeInput = {},
+): Promise<EdgeResult> {
+  const prepared = prepareEdge(engine, { from, kind, to, input });
+  const { value } = await engine.writer.submit(edgeOperation(engine, prepared));
+  return value;
+}
+
+/** The operation behind `addEdge`. */
+export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation<EdgeResult> {
+  return {
+    hints: [
+      ...refKeys(prepared.from),
+      ...refKeys(prepared.to),
+      ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
+      ...identityKeys(engine, prepared),
+    ],
+    leaves: edgeLeaves(engine, prepared),
+    run: (tx) => applyEdge(engine, tx, prepared),
+  };
+}
+
+/** Checks what a caller says about an edge. */
+export function prepareEdge(
+  engine: Engine,
+  what: { readonly from: Ref; readonly kind: string; readonly to: Ref; readonly input: EdgeInput },
+): PreparedEdge {
+  const { kind, swap, open } = checkEdgeKind(what.kind);
+  const [first, second] = [parseRef(engine, what.from, "from"), parseRef(engine, what.to, "to")];
+  return {
+    from: swap ? second : first,
+    to: swap ? first : second,
+    kind,
+    swap,
+    open,
+    by: checkPrincipal(what.input.by, engine.principal),
+    attributes: checkAttributes(what.input),
+  };
+}
+
+function checkEdgeKind(name: unknown): {
+  readonly kind: string;
+  readonly swap: boolean;
+  readonly open: boolean;
+} {
+  const canonical = typeof name === "string" ? canonicalKind(name) : undefined;
+  if (canonical === undefined) return { kind: checkOpenKindName(name), swap: false, open: true };
+  if (canonical.kind.mint === "store") {
+    throw invalid("kind", "a kind that callers may mint", name, "ERR_EDGE_KIND");
+  }
+  return { kind: canonical.kind.name, swap: canonical.swap, open: false };
+}
+
+function checkAttributes(input: EdgeInput): PreparedEdge["attributes"] {
+  const known = new Set([
+    "weight",
+    "reason",
+    "strength",
+    "ordinal",
+    "metadata",
+    "source",
+    "validFrom",
+    "validTo",
+    "by",
+  ]);
+  for (const name of Object.keys(input)) {
+    if (!known.has(name)) {
+      throw new CortexError(
+        "ERR_UNKNOWN_FIELD",
+        `${name}: expected one of ${[...known].join(", ")}`,
+        {
+          field: name,
+        },
+      );
+    }
+  }
+  const { weight, reason, strength, ordinal, metadata, source, validFrom, validTo } = input;
+  if (weight !== undefined && !Number.isFinite(weight)) throw invalid("weight", "a number", weight);
+  if (
+    strength !== undefined &&
+    !(Number.isInteger(strength) && strength >= 1 && strength <= LIMITS.edgeStrengthMax)
+  ) {
+    throw invalid("strength", `an integer from 1 to ${LIMITS.edgeStrengthMax}`, strength);
+  }
+  if (ordinal !== undefined && !Number.isSafeInteger(ordinal)) {
+    throw invalid("ordinal", "an integer", ordinal);
+  }
+  if (reason !== undefined)
+    checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
+  return {
+    ...(weight === undefined ? {} : { weight: weight + 0 }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(strength === undefined ? {} : { strength }),
+    ...(ordinal === undefined ? {} : { ordinal: ordinal + 0 }),
+    ...(metadata === undefined
+      ? {}
+      : { metadata: checkMetadata(metadata, "metadata") as { readonly [key: string]: CborValue } }),
+    ...(source === undefined ? {} : { source: checkNameOf(SOURCES, source, { field: "source" }) }),
+    ...(validFrom === undefined ? {} : { validFrom: checkTime(validFrom, "validFrom") }),
+    ...(validTo === undefined ? {} : { validTo: checkTime(validTo, "validTo") }),
+  };
+}
+
+/** Where the edge would stand, when both ends are given by id: its rows can be read ahead. */
+function identityKeys(engine: Engine, prepared: PreparedEdge): Bytes[] {
+  const { from, to, kind, open } = prepared;
+  const code = open ? undefined : canonicalKind(kind)?.kind.code;
+  if (code === undefined || from.id === undefined || to.id === undefined) return [];
+  const place = { from: from.id, code, far: farKey(engine.sha256, to.id), n: 0 };
+  return [edgeKey("out", place, EDGE_STATE.live), edgeKey("out", place, EDGE_STATE.removed)];
+}
+
+function edgeLeaves(engine: Engine, prepared: PreparedEdge): Operation<unknown>["leaves"] & object {
+  const { from, to, kind } = prepared;
+  if (from.id === undefined || to.id === undefined) return [];
+  return [
+    { tree: "edges", key: edgeTreeKey(engine.sha256, { from: from.id, kind, to: to.id, n: 0 }) },
+  ];
+}
+
+/** Applies an edge inside a commit. */
+export function applyEdge(
+  engine: Engine,
+  tx: WriteTx,
+  prepared: PreparedEdge,
+  born: ReadonlySet<string> = new Set(),
+): EdgeResult {
+  const { kind, by } = prepared;
+  const from = endpoint(tx, prepared.from, prepared.swap ? "to" : "from");
+  const to = endpoint(tx, prepared.to, prepared.swap ? "from" : "to");
+  if (Buffer.compare(from, to) === 0) {
+    throw new CortexError("ERR_SELF_EDGE", "to: expected another memory than from", {
+      field: "to",
+    });
+  }
+  if (prepared.open) registerKind(tx, by, kind);
+  const fresh = born.has(edgeId(from));
+  const draft = { from, kind, to, ...prepared.attributes };
+  const minted = mintEdge(tx, engine, by, draft, { fresh });
+  if (minted.part === undefined) {
+    const seq = tx.nextSeq() - 1;
+    return { id: edgeId(minted.edge.id), edge: shapeEdge(minted.edge, seq), changed: false, seq };
+  }
+  tx.view.need([idKey("edge", minted.edge.id)]);
+  const seq = tx.append({ kind: "add_edge", by, parts: [minted.part] });
+  return { id: edgeId(minted.edge.id), edge: shapeEdge(minted.edge, seq), changed: true, seq };
+}
+
+function endpoint(tx: WriteTx, ref: ParsedRef, field: string): Bytes {
+  const found = locate(tx.view, ref);
+  if (found === undefined || found.row.lifecycle === "erased") {
+    throw new CortexError("ERR_UNKNOWN_ENDPOINT", `${field}: no memory ${ref.text}`, {
+      field,
+      subject: ref.text,
+    });
+  }
+  return found.id;
+}
+
+/** Journals the first use of an open kind. */
+function registerKind(tx: WriteTx, by: string, name: string): void {
+  if (kindCode(tx.view, name) !== undefined) return;
+  const count = tx.fold.counts.openEdgeKinds;
+  if (count >= LIMITS.edgeKinds) {
+    throw new CortexError(
+      "ERR_EDGE_KIND",
+      `kind: a graph may have ${LIMITS.edgeKinds} kinds of its own, got one more: ${JSON.stringify(name)}`,
+      { field: "kind" },
+    );
+  }
+  tx.append({
+    kind: "register_edge_kind",
+    by,
+    parts: [edgeKindPart(OPEN_KIND_CODE_MIN + count, name)],
+  });
+}
+
+/** Removes an edge softly; a missing or removed one is left as it is. */
+export async function removeEdge(
+  engine: Engine,
+  from: Ref,
+  kind: string,
+  to: Ref,
+  options: { readonly reason?: string; readonly by?: string } = {},
+): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
+  const prepared = prepareEdge(engine, { from, kind, to, input: {} });
+  const reason =
+    options.reason === undefined
+      ? ""
+      : checkText(options.reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
+  const by = checkPrincipal(options.by, engine.principal);
+  const { value } = await engine.writer.submit({
+    ...edgeOperation(engine, prepared),
+    run: (tx) => {
+      const ends = [locate(tx.view, prepared.from), locate(tx.view, prepared.to)];
+      const [near, far] = ends;
+      const found =
+        near === undefined || far === undefined
+          ? undefined
+          : findEdge(tx, engine, { from: near.id, kind: prepared.kind, to: far.id });
+      return dropEdge(engine, tx, found, { reason, by });
+    },
+  });
+  return value;
+}
+
+/** Removes an edge by its id; `ERR_NOT_FOUND` when there is none. */
+export async function removeEdgeById(
+  engine: Engine,
+  id: string,
+  options: { readonly reason?: string; readonly by?: string } = {},
+): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
+  const bytes = parseEdgeId(id);
+  const by = checkPrincipal(options.by, engine.principal);
+  const { value } = await engine.writer.submit({
+    hints: [idKey("edge", bytes)],
+    run: (tx) => {
+      const row = tx.view.get(idKey("edge", bytes));
+      if (row === undefined) {
+        throw new CortexError("ERR_NOT_FOUND", `id: no edge ${id}`, { field: "id", subject: id });
+      }
+      const pointer = decodeEdgeRow(row);
+      const found = { edge: tx.fold.records.edge(pointer), seq: pointer.seq };
+      return dropEdge(engine, tx, found, { reason: options.reason ?? "", by });
+    },
+  });
+  return value;
+}
+
+function dropEdge(
+  engine: Engine,
+  tx: WriteTx,
+  found: ReturnType<typeof findEdge>,
+  why: { readonly reason: string; readonly by: string },
+): Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge } {
+  if (found === undefined) return { changed: false, seq: tx.nextSeq() - 1 };
+  if (found.edge.tombstone !== undefined) {
+    return { changed: false, seq: tx.nextSeq() - 1, edge: shapeEdge(found.edge, found.seq) };
+  }
+  const { reason, by } = why;
+  const edge = { ...found.edge, tombstone: { reason, at: tx.at, by } };
+  tx.view.need([idKey("edge", edge.id)]);
+  const seq = tx.append({ kind: "remove_edge", by, parts: [edgePart(tx, engine, by, edge)] });
+  return { changed: true, seq, edge: shapeEdge(edge, seq) };
+}
+
+/** One edge by its ends and kind, removed ones included; `undefined` when it never was. */
+export async function getEdge(
+  engine: Engine,
+  from: Ref,
+  kind: string,
+  to: Ref,
+  options: { readonly access?: Access; readonly asOf?: AsOf } = {},
+): Promise<Edge | undefined> {
+  const canonical = canonicalKind(kind);
+  const name = canonical?.kind.name ?? kind;
+  const given = [parseRef(engine, from, "from"), parseRef(engine, to, "to")];
+  const refs = canonical?.swap === true ? given.reverse() : given;
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const [near, far] = await findIds(reader, refs);
+    if (near === undefined || far === undefined) return undefined;
+    const visible = await readableIds(reader, [near, far], options.access ?? OWNER);
+    if (visible.size < 2) return undefined;
+    const code = canonical?.kind.code ?? (await openCode(reader, name));
+    if (code === undefined) return undefined;
+    return edgeAt(reader, { from: near, code, far: farKey(engine.sha256, far), n: 0 });
+  });
+}
+
+async function openCode(reader: Reader, name: string): Promise<number | undefined> {
+  if (name === "" || !isWellFormed(name)) return undefined;
+  const [row] = await reader.getMany([textKey("edgeKind", name)]);
+  return row === undefined ? undefined : ((row[0] ?? 0) << 8) | (row[1] ?? 0);
+}
+
+async function edgeAt(
+  reader: Reader,
+  place: { readonly from: Bytes; readonly code: number; readonly far: Bytes; readonly n: number },
+): Promise<Edge | undefined> {
+  const pointer = await edgePointer(reader, place);
+  if (pointer === undefined) return undefined;
+  const [found] = await reader.edges([pointer]);
+  return found === undefined ? undefined : shapeEdge(found.record, found.header.seq);
+}
+
+/** The bytes of an edge's id. */
+export function parseEdgeId(id: unknown): Bytes {
+  const bytes = typeof id === "string" ? parseUlid(id) : undefined;
+  if (bytes === undefined) throw invalid("id", "an edge id of 26 characters", id, "ERR_BAD_ID");
+  return bytes;
+}

@@ -1,0 +1,157 @@
+/**
+ * What every verb works with, and how a caller's reference becomes a memory.
+ *
+ * A verb is a plain function of the engine; `cortex.ts` binds them to one object. References are
+ * accepted in three forms everywhere: an id, a URI of this actor, an external id.
+ */
+import type { Sha256 } from "../codec/hash.js";
+import { utf8Length } from "../codec/text.js";
+import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
+import { CortexError, invalid } from "../errors.js";
+import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
+import type { Reader } from "../history/reader.js";
+import type { WriteView } from "../history/write-view.js";
+import type { Writer } from "../history/writer.js";
+import { idKey, textKey } from "../kv/keyspace.js";
+import type { Bytes, Kv } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { parseUri } from "../memory/uri.js";
+
+/** An open store with everything injected. */
+export interface Engine {
+  readonly kv: Kv;
+  readonly writer: Writer;
+  readonly sha256: Sha256;
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly actor: string;
+  /** The principal that entries name when a call names none. */
+  readonly principal: string;
+}
+
+/** A memory's id as the API shows it: 26 characters. */
+export type MemoryId = string & { readonly __brand: "MemoryId" };
+
+/** An edge's id as the API shows it. */
+export type EdgeId = string & { readonly __brand: "EdgeId" };
+
+/** A caller's reference: id, URI or external id. */
+export type Ref = string;
+
+/** The text of a memory's id. */
+export function memoryId(id: Bytes): MemoryId {
+  return ulidText(id) as MemoryId;
+}
+
+/** The text of an edge's id. */
+export function edgeId(id: Bytes): EdgeId {
+  return ulidText(id) as EdgeId;
+}
+
+/** A fresh id over the injected clock and randomness. */
+export function freshId(engine: Engine): Bytes {
+  return newUlid(engine.clock(), engine.random);
+}
+
+/** A reference taken apart: what it may be, before anything is looked up. */
+export interface ParsedRef {
+  readonly text: string;
+  readonly id?: Bytes;
+  readonly externalId?: string;
+  /** The version a URI pins. */
+  readonly version?: number;
+}
+
+/** Takes a reference apart; text that cannot be one is refused. */
+export function parseRef(engine: Engine, ref: unknown, field: string): ParsedRef {
+  if (typeof ref !== "string" || ref === "") {
+    throw invalid(field, "an id, a URI or an external id", ref, "ERR_BAD_ID");
+  }
+  if (ref.startsWith("cortex://")) {
+    const uri = parseUri(ref);
+    if (uri.actor !== engine.actor) {
+      throw invalid(field, `a URI of actor ${engine.actor}`, uri.actor, "ERR_ACTOR_MISMATCH");
+    }
+    return { text: ref, id: uri.id, version: uri.version };
+  }
+  const id = parseUlid(ref);
+  if (id !== undefined && isZeroUlid(id))
+    throw invalid(field, "an id other than zero", ref, "ERR_BAD_ID");
+  if (utf8Length(ref) > LIMITS.externalIdBytes) {
+    throw invalid(field, `at most ${LIMITS.externalIdBytes} bytes`, ref, "ERR_BAD_ID");
+  }
+  return { text: ref, ...(id === undefined ? {} : { id }), externalId: ref };
+}
+
+/** The rows that looking a reference up may need. */
+export function refKeys(ref: ParsedRef): Bytes[] {
+  const keys: Bytes[] = [];
+  if (ref.id !== undefined) keys.push(idKey("memory", ref.id));
+  if (ref.externalId !== undefined) keys.push(textKey("externalId", ref.externalId));
+  return keys;
+}
+
+/** A memory found by reference inside a write. */
+export interface Located {
+  readonly id: Bytes;
+  readonly row: MemoryRow;
+}
+
+/** Looks a reference up in a write; `undefined` when there is no such memory. */
+export function locate(view: WriteView, ref: ParsedRef): Located | undefined {
+  if (ref.id !== undefined) {
+    const row = view.get(idKey("memory", ref.id));
+    if (row !== undefined) return { id: ref.id, row: decodeMemoryRow(row) };
+  }
+  if (ref.externalId === undefined) return undefined;
+  const id = view.get(textKey("externalId", ref.externalId));
+  if (id === undefined) return undefined;
+  const row = view.get(idKey("memory", id));
+  return row === undefined ? undefined : { id, row: decodeMemoryRow(row) };
+}
+
+/** Looks a reference up in a write that needs it: absent and erased are failures. */
+export function locateLiving(view: WriteView, ref: ParsedRef, field: string): Located {
+  const found = locate(view, ref);
+  if (found === undefined) {
+    throw new CortexError("ERR_NOT_FOUND", `${field}: no memory ${ref.text}`, {
+      field,
+      subject: ref.text,
+    });
+  }
+  if (found.row.lifecycle === "erased") {
+    throw new CortexError("ERR_ERASED", `${field}: memory ${ref.text} was forgotten`, {
+      field,
+      subject: ref.text,
+    });
+  }
+  return found;
+}
+
+/** The ids behind references at a reader's position, in two batched reads. */
+export async function findIds(
+  reader: Reader,
+  refs: readonly ParsedRef[],
+): Promise<(Bytes | undefined)[]> {
+  const byId = await reader.getMany(
+    refs.map((ref) => idKey("memory", ref.id ?? new Uint8Array(16))),
+  );
+  const unsettled = refs.flatMap((ref, at) =>
+    byId[at] === undefined && ref.externalId !== undefined ? [at] : [],
+  );
+  const byName = await reader.getMany(
+    unsettled.map((at) => textKey("externalId", refs[at]?.externalId ?? "")),
+  );
+  const ids = refs.map((ref, at) => (byId[at] === undefined ? undefined : ref.id));
+  for (const [index, at] of unsettled.entries()) ids[at] = byName[index];
+  return ids;
+}
+
+/** Checks the opaque principal of an entry. */
+export function checkPrincipal(by: unknown, fallback: string): string {
+  if (by === undefined) return fallback;
+  if (typeof by !== "string" || by === "" || utf8Length(by) > LIMITS.principalBytes) {
+    throw invalid("by", `a principal of 1 to ${LIMITS.principalBytes} bytes`, by);
+  }
+  return by;
+}

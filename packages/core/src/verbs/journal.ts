@@ -1,0 +1,134 @@
+/**
+ * Looking at the journal itself: entries in order, and how much the store holds. For the owner alone.
+ */
+
+import { toHex } from "../codec/keys.js";
+import { ulidText } from "../codec/ulid.js";
+import { invalid } from "../errors.js";
+import { Reader } from "../history/reader.js";
+import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
+import { journalKey } from "../kv/keyspace.js";
+import type { Engine } from "./engine.js";
+import { checkLimit } from "./list.js";
+
+/** One entry, without content. */
+export interface LogItem {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  readonly at: number;
+  readonly by: string;
+  readonly parts: readonly {
+    readonly subject: string;
+    /** Hex; absent when the part removes a leaf. */
+    readonly hash?: string;
+    readonly erased: boolean;
+  }[];
+  readonly batch?: { readonly first: number; readonly length: number };
+}
+
+/** A page of the journal. */
+export interface LogPage {
+  readonly entries: readonly LogItem[];
+  /** The seq to read on from; absent at the end. */
+  readonly next?: number;
+  readonly seq: number;
+}
+
+/** Reads entries from `from` on. */
+export async function log(
+  engine: Engine,
+  options: { readonly from?: number; readonly limit?: number } = {},
+): Promise<LogPage> {
+  const from = options.from ?? 0;
+  if (!Number.isSafeInteger(from) || from < 0) throw invalid("from", "a seq of at least 0", from);
+  const limit = checkLimit(options.limit);
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const [rows = []] = await reader.ranges([
+      { gte: journalKey(from), lt: journalKey(from + limit), limit },
+    ]);
+    const entries = rows.map(({ value }) => shapeEntry(decodeEntry(value)));
+    const next = from + entries.length;
+    return { entries, seq: reader.seq, ...(next <= reader.seq ? { next } : {}) };
+  });
+}
+
+function shapeEntry({ header, parts }: Entry): LogItem {
+  return {
+    seq: header.seq,
+    kind: header.kind,
+    at: header.at,
+    by: header.by,
+    parts: header.parts.map(({ subject, hash }, at) => ({
+      subject: showSubject(subject),
+      erased: hash !== null && parts[at] === undefined,
+      ...(hash === null ? {} : { hash: toHex(hash) }),
+    })),
+    ...(header.batch === undefined ? {} : { batch: header.batch }),
+  };
+}
+
+const NAMES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(SUBJECT).map(([name, tag]) => [tag, name]),
+);
+
+function showSubject(subject: Uint8Array): string {
+  const name = NAMES[subject[0] ?? -1] ?? "unknown";
+  const rest = subject.subarray(1);
+  if (rest.length === 0) return name;
+  return `${name}:${rest.length === 16 ? ulidText(rest) : toHex(rest)}`;
+}
+
+/** How much a store holds and where it stands. */
+export interface Stats {
+  readonly actor: string;
+  readonly backend: string;
+  readonly durable: boolean;
+  readonly syncMode: string;
+  readonly entries: number;
+  readonly seq: number;
+  readonly lastAt: number;
+  readonly epoch: number;
+  readonly format: number;
+  readonly foldVersion: number;
+  readonly memories: {
+    readonly active: number;
+    readonly archived: number;
+    readonly tombstoned: number;
+    readonly erased: number;
+  };
+  readonly edges: { readonly live: number; readonly removed: number; readonly openKinds: number };
+  readonly sizeBytes: number;
+}
+
+/** Counts and position of the store. */
+export async function stats(engine: Engine): Promise<Stats> {
+  const sizeBytes = await engine.kv.sizeBytes();
+  return Reader.with(engine.kv, undefined, async ({ head, seq }) => {
+    const { counts } = head;
+    const { name, durable, syncMode } = engine.kv.manifest;
+    return {
+      actor: engine.actor,
+      backend: name,
+      durable,
+      syncMode,
+      entries: head.size,
+      seq,
+      lastAt: head.at,
+      epoch: head.epoch,
+      format: head.format,
+      foldVersion: head.foldVersion,
+      memories: {
+        active: counts.active,
+        archived: counts.archived,
+        tombstoned: counts.tombstoned,
+        erased: counts.erased,
+      },
+      edges: {
+        live: counts.edgesLive,
+        removed: counts.edgesRemoved,
+        openKinds: counts.openEdgeKinds,
+      },
+      sizeBytes,
+    };
+  });
+}

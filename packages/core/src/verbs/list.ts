@@ -1,0 +1,273 @@
+/**
+ * `list`: the memories that stand in one index, in the order of their ids, page by page.
+ *
+ * The present is one range per term. The past is the same range without what came later, together
+ * with what has left it since: rows closed after the position asked for. What was closed before is
+ * never read.
+ */
+import { type Access, maySee, OWNER } from "../access.js";
+import { invalid } from "../errors.js";
+import { frameTerm } from "../history/fold-state.js";
+import { type AsOf, Reader } from "../history/reader.js";
+import {
+  afterPrefix,
+  getU64,
+  INDEX,
+  indexPrefix,
+  keyString,
+  memberOffset,
+  seqValue,
+} from "../kv/keyspace.js";
+import type { Bytes, KvRange } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import type { Frame } from "../memory/frames.js";
+import {
+  checkMemoryType,
+  checkNameOf,
+  LIFECYCLES,
+  type Lifecycle,
+  MEMORY_TYPES,
+  type MemoryType,
+} from "../memory/types.js";
+import type { Engine } from "./engine.js";
+import { allVersions, isValidAt } from "./read.js";
+import { bodyOf, type Memory, shapeMemory } from "./shapes.js";
+import { checkSlot } from "./write-input.js";
+
+/** What to list: at most one of type(s), tag, kind, slot, session, frame; none lists every type. */
+export interface ListOptions {
+  readonly type?: MemoryType | readonly MemoryType[];
+  readonly tag?: string;
+  readonly kind?: string;
+  readonly slot?: string;
+  readonly session?: string;
+  readonly frame?: Frame;
+  /** Which states to show; active alone when not given. */
+  readonly lifecycles?: readonly Exclude<Lifecycle, "erased">[];
+  readonly order?: "newest" | "oldest";
+  readonly limit?: number;
+  /** Where the page before ended. */
+  readonly cursor?: string;
+  readonly asOf?: AsOf;
+  /** World time: the version of each memory that was valid then; archived ones are included. */
+  readonly validAt?: number;
+  readonly access?: Access;
+}
+
+/** One page of a list. */
+export interface MemoryPage {
+  readonly memories: readonly Memory[];
+  /** Give it back to read on; absent at the end. */
+  readonly cursor?: string;
+  readonly seq: number;
+}
+
+/** Most rows closed since a past position that one list may have to look at. */
+const CLOSED_ROWS = 1_000_000;
+
+const EMPTY = new Uint8Array(0);
+
+interface Term {
+  readonly index: number;
+  readonly lifecycle: number;
+  readonly term: Bytes;
+}
+
+/** Lists memories by one index. */
+export async function list(engine: Engine, options: ListOptions = {}): Promise<MemoryPage> {
+  const terms = termsOf(options);
+  const limit = checkLimit(options.limit);
+  const access = options.access ?? OWNER;
+  const reverse = checkOrder(options.order) === "newest";
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const closed = reader.live ? [] : await closedMembers(reader, terms);
+    const memories: Memory[] = [];
+    let cursor = options.cursor === undefined ? undefined : parseCursor(options.cursor);
+    for (;;) {
+      const page = await nextMembers(reader, terms, closed, { cursor, reverse, limit });
+      const found = await shapeAll(engine, reader, page.members, access, options.validAt);
+      for (const [at, memory] of found.entries()) {
+        cursor = page.members[at];
+        if (memory !== undefined) memories.push(memory);
+        if (memories.length < limit) continue;
+        const more = page.more || at < found.length - 1;
+        return { memories, seq: reader.seq, ...(more ? { cursor: showCursor(cursor) } : {}) };
+      }
+      if (!page.more) return { memories, seq: reader.seq };
+    }
+  });
+}
+
+function termsOf(options: ListOptions): readonly Term[] {
+  const names = ["type", "tag", "kind", "slot", "session", "frame"] as const;
+  const given = names.filter((name) => options[name] !== undefined);
+  if (given.length > 1) {
+    throw invalid(given.join(", "), "one of them: a list goes by one index", given.length);
+  }
+  const states =
+    options.lifecycles ?? (options.validAt === undefined ? ["active"] : ["active", "archived"]);
+  const lifecycles = states.map(
+    (state) => LIFECYCLES[checkNameOf(LIFECYCLES, state, { field: "lifecycles" })].code,
+  );
+  const terms = plainTerms(options);
+  return terms.flatMap(({ index, term }) =>
+    lifecycles.map((lifecycle) => ({ index, lifecycle, term })),
+  );
+}
+
+function plainTerms(options: ListOptions): readonly Omit<Term, "lifecycle">[] {
+  const { type, tag, kind, slot, session, frame } = options;
+  if (tag !== undefined) return [{ index: INDEX.tag, term: textTerm(tag, "tag") }];
+  if (kind !== undefined) return [{ index: INDEX.kind, term: textTerm(kind, "kind") }];
+  if (slot !== undefined)
+    return [{ index: INDEX.slot, term: Buffer.from(checkSlot(slot), "utf8") }];
+  if (session !== undefined) return [{ index: INDEX.session, term: textTerm(session, "session") }];
+  if (frame !== undefined) {
+    return [{ index: INDEX.frame, term: frameTerm(frame.verb, frame.object, frame.ref) }];
+  }
+  const types =
+    type === undefined
+      ? (Object.keys(MEMORY_TYPES) as MemoryType[])
+      : typeof type === "string"
+        ? [type]
+        : type;
+  return types.map((name) => ({
+    index: INDEX.type,
+    term: Uint8Array.of(MEMORY_TYPES[checkMemoryType(name)].code),
+  }));
+}
+
+function textTerm(text: unknown, field: string): Bytes {
+  if (typeof text !== "string" || text === "" || text.includes("\0")) {
+    throw invalid(field, "a text that is not empty", text);
+  }
+  return Buffer.from(text, "utf8");
+}
+
+interface Members {
+  /** Index members in order: an id, or a place and an id for turns. */
+  readonly members: readonly Bytes[];
+  readonly more: boolean;
+}
+
+async function nextMembers(
+  reader: Reader,
+  terms: readonly Term[],
+  closed: readonly Bytes[],
+  page: { readonly cursor: Bytes | undefined; readonly reverse: boolean; readonly limit: number },
+): Promise<Members> {
+  const { cursor, reverse } = page;
+  const rows = await reader.ranges(terms.map((term) => liveRange(term, page)));
+  const full = rows.some((found) => found.length === page.limit);
+  const merged = new Map<string, Bytes>();
+  for (const [at, found] of rows.entries()) {
+    const skip = memberOffset(terms[at]?.term ?? EMPTY);
+    for (const { key, value } of found) {
+      if (reader.live || getU64(value, 0) <= reader.seq)
+        merged.set(keyString(key.subarray(skip)), key.subarray(skip));
+    }
+  }
+  for (const member of closed) {
+    const name = keyString(member);
+    const after =
+      cursor === undefined || (reverse ? name < keyString(cursor) : name > keyString(cursor));
+    if (after) merged.set(name, member);
+  }
+  const names = [...merged.keys()].sort();
+  if (reverse) names.reverse();
+  const end = full ? earliestEnd(rows, terms, reverse, page.limit) : undefined;
+  const shown = names.filter((name) => end === undefined || (reverse ? name >= end : name <= end));
+  const members = shown.flatMap((name) => merged.get(name) ?? []);
+  return { members, more: full };
+}
+
+/** How far every range that was cut has been read: up to there the merge is complete. */
+function earliestEnd(
+  rows: readonly (readonly { readonly key: Bytes }[])[],
+  terms: readonly Term[],
+  reverse: boolean,
+  limit: number,
+): string | undefined {
+  let end: string | undefined;
+  for (const [at, found] of rows.entries()) {
+    const last = found.at(-1);
+    if (found.length < limit || last === undefined) continue;
+    const name = keyString(last.key.subarray(memberOffset(terms[at]?.term ?? EMPTY)));
+    if (end === undefined || (reverse ? name > end : name < end)) end = name;
+  }
+  return end;
+}
+
+function liveRange(
+  term: Term,
+  page: { readonly cursor: Bytes | undefined; readonly reverse: boolean; readonly limit: number },
+): KvRange {
+  const prefix = indexPrefix(false, term.index, term.lifecycle, term.term);
+  const { cursor, reverse, limit } = page;
+  const gte =
+    cursor === undefined || reverse ? prefix : Buffer.concat([prefix, cursor, Uint8Array.of(0)]);
+  const lt =
+    cursor === undefined || !reverse ? afterPrefix(prefix) : Buffer.concat([prefix, cursor]);
+  return { gte, lt, reverse, limit };
+}
+
+/** Members that stood in the terms at the position but have left since. */
+async function closedMembers(reader: Reader, terms: readonly Term[]): Promise<readonly Bytes[]> {
+  const rows = await reader.ranges(
+    terms.map((term) => {
+      const prefix = indexPrefix(true, term.index, term.lifecycle, term.term);
+      const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
+      return { gte, lt: afterPrefix(prefix), limit: CLOSED_ROWS };
+    }),
+  );
+  return rows.flatMap((found, at) =>
+    found
+      .filter(({ value }) => getU64(value, 0) <= reader.seq)
+      .map(({ key }) => key.subarray(memberOffset(terms[at]?.term ?? EMPTY) + 8)),
+  );
+}
+
+async function shapeAll(
+  engine: Engine,
+  reader: Reader,
+  members: readonly Bytes[],
+  access: Access,
+  validAt: number | undefined,
+): Promise<(Memory | undefined)[]> {
+  const ids = members.map((member) => member.subarray(member.length - 16));
+  const rows = await reader.memoryRows(ids);
+  const found = await reader.memories(ids, rows);
+  return Promise.all(
+    found.map(async (memory) => {
+      if (memory === undefined || !maySee(access, memory.head.record.head)) return undefined;
+      if (validAt === undefined) return shapeMemory(engine.actor, memory);
+      const bodies = await allVersions(reader, memory);
+      const body = bodies.findLast((candidate) => isValidAt(bodyOf(candidate), validAt));
+      return body === undefined ? undefined : shapeMemory(engine.actor, memory, body);
+    }),
+  );
+}
+
+/** Checks a page size. */
+export function checkLimit(limit: unknown, max: number = LIMITS.listLimit): number {
+  if (limit === undefined) return Math.min(LIMITS.listLimitDefault, max);
+  if (typeof limit === "number" && Number.isSafeInteger(limit) && limit >= 1 && limit <= max) {
+    return limit;
+  }
+  throw invalid("limit", `an integer from 1 to ${max}`, limit);
+}
+
+function checkOrder(order: unknown): "newest" | "oldest" {
+  if (order === undefined || order === "newest") return "newest";
+  if (order === "oldest") return "oldest";
+  throw invalid("order", "newest or oldest", order);
+}
+
+function parseCursor(text: string): Bytes {
+  if (/^([0-9a-f]{32}|[0-9a-f]{44})$/.test(text)) return Buffer.from(text, "hex");
+  throw invalid("cursor", "a cursor that a list gave", text);
+}
+
+function showCursor(member: Bytes | undefined): string {
+  return Buffer.from(member ?? new Uint8Array(0)).toString("hex");
+}

@@ -1,0 +1,174 @@
+/**
+ * Reading memories: one, a pinned version, the history of one, a list by an index. Every answer is of
+ * one journal position, the end or the past that `asOf` names, and goes through the caller's access.
+ */
+import { type Access, maySee, OWNER } from "../access.js";
+import { invalid } from "../errors.js";
+import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
+import { type AsOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
+import { afterPrefix, ownedPrefix, prefixRange, versionKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { primaryText } from "../memory/data.js";
+import { decodeMemoryRecord, type MemoryRecord } from "../memory/record.js";
+import { buildUri, parseUri } from "../memory/uri.js";
+import { type Engine, findIds, parseRef, type Ref } from "./engine.js";
+import { bodyOf, type HistoryItem, type Memory, shapeMemory, versionRecord } from "./shapes.js";
+
+/** More versions than anybody reads at once. */
+const HISTORY_ROWS = 100_000;
+
+/** How a read is done. */
+export interface ReadOptions {
+  readonly access?: Access;
+  /** Read the past: a seq, or a time. */
+  readonly asOf?: AsOf;
+}
+
+/** How one memory is read. */
+export interface GetOptions extends ReadOptions {
+  /** A version other than the current one. */
+  readonly version?: number;
+  /** World time: the version that was valid then, in milliseconds. */
+  readonly validAt?: number;
+}
+
+/** One memory by id, URI or external id; `undefined` when there is none the caller may see. */
+export async function get(
+  engine: Engine,
+  ref: Ref,
+  options: GetOptions = {},
+): Promise<Memory | undefined> {
+  const parsed = parseRef(engine, ref, "id");
+  const access = options.access ?? OWNER;
+  const wanted = options.version ?? parsed.version;
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const [id] = parsed.externalId === undefined ? [parsed.id] : await findIds(reader, [parsed]);
+    if (id === undefined) return undefined;
+    const found = await findMemory(reader, id);
+    if (found === undefined || !maySee(access, found.head.record.head)) return undefined;
+    if (options.validAt !== undefined) {
+      return validVersion(engine, reader, found, options.validAt);
+    }
+    if (wanted === undefined || wanted === found.row.version)
+      return shapeMemory(engine.actor, found);
+    const body = await versionOf(reader, found, wanted);
+    return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
+  });
+}
+
+/** The memory a URI pins; the version must be in the URI. */
+export async function resolve(
+  engine: Engine,
+  uri: string,
+  options: ReadOptions = {},
+): Promise<Memory | undefined> {
+  const { type, version } = parseUri(uri);
+  const memory = await get(engine, uri, { ...options, version });
+  return memory?.type === type ? memory : undefined;
+}
+
+/** Every version of a memory, newest first; `undefined` when there is none the caller may see. */
+export async function history(
+  engine: Engine,
+  ref: Ref,
+  options: ReadOptions = {},
+): Promise<readonly HistoryItem[] | undefined> {
+  const parsed = parseRef(engine, ref, "id");
+  const access = options.access ?? OWNER;
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const [id] = await findIds(reader, [parsed]);
+    if (id === undefined) return undefined;
+    const found = await findMemory(reader, id);
+    if (found === undefined || !maySee(access, found.head.record.head)) return undefined;
+    const bodies = await allVersions(reader, found);
+    return bodies.map((body) => shapeHistory(engine, found, body)).reverse();
+  });
+}
+
+function shapeHistory(engine: Engine, found: FoundMemory, body: Read<MemoryRecord>): HistoryItem {
+  const { head } = found.head.record;
+  const version = bodyOf(body);
+  const open = [head.version, ...head.siblings];
+  return {
+    uri: buildUri({ actor: engine.actor, type: head.type, id: found.id, version: version.number }),
+    version: version.number,
+    current: open.includes(version.number),
+    text: primaryText(head.type, version.data) || version.forms.short,
+    data: version.data,
+    versionRecord: versionRecord(version, body.header.seq),
+  };
+}
+
+/** One memory at the reader's position; `undefined` when absent or forgotten. */
+export async function findMemory(reader: Reader, id: Bytes): Promise<FoundMemory | undefined> {
+  const [row] = await reader.memoryRows([id]);
+  const [found] = await reader.memories([id], [row]);
+  return found;
+}
+
+/** The part that holds a version of a memory, as far as the reader sees. */
+async function versionOf(
+  reader: Reader,
+  found: FoundMemory,
+  number: number,
+): Promise<Read<MemoryRecord> | undefined> {
+  if (!Number.isSafeInteger(number) || number < 1) {
+    throw invalid("version", "a version number of at least 1", number);
+  }
+  const pointer =
+    number === 1
+      ? await firstVersion(reader, found)
+      : await reader
+          .getMany([versionKey(found.id, number)])
+          .then(([row]) => (row === undefined ? undefined : decodePointer(row)));
+  if (pointer === undefined || pointer.seq > reader.seq) return undefined;
+  const [body] = await reader.records([pointer], decodeMemoryRecord);
+  return body;
+}
+
+/** Version 1 has no row of its own: it lies where the memory's first row points. */
+async function firstVersion(reader: Reader, found: FoundMemory): Promise<PartPointer> {
+  const prefix = ownedPrefix("history", found.id);
+  const [rows] = await reader.ranges([prefixRange(prefix, 1)]);
+  const first = rows?.[0];
+  if (first === undefined) return found.row.body ?? found.row;
+  return decodeMemoryRow(first.value);
+}
+
+/** Every version up to the reader's position, oldest first. */
+export async function allVersions(
+  reader: Reader,
+  found: FoundMemory,
+): Promise<Read<MemoryRecord>[]> {
+  const prefix = ownedPrefix("version", found.id);
+  const [rows = []] = await reader.ranges([
+    { gte: prefix, lt: afterPrefix(prefix), limit: HISTORY_ROWS },
+  ]);
+  const later = rows
+    .map(({ value }) => decodePointer(value))
+    .filter(({ seq }) => seq <= reader.seq);
+  const pointers = [await firstVersion(reader, found), ...later];
+  const bodies = await reader.records(pointers, decodeMemoryRecord);
+  return bodies.flatMap((body) => (body === undefined ? [] : [body]));
+}
+
+/** The latest version whose world-time interval holds `validAt`. */
+async function validVersion(
+  engine: Engine,
+  reader: Reader,
+  found: FoundMemory,
+  validAt: number,
+): Promise<Memory | undefined> {
+  const bodies = await allVersions(reader, found);
+  const body = bodies.findLast((candidate) => isValidAt(bodyOf(candidate), validAt));
+  return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
+}
+
+/** Whether a version's interval holds a time; one that gives no start holds from its creation. */
+export function isValidAt(
+  version: Pick<ReturnType<typeof bodyOf>, "validFrom" | "validTo" | "createdAt">,
+  time: number,
+): boolean {
+  const from = version.validFrom ?? version.createdAt;
+  return from <= time && (version.validTo === undefined || time < version.validTo);
+}

@@ -1,0 +1,391 @@
+/**
+ * Changing a memory: a new version, a change of its head alone, hiding and bringing back.
+ *
+ * `basedOnVersion` says which version the caller read. When the memory has moved on, policy `lww`
+ * refuses with `ERR_CONFLICT`, and policy `manual` keeps both: the version is written as a rival, and
+ * the result names the others until a later update, based on any of them, settles it.
+ */
+import { memoryTreeKey } from "../edges/edge.js";
+import { CortexError, invalid } from "../errors.js";
+import { decodePointer } from "../history/pointers.js";
+import type { Operation, WriteTx } from "../history/writer.js";
+import { versionKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { type Data, type DataOf, parseData, primaryText } from "../memory/data.js";
+import { checkText } from "../memory/fields.js";
+import type { Head, Version } from "../memory/record.js";
+import { buildUri } from "../memory/uri.js";
+import { checkKindAllowed, configKeys, configOf } from "./config.js";
+import { headPart, memoryPart, nextVersion, refuseTombstoned } from "./drafts.js";
+import {
+  checkPrincipal,
+  type Engine,
+  type Located,
+  locateLiving,
+  memoryId,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+  refKeys,
+} from "./engine.js";
+import { firstResult, idempotencyKeys } from "./idempotency.js";
+import { type MemoryRef, shapeRef, type WriteResult } from "./shapes.js";
+import { slotRange } from "./write.js";
+import {
+  fingerprintOf,
+  gatherData,
+  type HeadInput,
+  prepareHead,
+  prepareVersion,
+  requestMark,
+  type VersionInput,
+} from "./write-input.js";
+
+/** Everything `update` takes. */
+export interface UpdateInput extends VersionInput {
+  /** The version the caller read. */
+  readonly basedOnVersion?: number;
+  readonly by?: string;
+  readonly idempotencyKey?: string;
+  readonly [dataField: string]: unknown;
+}
+
+const UPDATE_FIELDS: ReadonlySet<string> = new Set([
+  "text",
+  "data",
+  "confidence",
+  "provenance",
+  "validFrom",
+  "validTo",
+  "expiresAt",
+  "forms",
+  "basedOnVersion",
+  "by",
+  "idempotencyKey",
+]);
+
+/** Appends a version to a memory. */
+export async function update(engine: Engine, ref: Ref, input: UpdateInput): Promise<WriteResult> {
+  const { value } = await engine.writer.submit(updateOperation(engine, ref, input));
+  return value;
+}
+
+/** The operation behind `update`. */
+export function updateOperation(
+  engine: Engine,
+  ref: Ref,
+  input: UpdateInput,
+): Operation<WriteResult> {
+  const parsed = parseRef(engine, ref, "id");
+  const by = checkPrincipal(input.by, engine.principal);
+  checkBasedOn(input.basedOnVersion);
+  const { request } = requestMark(engine, input.idempotencyKey, "update", [ref, input]);
+  return {
+    ...memoryNeeds(engine, parsed),
+    hints: [
+      ...refKeys(parsed),
+      ...configKeys(),
+      ...(request === undefined ? [] : idempotencyKeys(request)),
+    ],
+    run: (tx) =>
+      firstResult(engine, tx, request, ([first]) => first as WriteResult) ??
+      applyUpdate(engine, tx, { parsed, input, by, ...(request === undefined ? {} : { request }) }),
+  };
+}
+
+/** What any change of one memory will surely read. */
+export function memoryNeeds(
+  engine: Engine,
+  parsed: ParsedRef,
+): Required<Pick<Operation<unknown>, "hints" | "leaves">> {
+  return {
+    hints: refKeys(parsed),
+    leaves:
+      parsed.id === undefined
+        ? []
+        : [{ tree: "memories", key: memoryTreeKey(engine.sha256, parsed.id) }],
+  };
+}
+
+interface UpdateRequest {
+  readonly parsed: ParsedRef;
+  readonly input: UpdateInput;
+  readonly by: string;
+  readonly request?: Uint8Array;
+}
+
+/** Applies an update inside a commit. */
+export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): WriteResult {
+  const { parsed, input, by } = what;
+  const found = locateLiving(tx.view, parsed, "id");
+  refuseTombstoned(found, "id", parsed.text);
+  const head = tx.fold.records.head(found.row);
+  const current = tx.fold.records.version(found.row);
+  const data = nextData(engine, head, current, input);
+  const prepared = prepareVersion(head.type, data, input, head.source);
+  const version = nextVersion(tx, by, head, {
+    ...prepared,
+    confidence: input.confidence === undefined ? current.confidence : prepared.confidence,
+    data,
+  });
+  const rival = isRival(tx, head, input.basedOnVersion, parsed.text);
+  const nextHead: Head = {
+    ...head,
+    version: version.number,
+    siblings: rival ? [...head.siblings, head.version] : [],
+    ...(head.fingerprint === undefined
+      ? {}
+      : {
+          fingerprint: fingerprintOf(engine, {
+            type: head.type,
+            data,
+            source: head.source,
+            slot: head.slot,
+          }),
+        }),
+  };
+  const conflicts = rival ? rivals(engine, tx, found, [head.version, ...head.siblings]) : [];
+  const seq = tx.append({
+    kind: "update",
+    by,
+    parts: [
+      memoryPart(tx, by, found.id, {
+        head: nextHead,
+        version: rival ? { ...version, supersedes: [] } : version,
+      }),
+    ],
+    ...(what.request === undefined ? {} : { request: what.request }),
+  });
+  const { type } = head;
+  return {
+    id: memoryId(found.id),
+    uri: buildUri({ actor: engine.actor, type, id: found.id, version: version.number }),
+    version: version.number,
+    seq,
+    replaced: [],
+    conflicts,
+    similar: [],
+    reinforced: false,
+  };
+}
+
+/** The data of the next version: given whole, or the current one with another sentence. */
+function nextData(engine: Engine, head: Head, current: Version, input: UpdateInput): Data {
+  const { text, data } = gatherData(head.type, input, UPDATE_FIELDS);
+  if (data !== undefined) return parseData(head.type, { text, data }, engine.actor);
+  if (text === undefined) {
+    const changes = ["validFrom", "validTo", "expiresAt", "confidence", "forms", "provenance"];
+    if (changes.some((name) => input[name] !== undefined)) return current.data;
+    throw new CortexError("ERR_NO_CHANGE", "update: expected text, data or another version field");
+  }
+  const sentence = parseData(head.type, { text }, engine.actor) as DataOf["fact"];
+  const kept = { ...current.data, ...pickSentence(sentence) };
+  return primaryText(head.type, current.data) === text ? current.data : (kept as Data);
+}
+
+/** Of freshly parsed data only the sentence, whichever field holds it. */
+function pickSentence(data: Data): Record<string, unknown> {
+  const fields = data as unknown as Record<string, unknown>;
+  for (const name of ["statement", "content", "title"]) {
+    if (fields[name] !== undefined) return { [name]: fields[name] };
+  }
+  return {};
+}
+
+function checkBasedOn(version: unknown): void {
+  if (version === undefined) return;
+  if (typeof version === "number" && Number.isSafeInteger(version) && version >= 1) return;
+  throw invalid("basedOnVersion", "a version number of at least 1", version);
+}
+
+/** Whether a version becomes a rival of the current one; a stale one under `lww` is refused. */
+function isRival(
+  tx: WriteTx,
+  head: Head,
+  basedOnVersion: number | undefined,
+  text: string,
+): boolean {
+  const open = [head.version, ...head.siblings];
+  if (basedOnVersion === undefined || open.includes(basedOnVersion)) return false;
+  if (configOf(tx).conflictPolicy === "manual") return true;
+  throw new CortexError(
+    "ERR_CONFLICT",
+    `basedOnVersion: memory ${text} is at version ${head.version}, got ${basedOnVersion}; read it again`,
+    { field: "basedOnVersion", expected: String(head.version), got: String(basedOnVersion) },
+  );
+}
+
+function rivals(
+  engine: Engine,
+  tx: WriteTx,
+  found: Located,
+  numbers: readonly number[],
+): MemoryRef[] {
+  const { row } = found;
+  const keys = new Map(numbers.map((number) => [number, versionKey(found.id, number)]));
+  const others = numbers.filter((number) => number !== row.version && number > 1);
+  tx.view.need(others.map((number) => keys.get(number) as Bytes));
+  return numbers.flatMap((number) => {
+    const key = keys.get(number);
+    const pointer = number === row.version || key === undefined ? undefined : tx.view.get(key);
+    const version =
+      pointer === undefined
+        ? tx.fold.records.version(row)
+        : tx.fold.records.memory(decodePointer(pointer)).version;
+    if (version === undefined || version.number !== number) return [];
+    return [shapeRef(engine.actor, found.id, row.type, version)];
+  });
+}
+
+/** Everything `updateHead` takes: what is given replaces, what is not given stays. */
+export interface HeadPatch extends HeadInput {
+  readonly by?: string;
+}
+
+const HEAD_FIELDS = [
+  "tags",
+  "frames",
+  "visibility",
+  "importance",
+  "kind",
+  "status",
+  "freshnessAt",
+] as const;
+
+/** Changes head fields without a new version. */
+export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Promise<WriteResult> {
+  const parsed = parseRef(engine, ref, "id");
+  const by = checkPrincipal(patch.by, engine.principal);
+  const changes = checkPatch(patch);
+  const { value } = await engine.writer.submit({
+    ...memoryNeeds(engine, parsed),
+    hints: [...refKeys(parsed), ...configKeys()],
+    run: (tx) => {
+      const found = locateLiving(tx.view, parsed, "id");
+      refuseTombstoned(found, "id", parsed.text);
+      if (changes.kind !== undefined) checkKindAllowed(tx, changes.kind);
+      const head = { ...tx.fold.records.head(found.row), ...changes };
+      return changeHead(engine, tx, { kind: "update_head", by, found, head });
+    },
+  });
+  return value;
+}
+
+function checkPatch(patch: HeadPatch): Partial<Head> {
+  const given = HEAD_FIELDS.filter((name) => patch[name] !== undefined);
+  const unknown = Object.keys(patch).find(
+    (name) => name !== "by" && !(HEAD_FIELDS as readonly string[]).includes(name),
+  );
+  if (unknown !== undefined) {
+    throw new CortexError(
+      "ERR_UNKNOWN_FIELD",
+      `${unknown}: expected one of ${HEAD_FIELDS.join(", ")}`,
+      { field: unknown },
+    );
+  }
+  if (given.length === 0) {
+    throw new CortexError("ERR_NO_CHANGE", `expected at least one of ${HEAD_FIELDS.join(", ")}`);
+  }
+  const checked = prepareHead(patch);
+  return Object.fromEntries(given.map((name) => [name, checked[name]])) as Partial<Head>;
+}
+
+interface HeadChange {
+  readonly kind: "update_head" | "tombstone" | "restore";
+  readonly by: string;
+  readonly found: Located;
+  readonly head: Head;
+}
+
+function changeHead(engine: Engine, tx: WriteTx, change: HeadChange): WriteResult {
+  const { found, head, by, kind } = change;
+  const seq = tx.append({ kind, by, parts: [headPart(tx, by, found, head)] });
+  return headResult(engine, found, head.version, seq);
+}
+
+function headResult(engine: Engine, found: Located, version: number, seq: number): WriteResult {
+  return {
+    id: memoryId(found.id),
+    uri: buildUri({ actor: engine.actor, type: found.row.type, id: found.id, version }),
+    version,
+    seq,
+    replaced: [],
+    conflicts: [],
+    similar: [],
+    reinforced: false,
+  };
+}
+
+/** What `tombstone` and `restore` take beside the memory. */
+export interface LifecycleOptions {
+  readonly by?: string;
+}
+
+/** Hides a memory. Hiding a hidden one changes nothing. */
+export async function tombstone(
+  engine: Engine,
+  ref: Ref,
+  reason: string,
+  options: LifecycleOptions = {},
+): Promise<WriteResult> {
+  const parsed = parseRef(engine, ref, "id");
+  const why = checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
+  const by = checkPrincipal(options.by, engine.principal);
+  const { value } = await engine.writer.submit({
+    ...memoryNeeds(engine, parsed),
+    run: (tx) => {
+      const found = locateLiving(tx.view, parsed, "id");
+      if (found.row.lifecycle === "tombstoned") {
+        return headResult(engine, found, found.row.version, found.row.seq);
+      }
+      const head: Head = {
+        ...tx.fold.records.head(found.row),
+        lifecycle: "tombstoned",
+        tombstone: { reason: why, at: tx.at, by },
+      };
+      return changeHead(engine, tx, { kind: "tombstone", by, found, head });
+    },
+  });
+  return value;
+}
+
+/** Brings a hidden or archived memory back, unless its slot has another value by now. */
+export async function restore(
+  engine: Engine,
+  ref: Ref,
+  options: LifecycleOptions = {},
+): Promise<WriteResult> {
+  const parsed = parseRef(engine, ref, "id");
+  const by = checkPrincipal(options.by, engine.principal);
+  const { value } = await engine.writer.submit({
+    ...memoryNeeds(engine, parsed),
+    run: (tx) => {
+      const found = locateLiving(tx.view, parsed, "id");
+      if (found.row.lifecycle === "active") {
+        return headResult(engine, found, found.row.version, found.row.seq);
+      }
+      const { tombstone: _, ...head } = tx.fold.records.head(found.row);
+      refuseTakenSlot(tx, head.slot, parsed.text);
+      return changeHead(engine, tx, {
+        kind: "restore",
+        by,
+        found,
+        head: { ...head, lifecycle: "active" },
+      });
+    },
+  });
+  return value;
+}
+
+function refuseTakenSlot(tx: WriteTx, slot: string | undefined, text: string): void {
+  if (slot === undefined) return;
+  const [holder] = tx.view.range(slotRange(slot));
+  if (holder === undefined) return;
+  const id = memoryId(holder.key.subarray(holder.key.length - 16));
+  throw new CortexError(
+    "ERR_CONFLICT",
+    `id: memory ${text} cannot come back, its slot ${slot} now holds ${id}`,
+    { field: "id", subject: id },
+  );
+}

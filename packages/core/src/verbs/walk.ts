@@ -1,0 +1,376 @@
+/**
+ * Walking the graph: the edges of one memory, bounded breadth-first walks, and everything about one
+ * memory at a glance. Order is (kind, other id), or by ordinal on request, so a walk is reproducible.
+ * A walk never enters what the caller may not see.
+ */
+import { type Access, maySee, OWNER } from "../access.js";
+import { canonicalKind } from "../edges/kinds.js";
+import { invalid } from "../errors.js";
+import { type Counter, decodeCounter } from "../history/pointers.js";
+import { type AsOf, Reader } from "../history/reader.js";
+import { idKey, keyString, textKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import {
+  type AdjacentEdge,
+  adjacent,
+  checkDirection,
+  readableIds,
+  type Side,
+} from "./adjacency.js";
+import { type Engine, findIds, type MemoryId, memoryId, parseRef, type Ref } from "./engine.js";
+import { checkLimit } from "./list.js";
+import { findMemory, history } from "./read.js";
+import { type Edge, type HistoryItem, type Memory, shapeEdge, shapeMemory } from "./shapes.js";
+
+/** Which edges of a memory to read. */
+export interface EdgeListOptions {
+  readonly kinds?: readonly string[];
+  readonly includeTombstoned?: boolean;
+  /** By (kind, other id) when not given. */
+  readonly order?: "kind" | "ordinal";
+  readonly limit?: number;
+  readonly asOf?: AsOf;
+  readonly access?: Access;
+}
+
+/** Edges of one memory. */
+export interface EdgeList {
+  readonly edges: readonly Edge[];
+  readonly seq: number;
+}
+
+/** Most edges of one memory that one call returns. */
+const EDGES_MAX = 100_000;
+
+/** The edges that leave a memory. */
+export function edgesOut(
+  engine: Engine,
+  ref: Ref,
+  options: EdgeListOptions = {},
+): Promise<EdgeList> {
+  return edgesOf(engine, ref, "out", options);
+}
+
+/** The edges that reach a memory. */
+export function edgesIn(
+  engine: Engine,
+  ref: Ref,
+  options: EdgeListOptions = {},
+): Promise<EdgeList> {
+  return edgesOf(engine, ref, "in", options);
+}
+
+async function edgesOf(
+  engine: Engine,
+  ref: Ref,
+  side: Side,
+  options: EdgeListOptions,
+): Promise<EdgeList> {
+  const parsed = parseRef(engine, ref, "id");
+  const limit = options.limit === undefined ? EDGES_MAX : checkLimit(options.limit, EDGES_MAX);
+  const order = options.order ?? "kind";
+  if (order !== "kind" && order !== "ordinal") throw invalid("order", "kind or ordinal", order);
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const access = options.access ?? OWNER;
+    const [id] = await findIds(reader, [parsed]);
+    if (id === undefined || (await readableIds(reader, [id], access)).size === 0) {
+      return { edges: [], seq: reader.seq };
+    }
+    const codes = await kindCodes(reader, options.kinds);
+    if (codes === undefined) return { edges: [], seq: reader.seq };
+    const includeTombstoned = options.includeTombstoned === true;
+    const [found = []] = await adjacent(reader, [id], {
+      side,
+      codes,
+      includeTombstoned,
+      limit: EDGES_MAX,
+    });
+    const edges = await shapeEdges(reader, found, access);
+    const ordered = order === "ordinal" ? byOrdinal(edges) : edges;
+    return { edges: ordered.slice(0, limit), seq: reader.seq };
+  });
+}
+
+/** The stored codes of kind names; `undefined` when names were given and none is known here. */
+async function kindCodes(
+  reader: Reader,
+  kinds: readonly string[] | undefined,
+): Promise<readonly number[] | undefined> {
+  if (kinds === undefined || kinds.length === 0) return [];
+  const builtIn = kinds.map((name) => canonicalKind(name)?.kind.code);
+  const open = await reader.getMany(kinds.map((name) => textKey("edgeKind", name)));
+  const codes = kinds.flatMap((_, at) => {
+    const row = open[at];
+    const code =
+      builtIn[at] ?? (row === undefined ? undefined : ((row[0] ?? 0) << 8) | (row[1] ?? 0));
+    return code === undefined ? [] : [code];
+  });
+  return codes.length === 0 ? undefined : [...new Set(codes)];
+}
+
+async function shapeEdges(
+  reader: Reader,
+  found: readonly AdjacentEdge[],
+  access: Access,
+): Promise<Edge[]> {
+  const records = await reader.edges(found);
+  const visible =
+    access.kind === "owner"
+      ? undefined
+      : await readableIds(
+          reader,
+          found.flatMap(({ near, other }) => [near, other]),
+          access,
+        );
+  return found.flatMap((edge, at) => {
+    const record = records[at];
+    if (record === undefined) return [];
+    const shown = visible === undefined || visible.has(keyString(edge.other));
+    return shown ? [shapeEdge(record.record, record.header.seq)] : [];
+  });
+}
+
+/** Edges with an ordinal first, ascending; then the others by age. */
+function byOrdinal(edges: readonly Edge[]): Edge[] {
+  const rank = (edge: Edge) => edge.ordinal ?? Number.POSITIVE_INFINITY;
+  return [...edges].sort((a, b) =>
+    rank(a) === rank(b) ? a.createdAt - b.createdAt : rank(a) - rank(b),
+  );
+}
+
+/** How a walk goes. */
+export interface TraverseOptions {
+  readonly direction?: "out" | "in" | "both";
+  readonly kinds?: readonly string[];
+  readonly minHops?: number;
+  /** 1 when not given; clamped to 6, and the answer says so. */
+  readonly maxHops?: number;
+  /** Most memories to return, the start not counted. */
+  readonly maxNodes?: number;
+  readonly includeTombstoned?: boolean;
+  readonly asOf?: AsOf;
+  readonly access?: Access;
+}
+
+/** What a walk found. */
+export interface Traversal {
+  readonly hits: readonly {
+    readonly id: MemoryId;
+    readonly hop: number;
+    readonly memory: Memory;
+  }[];
+  readonly edges: readonly Edge[];
+  /** The hop limit that applied. */
+  readonly maxHops: number;
+  /** True when more hops were asked for than are allowed. */
+  readonly clamped: boolean;
+  /** True when the node limit ended the walk. */
+  readonly truncated: boolean;
+  readonly seq: number;
+}
+
+/** Walks the graph breadth-first from a memory, one batched read per level. */
+export async function traverse(
+  engine: Engine,
+  ref: Ref,
+  options: TraverseOptions = {},
+): Promise<Traversal> {
+  const parsed = parseRef(engine, ref, "id");
+  const plan = checkWalk(options);
+  const access = options.access ?? OWNER;
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.seq };
+    const [start] = await findIds(reader, [parsed]);
+    const codes = await kindCodes(reader, options.kinds);
+    const nothing = { hits: [], edges: [], truncated: false, ...bounds };
+    if (start === undefined || codes === undefined) return nothing;
+    if ((await readableIds(reader, [start], access)).size === 0) return nothing;
+    const walk = await breadthFirst(reader, start, { ...plan, codes, access });
+    const ids = walk.hits.map(({ id }) => id);
+    const memories = await reader.memories(ids, await reader.memoryRows(ids));
+    const hits = walk.hits.flatMap(({ id, hop }, at) => {
+      const memory = memories[at];
+      if (memory === undefined || hop < plan.minHops) return [];
+      return [{ id: memoryId(id), hop, memory: shapeMemory(engine.actor, memory) }];
+    });
+    const edges = await shapeEdges(reader, walk.edges, access);
+    return { hits, edges, truncated: walk.truncated, ...bounds };
+  });
+}
+
+interface WalkPlan {
+  readonly sides: readonly Side[];
+  readonly minHops: number;
+  readonly maxHops: number;
+  readonly clamped: boolean;
+  readonly maxNodes: number;
+  readonly includeTombstoned: boolean;
+}
+
+function checkWalk(options: TraverseOptions): WalkPlan {
+  const direction = checkDirection(options.direction);
+  const maxAsked = checkHops(options.maxHops, "maxHops", options.minHops ?? 1);
+  const minHops = checkHops(options.minHops, "minHops", 1);
+  if (minHops > maxAsked) throw invalid("minHops", `at most maxHops (${maxAsked})`, minHops);
+  const maxNodes =
+    options.maxNodes === undefined
+      ? LIMITS.traverseNodesDefault
+      : checkLimit(options.maxNodes, LIMITS.traverseNodes);
+  return {
+    sides: direction === "both" ? ["out", "in"] : [direction],
+    minHops,
+    maxHops: Math.min(maxAsked, LIMITS.hops),
+    clamped: maxAsked > LIMITS.hops,
+    maxNodes,
+    includeTombstoned: options.includeTombstoned === true,
+  };
+}
+
+function checkHops(hops: unknown, field: string, fallback: number): number {
+  if (hops === undefined) return fallback;
+  if (typeof hops === "number" && Number.isSafeInteger(hops) && hops >= 1) return hops;
+  throw invalid(field, "an integer of at least 1", hops);
+}
+
+interface Walk {
+  readonly hits: readonly { readonly id: Bytes; readonly hop: number }[];
+  readonly edges: readonly AdjacentEdge[];
+  readonly truncated: boolean;
+}
+
+async function breadthFirst(
+  reader: Reader,
+  start: Bytes,
+  plan: WalkPlan & { readonly codes: readonly number[]; readonly access: Access },
+): Promise<Walk> {
+  const { includeTombstoned, codes, access } = plan;
+  const seen = new Set([keyString(start)]);
+  const hits: { readonly id: Bytes; readonly hop: number }[] = [];
+  const edges = new Map<string, AdjacentEdge>();
+  let frontier: Bytes[] = [start];
+  for (let hop = 1; hop <= plan.maxHops && frontier.length > 0; hop += 1) {
+    const bySide = await Promise.all(
+      plan.sides.map((side) =>
+        adjacent(reader, frontier, { side, codes, includeTombstoned, limit: EDGES_MAX }),
+      ),
+    );
+    const met = frontier.flatMap((_, at) => bySide.flatMap((lists) => lists[at] ?? []));
+    const visible = await readableIds(
+      reader,
+      met.map(({ other }) => other),
+      access,
+    );
+    frontier = [];
+    for (const edge of met) {
+      const name = keyString(edge.other);
+      if (!visible.has(name)) continue;
+      if (!seen.has(name)) {
+        if (hits.length >= plan.maxNodes)
+          return { hits, edges: [...edges.values()], truncated: true };
+        seen.add(name);
+        hits.push({ id: edge.other, hop });
+        frontier.push(edge.other);
+      }
+      edges.set(keyString(edge.id), edge);
+    }
+  }
+  return { hits, edges: [...edges.values()], truncated: false };
+}
+
+/** An edge in brief, as `linksFrom` and `backlinksTo` list it. */
+export interface Link {
+  readonly kind: string;
+  readonly to: string;
+  readonly from: string;
+  readonly reason?: string;
+  readonly strength?: number;
+  readonly group: string;
+}
+
+/** What a memory points at, each (kind, target) once; the one with a reason wins. */
+export async function linksFrom(
+  engine: Engine,
+  ref: Ref,
+  options: Pick<EdgeListOptions, "asOf" | "access"> = {},
+): Promise<readonly Link[]> {
+  const { edges } = await edgesOut(engine, ref, options);
+  return dedupe(edges, (edge) => `${edge.kind} ${edge.to}`);
+}
+
+/** What points at a memory, each (kind, source) once. */
+export async function backlinksTo(
+  engine: Engine,
+  ref: Ref,
+  options: Pick<EdgeListOptions, "asOf" | "access"> = {},
+): Promise<readonly Link[]> {
+  const { edges } = await edgesIn(engine, ref, options);
+  return dedupe(edges, (edge) => `${edge.kind} ${edge.from}`);
+}
+
+function dedupe(edges: readonly Edge[], nameOf: (edge: Edge) => string): readonly Link[] {
+  const links = new Map<string, Link>();
+  for (const edge of edges) {
+    const name = nameOf(edge);
+    const known = links.get(name);
+    if (known === undefined || (known.reason === undefined && edge.reason !== undefined)) {
+      links.set(name, shapeLink(edge));
+    }
+  }
+  return [...links.values()];
+}
+
+function shapeLink(edge: Edge): Link {
+  return {
+    kind: edge.kind,
+    from: edge.from,
+    to: edge.to,
+    group: canonicalKind(edge.kind)?.kind.group ?? "open",
+    ...(edge.reason === undefined ? {} : { reason: edge.reason }),
+    ...(edge.strength === undefined ? {} : { strength: edge.strength }),
+  };
+}
+
+/** Everything about one memory. */
+export interface Inspection {
+  readonly memory: Memory;
+  readonly links: readonly Link[];
+  readonly backlinks: readonly Link[];
+  readonly versions: readonly HistoryItem[];
+  readonly counters: Counter;
+  readonly seq: number;
+}
+
+/** A memory with its links, backlinks, versions and counters; `undefined` when there is none. */
+export async function inspect(
+  engine: Engine,
+  ref: Ref,
+  options: Pick<EdgeListOptions, "asOf" | "access"> = {},
+): Promise<Inspection | undefined> {
+  const parsed = parseRef(engine, ref, "id");
+  const access = options.access ?? OWNER;
+  const here = await Reader.with(engine.kv, options.asOf, async (reader) => {
+    const [id] = await findIds(reader, [parsed]);
+    const found = id === undefined ? undefined : await findMemory(reader, id);
+    if (found === undefined || !maySee(access, found.head.record.head)) return undefined;
+    const [row] = await reader.getMany([idKey("counter", found.id)]);
+    return { found, counters: decodeCounter(row), seq: reader.seq };
+  });
+  if (here === undefined) return undefined;
+  // The rest is read at the very position the memory was found at.
+  const pinned = { access, asOf: here.seq };
+  const id = memoryId(here.found.id);
+  const [links, backlinks, versions] = await Promise.all([
+    linksFrom(engine, id, pinned),
+    backlinksTo(engine, id, pinned),
+    history(engine, id, pinned),
+  ]);
+  return {
+    memory: shapeMemory(engine.actor, here.found),
+    links,
+    backlinks,
+    versions: versions ?? [],
+    counters: here.counters,
+    seq: here.seq,
+  };
+}

@@ -1,0 +1,340 @@
+/**
+ * What a caller may say in a write, checked and completed before anything is read: the result
+ * depends on the input alone, so it is computed once, outside the writer.
+ */
+import { type CborValue, encode } from "../codec/cbor.js";
+import { domainHash } from "../codec/hash.js";
+import { normaliseClaim, normaliseSlot, utf8, utf8Length } from "../codec/text.js";
+import { isZeroUlid, parseUlid } from "../codec/ulid.js";
+import { CortexError, invalid } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import { claimText, DATA_SCHEMAS, type Data, parseData } from "../memory/data.js";
+import { checkText } from "../memory/fields.js";
+import { countTokens, renderForms } from "../memory/forms.js";
+import {
+  checkConfidence,
+  checkExternalId,
+  checkFrames,
+  checkImportance,
+  checkKind,
+  checkProvenance,
+  checkTags,
+  checkTime,
+  checkVisibility,
+  type Frame,
+} from "../memory/frames.js";
+import { type Forms, type Head, IMPORTANCE_DEFAULT, type Provenance } from "../memory/record.js";
+import {
+  checkMemoryType,
+  checkNameOf,
+  type MemoryType,
+  SOURCES,
+  type Source,
+  STATUSES,
+  type Status,
+  type Visibility,
+} from "../memory/types.js";
+import {
+  checkPrincipal,
+  type Engine,
+  freshId,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+} from "./engine.js";
+
+/** What a caller may give about a memory's head. */
+export interface HeadInput {
+  readonly tags?: readonly string[];
+  readonly frames?: readonly Frame[];
+  readonly visibility?: Visibility;
+  /** 0 to 10; 5 when not given. */
+  readonly importance?: number;
+  /** An open label. */
+  readonly kind?: string;
+  readonly status?: Status;
+  /** When the content should be looked at again. */
+  readonly freshnessAt?: number;
+}
+
+/** What a caller may give about one version. */
+export interface VersionInput {
+  /** One sentence is enough. */
+  readonly text?: string;
+  /** The structured fields of the type. */
+  readonly data?: { readonly [field: string]: unknown };
+  readonly confidence?: number;
+  readonly provenance?: Partial<Provenance>;
+  readonly validFrom?: number;
+  readonly validTo?: number;
+  readonly expiresAt?: number;
+  /** Renderings to use instead of the templates'. */
+  readonly forms?: Forms;
+}
+
+/** Everything `write` takes. A data field may also stand beside the others. */
+export interface WriteInput extends HeadInput, VersionInput {
+  readonly type: MemoryType;
+  /** A new ULID of the caller's own. */
+  readonly id?: string;
+  readonly externalId?: string;
+  /** The single-valued attribute this memory is the value of. */
+  readonly slot?: string;
+  readonly source?: Source;
+  /** Memories this one replaces. */
+  readonly supersedes?: readonly Ref[];
+  /** A memory this one amends without replacing it. */
+  readonly corrects?: Ref;
+  readonly by?: string;
+  /** Makes a retry return the first result. */
+  readonly idempotencyKey?: string;
+  readonly [dataField: string]: unknown;
+}
+
+/** A write, checked and complete. */
+export interface PreparedWrite {
+  readonly id: Uint8Array;
+  readonly by: string;
+  readonly head: Omit<Head, "createdAt" | "version">;
+  readonly data: Data;
+  readonly version: PreparedVersion;
+  readonly supersedes: readonly ParsedRef[];
+  readonly corrects?: ParsedRef;
+  readonly derivedFrom: readonly ParsedRef[];
+  readonly request?: Uint8Array;
+}
+
+/** The parts of a version that come from the input. */
+export interface PreparedVersion {
+  readonly forms: Forms;
+  readonly formsOverride: boolean;
+  readonly confidence: number;
+  readonly provenance: Provenance;
+  readonly validFrom?: number;
+  readonly validTo?: number;
+  readonly expiresAt?: number;
+}
+
+const HEAD_FIELDS = [
+  "tags",
+  "frames",
+  "visibility",
+  "importance",
+  "kind",
+  "status",
+  "freshnessAt",
+] as const;
+const VERSION_FIELDS = [
+  "text",
+  "data",
+  "confidence",
+  "provenance",
+  "validFrom",
+  "validTo",
+  "expiresAt",
+  "forms",
+] as const;
+const WRITE_FIELDS: ReadonlySet<string> = new Set([
+  "type",
+  "id",
+  "externalId",
+  "slot",
+  "source",
+  "supersedes",
+  "corrects",
+  "by",
+  "idempotencyKey",
+  ...HEAD_FIELDS,
+  ...VERSION_FIELDS,
+]);
+
+/** Types that may say the same twice. */
+const REPEATABLE: ReadonlySet<MemoryType> = new Set(["note", "event", "artifact"]);
+
+/** Checks and completes a write. */
+export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
+  if (typeof input !== "object" || input === null) throw invalid("input", "an object", input);
+  const type = checkMemoryType(input.type);
+  const { text, data } = gatherData(type, input);
+  const parsed = parseData(type, { text, data }, engine.actor);
+  const source = input.source === undefined ? "user_input" : checkSource(input.source);
+  const version = prepareVersion(type, parsed, input, source);
+  const slot = input.slot === undefined ? undefined : checkSlot(input.slot);
+  const { corrects, externalId } = input;
+  return {
+    id: input.id === undefined ? freshId(engine) : checkNewId(input.id),
+    by: checkPrincipal(input.by, engine.principal),
+    data: parsed,
+    version,
+    head: {
+      type,
+      ...prepareHead(input),
+      source,
+      ...(slot === undefined ? {} : { slot }),
+      ...(externalId === undefined ? {} : { externalId: checkExternalId(externalId) }),
+      ...(REPEATABLE.has(type)
+        ? {}
+        : { fingerprint: fingerprintOf(engine, { type, data: parsed, source, slot }) }),
+    },
+    supersedes: checkRefs(engine, input.supersedes, "supersedes"),
+    derivedFrom: localRefs(engine, version.provenance.derivedFrom),
+    ...(corrects === undefined ? {} : { corrects: parseRef(engine, corrects, "corrects") }),
+    ...requestMark(engine, input.idempotencyKey, "write", input),
+  };
+}
+
+/** The head fields of an input, with defaults. */
+export function prepareHead(
+  input: HeadInput,
+): Pick<
+  Head,
+  "lifecycle" | "visibility" | "importance" | "tags" | "frames" | "status" | "siblings"
+> &
+  Pick<Head, "kind" | "freshnessAt"> {
+  return {
+    lifecycle: "active",
+    visibility: input.visibility === undefined ? "private" : checkVisibility(input.visibility),
+    importance:
+      input.importance === undefined ? IMPORTANCE_DEFAULT : checkImportance(input.importance),
+    tags: input.tags === undefined ? [] : checkTags(input.tags),
+    frames: input.frames === undefined ? [] : checkFrames(input.frames),
+    status:
+      input.status === undefined
+        ? "asserted"
+        : checkNameOf(STATUSES, input.status, { field: "status" }),
+    siblings: [],
+    ...(input.kind === undefined ? {} : { kind: checkKind(input.kind) }),
+    ...(input.freshnessAt === undefined
+      ? {}
+      : { freshnessAt: checkTime(input.freshnessAt, "freshnessAt") }),
+  };
+}
+
+/** The version fields of an input, with defaults and rendered forms. */
+export function prepareVersion(
+  type: MemoryType,
+  data: Data,
+  input: VersionInput,
+  source: Source,
+): PreparedVersion {
+  const { validFrom, validTo, expiresAt } = input;
+  const from = validFrom === undefined ? undefined : checkTime(validFrom, "validFrom");
+  const to = validTo === undefined ? undefined : checkTime(validTo, "validTo");
+  if (from !== undefined && to !== undefined && to < from) {
+    throw invalid("validTo", "a time not before validFrom", to);
+  }
+  return {
+    forms: input.forms === undefined ? renderForms(type, data) : checkForms(input.forms),
+    formsOverride: input.forms !== undefined,
+    confidence: input.confidence === undefined ? 1 : checkConfidence(input.confidence),
+    provenance: checkProvenance(input.provenance, source),
+    ...(from === undefined ? {} : { validFrom: from }),
+    ...(to === undefined ? {} : { validTo: to }),
+    ...(expiresAt === undefined ? {} : { expiresAt: checkTime(expiresAt, "expiresAt") }),
+  };
+}
+
+/** Sorts loose data fields from the ones every write has; an unknown name is refused. */
+export function gatherData(
+  type: MemoryType,
+  input: { readonly [field: string]: unknown },
+  known: ReadonlySet<string> = WRITE_FIELDS,
+): { readonly text: string | undefined; readonly data: unknown } {
+  const text = input.text as string | undefined;
+  let loose: Record<string, unknown> | undefined;
+  for (const name of Object.keys(input)) {
+    if (known.has(name) || input[name] === undefined) continue;
+    const fields = Object.keys(DATA_SCHEMAS[type].shape);
+    if (!fields.includes(name)) {
+      throw new CortexError(
+        "ERR_UNKNOWN_FIELD",
+        `${name}: expected one of ${[...known].join(", ")}, or a field of ${type}: ${fields.join(", ")}`,
+        { field: name },
+      );
+    }
+    loose ??= {};
+    loose[name] = input[name];
+  }
+  if (loose === undefined) return { text, data: input.data };
+  return { text, data: { ...loose, ...(input.data as object | undefined) } };
+}
+
+/** Marks text of one type, source and slot that says the same: 10 bytes. */
+export function fingerprintOf(
+  engine: Engine,
+  what: {
+    readonly type: MemoryType;
+    readonly data: Data;
+    readonly source: Source;
+    readonly slot: string | undefined;
+  },
+): Uint8Array {
+  const text = normaliseClaim(claimText(what.type, what.data));
+  const claim = encode([what.type, what.source, what.slot ?? null, text]);
+  return domainHash(engine.sha256, "fingerprint", claim).slice(0, 10);
+}
+
+/** The mark of an idempotent request: hash of the key, then hash of the request. */
+export function requestMark(
+  engine: Engine,
+  key: unknown,
+  operation: string,
+  request: unknown,
+): { readonly request?: Uint8Array } {
+  if (key === undefined) return {};
+  const name = checkText(key, "idempotencyKey", { maxBytes: LIMITS.idempotencyKeyBytes });
+  const mark = new Uint8Array(32);
+  mark.set(domainHash(engine.sha256, "idempotencyKey", utf8(name)).subarray(0, 16), 0);
+  const plain = encode([operation, JSON.parse(JSON.stringify(request)) as CborValue]);
+  mark.set(domainHash(engine.sha256, "idempotencyRequest", plain).subarray(0, 16), 16);
+  return { request: mark };
+}
+
+/** Checks and normalises a slot name. */
+export function checkSlot(input: unknown): string {
+  const slot = normaliseSlot(checkText(input, "slot", { maxBytes: LIMITS.slotBytes }));
+  if (slot === "") throw invalid("slot", "a name with at least one letter or digit", input);
+  if (utf8Length(slot) > LIMITS.slotBytes) {
+    throw invalid("slot", `at most ${LIMITS.slotBytes} bytes`, input, "ERR_TOO_LARGE");
+  }
+  return slot;
+}
+
+function checkNewId(input: unknown): Uint8Array {
+  const id = typeof input === "string" ? parseUlid(input) : undefined;
+  if (id === undefined || isZeroUlid(id)) {
+    throw invalid("id", "a ULID of 26 characters other than zero", input, "ERR_BAD_ID");
+  }
+  return id;
+}
+
+function checkSource(input: unknown): Source {
+  return checkNameOf(SOURCES, input, { field: "source" });
+}
+
+function checkForms(input: Forms): Forms {
+  const budgets = { short: LIMITS.formShortTokens, medium: LIMITS.formMediumTokens };
+  for (const name of ["short", "medium"] as const) {
+    const form = checkText(input[name], `forms.${name}`, { maxBytes: LIMITS.contentBytes });
+    if (countTokens(form) > budgets[name]) {
+      throw invalid(`forms.${name}`, `at most ${budgets[name]} tokens`, form, "ERR_TOO_LARGE");
+    }
+  }
+  return { short: input.short, medium: input.medium };
+}
+
+function checkRefs(engine: Engine, input: unknown, field: string): readonly ParsedRef[] {
+  if (input === undefined) return [];
+  if (!Array.isArray(input) || input.length > LIMITS.listItems) {
+    throw invalid(field, `a list of at most ${LIMITS.listItems} references`, input);
+  }
+  return input.map((ref, at) => parseRef(engine, ref, `${field}[${at}]`));
+}
+
+/** Provenance may name other graphs; only memories of this one get an edge. */
+function localRefs(engine: Engine, uris: readonly string[]): readonly ParsedRef[] {
+  const prefix = `cortex://${engine.actor}/`;
+  return uris
+    .filter((uri) => uri.startsWith(prefix))
+    .map((uri) => parseRef(engine, uri, "provenance.derivedFrom"));
+}

@@ -1,0 +1,170 @@
+/**
+ * Who may import whom. Reads the layer table of `rules.ts`, looks both files of every import up in
+ * it, and names the two files and the rule that was broken. Pure: files in, problems out.
+ */
+import {
+  AMBIENT_ALLOWED,
+  BACKENDS,
+  CORE,
+  FACADE_RANK,
+  LAYERS,
+  ONE_DOOR,
+  TESTING,
+  VERIFIER,
+} from "./rules.js";
+import { type CodeFile, type Import, importsOf, isTest, type Problem, problem } from "./source.js";
+
+/** What the package files say: the names each package may import. */
+export interface Packages {
+  /** Public entries of core, as specifiers: `@cortex-memory/core/verify`. */
+  readonly coreEntries: ReadonlySet<string>;
+  /** Runtime dependencies by package folder: `packages/core`. */
+  readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** The rank of a path inside `packages/core/src`, or `undefined` when no layer claims it. */
+export function rankOf(inner: string): number | undefined {
+  const layer = LAYERS.find(({ paths }) =>
+    paths.some((path) => (path.endsWith("/") ? inner.startsWith(path) : inner === path)),
+  );
+  return layer?.rank;
+}
+
+/** The path inside core, or `undefined` for a file elsewhere. */
+export function innerPath(path: string): string | undefined {
+  return path.startsWith(CORE) ? path.slice(CORE.length) : undefined;
+}
+
+/** True for a file of core that holds a storage engine. */
+export function isBackend(inner: string): boolean {
+  return BACKENDS.files.test(inner);
+}
+
+/** Every import that goes the wrong way. */
+export function checkLayers(files: readonly CodeFile[], packages: Packages): Problem[] {
+  const found: Problem[] = [];
+  for (const file of files) {
+    const imports = importsOf(file);
+    const inner = innerPath(file.path);
+    if (inner !== undefined && !isTest(file.path)) found.push(...checkCoreFile(file, inner));
+    for (const one of imports) {
+      const broken = isTest(file.path)
+        ? undefined
+        : (breachInside(inner, one) ?? breachOutside(file.path, one, packages));
+      if (broken === undefined) continue;
+      const { rule, message } = broken;
+      found.push(problem(rule, file, { at: one.at, subject: one.specifier }, message));
+    }
+  }
+  found.push(...checkVerifier(files));
+  return found;
+}
+
+interface Breach {
+  readonly rule: string;
+  readonly message: string;
+}
+
+function checkCoreFile(file: CodeFile, inner: string): Problem[] {
+  if (rankOf(inner) !== undefined || inner === VERIFIER.file || inner.startsWith(TESTING))
+    return [];
+  const message = `${inner} belongs to no layer; give it a rank in tools/tidy/rules.ts`;
+  return [problem("layer", file, { at: 0 }, message)];
+}
+
+/** Imports from one file of core to another. */
+function breachInside(inner: string | undefined, one: Import): Breach | undefined {
+  const target = one.target === undefined ? undefined : innerPath(one.target);
+  if (inner === undefined || target === undefined || inner.startsWith(TESTING)) return undefined;
+  const layer = (message: string): Breach => ({ rule: "layer", message });
+  if (target.startsWith(TESTING)) return layer(`${inner} imports ${target}: only tests may`);
+  if (inner === VERIFIER.file) return undefined; // judged by what it reaches, below
+  if (isBackend(inner)) {
+    const free = BACKENDS.mayImport.some((path) => path === target);
+    if (free || sameBackend(inner, target)) return undefined;
+    return layer(`${inner} imports ${target}: a backend knows ${BACKENDS.mayImport.join(", ")}`);
+  }
+  if (isBackend(target) && inner !== BACKENDS.namedBy) {
+    return layer(`${inner} imports ${target}: only ${BACKENDS.namedBy} names a backend`);
+  }
+  const from = rankOf(inner);
+  const to = target === VERIFIER.file ? FACADE_RANK : rankOf(target);
+  if (from === undefined || to === undefined || to <= from) return undefined;
+  return layer(`${inner} (rank ${from}) imports ${target} (rank ${to}): imports go down only`);
+}
+
+/** `kv/lmdb-backend.ts` and `kv/lmdb-file.ts` are one backend. */
+function sameBackend(a: string, b: string): boolean {
+  const name = BACKENDS.files.exec(a)?.[1];
+  return name !== undefined && name === BACKENDS.files.exec(b)?.[1];
+}
+
+/** Imports that leave a package, and libraries. */
+function breachOutside(path: string, one: Import, packages: Packages): Breach | undefined {
+  const home = /^packages\/[^/]+/.exec(path)?.[0];
+  const { specifier } = one;
+  if (one.target !== undefined) {
+    if (home === undefined || one.target.startsWith(`${home}/`)) return undefined;
+    return { rule: "layer", message: `${specifier} leaves ${home}; import a public entry` };
+  }
+  if (specifier.startsWith("node:")) return undefined;
+  const library = libraryOf(specifier);
+  if (library === "@cortex-memory/core") return breachOfEntry(path, specifier, packages);
+  if (home === undefined) return undefined;
+  const door = ONE_DOOR[library];
+  if (door !== undefined && !door.test(path)) {
+    return { rule: "dependency", message: `${library} has one door, and it is not ${path}` };
+  }
+  const inTesting = path.startsWith(CORE + TESTING);
+  if (inTesting || packages.dependencies.get(home)?.has(library) === true) return undefined;
+  return { rule: "dependency", message: `${library} is not a dependency of ${home}` };
+}
+
+function breachOfEntry(path: string, specifier: string, packages: Packages): Breach | undefined {
+  if (!packages.coreEntries.has(specifier)) {
+    return { rule: "layer", message: `${specifier} is not a public entry of core` };
+  }
+  if (specifier.endsWith("/testing") && path.startsWith("packages/")) {
+    return { rule: "layer", message: `${specifier} is for tests only` };
+  }
+  return undefined;
+}
+
+function libraryOf(specifier: string): string {
+  const parts = specifier.split("/");
+  return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : (parts[0] ?? specifier);
+}
+
+/** Everything the verifier reaches must be pure, or one of the two files it is granted. */
+function checkVerifier(files: readonly CodeFile[]): Problem[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const start = byPath.get(CORE + VERIFIER.file);
+  if (start === undefined) return [];
+  const found: Problem[] = [];
+  const seen = new Set([start.path]);
+  const queue: CodeFile[] = [start];
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    for (const one of importsOf(file)) {
+      const broken = breachOfVerifier(one);
+      if (broken !== undefined) {
+        const message = `${VERIFIER.file} reaches ${broken} through ${file.path}`;
+        found.push(problem("verifier", file, { at: one.at, subject: one.specifier }, message));
+        continue;
+      }
+      const next = one.target === undefined ? undefined : byPath.get(one.target);
+      if (next === undefined || seen.has(next.path)) continue;
+      seen.add(next.path);
+      queue.push(next);
+    }
+  }
+  return found;
+}
+
+function breachOfVerifier(one: Import): string | undefined {
+  if (one.specifier.startsWith("node:")) return one.specifier;
+  const inner = one.target === undefined ? undefined : innerPath(one.target);
+  if (inner === undefined) return undefined;
+  if (inner in AMBIENT_ALLOWED) return inner;
+  const granted = VERIFIER.mayReach.some((path) => path === inner);
+  return granted || rankOf(inner) === 0 ? undefined : inner;
+}

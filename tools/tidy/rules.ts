@@ -1,0 +1,148 @@
+/**
+ * The house rules as data: layers, limits, words and exemptions. The checks beside this file hold
+ * no names of their own; to change a rule, change it here and say why in a decision record.
+ */
+
+/** One layer of `packages/core/src`: a file may import its own rank and those below. */
+export interface Layer {
+  readonly rank: number;
+  readonly name: string;
+  /** Folders end with a slash; everything else is one file. */
+  readonly paths: readonly string[];
+}
+
+/** Where the ranked files live. */
+export const CORE = "packages/core/src/";
+
+/** The layers, lowest first. A file of core outside all of them is refused. */
+export const LAYERS: readonly Layer[] = [
+  { rank: 0, name: "pure", paths: ["codec/", "merkle/", "errors.ts", "limits.ts"] },
+  { rank: 1, name: "kv", paths: ["kv/"] },
+  { rank: 2, name: "journal", paths: ["journal/"] },
+  { rank: 3, name: "records", paths: ["memory/", "edges/", "access.ts"] },
+  { rank: 4, name: "history", paths: ["history/"] },
+  { rank: 5, name: "reading", paths: ["query/", "recall/", "context/", "maintain/"] },
+  { rank: 6, name: "facade", paths: ["verbs/", "cortex.ts", "open.ts", "index.ts"] },
+];
+
+/** The rank from which on clock, randomness and process may be used. */
+export const FACADE_RANK = 6;
+
+/** Backends: storage engines behind the kv contract. */
+export const BACKENDS = {
+  /** The files that are backends; the captured name says which. */
+  files: /^kv\/(memory|lmdb|postgres)-[a-z0-9-]+\.ts$/,
+  /** All that a backend may import of ours, besides other files of the same backend. */
+  mayImport: ["kv/kv.ts", "errors.ts", "limits.ts"],
+  /** The only file that may name one. */
+  namedBy: "open.ts",
+} as const;
+
+/** The verifier stands apart: rank 0 and two files of the journal, and nothing of Node. */
+export const VERIFIER = {
+  file: "verify.ts",
+  mayReach: ["journal/entry.ts", "journal/checkpoint.ts"],
+} as const;
+
+/** The shipped test helpers: they may import anything and only tests import them. */
+export const TESTING = "testing/";
+
+/** Files below the facade that may touch Node, each with its reason. Backends may as well. */
+export const AMBIENT_ALLOWED: Readonly<Record<string, string>> = {
+  "codec/sha256-node.ts": "binds Node's hash function, which is handed to everything else",
+};
+
+/** Objects whose members bring in time, chance or the machine. */
+export const AMBIENT_MEMBERS: Readonly<Record<string, readonly string[] | "all">> = {
+  Date: ["now"],
+  Math: ["random"],
+  performance: "all",
+  process: "all",
+  crypto: "all",
+};
+
+/** Libraries that one file alone may import, so that they can be replaced in one place. */
+export const ONE_DOOR: Readonly<Record<string, RegExp>> = {
+  "@noble/hashes": /^packages\/core\/src\/codec\/sha256-pure\.ts$/,
+  lmdb: /^packages\/core\/src\/kv\/lmdb-[a-z0-9-]+\.ts$/,
+};
+
+/** Sizes at which a file or a function stops. */
+export const SIZES = { fileLines: 600, functionLines: 70, readmeLines: 200 } as const;
+
+/** Files nothing imports because something else starts them, each with its reason. */
+export const STARTED: Readonly<Record<string, string>> = {
+  "vitest.config.ts": "the test runner reads it",
+  "bench/main.mjs": "`npm run bench` starts it",
+};
+
+/** Folders of programs that are started by hand or by a test, never imported. */
+export const STARTED_FOLDERS: readonly string[] = ["examples/", "bench/"];
+
+/** A word or a turn of phrase the tree does without. */
+export interface ForbiddenWord {
+  readonly pattern: RegExp;
+  readonly instead: string;
+}
+
+/** The words, each with what to write instead. Capitals count only where `exact` says so. */
+export const FORBIDDEN_WORDS: readonly ForbiddenWord[] = [
+  word("blazing", "give the figure"),
+  word("lightning[- ]fast", "give the figure"),
+  word("seamless(ly)?", "say what happens at the seam"),
+  word("effortless(ly)?", "show the steps"),
+  word("cutting[- ]edge", "name the technique"),
+  word("state[- ]of[- ]the[- ]art", "name what it is compared with"),
+  word("world[- ]class", "give the figure"),
+  word("best[- ]in[- ]class", "name what it is compared with"),
+  word("game[- ]chang(er|ing)", "say what changed"),
+  word("revolutionary", "say what changed"),
+  word("production[- ]ready", "list what was tested"),
+  word("enterprise[- ]grade", "list what was tested"),
+  word("unleash", "say what it does"),
+  word("supercharge", "say what it does"),
+  word("leverag(e|es|ing)", "use"),
+  word("utili[sz](e|es|ing)", "use"),
+  word("co-authored-by", "leave it out"),
+  word("(issue|PR|pull request) #?\\d+", "say the reason itself"),
+  exact("(FIXME|TODO|XXX)", "do it, or write it down as a limit"),
+  exact("(DESIGN|STYLE|DEPENDENCIES)\\.md", "name a page of docs/"),
+];
+
+/** Absolute folders of some machine; tests ask the system for a temporary one. */
+export const MACHINE_PATHS = new RegExp(
+  `(?<![\\w.~-])/(${["work", "tmp", "home", "root", "Users"].join("|")})/`,
+);
+
+/** One reasoned exception to a rule. It fails as soon as it is no longer needed. */
+export interface Exemption {
+  readonly rule: string;
+  readonly file: string;
+  /** The function, word or import meant; empty for the file as a whole. */
+  readonly subject: string;
+  readonly reason: string;
+}
+
+/** Every exception there is. */
+export const EXEMPTIONS: readonly Exemption[] = [
+  {
+    rule: "default-export",
+    file: "vitest.config.ts",
+    subject: "",
+    reason: "the test runner takes its settings as the default export",
+  },
+  {
+    rule: "forbidden-word",
+    file: "tools/tidy/rules.ts",
+    subject: "",
+    reason: "the list itself has to spell the words it forbids",
+  },
+];
+
+function word(pattern: string, instead: string, flags = "i"): ForbiddenWord {
+  return { pattern: new RegExp(`(?<![\\w-])${pattern}(?![\\w-])`, flags), instead };
+}
+
+function exact(pattern: string, instead: string): ForbiddenWord {
+  return word(pattern, instead, "");
+}
