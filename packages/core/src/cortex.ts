@@ -5,6 +5,7 @@
  * happens here. `POLICIES` is the policy column: one line per verb, read by the doors as well.
  */
 import { type Access, admit, OWNER, type Policy } from "./access.js";
+import type { CheckReport, RebuildReport } from "./history/rebuild.js";
 import type { KvManifest } from "./kv/kv.js";
 import type { GoalState } from "./memory/goal-state.js";
 import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./verbs/batch.js";
@@ -41,6 +42,7 @@ import {
   update,
   updateHead,
 } from "./verbs/update.js";
+import { check, type RootAt, rebuild, root } from "./verbs/upkeep.js";
 import {
   backlinksTo,
   type EdgeList,
@@ -91,6 +93,9 @@ export const POLICIES = {
   configure: "owner",
   log: "owner",
   stats: "owner",
+  root: "owner",
+  check: "owner",
+  rebuild: "owner",
 } as const satisfies Record<string, Policy>;
 
 /** Options that say who is asking. */
@@ -315,6 +320,25 @@ export class Cortex implements AsyncDisposable {
   /** How much the store holds. */
   async stats(options: AccessOption = {}): Promise<Stats> {
     return stats(this.#admit("stats", options));
+  }
+
+  /** The root over everything, and its position. */
+  async root(options: AccessOption = {}): Promise<RootAt> {
+    return root(this.#admit("root", options));
+  }
+
+  /** Checks journal, hashes, rows and roots against each other; repairs nothing. */
+  async check(
+    options: NonNullable<Parameters<typeof check>[1]> & AccessOption = {},
+  ): Promise<CheckReport> {
+    return check(this.#admit("check", options), options);
+  }
+
+  /** Builds every derived row again from the journal. */
+  async rebuild(
+    options: NonNullable<Parameters<typeof rebuild>[1]> & AccessOption = {},
+  ): Promise<RebuildReport> {
+    return rebuild(this.#admit("rebuild", options), options);
   }
 
   /** Finishes what is queued and closes the store; idempotent. */

@@ -10,6 +10,7 @@ export {
   isCortexError,
 } from "./errors.js";
 export type { AsOf } from "./history/reader.js";
+export type { CheckReport, Problem, RebuildReport } from "./history/rebuild.js";
 export { LIMITS } from "./limits.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "./memory/data.js";
 export { type Frame, frameSchema, provenanceSchema } from "./memory/frames.js";
@@ -64,6 +65,7 @@ export type {
   WriteResult,
 } from "./verbs/shapes.js";
 export type { HeadPatch, UpdateInput } from "./verbs/update.js";
+export type { OnProgress, RootAt } from "./verbs/upkeep.js";
 export type {
   EdgeList,
   EdgeListOptions,

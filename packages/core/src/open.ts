@@ -52,7 +52,16 @@ export async function open(location: string, options: OpenOptions = {}): Promise
       // An injected clock is its own authority; only the system's may leap.
       ...(options.clock === undefined ? { elapsed: () => performance.now() } : {}),
     });
-    const engine: Engine = { kv, writer, sha256: sha256Node, clock, random, actor, principal };
+    const engine: Engine = {
+      kv,
+      writer,
+      sha256: sha256Node,
+      clock,
+      random,
+      scratch: scratchBeside(kv),
+      actor,
+      principal,
+    };
     const genesis = await openGenesis(engine);
     return new Cortex(engine, genesis, async () => {
       await writer.close();
@@ -85,6 +94,22 @@ async function openKv(location: string, actor: string, options: OpenOptions): Pr
     create: options.create !== false,
     relaxed: options.relaxedDurability === true,
   });
+}
+
+/** Entries up to which a throw-away store is built in memory rather than beside the store. */
+const SCRATCH_IN_MEMORY = 20_000;
+
+function scratchBeside(kv: Kv): Engine["scratch"] {
+  return async (entries) => {
+    if (entries > SCRATCH_IN_MEMORY && kv.manifest.generations) return kv.nextGeneration();
+    const { openMemoryKv } = await import("./kv/memory-backend.js");
+    const memory = openMemoryKv();
+    return {
+      kv: memory,
+      promote: () => Promise.reject(new Error("a scratch store is never promoted")),
+      abandon: () => memory.close(),
+    };
+  };
 }
 
 /** Random bytes from the system, drawn in blocks: small draws are too many system calls. */

@@ -10,7 +10,7 @@
  * Every change can be taken back to a mark, so that a failing operation is rolled back alone.
  */
 import { keyString } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import type { Bytes, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
 
 /** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
 export class Unread {
@@ -161,4 +161,19 @@ export class WriteView {
 
 function rangeName(range: KvRange): string {
   return `${keyString(range.gte)}\u0100${keyString(range.lt)}\u0100${range.limit}${range.reverse ? "r" : "f"}`;
+}
+
+/** Reads what was missing, in one batch, into the view. */
+export async function loadUnread(
+  snapshot: KvSnapshot,
+  view: WriteView,
+  unread: Unread,
+): Promise<void> {
+  const keys = [...new Map(unread.keys.map((key) => [keyString(key), key])).values()];
+  const [values, rows] = await Promise.all([
+    keys.length === 0 ? [] : snapshot.getMany(keys),
+    unread.ranges.length === 0 ? [] : snapshot.ranges(unread.ranges),
+  ]);
+  view.load(keys, values);
+  view.loadRanges(unread.ranges, rows);
 }

@@ -20,7 +20,7 @@ import {
   partHash,
   SALT_BYTES,
 } from "../journal/entry.js";
-import { classOfKey, KEYSPACE, keyString } from "../kv/keyspace.js";
+import { KEYSPACE, keyString } from "../kv/keyspace.js";
 import {
   type Bytes,
   HEAD_KEY,
@@ -30,11 +30,12 @@ import {
   type KvSnapshot,
 } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
+import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
-import { decodeHeadRow, encodeHeadRow, type HeadRow } from "./head-row.js";
-import { appendTiles, type LeafRef, likelyPages, missingRows, updateTrees } from "./trees.js";
-import { Unread, WriteView } from "./write-view.js";
+import { decodeHeadRow, type HeadRow } from "./head-row.js";
+import { type LeafRef, likelyPages } from "./trees.js";
+import { loadUnread, Unread, WriteView } from "./write-view.js";
 
 /** A part of a draft, with the decoded record so that the fold need not decode it again. */
 export interface RecordDraft extends DraftPart {
@@ -275,21 +276,17 @@ export class Writer {
     for (;;) {
       const unread = run.step(group);
       if (unread === undefined) break;
-      await load(snapshot, view, unread);
+      await loadUnread(snapshot, view, unread);
     }
     if (run.size === head.size) return { outcomes: run.outcomes, seq: head.size - 1, view };
-    const { leaves } = run.fold;
-    const missing = missingRows(leaves, view, head.size);
-    if (missing.length > 0) view.load(missing, await snapshot.getMany(missing));
-    appendTiles(this.#parts.sha256, view, head.size, run.leafHashes);
-    updateTrees(this.#parts.sha256, view, leaves);
-    const next: HeadRow = { ...head, size: run.size, at: run.at, counts: run.fold.counts };
-    const commit = {
-      expectHead: headBytes,
-      head: encodeHeadRow(next),
-      ...view.changes(),
-    };
-    checkClasses(commit, true);
+    const commit = await sealCommit(this.#parts.sha256, snapshot, {
+      view,
+      fold: run.fold,
+      headBytes,
+      head,
+      at: run.at,
+      leafHashes: run.leafHashes,
+    });
     return { outcomes: run.outcomes, seq: run.size - 1, view, commit };
   }
 
@@ -463,16 +460,6 @@ class GroupRun {
   }
 }
 
-async function load(snapshot: KvSnapshot, view: WriteView, unread: Unread): Promise<void> {
-  const keys = [...new Map(unread.keys.map((key) => [keyString(key), key])).values()];
-  const [values, rows] = await Promise.all([
-    keys.length === 0 ? [] : snapshot.getMany(keys),
-    unread.ranges.length === 0 ? [] : snapshot.ranges(unread.ranges),
-  ]);
-  view.load(keys, values);
-  view.loadRanges(unread.ranges, rows);
-}
-
 function settle(group: readonly Waiting[], prepared: Prepared): void {
   for (const [at, waiting] of group.entries()) {
     const outcome = prepared.outcomes[at];
@@ -485,20 +472,4 @@ function settle(group: readonly Waiting[], prepared: Prepared): void {
 function sameBytes(a: Bytes | undefined, b: Bytes | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return keyString(a) === keyString(b);
-}
-
-/** Refuses a commit that touches exact keys without an entry, or caches with one. */
-export function checkClasses(commit: Pick<KvCommit, "puts" | "deletes">, hasEntry: boolean): void {
-  const keys = [...commit.puts.map(({ key }) => key), ...commit.deletes];
-  for (const key of keys) {
-    const keyClass = classOfKey(key);
-    const fits = hasEntry
-      ? keyClass === "exact" || keyClass === "journal"
-      : keyClass === "cache" || keyClass === "snapshot";
-    if (fits) continue;
-    throw new CortexError(
-      "ERR_BATCH_NO_JOURNAL",
-      `a commit ${hasEntry ? "with" : "without"} a journal entry touches a key of class ${keyClass}`,
-    );
-  }
 }

@@ -1,34 +1,17 @@
 /**
- * The embedded backend: one folder, one LMDB file at a time. The engine itself is in `lmdb-file.ts`.
+ * The embedded backend: one folder, one LMDB file at a time. The engine itself is in `lmdb-file.ts`;
+ * which file of the folder is the store, and why a killed promotion does no harm, in `lmdb-folder.ts`.
  *
  * Promises: what `kv.ts` asks, for any number of processes. A resolved commit is on the disk, unless
  * the handle was opened `relaxed`. A snapshot starts at the newest commit of whichever process; one
  * that was forgotten is closed after a minute, because the pages it sees cannot be reused meanwhile
  * (a held one let a 1.4 MB file grow to 152 MB). Folders are created 0700, files 0600.
  *
- * Generations. The store is one file `g<number>.mdb`; a construction is `g<number>.building-….mdb`.
- * Three marks decide which file is the store, whatever a kill or a power cut left behind:
- *
- * - `confirmed`, in a file: it is or was the store. A file without it is not looked at.
- * - head row starting with 0xff, in a file: the store has moved on from here.
- * - `successor`, written with that head: the file it moved to, which thereby counts as confirmed.
- *
- * So the store is the confirmed file that has not moved, found by taking the highest confirmed one
- * and following successors. `promote` runs: (1) sync and close the construction; (2) in ONE write
- * transaction of the old file, which also keeps out every other writer and promoter: compare the
- * head, rename the construction to an unused number, sync the folder, put the moved head and the
- * successor; (3) confirm the new file; (4) remove the files below it. Killed before (2) commits, the
- * old file is the store and the renamed one is waste without a mark; after it, the new file is, and
- * whoever opens next does (3) and (4). A lost race shows before anything is renamed. A writer of
- * another process meets the moved head inside its own transaction, follows, and compares again.
- *
- * Numbers are never used twice, so that nobody who read an old list of files can meet another file
- * of the same name. Somebody who does open a file at the moment it is removed creates it anew,
- * empty and unconfirmed; only a file that is alone in its folder is ever turned into a new store.
+ * Each snapshot and each commit looks at the head row; when it says "moved", the handle goes on in
+ * the newest generation and tries again there.
  */
-import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { CortexError } from "../errors.js";
 import {
   assertCommit,
@@ -48,6 +31,8 @@ import {
   sameBytes,
 } from "./kv.js";
 import {
+  assertDiskRoom,
+  fileBytes,
   fsyncFolder,
   fsyncPath,
   LmdbFile,
@@ -56,6 +41,17 @@ import {
   ROLL_BACK,
   storageError,
 } from "./lmdb-file.js";
+import {
+  claimConstruction,
+  FIND_ATTEMPTS,
+  findStore,
+  type LmdbPlace,
+  releaseConstruction,
+  removeDeadConstructions,
+  removeFile,
+  renameConstruction,
+  unusedName,
+} from "./lmdb-folder.js";
 
 /** How to open an LMDB store. */
 export interface LmdbKvOptions {
@@ -71,15 +67,9 @@ export interface LmdbKvOptions {
 }
 
 const SNAPSHOT_MAX_AGE_MS = 60_000;
-/** Moves and leftovers met while looking for the store before giving up. */
-const FIND_ATTEMPTS = 100;
-const COMPLETE_NAME = /^g(\d{6,})\.mdb$/;
-const BUILDING_NAME = /^g\d{6,}\.building-(\d+)-([0-9a-f]{8})-\d+\.mdb$/;
-/** Tells this process from an earlier one with the same pid, as containers often have. */
-const PROCESS_TOKEN = randomBytes(4).toString("hex");
-let constructionsStarted = 0;
-/** Files this process is building, whatever their names are at the moment. */
-const underConstruction = new Set<string>();
+/** Room that a commit may need beside its rows: pages of the trees, and the list of free pages. */
+const RESERVE_BYTES = 128 * 1024;
+const PAGE_BYTES = 4096;
 
 /** Opens, or creates, the store in a folder of its own. */
 export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): Promise<Kv> {
@@ -94,10 +84,7 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
 }
 
 /** Where a handle lives, and how it was opened. */
-interface Place {
-  readonly folder: string;
-  readonly mode: LmdbFileMode;
-  readonly create: boolean;
+interface Place extends LmdbPlace {
   readonly limitBytes: number;
   readonly snapshotMaxAgeMs: number;
 }
@@ -170,7 +157,9 @@ class LmdbKv implements Kv {
   }
 
   async sizeBytes(): Promise<number> {
-    return statSync(this.#current().path).size;
+    // A snapshot follows a store that has moved.
+    (await this.snapshot()).close();
+    return fileBytes(this.#current().path);
   }
 
   async close(): Promise<void> {
@@ -211,14 +200,18 @@ class LmdbKv implements Kv {
     from.retire();
   }
 
-  /** The engine grows its map without bound, so a limit is weighed here, a little generously. */
+  /** Refuses a commit for which there may be no room, before it starts. */
   #assertRoom(file: LmdbFile, change: KvCommit): void {
-    if (this.#place.limitBytes === Number.POSITIVE_INFINITY || change.puts.length === 0) return;
-    let bytes = statSync(file.path).size + change.head.length;
-    for (const row of change.puts) bytes += row.key.length + row.value.length + 16;
-    if (bytes <= this.#place.limitBytes) return;
-    const message = `the store would pass its limit of ${this.#place.limitBytes} bytes`;
-    throw new CortexError("ERR_DISK_FULL", `${message}; nothing was written`);
+    const { folder, limitBytes } = this.#place;
+    let rowBytes = change.head.length;
+    for (const row of change.puts) rowBytes += row.key.length + row.value.length + 16;
+    // The engine grows its map without bound, so that a limit has to be kept here.
+    if (change.puts.length > 0 && fileBytes(file.path) + rowBytes > limitBytes) {
+      const message = `the store would pass its limit of ${limitBytes} bytes`;
+      throw new CortexError("ERR_DISK_FULL", `${message}; nothing was written`);
+    }
+    const touched = change.puts.length + change.deletes.length;
+    assertDiskRoom(folder, RESERVE_BYTES + 2 * rowBytes + touched * PAGE_BYTES);
   }
 
   async #promote(
@@ -228,6 +221,7 @@ class LmdbKv implements Kv {
   ): Promise<KvCommitResult> {
     assertMovedHead(movedHead);
     this.#writable();
+    assertDiskRoom(this.#place.folder, RESERVE_BYTES);
     await construction.seal();
     try {
       const result = this.#moveTo(construction, expectHead, movedHead);
@@ -249,7 +243,7 @@ class LmdbKv implements Kv {
       const file = this.#writable();
       try {
         const met = writeIfHead(file, expectHead, () => {
-          const name = nameOf(highestNumber(folder) + 1);
+          const name = unusedName(folder);
           construction.renameTo(join(folder, name));
           fsyncFolder(folder);
           file.putMoved(movedHead, name);
@@ -334,26 +328,22 @@ class LmdbSnapshot implements KvSnapshot {
   }
 }
 
+const CONSTRUCTION_MODE: LmdbFileMode = { relaxed: true, readOnly: false };
+
 /** A file being built: no waiting for the disk until it is sealed. */
 class Construction {
   readonly kv: LmdbKv;
   #path: string;
 
   constructor(place: Place) {
-    constructionsStarted += 1;
-    const number = String(highestNumber(place.folder) + 1).padStart(6, "0");
-    const owner = `${process.pid}-${PROCESS_TOKEN}-${constructionsStarted}`;
-    this.#path = join(place.folder, `g${number}.building-${owner}.mdb`);
-    underConstruction.add(this.#path);
-    const file = new LmdbFile(this.#path, Construction.#mode);
+    this.#path = claimConstruction(place.folder);
+    const file = new LmdbFile(this.#path, CONSTRUCTION_MODE);
     file.furnish(false);
-    this.kv = new LmdbKv({ ...place, mode: Construction.#mode }, file, false);
+    this.kv = new LmdbKv({ ...place, mode: CONSTRUCTION_MODE }, file, false);
   }
 
-  static readonly #mode: LmdbFileMode = { relaxed: true, readOnly: false };
-
   get name(): string {
-    return this.#path.slice(dirname(this.#path).length + 1);
+    return basename(this.#path);
   }
 
   /** Puts everything on the disk and closes the file. */
@@ -364,33 +354,31 @@ class Construction {
     try {
       fsyncPath(this.#path);
     } catch (error) {
-      this.unseal();
       throw storageError(error, "the construction could not be synced");
     }
   }
 
-  /** Opens the file again. */
+  /** Opens the file again after `seal`; a file that somebody removed stays closed for good. */
   unseal(): void {
-    this.kv.attach(new LmdbFile(this.#path, Construction.#mode));
+    if (!existsSync(this.#path)) return;
+    const file = new LmdbFile(this.#path, CONSTRUCTION_MODE);
+    if (file.isFurnished) this.kv.attach(file);
+    else void file.close();
   }
 
-  /** Gives the sealed file its new name; openers under that name make themselves a lock file. */
   renameTo(path: string): void {
-    rmSync(`${this.#path}-lock`, { force: true });
-    renameSync(this.#path, path);
-    underConstruction.delete(this.#path);
-    underConstruction.add(path);
+    renameConstruction(this.#path, path);
     this.#path = path;
   }
 
   /** It is the store now. */
   finish(): void {
-    underConstruction.delete(this.#path);
+    releaseConstruction(this.#path);
   }
 
   async abandon(): Promise<void> {
     await this.kv.detach()?.close();
-    underConstruction.delete(this.#path);
+    releaseConstruction(this.#path);
     removeFile(this.#path);
   }
 }
@@ -413,139 +401,6 @@ function writeIfHead(file: LmdbFile, expectHead: Bytes | undefined, body: () => 
   return isMovedHead(head) ? { outcome: "moved" } : { outcome: "lost", head };
 }
 
-/** Finds the file that is the store; see the file header. */
-function findStore(place: Place): LmdbFile {
-  if (place.create) createFolder(place.folder);
-  for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
-    const numbers = completeNumbers(place.folder);
-    if (numbers.length === 0 && !place.create) throw noStore(place.folder);
-    const candidates = numbers.length === 0 ? [1] : numbers;
-    for (const number of candidates.toReversed()) {
-      const file = storeBehind(place, nameOf(number));
-      if (file === undefined) continue;
-      if (numbers.length === 0) fsyncFolder(place.folder);
-      if (numbers.length > 1 && !place.mode.readOnly) removeBelow(place.folder, file);
-      return file;
-    }
-  }
-  throw noStore(place.folder);
-}
-
-/** Opens the named file if it is confirmed, or alone, and follows successors from there. */
-function storeBehind(place: Place, name: string): LmdbFile | undefined {
-  let next: string | undefined = name;
-  let pointedAt = false;
-  while (next !== undefined) {
-    const path = join(place.folder, next);
-    if (!pointedAt && underConstruction.has(path)) return undefined;
-    if (!place.create && !exists(path)) return undefined;
-    const file = new LmdbFile(path, place.mode);
-    if (!file.isConfirmed() && !confirm(place, file, pointedAt)) {
-      void file.close();
-      return undefined;
-    }
-    const read = file.beginRead();
-    const moved = file.isMoved(read);
-    file.endRead(read);
-    if (!moved) return file;
-    next = file.successor();
-    pointedAt = true;
-    void file.close();
-  }
-  return undefined;
-}
-
-/** Whether an unconfirmed file is the store all the same; says so in it, if it may. */
-function confirm(place: Place, file: LmdbFile, pointedAt: boolean): boolean {
-  // Listed only now, after the file was opened: if the file of this name was removed meanwhile, its
-  // successor is in the list already.
-  const alone = completeNumbers(place.folder).length <= 1;
-  if (!pointedAt && !alone) return false;
-  if (!file.isFurnished && !(alone && place.create)) return false;
-  if (place.mode.readOnly) return true;
-  file.furnish(true);
-  fsyncPath(file.path);
-  return true;
-}
-
-function createFolder(folder: string): void {
-  try {
-    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) {
-      fsyncFolder(dirname(folder));
-    }
-  } catch (error) {
-    throw storageError(error, `cannot create ${folder}`);
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (!exists(folder)) throw noStore(folder);
-    throw storageError(error, `cannot list ${folder}`);
-  }
-}
-
-/** Numbers of the files that are not under construction, ascending. */
-function completeNumbers(folder: string): number[] {
-  const numbers: number[] = [];
-  for (const name of namesIn(folder)) {
-    const digits = COMPLETE_NAME.exec(name)?.[1];
-    if (digits !== undefined) numbers.push(Number(digits));
-  }
-  return numbers.sort((a, b) => a - b);
-}
-
-function highestNumber(folder: string): number {
-  return completeNumbers(folder).at(-1) ?? 0;
-}
-
-function nameOf(number: number): string {
-  return `g${String(number).padStart(6, "0")}.mdb`;
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Removes what came before the store; others may still have it open and will follow. */
-function removeBelow(folder: string, store: LmdbFile): void {
-  for (const number of completeNumbers(folder)) {
-    const path = join(folder, nameOf(number));
-    if (path === store.path) return;
-    removeFile(path);
-  }
-}
-
-function removeDeadConstructions(folder: string): void {
-  for (const name of namesIn(folder)) {
-    const [, pid, token] = BUILDING_NAME.exec(name) ?? [];
-    if (pid === undefined || token === undefined) continue;
-    const alive = Number(pid) === process.pid ? token === PROCESS_TOKEN : isAlive(Number(pid));
-    if (!alive) removeFile(join(folder, name));
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it lives, as somebody else.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
-function removeFile(path: string): void {
-  rmSync(path, { force: true });
-  rmSync(`${path}-lock`, { force: true });
-}
-
-function noStore(folder: string): CortexError {
-  return new CortexError("ERR_FORMAT_UNKNOWN", `${folder} holds no Cortex store`);
-}
-
 function lostChain(folder: string): CortexError {
-  return new CortexError("ERR_STORAGE", `${folder}: no generation of the store is complete`);
+  return new CortexError("ERR_STORAGE", `${folder}: the store kept moving away`);
 }

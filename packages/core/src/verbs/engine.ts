@@ -13,7 +13,7 @@ import type { Reader } from "../history/reader.js";
 import type { WriteView } from "../history/write-view.js";
 import type { Writer } from "../history/writer.js";
 import { idKey, textKey } from "../kv/keyspace.js";
-import type { Bytes, Kv } from "../kv/kv.js";
+import type { Bytes, Kv, KvGeneration } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { parseUri } from "../memory/uri.js";
 
@@ -24,6 +24,8 @@ export interface Engine {
   readonly sha256: Sha256;
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
+  /** A store to build in and throw away, fit for so many entries. */
+  readonly scratch: (entries: number) => Promise<KvGeneration>;
   readonly actor: string;
   /** The principal that entries name when a call names none. */
   readonly principal: string;

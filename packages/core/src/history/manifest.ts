@@ -1,0 +1,107 @@
+/**
+ * The manifest of a snapshot: the roots at one journal position, sealed under a number. Manifests are
+ * rows of class snapshot: outside the journal, outside every root, kept by a rebuild.
+ */
+import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
+import { KEYSPACE, snapshotKey } from "../kv/keyspace.js";
+import type { KvRow, KvSnapshot } from "../kv/kv.js";
+import { asFields, int, list, text } from "../memory/record.js";
+import type { Roots } from "../merkle/overall-root.js";
+import type { Counts } from "./head-row.js";
+import { scan } from "./reader.js";
+
+/** A signature over the checkpoint text, made by whoever owns the key. */
+export interface ManifestSignature {
+  /** The name of the key, as in the signed note. */
+  readonly name: string;
+  /** Four bytes that hint at the key, then the signature. */
+  readonly bytes: Uint8Array;
+}
+
+/** A snapshot as stored. */
+export interface Manifest {
+  readonly number: number;
+  /** Number of entries covered; the last seq is one less. */
+  readonly size: number;
+  /** Time of the last entry covered. */
+  readonly at: number;
+  readonly epoch: number;
+  readonly reason: string;
+  readonly roots: Roots;
+  readonly overall: Uint8Array;
+  readonly counts: Counts;
+  readonly signature?: ManifestSignature;
+}
+
+/** The row of a manifest. */
+export function manifestRow(manifest: Manifest): KvRow {
+  const { roots, counts, signature } = manifest;
+  const value = encode(
+    fields([
+      1,
+      manifest.number,
+      manifest.size,
+      manifest.at,
+      manifest.epoch,
+      manifest.reason,
+      [roots.genesis, roots.journal, roots.trees.edges, roots.trees.memories],
+      manifest.overall,
+      [
+        counts.active,
+        counts.archived,
+        counts.tombstoned,
+        counts.erased,
+        counts.edgesLive,
+        counts.edgesRemoved,
+        counts.openEdgeKinds,
+      ],
+      signature === undefined ? undefined : [signature.name, signature.bytes],
+    ]),
+  );
+  return { key: snapshotKey(manifest.number), value };
+}
+
+/** Reads a manifest. */
+export function decodeManifest(bytes: Uint8Array): Manifest {
+  const at = asFields(decode(bytes), "manifest").at;
+  const [genesis, journal, edges, memories] = list(at[6]) as readonly Uint8Array[];
+  const counts = list(at[8]).map((count) => int(count, 0));
+  const signature = at[9];
+  return {
+    number: int(at[1], 0),
+    size: int(at[2], 0),
+    at: int(at[3], 0),
+    epoch: int(at[4], 0),
+    reason: text(at[5]),
+    roots: {
+      genesis: genesis as Uint8Array,
+      journal: journal as Uint8Array,
+      trees: { edges: edges as Uint8Array, memories: memories as Uint8Array },
+    },
+    overall: at[7] as Uint8Array,
+    counts: {
+      active: counts[0] ?? 0,
+      archived: counts[1] ?? 0,
+      tombstoned: counts[2] ?? 0,
+      erased: counts[3] ?? 0,
+      edgesLive: counts[4] ?? 0,
+      edgesRemoved: counts[5] ?? 0,
+      openEdgeKinds: counts[6] ?? 0,
+    },
+    ...(signature === undefined ? {} : { signature: decodeSignature(signature) }),
+  };
+}
+
+function decodeSignature(value: CborValue): ManifestSignature {
+  const [name, bytes] = list(value);
+  return { name: text(name), bytes: bytes as Uint8Array };
+}
+
+/** Every manifest of a store, oldest first. */
+export async function readManifests(snapshot: KvSnapshot): Promise<readonly Manifest[]> {
+  const manifests: Manifest[] = [];
+  for await (const { value } of scan(snapshot, Uint8Array.of(KEYSPACE.snapshot.byte))) {
+    manifests.push(decodeManifest(value));
+  }
+  return manifests;
+}

@@ -1,0 +1,212 @@
+/**
+ * Replay: entries in order, folded into a store from nothing, by the same fold that wrote them.
+ *
+ * Every entry is checked on the way: the seq is the next one, times do not go back, every part that is
+ * still there has the hash its header names. The first thing that is wrong stops the replay with its
+ * seq; nothing is repaired.
+ */
+import type { Sha256 } from "../codec/hash.js";
+import { decodeEdgeRecord } from "../edges/edge.js";
+import { CortexError } from "../errors.js";
+import {
+  decodeEntry,
+  type Entry,
+  entryLeaf,
+  partHash,
+  partRecord,
+  SUBJECT,
+} from "../journal/entry.js";
+import { idKey, journalKey, keyString } from "../kv/keyspace.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvSnapshot } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { sealCommit } from "./commit.js";
+import { foldEntry } from "./fold.js";
+import { beginFold, type Fold, type FoldEntry } from "./fold-state.js";
+import { decodeHeadRow, type HeadRow } from "./head-row.js";
+import { loadUnread, Unread, WriteView } from "./write-view.js";
+
+/** How a replay goes. */
+export interface ReplayOptions {
+  readonly sha256: Sha256;
+  /** Sizes at which a commit must end, ascending: positions somebody wants to look at. */
+  readonly stops?: readonly number[];
+  /** Called after each commit with the number of entries in the target. */
+  readonly onCommit?: (size: number) => Promise<void> | void;
+}
+
+/** Entries folded into one commit. */
+const CHUNK_ENTRIES = 1000;
+
+/** Folds journal rows into `target`, starting at the size it has. Returns its size afterwards. */
+export async function replay(
+  target: Kv,
+  rows: AsyncIterable<Bytes>,
+  options: ReplayOptions,
+): Promise<number> {
+  let chunk: CheckedRow[] = [];
+  let bytes = 0;
+  let size = await sizeOf(target);
+  const stops = new Set(options.stops ?? []);
+  let lastAt = -1;
+  const flush = async (): Promise<void> => {
+    if (chunk.length === 0) return;
+    await commitChunk(target, chunk, options.sha256);
+    chunk = [];
+    bytes = 0;
+    await options.onCommit?.(size);
+  };
+  for await (const row of rows) {
+    const entry = checkedEntry(options.sha256, row, size, lastAt);
+    lastAt = entry.header.at;
+    chunk.push({ entry, row });
+    bytes += row.length;
+    size += 1;
+    const full = chunk.length >= CHUNK_ENTRIES || bytes > LIMITS.groupBytes;
+    if (full || stops.has(size)) await flush();
+  }
+  await flush();
+  return size;
+}
+
+/** An entry and the row it came in. */
+interface CheckedRow {
+  readonly entry: Entry;
+  readonly row: Bytes;
+}
+
+async function sizeOf(target: Kv): Promise<number> {
+  const snapshot = await target.snapshot();
+  try {
+    const [bytes] = await snapshot.getMany([HEAD_KEY]);
+    return decodeHeadRow(bytes).size;
+  } finally {
+    snapshot.close();
+  }
+}
+
+/** Reads and checks one row; `seq` is the one it must have. */
+export function checkedEntry(sha256: Sha256, row: Bytes, seq: number, lastAt: number): Entry {
+  const entry = readEntry(row, seq);
+  const { header } = entry;
+  if (header.seq !== seq) {
+    throw new CortexError(
+      "ERR_JOURNAL_GAP",
+      `journal: expected entry ${seq}, got entry ${header.seq}`,
+      { seq },
+    );
+  }
+  if (header.at < lastAt) throw corrupt(seq, "its time lies before the entry before it");
+  if ((seq === 0) !== (header.kind === "genesis")) {
+    throw corrupt(seq, "only entry 0 is the genesis");
+  }
+  for (const [at, part] of entry.parts.entries()) {
+    const expected = header.parts[at]?.hash;
+    if (part === undefined || expected === null || expected === undefined) continue;
+    if (keyString(partHash(sha256, part)) !== keyString(expected)) {
+      throw corrupt(seq, `part ${at} does not have the hash its header names`);
+    }
+  }
+  return entry;
+}
+
+function readEntry(row: Bytes, seq: number): Entry {
+  try {
+    return decodeEntry(row);
+  } catch (error) {
+    if (!(error instanceof CortexError)) throw error;
+    throw new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${error.message}`, { seq }, error);
+  }
+}
+
+function corrupt(seq: number, what: string): CortexError {
+  return new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${what}`, { seq });
+}
+
+async function commitChunk(
+  target: Kv,
+  chunk: readonly CheckedRow[],
+  sha256: Sha256,
+): Promise<void> {
+  const snapshot = await target.snapshot();
+  try {
+    const view = new WriteView();
+    const hints = [HEAD_KEY, ...chunk.flatMap(({ entry }) => likelyRows(entry))];
+    const values = await snapshot.getMany(hints);
+    view.load(hints, values);
+    const headBytes = values[0];
+    const head: HeadRow = decodeHeadRow(headBytes);
+    const fold = beginFold(sha256, view, head.counts);
+    for (const checked of chunk) await foldWithReads(fold, snapshot, checked);
+    const leafHashes = chunk.map(({ entry }) => entryLeaf(sha256, entry.headerBytes));
+    const at = chunk.at(-1)?.entry.header.at ?? head.at;
+    const commit = await sealCommit(sha256, snapshot, {
+      view,
+      fold,
+      headBytes,
+      head,
+      at,
+      leafHashes,
+    });
+    const result = await target.commit(commit);
+    if (!result.ok) throw new Error("somebody else writes into the store that is being built");
+  } finally {
+    snapshot.close();
+  }
+}
+
+/** Folds one entry, loading what it turns out to need. */
+async function foldWithReads(fold: Fold, snapshot: KvSnapshot, checked: CheckedRow): Promise<void> {
+  const { header, parts } = checked.entry;
+  const input: FoldEntry = {
+    seq: header.seq,
+    kind: header.kind,
+    at: header.at,
+    by: header.by,
+    parts: header.parts.map((part, at) => ({ ...part, bytes: parts[at] })),
+    ...(header.request === undefined ? {} : { request: header.request }),
+  };
+  for (;;) {
+    const undo = markFold(fold);
+    try {
+      fold.view.put(journalKey(header.seq), checked.row);
+      foldEntry(fold, input);
+      return;
+    } catch (error) {
+      undo();
+      if (!(error instanceof Unread)) throw error;
+      await loadUnread(snapshot, fold.view, error);
+    }
+  }
+}
+
+/** Remembers where a fold stands; the returned function goes back there. */
+export function markFold(fold: Fold): () => void {
+  const { counts } = fold;
+  const view = fold.view.mark();
+  const leaves = fold.leaves.mark();
+  return () => {
+    fold.view.rollback(view);
+    fold.leaves.rollback(leaves);
+    fold.counts = counts;
+  };
+}
+
+/** Rows that folding an entry will surely look at. */
+function likelyRows(entry: Entry): Bytes[] {
+  return entry.header.parts.flatMap(({ subject }, at): Bytes[] => {
+    const part = entry.parts[at];
+    const id = subject.subarray(1);
+    switch (subject[0]) {
+      case SUBJECT.memory:
+        return [idKey("memory", id)];
+      case SUBJECT.attachment:
+        return [idKey("counter", id)];
+      case SUBJECT.edge:
+        return part === undefined
+          ? []
+          : [idKey("edge", decodeEdgeRecord(partRecord(part), entry.header).id)];
+      default:
+        return [];
+    }
+  });
+}

@@ -1,0 +1,235 @@
+/**
+ * The LMDB backend among processes: several writers, a promotion under way, and kill -9 at any
+ * moment. Other processes run the built output, which `npm test` makes first; where there is none,
+ * each test says that it did not run.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test } from "vitest";
+import { bytes, everything, hex, read, row, write } from "../testing/kv-suite-basics.js";
+import { seededRandom } from "../testing/seeded-random.js";
+import { type Bytes, HEAD_KEY, type Kv } from "./kv.js";
+import { type LmdbKvOptions, openLmdbKv } from "./lmdb-backend.js";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "cortex-lmdb-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function opened(folder: string, options: LmdbKvOptions = {}): Promise<Kv> {
+  const kv = await openLmdbKv(folder, options);
+  cleanups.push(() => kv.close());
+  return kv;
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => !name.endsWith("-lock"))
+    .sort();
+}
+
+/** The built backend, which other processes can import. */
+const BUILT = new URL("../../dist/kv/lmdb-backend.js", import.meta.url);
+
+/** Skips, and says so, where nothing was built. */
+function builtTest(name: string, body: () => Promise<void>): void {
+  test(name, async () => {
+    if (existsSync(fileURLToPath(BUILT))) await body();
+    else console.log(`not built, so not tested in other processes: ${name}`);
+  });
+}
+
+interface Child {
+  /** The next line it printed; undefined when it has ended. */
+  line(): Promise<string | undefined>;
+  kill(): Promise<void>;
+  readonly lines: string[];
+}
+
+/** Runs a script in another process with `kv`, `seq`, `head` and `say` at hand. */
+function child(folder: string, script: string): Child {
+  const prelude = `
+    import { openLmdbKv } from ${JSON.stringify(BUILT.href)};
+    import { writeSync } from "node:fs";
+    const kv = await openLmdbKv(${JSON.stringify(folder)});
+    const HEAD = Uint8Array.of(0);
+    const MOVED = Uint8Array.of(0xff, 9);
+    const say = (text) => writeSync(1, text + "\\n");
+    const u32 = (...parts) => Buffer.from(Uint32Array.from(parts).buffer);
+    const readAll = async () => {
+      const snapshot = await kv.snapshot();
+      const [expectHead] = await snapshot.getMany([HEAD]);
+      const range = { gte: Uint8Array.of(0, 0), lt: Uint8Array.of(0xff, 0xff), limit: 1e6 };
+      const [rows] = await snapshot.ranges([range]);
+      snapshot.close();
+      return { expectHead, rows };
+    };
+    /** Adds a row of its own, however often others win; true when it was acknowledged. */
+    const append = async (key, text) => {
+      for (;;) {
+        const snapshot = await kv.snapshot();
+        const [expectHead] = await snapshot.getMany([HEAD]);
+        snapshot.close();
+        const head = Uint8Array.from([1, ...u32(process.pid, append.count = (append.count ?? 0) + 1)]);
+        const puts = [{ key, value: Buffer.from(text) }];
+        if ((await kv.commit({ expectHead, head, puts, deletes: [] })).ok) return;
+      }
+    };
+    const vacuum = async () => {
+      const { expectHead, rows } = await readAll();
+      const next = await kv.nextGeneration();
+      const change = { expectHead: undefined, head: expectHead, puts: rows, deletes: [] };
+      await next.kv.commit(change);
+      const { ok } = await next.promote(expectHead, MOVED);
+      await next.abandon();
+      return ok;
+    };
+  `;
+  const args = ["--input-type=module", "-e", prelude + script];
+  const spawned = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const reader = createInterface({ input: spawned.stdout });
+  const iterator = reader[Symbol.asyncIterator]();
+  const lines: string[] = [];
+  const ended = once(spawned, "close");
+  const line = async (): Promise<string | undefined> => {
+    const next = await iterator.next();
+    if (next.done !== true) lines.push(next.value);
+    return next.done === true ? undefined : next.value;
+  };
+  const kill = async (): Promise<void> => {
+    spawned.kill("SIGKILL");
+    while ((await line()) !== undefined);
+    await ended;
+  };
+  cleanups.push(kill);
+  return { line, kill, lines };
+}
+
+async function drained(process: Child): Promise<string[]> {
+  while ((await process.line()) !== undefined);
+  return process.lines;
+}
+
+/** The key 0x01, writer, count that the children use. */
+function entryKey(writer: number, count: number): Bytes {
+  return bytes(1, writer, count >> 8, count & 255);
+}
+
+const entryScript = (writer: number, count: number): string => `
+  for (let i = 0; i < ${count}; i++) {
+    await append(Uint8Array.of(1, ${writer}, i >> 8, i & 255), "entry");
+    say(String(i));
+  }
+`;
+
+describe("other processes", () => {
+  builtTest("three processes append at once, and nothing is lost", async () => {
+    const folder = temporaryFolder();
+    const kv = await opened(folder);
+    const writers = [2, 3].map((writer) => child(folder, entryScript(writer, 100)));
+    await writers[0]?.line();
+    for (let i = 0; i < 30; i++) {
+      for (let done = false; !done; ) {
+        const snapshot = await kv.snapshot();
+        const [expectHead] = await snapshot.getMany([HEAD_KEY]);
+        snapshot.close();
+        const head = bytes(2, i);
+        const puts = [row(entryKey(1, i), "entry")];
+        done = (await kv.commit({ expectHead, head, puts, deletes: [] })).ok;
+      }
+    }
+    for (const writer of writers) expect((await drained(writer)).length).toBe(100);
+    expect((await everything(kv)).length).toBe(230);
+  });
+
+  builtTest("a commit of another process is seen by the next snapshot of this turn", async () => {
+    const folder = temporaryFolder();
+    const kv = await opened(folder);
+    await write(kv, [row(bytes(5), "x")]);
+    const writer = child(folder, entryScript(2, 20));
+    for (let i = 0; i < 20; i++) {
+      expect(await writer.line()).toBe(String(i));
+      expect(await read(kv, entryKey(2, i))).toEqual([hex(row(bytes(), "entry").value)]);
+    }
+    await drained(writer);
+  });
+
+  builtTest(
+    "two processes write while a third promotes again and again: nothing is lost",
+    async () => {
+      const folder = temporaryFolder();
+      const kv = await opened(folder);
+      await write(kv, [row(bytes(5), "x")]);
+      const writers = [2, 3].map((writer) => child(folder, entryScript(writer, 120)));
+      const promoter = child(
+        folder,
+        `for (let i = 0; i < 12; ) { if (await vacuum()) say("moved " + i++); }`,
+      );
+      const ends = await Promise.all([...writers, promoter].map(drained));
+      expect(ends.map((lines) => lines.length)).toEqual([120, 120, 12]);
+      expect((await everything(kv)).length).toBe(241);
+      await kv.close();
+      expect(filesIn(folder)).toEqual(["g000013.mdb"]);
+      const again = await opened(folder, { create: false });
+      expect((await everything(again)).length).toBe(241);
+    },
+  );
+
+  builtTest("kill -9 while committing and promoting loses no acknowledged write", async () => {
+    const folder = temporaryFolder();
+    const random = seededRandom(4);
+    const script = (writer: number): string => `
+      for (let i = 0; ; i++) {
+        await append(Uint8Array.of(1, ${writer}, i >> 8, i & 255), "entry");
+        say(String(i));
+        if (i % 3 === 2) await vacuum();
+      }
+    `;
+    let acknowledged = 0;
+    for (let round = 2; round < 14; round++) {
+      const process = child(folder, script(round));
+      const witness = round % 2 === 0 ? undefined : child(folder, script(round + 100));
+      const lines = random.between(1, 25);
+      for (let i = 0; i < lines; i++) await process.line();
+      await Promise.all([process.kill(), witness?.kill()]);
+      acknowledged += process.lines.length + (witness?.lines.length ?? 0);
+      const kv = await openLmdbKv(folder, { create: false });
+      for (const [writer, said] of [
+        [round, process.lines],
+        [round + 100, witness?.lines ?? []],
+      ] as const) {
+        const keys = said.map((line) => entryKey(writer, Number(line)));
+        const entry = hex(row(bytes(), "entry").value);
+        expect(await read(kv, ...keys)).toEqual(keys.map(() => entry));
+      }
+      expect((await everything(kv)).length).toBeGreaterThanOrEqual(acknowledged);
+      await kv.close();
+    }
+    expect(acknowledged).toBeGreaterThan(50);
+  });
+
+  builtTest("the snapshot of a killed process does not keep old pages alive", async () => {
+    const folder = temporaryFolder();
+    const kv = await opened(folder, { relaxed: true });
+    await write(kv, [row(bytes(5), "x")]);
+    const reader = child(folder, `await kv.snapshot(); say("held"); setInterval(() => {}, 1000);`);
+    expect(await reader.line()).toBe("held");
+    await reader.kill();
+    for (let i = 0; i < 3000; i++) {
+      await write(kv, [{ key: bytes(5), value: new Uint8Array(3000).fill(i) }]);
+    }
+    expect(await kv.sizeBytes()).toBeLessThan(6_000_000);
+  });
+});
