@@ -5,11 +5,13 @@
  * happens here. `POLICIES` is the policy column: one line per verb, read by the doors as well.
  */
 import { type Access, admit, OWNER, type Policy } from "./access.js";
+import type { AsOf } from "./history/reader.js";
 import type { CheckReport, RebuildReport } from "./history/rebuild.js";
 import type { KvManifest } from "./kv/kv.js";
 import type { GoalState } from "./memory/goal-state.js";
 import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./verbs/batch.js";
 import type { Genesis } from "./verbs/birth.js";
+import { type ChangesPage, changes } from "./verbs/changes.js";
 import { type GraphConfig, getConfig, setConfig } from "./verbs/config.js";
 import {
   addEdge,
@@ -20,10 +22,12 @@ import {
   removeEdgeById,
 } from "./verbs/edges.js";
 import type { Engine, MemoryId, Ref } from "./verbs/engine.js";
+import { type ForgetOptions, type ForgetResult, forget } from "./verbs/forget.js";
 import { deleteGoalState, goalState, goalStates, setGoalState } from "./verbs/goals.js";
 import { type LogPage, log, type Stats, stats } from "./verbs/journal.js";
 import { type ListOptions, list, type MemoryPage } from "./verbs/list.js";
 import { type GetOptions, get, history, type ReadOptions, resolve } from "./verbs/read.js";
+import { type RevertResult, revert } from "./verbs/revert.js";
 import {
   type RememberOptions,
   type RememberResult,
@@ -93,6 +97,9 @@ export const POLICIES = {
   configure: "owner",
   log: "owner",
   stats: "owner",
+  changes: "owner",
+  revert: "owner",
+  forget: "owner",
   root: "owner",
   check: "owner",
   rebuild: "owner",
@@ -320,6 +327,29 @@ export class Cortex implements AsyncDisposable {
   /** How much the store holds. */
   async stats(options: AccessOption = {}): Promise<Stats> {
     return stats(this.#admit("stats", options));
+  }
+
+  /** What happened after one position, up to another. */
+  async changes(
+    from: AsOf,
+    to?: AsOf,
+    options: NonNullable<Parameters<typeof changes>[3]> & AccessOption = {},
+  ): Promise<ChangesPage> {
+    return changes(this.#admit("changes", options), from, to, options);
+  }
+
+  /** Undoes what one entry did, by a new entry. */
+  async revert(seq: number, options: LifecycleOptions & AccessOption = {}): Promise<RevertResult> {
+    return revert(this.#admit("revert", options), seq, options);
+  }
+
+  /** Destroys a memory's content for good; proofs made before still verify. */
+  async forget(
+    ref: Ref,
+    reason: string,
+    options: ForgetOptions & AccessOption = {},
+  ): Promise<ForgetResult> {
+    return forget(this.#admit("forget", options), ref, reason, options);
   }
 
   /** The root over everything, and its position. */

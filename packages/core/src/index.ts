@@ -42,12 +42,15 @@ export type {
   BatchOptions,
   BatchResult,
 } from "./verbs/batch.js";
+export type { Change, ChangesPage, MemoryChange } from "./verbs/changes.js";
 export type { ConflictPolicy, GraphConfig } from "./verbs/config.js";
 export type { EdgeInput, EdgeResult } from "./verbs/edges.js";
 export type { EdgeId, MemoryId, Ref } from "./verbs/engine.js";
+export type { ForgetOptions, ForgetResult } from "./verbs/forget.js";
 export type { LogItem, LogPage, Stats } from "./verbs/journal.js";
 export type { ListOptions, MemoryPage } from "./verbs/list.js";
 export type { GetOptions, ReadOptions } from "./verbs/read.js";
+export type { RevertResult } from "./verbs/revert.js";
 export type {
   RememberOptions,
   RememberResult,

@@ -1,0 +1,150 @@
+/**
+ * `revert`: undoes what one entry did, by a new entry. Nothing is taken out of the journal.
+ *
+ * A memory the entry created is tombstoned; a memory or an edge it changed gets back the state it had
+ * before. That is possible only while the entry's state is still the current one: what has moved on
+ * since is refused with `ERR_CONFLICT`, and a forget cannot be reverted at all.
+ */
+import { CortexError, invalid } from "../errors.js";
+import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
+import type { RecordDraft, WriteTx } from "../history/writer.js";
+import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
+import { edgeClosedKey, historyKey, idKey, journalKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
+import type { Head } from "../memory/record.js";
+import { decodeAdjacency } from "../history/pointers.js";
+import { edgePart, headPart, memoryPart, nextVersion } from "./drafts.js";
+import { checkPrincipal, type Engine, type Located, type MemoryId, memoryId } from "./engine.js";
+
+/** What a revert did. */
+export interface RevertResult {
+  readonly reverted: number;
+  readonly seq: number;
+  readonly memories: readonly MemoryId[];
+  readonly edges: number;
+}
+
+/** Kinds of entries that change memories and edges and can be undone. */
+const REVERTIBLE: ReadonlySet<string> = new Set([
+  "write",
+  "update",
+  "update_head",
+  "tombstone",
+  "restore",
+  "add_edge",
+  "remove_edge",
+  "revert",
+  "settle",
+  "maintain",
+]);
+
+/** Appends the entry that undoes entry `seq`. */
+export async function revert(
+  engine: Engine,
+  seq: number,
+  options: { readonly by?: string } = {},
+): Promise<RevertResult> {
+  if (!Number.isSafeInteger(seq) || seq < 0) throw invalid("seq", "a seq of at least 0", seq);
+  const by = checkPrincipal(options.by, engine.principal);
+  const { value } = await engine.writer.submit({
+    hints: [journalKey(seq)],
+    run: (tx) => {
+      const row = tx.view.get(journalKey(seq));
+      if (row === undefined) {
+        throw new CortexError("ERR_NOT_FOUND", `seq: there is no entry ${seq}`, { field: "seq", seq });
+      }
+      return applyRevert(engine, tx, decodeEntry(row), by);
+    },
+  });
+  return value;
+}
+
+function applyRevert(engine: Engine, tx: WriteTx, entry: Entry, by: string): RevertResult {
+  const { header } = entry;
+  if (!REVERTIBLE.has(header.kind)) {
+    const code = header.kind === "forget" ? "ERR_ERASED" : "ERR_UNSUPPORTED";
+    throw new CortexError(code, `seq: an entry of kind ${header.kind} cannot be reverted`, {
+      field: "seq",
+      seq: header.seq,
+    });
+  }
+  const parts: RecordDraft[] = [];
+  const memories: MemoryId[] = [];
+  let edges = 0;
+  for (const [at, { subject }] of header.parts.entries()) {
+    const bytes = entry.parts[at];
+    const id = subject.subarray(1);
+    if (bytes === undefined) throw gone(header.seq);
+    if (subject[0] === SUBJECT.memory) {
+      parts.push(revertMemory(tx, by, id, header.seq));
+      memories.push(memoryId(id));
+    } else if (subject[0] === SUBJECT.edge) {
+      const record = decodeEdgeRecord(partRecord(bytes), header);
+      parts.push(revertEdge(engine, tx, by, record, header.seq));
+      edges += 1;
+    }
+  }
+  const seq = tx.append({ kind: "revert", by, parts });
+  return { reverted: header.seq, seq, memories, edges };
+}
+
+function gone(seq: number): CortexError {
+  return new CortexError("ERR_ERASED", `seq: a part of entry ${seq} was forgotten`, {
+    field: "seq",
+    seq,
+  });
+}
+
+function movedOn(what: string, seq: number, now: number): CortexError {
+  return new CortexError(
+    "ERR_CONFLICT",
+    `seq: ${what} has changed since entry ${seq}, in entry ${now}; revert that one first`,
+    { field: "seq", seq: now },
+  );
+}
+
+function revertMemory(tx: WriteTx, by: string, id: Bytes, seq: number): RecordDraft {
+  const rowBytes = tx.view.get(idKey("memory", id));
+  if (rowBytes === undefined) throw gone(seq);
+  const row = decodeMemoryRow(rowBytes);
+  if (row.lifecycle === "erased") throw gone(seq);
+  if (row.seq !== seq) throw movedOn(`memory ${memoryId(id)}`, seq, row.seq);
+  const found: Located = { id, row };
+  const head = tx.fold.records.head(row);
+  const range = { gte: historyKey(id, 0), lt: historyKey(id, seq), limit: 1, reverse: true };
+  const [before] = tx.view.range(range);
+  if (before === undefined) {
+    const reason = `reverted entry ${seq}`;
+    const tombstone = { reason, at: tx.at, by };
+    return headPart(tx, by, found, { ...head, lifecycle: "tombstoned", tombstone });
+  }
+  const old = decodeMemoryRow(before.value);
+  const oldHead = tx.fold.records.head(old);
+  if (old.version === row.version) return headPart(tx, by, found, oldHead);
+  const version = nextVersion(tx, by, head, tx.fold.records.version(old));
+  const next: Head = { ...oldHead, version: version.number, siblings: [] };
+  return memoryPart(tx, by, id, { head: next, version });
+}
+
+function revertEdge(
+  engine: Engine,
+  tx: WriteTx,
+  by: string,
+  record: EdgeRecord,
+  seq: number,
+): RecordDraft {
+  const rowBytes = tx.view.get(idKey("edge", record.id));
+  if (rowBytes === undefined) throw gone(seq);
+  const row = decodeEdgeRow(rowBytes);
+  if (row.seq !== seq) throw movedOn(`edge ${memoryId(record.id)}`, seq, row.seq);
+  const keys = [1, 2].map((state) => edgeClosedKey("out", row, state, seq));
+  tx.view.need(keys);
+  const former = keys.map((key) => tx.view.get(key)).find((value) => value !== undefined);
+  if (former !== undefined) {
+    const old = tx.fold.records.edge(decodeAdjacency(former));
+    return edgePart(tx, engine, by, old);
+  }
+  const tombstone = { reason: `reverted entry ${seq}`, at: tx.at, by };
+  return edgePart(tx, engine, by, { ...record, tombstone });
+}
