@@ -7,6 +7,7 @@
 import { type Access, admit, OWNER, type Policy } from "./access.js";
 import type { AsOf } from "./history/reader.js";
 import type { CheckReport, RebuildReport } from "./history/rebuild.js";
+import type { Proof } from "./journal/proof.js";
 import type { KvManifest } from "./kv/kv.js";
 import type { GoalState } from "./memory/goal-state.js";
 import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./verbs/batch.js";
@@ -26,17 +27,28 @@ import { type ForgetOptions, type ForgetResult, forget } from "./verbs/forget.js
 import { deleteGoalState, goalState, goalStates, setGoalState } from "./verbs/goals.js";
 import { type LogPage, log, type Stats, stats } from "./verbs/journal.js";
 import { type ListOptions, list, type MemoryPage } from "./verbs/list.js";
+import { prove } from "./verbs/prove.js";
+import type { ProveOptions, ProveRequest } from "./verbs/prove-question.js";
 import { type GetOptions, get, history, type ReadOptions, resolve } from "./verbs/read.js";
 import { type RevertResult, revert } from "./verbs/revert.js";
 import {
   type RememberOptions,
   type RememberResult,
   remember,
-  type SessionPage,
-  session,
   type TurnInput,
 } from "./verbs/sessions.js";
+import { type SessionPage, session } from "./verbs/session-read.js";
 import type { Edge, HistoryItem, Memory, WriteResult } from "./verbs/shapes.js";
+import { type SharedSlice, type ShareSelector, share } from "./verbs/share.js";
+import {
+  type CheckpointAt,
+  checkpointOf,
+  type SnapshotFilter,
+  type SnapshotInfo,
+  type SnapshotOptions,
+  snapshot,
+  snapshots,
+} from "./verbs/snapshot.js";
 import {
   type HeadPatch,
   type LifecycleOptions,
@@ -101,6 +113,11 @@ export const POLICIES = {
   revert: "owner",
   forget: "owner",
   root: "owner",
+  checkpoint: "owner",
+  snapshot: "owner",
+  snapshots: "owner",
+  prove: "filtered",
+  share: "owner",
   check: "owner",
   rebuild: "owner",
 } as const satisfies Record<string, Policy>;
@@ -355,6 +372,36 @@ export class Cortex implements AsyncDisposable {
   /** The root over everything, and its position. */
   async root(options: AccessOption = {}): Promise<RootAt> {
     return root(this.#admit("root", options));
+  }
+
+  /** The checkpoint of the current position: what `verify` trusts, as text; seals nothing. */
+  async checkpoint(options: AccessOption = {}): Promise<CheckpointAt> {
+    return checkpointOf(this.#admit("checkpoint", options));
+  }
+
+  /** Seals the roots of the current position under a number; signed if a signer is given. */
+  async snapshot(
+    reason = "explicit",
+    options: SnapshotOptions & AccessOption = {},
+  ): Promise<SnapshotInfo> {
+    return snapshot(this.#admit("snapshot", options), reason, options);
+  }
+
+  /** The snapshots there are, newest first, or those of one position or root. */
+  async snapshots(
+    filter: SnapshotFilter & AccessOption = {},
+  ): Promise<readonly SnapshotInfo[]> {
+    return snapshots(this.#admit("snapshots", filter), filter);
+  }
+
+  /** Proves memories, edges and entries to whoever trusts a checkpoint; see `./verify`. */
+  async prove(what: readonly Ref[] | ProveRequest, options: ProveOptions = {}): Promise<Proof> {
+    return prove(this.#admit("prove", options), what, options);
+  }
+
+  /** The memories that match, with a proof that can be checked offline. */
+  async share(selector: ShareSelector & AccessOption = {}): Promise<SharedSlice> {
+    return share(this.#admit("share", selector), selector);
   }
 
   /** Checks journal, hashes, rows and roots against each other; repairs nothing. */

@@ -11,6 +11,8 @@ export {
 } from "./errors.js";
 export type { AsOf } from "./history/reader.js";
 export type { CheckReport, Problem, RebuildReport } from "./history/rebuild.js";
+export type { Signer } from "./journal/checkpoint.js";
+export type { Proof } from "./journal/proof.js";
 export { LIMITS } from "./limits.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "./memory/data.js";
 export { type Frame, frameSchema, provenanceSchema } from "./memory/frames.js";
@@ -49,15 +51,16 @@ export type { EdgeId, MemoryId, Ref } from "./verbs/engine.js";
 export type { ForgetOptions, ForgetResult } from "./verbs/forget.js";
 export type { LogItem, LogPage, Stats } from "./verbs/journal.js";
 export type { ListOptions, MemoryPage } from "./verbs/list.js";
+export type { EdgeRef, ProveOptions, ProveRequest } from "./verbs/prove-question.js";
 export type { GetOptions, ReadOptions } from "./verbs/read.js";
 export type { RevertResult } from "./verbs/revert.js";
+export { deriveSeed, type SeedInput } from "./verbs/seed.js";
 export type {
   RememberOptions,
   RememberResult,
-  SessionPage,
-  Turn,
   TurnInput,
 } from "./verbs/sessions.js";
+export type { SessionPage, Turn } from "./verbs/session-read.js";
 export type {
   Edge,
   HistoryItem,
@@ -67,6 +70,13 @@ export type {
   VersionRecord,
   WriteResult,
 } from "./verbs/shapes.js";
+export type { SharedSlice, ShareSelector } from "./verbs/share.js";
+export type {
+  CheckpointAt,
+  SnapshotFilter,
+  SnapshotInfo,
+  SnapshotOptions,
+} from "./verbs/snapshot.js";
 export type { HeadPatch, UpdateInput } from "./verbs/update.js";
 export type { OnProgress, RootAt } from "./verbs/upkeep.js";
 export type {

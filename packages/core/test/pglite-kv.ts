@@ -2,8 +2,8 @@
  * A thin store on PGlite, for tests: it shows that the contract fits a SQL engine.
  *
  * PGlite has one connection, so a snapshot cannot be a transaction: rows are versioned instead. A
- * snapshot remembers a version and reads, of every key, the last row at or below it. A commit is one
- * transaction that locks and compares the head row. Nothing is ever cleaned up.
+ * snapshot remembers a version and reads, of every key, the last row at or below it. A commit is
+ * one transaction that locks and compares the head row. Nothing is ever cleaned up.
  */
 import { PGlite } from "@electric-sql/pglite";
 import { CortexError } from "../src/errors.js";
@@ -46,7 +46,8 @@ const rangeSql = (direction: "asc" | "desc"): string => `
 
 const PUT = `
   insert into rows (key, version, value)
-  select decode(key, 'hex'), $1, decode(value, 'hex') from unnest($2::text[], $3::text[]) as r(key, value)`;
+  select decode(key, 'hex'), $1, decode(value, 'hex')
+  from unnest($2::text[], $3::text[]) as r(key, value)`;
 
 interface HeadRow {
   readonly version: number;

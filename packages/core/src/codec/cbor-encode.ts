@@ -8,6 +8,7 @@
 import { CortexError, invalid } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import { type CborValue, FIELD_KEY_MAX, FieldMap, type Fields, halfBits } from "./cbor-value.js";
+import { copyBytes } from "./slab.js";
 import { isWellFormed, utf8Length } from "./text.js";
 
 const SCRATCH_BYTES = 16 * 1024;
@@ -35,7 +36,7 @@ export function encode(value: CborValue): Uint8Array {
   const start = outAt;
   try {
     writeValue(value, 0);
-    return out.slice(start, outAt);
+    return copyBytes(out, start, outAt);
   } finally {
     outAt = start;
     if (start === 0 && out.length > SCRATCH_KEPT_BYTES) out = new Uint8Array(SCRATCH_BYTES);

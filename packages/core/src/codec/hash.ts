@@ -8,6 +8,13 @@
 /** SHA-256 over bytes. */
 export type Sha256 = (data: Uint8Array) => Uint8Array;
 
+/** SHA-256 over bytes that come in pieces. */
+export interface Hasher {
+  update(bytes: Uint8Array): void;
+  /** The hash of everything so far; the hasher is spent. */
+  digest(): Uint8Array;
+}
+
 /** Length of every hash. */
 export const HASH_BYTES = 32;
 
@@ -36,10 +43,25 @@ const PREFIX: Readonly<Record<Domain, Uint8Array>> = Object.fromEntries(
 
 /** Reused input buffer: an input is copied once, into memory that is already warm. */
 let scratch = new Uint8Array(4096);
+/** Views of its first n bytes; the short lengths recur millions of times. */
+let starts: Uint8Array[] = [];
+const STARTS_KEPT = 512;
 
 function gather(total: number): Uint8Array {
-  if (scratch.length < total) scratch = new Uint8Array(total * 2);
+  if (scratch.length < total) {
+    scratch = new Uint8Array(total * 2);
+    starts = [];
+  }
   return scratch;
+}
+
+function gathered(total: number): Uint8Array {
+  if (total >= STARTS_KEPT) return scratch.subarray(0, total);
+  const known = starts[total];
+  if (known !== undefined) return known;
+  const start = scratch.subarray(0, total);
+  starts[total] = start;
+  return start;
 }
 
 /** The hash of a purpose over the concatenation of `parts`. */
@@ -58,7 +80,7 @@ export function domainHash(
     buffer.set(part, at);
     at += part.length;
   }
-  return sha256(buffer.subarray(0, total));
+  return sha256(gathered(total));
 }
 
 /** RFC 9162 §2.1.1: the hash of a log leaf. */
@@ -66,7 +88,7 @@ export function logLeafHash(sha256: Sha256, data: Uint8Array): Uint8Array {
   const buffer = gather(data.length + 1);
   buffer[0] = 0;
   buffer.set(data, 1);
-  return sha256(buffer.subarray(0, data.length + 1));
+  return sha256(gathered(data.length + 1));
 }
 
 /** RFC 9162 §2.1.1: the hash of an inner node of the log tree. */
@@ -75,5 +97,5 @@ export function logNodeHash(sha256: Sha256, left: Uint8Array, right: Uint8Array)
   buffer[0] = 1;
   buffer.set(left, 1);
   buffer.set(right, 1 + HASH_BYTES);
-  return sha256(buffer.subarray(0, 1 + 2 * HASH_BYTES));
+  return sha256(gathered(1 + 2 * HASH_BYTES));
 }

@@ -7,6 +7,7 @@
  */
 import { decode, encode } from "../codec/cbor.js";
 import { CortexError } from "../errors.js";
+import { sameBytes } from "../kv/kv.js";
 import { int, list } from "../memory/record.js";
 
 /** The format of entries, parts and hashes this release writes. */
@@ -71,11 +72,34 @@ export function encodeHeadRow(head: HeadRow): Uint8Array {
 }
 
 /**
- * Reads a head row. A store of a newer release is refused before anything else is looked at;
- * `undefined` is a store not yet born.
+ * Reads a head row. A store of a newer release, or of an older one that needs an upgrade, is refused
+ * before anything else is looked at; `undefined` is a store not yet born.
  */
 export function decodeHeadRow(bytes: Uint8Array | undefined): HeadRow {
+  const head = decodeAnyHeadRow(bytes);
+  const { format, foldVersion } = head;
+  if (format === FORMAT && foldVersion === FOLD_VERSION) return head;
+  throw new CortexError(
+    "ERR_FORMAT_OLDER",
+    `store format ${format}, fold ${foldVersion}: expected ${FORMAT} and ${FOLD_VERSION}; ` +
+      "run `cortex upgrade`, which makes a backup first",
+    { expected: `${FORMAT}/${FOLD_VERSION}`, got: `${format}/${foldVersion}` },
+  );
+}
+
+/** Reads the head row of this release or an older one: for whoever upgrades a store. */
+export function decodeAnyHeadRow(bytes: Uint8Array | undefined): HeadRow {
   if (bytes === undefined) return UNBORN;
+  if (lastRead !== undefined && sameBytes(lastRead.bytes, bytes)) return lastRead.head;
+  const head = readHeadRow(bytes);
+  lastRead = { bytes: bytes.slice(), head };
+  return head;
+}
+
+/** The row read last: every read of a store starts with it, and mostly it has not changed. */
+let lastRead: { readonly bytes: Uint8Array; readonly head: HeadRow } | undefined;
+
+function readHeadRow(bytes: Uint8Array): HeadRow {
   const row = list(decode(bytes));
   const format = int(row[0], 0);
   const foldVersion = int(row[1], 0);

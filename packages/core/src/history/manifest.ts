@@ -27,6 +27,8 @@ export interface Manifest {
   readonly at: number;
   readonly epoch: number;
   readonly reason: string;
+  /** The principal who sealed it. */
+  readonly by: string;
   readonly roots: Roots;
   readonly overall: Uint8Array;
   readonly counts: Counts;
@@ -56,6 +58,7 @@ export function manifestRow(manifest: Manifest): KvRow {
         counts.openEdgeKinds,
       ],
       signature === undefined ? undefined : [signature.name, signature.bytes],
+      manifest.by,
     ]),
   );
   return { key: snapshotKey(manifest.number), value };
@@ -73,6 +76,7 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
     at: int(at[3], 0),
     epoch: int(at[4], 0),
     reason: text(at[5]),
+    by: text(at[10]),
     roots: {
       genesis: genesis as Uint8Array,
       journal: journal as Uint8Array,

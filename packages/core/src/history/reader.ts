@@ -58,11 +58,20 @@ export class Reader {
   /** Whether the position is the end of the journal. */
   readonly live: boolean;
 
-  private constructor(snapshot: KvSnapshot, head: HeadRow, seq: number) {
+  /** Values of the keys that `with` was asked to read together with the head; the head's is last. */
+  readonly first: readonly (Bytes | undefined)[];
+
+  private constructor(
+    snapshot: KvSnapshot,
+    head: HeadRow,
+    seq: number,
+    first: readonly (Bytes | undefined)[],
+  ) {
     this.snapshot = snapshot;
     this.head = head;
     this.seq = seq;
     this.live = seq === head.size - 1;
+    this.first = first;
   }
 
   /** Opens a reader, gives it to `use`, and closes it whatever happens. */
@@ -70,13 +79,14 @@ export class Reader {
     kv: Kv,
     asOf: AsOf | undefined,
     use: (reader: Reader) => Promise<T>,
+    firstKeys: readonly Bytes[] = [],
   ): Promise<T> {
     const snapshot = await kv.snapshot();
     try {
-      const [headBytes] = await snapshot.getMany([HEAD_KEY]);
-      const head = decodeHeadRow(headBytes);
+      const first = await snapshot.getMany([...firstKeys, HEAD_KEY]);
+      const head = decodeHeadRow(first[firstKeys.length]);
       const seq = asOf === undefined ? head.size - 1 : await positionOf(snapshot, head, asOf);
-      return await use(new Reader(snapshot, head, seq));
+      return await use(new Reader(snapshot, head, seq, first));
     } finally {
       snapshot.close();
     }
@@ -90,9 +100,15 @@ export class Reader {
     return ranges.length === 0 ? Promise.resolve([]) : this.snapshot.ranges(ranges);
   }
 
-  /** The rows of memories at the position, in order; `undefined` for those that were not there. */
-  async memoryRows(ids: readonly Bytes[]): Promise<(MemoryRow | undefined)[]> {
-    const values = await this.getMany(ids.map((id) => idKey("memory", id)));
+  /**
+   * The rows of memories at the position, in order; `undefined` for those that were not there.
+   * `known` are their live rows, where the caller has read them already.
+   */
+  async memoryRows(
+    ids: readonly Bytes[],
+    known?: readonly (Bytes | undefined)[],
+  ): Promise<(MemoryRow | undefined)[]> {
+    const values = known ?? (await this.getMany(ids.map((id) => idKey("memory", id))));
     const rows = values.map((value) => (value === undefined ? undefined : decodeMemoryRow(value)));
     if (this.live) return rows;
     const late = rows.flatMap((row, at) => (row !== undefined && row.seq > this.seq ? [at] : []));
@@ -134,6 +150,18 @@ export class Reader {
     });
   }
 
+  /** One whole memory from its row: the short way for the most frequent read. */
+  async memory(id: Bytes, row: MemoryRow): Promise<FoundMemory | undefined> {
+    if (row.lifecycle === "erased") return undefined;
+    const { body } = row;
+    const keys = [journalKey(row.seq)];
+    if (body !== undefined) keys.push(journalKey(body.seq));
+    const [headRow, bodyRow] = await this.snapshot.getMany(keys);
+    const head = readMemory(headRow, row);
+    const version = body === undefined ? head : readMemory(bodyRow, body);
+    return head === undefined || version === undefined ? undefined : { id, row, head, body: version };
+  }
+
   /** Whole memories from their rows, with Head and current Version. Erased ones are left out. */
   async memories(
     ids: readonly Bytes[],
@@ -172,6 +200,13 @@ export class Reader {
     const [id] = await this.getMany([textKey("externalId", name)]);
     return id;
   }
+}
+
+function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {
+  const entry = openEntry(row, pointer.seq);
+  const bytes = entry.parts[pointer.part];
+  if (bytes === undefined) return undefined;
+  return { record: decodeMemoryRecord(partRecord(bytes), entry.header), header: entry.header };
 }
 
 function openEntry(

@@ -22,7 +22,7 @@ import { LIMITS } from "../limits.js";
 import { sealCommit } from "./commit.js";
 import { foldEntry } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry } from "./fold-state.js";
-import { decodeHeadRow, type HeadRow } from "./head-row.js";
+import { decodeHeadRow, type HeadRow, UNBORN } from "./head-row.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
 
 /** How a replay goes. */
@@ -30,6 +30,10 @@ export interface ReplayOptions {
   readonly sha256: Sha256;
   /** Sizes at which a commit must end, ascending: positions somebody wants to look at. */
   readonly stops?: readonly number[];
+  /** The epoch of a target that is not born yet; 0 unless given. */
+  readonly epoch?: number;
+  /** Sees every checked entry before it is folded: may refuse it, or give another in its place. */
+  readonly admit?: (checked: CheckedRow) => CheckedRow;
   /** Called after each commit with the number of entries in the target. */
   readonly onCommit?: (size: number) => Promise<void> | void;
 }
@@ -45,12 +49,13 @@ export async function replay(
 ): Promise<number> {
   let chunk: CheckedRow[] = [];
   let bytes = 0;
-  let size = await sizeOf(target);
+  const head = await headOf(target);
+  let { size } = head;
   const stops = new Set(options.stops ?? []);
-  let lastAt = -1;
+  let lastAt = size === 0 ? -1 : head.at;
   const flush = async (): Promise<void> => {
     if (chunk.length === 0) return;
-    await commitChunk(target, chunk, options.sha256);
+    await commitChunk(target, chunk, options);
     chunk = [];
     bytes = 0;
     await options.onCommit?.(size);
@@ -58,7 +63,7 @@ export async function replay(
   for await (const row of rows) {
     const entry = checkedEntry(options.sha256, row, size, lastAt);
     lastAt = entry.header.at;
-    chunk.push({ entry, row });
+    chunk.push(options.admit?.({ entry, row }) ?? { entry, row });
     bytes += row.length;
     size += 1;
     const full = chunk.length >= CHUNK_ENTRIES || bytes > LIMITS.groupBytes;
@@ -69,16 +74,16 @@ export async function replay(
 }
 
 /** An entry and the row it came in. */
-interface CheckedRow {
+export interface CheckedRow {
   readonly entry: Entry;
   readonly row: Bytes;
 }
 
-async function sizeOf(target: Kv): Promise<number> {
+async function headOf(target: Kv): Promise<HeadRow> {
   const snapshot = await target.snapshot();
   try {
     const [bytes] = await snapshot.getMany([HEAD_KEY]);
-    return decodeHeadRow(bytes).size;
+    return decodeHeadRow(bytes);
   } finally {
     snapshot.close();
   }
@@ -125,7 +130,7 @@ function corrupt(seq: number, what: string): CortexError {
 async function commitChunk(
   target: Kv,
   chunk: readonly CheckedRow[],
-  sha256: Sha256,
+  { sha256, epoch = 0 }: ReplayOptions,
 ): Promise<void> {
   const snapshot = await target.snapshot();
   try {
@@ -134,7 +139,8 @@ async function commitChunk(
     const values = await snapshot.getMany(hints);
     view.load(hints, values);
     const headBytes = values[0];
-    const head: HeadRow = decodeHeadRow(headBytes);
+    const head: HeadRow =
+      headBytes === undefined ? { ...UNBORN, epoch } : decodeHeadRow(headBytes);
     const fold = beginFold(sha256, view, head.counts);
     for (const checked of chunk) await foldWithReads(fold, snapshot, checked);
     const leafHashes = chunk.map(({ entry }) => entryLeaf(sha256, entry.headerBytes));

@@ -90,7 +90,10 @@ export class WriteView {
 
   /** Hands over what was read from the store. */
   load(keys: readonly Bytes[], values: readonly (Bytes | undefined)[]): void {
-    for (const [index, key] of keys.entries()) this.#known.set(keyString(key), values[index]);
+    for (let at = 0; at < keys.length; at += 1) {
+      const key = keys[at];
+      if (key !== undefined) this.#known.set(keyString(key), values[at]);
+    }
   }
 
   /** Hands over the rows of ranges that were read from the store. */
@@ -120,8 +123,9 @@ export class WriteView {
   changes(): { readonly puts: readonly KvRow[]; readonly deletes: readonly Bytes[] } {
     const puts: KvRow[] = [];
     const deletes: Bytes[] = [];
-    for (const [name, { key, value }] of this.#pending) {
-      if (value !== undefined) puts.push({ key, value });
+    for (const [name, row] of this.#pending) {
+      const { key, value } = row;
+      if (value !== undefined) puts.push(row as KvRow);
       else if (this.#known.get(name) !== undefined || !this.#known.has(name)) deletes.push(key);
     }
     return { puts, deletes };

@@ -10,6 +10,7 @@
  * after each success, about as long as its own commit took, so that the loser of a race gets its turn.
  */
 import type { Sha256 } from "../codec/hash.js";
+import { cutBytes } from "../codec/slab.js";
 import { CortexError } from "../errors.js";
 import {
   type BatchSpan,
@@ -20,7 +21,7 @@ import {
   partHash,
   SALT_BYTES,
 } from "../journal/entry.js";
-import { KEYSPACE, keyString } from "../kv/keyspace.js";
+import { CONFIG_KEY, KEYSPACE, keyString } from "../kv/keyspace.js";
 import {
   type Bytes,
   HEAD_KEY,
@@ -68,8 +69,8 @@ export interface Operation<T> {
   readonly hints?: readonly Bytes[];
   /** Ranges it will want for sure. */
   readonly ranges?: readonly KvRange[];
-  /** Leaves it will touch: their tree pages are loaded in the first read. */
-  readonly leaves?: readonly LeafRef[];
+  /** Leaves it will touch: unless pages are cached, theirs are loaded in the first read. */
+  readonly leaves?: () => readonly LeafRef[];
   /** True marks its entries as one batch, which reads of the past never split. */
   readonly batch?: boolean;
   /** About how many bytes it will write; closes a group in time. */
@@ -228,6 +229,7 @@ export class Writer {
     this.#lastHead = prepared.commit.head;
     for (const [name, value] of prepared.view.rows(CACHED)) {
       this.#cache.delete(name);
+      // Pages keep the slabs they were cut from, 20 MB at the worst; copying them cost more.
       this.#cache.set(name, value);
     }
     for (const name of this.#cache.keys()) {
@@ -240,13 +242,12 @@ export class Writer {
     const snapshot = await this.#parts.kv.snapshot();
     try {
       const view = new WriteView(this.#cache);
-      const hints = [HEAD_KEY, ...group.flatMap(({ operation }) => operation.hints ?? [])];
-      hints.push(
-        ...likelyPages(
-          group.flatMap(({ operation }) => operation.leaves ?? []),
-          view,
-        ),
-      );
+      const hints = [HEAD_KEY, CONFIG_KEY];
+      for (const { operation } of group) for (const key of operation.hints ?? []) hints.push(key);
+      if (this.#cache.size === 0) {
+        const leaves = group.flatMap(({ operation }) => operation.leaves?.() ?? []);
+        for (const key of likelyPages(leaves, view)) hints.push(key);
+      }
       const ranges = group.flatMap(({ operation }) => operation.ranges ?? []);
       const [values, rows] = await Promise.all([
         snapshot.getMany(hints),
@@ -414,7 +415,7 @@ class GroupRun {
     const salts = this.#parts.random(draft.parts.length * SALT_BYTES);
     const parts = draft.parts.map((part, at): FoldPart => {
       if (part.record === null) return { subject: part.subject, hash: null, bytes: undefined };
-      const bytes = new Uint8Array(SALT_BYTES + part.record.length);
+      const bytes = cutBytes(SALT_BYTES + part.record.length);
       bytes.set(salts.subarray(at * SALT_BYTES, (at + 1) * SALT_BYTES), 0);
       bytes.set(part.record, SALT_BYTES);
       return {
@@ -444,15 +445,7 @@ class GroupRun {
     for (const { entry, batch } of this.#open) {
       const span: BatchSpan | undefined =
         batch && this.#open.length > 1 ? { first, length: this.#open.length } : undefined;
-      const headerBytes = encodeHeader({
-        seq: entry.seq,
-        kind: entry.kind,
-        at: entry.at,
-        by: entry.by,
-        parts: entry.parts,
-        ...(span === undefined ? {} : { batch: span }),
-        ...(entry.request === undefined ? {} : { request: entry.request }),
-      });
+      const headerBytes = encodeHeader(entry, span);
       putEntryRow(this.fold, entry.seq, headerBytes, entry.parts);
       this.leafHashes.push(entryLeaf(this.#parts.sha256, headerBytes));
     }

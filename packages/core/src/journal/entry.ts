@@ -138,42 +138,11 @@ export function entryLeaf(sha256: Sha256, headerBytes: Uint8Array): Uint8Array {
   return logLeafHash(sha256, headerBytes);
 }
 
-/** Gives a draft its number, time and salts. `salts` holds 16 fresh random bytes per part. */
-export function sealEntry(
-  sha256: Sha256,
-  draft: EntryDraft,
-  place: { readonly seq: number; readonly at: number; readonly batch?: BatchSpan },
-  salts: Uint8Array,
-): Entry {
-  const refs: PartRef[] = [];
-  const parts: (Uint8Array | undefined)[] = [];
-  for (const [index, draftPart] of draft.parts.entries()) {
-    const { subject, record } = draftPart;
-    if (record === null) {
-      refs.push({ subject, hash: null });
-      parts.push(undefined);
-      continue;
-    }
-    const part = new Uint8Array(SALT_BYTES + record.length);
-    part.set(salts.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES), 0);
-    part.set(record, SALT_BYTES);
-    refs.push({ subject, hash: partHash(sha256, part) });
-    parts.push(part);
-  }
-  const header: EntryHeader = {
-    seq: place.seq,
-    kind: draft.kind,
-    at: place.at,
-    by: draft.by,
-    parts: refs,
-    ...(place.batch === undefined ? {} : { batch: place.batch }),
-    ...(draft.request === undefined ? {} : { request: draft.request }),
-  };
-  return { header, headerBytes: encodeHeader(header), parts };
-}
-
-/** The canonical bytes of a header. */
-export function encodeHeader(header: EntryHeader): Uint8Array {
+/** The canonical bytes of a header; `batch` is given apart, because it is known last. */
+export function encodeHeader(
+  header: Omit<EntryHeader, "batch">,
+  batch: BatchSpan | undefined,
+): Uint8Array {
   return encode(
     fields([
       header.seq,
@@ -181,7 +150,7 @@ export function encodeHeader(header: EntryHeader): Uint8Array {
       header.at,
       header.by,
       header.parts.map((part) => [part.subject, part.hash]),
-      header.batch === undefined ? undefined : [header.batch.first, header.batch.length],
+      batch === undefined ? undefined : [batch.first, batch.length],
       header.request,
     ]),
   );

@@ -285,8 +285,16 @@ export const afterPrefix: (prefix: Bytes) => Bytes = prefixEnd;
 
 /** A key as a string of one character a byte, to use it in a Map. */
 export function keyString(key: Bytes): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
+  return latin1Slice.call(key, 0, key.length);
 }
+
+/**
+ * Node's own conversion, called on any byte array. Going through `Buffer.from(key.buffer, …)` would
+ * first move the bytes of a small array out of the heap: it cost a third of a batched write.
+ */
+const { latin1Slice } = Buffer.prototype as unknown as {
+  readonly latin1Slice: (this: Uint8Array, start: number, end: number) => string;
+};
 
 /** The bytes of a `keyString`. */
 export function keyBytes(text: string): Bytes {

@@ -12,8 +12,8 @@
  * - Failures are `CortexError` (`ERR_DISK_FULL`, `ERR_STORAGE`, `ERR_CLOSED`) and leave the last
  *   committed state readable.
  *
- * Everything is asynchronous and batch-first, because the next backend is across a network. What the
- * bytes mean is left to `keyspace.ts`; backends know only `HEAD_KEY` and, of its row, one byte:
+ * Everything is asynchronous and batch-first, because the next backend is across a network. What
+ * the bytes mean is left to `keyspace.ts`; backends know only `HEAD_KEY` and, of its row, one byte:
  * `MOVED_HEAD_BYTE`. Broken preconditions (a key of 0 bytes, a limit of 0) are plain `RangeError`s.
  */
 import { compareBytes } from "../codec/keys.js";
@@ -49,8 +49,9 @@ export interface KvManifest {
 }
 
 /**
- * A bounded read of consecutive keys: `gte <= key < lt`; empty when `gte >= lt`. A bound need not be
- * a key: it has 0 to 513 bytes (a longest key and one more byte), and an empty `gte` is the start.
+ * A bounded read of consecutive keys: `gte <= key < lt`; empty when `gte >= lt`. A bound need not
+ * be a key: it has 0 to 513 bytes (a longest key and one more byte), and an empty `gte` is the
+ * start.
  */
 export interface KvRange {
   readonly gte: Bytes;
@@ -66,6 +67,12 @@ export interface KvRange {
 export interface KvRow {
   readonly key: Bytes;
   readonly value: Bytes;
+}
+
+/** How a snapshot is held. */
+export interface KvSnapshotOptions {
+  /** For work that takes long, an export: forgotten when it is idle, not when it is old. */
+  readonly untilIdle?: boolean;
 }
 
 /** One state of the store, for the length of one operation. */
@@ -98,10 +105,18 @@ export interface KvGeneration {
   /** The store under construction; plain commits, invisible to everybody else. */
   readonly kv: Kv;
   /**
-   * Makes the new generation the store, if the old head is still `expectHead`; the old head row then
-   * reads as `movedHead`, and every open handle in every process follows at its next snapshot or commit.
+   * Makes the new generation the store, if the old head is still `expectHead`; the old head row
+   * then reads as `movedHead`, and every open handle in every process follows at its next snapshot
+   * or commit.
    */
   promote(expectHead: Bytes | undefined, movedHead: Bytes): Promise<KvCommitResult>;
+  /**
+   * Makes every commit of the store wait, in every process, until `promote` or `abandon`; a few
+   * seconds after the last call writers go on all the same, so that nobody waits for the dead. From
+   * here on `promote` succeeds only if nothing at all was committed since, caches included.
+   * Without it a construction that has to catch up may never win against a busy writer.
+   */
+  readonly hold?: () => Promise<void>;
   /** Throws the construction away; idempotent, harmless after `promote`. */
   abandon(): Promise<void>;
 }
@@ -109,7 +124,7 @@ export interface KvGeneration {
 /** An open store. */
 export interface Kv {
   readonly manifest: KvManifest;
-  snapshot(): Promise<KvSnapshot>;
+  snapshot(options?: KvSnapshotOptions): Promise<KvSnapshot>;
   commit(change: KvCommit): Promise<KvCommitResult>;
   /** Starts the next generation; only where the manifest says so, else `ERR_UNSUPPORTED`. */
   nextGeneration(): Promise<KvGeneration>;

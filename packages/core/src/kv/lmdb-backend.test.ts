@@ -1,7 +1,7 @@
 /**
  * What is special to the LMDB backend: files and their modes, snapshots that are forgotten, full
- * disks, and every state of the folder that a killed promotion can leave behind. Other processes are
- * in `lmdb-processes.test.ts`; the contract itself is tested by the conformance suite.
+ * disks, and every state of the folder that a killed promotion can leave behind. Other processes
+ * are in `lmdb-processes.test.ts`; the contract itself is tested by the conformance suite.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -379,6 +379,13 @@ describe("what a killed promotion leaves behind", () => {
     const kv = await openLmdbKv(folder);
     expect(filesIn(folder)).toEqual(["g000002.mdb"]);
     await kv.close();
+    await expectStore(folder, NEW);
+  });
+
+  test("a power cut took the mark of the old file back: the newer confirmed file is the store", async () => {
+    const { folder, waste } = await prepared();
+    waste("g000002.mdb");
+    await confirm(folder, "g000002.mdb");
     await expectStore(folder, NEW);
   });
 

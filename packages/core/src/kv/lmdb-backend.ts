@@ -1,17 +1,24 @@
 /**
- * The embedded backend: one folder, one LMDB file at a time. The engine itself is in `lmdb-file.ts`;
- * which file of the folder is the store, and why a killed promotion does no harm, in `lmdb-folder.ts`.
+ * The embedded backend: one folder, one LMDB file at a time. The engine itself is in
+ * `lmdb-file.ts`; which file of the folder is the store, and why a killed promotion does no harm,
+ * in `lmdb-folder.ts`.
  *
- * Promises: what `kv.ts` asks, for any number of processes. A resolved commit is on the disk, unless
- * the handle was opened `relaxed`. A snapshot starts at the newest commit of whichever process; one
- * that was forgotten is closed after a minute, because the pages it sees cannot be reused meanwhile
- * (a held one let a 1.4 MB file grow to 152 MB). Folders are created 0700, files 0600.
+ * Promises: what `kv.ts` asks, for any number of processes. A resolved commit is on the disk,
+ * unless the handle was opened `relaxed`. A snapshot starts at the newest commit of whichever
+ * process; one that was forgotten is closed after a minute, because the pages it sees cannot be
+ * reused meanwhile (a held one let a 1.4 MB file grow to 152 MB). Folders are created 0700, files
+ * 0600.
  *
  * Each snapshot and each commit looks at the head row; when it says "moved", the handle goes on in
- * the newest generation and tries again there.
+ * the newest generation and tries again there. A construction about to take over may `hold` the
+ * store: a row in the file says who and until when, and every commit looks for it inside its own
+ * write transaction. A commit that meets it waits; one that meets an expired row removes it, which
+ * is how the construction learns, whatever the clocks say, that it was not alone.
  */
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CortexError } from "../errors.js";
 import {
   assertCommit,
@@ -28,6 +35,7 @@ import {
   type KvRange,
   type KvRow,
   type KvSnapshot,
+  type KvSnapshotOptions,
   sameBytes,
 } from "./kv.js";
 import {
@@ -57,7 +65,7 @@ import {
 export interface LmdbKvOptions {
   /** Commits do not wait for the disk: a power cut may lose the last ones or damage the file. */
   readonly relaxed?: boolean;
-  /** Most bytes the file may grow to (a commit is weighed before it starts); unlimited if absent. */
+  /** Most bytes the file may grow to, weighed before each commit; unlimited if absent. */
   readonly mapSizeBytes?: number;
   /** Create the folder and the store where there is none; true by default. */
   readonly create?: boolean;
@@ -70,6 +78,10 @@ const SNAPSHOT_MAX_AGE_MS = 60_000;
 /** Room that a commit may need beside its rows: pages of the trees, and the list of free pages. */
 const RESERVE_BYTES = 128 * 1024;
 const PAGE_BYTES = 4096;
+/** How long writers wait for a construction that was heard of last this long ago. */
+const HOLD_MS = 5000;
+/** How often a waiting writer looks again. */
+const HELD_PAUSE_MS = 3;
 
 /** Opens, or creates, the store in a folder of its own. */
 export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): Promise<Kv> {
@@ -89,6 +101,15 @@ interface Place extends LmdbPlace {
   readonly snapshotMaxAgeMs: number;
 }
 
+/** Snapshots after which the event loop gets its turn. */
+const SNAPSHOTS_PER_TURN = 128;
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 class LmdbKv implements Kv {
   readonly manifest: KvManifest;
   readonly #place: Place;
@@ -96,6 +117,7 @@ class LmdbKv implements Kv {
   readonly #constructions = new Set<Construction>();
   #file: LmdbFile | undefined;
   #sweep: NodeJS.Timeout | undefined;
+  #turns = 0;
 
   constructor(place: Place, file: LmdbFile, generations: boolean) {
     this.#place = place;
@@ -109,12 +131,15 @@ class LmdbKv implements Kv {
     };
   }
 
-  async snapshot(): Promise<KvSnapshot> {
+  async snapshot(options: KvSnapshotOptions = {}): Promise<KvSnapshot> {
+    // Reads finish at once, so a loop of awaited reads would never let the process do anything else.
+    this.#turns = (this.#turns + 1) % SNAPSHOTS_PER_TURN;
+    if (this.#turns === 0) await nextTurn();
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#current();
       const read = file.beginRead();
       if (!file.isMoved(read)) {
-        const snapshot = new LmdbSnapshot(file, read, this.#snapshots);
+        const snapshot = new LmdbSnapshot(file, read, this.#snapshots, options);
         this.#sweep ??= this.#armSweep();
         return snapshot;
       }
@@ -135,7 +160,12 @@ class LmdbKv implements Kv {
       });
       if (met.outcome === "written") return { ok: true };
       if (met.outcome === "lost") return { ok: false, head: met.head };
-      this.#follow(file);
+      if (met.outcome === "held") {
+        attempt -= 1;
+        await sleep(HELD_PAUSE_MS);
+      } else {
+        this.#follow(file);
+      }
     }
     throw lostChain(this.#place.folder);
   }
@@ -153,6 +183,7 @@ class LmdbKv implements Kv {
       kv: construction.kv,
       promote: (expectHead, movedHead) => this.#promote(construction, expectHead, movedHead),
       abandon: () => this.#abandon(construction),
+      hold: () => this.#hold(construction),
     };
   }
 
@@ -233,22 +264,52 @@ class LmdbKv implements Kv {
     }
   }
 
+  /** Makes writers wait for a construction; see the file header. */
+  async #hold(construction: Construction): Promise<void> {
+    assertDiskRoom(this.#place.folder, RESERVE_BYTES);
+    if (construction.holding === undefined) {
+      // What was built so far goes to the disk before anybody has to wait.
+      await construction.seal();
+      construction.unseal();
+    }
+    for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
+      const file = this.#writable();
+      const outcome = takeHold(file, construction.holder);
+      if (outcome === "taken") {
+        construction.holding = file;
+        return;
+      }
+      if (outcome === "held") {
+        attempt -= 1;
+        await sleep(HELD_PAUSE_MS);
+      } else {
+        this.#follow(file);
+      }
+    }
+    throw lostChain(this.#place.folder);
+  }
+
   #moveTo(
     construction: Construction,
     expectHead: Bytes | undefined,
     movedHead: Bytes,
   ): KvCommitResult {
     const { folder } = this.#place;
+    const holder = construction.holding === undefined ? undefined : construction.holder;
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#writable();
       try {
-        const met = writeIfHead(file, expectHead, () => {
+        const move = (): void => {
           const name = unusedName(folder);
           construction.renameTo(join(folder, name));
           fsyncFolder(folder);
           file.putMoved(movedHead, name);
-        });
+        };
+        const met = writeIfHead(file, expectHead, move, holder);
+        if (met.outcome !== "written") construction.holding = undefined;
         if (met.outcome === "lost") return { ok: false, head: met.head };
+        // Somebody else is about to take over: that is a race lost, not one to wait for.
+        if (met.outcome === "held") return { ok: false, head: expectHead };
         if (met.outcome === "written") fsyncPath(file.path);
       } catch (error) {
         // A commit can fail after it took effect; the file itself says whether this one did.
@@ -263,7 +324,10 @@ class LmdbKv implements Kv {
   }
 
   async #abandon(construction: Construction): Promise<void> {
-    if (this.#constructions.delete(construction)) await construction.abandon();
+    if (!this.#constructions.delete(construction)) return;
+    const { holding, holder } = construction;
+    if (holding !== undefined && holding === this.#file) endHold(holding, holder);
+    await construction.abandon();
   }
 
   #armSweep(): NodeJS.Timeout {
@@ -272,7 +336,7 @@ class LmdbKv implements Kv {
       this.#sweep = undefined;
       const oldestMs = performance.now() - maxAgeMs;
       for (const snapshot of [...this.#snapshots]) {
-        if (snapshot.openedMs <= oldestMs) snapshot.close();
+        if (snapshot.freshMs <= oldestMs) snapshot.close();
       }
       if (this.#snapshots.size > 0) this.#sweep = this.#armSweep();
     }, maxAgeMs);
@@ -281,13 +345,21 @@ class LmdbKv implements Kv {
 }
 
 class LmdbSnapshot implements KvSnapshot {
-  readonly openedMs = performance.now();
+  /** From when on its age counts: when it was taken, or last used. */
+  freshMs = performance.now();
   readonly #file: LmdbFile;
   readonly #siblings: Set<LmdbSnapshot>;
+  readonly #untilIdle: boolean;
   #read: LmdbRead | undefined;
 
-  constructor(file: LmdbFile, read: LmdbRead, siblings: Set<LmdbSnapshot>) {
+  constructor(
+    file: LmdbFile,
+    read: LmdbRead,
+    siblings: Set<LmdbSnapshot>,
+    options: KvSnapshotOptions,
+  ) {
     this.#file = file;
+    this.#untilIdle = options.untilIdle === true;
     this.#read = read;
     this.#siblings = siblings;
     siblings.add(this);
@@ -324,6 +396,7 @@ class LmdbSnapshot implements KvSnapshot {
     if (this.#read === undefined) {
       throw new CortexError("ERR_CLOSED", "the snapshot is closed, or was held for too long");
     }
+    if (this.#untilIdle) this.freshMs = performance.now();
     return this.#read;
   }
 }
@@ -333,6 +406,10 @@ const CONSTRUCTION_MODE: LmdbFileMode = { relaxed: true, readOnly: false };
 /** A file being built: no waiting for the disk until it is sealed. */
 class Construction {
   readonly kv: LmdbKv;
+  /** Its name as a holder: no other construction of any process has it. */
+  readonly holder = randomBytes(8).toString("hex");
+  /** The file whose writers wait for it. */
+  holding: LmdbFile | undefined;
   #path: string;
 
   constructor(place: Place) {
@@ -386,19 +463,61 @@ class Construction {
 type Met =
   | { readonly outcome: "written" }
   | { readonly outcome: "moved" }
+  | { readonly outcome: "held" }
   | { readonly outcome: "lost"; readonly head: Bytes | undefined };
 
-/** Runs `body` in a write transaction if the head is still the expected one. */
-function writeIfHead(file: LmdbFile, expectHead: Bytes | undefined, body: () => void): Met {
+/**
+ * Runs `body` in a write transaction if the head is still the expected one and nobody else holds
+ * the store. A `holder` must hold it still: if not, somebody wrote, and the race is lost.
+ */
+function writeIfHead(
+  file: LmdbFile,
+  expectHead: Bytes | undefined,
+  body: () => void,
+  holder?: string,
+): Met {
   let head: Bytes | undefined;
+  let held = false;
   const result = file.write(() => {
     head = file.get(HEAD_KEY);
     if (!sameBytes(head, expectHead) || isMovedHead(head)) return ROLL_BACK;
+    const hold = file.hold();
+    if (holder !== undefined && hold?.holder !== holder) return ROLL_BACK;
+    held = holder === undefined && hold !== undefined && hold.untilMs > Date.now();
+    if (held) return ROLL_BACK;
+    if (hold !== undefined) file.removeHold();
     body();
     return true;
   });
   if (result !== ROLL_BACK) return { outcome: "written" };
+  if (held) return { outcome: "held" };
   return isMovedHead(head) ? { outcome: "moved" } : { outcome: "lost", head };
+}
+
+/** Starts or prolongs a hold. */
+function takeHold(file: LmdbFile, holder: string): "taken" | "moved" | "held" {
+  let outcome: "taken" | "moved" | "held" = "taken";
+  file.write(() => {
+    const hold = file.hold();
+    const foreign = hold !== undefined && hold.holder !== holder && hold.untilMs > Date.now();
+    outcome = isMovedHead(file.get(HEAD_KEY)) ? "moved" : foreign ? "held" : "taken";
+    if (outcome !== "taken") return ROLL_BACK;
+    file.putHold(holder, Date.now() + HOLD_MS);
+    return true;
+  });
+  return outcome;
+}
+
+function endHold(file: LmdbFile, holder: string): void {
+  try {
+    file.write(() => {
+      if (file.hold()?.holder !== holder) return ROLL_BACK;
+      file.removeHold();
+      return true;
+    });
+  } catch {
+    // On a full disk, say: then it ends by itself.
+  }
 }
 
 function lostChain(folder: string): CortexError {

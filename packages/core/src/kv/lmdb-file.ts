@@ -8,8 +8,8 @@
  *
  * Layout: rows whose first key byte is 0x01 (the journal, whose keys only ascend) lie in the
  * sub-database `journal` and are put with the append flag while they sort after the last key, so
- * that its pages are filled to the brim; all other rows lie in `state`. Two rows of the root
- * database belong to the backend: `confirmed` and `successor`.
+ * that its pages are filled to the brim; all other rows lie in `state`. Three rows of the root
+ * database belong to the backend: `confirmed`, `successor` and `hold`.
  *
  * Settings that matter: `overlappingSync: false` (visible implies durable); never `noMemInit` (free
  * space would keep erased text); no compression, no cache; files are created with mode 0600, so
@@ -95,8 +95,9 @@ interface Root extends Table {
 
 /**
  * Keys and values are stored as they are. The codecs are there to copy what a read found out of the
- * engine's one volatile buffer, straight into the arrays that callers get: left to itself, the engine
- * makes `Buffer`s (whose `slice` is no copy), at 1.5 instead of 0.6 microseconds for a small value.
+ * engine's one volatile buffer, straight into the arrays that callers get: left to itself, the
+ * engine makes `Buffer`s (whose `slice` is no copy), at 1.5 instead of 0.6 microseconds for a small
+ * value.
  */
 const PLAIN = {
   encoding: "binary",
@@ -113,6 +114,7 @@ const PLAIN = {
 } as const;
 const CONFIRMED_KEY = new TextEncoder().encode("confirmed");
 const SUCCESSOR_KEY = new TextEncoder().encode("successor");
+const HOLD_KEY = new TextEncoder().encode("hold");
 const JOURNAL_BYTE = 0x01;
 const JOURNAL_START = Uint8Array.of(JOURNAL_BYTE);
 const JOURNAL_END = Uint8Array.of(JOURNAL_BYTE + 1);
@@ -202,6 +204,24 @@ export class LmdbFile {
   putMoved(movedHead: Bytes, successor: string): void {
     this.putHead(movedHead);
     this.#root.putSync(SUCCESSOR_KEY, new TextEncoder().encode(successor));
+  }
+
+  /** Who makes writers wait, and until when; asked inside `write`. */
+  hold(): { readonly holder: string; readonly untilMs: number } | undefined {
+    const bytes = this.#root.get(HOLD_KEY);
+    if (bytes === undefined) return undefined;
+    const [holder = "", untilMs] = new TextDecoder().decode(bytes).split(" ");
+    return { holder, untilMs: Number(untilMs) };
+  }
+
+  /** Makes writers wait, inside `write`. */
+  putHold(holder: string, untilMs: number): void {
+    this.#root.putSync(HOLD_KEY, new TextEncoder().encode(`${holder} ${untilMs}`));
+  }
+
+  /** Lets writers go on, inside `write`. */
+  removeHold(): void {
+    this.#root.removeSync(HOLD_KEY);
   }
 
   /** Starts a read of the newest committed state, of whichever process. */

@@ -10,18 +10,18 @@
  *
  * So the store is the confirmed file that has not moved, found by taking the highest confirmed one
  * and following successors. A promotion (in `lmdb-backend.ts`) runs: (1) sync and close the
- * construction; (2) in ONE write transaction of the old file, which keeps out every other writer and
- * promoter: compare the head, rename the construction to an unused number, sync the folder, put the
- * moved head and the successor; (3) confirm the new file; (4) remove the files below it. Killed
+ * construction; (2) in ONE write transaction of the old file, which keeps out every other writer
+ * and promoter: compare the head, rename the construction to an unused number, sync the folder, put
+ * the moved head and the successor; (3) confirm the new file; (4) remove the files below it. Killed
  * before (2) commits, the old file is the store and the renamed one is waste without a mark; killed
  * after it, the new file is, and whoever opens next does (3) and (4). A lost race shows before
  * anything is renamed. A writer of another process meets the moved head inside its own transaction,
  * follows, and compares again.
  *
  * Numbers are never used twice, so that nobody who read an old list of files can meet another file
- * of the same name. Somebody who opens a file at the moment it is removed creates it anew, empty and
- * unconfirmed; only a file that is alone in its folder is ever turned into a new store. Constructions
- * carry the pid of their process and are removed when that process is gone.
+ * of the same name. Somebody who opens a file at the moment it is removed creates it anew, empty
+ * and unconfirmed; only a file that is alone in its folder is ever turned into a new store.
+ * Constructions carry the pid of their process and are removed when that process is gone.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";

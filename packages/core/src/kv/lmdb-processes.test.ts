@@ -58,9 +58,9 @@ interface Child {
   readonly lines: string[];
 }
 
-/** Runs a script in another process with `kv`, `seq`, `head` and `say` at hand. */
-function child(folder: string, script: string): Child {
-  const prelude = `
+/** What every script has at hand: `kv`, `say`, and ways to append a row and to vacuum. */
+function preludeFor(folder: string): string {
+  return `
     import { openLmdbKv } from ${JSON.stringify(BUILT.href)};
     import { writeSync } from "node:fs";
     const kv = await openLmdbKv(${JSON.stringify(folder)});
@@ -97,7 +97,11 @@ function child(folder: string, script: string): Child {
       return ok;
     };
   `;
-  const args = ["--input-type=module", "-e", prelude + script];
+}
+
+/** Runs a script in another process. */
+function child(folder: string, script: string): Child {
+  const args = ["--input-type=module", "-e", preludeFor(folder) + script];
   const spawned = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const reader = createInterface({ input: spawned.stdout });
   const iterator = reader[Symbol.asyncIterator]();

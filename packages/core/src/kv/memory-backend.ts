@@ -54,6 +54,8 @@ const EMPTY: State = { chunks: [], bytes: 0 };
 export class MemoryStore {
   /** The committed state; replaced whole, never changed. */
   state: State = EMPTY;
+  /** Set while a construction makes commits wait; resolves when they may go on. */
+  hold: Promise<void> | undefined;
 }
 
 /** Opens a handle on a store of its own, or on the one given. */
@@ -82,6 +84,7 @@ class MemoryKv implements Kv {
   async commit(change: KvCommit): Promise<KvCommitResult> {
     this.#assertOpen();
     assertCommit(change);
+    while (this.#store.hold !== undefined) await this.#store.hold;
     const head = findRow(this.#store.state, HEAD_KEY)?.value;
     if (!sameBytes(head, change.expectHead)) return { ok: false, head };
     this.#store.state = applied(this.#store.state, change);
@@ -95,6 +98,7 @@ class MemoryKv implements Kv {
     }
     const next = new MemoryStore();
     const kv = new MemoryKv(next, false);
+    const held = new Hold(this.#store);
     const promote = async (
       expectHead: Bytes | undefined,
       movedHead: Bytes,
@@ -105,10 +109,15 @@ class MemoryKv implements Kv {
       const head = findRow(this.#store.state, HEAD_KEY)?.value;
       if (!sameBytes(head, expectHead)) return { ok: false, head };
       this.#store.state = next.state;
+      held.end();
       await kv.close();
       return { ok: true };
     };
-    return { kv, promote, abandon: () => kv.close() };
+    const abandon = (): Promise<void> => {
+      held.end();
+      return kv.close();
+    };
+    return { kv, promote, abandon, hold: () => held.take() };
   }
 
   async sizeBytes(): Promise<number> {
@@ -123,6 +132,34 @@ class MemoryKv implements Kv {
 
   #assertOpen(): void {
     if (!this.#open) throw new CortexError("ERR_CLOSED", "the store is closed");
+  }
+}
+
+/** A construction's way of making commits wait. */
+class Hold {
+  readonly #store: MemoryStore;
+  #mine: { readonly until: Promise<void>; readonly release: () => void } | undefined;
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  async take(): Promise<void> {
+    if (this.#mine !== undefined) return;
+    while (this.#store.hold !== undefined) await this.#store.hold;
+    let release = (): void => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#mine = { until, release };
+    this.#store.hold = until;
+  }
+
+  end(): void {
+    if (this.#mine === undefined) return;
+    if (this.#store.hold === this.#mine.until) this.#store.hold = undefined;
+    this.#mine.release();
+    this.#mine = undefined;
   }
 }
 

@@ -48,7 +48,7 @@ export interface TurnPlace {
   readonly chunk: number;
 }
 
-/** The mutable side of a memory. */
+/** The mutable side of a memory. A field that is `undefined` is absent. */
 export interface Head {
   readonly type: MemoryType;
   /** Number of the current version. */
@@ -63,14 +63,14 @@ export interface Head {
   readonly createdAt: number;
   /** Version numbers of rival heads that an unsettled conflict left open. */
   readonly siblings: readonly number[];
-  readonly slot?: string;
-  readonly kind?: string;
-  readonly externalId?: string;
-  readonly freshnessAt?: number;
-  readonly tombstone?: Tombstone;
-  readonly turn?: TurnPlace;
+  readonly slot?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly externalId?: string | undefined;
+  readonly freshnessAt?: number | undefined;
+  readonly tombstone?: Tombstone | undefined;
+  readonly turn?: TurnPlace | undefined;
   /** Marks text that says the same; absent for types that may repeat themselves. */
-  readonly fingerprint?: Uint8Array;
+  readonly fingerprint?: Uint8Array | undefined;
 }
 
 /** The two stored renderings of a version. */
@@ -100,17 +100,17 @@ export interface Version {
   readonly createdBy: string;
   /** Numbers of the versions this one replaced. */
   readonly supersedes: readonly number[];
-  readonly validFrom?: number;
-  readonly validTo?: number;
-  readonly expiresAt?: number;
+  readonly validFrom?: number | undefined;
+  readonly validTo?: number | undefined;
+  readonly expiresAt?: number | undefined;
 }
 
 /** What one part says about a memory. */
 export interface MemoryRecord {
   readonly head: Head;
-  readonly version?: Version;
+  readonly version?: Version | undefined;
   /** Hash of the part that holds the current version, when `version` is not here. */
-  readonly versionPart?: Uint8Array;
+  readonly versionPart?: Uint8Array | undefined;
 }
 
 /** What an entry says for all its parts; record fields equal to these are absent. */
@@ -140,10 +140,11 @@ export function decodeMemoryRecord(bytes: Uint8Array, entry: EntryContext): Memo
   const versionPart = record[3];
   return {
     head,
-    ...(version === undefined
-      ? {}
-      : { version: decodeVersion(asFields(version, "version").at, head, entry) }),
-    ...(versionPart instanceof Uint8Array ? { versionPart } : {}),
+    version:
+      version === undefined
+        ? undefined
+        : decodeVersion(asFields(version, "version").at, head, entry),
+    versionPart: versionPart instanceof Uint8Array ? versionPart : undefined,
   };
 }
 
@@ -201,13 +202,13 @@ function decodeHead(at: readonly (CborValue | undefined)[], entry: EntryContext)
     source: at[10] === undefined ? "user_input" : nameOf(SOURCES, at[10], "source"),
     createdAt: int(at[13], entry.at),
     siblings: at[16] === undefined ? [] : list(at[16]).map((n) => int(n, 0)),
-    ...(at[8] === undefined ? {} : { slot: text(at[8]) }),
-    ...(at[11] === undefined ? {} : { kind: text(at[11]) }),
-    ...(at[12] === undefined ? {} : { externalId: text(at[12]) }),
-    ...(at[14] === undefined ? {} : { freshnessAt: int(at[14], 0) }),
-    ...(tombstone === undefined ? {} : { tombstone: decodeTombstone(tombstone) }),
-    ...(turn === undefined ? {} : { turn: decodeTurn(turn) }),
-    ...(fingerprint instanceof Uint8Array ? { fingerprint } : {}),
+    slot: maybeText(at[8]),
+    kind: maybeText(at[11]),
+    externalId: maybeText(at[12]),
+    freshnessAt: maybeInt(at[14]),
+    tombstone: tombstone === undefined ? undefined : decodeTombstone(tombstone),
+    turn: turn === undefined ? undefined : decodeTurn(turn),
+    fingerprint: fingerprint instanceof Uint8Array ? fingerprint : undefined,
   };
 }
 
@@ -268,9 +269,9 @@ function decodeVersion(
     createdAt: int(at[14], entry.at),
     createdBy: at[15] === undefined ? entry.by : text(at[15]),
     supersedes,
-    ...(at[11] === undefined ? {} : { validFrom: int(at[11], 0) }),
-    ...(at[12] === undefined ? {} : { validTo: int(at[12], 0) }),
-    ...(at[13] === undefined ? {} : { expiresAt: int(at[13], 0) }),
+    validFrom: maybeInt(at[11]),
+    validTo: maybeInt(at[12]),
+    expiresAt: maybeInt(at[13]),
   };
 }
 
@@ -326,6 +327,14 @@ export function text(value: CborValue | undefined): string {
 export function list(value: CborValue | undefined): readonly CborValue[] {
   if (Array.isArray(value)) return value as readonly CborValue[];
   throw new CortexError("ERR_CORRUPT", "record: expected a list");
+}
+
+function maybeText(value: CborValue | undefined): string | undefined {
+  return value === undefined ? undefined : text(value);
+}
+
+function maybeInt(value: CborValue | undefined): number | undefined {
+  return value === undefined ? undefined : int(value, 0);
 }
 
 function texts(value: CborValue | undefined): readonly string[] {

@@ -20,6 +20,7 @@
  * Promise: reading refuses bytes that this file would not have written (`ERR_CORRUPT`), as far as
  * one page can tell. Whether hashes are right is left to the tree.
  */
+import { cutBytes } from "../codec/slab.js";
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { CortexError, invalid } from "../errors.js";
 import { STATE_KEY_BYTES, stateNodeHash } from "./state-proof.js";
@@ -209,7 +210,7 @@ export function encodePage(page: Page, shape: PageShape): Uint8Array {
   const first = page.depth >> 3;
   let total = 0;
   for (const node of page.nodes) total += slotBytes(node.top, first, shape);
-  const bytes = new Uint8Array(total);
+  const bytes = cutBytes(total);
   let at = 0;
   for (const node of page.nodes) {
     const { top, source, shift } = node;

@@ -1,5 +1,6 @@
 /**
- * A store that counts what is asked of it, for tests that bound the number of reads of an operation.
+ * A store that counts what is asked of it, for tests that bound the number of reads of an
+ * operation.
  *
  * Promise: behaves exactly like the store inside; counts what its callers asked for, whether or not
  * it succeeded. A batch is one `getMany` or one `ranges` call: over a network it is one round trip.

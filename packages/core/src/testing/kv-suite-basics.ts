@@ -9,7 +9,7 @@ import { seededRandom } from "./seeded-random.js";
 
 /** The cases without any condition. */
 export function basicCases(): KvCase[] {
-  return [...rowCases(), ...rangeCases(), ...snapshotCases(), ...commitCases(), ...closeCases()];
+  return [...rowCases, ...rangeCases(), ...snapshotCases, ...commitCases, ...closeCases];
 }
 
 /** Bytes from numbers. */
@@ -80,119 +80,107 @@ export async function write(
   return head;
 }
 
-function rowCases(): KvCase[] {
-  return [
-    {
-      name: "keys order by unsigned bytes, a prefix first",
-      async run({ kv }) {
-        const keys = [
-          bytes(2),
-          bytes(2, 0),
-          bytes(2, 0, 0),
-          bytes(2, 0x7f),
-          bytes(2, 0x80),
-          bytes(2, 0x80, 0xff),
-          bytes(2, 0xff),
-          bytes(0x7f),
-          bytes(0x80),
-          bytes(0xff),
-          bytes(0xff, 0xff),
-        ];
-        await write(
-          kv,
-          seededRandom(7)
-            .shuffled(keys)
-            .map((key) => row(key, "x")),
-        );
-        const rows = await readRange(kv, {
-          gte: bytes(2),
-          lt: bytes(0xff, 0xff, 0xff),
-          limit: 100,
-        });
-        assert.deepEqual(
-          rows.map((r) => hex(r.key)),
-          keys.map(hex),
-        );
-      },
+const rowCases: readonly KvCase[] = [
+  {
+    name: "keys order by unsigned bytes, a prefix first",
+    async run({ kv }) {
+      const keys = [
+        bytes(2),
+        bytes(2, 0),
+        bytes(2, 0, 0),
+        bytes(2, 0x7f),
+        bytes(2, 0x80),
+        bytes(2, 0x80, 0xff),
+        bytes(2, 0xff),
+        bytes(0x7f),
+        bytes(0x80),
+        bytes(0xff),
+        bytes(0xff, 0xff),
+      ];
+      await write(
+        kv,
+        seededRandom(7)
+          .shuffled(keys)
+          .map((key) => row(key, "x")),
+      );
+      const rows = await readRange(kv, {
+        gte: bytes(2),
+        lt: bytes(0xff, 0xff, 0xff),
+        limit: 100,
+      });
+      assert.deepEqual(
+        rows.map((r) => hex(r.key)),
+        keys.map(hex),
+      );
     },
-    {
-      name: "keys of 1 and 512 bytes; values of 0 bytes and 1 MB",
-      async run({ kv }) {
-        const random = seededRandom(11);
-        const longKey = new Uint8Array(512).fill(0xee);
-        const sameButLast = Uint8Array.from(longKey);
-        sameButLast[511] = 0xef;
-        const big = random.bytes(1_000_000);
-        await write(kv, [
-          { key: bytes(9), value: new Uint8Array(0) },
-          { key: longKey, value: big },
-          { key: sameButLast, value: bytes(1) },
-          { key: bytes(1, 9), value: big.subarray(3, 70_003) },
-        ]);
-        const found = await read(kv, bytes(9), longKey, sameButLast, bytes(1, 9));
-        assert.deepEqual(found, [bytes(), big, bytes(1), big.subarray(3, 70_003)].map(hex));
-        const snapshot = await kv.snapshot();
-        const [whole] = await snapshot.getMany([longKey]);
-        const [[ranged] = []] = await snapshot.ranges([
-          { gte: longKey, lt: sameButLast, limit: 5 },
-        ]);
-        snapshot.close();
-        assert.ok(Buffer.from(whole ?? []).equals(big), "every byte of a large value, by key");
-        assert.ok(Buffer.from(ranged?.value ?? []).equals(big), "and by range");
-      },
+  },
+  {
+    name: "keys of 1 and 512 bytes; values of 0 bytes and 1 MB",
+    async run({ kv }) {
+      const random = seededRandom(11);
+      const longKey = new Uint8Array(512).fill(0xee);
+      const sameButLast = Uint8Array.from(longKey);
+      sameButLast[511] = 0xef;
+      const big = random.bytes(1_000_000);
+      await write(kv, [
+        { key: bytes(9), value: new Uint8Array(0) },
+        { key: longKey, value: big },
+        { key: sameButLast, value: bytes(1) },
+        { key: bytes(1, 9), value: big.subarray(3, 70_003) },
+      ]);
+      const found = await read(kv, bytes(9), longKey, sameButLast, bytes(1, 9));
+      assert.deepEqual(found, [bytes(), big, bytes(1), big.subarray(3, 70_003)].map(hex));
+      const snapshot = await kv.snapshot();
+      const [whole] = await snapshot.getMany([longKey]);
+      const [[ranged] = []] = await snapshot.ranges([{ gte: longKey, lt: sameButLast, limit: 5 }]);
+      snapshot.close();
+      assert.ok(Buffer.from(whole ?? []).equals(big), "every byte of a large value, by key");
+      assert.ok(Buffer.from(ranged?.value ?? []).equals(big), "and by range");
     },
-    {
-      name: "keys of 0 or 513 bytes and the head as a row are refused",
-      async run({ kv }) {
-        for (const key of [bytes(), new Uint8Array(513), HEAD_KEY]) {
-          const change = { expectHead: undefined, head: bytes(1) };
-          const puts = [{ key, value: bytes(1) }];
-          await assert.rejects(kv.commit({ ...change, puts, deletes: [] }), RangeError);
-          await assert.rejects(kv.commit({ ...change, puts: [], deletes: [key] }), RangeError);
-        }
-        const moved = { expectHead: undefined, head: bytes(0xff), puts: [], deletes: [] };
-        await assert.rejects(kv.commit(moved), RangeError);
-        assert.deepEqual(await read(kv, HEAD_KEY), ["absent"]);
-      },
+  },
+  {
+    name: "keys of 0 or 513 bytes and the head as a row are refused",
+    async run({ kv }) {
+      for (const key of [bytes(), new Uint8Array(513), HEAD_KEY]) {
+        const change = { expectHead: undefined, head: bytes(1) };
+        const puts = [{ key, value: bytes(1) }];
+        await assert.rejects(kv.commit({ ...change, puts, deletes: [] }), RangeError);
+        await assert.rejects(kv.commit({ ...change, puts: [], deletes: [key] }), RangeError);
+      }
+      const moved = { expectHead: undefined, head: bytes(0xff), puts: [], deletes: [] };
+      await assert.rejects(kv.commit(moved), RangeError);
+      assert.deepEqual(await read(kv, HEAD_KEY), ["absent"]);
     },
-    {
-      name: "getMany keeps the order asked for, absences and repetitions included",
-      async run({ kv }) {
-        await write(kv, [row(bytes(5), "five"), row(bytes(1, 2), "entry"), row(bytes(7), "seven")]);
-        const keys = [
-          bytes(7),
-          bytes(6),
-          bytes(1, 2),
-          bytes(5),
-          bytes(1, 3),
-          bytes(7),
-          bytes(5, 0),
-        ];
-        const expected = ["seven", undefined, "entry", "five", undefined, "seven", undefined];
-        assert.deepEqual(
-          await read(kv, ...keys),
-          expected.map((text) => hex(text === undefined ? text : new TextEncoder().encode(text))),
-        );
-        assert.deepEqual(await read(kv), []);
-      },
+  },
+  {
+    name: "getMany keeps the order asked for, absences and repetitions included",
+    async run({ kv }) {
+      await write(kv, [row(bytes(5), "five"), row(bytes(1, 2), "entry"), row(bytes(7), "seven")]);
+      const keys = [bytes(7), bytes(6), bytes(1, 2), bytes(5), bytes(1, 3), bytes(7), bytes(5, 0)];
+      const expected = ["seven", undefined, "entry", "five", undefined, "seven", undefined];
+      assert.deepEqual(
+        await read(kv, ...keys),
+        expected.map((text) => hex(text === undefined ? text : new TextEncoder().encode(text))),
+      );
+      assert.deepEqual(await read(kv), []);
     },
-    {
-      name: "what a read gave stays as it was after later reads and commits",
-      async run({ kv }) {
-        await write(kv, [row(bytes(5), "first"), row(bytes(1, 5), "entry")]);
-        const snapshot = await kv.snapshot();
-        const [kept] = await snapshot.getMany([bytes(5)]);
-        const [rows = []] = await snapshot.ranges([{ gte: bytes(1), lt: bytes(6), limit: 9 }]);
-        snapshot.close();
-        const before = [hex(kept), ...shown(rows)];
-        await write(kv, [row(bytes(5), "other"), row(bytes(1, 6), "later")]);
-        await read(kv, bytes(5), bytes(1, 6));
-        await everything(kv);
-        assert.deepEqual([hex(kept), ...shown(rows)], before);
-      },
+  },
+  {
+    name: "what a read gave stays as it was after later reads and commits",
+    async run({ kv }) {
+      await write(kv, [row(bytes(5), "first"), row(bytes(1, 5), "entry")]);
+      const snapshot = await kv.snapshot();
+      const [kept] = await snapshot.getMany([bytes(5)]);
+      const [rows = []] = await snapshot.ranges([{ gte: bytes(1), lt: bytes(6), limit: 9 }]);
+      snapshot.close();
+      const before = [hex(kept), ...shown(rows)];
+      await write(kv, [row(bytes(5), "other"), row(bytes(1, 6), "later")]);
+      await read(kv, bytes(5), bytes(1, 6));
+      await everything(kv);
+      assert.deepEqual([hex(kept), ...shown(rows)], before);
     },
-  ];
-}
+  },
+];
 
 /** Rows of the range cases: some below the journal byte, some in it, some above. */
 const RANGE_KEYS: readonly Bytes[] = [
@@ -291,178 +279,172 @@ function naiveRange(head: Bytes, range: KvRange): KvRow[] {
     .map((found) => (range.keysOnly === true ? { ...found, value: bytes() } : found));
 }
 
-function snapshotCases(): KvCase[] {
-  return [
-    {
-      name: "a snapshot sees one state, however many commits follow",
-      async run({ kv }) {
-        await write(kv, [row(bytes(5), "old"), row(bytes(6), "going"), row(bytes(1, 1), "one")]);
-        const held = await kv.snapshot();
-        const range = { gte: bytes(0, 0), lt: bytes(0xff), limit: 100 };
-        const first = shown((await held.ranges([range]))[0] ?? []);
-        for (let i = 2; i < 20; i++) {
-          const deletes = i === 2 ? [bytes(6)] : [];
-          await write(kv, [row(bytes(5), `new ${i}`), row(bytes(1, i), "more")], deletes);
-          assert.deepEqual(shown((await held.ranges([range]))[0] ?? []), first);
-          assert.deepEqual((await held.getMany([bytes(1, i)])).map(hex), ["absent"]);
-        }
-        // A turn of the event loop must not refresh it either.
-        await new Promise((done) => setTimeout(done, 5));
+const snapshotCases: readonly KvCase[] = [
+  {
+    name: "a snapshot sees one state, however many commits follow",
+    async run({ kv }) {
+      await write(kv, [row(bytes(5), "old"), row(bytes(6), "going"), row(bytes(1, 1), "one")]);
+      const held = await kv.snapshot();
+      const range = { gte: bytes(0, 0), lt: bytes(0xff), limit: 100 };
+      const first = shown((await held.ranges([range]))[0] ?? []);
+      for (let i = 2; i < 20; i++) {
+        const deletes = i === 2 ? [bytes(6)] : [];
+        await write(kv, [row(bytes(5), `new ${i}`), row(bytes(1, i), "more")], deletes);
         assert.deepEqual(shown((await held.ranges([range]))[0] ?? []), first);
-        held.close();
-      },
+        assert.deepEqual((await held.getMany([bytes(1, i)])).map(hex), ["absent"]);
+      }
+      // A turn of the event loop must not refresh it either.
+      await new Promise((done) => setTimeout(done, 5));
+      assert.deepEqual(shown((await held.ranges([range]))[0] ?? []), first);
+      held.close();
     },
-    {
-      name: "snapshots of different ages stand side by side, and each new one is fresh",
-      async run({ kv }) {
-        const snapshots = [await kv.snapshot()];
-        for (let i = 1; i <= 8; i++) {
-          await write(kv, [row(bytes(5), `state ${i}`)]);
-          snapshots.push(await kv.snapshot(), await kv.snapshot());
-          if (i === 4) await new Promise((done) => setTimeout(done, 2));
-        }
-        const order = seededRandom(3).shuffled([...snapshots.entries()]);
-        for (const [i, snapshot] of order) {
-          const state = Math.ceil(i / 2);
-          const expected = state === 0 ? undefined : new TextEncoder().encode(`state ${state}`);
-          assert.deepEqual((await snapshot.getMany([bytes(5)])).map(hex), [hex(expected)]);
-          snapshot.close();
-        }
-      },
-    },
-    {
-      name: "closing a snapshot is idempotent and ends its reads alone",
-      async run({ kv }) {
-        await write(kv, [row(bytes(5), "x")]);
-        const one = await kv.snapshot();
-        const two = await kv.snapshot();
-        one.close();
-        one.close();
-        await assert.rejects(one.getMany([bytes(5)]), { code: "ERR_CLOSED" });
-        const range = { gte: bytes(5), lt: bytes(6), limit: 1 };
-        await assert.rejects(one.ranges([range]), { code: "ERR_CLOSED" });
-        assert.equal((await two.ranges([range]))[0]?.length, 1);
-        two.close();
-      },
-    },
-  ];
-}
-
-function commitCases(): KvCase[] {
-  return [
-    {
-      name: "a commit wins on the expected head and loses on any other, leaving nothing",
-      async run({ kv }) {
-        const birth = { expectHead: undefined, head: bytes(1, 1), deletes: [] };
-        assert.deepEqual(await kv.commit({ ...birth, puts: [row(bytes(5), "a")] }), { ok: true });
-        const before = await everything(kv);
-        for (const expectHead of [undefined, bytes(1), bytes(1, 1, 0), bytes(1, 2), bytes()]) {
-          const result = await kv.commit({
-            expectHead,
-            head: bytes(1, 9),
-            puts: [row(bytes(5), "b"), row(bytes(1, 1), "c")],
-            deletes: [bytes(6)],
-          });
-          assert.equal(result.ok, false);
-          assert.equal(result.ok ? "" : hex(result.head), hex(bytes(1, 1)));
-        }
-        assert.deepEqual(await everything(kv), before);
-        assert.deepEqual(await read(kv, HEAD_KEY), [hex(bytes(1, 1))]);
-      },
-    },
-    {
-      name: "a lost race on an unborn store reports that there is no head",
-      async run({ kv }) {
-        const change = { expectHead: bytes(1), head: bytes(2), puts: [], deletes: [] };
-        assert.deepEqual(await kv.commit(change), { ok: false, head: undefined });
-        assert.deepEqual(await read(kv, HEAD_KEY), ["absent"]);
-      },
-    },
-    {
-      name: "of many commits on one head exactly one wins",
-      async run({ kv }) {
-        const head = await write(kv, []);
-        const rivals = Array.from({ length: 8 }, (_, i) =>
-          kv.commit({
-            expectHead: head,
-            head: bytes(2, i),
-            puts: [row(bytes(5), `by ${i}`), row(bytes(6, i), "mine")],
-            deletes: [],
-          }),
-        );
-        const winners = (await Promise.all(rivals)).flatMap((result, i) => (result.ok ? [i] : []));
-        assert.equal(winners.length, 1);
-        assert.deepEqual(await read(kv, HEAD_KEY), [hex(bytes(2, winners[0] ?? -1))]);
-        assert.equal((await everything(kv)).length, 2);
-      },
-    },
-    {
-      name: "a change of caches leaves the head as it is, and may follow itself",
-      async run({ kv }) {
-        const head = await write(kv, [row(bytes(5), "x")]);
-        for (const text of ["y", "z"]) {
-          const puts = [row(bytes(0x90), text)];
-          assert.deepEqual(await kv.commit({ expectHead: head, head, puts, deletes: [] }), {
-            ok: true,
-          });
-        }
-        const z = hex(new TextEncoder().encode("z"));
-        assert.deepEqual(await read(kv, HEAD_KEY, bytes(0x90)), [hex(head), z]);
-      },
-    },
-    {
-      name: "puts, overwrites and deletes of one commit appear together; absent deletes are harmless",
-      async run({ kv }) {
-        await write(kv, [row(bytes(5), "a"), row(bytes(6), "b"), row(bytes(1, 1), "c")]);
-        await write(
-          kv,
-          [row(bytes(5), "a longer one"), row(bytes(7), "d"), row(bytes(1, 0), "before")],
-          [bytes(6), bytes(1, 1), bytes(8), bytes(1, 77)],
-        );
-        assert.deepEqual(
-          await everything(kv),
-          shown([row(bytes(1, 0), "before"), row(bytes(5), "a longer one"), row(bytes(7), "d")]),
-        );
-        await write(kv, [], [bytes(1, 0), bytes(5), bytes(7)]);
-        assert.deepEqual(await everything(kv), []);
-        await write(kv, [row(bytes(1, 1), "again")]);
-        assert.deepEqual(await everything(kv), shown([row(bytes(1, 1), "again")]));
-      },
-    },
-    {
-      name: "a commit of 5,000 rows in any order is whole",
-      async run({ kv }) {
-        const random = seededRandom(13);
-        const rows = Array.from({ length: 5000 }, (_, i) =>
-          row(bytes(i % 2 === 0 ? 1 : 0x21, i >> 8, i & 255), `row ${i}`),
-        );
-        await write(kv, random.shuffled(rows));
-        const sorted = [...rows].sort((a, b) => Buffer.compare(a.key, b.key));
-        assert.deepEqual(await everything(kv), shown(sorted));
-        assert.ok((await kv.sizeBytes()) > 5000 * 8);
-      },
-    },
-  ];
-}
-
-function closeCases(): KvCase[] {
-  return [
-    {
-      name: "after close everything is ERR_CLOSED, snapshots included; closing again is harmless",
-      async run({ kv }) {
-        const head = await write(kv, [row(bytes(5), "x")]);
-        const snapshot = await kv.snapshot();
-        await kv.close();
-        await kv.close();
-        const closed = { code: "ERR_CLOSED" };
-        await assert.rejects(snapshot.getMany([bytes(5)]), closed);
+  },
+  {
+    name: "snapshots of different ages stand side by side, and each new one is fresh",
+    async run({ kv }) {
+      const snapshots = [await kv.snapshot()];
+      for (let i = 1; i <= 8; i++) {
+        await write(kv, [row(bytes(5), `state ${i}`)]);
+        snapshots.push(await kv.snapshot(), await kv.snapshot());
+        if (i === 4) await new Promise((done) => setTimeout(done, 2));
+      }
+      const order = seededRandom(3).shuffled([...snapshots.entries()]);
+      for (const [i, snapshot] of order) {
+        const state = Math.ceil(i / 2);
+        const expected = state === 0 ? undefined : new TextEncoder().encode(`state ${state}`);
+        assert.deepEqual((await snapshot.getMany([bytes(5)])).map(hex), [hex(expected)]);
         snapshot.close();
-        await assert.rejects(kv.snapshot(), closed);
-        const change = { expectHead: head, head, puts: [], deletes: [] };
-        await assert.rejects(kv.commit(change), closed);
-        await assert.rejects(kv.sizeBytes(), closed);
-        if (kv.manifest.generations) await assert.rejects(kv.nextGeneration(), closed);
-      },
+      }
     },
-  ];
-}
+  },
+  {
+    name: "closing a snapshot is idempotent and ends its reads alone",
+    async run({ kv }) {
+      await write(kv, [row(bytes(5), "x")]);
+      const one = await kv.snapshot();
+      const two = await kv.snapshot();
+      one.close();
+      one.close();
+      await assert.rejects(one.getMany([bytes(5)]), { code: "ERR_CLOSED" });
+      const range = { gte: bytes(5), lt: bytes(6), limit: 1 };
+      await assert.rejects(one.ranges([range]), { code: "ERR_CLOSED" });
+      assert.equal((await two.ranges([range]))[0]?.length, 1);
+      two.close();
+    },
+  },
+];
+
+const commitCases: readonly KvCase[] = [
+  {
+    name: "a commit wins on the expected head and loses on any other, leaving nothing",
+    async run({ kv }) {
+      const birth = { expectHead: undefined, head: bytes(1, 1), deletes: [] };
+      assert.deepEqual(await kv.commit({ ...birth, puts: [row(bytes(5), "a")] }), { ok: true });
+      const before = await everything(kv);
+      for (const expectHead of [undefined, bytes(1), bytes(1, 1, 0), bytes(1, 2), bytes()]) {
+        const result = await kv.commit({
+          expectHead,
+          head: bytes(1, 9),
+          puts: [row(bytes(5), "b"), row(bytes(1, 1), "c")],
+          deletes: [bytes(6)],
+        });
+        assert.equal(result.ok, false);
+        assert.equal(result.ok ? "" : hex(result.head), hex(bytes(1, 1)));
+      }
+      assert.deepEqual(await everything(kv), before);
+      assert.deepEqual(await read(kv, HEAD_KEY), [hex(bytes(1, 1))]);
+    },
+  },
+  {
+    name: "a lost race on an unborn store reports that there is no head",
+    async run({ kv }) {
+      const change = { expectHead: bytes(1), head: bytes(2), puts: [], deletes: [] };
+      assert.deepEqual(await kv.commit(change), { ok: false, head: undefined });
+      assert.deepEqual(await read(kv, HEAD_KEY), ["absent"]);
+    },
+  },
+  {
+    name: "of many commits on one head exactly one wins",
+    async run({ kv }) {
+      const head = await write(kv, []);
+      const rivals = Array.from({ length: 8 }, (_, i) =>
+        kv.commit({
+          expectHead: head,
+          head: bytes(2, i),
+          puts: [row(bytes(5), `by ${i}`), row(bytes(6, i), "mine")],
+          deletes: [],
+        }),
+      );
+      const winners = (await Promise.all(rivals)).flatMap((result, i) => (result.ok ? [i] : []));
+      assert.equal(winners.length, 1);
+      assert.deepEqual(await read(kv, HEAD_KEY), [hex(bytes(2, winners[0] ?? -1))]);
+      assert.equal((await everything(kv)).length, 2);
+    },
+  },
+  {
+    name: "a change of caches leaves the head as it is, and may follow itself",
+    async run({ kv }) {
+      const head = await write(kv, [row(bytes(5), "x")]);
+      for (const text of ["y", "z"]) {
+        const puts = [row(bytes(0x90), text)];
+        assert.deepEqual(await kv.commit({ expectHead: head, head, puts, deletes: [] }), {
+          ok: true,
+        });
+      }
+      const z = hex(new TextEncoder().encode("z"));
+      assert.deepEqual(await read(kv, HEAD_KEY, bytes(0x90)), [hex(head), z]);
+    },
+  },
+  {
+    name: "puts, overwrites and deletes of one commit appear together; absent deletes are harmless",
+    async run({ kv }) {
+      await write(kv, [row(bytes(5), "a"), row(bytes(6), "b"), row(bytes(1, 1), "c")]);
+      await write(
+        kv,
+        [row(bytes(5), "a longer one"), row(bytes(7), "d"), row(bytes(1, 0), "before")],
+        [bytes(6), bytes(1, 1), bytes(8), bytes(1, 77)],
+      );
+      assert.deepEqual(
+        await everything(kv),
+        shown([row(bytes(1, 0), "before"), row(bytes(5), "a longer one"), row(bytes(7), "d")]),
+      );
+      await write(kv, [], [bytes(1, 0), bytes(5), bytes(7)]);
+      assert.deepEqual(await everything(kv), []);
+      await write(kv, [row(bytes(1, 1), "again")]);
+      assert.deepEqual(await everything(kv), shown([row(bytes(1, 1), "again")]));
+    },
+  },
+  {
+    name: "a commit of 5,000 rows in any order is whole",
+    async run({ kv }) {
+      const random = seededRandom(13);
+      const rows = Array.from({ length: 5000 }, (_, i) =>
+        row(bytes(i % 2 === 0 ? 1 : 0x21, i >> 8, i & 255), `row ${i}`),
+      );
+      await write(kv, random.shuffled(rows));
+      const sorted = [...rows].sort((a, b) => Buffer.compare(a.key, b.key));
+      assert.deepEqual(await everything(kv), shown(sorted));
+      assert.ok((await kv.sizeBytes()) > 5000 * 8);
+    },
+  },
+];
+
+const closeCases: readonly KvCase[] = [
+  {
+    name: "after close everything is ERR_CLOSED, snapshots included; closing again is harmless",
+    async run({ kv }) {
+      const head = await write(kv, [row(bytes(5), "x")]);
+      const snapshot = await kv.snapshot();
+      await kv.close();
+      await kv.close();
+      const closed = { code: "ERR_CLOSED" };
+      await assert.rejects(snapshot.getMany([bytes(5)]), closed);
+      snapshot.close();
+      await assert.rejects(kv.snapshot(), closed);
+      const change = { expectHead: head, head, puts: [], deletes: [] };
+      await assert.rejects(kv.commit(change), closed);
+      await assert.rejects(kv.sizeBytes(), closed);
+      if (kv.manifest.generations) await assert.rejects(kv.nextGeneration(), closed);
+    },
+  },
+];

@@ -18,205 +18,200 @@ import { type SeededRandom, seededRandom } from "./seeded-random.js";
 const MOVED = bytes(0xff, 1);
 
 /** What survives closing and opening again. */
-export function reopenCases(): KvCase[] {
-  return [
-    {
-      name: "reopen: every resolved commit is there, and a lost one is not",
-      async run({ kv, reopen }) {
-        assert.ok(reopen);
-        const big = seededRandom(5).bytes(300_000);
-        await write(kv, [
-          row(bytes(5), "kept"),
-          row(bytes(6), "dropped"),
-          { key: bytes(7), value: big },
-        ]);
-        const head = await write(kv, [row(bytes(1, 1), "entry")], [bytes(6)]);
-        const late = { expectHead: bytes(0), head: bytes(2), puts: [row(bytes(8), "no")] };
-        assert.equal((await kv.commit({ ...late, deletes: [] })).ok, false);
-        const before = await everything(kv);
-        const again = await reopen();
-        assert.deepEqual(await everything(again), before);
-        assert.deepEqual(await read(again, HEAD_KEY, bytes(7)), [hex(head), hex(big)]);
-        await write(again, [row(bytes(1, 2), "next entry")]);
-        assert.equal((await everything(again)).length, before.length + 1);
-      },
+export const reopenCases: readonly KvCase[] = [
+  {
+    name: "reopen: every resolved commit is there, and a lost one is not",
+    async run({ kv, reopen }) {
+      assert.ok(reopen);
+      const big = seededRandom(5).bytes(300_000);
+      await write(kv, [
+        row(bytes(5), "kept"),
+        row(bytes(6), "dropped"),
+        { key: bytes(7), value: big },
+      ]);
+      const head = await write(kv, [row(bytes(1, 1), "entry")], [bytes(6)]);
+      const late = { expectHead: bytes(0), head: bytes(2), puts: [row(bytes(8), "no")] };
+      assert.equal((await kv.commit({ ...late, deletes: [] })).ok, false);
+      const before = await everything(kv);
+      const again = await reopen();
+      assert.deepEqual(await everything(again), before);
+      assert.deepEqual(await read(again, HEAD_KEY, bytes(7)), [hex(head), hex(big)]);
+      await write(again, [row(bytes(1, 2), "next entry")]);
+      assert.equal((await everything(again)).length, before.length + 1);
     },
-    {
-      name: "reopen: a promoted generation is the store",
-      async run({ kv, reopen }) {
-        assert.ok(reopen);
-        if (!kv.manifest.generations) return;
-        const head = await write(kv, [row(bytes(5), "old")]);
-        const next = await kv.nextGeneration();
-        const copy = { expectHead: undefined, head, puts: [row(bytes(5), "new")], deletes: [] };
-        assert.deepEqual(await next.kv.commit(copy), { ok: true });
-        assert.deepEqual(await next.promote(head, MOVED), { ok: true });
-        assert.deepEqual(await everything(await reopen()), shown([row(bytes(5), "new")]));
-      },
+  },
+  {
+    name: "reopen: a promoted generation is the store",
+    async run({ kv, reopen }) {
+      assert.ok(reopen);
+      if (!kv.manifest.generations) return;
+      const head = await write(kv, [row(bytes(5), "old")]);
+      const next = await kv.nextGeneration();
+      const copy = { expectHead: undefined, head, puts: [row(bytes(5), "new")], deletes: [] };
+      assert.deepEqual(await next.kv.commit(copy), { ok: true });
+      assert.deepEqual(await next.promote(head, MOVED), { ok: true });
+      assert.deepEqual(await everything(await reopen()), shown([row(bytes(5), "new")]));
     },
-  ];
-}
+  },
+];
 
 /** Two handles, as of two processes. */
-export function secondCases(): KvCase[] {
-  return [
-    {
-      name: "second handle: sees each commit at its next snapshot, and the other way round",
-      async run({ kv, second }) {
-        assert.ok(second);
-        const other = await second();
-        const held = await other.snapshot();
-        for (let i = 0; i < 10; i++) {
-          const [writer, reader] = i % 2 === 0 ? [kv, other] : [other, kv];
-          await write(writer, [row(bytes(5), `round ${i}`), row(bytes(1, i), "entry")]);
-          const value = hex(new TextEncoder().encode(`round ${i}`));
-          assert.deepEqual(await read(reader, bytes(5)), [value]);
+export const secondCases: readonly KvCase[] = [
+  {
+    name: "second handle: sees each commit at its next snapshot, and the other way round",
+    async run({ kv, second }) {
+      assert.ok(second);
+      const other = await second();
+      const held = await other.snapshot();
+      for (let i = 0; i < 10; i++) {
+        const [writer, reader] = i % 2 === 0 ? [kv, other] : [other, kv];
+        await write(writer, [row(bytes(5), `round ${i}`), row(bytes(1, i), "entry")]);
+        const value = hex(new TextEncoder().encode(`round ${i}`));
+        assert.deepEqual(await read(reader, bytes(5)), [value]);
+      }
+      assert.deepEqual((await held.getMany([bytes(5)])).map(hex), ["absent"]);
+      held.close();
+      await other.close();
+      await write(kv, [row(bytes(5), "after the other closed")]);
+    },
+  },
+  {
+    name: "second handle: concurrent increments lose nothing",
+    async run({ kv, second }) {
+      assert.ok(second);
+      const other = await second();
+      await write(kv, [{ key: bytes(5), value: bytes(0) }]);
+      const increment = async (handle: Kv): Promise<void> => {
+        for (let done = 0; done < 20; ) {
+          const snapshot = await handle.snapshot();
+          const [head, value] = await snapshot.getMany([HEAD_KEY, bytes(5)]);
+          snapshot.close();
+          assert.ok(head && value);
+          const sum = (value[0] ?? 0) + 1;
+          const puts = [{ key: bytes(5), value: bytes(sum) }];
+          const change = { expectHead: head, head: bytes(3, sum), puts, deletes: [] };
+          if ((await handle.commit(change)).ok) done += 1;
         }
-        assert.deepEqual((await held.getMany([bytes(5)])).map(hex), ["absent"]);
-        held.close();
-        await other.close();
-        await write(kv, [row(bytes(5), "after the other closed")]);
-      },
+      };
+      await Promise.all([increment(kv), increment(other), increment(kv)]);
+      assert.deepEqual(await read(other, bytes(5)), [hex(bytes(60))]);
+      await other.close();
     },
-    {
-      name: "second handle: concurrent increments lose nothing",
-      async run({ kv, second }) {
-        assert.ok(second);
-        const other = await second();
-        await write(kv, [{ key: bytes(5), value: bytes(0) }]);
-        const increment = async (handle: Kv): Promise<void> => {
-          for (let done = 0; done < 20; ) {
-            const snapshot = await handle.snapshot();
-            const [head, value] = await snapshot.getMany([HEAD_KEY, bytes(5)]);
-            snapshot.close();
-            assert.ok(head && value);
-            const sum = (value[0] ?? 0) + 1;
-            const puts = [{ key: bytes(5), value: bytes(sum) }];
-            const change = { expectHead: head, head: bytes(3, sum), puts, deletes: [] };
-            if ((await handle.commit(change)).ok) done += 1;
-          }
-        };
-        await Promise.all([increment(kv), increment(other), increment(kv)]);
-        assert.deepEqual(await read(other, bytes(5)), [hex(bytes(60))]);
-        await other.close();
-      },
+  },
+  {
+    name: "second handle: follows a promotion for reads and for commits",
+    async run({ kv, second }) {
+      assert.ok(second);
+      if (!kv.manifest.generations) return;
+      const other = await second();
+      const [third, fourth] = [await second(), await second()];
+      const head = await write(kv, [row(bytes(5), "old"), row(bytes(6), "waste")]);
+      const before = await other.snapshot();
+      const next = await kv.nextGeneration();
+      const puts = [row(bytes(5), "new")];
+      await next.kv.commit({ expectHead: undefined, head, puts, deletes: [] });
+      assert.equal((await everything(other)).length, 2, "a construction is invisible");
+      assert.deepEqual(await next.promote(head, MOVED), { ok: true });
+      assert.deepEqual(await everything(other), shown([row(bytes(5), "new")]));
+      assert.equal(
+        (await before.getMany([bytes(6)])).map(hex)[0],
+        hex(row(bytes(), "waste").value),
+      );
+      before.close();
+      // The third and the fourth handle have not looked since the move: they begin with a commit.
+      const change = { expectHead: head, head: bytes(9), puts: [row(bytes(1, 1), "entry")] };
+      const onMoved = await third.commit({ ...change, expectHead: MOVED, deletes: [] });
+      assert.equal(onMoved.ok ? "" : hex(onMoved.head), hex(head), "the moved head is nobody's");
+      assert.deepEqual(await fourth.commit({ ...change, deletes: [] }), { ok: true });
+      assert.deepEqual(
+        await everything(kv),
+        shown([row(bytes(1, 1), "entry"), row(bytes(5), "new")]),
+      );
+      await Promise.all([other.close(), third.close(), fourth.close()]);
     },
-    {
-      name: "second handle: follows a promotion for reads and for commits",
-      async run({ kv, second }) {
-        assert.ok(second);
-        if (!kv.manifest.generations) return;
-        const other = await second();
-        const third = await second();
-        const head = await write(kv, [row(bytes(5), "old"), row(bytes(6), "waste")]);
-        const before = await other.snapshot();
-        const next = await kv.nextGeneration();
-        const puts = [row(bytes(5), "new")];
-        await next.kv.commit({ expectHead: undefined, head, puts, deletes: [] });
-        assert.equal((await everything(other)).length, 2, "a construction is invisible");
-        assert.deepEqual(await next.promote(head, MOVED), { ok: true });
-        assert.deepEqual(await everything(other), shown([row(bytes(5), "new")]));
-        assert.equal(
-          (await before.getMany([bytes(6)])).map(hex)[0],
-          hex(row(bytes(), "waste").value),
-        );
-        before.close();
-        // The third handle has not looked since the move: its first act is a commit.
-        const change = { expectHead: head, head: bytes(9), puts: [row(bytes(1, 1), "entry")] };
-        assert.deepEqual(await third.commit({ ...change, deletes: [] }), { ok: true });
-        assert.deepEqual(
-          await everything(kv),
-          shown([row(bytes(1, 1), "entry"), row(bytes(5), "new")]),
-        );
-        await Promise.all([other.close(), third.close()]);
-      },
-    },
-  ];
+  },
+];
+
+async function copyOf(kv: Kv, into: Kv, head: Bytes): Promise<void> {
+  const snapshot = await kv.snapshot();
+  const range = { gte: bytes(0, 0), lt: bytes(0xff, 0xff), limit: 1000 };
+  const [puts = []] = await snapshot.ranges([range]);
+  await into.commit({ expectHead: undefined, head, puts, deletes: [] });
+  snapshot.close();
 }
 
 /** Building the next generation beside the store. */
-export function generationCases(): KvCase[] {
-  const copyOf = async (kv: Kv, into: Kv, head: Bytes): Promise<void> => {
-    const snapshot = await kv.snapshot();
-    const range = { gte: bytes(0, 0), lt: bytes(0xff, 0xff), limit: 1000 };
-    const [puts = []] = await snapshot.ranges([range]);
-    const [expectHead] = await read(into, HEAD_KEY);
-    assert.equal(expectHead, "absent");
-    await into.commit({ expectHead: undefined, head, puts, deletes: [] });
-    snapshot.close();
-  };
-  return [
-    {
-      name: "generations: a lost promotion changes nothing, and may be tried again",
-      async run({ kv }) {
-        const head = await write(kv, [row(bytes(5), "a")]);
+export const generationCases: readonly KvCase[] = [
+  {
+    name: "generations: a lost promotion changes nothing, and may be tried again",
+    async run({ kv }) {
+      const head = await write(kv, [row(bytes(5), "a")]);
+      const next = await kv.nextGeneration();
+      await copyOf(kv, next.kv, head);
+      const late = await write(kv, [row(bytes(6), "meanwhile")]);
+      const lost = await next.promote(head, MOVED);
+      assert.equal(lost.ok ? "" : hex(lost.head), hex(late));
+      assert.equal((await everything(kv)).length, 2);
+      const catchUp = { expectHead: head, head: late, puts: [row(bytes(6), "meanwhile")] };
+      assert.deepEqual(await next.kv.commit({ ...catchUp, deletes: [] }), { ok: true });
+      await write(next.kv, []);
+      const held = await kv.snapshot();
+      assert.deepEqual(await next.promote(late, MOVED), { ok: true });
+      assert.equal((await held.getMany([bytes(6)])).length, 1);
+      held.close();
+      assert.equal((await everything(kv)).length, 2);
+      await write(kv, [row(bytes(7), "after")]);
+      assert.equal((await everything(kv)).length, 3);
+      await assert.rejects(next.kv.snapshot(), { code: "ERR_CLOSED" });
+      await next.abandon();
+      assert.equal((await everything(kv)).length, 3);
+    },
+  },
+  {
+    name: "generations: an abandoned construction leaves the store alone",
+    async run({ kv }) {
+      const head = await write(kv, [row(bytes(5), "a")]);
+      const next = await kv.nextGeneration();
+      await next.kv.commit({ expectHead: undefined, head, puts: [], deletes: [] });
+      await next.abandon();
+      await next.abandon();
+      await assert.rejects(next.promote(head, MOVED), { code: "ERR_CLOSED" });
+      await assert.rejects(next.kv.snapshot(), { code: "ERR_CLOSED" });
+      assert.deepEqual(await everything(kv), shown([row(bytes(5), "a")]));
+    },
+  },
+  {
+    name: "generations: several in a row, from an unborn store on; no construction has its own",
+    async run({ kv }) {
+      const first = await kv.nextGeneration();
+      await first.kv.commit({ expectHead: undefined, head: bytes(4), puts: [], deletes: [] });
+      await assert.rejects(first.kv.nextGeneration(), { code: "ERR_UNSUPPORTED" });
+      await assert.rejects(first.promote(undefined, bytes(1)), RangeError);
+      assert.deepEqual(await first.promote(undefined, MOVED), { ok: true });
+      for (let i = 1; i <= 4; i++) {
+        const head = await write(kv, [row(bytes(5, i), "x")]);
         const next = await kv.nextGeneration();
         await copyOf(kv, next.kv, head);
-        const late = await write(kv, [row(bytes(6), "meanwhile")]);
-        const lost = await next.promote(head, MOVED);
-        assert.equal(lost.ok ? "" : hex(lost.head), hex(late));
-        assert.equal((await everything(kv)).length, 2);
-        const catchUp = { expectHead: head, head: late, puts: [row(bytes(6), "meanwhile")] };
-        assert.deepEqual(await next.kv.commit({ ...catchUp, deletes: [] }), { ok: true });
-        await write(next.kv, []);
-        const held = await kv.snapshot();
-        assert.deepEqual(await next.promote(late, MOVED), { ok: true });
-        assert.equal((await held.getMany([bytes(6)])).length, 1);
-        held.close();
-        assert.equal((await everything(kv)).length, 2);
-        await write(kv, [row(bytes(7), "after")]);
-        assert.equal((await everything(kv)).length, 3);
-        await assert.rejects(next.kv.snapshot(), { code: "ERR_CLOSED" });
-        await next.abandon();
-        assert.equal((await everything(kv)).length, 3);
-      },
+        assert.deepEqual(await next.promote(head, MOVED), { ok: true });
+        assert.equal((await everything(kv)).length, i);
+      }
     },
-    {
-      name: "generations: an abandoned construction leaves the store alone",
-      async run({ kv }) {
-        const head = await write(kv, [row(bytes(5), "a")]);
-        const next = await kv.nextGeneration();
-        await next.kv.commit({ expectHead: undefined, head, puts: [], deletes: [] });
-        await next.abandon();
-        await next.abandon();
-        await assert.rejects(next.promote(head, MOVED), { code: "ERR_CLOSED" });
-        await assert.rejects(next.kv.snapshot(), { code: "ERR_CLOSED" });
-        assert.deepEqual(await everything(kv), shown([row(bytes(5), "a")]));
-      },
+  },
+  {
+    name: "generations: of two constructions the later one must catch up",
+    async run({ kv }) {
+      const head = await write(kv, [row(bytes(5), "a")]);
+      const [one, two] = [await kv.nextGeneration(), await kv.nextGeneration()];
+      await one.kv.commit({ expectHead: undefined, head: bytes(7), puts: [], deletes: [] });
+      await two.kv.commit({ expectHead: undefined, head: bytes(8), puts: [], deletes: [] });
+      assert.deepEqual(await one.promote(head, MOVED), { ok: true });
+      const lost = await two.promote(head, MOVED);
+      assert.equal(lost.ok ? "" : hex(lost.head), hex(bytes(7)));
+      assert.deepEqual(await two.promote(bytes(7), MOVED), { ok: true });
+      assert.deepEqual(await read(kv, HEAD_KEY), [hex(bytes(8))]);
     },
-    {
-      name: "generations: several in a row, from an unborn store on; no construction has its own",
-      async run({ kv }) {
-        const first = await kv.nextGeneration();
-        await first.kv.commit({ expectHead: undefined, head: bytes(4), puts: [], deletes: [] });
-        await assert.rejects(first.kv.nextGeneration(), { code: "ERR_UNSUPPORTED" });
-        await assert.rejects(first.promote(undefined, bytes(1)), RangeError);
-        assert.deepEqual(await first.promote(undefined, MOVED), { ok: true });
-        for (let i = 1; i <= 4; i++) {
-          const head = await write(kv, [row(bytes(5, i), "x")]);
-          const next = await kv.nextGeneration();
-          await copyOf(kv, next.kv, head);
-          assert.deepEqual(await next.promote(head, MOVED), { ok: true });
-          assert.equal((await everything(kv)).length, i);
-        }
-      },
-    },
-    {
-      name: "generations: of two constructions the later one must catch up",
-      async run({ kv }) {
-        const head = await write(kv, [row(bytes(5), "a")]);
-        const [one, two] = [await kv.nextGeneration(), await kv.nextGeneration()];
-        await one.kv.commit({ expectHead: undefined, head: bytes(7), puts: [], deletes: [] });
-        await two.kv.commit({ expectHead: undefined, head: bytes(8), puts: [], deletes: [] });
-        assert.deepEqual(await one.promote(head, MOVED), { ok: true });
-        const lost = await two.promote(head, MOVED);
-        assert.equal(lost.ok ? "" : hex(lost.head), hex(bytes(7)));
-        assert.deepEqual(await two.promote(bytes(7), MOVED), { ok: true });
-        assert.deepEqual(await read(kv, HEAD_KEY), [hex(bytes(8))]);
-      },
-    },
-  ];
-}
+  },
+];
 
 /** Random commits, lost races, snapshots and reads, judged by a copied `Map` per snapshot. */
 export function historyCases(seeds: readonly number[], steps: number): KvCase[] {

@@ -3,10 +3,10 @@
  * backend is tested by the same few lines as ours.
  *
  * Promise: cases are plain functions of an opened store and know neither a test runner nor a
- * backend. Which groups apply follows from the manifest: *durable* asks for `reopen`, *multiProcess*
- * for `second` (a backend may offer them without claiming so, and is then held to them), and
- * *generations* for `nextGeneration`. Tests of a group that does not apply assert that the manifest
- * says so.
+ * backend. Which groups apply follows from the manifest: *durable* asks for `reopen`,
+ * *multiProcess* for `second` (a backend may offer them without claiming so, and is then held to
+ * them), and *generations* for `nextGeneration`. Tests of a group that does not apply assert that
+ * the manifest says so.
  */
 import assert from "node:assert/strict";
 import type { Kv } from "../kv/kv.js";
@@ -55,10 +55,10 @@ interface Group {
 export function kvSuite(options: KvSuiteOptions): void {
   const groups: Group[] = [
     { cases: basicCases(), applies: () => true },
-    { cases: reopenCases(), applies: offers("durable", (subject) => subject.reopen) },
-    { cases: secondCases(), applies: offers("multiProcess", (subject) => subject.second) },
+    { cases: reopenCases, applies: offers("durable", (subject) => subject.reopen) },
+    { cases: secondCases, applies: offers("multiProcess", (subject) => subject.second) },
     {
-      cases: generationCases(),
+      cases: generationCases,
       applies: ({ kv }) => kv.manifest.generations,
       otherwise: (kv) => assert.rejects(kv.nextGeneration(), { code: "ERR_UNSUPPORTED" }),
     },

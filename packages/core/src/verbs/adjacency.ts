@@ -4,7 +4,7 @@
  * Live edges, removed edges and former states of edges stand in ranges of their own, so the present
  * reads what it shows, and the past reads that and what has changed since.
  */
-import { type Access, maySee } from "../access.js";
+import type { Access } from "../access.js";
 import type { EdgeRecord } from "../edges/edge.js";
 import { invalid } from "../errors.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
@@ -22,7 +22,7 @@ import {
   seqValue,
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
-import { decodeMemoryRecord } from "../memory/record.js";
+import { shownMemories } from "./read.js";
 
 /** From which end edges are looked at. */
 export type Side = "out" | "in";
@@ -154,16 +154,12 @@ export async function readableIds(
     return row === undefined || row.lifecycle === "erased" ? [] : [{ id, row }];
   });
   if (access.kind === "owner") return new Set(there.map(({ id }) => keyString(id)));
-  const heads = await reader.records(
+  const found = await reader.memories(
+    there.map(({ id }) => id),
     there.map(({ row }) => row),
-    decodeMemoryRecord,
   );
-  return new Set(
-    there.flatMap(({ id }, at) => {
-      const head = heads[at]?.record.head;
-      return head !== undefined && maySee(access, head) ? [keyString(id)] : [];
-    }),
-  );
+  const shown = await shownMemories(reader, access, found);
+  return new Set(shown.flatMap((memory) => (memory === undefined ? [] : [keyString(memory.id)])));
 }
 
 /** The records of adjacent edges, in order. Erased ones are left out. */

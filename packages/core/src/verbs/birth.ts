@@ -1,30 +1,26 @@
 /**
  * The first entry of a store, and the check that an existing store is the one that was asked for.
  */
-import { type CborValue, decode, encode } from "../codec/cbor.js";
-import { toHex } from "../codec/keys.js";
+import { encode } from "../codec/cbor.js";
 import { CortexError } from "../errors.js";
 import { FORMAT } from "../history/head-row.js";
 import { Reader } from "../history/reader.js";
-import { decodeEntry, partRecord, SUBJECT } from "../journal/entry.js";
+import { SUBJECT } from "../journal/entry.js";
+import { decodeGenesis, type Genesis, HASH_SUITE } from "../journal/genesis.js";
 import { journalKey } from "../kv/keyspace.js";
 import type { Engine } from "./engine.js";
 
-/** What entry 0 says for good. */
-export interface Genesis {
-  readonly format: number;
-  readonly actor: string;
-  /** 16 random bytes in hex. */
-  readonly storeId: string;
-  readonly suite: string;
-}
+export { decodeGenesis, type Genesis };
 
-/** The hash suite of format 1. */
-export const HASH_SUITE = "sha256";
-
-/** Writes entry 0 if the store is new, then checks that the store is this actor's. */
-export async function openGenesis(engine: Engine): Promise<Genesis> {
+/**
+ * Writes entry 0 if the store is new, unless `create` forbids it, then checks that the store is this
+ * actor's.
+ */
+export async function openGenesis(engine: Engine, create = true): Promise<Genesis> {
   const found = await readGenesis(engine);
+  if (found === undefined && !create) {
+    throw new CortexError("ERR_FORMAT_UNKNOWN", "the store is empty: nothing was ever written");
+  }
   const genesis = found ?? (await bear(engine));
   if (genesis.actor !== engine.actor) {
     throw new CortexError(
@@ -65,24 +61,4 @@ async function readGenesis(engine: Engine): Promise<Genesis | undefined> {
     }
     return decodeGenesis(row);
   });
-}
-
-/** Reads entry 0. */
-export function decodeGenesis(row: Uint8Array): Genesis {
-  const { header, parts } = decodeEntry(row);
-  const [part] = parts;
-  if (header.kind !== "genesis" || part === undefined) {
-    throw new CortexError("ERR_CORRUPT", "journal entry 0 is not a genesis", { seq: 0 });
-  }
-  const record = decode(partRecord(part)) as { readonly [name: string]: CborValue };
-  const { format, actor, storeId, suite } = record;
-  if (
-    typeof format !== "number" ||
-    typeof actor !== "string" ||
-    !(storeId instanceof Uint8Array) ||
-    suite !== HASH_SUITE
-  ) {
-    throw new CortexError("ERR_CORRUPT", "journal entry 0 holds no readable genesis", { seq: 0 });
-  }
-  return { format, actor, storeId: toHex(storeId), suite };
 }

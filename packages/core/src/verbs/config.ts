@@ -9,10 +9,10 @@ import { Reader } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
 import { CONFIG_KEY, journalKey } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkKind } from "../memory/frames.js";
-import { checkPrincipal, type Engine } from "./engine.js";
+import { checkObject, checkOptions, checkPrincipal, type Engine } from "./engine.js";
+import { ask } from "./read-ahead.js";
 
 /** How a stale write is settled: the last writer wins, or both versions stay until someone decides. */
 export type ConflictPolicy = "lww" | "manual";
@@ -27,16 +27,12 @@ export interface GraphConfig {
 /** What holds until something else is configured. */
 export const DEFAULT_CONFIG: GraphConfig = { conflictPolicy: "lww", kindWhitelist: [] };
 
-/** The row a write must have at hand to know the configuration. */
-export function configKeys(): Bytes[] {
-  return [CONFIG_KEY];
-}
-
 /** The configuration as a write sees it. */
 export function configOf(tx: WriteTx): GraphConfig {
   const row = tx.view.get(CONFIG_KEY);
   if (row === undefined) return DEFAULT_CONFIG;
   const pointer = decodePointer(row);
+  ask(tx, [journalKey(pointer.seq)]);
   const entry = tx.view.get(journalKey(pointer.seq));
   const part = entry === undefined ? undefined : splitEntry(entry).parts[pointer.part];
   return part === undefined ? DEFAULT_CONFIG : decodeConfig(partRecord(part));
@@ -66,9 +62,9 @@ export async function setConfig(
   options: { readonly by?: string } = {},
 ): Promise<GraphConfig & { readonly seq: number }> {
   const checked = checkConfig(patch);
+  checkOptions(options, ["by", "access"]);
   const by = checkPrincipal(options.by, engine.principal);
   const { value, seq } = await engine.writer.submit({
-    hints: configKeys(),
     run: (tx) => {
       const next = { ...configOf(tx), ...checked };
       tx.append({
@@ -83,7 +79,7 @@ export async function setConfig(
 }
 
 function checkConfig(patch: Partial<GraphConfig>): Partial<GraphConfig> {
-  const { conflictPolicy, kindWhitelist, ...rest } = patch;
+  const { conflictPolicy, kindWhitelist, ...rest } = checkObject(patch, "config");
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) {
     throw new CortexError(
@@ -93,6 +89,11 @@ function checkConfig(patch: Partial<GraphConfig>): Partial<GraphConfig> {
         field: unknown,
       },
     );
+  }
+  if (conflictPolicy === undefined && kindWhitelist === undefined) {
+    throw new CortexError("ERR_NO_CHANGE", "config: expected conflictPolicy or kindWhitelist", {
+      field: "config",
+    });
   }
   if (conflictPolicy !== undefined && conflictPolicy !== "lww" && conflictPolicy !== "manual") {
     throw invalid("conflictPolicy", "lww or manual", conflictPolicy);

@@ -12,12 +12,23 @@ import {
   type FarName,
   farKey,
 } from "../edges/edge.js";
+import { canonicalKind } from "../edges/kinds.js";
 import { CortexError } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
-import { decodeAdjacency } from "../history/pointers.js";
+import { decodeAdjacency, decodeMemoryRow, decodePointer } from "../history/pointers.js";
+import type { LeafRef } from "../history/trees.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
-import { EDGE_STATE, edgeKey, idKey } from "../kv/keyspace.js";
+import {
+  EDGE_STATE,
+  edgeKey,
+  idKey,
+  journalKey,
+  ownedPrefix,
+  prefixRange,
+  textKey,
+  versionKey,
+} from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import {
   encodeMemoryRecord,
@@ -26,7 +37,8 @@ import {
   type Version,
 } from "../memory/record.js";
 import type { Source } from "../memory/types.js";
-import type { Engine, Located } from "./engine.js";
+import type { Also, Engine, Located } from "./engine.js";
+import { ask, askEntries } from "./read-ahead.js";
 
 /** Bytes of a subject: its tag and the id or key it names. */
 export function subject(tag: number, id: Bytes): Uint8Array {
@@ -80,12 +92,44 @@ export function archivePart(
   if (version.validTo !== undefined && version.validTo <= tx.at) {
     return { part: headPart(tx, by, found, archived), version };
   }
+  // Closing says when it stopped being true, not when it started: the start is kept.
+  const validFrom = version.validFrom ?? version.createdAt;
   const closed = nextVersion(tx, by, head, {
     ...version,
-    validTo: Math.max(tx.at, version.validFrom ?? tx.at),
+    validFrom,
+    validTo: Math.max(tx.at, validFrom),
   });
   const record = { head: { ...archived, version: closed.number, siblings: [] }, version: closed };
   return { part: memoryPart(tx, by, found.id, record), version: closed };
+}
+
+/**
+ * Versions of a memory by number, in the order asked for; those that are gone are left out. `also`
+ * names rows to read in passing.
+ */
+export function versionsOf(
+  tx: WriteTx,
+  found: Located,
+  numbers: readonly number[],
+  also: readonly Bytes[] = [],
+): Version[] {
+  const { id, row } = found;
+  const others = numbers.filter((number) => number !== row.version);
+  // Version 1 has no row of its own: it lies where the memory's first row points.
+  const first = prefixRange(ownedPrefix("history", id), 1);
+  ask(
+    tx,
+    [...also, ...others.filter((number) => number > 1).map((number) => versionKey(id, number))],
+    { ranges: others.includes(1) ? [first] : [] },
+  );
+  const pointers = numbers.flatMap((number) => {
+    if (number === row.version) return [row.body ?? row];
+    if (number === 1) return tx.view.range(first).map(({ value }) => decodeMemoryRow(value));
+    const pointer = tx.view.get(versionKey(id, number));
+    return pointer === undefined ? [] : [decodePointer(pointer)];
+  });
+  askEntries(tx, pointers);
+  return pointers.flatMap((pointer) => tx.fold.records.memory(pointer).version ?? []);
 }
 
 /** What an edge is to be, before it has an id and a time. */
@@ -108,26 +152,59 @@ export interface EdgeDraft {
 /** What became of an edge that was to be added. */
 export interface MintedEdge {
   readonly edge: EdgeRecord;
-  /** Absent when the edge is live already. */
-  readonly part?: RecordDraft;
+  /** What is to be appended, or the entry that left the edge as it is. */
+  readonly outcome: { readonly part: RecordDraft } | { readonly seq: number };
+}
+
+/** The rows where an edge may stand, live or removed; `undefined` for a kind nobody registered. */
+function edgePlaces(
+  tx: WriteTx,
+  draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
+): readonly Bytes[] | undefined {
+  const code = kindCode(tx.view, draft.kind);
+  if (code === undefined) return undefined;
+  const far = farKey(tx.fold.sha256, draft.to);
+  const place = { from: draft.from, code, far, n: draft.n ?? 0 };
+  return [EDGE_STATE.live, EDGE_STATE.removed].map((state) => edgeKey("out", place, state));
+}
+
+/** What finding or changing an edge will read, as far as it is known. */
+export function edgeNeeds(tx: WriteTx, draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">): Also {
+  const known = canonicalKind(draft.kind) !== undefined || tx.view.has(kindKey(draft.kind));
+  const keys = known ? edgePlaces(tx, draft) : [kindKey(draft.kind)];
+  return { keys: keys ?? [], leaves: [edgeLeaf(tx, draft)] };
+}
+
+function kindKey(name: string): Bytes {
+  return textKey("edgeKind", name);
+}
+
+/** The leaf of an edge. */
+export function edgeLeaf(
+  tx: WriteTx,
+  draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
+): LeafRef {
+  return { tree: "edges", key: edgeTreeKey(tx.fold.sha256, { ...draft, n: draft.n ?? 0 }) };
 }
 
 /** The edge as it stands, live or removed; `undefined` when it never was. */
 export function findEdge(
   tx: WriteTx,
-  engine: Engine,
   draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
 ): { readonly edge: EdgeRecord; readonly seq: number } | undefined {
-  const code = kindCode(tx.view, draft.kind);
-  if (code === undefined) return undefined;
-  const far = farKey(engine.sha256, draft.to);
-  const place = { from: draft.from, code, far, n: draft.n ?? 0 };
-  const keys = [EDGE_STATE.live, EDGE_STATE.removed].map((state) => edgeKey("out", place, state));
-  tx.view.need(keys);
+  if (canonicalKind(draft.kind) === undefined) ask(tx, [kindKey(draft.kind)]);
+  const keys = edgePlaces(tx, draft);
+  if (keys === undefined) return undefined;
+  ask(tx, keys, { leaves: [edgeLeaf(tx, draft)] });
   for (const key of keys) {
     const row = tx.view.get(key);
     if (row === undefined) continue;
     const pointer = decodeAdjacency(row);
+    // The fold reads the edge's own row when the edge changes: let it come with the record.
+    ask(tx, [
+      idKey("edge", pointer.id),
+      ...(pointer.seq < tx.head.size ? [journalKey(pointer.seq)] : []),
+    ]);
     return { edge: tx.fold.records.edge(pointer), seq: pointer.seq };
   }
   return undefined;
@@ -142,8 +219,10 @@ export function mintEdge(
   options: { readonly fresh?: boolean } = {},
 ): MintedEdge {
   // An end that is being born in this entry cannot have edges yet: nothing to look up.
-  const before = options.fresh === true ? undefined : findEdge(tx, engine, draft);
-  if (before !== undefined && before.edge.tombstone === undefined) return { edge: before.edge };
+  const before = options.fresh === true ? undefined : findEdge(tx, draft);
+  if (before !== undefined && before.edge.tombstone === undefined) {
+    return { edge: before.edge, outcome: { seq: before.seq } };
+  }
   const { from, kind, to } = draft;
   const edge: EdgeRecord = {
     ...draft,
@@ -157,7 +236,20 @@ export function mintEdge(
     createdBy: by,
   };
   if (before === undefined) tx.view.assumeAbsent(idKey("edge", edge.id));
-  return { edge, part: edgePart(tx, engine, by, edge) };
+  return { edge, outcome: { part: edgePart(tx, engine, by, edge) } };
+}
+
+/** Mints edges of a memory that is being born: each is new, so each has a part. */
+export function mintFresh(
+  tx: WriteTx,
+  engine: Engine,
+  by: string,
+  drafts: readonly EdgeDraft[],
+): RecordDraft[] {
+  return drafts.flatMap((draft) => {
+    const { outcome } = mintEdge(tx, engine, by, draft, { fresh: true });
+    return "part" in outcome ? [outcome.part] : [];
+  });
 }
 
 /** The part that holds an edge's record. */

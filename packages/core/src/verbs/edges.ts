@@ -4,35 +4,38 @@
  */
 import { type Access, OWNER } from "../access.js";
 import type { CborValue } from "../codec/cbor.js";
-import { isWellFormed } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
 import { edgeTreeKey, farKey } from "../edges/edge.js";
 import { canonicalKind, checkOpenKindName, OPEN_KIND_CODE_MIN } from "../edges/kinds.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError, describe, invalid } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
 import { decodeEdgeRow } from "../history/pointers.js";
 import { type AsOf, Reader } from "../history/reader.js";
+import type { LeafRef } from "../history/trees.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import { EDGE_STATE, edgeKey, idKey, textKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
 import { checkMetadata, checkText } from "../memory/fields.js";
 import { checkTime } from "../memory/frames.js";
 import { checkNameOf, SOURCES, type Source } from "../memory/types.js";
 import { edgePointer, readableIds } from "./adjacency.js";
-import { edgeKindPart, edgePart, findEdge, mintEdge } from "./drafts.js";
+import { edgeKindPart, edgeNeeds, edgePart, findEdge, mintEdge } from "./drafts.js";
 import {
+  checkOptions,
   checkPrincipal,
   type EdgeId,
   type Engine,
   edgeId,
   findIds,
-  locate,
+  type Located,
+  locateAll,
   type ParsedRef,
   parseRef,
   type Ref,
   refKeys,
 } from "./engine.js";
+import { ask, askEntries } from "./read-ahead.js";
 import { type Edge, shapeEdge } from "./shapes.js";
 
 /** What an edge may carry. */
@@ -73,6 +76,18 @@ export interface PreparedEdge {
   };
 }
 
+const EDGE_FIELDS = [
+  "weight",
+  "reason",
+  "strength",
+  "ordinal",
+  "metadata",
+  "source",
+  "validFrom",
+  "validTo",
+  "by",
+];
+
 /** Joins two memories; nothing happens when they are joined so already. */
 export async function addEdge(
   engine: Engine,
@@ -95,7 +110,7 @@ export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation
       ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
       ...identityKeys(engine, prepared),
     ],
-    leaves: edgeLeaves(engine, prepared),
+    leaves: () => edgeLeaves(engine, prepared),
     run: (tx) => applyEdge(engine, tx, prepared),
   };
 }
@@ -106,6 +121,7 @@ export function prepareEdge(
   what: { readonly from: Ref; readonly kind: string; readonly to: Ref; readonly input: EdgeInput },
 ): PreparedEdge {
   const { kind, swap, open } = checkEdgeKind(what.kind);
+  checkOptions(what.input, EDGE_FIELDS, "input");
   const [first, second] = [parseRef(engine, what.from, "from"), parseRef(engine, what.to, "to")];
   return {
     from: swap ? second : first,
@@ -132,30 +148,10 @@ function checkEdgeKind(name: unknown): {
 }
 
 function checkAttributes(input: EdgeInput): PreparedEdge["attributes"] {
-  const known = new Set([
-    "weight",
-    "reason",
-    "strength",
-    "ordinal",
-    "metadata",
-    "source",
-    "validFrom",
-    "validTo",
-    "by",
-  ]);
-  for (const name of Object.keys(input)) {
-    if (!known.has(name)) {
-      throw new CortexError(
-        "ERR_UNKNOWN_FIELD",
-        `${name}: expected one of ${[...known].join(", ")}`,
-        {
-          field: name,
-        },
-      );
-    }
-  }
   const { weight, reason, strength, ordinal, metadata, source, validFrom, validTo } = input;
-  if (weight !== undefined && !Number.isFinite(weight)) throw invalid("weight", "a number", weight);
+  if (weight !== undefined && !isSafeNumber(weight)) {
+    throw invalid("weight", "a finite number within 2^53 - 1", weight);
+  }
   if (
     strength !== undefined &&
     !(Number.isInteger(strength) && strength >= 1 && strength <= LIMITS.edgeStrengthMax)
@@ -167,6 +163,7 @@ function checkAttributes(input: EdgeInput): PreparedEdge["attributes"] {
   }
   if (reason !== undefined)
     checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
+  const span = checkSpan(validFrom, validTo);
   return {
     ...(weight === undefined ? {} : { weight: weight + 0 }),
     ...(reason === undefined ? {} : { reason }),
@@ -176,8 +173,26 @@ function checkAttributes(input: EdgeInput): PreparedEdge["attributes"] {
       ? {}
       : { metadata: checkMetadata(metadata, "metadata") as { readonly [key: string]: CborValue } }),
     ...(source === undefined ? {} : { source: checkNameOf(SOURCES, source, { field: "source" }) }),
-    ...(validFrom === undefined ? {} : { validFrom: checkTime(validFrom, "validFrom") }),
-    ...(validTo === undefined ? {} : { validTo: checkTime(validTo, "validTo") }),
+    ...span,
+  };
+}
+
+function isSafeNumber(value: unknown): boolean {
+  return typeof value === "number" && Math.abs(value) <= INTEGER_MAX;
+}
+
+function checkSpan(
+  validFrom: unknown,
+  validTo: unknown,
+): { readonly validFrom?: number; readonly validTo?: number } {
+  const from = validFrom === undefined ? undefined : checkTime(validFrom, "validFrom");
+  const to = validTo === undefined ? undefined : checkTime(validTo, "validTo");
+  if (from !== undefined && to !== undefined && to < from) {
+    throw invalid("validTo", "a time not before validFrom", to);
+  }
+  return {
+    ...(from === undefined ? {} : { validFrom: from }),
+    ...(to === undefined ? {} : { validTo: to }),
   };
 }
 
@@ -190,7 +205,7 @@ function identityKeys(engine: Engine, prepared: PreparedEdge): Bytes[] {
   return [edgeKey("out", place, EDGE_STATE.live), edgeKey("out", place, EDGE_STATE.removed)];
 }
 
-function edgeLeaves(engine: Engine, prepared: PreparedEdge): Operation<unknown>["leaves"] & object {
+function edgeLeaves(engine: Engine, prepared: PreparedEdge): readonly LeafRef[] {
   const { from, to, kind } = prepared;
   if (from.id === undefined || to.id === undefined) return [];
   return [
@@ -198,7 +213,7 @@ function edgeLeaves(engine: Engine, prepared: PreparedEdge): Operation<unknown>[
   ];
 }
 
-/** Applies an edge inside a commit. */
+/** Applies an edge inside a commit. `born` names memories of this very commit. */
 export function applyEdge(
   engine: Engine,
   tx: WriteTx,
@@ -206,39 +221,62 @@ export function applyEdge(
   born: ReadonlySet<string> = new Set(),
 ): EdgeResult {
   const { kind, by } = prepared;
-  const from = endpoint(tx, prepared.from, prepared.swap ? "to" : "from");
-  const to = endpoint(tx, prepared.to, prepared.swap ? "from" : "to");
+  const { from, to } = endpoints(tx, prepared);
   if (Buffer.compare(from, to) === 0) {
-    throw new CortexError("ERR_SELF_EDGE", "to: expected another memory than from", {
+    throw new CortexError("ERR_SELF_EDGE", "to: expected another memory than from, got the same", {
       field: "to",
     });
   }
   if (prepared.open) registerKind(tx, by, kind);
-  const fresh = born.has(edgeId(from));
+  const fresh = born.has(edgeId(from)) || born.has(edgeId(to));
   const draft = { from, kind, to, ...prepared.attributes };
-  const minted = mintEdge(tx, engine, by, draft, { fresh });
-  if (minted.part === undefined) {
-    const seq = tx.nextSeq() - 1;
-    return { id: edgeId(minted.edge.id), edge: shapeEdge(minted.edge, seq), changed: false, seq };
+  const { edge, outcome } = mintEdge(tx, engine, by, draft, { fresh });
+  const id = edgeId(edge.id);
+  if ("seq" in outcome) {
+    return { id, edge: shapeEdge(edge, outcome.seq), changed: false, seq: tx.nextSeq() - 1 };
   }
-  tx.view.need([idKey("edge", minted.edge.id)]);
-  const seq = tx.append({ kind: "add_edge", by, parts: [minted.part] });
-  return { id: edgeId(minted.edge.id), edge: shapeEdge(minted.edge, seq), changed: true, seq };
+  const seq = tx.append({ kind: "add_edge", by, parts: [outcome.part] });
+  return { id, edge: shapeEdge(edge, seq), changed: true, seq };
 }
 
-function endpoint(tx: WriteTx, ref: ParsedRef, field: string): Bytes {
-  const found = locate(tx.view, ref);
+/** Both ends of an edge to be, found in the same reads. */
+function endpoints(
+  tx: WriteTx,
+  prepared: PreparedEdge,
+): { readonly from: Bytes; readonly to: Bytes } {
+  const { from, to, swap } = prepared;
+  const [near, far] = locateEnds(tx, prepared);
+  return {
+    from: endpoint(near, from, swap ? "to" : "from"),
+    to: endpoint(far, to, swap ? "from" : "to"),
+  };
+}
+
+function locateEnds(
+  tx: WriteTx,
+  { from, to, kind }: PreparedEdge,
+): readonly (Located | undefined)[] {
+  return locateAll(tx, [from, to], ([near, far]) =>
+    near === undefined || far === undefined
+      ? { keys: [], leaves: [] }
+      : edgeNeeds(tx, { from: near, kind, to: far }),
+  );
+}
+
+function endpoint(found: Located | undefined, ref: ParsedRef, field: string): Bytes {
   if (found === undefined || found.row.lifecycle === "erased") {
-    throw new CortexError("ERR_UNKNOWN_ENDPOINT", `${field}: no memory ${ref.text}`, {
-      field,
-      subject: ref.text,
-    });
+    throw new CortexError(
+      "ERR_UNKNOWN_ENDPOINT",
+      `${field}: expected a memory, got ${describe(ref.text)}, which names none`,
+      { field, subject: ref.text },
+    );
   }
   return found.id;
 }
 
 /** Journals the first use of an open kind. */
 function registerKind(tx: WriteTx, by: string, name: string): void {
+  ask(tx, [textKey("edgeKind", name)]);
   if (kindCode(tx.view, name) !== undefined) return;
   const count = tx.fold.counts.openEdgeKinds;
   if (count >= LIMITS.edgeKinds) {
@@ -264,21 +302,16 @@ export async function removeEdge(
   options: { readonly reason?: string; readonly by?: string } = {},
 ): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
   const prepared = prepareEdge(engine, { from, kind, to, input: {} });
-  const reason =
-    options.reason === undefined
-      ? ""
-      : checkText(options.reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
-  const by = checkPrincipal(options.by, engine.principal);
+  const why = checkRemoval(engine, options);
   const { value } = await engine.writer.submit({
     ...edgeOperation(engine, prepared),
     run: (tx) => {
-      const ends = [locate(tx.view, prepared.from), locate(tx.view, prepared.to)];
-      const [near, far] = ends;
+      const [near, far] = locateEnds(tx, prepared);
       const found =
         near === undefined || far === undefined
           ? undefined
-          : findEdge(tx, engine, { from: near.id, kind: prepared.kind, to: far.id });
-      return dropEdge(engine, tx, found, { reason, by });
+          : findEdge(tx, { from: near.id, kind: prepared.kind, to: far.id });
+      return dropEdge(engine, tx, found, why);
     },
   });
   return value;
@@ -291,7 +324,7 @@ export async function removeEdgeById(
   options: { readonly reason?: string; readonly by?: string } = {},
 ): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
   const bytes = parseEdgeId(id);
-  const by = checkPrincipal(options.by, engine.principal);
+  const why = checkRemoval(engine, options);
   const { value } = await engine.writer.submit({
     hints: [idKey("edge", bytes)],
     run: (tx) => {
@@ -300,11 +333,22 @@ export async function removeEdgeById(
         throw new CortexError("ERR_NOT_FOUND", `id: no edge ${id}`, { field: "id", subject: id });
       }
       const pointer = decodeEdgeRow(row);
+      askEntries(tx, [pointer]);
       const found = { edge: tx.fold.records.edge(pointer), seq: pointer.seq };
-      return dropEdge(engine, tx, found, { reason: options.reason ?? "", by });
+      return dropEdge(engine, tx, found, why);
     },
   });
   return value;
+}
+
+function checkRemoval(
+  engine: Engine,
+  options: { readonly reason?: string; readonly by?: string },
+): { readonly reason: string; readonly by: string } {
+  checkOptions(options, ["reason", "by", "access"]);
+  const { reason = "" } = options;
+  checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, blank: true, control: true });
+  return { reason, by: checkPrincipal(options.by, engine.principal) };
 }
 
 function dropEdge(
@@ -319,7 +363,6 @@ function dropEdge(
   }
   const { reason, by } = why;
   const edge = { ...found.edge, tombstone: { reason, at: tx.at, by } };
-  tx.view.need([idKey("edge", edge.id)]);
   const seq = tx.append({ kind: "remove_edge", by, parts: [edgePart(tx, engine, by, edge)] });
   return { changed: true, seq, edge: shapeEdge(edge, seq) };
 }
@@ -332,8 +375,9 @@ export async function getEdge(
   to: Ref,
   options: { readonly access?: Access; readonly asOf?: AsOf } = {},
 ): Promise<Edge | undefined> {
+  checkOptions(options, ["access", "asOf"]);
   const canonical = canonicalKind(kind);
-  const name = canonical?.kind.name ?? kind;
+  const name = canonical?.kind.name ?? checkOpenKindName(kind);
   const given = [parseRef(engine, from, "from"), parseRef(engine, to, "to")];
   const refs = canonical?.swap === true ? given.reverse() : given;
   return Reader.with(engine.kv, options.asOf, async (reader) => {
@@ -348,7 +392,6 @@ export async function getEdge(
 }
 
 async function openCode(reader: Reader, name: string): Promise<number | undefined> {
-  if (name === "" || !isWellFormed(name)) return undefined;
   const [row] = await reader.getMany([textKey("edgeKind", name)]);
   return row === undefined ? undefined : ((row[0] ?? 0) << 8) | (row[1] ?? 0);
 }

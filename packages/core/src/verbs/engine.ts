@@ -5,17 +5,19 @@
  * accepted in three forms everywhere: an id, a URI of this actor, an external id.
  */
 import type { Sha256 } from "../codec/hash.js";
-import { utf8Length } from "../codec/text.js";
+import { isWellFormed, utf8Length } from "../codec/text.js";
 import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
 import { CortexError, invalid } from "../errors.js";
 import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
-import type { WriteView } from "../history/write-view.js";
-import type { Writer } from "../history/writer.js";
+import type { LeafRef } from "../history/trees.js";
+import type { Writer, WriteTx } from "../history/writer.js";
 import { idKey, textKey } from "../kv/keyspace.js";
 import type { Bytes, Kv, KvGeneration } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
+import { checkText } from "../memory/fields.js";
 import { parseUri } from "../memory/uri.js";
+import { ask, memoryLeaf } from "./read-ahead.js";
 
 /** An open store with everything injected. */
 export interface Engine {
@@ -69,8 +71,11 @@ export function parseRef(engine: Engine, ref: unknown, field: string): ParsedRef
   if (typeof ref !== "string" || ref === "") {
     throw invalid(field, "an id, a URI or an external id", ref, "ERR_BAD_ID");
   }
+  if (!isWellFormed(ref)) {
+    throw invalid(field, "well-formed text", "a string with a lone surrogate", "ERR_ILL_FORMED");
+  }
   if (ref.startsWith("cortex://")) {
-    const uri = parseUri(ref);
+    const uri = parseUri(ref, field);
     if (uri.actor !== engine.actor) {
       throw invalid(field, `a URI of actor ${engine.actor}`, uri.actor, "ERR_ACTOR_MISMATCH");
     }
@@ -99,22 +104,57 @@ export interface Located {
   readonly row: MemoryRow;
 }
 
+/** What else to read when references are looked up. */
+export interface Also {
+  readonly keys: readonly Bytes[];
+  readonly leaves: readonly LeafRef[];
+}
+
 /** Looks a reference up in a write; `undefined` when there is no such memory. */
-export function locate(view: WriteView, ref: ParsedRef): Located | undefined {
-  if (ref.id !== undefined) {
-    const row = view.get(idKey("memory", ref.id));
-    if (row !== undefined) return { id: ref.id, row: decodeMemoryRow(row) };
+export function locate(tx: WriteTx, ref: ParsedRef): Located | undefined {
+  return locateAll(tx, [ref])[0];
+}
+
+/**
+ * Looks references up in a write, all in the same reads. `also` says what else is wanted once the
+ * ids are known; unless it is given, that the memories will change.
+ */
+export function locateAll(
+  tx: WriteTx,
+  refs: readonly ParsedRef[],
+  also?: (ids: readonly (Bytes | undefined)[]) => Also,
+): (Located | undefined)[] {
+  ask(
+    tx,
+    refs.flatMap((ref) => (isLoaded(tx, ref) ? [] : refKeys(ref))),
+  );
+  const ids = refs.map((ref) => {
+    if (ref.id !== undefined && tx.view.get(idKey("memory", ref.id)) !== undefined) return ref.id;
+    const { externalId } = ref;
+    return externalId === undefined ? undefined : tx.view.get(textKey("externalId", externalId));
+  });
+  const named = ids.flatMap((id) => id ?? []);
+  const rows = named.map((id) => idKey("memory", id));
+  if (!rows.every((key) => tx.view.has(key))) {
+    const more = also?.(ids) ?? { keys: [], leaves: named.map((id) => memoryLeaf(tx, id)) };
+    ask(tx, [...rows, ...more.keys], { leaves: more.leaves });
   }
-  if (ref.externalId === undefined) return undefined;
-  const id = view.get(textKey("externalId", ref.externalId));
-  if (id === undefined) return undefined;
-  const row = view.get(idKey("memory", id));
-  return row === undefined ? undefined : { id, row: decodeMemoryRow(row) };
+  return ids.map((id) => {
+    const row = id === undefined ? undefined : tx.view.get(idKey("memory", id));
+    return id === undefined || row === undefined ? undefined : { id, row: decodeMemoryRow(row) };
+  });
+}
+
+/** Whether the id in a reference is known to be a memory's: then it is no external id. */
+function isLoaded(tx: WriteTx, { id }: ParsedRef): boolean {
+  if (id === undefined) return false;
+  const key = idKey("memory", id);
+  return tx.view.has(key) && tx.view.get(key) !== undefined;
 }
 
 /** Looks a reference up in a write that needs it: absent and erased are failures. */
-export function locateLiving(view: WriteView, ref: ParsedRef, field: string): Located {
-  const found = locate(view, ref);
+export function locateLiving(tx: WriteTx, ref: ParsedRef, field: string): Located {
+  const found = locate(tx, ref);
   if (found === undefined) {
     throw new CortexError("ERR_NOT_FOUND", `${field}: no memory ${ref.text}`, {
       field,
@@ -151,9 +191,23 @@ export async function findIds(
 
 /** Checks the opaque principal of an entry. */
 export function checkPrincipal(by: unknown, fallback: string): string {
-  if (by === undefined) return fallback;
-  if (typeof by !== "string" || by === "" || utf8Length(by) > LIMITS.principalBytes) {
-    throw invalid("by", `a principal of 1 to ${LIMITS.principalBytes} bytes`, by);
+  return by === undefined ? fallback : checkText(by, "by", { maxBytes: LIMITS.principalBytes });
+}
+
+/** Checks that a caller gave an object: no list, no number, nothing without members. */
+export function checkObject<T>(value: T, field: string): T & object {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw invalid(field, "an object", value);
+}
+
+/** Checks an object of options: a member nobody reads would be a wish that is not granted. */
+export function checkOptions(options: unknown, known: readonly string[], field = "options"): void {
+  for (const name of Object.keys(checkObject(options, field) as object)) {
+    if (known.includes(name)) continue;
+    throw new CortexError(
+      "ERR_UNKNOWN_FIELD",
+      `${name}: expected one of the fields ${known.join(", ")}, got an unknown field`,
+      { field: name, expected: `one of ${known.join(", ")}`, got: "an unknown field" },
+    );
   }
-  return by;
 }

@@ -65,9 +65,9 @@ export async function forget(
     ranges: parsed.id === undefined ? [] : Object.values(ownedRanges(parsed.id)),
     batch: true,
     run: (tx) => {
-      const known = locate(tx.view, parsed);
+      const known = locate(tx, parsed);
       if (known?.row.lifecycle === "erased") return alreadyErased(known);
-      const found = locateLiving(tx.view, parsed, "id");
+      const found = locateLiving(tx, parsed, "id");
       return forgetAll(engine, tx, found, { why, by, cascade: options.cascade === true });
     },
   });
@@ -161,4 +161,3 @@ function forgetOne(
   const seq = tx.append({ kind: "forget", by: plan.by, parts });
   return { seq, edges: keys.size };
 }
-

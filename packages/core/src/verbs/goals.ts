@@ -12,6 +12,7 @@ import { idKey, KEYSPACE } from "../kv/keyspace.js";
 import { type GoalState, parseGoalState } from "../memory/goal-state.js";
 import { subject } from "./drafts.js";
 import {
+  checkOptions,
   checkPrincipal,
   type Engine,
   findIds,
@@ -23,6 +24,7 @@ import {
   type Ref,
   refKeys,
 } from "./engine.js";
+import { ask } from "./read-ahead.js";
 
 /** The state of a goal; `undefined` when none was written. */
 export async function goalState(engine: Engine, ref: Ref): Promise<GoalState | undefined> {
@@ -45,7 +47,7 @@ export async function setGoalState(
   options: { readonly by?: string } = {},
 ): Promise<{ readonly id: MemoryId; readonly seq: number }> {
   const checked = parseGoalState(state);
-  return changeGoal(engine, ref, options.by, (tx, id, by) => {
+  return changeGoal(engine, ref, options, (tx, id, by) => {
     const record = encode(checked as unknown as CborValue);
     tx.append({
       kind: "goal_state",
@@ -61,7 +63,7 @@ export async function deleteGoalState(
   ref: Ref,
   options: { readonly by?: string } = {},
 ): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-  return changeGoal(engine, ref, options.by, (tx, id, by) => {
+  return changeGoal(engine, ref, options, (tx, id, by) => {
     if (tx.view.get(idKey("goalState", id)) === undefined) return;
     tx.append({
       kind: "goal_state",
@@ -98,15 +100,19 @@ export async function goalStates(
 async function changeGoal(
   engine: Engine,
   ref: Ref,
-  principal: string | undefined,
+  options: { readonly by?: string },
   change: (tx: WriteTx, id: Uint8Array, by: string) => void,
 ): Promise<{ readonly id: MemoryId; readonly seq: number }> {
   const parsed: ParsedRef = parseRef(engine, ref, "id");
-  const by = checkPrincipal(principal, engine.principal);
+  checkOptions(options, ["by", "access"]);
+  const by = checkPrincipal(options.by, engine.principal);
   const { value, seq } = await engine.writer.submit({
-    hints: refKeys(parsed),
+    hints: [
+      ...refKeys(parsed),
+      ...(parsed.id === undefined ? [] : [idKey("goalState", parsed.id)]),
+    ],
     run: (tx) => {
-      const found = locateLiving(tx.view, parsed, "id");
+      const found = locateLiving(tx, parsed, "id");
       if (found.row.type !== "goal") {
         throw new CortexError("ERR_INVALID", `id: expected a goal, got a ${found.row.type}`, {
           field: "id",
@@ -114,6 +120,7 @@ async function changeGoal(
           got: found.row.type,
         });
       }
+      ask(tx, [idKey("goalState", found.id)]);
       change(tx, found.id, by);
       return memoryId(found.id);
     },

@@ -5,7 +5,7 @@
  * with what has left it since: rows closed after the position asked for. What was closed before is
  * never read.
  */
-import { type Access, maySee, OWNER } from "../access.js";
+import { type Access, OWNER } from "../access.js";
 import { invalid } from "../errors.js";
 import { frameTerm } from "../history/fold-state.js";
 import { type AsOf, Reader } from "../history/reader.js";
@@ -20,7 +20,8 @@ import {
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import type { Frame } from "../memory/frames.js";
+import { checkText, parseWith } from "../memory/fields.js";
+import { checkTime, type Frame, frameSchema } from "../memory/frames.js";
 import {
   checkMemoryType,
   checkNameOf,
@@ -28,10 +29,11 @@ import {
   type Lifecycle,
   MEMORY_TYPES,
   type MemoryType,
+  namesOf,
 } from "../memory/types.js";
-import type { Engine } from "./engine.js";
-import { allVersions, isValidAt } from "./read.js";
-import { bodyOf, type Memory, shapeMemory } from "./shapes.js";
+import { checkOptions, type Engine } from "./engine.js";
+import { allVersions, shownMemories, validBody } from "./read.js";
+import { type Memory, shapeMemory } from "./shapes.js";
 import { checkSlot } from "./write-input.js";
 
 /** What to list: at most one of type(s), tag, kind, slot, session, frame; none lists every type. */
@@ -73,8 +75,22 @@ interface Term {
   readonly term: Bytes;
 }
 
+const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
+
+const LIST_OPTIONS = [
+  ...INDEXES,
+  "lifecycles",
+  "order",
+  "limit",
+  "cursor",
+  "asOf",
+  "validAt",
+  "access",
+];
+
 /** Lists memories by one index. */
 export async function list(engine: Engine, options: ListOptions = {}): Promise<MemoryPage> {
+  checkOptions(options, LIST_OPTIONS);
   const terms = termsOf(options);
   const limit = checkLimit(options.limit);
   const access = options.access ?? OWNER;
@@ -99,16 +115,20 @@ export async function list(engine: Engine, options: ListOptions = {}): Promise<M
 }
 
 function termsOf(options: ListOptions): readonly Term[] {
-  const names = ["type", "tag", "kind", "slot", "session", "frame"] as const;
-  const given = names.filter((name) => options[name] !== undefined);
+  const given = INDEXES.filter((name) => options[name] !== undefined);
   if (given.length > 1) {
     throw invalid(given.join(", "), "one of them: a list goes by one index", given.length);
   }
   const states =
     options.lifecycles ?? (options.validAt === undefined ? ["active"] : ["active", "archived"]);
-  const lifecycles = states.map(
-    (state) => LIFECYCLES[checkNameOf(LIFECYCLES, state, { field: "lifecycles" })].code,
-  );
+  if (!Array.isArray(states) || states.length === 0) {
+    throw invalid("lifecycles", "a list of at least one", states);
+  }
+  if (options.validAt !== undefined) checkTime(options.validAt, "validAt");
+  const lifecycles = [...new Set(states)].map((state, at) => {
+    const { erased: _, ...shown } = LIFECYCLES;
+    return shown[checkNameOf(shown, state, { field: `lifecycles[${at}]` })].code;
+  });
   const terms = plainTerms(options);
   return terms.flatMap(({ index, term }) =>
     lifecycles.map((lifecycle) => ({ index, lifecycle, term })),
@@ -123,25 +143,22 @@ function plainTerms(options: ListOptions): readonly Omit<Term, "lifecycle">[] {
     return [{ index: INDEX.slot, term: Buffer.from(checkSlot(slot), "utf8") }];
   if (session !== undefined) return [{ index: INDEX.session, term: textTerm(session, "session") }];
   if (frame !== undefined) {
-    return [{ index: INDEX.frame, term: frameTerm(frame.verb, frame.object, frame.ref) }];
+    const { verb, object, ref } = parseWith(frameSchema, frame, "frame");
+    return [{ index: INDEX.frame, term: frameTerm(verb, object, ref) }];
   }
-  const types =
-    type === undefined
-      ? (Object.keys(MEMORY_TYPES) as MemoryType[])
-      : typeof type === "string"
-        ? [type]
-        : type;
-  return types.map((name) => ({
+  const types = type === undefined ? namesOf(MEMORY_TYPES) : Array.isArray(type) ? type : [type];
+  if (types.length === 0) throw invalid("type", "at least one type", types);
+  return [...new Set(types)].map((name) => ({
     index: INDEX.type,
     term: Uint8Array.of(MEMORY_TYPES[checkMemoryType(name)].code),
   }));
 }
 
 function textTerm(text: unknown, field: string): Bytes {
-  if (typeof text !== "string" || text === "" || text.includes("\0")) {
-    throw invalid(field, "a text that is not empty", text);
-  }
-  return Buffer.from(text, "utf8");
+  return Buffer.from(
+    checkText(text, field, { maxBytes: LIMITS.sessionBytes, control: true }),
+    "utf8",
+  );
 }
 
 interface Members {
@@ -237,12 +254,13 @@ async function shapeAll(
   const ids = members.map((member) => member.subarray(member.length - 16));
   const rows = await reader.memoryRows(ids);
   const found = await reader.memories(ids, rows);
+  const shown = await shownMemories(reader, access, found);
   return Promise.all(
-    found.map(async (memory) => {
-      if (memory === undefined || !maySee(access, memory.head.record.head)) return undefined;
+    shown.map(async (memory) => {
+      if (memory === undefined) return undefined;
       if (validAt === undefined) return shapeMemory(engine.actor, memory);
       const bodies = await allVersions(reader, memory);
-      const body = bodies.findLast((candidate) => isValidAt(bodyOf(candidate), validAt));
+      const body = validBody(bodies, validAt);
       return body === undefined ? undefined : shapeMemory(engine.actor, memory, body);
     }),
   );

@@ -6,12 +6,27 @@ import { type Access, maySee, OWNER } from "../access.js";
 import { invalid } from "../errors.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
 import { type AsOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
-import { afterPrefix, ownedPrefix, prefixRange, versionKey } from "../kv/keyspace.js";
+import {
+  afterPrefix,
+  idKey,
+  keyString,
+  ownedPrefix,
+  prefixRange,
+  versionKey,
+} from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { primaryText } from "../memory/data.js";
+import { checkTime } from "../memory/frames.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../memory/record.js";
 import { buildUri, parseUri } from "../memory/uri.js";
-import { type Engine, findIds, parseRef, type Ref } from "./engine.js";
+import {
+  checkOptions,
+  type Engine,
+  findIds,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+} from "./engine.js";
 import { bodyOf, type HistoryItem, type Memory, shapeMemory, versionRecord } from "./shapes.js";
 
 /** More versions than anybody reads at once. */
@@ -39,13 +54,13 @@ export async function get(
   options: GetOptions = {},
 ): Promise<Memory | undefined> {
   const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, ["access", "asOf", "version", "validAt"]);
   const access = options.access ?? OWNER;
-  const wanted = options.version ?? parsed.version;
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
-    const [id] = parsed.externalId === undefined ? [parsed.id] : await findIds(reader, [parsed]);
-    if (id === undefined) return undefined;
-    const found = await findMemory(reader, id);
-    if (found === undefined || !maySee(access, found.head.record.head)) return undefined;
+  const wanted = checkVersion(options.version) ?? parsed.version;
+  if (options.validAt !== undefined) checkTime(options.validAt, "validAt");
+  const read = async (reader: Reader): Promise<Memory | undefined> => {
+    const found = await findByRef(reader, parsed);
+    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
     if (options.validAt !== undefined) {
       return validVersion(engine, reader, found, options.validAt);
     }
@@ -53,7 +68,20 @@ export async function get(
       return shapeMemory(engine.actor, found);
     const body = await versionOf(reader, found, wanted);
     return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
-  });
+  };
+  const firstKeys = parsed.id === undefined ? [] : [idKey("memory", parsed.id)];
+  return Reader.with(engine.kv, options.asOf, read, firstKeys);
+}
+
+/** The memory behind a reference; its row was read together with the head if it is an id. */
+async function findByRef(reader: Reader, ref: ParsedRef): Promise<FoundMemory | undefined> {
+  const [raw] = reader.first;
+  if (ref.id !== undefined && raw !== undefined) {
+    const [row] = await reader.memoryRows([ref.id], [raw]);
+    return row === undefined ? undefined : reader.memory(ref.id, row);
+  }
+  const [id] = ref.externalId === undefined ? [] : await findIds(reader, [ref]);
+  return id === undefined ? undefined : findMemory(reader, id);
 }
 
 /** The memory a URI pins; the version must be in the URI. */
@@ -74,12 +102,13 @@ export async function history(
   options: ReadOptions = {},
 ): Promise<readonly HistoryItem[] | undefined> {
   const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, ["access", "asOf"]);
   const access = options.access ?? OWNER;
   return Reader.with(engine.kv, options.asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     if (id === undefined) return undefined;
     const found = await findMemory(reader, id);
-    if (found === undefined || !maySee(access, found.head.record.head)) return undefined;
+    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
     const bodies = await allVersions(reader, found);
     return bodies.map((body) => shapeHistory(engine, found, body)).reverse();
   });
@@ -99,11 +128,58 @@ function shapeHistory(engine: Engine, found: FoundMemory, body: Read<MemoryRecor
   };
 }
 
+function checkVersion(version: unknown): number | undefined {
+  if (version === undefined) return undefined;
+  if (typeof version === "number" && Number.isSafeInteger(version) && version >= 1) return version;
+  throw invalid("version", "a version number of at least 1", version);
+}
+
+/** Whether the caller may see a memory found at the reader's position. */
+export async function isShown(
+  reader: Reader,
+  access: Access,
+  found: FoundMemory,
+): Promise<boolean> {
+  return (await shownMemories(reader, access, [found]))[0] !== undefined;
+}
+
+/**
+ * Of memories found at the reader's position, those the caller may see: as they were then, and as
+ * they are now. What the owner has made private since is not to be had by asking for the past.
+ */
+export async function shownMemories(
+  reader: Reader,
+  access: Access,
+  found: readonly (FoundMemory | undefined)[],
+): Promise<readonly (FoundMemory | undefined)[]> {
+  if (access.kind === "owner") return found;
+  const then = found.map((memory) =>
+    memory !== undefined && maySee(access, memory.head.record.head) ? memory : undefined,
+  );
+  if (reader.live) return then;
+  const ids = then.flatMap((memory) => memory?.id ?? []);
+  const rows = (await reader.getMany(ids.map((id) => idKey("memory", id)))).map((row) =>
+    row === undefined ? undefined : decodeMemoryRow(row),
+  );
+  const heads = await reader.records(
+    rows.flatMap((row) => row ?? []),
+    decodeMemoryRecord,
+  );
+  const open = new Set(
+    ids.flatMap((id, at) => {
+      const head = heads[at]?.record.head;
+      return head !== undefined && maySee(access, head) ? [keyString(id)] : [];
+    }),
+  );
+  return then.map((memory) =>
+    memory !== undefined && open.has(keyString(memory.id)) ? memory : undefined,
+  );
+}
+
 /** One memory at the reader's position; `undefined` when absent or forgotten. */
 export async function findMemory(reader: Reader, id: Bytes): Promise<FoundMemory | undefined> {
   const [row] = await reader.memoryRows([id]);
-  const [found] = await reader.memories([id], [row]);
-  return found;
+  return row === undefined ? undefined : reader.memory(id, row);
 }
 
 /** The part that holds a version of a memory, as far as the reader sees. */
@@ -112,9 +188,6 @@ async function versionOf(
   found: FoundMemory,
   number: number,
 ): Promise<Read<MemoryRecord> | undefined> {
-  if (!Number.isSafeInteger(number) || number < 1) {
-    throw invalid("version", "a version number of at least 1", number);
-  }
   const pointer =
     number === 1
       ? await firstVersion(reader, found)
@@ -160,15 +233,24 @@ async function validVersion(
   validAt: number,
 ): Promise<Memory | undefined> {
   const bodies = await allVersions(reader, found);
-  const body = bodies.findLast((candidate) => isValidAt(bodyOf(candidate), validAt));
+  const body = validBody(bodies, validAt);
   return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
 }
 
-/** Whether a version's interval holds a time; one that gives no start holds from its creation. */
-export function isValidAt(
-  version: Pick<ReturnType<typeof bodyOf>, "validFrom" | "validTo" | "createdAt">,
+/**
+ * Of the versions of a memory, oldest first, the one that was valid at a time: the last one that had
+ * begun by then, unless it had ended. A version ends where a later one begins, so what a later one
+ * says about the time since is final. One that gives no start holds from its creation.
+ */
+export function validBody(
+  bodies: readonly Read<MemoryRecord>[],
   time: number,
-): boolean {
-  const from = version.validFrom ?? version.createdAt;
-  return from <= time && (version.validTo === undefined || time < version.validTo);
+): Read<MemoryRecord> | undefined {
+  const body = bodies.findLast((candidate) => {
+    const { validFrom, createdAt } = bodyOf(candidate);
+    return (validFrom ?? createdAt) <= time;
+  });
+  if (body === undefined) return undefined;
+  const { validTo } = bodyOf(body);
+  return validTo === undefined || time < validTo ? body : undefined;
 }

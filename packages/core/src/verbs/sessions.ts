@@ -1,5 +1,5 @@
 /**
- * Conversations: `remember` keeps turns verbatim, `session` reads them back in order.
+ * Conversations: `remember` keeps turns verbatim; `session-read.ts` reads them back in order.
  *
  * A turn is a note of kind `turn`. Its place in the session is its identity: giving the same place
  * again changes nothing, so a client may repeat a call. Turns are joined in order by `precedes`
@@ -7,18 +7,17 @@
  * memory never feeds on itself.
  */
 
-import { type Access, maySee, OWNER } from "../access.js";
-import { truncateUtf8, utf8Length } from "../codec/text.js";
+import { isWellFormed, truncateUtf8, utf8Length } from "../codec/text.js";
 import { memoryTreeKey } from "../edges/edge.js";
-import { invalid } from "../errors.js";
-import { type AsOf, Reader } from "../history/reader.js";
+import { CortexError, invalid } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
-import { getU64, INDEX, idKey, indexPrefix, memberOffset, prefixRange } from "../kv/keyspace.js";
-import type { Bytes, KvRange } from "../kv/kv.js";
+import { afterPrefix, idKey, prefixRange } from "../kv/keyspace.js";
+import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { type TurnData, turnData } from "../memory/data.js";
 import { checkText, parseWith } from "../memory/fields.js";
 import { renderForms } from "../memory/forms.js";
+import { checkVisibility } from "../memory/frames.js";
 import { type Head, IMPORTANCE_DEFAULT, type Version } from "../memory/record.js";
 import {
   checkNameOf,
@@ -29,11 +28,20 @@ import {
   type Visibility,
 } from "../memory/types.js";
 import { buildUri } from "../memory/uri.js";
-import { checkKindAllowed, configKeys } from "./config.js";
-import { memoryPart, mintEdge } from "./drafts.js";
-import { checkPrincipal, type Engine, freshId, type MemoryId, memoryId } from "./engine.js";
+import { checkKindAllowed } from "./config.js";
+import { memoryPart, mintFresh } from "./drafts.js";
+import {
+  checkObject,
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  freshId,
+  type MemoryId,
+  memoryId,
+} from "./engine.js";
 import { dropFenced } from "./fence.js";
-import { checkLimit } from "./list.js";
+import { ask } from "./read-ahead.js";
+import { INDEX_MAX, indexBytes, MEMBER_BYTES, readIndex, sessionPrefix } from "./session-read.js";
 
 /** The kind of a note that is a turn. */
 export const TURN_KIND = "turn";
@@ -71,20 +79,44 @@ export interface RememberResult {
   readonly seq: number;
 }
 
-/** Where the index of turns of a session begins; the member is index 4, chunk 2, id 16. */
-function sessionPrefix(session: string): Bytes {
-  const term = Buffer.from(session, "utf8");
-  return indexPrefix(false, INDEX.session, LIFECYCLES.active.code, term);
+/** A turn that was hidden or archived keeps its place: nobody else gets it. */
+const STATES = [
+  LIFECYCLES.active.code,
+  LIFECYCLES.archived.code,
+  LIFECYCLES.tombstoned.code,
+] as const;
+
+function lastTurnRanges(session: string): readonly KvRange[] {
+  return STATES.map((state) => prefixRange(sessionPrefix(session, state), 1, true));
 }
 
-function lastTurnRange(session: string): KvRange {
-  return prefixRange(sessionPrefix(session), 1, true);
+function placeRanges(session: string, index: number): readonly KvRange[] {
+  return STATES.map((state) => {
+    const prefix = sessionPrefix(session, state);
+    return prefixRange(Buffer.concat([prefix, indexBytes(index)]), 1);
+  });
 }
 
-function placeRange(session: string, index: number): KvRange {
-  const place = Buffer.alloc(4);
-  place.writeUInt32BE(index, 0);
-  return prefixRange(Buffer.concat([sessionPrefix(session), place]), 1);
+/** The last piece before a place, and the first piece after it. */
+function neighbourRanges(
+  session: string,
+  index: number,
+): { readonly before: readonly KvRange[]; readonly after: readonly KvRange[] } {
+  const prefixes = STATES.map((state) => sessionPrefix(session, state));
+  const at = (prefix: Bytes, place: number) => Buffer.concat([prefix, indexBytes(place)]);
+  return {
+    before: prefixes.map((prefix) => ({
+      gte: prefix,
+      lt: at(prefix, index),
+      limit: 1,
+      reverse: true,
+    })),
+    after: prefixes.map((prefix) => ({
+      gte: at(prefix, index + 1),
+      lt: afterPrefix(prefix),
+      limit: 1,
+    })),
+  };
 }
 
 interface PreparedTurn {
@@ -112,7 +144,8 @@ function rememberOperation(
   if (!Array.isArray(turns) || turns.length === 0 || turns.length > LIMITS.rememberTurns) {
     throw invalid("turns", `a list of 1 to ${LIMITS.rememberTurns} turns`, turns);
   }
-  const session = checkText(options?.session, "session", { maxBytes: LIMITS.sessionBytes });
+  checkOptions(options, ["session", "source", "visibility", "by", "access"]);
+  const session = checkText(options.session, "session", { maxBytes: LIMITS.sessionBytes });
   const by = checkPrincipal(options.by, engine.principal);
   const source =
     options.source === undefined
@@ -120,28 +153,34 @@ function rememberOperation(
       : checkNameOf(SOURCES, options.source, { field: "source" });
   const prepared = turns.map((turn, at) => prepareTurn(engine, turn, session, at));
   const placed = prepared.filter(({ input }) => input.index !== undefined);
-  const context = { session, by, source, visibility: options.visibility ?? "private" } as const;
+  const { visibility: asked } = options;
+  const visibility = asked === undefined ? "private" : checkVisibility(asked);
+  const context = { session, by, source, visibility };
   return {
     batch: true,
     bytes: prepared.reduce((sum, { content }) => sum + content.length + 512, 0),
-    hints: configKeys(),
     ranges: [
-      lastTurnRange(session),
-      ...placed.map(({ input }) => placeRange(session, input.index ?? 0)),
+      ...lastTurnRanges(session),
+      ...placed.flatMap(({ input }) => placeRanges(session, input.index ?? 0)),
     ],
-    leaves: prepared.map(({ id }) => ({
-      tree: "memories" as const,
-      key: memoryTreeKey(engine.sha256, id),
-    })),
+    leaves: () =>
+      prepared.map(({ id }) => ({
+        tree: "memories" as const,
+        key: memoryTreeKey(engine.sha256, id),
+      })),
     run: (tx) => applyTurns(engine, tx, prepared, context),
   };
 }
 
 function prepareTurn(engine: Engine, turn: TurnInput, session: string, at: number): PreparedTurn {
   const field = `turns[${at}]`;
-  if (typeof turn !== "object" || turn === null) throw invalid(field, "a turn", turn);
+  checkTurnFields(turn, field);
   const { content, index } = turn;
   if (typeof content !== "string") throw invalid(`${field}.content`, "text", content);
+  if (!isWellFormed(content)) {
+    const got = "a string with a lone surrogate";
+    throw invalid(`${field}.content`, "well-formed text", got, "ERR_ILL_FORMED");
+  }
   if (utf8Length(content) > LIMITS.batchBytes) {
     throw invalid(
       `${field}.content`,
@@ -150,7 +189,7 @@ function prepareTurn(engine: Engine, turn: TurnInput, session: string, at: numbe
       "ERR_TOO_LARGE",
     );
   }
-  if (index !== undefined && (!Number.isSafeInteger(index) || index < 0 || index > 0xffff_fffe)) {
+  if (index !== undefined && (!Number.isSafeInteger(index) || index < 0 || index > INDEX_MAX)) {
     throw invalid(`${field}.index`, "an integer of at least 0", index);
   }
   // Checked with a short content: the length is dealt with by chunks.
@@ -158,6 +197,19 @@ function prepareTurn(engine: Engine, turn: TurnInput, session: string, at: numbe
   parseWith(turnData, { ...turn, content: head, session, index: index ?? 0 }, field);
   return { id: freshId(engine), input: turn, content: dropFenced(content) };
 }
+
+function checkTurnFields(turn: TurnInput, field: string): void {
+  for (const name of Object.keys(checkObject(turn, field))) {
+    if (TURN_FIELDS.includes(name)) continue;
+    throw new CortexError(
+      "ERR_UNKNOWN_FIELD",
+      `${field}.${name}: expected one of the fields ${TURN_FIELDS.join(", ")}, got an unknown field`,
+      { field: `${field}.${name}` },
+    );
+  }
+}
+
+const TURN_FIELDS = ["role", "content", "speaker", "at", "toolName", "index"];
 
 interface TurnContext {
   readonly session: string;
@@ -174,27 +226,77 @@ function applyTurns(
 ): RememberResult["turns"] {
   const { session } = context;
   checkKindAllowed(tx, TURN_KIND);
-  const offset = memberOffset(Buffer.from(session, "utf8"));
-  const [last] = tx.view.range(lastTurnRange(session));
-  let next = last === undefined ? 0 : readIndex(last.key, offset) + 1;
-  let before: Bytes | undefined = last?.key.subarray(-16);
-  return turns.map((turn) => {
+  const places = findPlaces(tx, turns, session);
+  let { next, last } = places;
+  return turns.map((turn, at) => {
     const index = turn.input.index ?? next;
-    const taken =
-      turn.input.index === undefined ? undefined : tx.view.range(placeRange(session, index))[0];
-    if (taken !== undefined) {
-      const id = taken.key.subarray(-16);
-      return shapeTurn(engine, id, index, false);
+    const taken = places.taken[at] ?? places.given.get(index);
+    if (taken !== undefined) return shapeTurn(engine, taken, index, false);
+    const late = index < next;
+    const between = late ? neighbours(tx, session, index) : { before: last, after: undefined };
+    const end = appendTurn(engine, tx, turn, { ...context, index, ...between });
+    places.given.set(index, turn.id);
+    if (!late) {
+      last = end;
+      next = index + 1;
     }
-    const after = index >= next ? before : undefined;
-    before = appendTurn(engine, tx, turn, { ...context, index, after });
-    next = Math.max(next, index + 1);
     return shapeTurn(engine, turn.id, index, true);
   });
 }
 
-function readIndex(key: Bytes, offset: number): number {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).readUInt32BE(offset);
+interface Places {
+  /** The first place after the session's end, and the piece that stands before it. */
+  readonly next: number;
+  readonly last: Bytes | undefined;
+  /** For each turn with a place of its own, who stands there already. */
+  readonly taken: readonly (Bytes | undefined)[];
+  /** Places that this call has filled. */
+  readonly given: Map<number, Bytes>;
+}
+
+/** Reads where the session stands, once and before anything is appended. */
+function findPlaces(tx: WriteTx, turns: readonly PreparedTurn[], session: string): Places {
+  const last = lastOf(tx, lastTurnRanges(session));
+  const next = last === undefined ? 0 : readIndex(last, session) + 1;
+  const taken = turns.map(({ input }) => {
+    if (input.index === undefined || input.index >= next) return undefined;
+    return firstOf(tx, placeRanges(session, input.index))?.subarray(-16);
+  });
+  const late = turns.flatMap(({ input }, at) =>
+    taken[at] === undefined && input.index !== undefined && input.index < next ? [input.index] : [],
+  );
+  const around = late.map((index) => neighbourRanges(session, index));
+  ask(tx, [], { ranges: around.flatMap(({ before, after }) => [...before, ...after]) });
+  return { next, last: last?.subarray(-16), taken, given: new Map() };
+}
+
+/** The pieces between which a turn that comes late is put. */
+function neighbours(
+  tx: WriteTx,
+  session: string,
+  index: number,
+): { readonly before: Bytes | undefined; readonly after: Bytes | undefined } {
+  const { before, after } = neighbourRanges(session, index);
+  return {
+    before: lastOf(tx, before)?.subarray(-16),
+    after: firstOf(tx, after)?.subarray(-16),
+  };
+}
+
+/** The key with the greatest place, over the states a turn may be in. */
+function lastOf(tx: WriteTx, ranges: readonly KvRange[]): Bytes | undefined {
+  const keys = ranges.flatMap((range) => tx.view.range(range)[0]?.key ?? []);
+  return keys.sort(comparePlaces).at(-1);
+}
+
+function firstOf(tx: WriteTx, ranges: readonly KvRange[]): Bytes | undefined {
+  const keys = ranges.flatMap((range) => tx.view.range(range)[0]?.key ?? []);
+  return keys.sort(comparePlaces)[0];
+}
+
+/** The order of keys by place, whatever state they are listed under. */
+function comparePlaces(a: Bytes, b: Bytes): number {
+  return compareBytes(a.subarray(-MEMBER_BYTES), b.subarray(-MEMBER_BYTES));
 }
 
 function shapeTurn(
@@ -212,22 +314,25 @@ function appendTurn(
   engine: Engine,
   tx: WriteTx,
   turn: PreparedTurn,
-  where: TurnContext & { readonly index: number; readonly after: Bytes | undefined },
+  where: TurnContext & {
+    readonly index: number;
+    readonly before: Bytes | undefined;
+    readonly after: Bytes | undefined;
+  },
 ): Bytes {
   const chunks = splitContent(turn.content);
-  let before = where.after;
+  let { before } = where;
   for (const [chunk, content] of chunks.entries()) {
     const id = chunk === 0 ? turn.id : freshId(engine);
     tx.view.assumeAbsent(idKey("memory", id));
     const data = turnRecord(turn.input, where, { content, chunk, chunks: chunks.length });
-    const parts: RecordDraft[] = [turnPart(tx, id, data, where)];
-    if (before !== undefined) {
-      // The edge starts at the turn before, which this entry does not change: it cannot be there yet,
-      // since this turn is only now being born.
-      const edge = { from: before, kind: "precedes", to: id, source: "derived" as const };
-      const minted = mintEdge(tx, engine, where.by, edge, { fresh: true });
-      if (minted.part !== undefined) parts.push(minted.part);
-    }
+    const after = chunk === chunks.length - 1 ? where.after : undefined;
+    // One end of each edge is only now being born, so no such edge can be there yet.
+    const edges = [
+      ...(before === undefined ? [] : [{ from: before, to: id }]),
+      ...(after === undefined ? [] : [{ from: id, to: after }]),
+    ].map((ends) => ({ ...ends, kind: "precedes", source: "derived" as const }));
+    const parts = [turnPart(tx, id, data, where), ...mintFresh(tx, engine, where.by, edges)];
     tx.append({ kind: "write", by: where.by, parts });
     before = id;
   }
@@ -298,99 +403,4 @@ function splitContent(content: string): string[] {
     rest = rest.slice(piece.length);
   }
   return pieces;
-}
-
-/** A turn as read back; chunks are joined again. */
-export interface Turn {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly index: number;
-  readonly role: TurnRole;
-  readonly content: string;
-  readonly speaker?: string;
-  readonly at?: number;
-  readonly toolName?: string;
-  readonly seq: number;
-}
-
-/** A page of a conversation. */
-export interface SessionPage {
-  readonly session: string;
-  readonly turns: readonly Turn[];
-  /** The index to read on from; absent at the end. */
-  readonly nextIndex?: number;
-  readonly seq: number;
-}
-
-/** Reads the turns of a session in order. */
-export async function session(
-  engine: Engine,
-  name: string,
-  options: {
-    readonly fromIndex?: number;
-    readonly limit?: number;
-    readonly asOf?: AsOf;
-    readonly access?: Access;
-  } = {},
-): Promise<SessionPage> {
-  checkText(name, "session", { maxBytes: LIMITS.sessionBytes });
-  const limit = options.limit === undefined ? LIMITS.listLimit : checkLimit(options.limit);
-  const from = options.fromIndex ?? 0;
-  if (!Number.isSafeInteger(from) || from < 0)
-    throw invalid("fromIndex", "an integer of at least 0", from);
-  const access = options.access ?? OWNER;
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
-    const prefix = sessionPrefix(name);
-    const start = Buffer.alloc(4);
-    start.writeUInt32BE(Math.min(from, 0xffff_ffff), 0);
-    const all = prefixRange(prefix, 2 * limit + 1024);
-    const [rows = []] = await reader.ranges([{ ...all, gte: Buffer.concat([prefix, start]) }]);
-    const there = rows.filter(({ value }) => getU64(value, 0) <= reader.seq);
-    const ids = there.map(({ key }) => key.subarray(-16));
-    const found = await reader.memories(ids, await reader.memoryRows(ids));
-    const pieces = found.flatMap((memory): Piece[] => {
-      if (memory === undefined || !maySee(access, memory.head.record.head)) return [];
-      const { version } = memory.body.record;
-      if (version === undefined) return [];
-      return [{ id: memory.id, data: version.data as TurnData, seq: memory.row.seq }];
-    });
-    const turns = joinChunks(engine, pieces);
-    const shown = turns.slice(0, limit);
-    const cut = turns[limit];
-    return {
-      session: name,
-      turns: shown,
-      seq: reader.seq,
-      ...(cut === undefined ? {} : { nextIndex: cut.index }),
-    };
-  });
-}
-
-interface Piece {
-  readonly id: Bytes;
-  readonly data: TurnData;
-  readonly seq: number;
-}
-
-function joinChunks(engine: Engine, pieces: readonly Piece[]): Turn[] {
-  const turns: Turn[] = [];
-  for (const { id, data, seq } of pieces) {
-    const last = turns.at(-1);
-    if (last !== undefined && last.index === data.index && (data.chunk ?? 0) > 0) {
-      turns[turns.length - 1] = { ...last, content: last.content + data.content, seq };
-      continue;
-    }
-    turns.push({
-      id: memoryId(id),
-      uri: buildUri({ actor: engine.actor, type: "note", id, version: 1 }),
-      index: data.index,
-      role: data.role,
-      content: data.content,
-      ...(data.speaker === undefined ? {} : { speaker: data.speaker }),
-      ...(data.at === undefined ? {} : { at: data.at }),
-      ...(data.toolName === undefined ? {} : { toolName: data.toolName }),
-      seq,
-    });
-  }
-  return turns;
 }

@@ -7,18 +7,26 @@
  */
 import { memoryTreeKey } from "../edges/edge.js";
 import { CortexError, invalid } from "../errors.js";
-import { decodePointer } from "../history/pointers.js";
 import type { Operation, WriteTx } from "../history/writer.js";
-import { versionKey } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { idKey } from "../kv/keyspace.js";
+import type { KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { type Data, type DataOf, parseData, primaryText } from "../memory/data.js";
-import { checkText } from "../memory/fields.js";
+import {
+  type Data,
+  type DataOf,
+  parseData,
+  primaryText,
+  type TurnData,
+  turnData,
+} from "../memory/data.js";
+import { checkText, parseWith } from "../memory/fields.js";
 import type { Head, Version } from "../memory/record.js";
 import { buildUri } from "../memory/uri.js";
-import { checkKindAllowed, configKeys, configOf } from "./config.js";
+import { checkKindAllowed, configOf } from "./config.js";
 import { headPart, memoryPart, nextVersion, refuseTombstoned } from "./drafts.js";
 import {
+  checkObject,
+  checkOptions,
   checkPrincipal,
   type Engine,
   type Located,
@@ -29,8 +37,9 @@ import {
   type Ref,
   refKeys,
 } from "./engine.js";
-import { firstResult, idempotencyKeys } from "./idempotency.js";
-import { type MemoryRef, shapeRef, type WriteResult } from "./shapes.js";
+import { firstResult, idempotencyKeys, rivals } from "./idempotency.js";
+import { askMoves, askRecords } from "./read-ahead.js";
+import type { WriteResult } from "./shapes.js";
 import { slotRange } from "./write.js";
 import {
   fingerprintOf,
@@ -78,18 +87,14 @@ export function updateOperation(
   input: UpdateInput,
 ): Operation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
-  const by = checkPrincipal(input.by, engine.principal);
+  const by = checkPrincipal(checkObject(input, "input").by, engine.principal);
   checkBasedOn(input.basedOnVersion);
   const { request } = requestMark(engine, input.idempotencyKey, "update", [ref, input]);
   return {
     ...memoryNeeds(engine, parsed),
-    hints: [
-      ...refKeys(parsed),
-      ...configKeys(),
-      ...(request === undefined ? [] : idempotencyKeys(request)),
-    ],
+    hints: [...refKeys(parsed), ...(request === undefined ? [] : idempotencyKeys(request))],
     run: (tx) =>
-      firstResult(engine, tx, request, ([first]) => first as WriteResult) ??
+      firstResult(engine, tx, request) ??
       applyUpdate(engine, tx, { parsed, input, by, ...(request === undefined ? {} : { request }) }),
   };
 }
@@ -101,7 +106,7 @@ export function memoryNeeds(
 ): Required<Pick<Operation<unknown>, "hints" | "leaves">> {
   return {
     hints: refKeys(parsed),
-    leaves:
+    leaves: () =>
       parsed.id === undefined
         ? []
         : [{ tree: "memories", key: memoryTreeKey(engine.sha256, parsed.id) }],
@@ -118,12 +123,15 @@ interface UpdateRequest {
 /** Applies an update inside a commit. */
 export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): WriteResult {
   const { parsed, input, by } = what;
-  const found = locateLiving(tx.view, parsed, "id");
+  const found = locateLiving(tx, parsed, "id");
   refuseTombstoned(found, "id", parsed.text);
+  askRecords(tx, [found]);
   const head = tx.fold.records.head(found.row);
   const current = tx.fold.records.version(found.row);
   const data = nextData(engine, head, current, input);
-  const prepared = prepareVersion(head.type, data, input, head.source);
+  const carried = data === current.data ? carriedOver(current) : {};
+  const asked = { ...carried, ...withoutUndefined(input) };
+  const prepared = prepareVersion(head.type, data, asked, head.source);
   const version = nextVersion(tx, by, head, {
     ...prepared,
     confidence: input.confidence === undefined ? current.confidence : prepared.confidence,
@@ -134,18 +142,10 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
     ...head,
     version: version.number,
     siblings: rival ? [...head.siblings, head.version] : [],
-    ...(head.fingerprint === undefined
-      ? {}
-      : {
-          fingerprint: fingerprintOf(engine, {
-            type: head.type,
-            data,
-            source: head.source,
-            slot: head.slot,
-          }),
-        }),
+    ...nextFingerprint(engine, head, data),
   };
-  const conflicts = rival ? rivals(engine, tx, found, [head.version, ...head.siblings]) : [];
+  const moved = head.fingerprint === undefined ? [] : [idKey("fingerprint", head.fingerprint)];
+  const conflicts = rivals(engine, tx, found, { head: nextHead, also: moved });
   const seq = tx.append({
     kind: "update",
     by,
@@ -157,22 +157,37 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
     ],
     ...(what.request === undefined ? {} : { request: what.request }),
   });
-  const { type } = head;
+  return { ...headResult(engine, found, version.number, seq), conflicts };
+}
+
+/** What a version of the same data keeps from the one before, unless the caller says otherwise. */
+function carriedOver(current: Version): VersionInput {
+  const { validTo, expiresAt } = current;
   return {
-    id: memoryId(found.id),
-    uri: buildUri({ actor: engine.actor, type, id: found.id, version: version.number }),
-    version: version.number,
-    seq,
-    replaced: [],
-    conflicts,
-    similar: [],
-    reinforced: false,
+    provenance: current.provenance,
+    // Saying the same again does not move the time since when it is true.
+    validFrom: current.validFrom ?? current.createdAt,
+    ...(validTo === undefined ? {} : { validTo }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(current.formsOverride ? { forms: current.forms } : {}),
   };
+}
+
+function nextFingerprint(engine: Engine, head: Head, data: Data): Pick<Head, "fingerprint"> {
+  if (head.fingerprint === undefined) return {};
+  const { type, source, slot } = head;
+  return { fingerprint: fingerprintOf(engine, { type, data, source, slot }) };
+}
+
+function withoutUndefined(input: UpdateInput): UpdateInput {
+  const given = Object.entries(input).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as UpdateInput;
 }
 
 /** The data of the next version: given whole, or the current one with another sentence. */
 function nextData(engine: Engine, head: Head, current: Version, input: UpdateInput): Data {
   const { text, data } = gatherData(head.type, input, UPDATE_FIELDS);
+  if (data !== undefined && head.turn !== undefined) return nextTurn(current, text, data);
   if (data !== undefined) return parseData(head.type, { text, data }, engine.actor);
   if (text === undefined) {
     const changes = ["validFrom", "validTo", "expiresAt", "confidence", "forms", "provenance"];
@@ -182,6 +197,14 @@ function nextData(engine: Engine, head: Head, current: Version, input: UpdateInp
   const sentence = parseData(head.type, { text }, engine.actor) as DataOf["fact"];
   const kept = { ...current.data, ...pickSentence(sentence) };
   return primaryText(head.type, current.data) === text ? current.data : (kept as Data);
+}
+
+/** A turn keeps its place in the conversation whatever else is said about it. */
+function nextTurn(current: Version, text: string | undefined, data: unknown): Data {
+  const { session, index, role, chunk, chunks } = current.data as TurnData;
+  const given = checkObject(data, "data") as { readonly [name: string]: unknown };
+  const next = { role, ...given, ...(text === undefined ? {} : { content: text }) };
+  return parseWith(turnData, { ...next, session, index, chunk, chunks }, "data");
 }
 
 /** Of freshly parsed data only the sentence, whichever field holds it. */
@@ -216,28 +239,6 @@ function isRival(
   );
 }
 
-function rivals(
-  engine: Engine,
-  tx: WriteTx,
-  found: Located,
-  numbers: readonly number[],
-): MemoryRef[] {
-  const { row } = found;
-  const keys = new Map(numbers.map((number) => [number, versionKey(found.id, number)]));
-  const others = numbers.filter((number) => number !== row.version && number > 1);
-  tx.view.need(others.map((number) => keys.get(number) as Bytes));
-  return numbers.flatMap((number) => {
-    const key = keys.get(number);
-    const pointer = number === row.version || key === undefined ? undefined : tx.view.get(key);
-    const version =
-      pointer === undefined
-        ? tx.fold.records.version(row)
-        : tx.fold.records.memory(decodePointer(pointer)).version;
-    if (version === undefined || version.number !== number) return [];
-    return [shapeRef(engine.actor, found.id, row.type, version)];
-  });
-}
-
 /** Everything `updateHead` takes: what is given replaces, what is not given stays. */
 export interface HeadPatch extends HeadInput {
   readonly by?: string;
@@ -256,20 +257,28 @@ const HEAD_FIELDS = [
 /** Changes head fields without a new version. */
 export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Promise<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
-  const by = checkPrincipal(patch.by, engine.principal);
+  const by = checkPrincipal(checkObject(patch, "patch").by, engine.principal);
   const changes = checkPatch(patch);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
-    hints: [...refKeys(parsed), ...configKeys()],
     run: (tx) => {
-      const found = locateLiving(tx.view, parsed, "id");
+      const found = locateLiving(tx, parsed, "id");
       refuseTombstoned(found, "id", parsed.text);
+      const before = headOf(tx, found);
       if (changes.kind !== undefined) checkKindAllowed(tx, changes.kind);
-      const head = { ...tx.fold.records.head(found.row), ...changes };
+      const head = { ...before, ...changes };
       return changeHead(engine, tx, { kind: "update_head", by, found, head });
     },
   });
   return value;
+}
+
+/** The Head of a memory that is about to change, with the rows its change will move. */
+function headOf(tx: WriteTx, found: Located, ranges?: (head: Head) => readonly KvRange[]): Head {
+  askRecords(tx, [found]);
+  const head = tx.fold.records.head(found.row);
+  askMoves(tx, [{ id: found.id, head }], ranges?.(head));
+  return head;
 }
 
 function checkPatch(patch: HeadPatch): Partial<Head> {
@@ -280,7 +289,7 @@ function checkPatch(patch: HeadPatch): Partial<Head> {
   if (unknown !== undefined) {
     throw new CortexError(
       "ERR_UNKNOWN_FIELD",
-      `${unknown}: expected one of ${HEAD_FIELDS.join(", ")}`,
+      `${unknown}: expected one of ${HEAD_FIELDS.join(", ")}, got an unknown field`,
       { field: unknown },
     );
   }
@@ -331,16 +340,17 @@ export async function tombstone(
 ): Promise<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const why = checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
+  checkOptions(options, ["by", "access"]);
   const by = checkPrincipal(options.by, engine.principal);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     run: (tx) => {
-      const found = locateLiving(tx.view, parsed, "id");
+      const found = locateLiving(tx, parsed, "id");
       if (found.row.lifecycle === "tombstoned") {
         return headResult(engine, found, found.row.version, found.row.seq);
       }
       const head: Head = {
-        ...tx.fold.records.head(found.row),
+        ...headOf(tx, found),
         lifecycle: "tombstoned",
         tombstone: { reason: why, at: tx.at, by },
       };
@@ -357,15 +367,18 @@ export async function restore(
   options: LifecycleOptions = {},
 ): Promise<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, ["by", "access"]);
   const by = checkPrincipal(options.by, engine.principal);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     run: (tx) => {
-      const found = locateLiving(tx.view, parsed, "id");
+      const found = locateLiving(tx, parsed, "id");
       if (found.row.lifecycle === "active") {
         return headResult(engine, found, found.row.version, found.row.seq);
       }
-      const { tombstone: _, ...head } = tx.fold.records.head(found.row);
+      const { tombstone: _, ...head } = headOf(tx, found, ({ slot }) =>
+        slot === undefined ? [] : [slotRange(slot)],
+      );
       refuseTakenSlot(tx, head.slot, parsed.text);
       return changeHead(engine, tx, {
         kind: "restore",

@@ -3,8 +3,8 @@
  * memory at a glance. Order is (kind, other id), or by ordinal on request, so a walk is reproducible.
  * A walk never enters what the caller may not see.
  */
-import { type Access, maySee, OWNER } from "../access.js";
-import { canonicalKind } from "../edges/kinds.js";
+import { type Access, OWNER } from "../access.js";
+import { canonicalKind, checkOpenKindName } from "../edges/kinds.js";
 import { invalid } from "../errors.js";
 import { type Counter, decodeCounter } from "../history/pointers.js";
 import { type AsOf, Reader } from "../history/reader.js";
@@ -18,9 +18,17 @@ import {
   readableIds,
   type Side,
 } from "./adjacency.js";
-import { type Engine, findIds, type MemoryId, memoryId, parseRef, type Ref } from "./engine.js";
+import {
+  checkOptions,
+  type Engine,
+  findIds,
+  type MemoryId,
+  memoryId,
+  parseRef,
+  type Ref,
+} from "./engine.js";
 import { checkLimit } from "./list.js";
-import { findMemory, history } from "./read.js";
+import { findMemory, history, isShown } from "./read.js";
 import { type Edge, type HistoryItem, type Memory, shapeEdge, shapeMemory } from "./shapes.js";
 
 /** Which edges of a memory to read. */
@@ -68,6 +76,8 @@ async function edgesOf(
   options: EdgeListOptions,
 ): Promise<EdgeList> {
   const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, EDGE_OPTIONS);
+  checkKinds(options.kinds);
   const limit = options.limit === undefined ? EDGES_MAX : checkLimit(options.limit, EDGES_MAX);
   const order = options.order ?? "kind";
   if (order !== "kind" && order !== "ordinal") throw invalid("order", "kind or ordinal", order);
@@ -78,35 +88,71 @@ async function edgesOf(
       return { edges: [], seq: reader.seq };
     }
     const codes = await kindCodes(reader, options.kinds);
-    if (codes === undefined) return { edges: [], seq: reader.seq };
     const includeTombstoned = options.includeTombstoned === true;
-    const [found = []] = await adjacent(reader, [id], {
-      side,
-      codes,
-      includeTombstoned,
-      limit: EDGES_MAX,
-    });
+    const [found = []] = await along(reader, [id], { side, codes, includeTombstoned });
     const edges = await shapeEdges(reader, found, access);
     const ordered = order === "ordinal" ? byOrdinal(edges) : edges;
     return { edges: ordered.slice(0, limit), seq: reader.seq };
   });
 }
 
-/** The stored codes of kind names; `undefined` when names were given and none is known here. */
-async function kindCodes(
+const EDGE_OPTIONS = ["kinds", "includeTombstoned", "order", "limit", "asOf", "access"];
+
+/** The stored codes of kinds, as a walk needs them. */
+interface KindCodes {
+  /** No filter: every kind. */
+  readonly all: boolean;
+  readonly plain: readonly number[];
+  /** Kinds asked for by their inverse name: such an edge is stored the other way round. */
+  readonly swapped: readonly number[];
+}
+
+function checkKinds(kinds: unknown): void {
+  if (kinds === undefined) return;
+  if (!Array.isArray(kinds)) throw invalid("kinds", "a list of edge kinds", kinds);
+  for (const [at, name] of kinds.entries()) {
+    const known = typeof name === "string" && canonicalKind(name) !== undefined;
+    if (!known) checkOpenKindName(name, `kinds[${at}]`);
+  }
+}
+
+/** The stored codes of kind names; names nobody registered are left out. */
+async function kindCodes(reader: Reader, kinds: readonly string[] | undefined): Promise<KindCodes> {
+  if (kinds === undefined || kinds.length === 0) return { all: true, plain: [], swapped: [] };
+  const builtIn = kinds.flatMap((name) => canonicalKind(name) ?? []);
+  const open = kinds.filter((name) => canonicalKind(name) === undefined);
+  const rows = await reader.getMany(open.map((name) => textKey("edgeKind", name)));
+  const codes = rows.flatMap((row) =>
+    row === undefined ? [] : [((row[0] ?? 0) << 8) | (row[1] ?? 0)],
+  );
+  const coded = (swap: boolean) =>
+    builtIn.filter((found) => found.swap === swap).map(({ kind }) => kind.code);
+  return {
+    all: false,
+    plain: [...new Set([...coded(false), ...codes])],
+    swapped: [...new Set(coded(true))],
+  };
+}
+
+/** The edges of each memory in one direction, seen through the names that were asked for. */
+async function along(
   reader: Reader,
-  kinds: readonly string[] | undefined,
-): Promise<readonly number[] | undefined> {
-  if (kinds === undefined || kinds.length === 0) return [];
-  const builtIn = kinds.map((name) => canonicalKind(name)?.kind.code);
-  const open = await reader.getMany(kinds.map((name) => textKey("edgeKind", name)));
-  const codes = kinds.flatMap((_, at) => {
-    const row = open[at];
-    const code =
-      builtIn[at] ?? (row === undefined ? undefined : ((row[0] ?? 0) << 8) | (row[1] ?? 0));
-    return code === undefined ? [] : [code];
-  });
-  return codes.length === 0 ? undefined : [...new Set(codes)];
+  ids: readonly Bytes[],
+  how: { readonly side: Side; readonly codes: KindCodes; readonly includeTombstoned: boolean },
+): Promise<AdjacentEdge[][]> {
+  const { side, codes, includeTombstoned } = how;
+  const rest = { includeTombstoned, limit: EDGES_MAX };
+  const other: Side = side === "out" ? "in" : "out";
+  const none = ids.map((): AdjacentEdge[] => []);
+  const [plain, swapped] = await Promise.all([
+    codes.all || codes.plain.length > 0
+      ? adjacent(reader, ids, { side, codes: codes.plain, ...rest })
+      : none,
+    codes.swapped.length > 0
+      ? adjacent(reader, ids, { side: other, codes: codes.swapped, ...rest })
+      : none,
+  ]);
+  return ids.map((_, at) => [...(plain[at] ?? []), ...(swapped[at] ?? [])]);
 }
 
 async function shapeEdges(
@@ -148,6 +194,7 @@ export interface TraverseOptions {
   readonly maxHops?: number;
   /** Most memories to return, the start not counted. */
   readonly maxNodes?: number;
+  /** Follow removed edges as well, and show hidden memories; without it they are passed through. */
   readonly includeTombstoned?: boolean;
   readonly asOf?: AsOf;
   readonly access?: Access;
@@ -177,6 +224,8 @@ export async function traverse(
   options: TraverseOptions = {},
 ): Promise<Traversal> {
   const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, WALK_OPTIONS);
+  checkKinds(options.kinds);
   const plan = checkWalk(options);
   const access = options.access ?? OWNER;
   return Reader.with(engine.kv, options.asOf, async (reader) => {
@@ -184,20 +233,31 @@ export async function traverse(
     const [start] = await findIds(reader, [parsed]);
     const codes = await kindCodes(reader, options.kinds);
     const nothing = { hits: [], edges: [], truncated: false, ...bounds };
-    if (start === undefined || codes === undefined) return nothing;
+    if (start === undefined) return nothing;
     if ((await readableIds(reader, [start], access)).size === 0) return nothing;
     const walk = await breadthFirst(reader, start, { ...plan, codes, access });
     const ids = walk.hits.map(({ id }) => id);
     const memories = await reader.memories(ids, await reader.memoryRows(ids));
     const hits = walk.hits.flatMap(({ id, hop }, at) => {
       const memory = memories[at];
-      if (memory === undefined || hop < plan.minHops) return [];
+      if (memory === undefined) return [];
       return [{ id: memoryId(id), hop, memory: shapeMemory(engine.actor, memory) }];
     });
     const edges = await shapeEdges(reader, walk.edges, access);
     return { hits, edges, truncated: walk.truncated, ...bounds };
   });
 }
+
+const WALK_OPTIONS = [
+  "direction",
+  "kinds",
+  "minHops",
+  "maxHops",
+  "maxNodes",
+  "includeTombstoned",
+  "asOf",
+  "access",
+];
 
 interface WalkPlan {
   readonly sides: readonly Side[];
@@ -242,7 +302,7 @@ interface Walk {
 async function breadthFirst(
   reader: Reader,
   start: Bytes,
-  plan: WalkPlan & { readonly codes: readonly number[]; readonly access: Access },
+  plan: WalkPlan & { readonly codes: KindCodes; readonly access: Access },
 ): Promise<Walk> {
   const { includeTombstoned, codes, access } = plan;
   const seen = new Set([keyString(start)]);
@@ -251,31 +311,38 @@ async function breadthFirst(
   let frontier: Bytes[] = [start];
   for (let hop = 1; hop <= plan.maxHops && frontier.length > 0; hop += 1) {
     const bySide = await Promise.all(
-      plan.sides.map((side) =>
-        adjacent(reader, frontier, { side, codes, includeTombstoned, limit: EDGES_MAX }),
-      ),
+      plan.sides.map((side) => along(reader, frontier, { side, codes, includeTombstoned })),
     );
     const met = frontier.flatMap((_, at) => bySide.flatMap((lists) => lists[at] ?? []));
-    const visible = await readableIds(
-      reader,
-      met.map(({ other }) => other),
-      access,
-    );
+    const others = met.map(({ other }) => other);
+    const visible = await readableIds(reader, others, access);
+    const hidden = includeTombstoned ? NOBODY : await tombstonedIds(reader, others);
     frontier = [];
     for (const edge of met) {
       const name = keyString(edge.other);
       if (!visible.has(name)) continue;
       if (!seen.has(name)) {
-        if (hits.length >= plan.maxNodes)
-          return { hits, edges: [...edges.values()], truncated: true };
+        // A hidden memory is passed through, not shown; nearer ones than asked for likewise.
+        const isHit = hop >= plan.minHops && !hidden.has(name);
+        const full = isHit ? hits.length >= plan.maxNodes : seen.size > LIMITS.traverseNodes;
+        if (full) return { hits, edges: [...edges.values()], truncated: true };
         seen.add(name);
-        hits.push({ id: edge.other, hop });
+        if (isHit) hits.push({ id: edge.other, hop });
         frontier.push(edge.other);
       }
       edges.set(keyString(edge.id), edge);
     }
   }
   return { hits, edges: [...edges.values()], truncated: false };
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+async function tombstonedIds(reader: Reader, ids: readonly Bytes[]): Promise<ReadonlySet<string>> {
+  const rows = await reader.memoryRows(ids);
+  return new Set(
+    ids.flatMap((id, at) => (rows[at]?.lifecycle === "tombstoned" ? [keyString(id)] : [])),
+  );
 }
 
 /** An edge in brief, as `linksFrom` and `backlinksTo` list it. */
@@ -348,11 +415,12 @@ export async function inspect(
   options: Pick<EdgeListOptions, "asOf" | "access"> = {},
 ): Promise<Inspection | undefined> {
   const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, ["asOf", "access"]);
   const access = options.access ?? OWNER;
   const here = await Reader.with(engine.kv, options.asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     const found = id === undefined ? undefined : await findMemory(reader, id);
-    if (found === undefined || !maySee(access, found.head.record.head)) return undefined;
+    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
     const [row] = await reader.getMany([idKey("counter", found.id)]);
     return { found, counters: decodeCounter(row), seq: reader.seq };
   });

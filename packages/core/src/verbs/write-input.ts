@@ -35,6 +35,8 @@ import {
   type Visibility,
 } from "../memory/types.js";
 import {
+  checkObject,
+  checkOptions,
   checkPrincipal,
   type Engine,
   freshId,
@@ -99,9 +101,9 @@ export interface PreparedWrite {
   readonly data: Data;
   readonly version: PreparedVersion;
   readonly supersedes: readonly ParsedRef[];
-  readonly corrects?: ParsedRef;
+  readonly corrects: ParsedRef | undefined;
   readonly derivedFrom: readonly ParsedRef[];
-  readonly request?: Uint8Array;
+  readonly request: Uint8Array | undefined;
 }
 
 /** The parts of a version that come from the input. */
@@ -110,9 +112,9 @@ export interface PreparedVersion {
   readonly formsOverride: boolean;
   readonly confidence: number;
   readonly provenance: Provenance;
-  readonly validFrom?: number;
-  readonly validTo?: number;
-  readonly expiresAt?: number;
+  readonly validFrom: number | undefined;
+  readonly validTo: number | undefined;
+  readonly expiresAt: number | undefined;
 }
 
 const HEAD_FIELDS = [
@@ -153,7 +155,7 @@ const REPEATABLE: ReadonlySet<MemoryType> = new Set(["note", "event", "artifact"
 
 /** Checks and completes a write. */
 export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
-  if (typeof input !== "object" || input === null) throw invalid("input", "an object", input);
+  checkObject(input, "input");
   const type = checkMemoryType(input.type);
   const { text, data } = gatherData(type, input);
   const parsed = parseData(type, { text, data }, engine.actor);
@@ -170,16 +172,16 @@ export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
       type,
       ...prepareHead(input),
       source,
-      ...(slot === undefined ? {} : { slot }),
-      ...(externalId === undefined ? {} : { externalId: checkExternalId(externalId) }),
-      ...(REPEATABLE.has(type)
-        ? {}
-        : { fingerprint: fingerprintOf(engine, { type, data: parsed, source, slot }) }),
+      slot,
+      externalId: externalId === undefined ? undefined : checkExternalId(externalId),
+      fingerprint: REPEATABLE.has(type)
+        ? undefined
+        : fingerprintOf(engine, { type, data: parsed, source, slot }),
     },
     supersedes: checkRefs(engine, input.supersedes, "supersedes"),
     derivedFrom: localRefs(engine, version.provenance.derivedFrom),
-    ...(corrects === undefined ? {} : { corrects: parseRef(engine, corrects, "corrects") }),
-    ...requestMark(engine, input.idempotencyKey, "write", input),
+    corrects: corrects === undefined ? undefined : parseRef(engine, corrects, "corrects"),
+    request: requestMark(engine, input.idempotencyKey, "write", input).request,
   };
 }
 
@@ -203,10 +205,9 @@ export function prepareHead(
         ? "asserted"
         : checkNameOf(STATUSES, input.status, { field: "status" }),
     siblings: [],
-    ...(input.kind === undefined ? {} : { kind: checkKind(input.kind) }),
-    ...(input.freshnessAt === undefined
-      ? {}
-      : { freshnessAt: checkTime(input.freshnessAt, "freshnessAt") }),
+    kind: input.kind === undefined ? undefined : checkKind(input.kind),
+    freshnessAt:
+      input.freshnessAt === undefined ? undefined : checkTime(input.freshnessAt, "freshnessAt"),
   };
 }
 
@@ -228,9 +229,9 @@ export function prepareVersion(
     formsOverride: input.forms !== undefined,
     confidence: input.confidence === undefined ? 1 : checkConfidence(input.confidence),
     provenance: checkProvenance(input.provenance, source),
-    ...(from === undefined ? {} : { validFrom: from }),
-    ...(to === undefined ? {} : { validTo: to }),
-    ...(expiresAt === undefined ? {} : { expiresAt: checkTime(expiresAt, "expiresAt") }),
+    validFrom: from,
+    validTo: to,
+    expiresAt: expiresAt === undefined ? undefined : checkTime(expiresAt, "expiresAt"),
   };
 }
 
@@ -248,7 +249,7 @@ export function gatherData(
     if (!fields.includes(name)) {
       throw new CortexError(
         "ERR_UNKNOWN_FIELD",
-        `${name}: expected one of ${[...known].join(", ")}, or a field of ${type}: ${fields.join(", ")}`,
+        `${name}: expected one of ${[...known].join(", ")}, or a field of ${type}: ${fields.join(", ")}; got an unknown field`,
         { field: name },
       );
     }
@@ -256,7 +257,10 @@ export function gatherData(
     loose[name] = input[name];
   }
   if (loose === undefined) return { text, data: input.data };
-  return { text, data: { ...loose, ...(input.data as object | undefined) } };
+  return {
+    text,
+    data: { ...loose, ...(input.data === undefined ? {} : checkObject(input.data, "data")) },
+  };
 }
 
 /** Marks text of one type, source and slot that says the same: 10 bytes. */
@@ -285,9 +289,20 @@ export function requestMark(
   const name = checkText(key, "idempotencyKey", { maxBytes: LIMITS.idempotencyKeyBytes });
   const mark = new Uint8Array(32);
   mark.set(domainHash(engine.sha256, "idempotencyKey", utf8(name)).subarray(0, 16), 0);
-  const plain = encode([operation, JSON.parse(JSON.stringify(request)) as CborValue]);
+  const plain = encode([operation, plainJson(request)]);
   mark.set(domainHash(engine.sha256, "idempotencyRequest", plain).subarray(0, 16), 16);
   return { request: mark };
+}
+
+/** A request as JSON says it, whatever the order of its members. */
+function plainJson(request: unknown): CborValue {
+  try {
+    return JSON.parse(JSON.stringify(request)) as CborValue;
+  } catch (cause) {
+    const details = { field: "input", expected: "values that JSON can say" };
+    const message = "input: expected values that JSON can say, got another";
+    throw new CortexError("ERR_INVALID", message, details, cause);
+  }
 }
 
 /** Checks and normalises a slot name. */
@@ -313,6 +328,7 @@ function checkSource(input: unknown): Source {
 }
 
 function checkForms(input: Forms): Forms {
+  checkOptions(input, ["short", "medium"], "forms");
   const budgets = { short: LIMITS.formShortTokens, medium: LIMITS.formMediumTokens };
   for (const name of ["short", "medium"] as const) {
     const form = checkText(input[name], `forms.${name}`, { maxBytes: LIMITS.contentBytes });

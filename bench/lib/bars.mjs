@@ -1,0 +1,125 @@
+/**
+ * What the project demands of itself, in one table. A question measures figures under these names;
+ * this file alone says which of them is good enough.
+ */
+
+/**
+ * One demand. `memories` is the store size it is about: a figure from a smaller store is shown, and
+ * marked as such.
+ * @typedef {{
+ *   readonly name: string,
+ *   readonly question: string,
+ *   readonly what: string,
+ *   readonly is: ">=" | "<=" | "<",
+ *   readonly limit: number,
+ *   readonly unit: string,
+ *   readonly memories?: number,
+ * }} Bar
+ *
+ * @typedef {{ readonly value: number, readonly memories: number }} Figure
+ *
+ * @typedef {Bar & {
+ *   readonly figure: number | undefined,
+ *   readonly atMemories: number | undefined,
+ *   readonly verdict: "pass" | "fail" | "not measured",
+ *   readonly fullSize: boolean,
+ * }} Judged
+ */
+
+const MILLION = 1_000_000;
+
+/** @type {readonly Bar[]} */
+export const BARS = [
+  ratio("batchOverRaw", "durable batch of 1,000 writes over the raw skeleton", 0.4),
+  ratio("batchOverSqlite", "the same over the hand-rolled SQLite", 0.4),
+  ratio("groupOverRaw", "64 concurrent writes over the raw skeleton", 0.4),
+  ratio("singleOverRaw", "one awaited durable write over a raw commit of its rows", 0.6),
+  grown("growth", "time of a batch in a full store over that at 10,000", "<=", 2, "x"),
+  grown("growthOverRaw", "the same, over the raw skeleton's own growth", "<=", 1.25, "x"),
+  grown("anonPeak", "anonymous memory while writing", "<=", 400, "MB"),
+  grown("anonFlat", "its peak in the second half over that in the first", "<=", 1.2, "x"),
+  grown("diskPerMemory", "disk per small memory", "<=", 2200, "bytes"),
+  grown("open", "opening a full store", "<", 300, "ms"),
+  {
+    name: "getPerSecond",
+    question: "read",
+    what: "get of random ids, nothing decoded is kept",
+    is: ">=",
+    limit: 100_000,
+    unit: "gets/s",
+    memories: 100_000,
+  },
+  {
+    name: "rebuildPerSecond",
+    question: "rebuild",
+    what: "rebuild",
+    is: ">=",
+    limit: 10_000,
+    unit: "entries/s",
+    memories: 100_000,
+  },
+  {
+    name: "rebuildFlat",
+    question: "rebuild",
+    what: "its anonymous memory, peak of the second half over that of the first",
+    is: "<=",
+    limit: 1.2,
+    unit: "x",
+    memories: 100_000,
+  },
+];
+
+/**
+ * Judges the figures of the questions that were asked.
+ * @param {readonly string[]} questions
+ * @param {ReadonlyMap<string, Figure>} figures
+ * @returns {Judged[]}
+ */
+export function judge(questions, figures) {
+  return BARS.filter(({ question }) => questions.includes(question)).map((bar) => {
+    const found = figures.get(bar.name);
+    const fullSize = found !== undefined && found.memories >= (bar.memories ?? 0);
+    const about = { ...bar, figure: found?.value, atMemories: found?.memories, fullSize };
+    if (found === undefined || Number.isNaN(found.value)) {
+      return { ...about, verdict: "not measured" };
+    }
+    return { ...about, verdict: holds(bar, found.value) ? "pass" : "fail" };
+  });
+}
+
+/**
+ * @param {Bar} bar
+ * @param {number} value
+ */
+function holds({ is, limit }, value) {
+  switch (is) {
+    case ">=":
+      return value >= limit;
+    case "<=":
+      return value <= limit;
+    case "<":
+      return value < limit;
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string} what
+ * @param {number} limit
+ * @returns {Bar}
+ */
+function ratio(name, what, limit) {
+  return { name, question: "write", what, is: ">=", limit, unit: "x", memories: 10_000 };
+}
+
+/**
+ * @param {string} name
+ * @param {string} what
+ * @param {"<=" | "<"} is
+ * @param {number} limit
+ * @param {string} unit
+ * @returns {Bar}
+ */
+function grown(name, what, is, limit, unit) {
+  return { name, question: "write", what, is, limit, unit, memories: MILLION };
+}

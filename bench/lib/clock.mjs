@@ -1,0 +1,41 @@
+/** Timing and the few statistics that are printed. */
+import { performance } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+/**
+ * Milliseconds that `body` takes, its promise included.
+ * @param {() => unknown} body
+ */
+export async function timeMs(body) {
+  const start = performance.now();
+  await body();
+  return performance.now() - start;
+}
+
+/**
+ * The middle value; the mean of the two middle ones when there is no middle.
+ * @param {readonly number[]} values
+ */
+export function median(values) {
+  if (values.length === 0) return Number.NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+  const high = sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN;
+  return (low + high) / 2;
+}
+
+/**
+ * All of them added up.
+ * @param {readonly number[]} values
+ */
+export function sum(values) {
+  return values.reduce((a, b) => a + b, 0);
+}
+
+/** Collects garbage now, so that one measurement does not pay for the one before. */
+export function collectGarbage() {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  collect();
+}

@@ -1,0 +1,147 @@
+/**
+ * A storage engine that passes everything on to the real one and, while asked to, keeps what went
+ * through: the commits of a write, the keys of a read. The raw skeleton does the same again.
+ *
+ * It keeps references and copies nothing, so that passing through costs next to nothing. Commits
+ * that have to wait for their turn are packed into one buffer each, out of the collector's way.
+ */
+
+/**
+ * @typedef {import("../../packages/core/dist/kv/kv.js").Kv} Kv
+ * @typedef {import("../../packages/core/dist/kv/kv.js").KvCommit} KvCommit
+ * @typedef {import("../../packages/core/dist/kv/kv.js").KvSnapshot} KvSnapshot
+ * @typedef {Pick<KvCommit, "head" | "puts" | "deletes">} Change
+ */
+
+/**
+ * Wraps a storage engine.
+ * @param {Kv} inner
+ */
+export function recordingKv(inner) {
+  /** @type {((change: Change) => void) | undefined} */
+  let keep;
+  /** @type {Uint8Array[][] | undefined} */
+  let reads;
+  /** @type {Kv} */
+  const kv = {
+    manifest: inner.manifest,
+    snapshot: () => (reads === undefined ? inner.snapshot() : recordedSnapshot(inner, reads)),
+    commit(change) {
+      keep?.(change);
+      return inner.commit(change);
+    },
+    async nextGeneration() {
+      const generation = await inner.nextGeneration();
+      const { kv: built } = generation;
+      /** @type {Kv} */
+      const wrapped = {
+        manifest: built.manifest,
+        snapshot: () => built.snapshot(),
+        commit(change) {
+          keep?.(change);
+          return built.commit(change);
+        },
+        nextGeneration: () => built.nextGeneration(),
+        sizeBytes: () => built.sizeBytes(),
+        close: () => built.close(),
+      };
+      return {
+        kv: wrapped,
+        promote: (expected, moved) => generation.promote(expected, moved),
+        abandon: () => generation.abandon(),
+      };
+    },
+    sizeBytes: () => inner.sizeBytes(),
+    close: () => inner.close(),
+  };
+  return {
+    kv,
+    /**
+     * Every commit made while `body` runs, or nothing when another taker is given.
+     * @param {() => Promise<unknown>} body
+     * @param {(change: Change) => void} [take]
+     */
+    async commitsOf(body, take) {
+      const kept = /** @type {Change[]} */ ([]);
+      keep = take ?? ((change) => kept.push(change));
+      try {
+        await body();
+      } finally {
+        keep = undefined;
+      }
+      return kept;
+    },
+    /** The keys that each snapshot was asked for while `body` runs, snapshot by snapshot. */
+    async readsOf(/** @type {() => Promise<unknown>} */ body) {
+      const kept = /** @type {Uint8Array[][]} */ ([]);
+      reads = kept;
+      try {
+        await body();
+      } finally {
+        reads = undefined;
+      }
+      return kept;
+    },
+  };
+}
+
+/**
+ * @param {Kv} inner
+ * @param {Uint8Array[][]} reads
+ * @returns {Promise<KvSnapshot>}
+ */
+async function recordedSnapshot(inner, reads) {
+  const snapshot = await inner.snapshot();
+  const keys = /** @type {Uint8Array[]} */ ([]);
+  reads.push(keys);
+  return {
+    getMany(wanted) {
+      keys.push(...wanted);
+      return snapshot.getMany(wanted);
+    },
+    ranges: (ranges) => snapshot.ranges(ranges),
+    close: () => snapshot.close(),
+  };
+}
+
+/**
+ * One commit as one buffer.
+ * @param {Change} change
+ * @returns {Buffer}
+ */
+export function packChange({ head, puts, deletes }) {
+  const fields = [head, ...deletes];
+  for (const { key, value } of puts) fields.push(key, value);
+  const bytes = fields.reduce((sum, field) => sum + 4 + field.length, 8);
+  const packed = Buffer.allocUnsafeSlow(bytes);
+  packed.writeUInt32LE(deletes.length, 0);
+  packed.writeUInt32LE(puts.length, 4);
+  let at = 8;
+  for (const field of fields) {
+    packed.writeUInt32LE(field.length, at);
+    packed.set(field, at + 4);
+    at += 4 + field.length;
+  }
+  return packed;
+}
+
+/**
+ * The commit again; keys and values are views of the buffer.
+ * @param {Buffer} packed
+ * @returns {Change}
+ */
+export function unpackChange(packed) {
+  let at = 8;
+  const next = () => {
+    const start = at + 4;
+    at = start + packed.readUInt32LE(at);
+    return new Uint8Array(packed.buffer, packed.byteOffset + start, at - start);
+  };
+  const head = next();
+  const deletes = Array.from({ length: packed.readUInt32LE(0) }, next);
+  const puts = Array.from({ length: packed.readUInt32LE(4) }, () => ({
+    key: next(),
+    value: next(),
+  }));
+  return { head, deletes, puts };
+}

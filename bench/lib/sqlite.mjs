@@ -1,0 +1,142 @@
+/**
+ * The hand-rolled alternative: what somebody writes who needs a memory by tomorrow. One SQLite file
+ * in WAL mode with `synchronous=FULL`, a table, two indexes, a full-text index and the trigger that
+ * feeds it. No history, no proofs, no erasure.
+ *
+ * The library is loaded when asked for: the binding of the development dependencies, else the one
+ * that newer releases of Node bring along. Without either the comparison is left out, and said so.
+ */
+import { randomUUID } from "node:crypto";
+
+/** @typedef {import("./workload.mjs").Item} Item */
+
+/** Where a `DatabaseSync` may come from, in order. */
+const SOURCES = ["@photostructure/sqlite", "node:sqlite"];
+
+const SCHEMA = `
+  CREATE TABLE memories (
+    id TEXT PRIMARY KEY,
+    type TEXT NOT NULL,
+    tag TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    meta TEXT NOT NULL
+  );
+  CREATE INDEX memories_by_tag ON memories (tag, created_at);
+  CREATE INDEX memories_by_type ON memories (type, created_at);
+  CREATE VIRTUAL TABLE memory_words USING fts5(text, content='memories', content_rowid='rowid');
+  CREATE TRIGGER memories_inserted AFTER INSERT ON memories BEGIN
+    INSERT INTO memory_words (rowid, text) VALUES (new.rowid, new.text);
+  END;
+`;
+const INSERT = "INSERT INTO memories (id, type, tag, created_at, text, meta) VALUES (?,?,?,?,?,?)";
+const SYNCHRONOUS_FULL = 2;
+
+/**
+ * Opens a new database in a file, or says why there is none.
+ * @param {string} path
+ * @returns {Promise<SqliteStore | { missing: string }>}
+ */
+export async function openSqlite(path) {
+  const DatabaseSync = await loadDatabase();
+  if (DatabaseSync === undefined) {
+    return { missing: `no SQLite binding: neither ${SOURCES.join(" nor ")} can be loaded` };
+  }
+  return new SqliteStore(new DatabaseSync(path));
+}
+
+/**
+ * The little of a database that is used here.
+ * @typedef {{
+ *   exec(sql: string): void,
+ *   prepare(sql: string): {
+ *     run(...values: unknown[]): unknown,
+ *     get(...values: unknown[]): Record<string, unknown> | undefined,
+ *     all(...values: unknown[]): Record<string, unknown>[],
+ *   },
+ *   close(): void,
+ * }} Database
+ */
+
+/** @returns {Promise<(new (path: string) => Database) | undefined>} */
+async function loadDatabase() {
+  for (const source of SOURCES) {
+    try {
+      const { DatabaseSync } = await import(source);
+      return DatabaseSync;
+    } catch {
+      // Not installed, not built for this platform, or too old a Node: try the next.
+    }
+  }
+  return undefined;
+}
+
+/** An open database of memories. */
+export class SqliteStore {
+  #database;
+  #insert;
+  #select;
+  #list;
+
+  constructor(/** @type {Database} */ database) {
+    this.#database = database;
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec("PRAGMA synchronous = FULL");
+    database.exec(SCHEMA);
+    const mode = String(database.prepare("PRAGMA journal_mode").get()?.journal_mode);
+    const synchronous = Number(database.prepare("PRAGMA synchronous").get()?.synchronous);
+    if (mode !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
+      throw new Error(`SQLite runs in mode ${mode}, synchronous ${synchronous}: not comparable`);
+    }
+    this.name = `SQLite ${String(database.prepare("SELECT sqlite_version() AS v").get()?.v)}`;
+    this.syncMode = "WAL, synchronous=FULL";
+    this.#insert = database.prepare(INSERT);
+    this.#select = database.prepare("SELECT * FROM memories WHERE id = ?");
+    this.#list = database.prepare(
+      "SELECT * FROM memories WHERE tag = ? ORDER BY created_at DESC LIMIT ?",
+    );
+  }
+
+  /** Writes memories in one transaction; returns their ids. */
+  write(/** @type {readonly Item[]} */ items) {
+    this.#database.exec("BEGIN IMMEDIATE");
+    const ids = items.map((item) => this.#insertOne(item));
+    this.#database.exec("COMMIT");
+    return ids;
+  }
+
+  /** One memory by id. */
+  get(/** @type {string} */ id) {
+    const row = this.#select.get(id);
+    return row === undefined ? undefined : shape(row);
+  }
+
+  /** The newest memories of a tag. */
+  list(/** @type {string} */ tag, /** @type {number} */ limit) {
+    return this.#list.all(tag, limit).map(shape);
+  }
+
+  /** Makes the indexes and the full-text index anew from the table. */
+  rebuild() {
+    this.#database.exec("BEGIN IMMEDIATE");
+    this.#database.exec("INSERT INTO memory_words (memory_words) VALUES ('rebuild')");
+    this.#database.exec("REINDEX memories");
+    this.#database.exec("COMMIT");
+  }
+
+  close() {
+    this.#database.close();
+  }
+
+  #insertOne(/** @type {Item} */ { text, tag }) {
+    const at = Date.now();
+    // Ids that ascend with time, as ours do: random ones would make every index write land elsewhere.
+    const id = `${at.toString(16).padStart(12, "0")}-${randomUUID()}`;
+    this.#insert.run(id, "fact", tag, at, text, JSON.stringify({ tags: [tag], importance: 5 }));
+    return id;
+  }
+}
+
+function shape(/** @type {Record<string, unknown>} */ row) {
+  return { ...row, meta: JSON.parse(String(row.meta)) };
+}

@@ -1,0 +1,113 @@
+/**
+ * Other processes for tests: temporary folders, and the programs in `programs/`, which run the built
+ * output as a process group of their own.
+ *
+ * Promise: a program is given one line of JSON and answers in lines; `kill` ends its whole group by
+ * SIGKILL and returns after the last line it got out; `cleanUp` leaves neither a process nor a folder.
+ * A test that needs something the machine lacks says so in one printed line, and fails instead where
+ * CORTEX_REQUIRE_ALL=1.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const cleanups: (() => unknown)[] = [];
+
+/** Ends every program and removes every folder of the test. */
+export async function cleanUp(): Promise<void> {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+}
+
+/** Does something when the test is over. */
+export function atCleanUp(cleanup: () => unknown): void {
+  cleanups.push(cleanup);
+}
+
+/** An empty folder that lives as long as the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "cortex-test-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Whether the test can go on: when it cannot, says why, or throws where everything is required. */
+export function canRun(possible: boolean, why: string): boolean {
+  if (possible) return true;
+  if (process.env.CORTEX_REQUIRE_ALL === "1") throw new Error(`required, but ${why}`);
+  console.log(`skipped: ${why}`);
+  return false;
+}
+
+/** Whether the output that programs import is there. */
+export function isBuilt(): boolean {
+  const entry = fileURLToPath(new URL("../dist/index.js", import.meta.url));
+  return canRun(existsSync(entry), "core is not built, so no other process can run it");
+}
+
+/** A running program. */
+export interface Program {
+  /** Every line it has printed so far. */
+  readonly lines: readonly string[];
+  /** The next line; `undefined` when it has ended. */
+  next(): Promise<string | undefined>;
+  /** Reads lines until one starts with `start`; throws when the program ends before. */
+  until(start: string): Promise<string>;
+  /** Sends a line of JSON. */
+  send(message: unknown): void;
+  /** Ends the whole group at once, then reads what it still got out. */
+  kill(): Promise<void>;
+  /** Reads everything until it ends by itself; throws unless it ended well. */
+  finish(): Promise<readonly string[]>;
+}
+
+/** Starts a program of `programs/`; `wrap` puts another command before it. */
+export function startProgram(
+  name: string,
+  options: { readonly wrap?: readonly string[] } = {},
+): Program {
+  const path = fileURLToPath(new URL(`programs/${name}`, import.meta.url));
+  const [command = process.execPath, ...args] = [...(options.wrap ?? []), process.execPath, path];
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
+  const ended = once(child, "close") as Promise<[number | null]>;
+  // A program that was killed does not read its input any more.
+  child.stdin.on("error", () => undefined);
+  const iterator = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const lines: string[] = [];
+  const next = async (): Promise<string | undefined> => {
+    const line = await iterator.next();
+    if (line.done === true) return undefined;
+    lines.push(line.value);
+    return line.value;
+  };
+  const kill = async (): Promise<void> => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      process.kill(-child.pid, "SIGKILL");
+    }
+    while ((await next()) !== undefined);
+    await ended;
+  };
+  cleanups.push(kill);
+  return {
+    lines,
+    next,
+    kill,
+    async until(start) {
+      for (;;) {
+        const line = await next();
+        if (line === undefined) throw new Error(`${name} ended before it said ${start}`);
+        if (line.startsWith(start)) return line;
+      }
+    },
+    send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    async finish() {
+      while ((await next()) !== undefined);
+      const [code] = await ended;
+      if (code !== 0) throw new Error(`${name} ended with ${code}`);
+      return lines;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** Flags follow from schemas, and their texts become values that the field accepts. */
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineOperation } from "../operations/define.js";
+import { fieldsOf, flagFields, readAssignments, readValue } from "./fields.js";
+
+const operation = defineOperation({
+  name: "sample",
+  verbs: ["write"],
+  kind: "write",
+  summary: "A sample",
+  help: "None.",
+  example: "cortex sample",
+  input: z.strictObject({
+    id: z.string().describe("the id"),
+    tags: z.array(z.string()).readonly().describe("tags").exactOptional(),
+    words: z
+      .array(z.enum(["a", "b"]))
+      .describe("words")
+      .exactOptional(),
+    count: z.int().min(0).max(10).describe("a count").exactOptional(),
+    one: z.enum(["x", "y"]).describe("one").exactOptional(),
+    validFrom: z.int().meta({ description: "a time", time: true }).exactOptional(),
+    asOf: z.union([z.int(), z.string()]).describe("a position").exactOptional(),
+    data: z.record(z.string(), z.unknown()).describe("data").exactOptional(),
+    on: z.boolean().describe("on").exactOptional(),
+    off: z.boolean().meta({ description: "off", standard: true }).exactOptional(),
+    turns: z.array(z.object({ a: z.int() })).describe("turns"),
+  }),
+  output: z.object({}),
+  call: async () => ({}),
+  cli: {
+    command: "sample",
+    group: "store",
+    arguments: [
+      { field: "id", label: "ID" },
+      { body: "turns", label: "FILE" },
+    ],
+    flags: { tags: "tag" },
+  },
+});
+
+const field = (name: string) => {
+  const found = fieldsOf(operation).find((one) => one.name === name);
+  if (found === undefined) throw new Error(name);
+  return found;
+};
+
+test("every field that is neither an argument nor a body has a flag", () => {
+  expect(flagFields(operation).map(({ flag, syntax }) => `${flag} ${syntax}`)).toEqual([
+    "tag list",
+    "words list",
+    "count number",
+    "one choice",
+    "valid-from time",
+    "as-of position",
+    "data json",
+    "on switch",
+    "off switch",
+  ]);
+  expect(field("id").required).toBe(true);
+  expect(field("tags").required).toBe(false);
+  expect(field("words").choices).toEqual(["a", "b"]);
+});
+
+describe("values", () => {
+  test.each([
+    ["count", "7", 7],
+    ["asOf", "42", 42],
+    ["asOf", "2026-01-01", "2026-01-01"],
+    ["validFrom", "2026-01-01T00:00:00Z", 1767225600000],
+    ["validFrom", "-5", -5],
+    ["data", '{"a":1}', { a: 1 }],
+    ["tags", ["x", "y"], ["x", "y"]],
+    ["on", true, true],
+    ["off", false, false],
+    ["one", "y", "y"],
+  ])("--%s %j is %j", (name, raw, expected) => {
+    expect(readValue(field(name), raw, `--${name}`)).toEqual(expected);
+  });
+
+  test.each([
+    ["count", "seven", '--x: expected a number, got "seven"'],
+    ["count", "11", '--x: expected at most 10, got "11"'],
+    ["count", "1.5", '--x: expected an integer, got "1.5"'],
+    ["one", "z", '--x: expected one of x, y, got "z"'],
+    ["words", ["a", "c"], "--x: expected one of a, b, got an array of 2"],
+    ["validFrom", "yesterday", "ISO time"],
+    ["data", "{", "--x: expected JSON"],
+  ])("--%s refuses %j", (name, raw, message) => {
+    expect(() => readValue(field(name), raw, "--x")).toThrow(message);
+  });
+});
+
+test("assignments name fields, and lists are separated by commas", () => {
+  const fields = fieldsOf(operation);
+  expect(readAssignments(fields, ["count=3", "tags=a, b", "validFrom=5"], "set")).toEqual({
+    count: 3,
+    tags: ["a", "b"],
+    validFrom: 5,
+  });
+  expect(readAssignments(fields, ["tag="], "set")).toEqual({ tags: [] });
+  expect(() => readAssignments(fields, ["count"], "set")).toThrow(/key=value/);
+  expect(() => readAssignments(fields, ["nope=1"], "set")).toThrow(/one of id, tags/);
+});

@@ -1,0 +1,257 @@
+/**
+ * The command line, rendered from the table of operations: commands, arguments, flags and help. It
+ * parses and describes; carrying a command out is left to the `Runner` it is given.
+ */
+import { Argument, Command, Option } from "commander";
+import { SETTINGS } from "../config.js";
+import { GROUPS, type Operation } from "../operations/define.js";
+import { packageVersion } from "../version.js";
+import { type Field, fieldsOf, flagFields, placeholder } from "./fields.js";
+
+/** The flags that every command takes. */
+export interface GlobalFlags {
+  readonly data?: string;
+  readonly actor?: string;
+  readonly json?: boolean;
+}
+
+/** What was written on the command line, not yet read. */
+export interface RawCommand {
+  /** Positional arguments, in order. */
+  readonly args: readonly (string | undefined)[];
+  /** Flags by their name without dashes. */
+  readonly flags: ReadonlyMap<string, unknown>;
+  readonly globals: GlobalFlags;
+}
+
+/** Carries commands out. */
+export interface Runner {
+  /** `operations` share the command; the flags say which one is meant. */
+  operation(operations: readonly Operation[], raw: RawCommand): Promise<void>;
+  demo(globals: GlobalFlags): Promise<void>;
+}
+
+/** Where help and complaints go. */
+export interface ProgramOutput {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+/** What people see first. */
+const ABOUT = `A verifiable memory graph for AI agents, from a shell.
+
+The store is --data, else CORTEX_DATA, else ./.cortex if it exists, else your data folder.`;
+
+const AFTER = `
+Exit codes: 0 done, 1 failed, 2 used wrongly. \`cortex COMMAND --help\` explains one command.
+Start with \`cortex demo\`.`;
+
+/** Builds the program. It never ends the process: it throws commander's own errors instead. */
+export function buildProgram(
+  operations: readonly Operation[],
+  runner: Runner,
+  output: ProgramOutput,
+): Command {
+  const program = new Command("cortex")
+    .description(ABOUT)
+    .addHelpText("after", AFTER)
+    .version(packageVersion(), "--version", "print the version")
+    .helpCommand(false)
+    .enablePositionalOptions();
+  prepare(program, output);
+  addGlobalFlags(program);
+  for (const [words, shared] of commandsOf(operations)) {
+    const parent = parentOf(program, words, shared, output);
+    parent.addCommand(operationCommand(words, shared, runner, output));
+  }
+  program.addCommand(demoCommand(runner, output));
+  return program;
+}
+
+/** The operations by command, aliases included, in the order of the table. */
+export function commandsOf(
+  operations: readonly Operation[],
+): ReadonlyMap<string, readonly Operation[]> {
+  const commands = new Map<string, Operation[]>();
+  for (const operation of operations) {
+    for (const words of [operation.cli.command, operation.cli.alias]) {
+      if (words === undefined) continue;
+      commands.set(words, [...(commands.get(words) ?? []), operation]);
+    }
+  }
+  return commands;
+}
+
+function prepare(command: Command, output: ProgramOutput): void {
+  command
+    .exitOverride()
+    .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: () => {} })
+    .configureHelp({ subcommandTerm: termOf })
+    .helpOption("-h, --help", "explain");
+}
+
+/** A command in a list: its name, and its arguments or the words that may follow. */
+function termOf(command: Command): string {
+  const words = command.commands.map((one) => one.name()).join("|");
+  const args = command.registeredArguments.map((one) =>
+    one.required ? one.name() : `[${one.name()}]`,
+  );
+  return [command.name(), ...(words === "" ? args : [words])].join(" ");
+}
+
+function addGlobalFlags(command: Command): void {
+  command
+    .addOption(
+      new Option("--data <DIR>", SETTINGS.data.meaning.replaceAll("`", "")).helpGroup(
+        "Every command:",
+      ),
+    )
+    .addOption(
+      new Option("--actor <NAME>", `${SETTINGS.actor.meaning}; default when not given`).helpGroup(
+        "Every command:",
+      ),
+    )
+    .addOption(
+      new Option("--json", "print one JSON document, for scripts").helpGroup("Every command:"),
+    );
+}
+
+/** The group command that `edge add` stands under; the program itself for one word. */
+function parentOf(
+  program: Command,
+  words: string,
+  shared: readonly Operation[],
+  output: ProgramOutput,
+): Command {
+  const [group, second] = words.split(" ");
+  if (group === undefined || second === undefined) return program;
+  const known = program.commands.find((command) => command.name() === group);
+  if (known !== undefined) return known;
+  const heading = shared[0] === undefined ? "" : GROUPS[shared[0].cli.group];
+  const created = new Command(group)
+    .description(`${heading}, one by one`)
+    .helpGroup(`${heading}:`)
+    .helpCommand(false)
+    .enablePositionalOptions();
+  prepare(created, output);
+  addGlobalFlags(created);
+  program.addCommand(created);
+  return created;
+}
+
+function operationCommand(
+  words: string,
+  shared: readonly Operation[],
+  runner: Runner,
+  output: ProgramOutput,
+): Command {
+  const [first] = shared;
+  if (first === undefined) throw new Error(`the command ${words} has no operation`);
+  const command = new Command(words.split(" ").at(-1) ?? words)
+    .summary(first.summary)
+    .description(
+      shared
+        .map(({ summary, help }) => `${summary}.\n\n${help.replaceAll("\n", " ")}`)
+        .join("\n\n"),
+    )
+    .helpGroup(`${GROUPS[first.cli.group]}:`);
+  prepare(command, output);
+  for (const argument of argumentsOf(shared)) command.addArgument(argument);
+  const flags = new Map<string, Field>();
+  for (const field of shared.flatMap(flagFields)) {
+    if (!flags.has(field.flag)) flags.set(field.flag, field);
+  }
+  for (const field of flags.values()) command.addOption(flagOption(field));
+  for (const { cli } of shared) {
+    if (cli.assign !== undefined) command.addOption(assignOption(cli.assign));
+  }
+  addGlobalFlags(command);
+  const examples = [...new Set(shared.map(({ example }) => `  $ ${example}`))].join("\n");
+  command.addHelpText("after", `\nExample:\n${examples}`);
+  return command.action(async () => {
+    await runner.operation(shared, {
+      args: command.processedArgs as readonly (string | undefined)[],
+      flags: new Map(
+        command.options
+          .map((option) => [option.long ?? "", option] as const)
+          .flatMap(([long, option]) => {
+            const value: unknown = command.getOptionValue(option.attributeName());
+            const isDefault = command.getOptionValueSource(option.attributeName()) !== "cli";
+            return isDefault || value === undefined ? [] : [[long.replace(/^--(no-)?/, ""), value]];
+          }),
+      ),
+      globals: globalsOf(command),
+    });
+  });
+}
+
+function argumentsOf(shared: readonly Operation[]): readonly Argument[] {
+  const [first] = shared;
+  const positional = first?.cli.arguments ?? [];
+  // A command that another operation shares may be meant without any of the arguments.
+  const loose = shared.some(({ cli }) => cli.when !== undefined);
+  const fields = first === undefined ? [] : fieldsOf(first);
+  return positional.map((one) => {
+    const optional = loose || "body" in one || one.optional === true;
+    const about =
+      "body" in one
+        ? "file" in one
+          ? "a file; - or nothing reads stdin"
+          : "- reads stdin"
+        : (fields.find(({ name }) => name === one.field)?.description ?? "");
+    return new Argument(optional ? `[${one.label}]` : `<${one.label}>`, about);
+  });
+}
+
+function flagOption(field: Field): Option {
+  if (field.syntax === "switch") {
+    const name = field.sets ? field.flag : `no-${field.flag}`;
+    return new Option(`--${name}`, field.description);
+  }
+  const words =
+    field.choices.length === 0 || field.description.includes(field.choices.join(", "))
+      ? ""
+      : ` (${field.choices.join(", ")})`;
+  const option = new Option(
+    `--${field.flag} <${placeholder(field)}>`,
+    `${field.description}${words}`,
+  );
+  return field.syntax === "list" ? option.argParser(collect) : option;
+}
+
+function assignOption(flag: string): Option {
+  return new Option(`--${flag} <KEY=VALUE>`, "change one key; may be repeated").argParser(collect);
+}
+
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+/** The global flags of a command; what stands nearest to the end of the line wins. */
+function globalsOf(command: Command): GlobalFlags {
+  const chain: Command[] = [];
+  for (let one: Command | null = command; one !== null; one = one.parent) chain.push(one);
+  const values = chain.reverse().map((one) => one.opts<GlobalFlags>());
+  const { data, actor, json } = Object.assign({}, ...values) as GlobalFlags;
+  return {
+    ...(data === undefined ? {} : { data }),
+    ...(actor === undefined ? {} : { actor }),
+    ...(json === undefined ? {} : { json }),
+  };
+}
+
+function demoCommand(runner: Runner, output: ProgramOutput): Command {
+  const command = new Command("demo")
+    .summary("Show what it does, on a small graph of its own")
+    .description(
+      "Builds a small graph, changes it, walks it, checks it and builds it again.\n" +
+        "Works in a temporary folder that it removes, unless --data names a store to keep.",
+    )
+    .helpGroup(`${GROUPS.store}:`)
+    .addHelpText("after", "\nExample:\n  $ cortex demo");
+  prepare(command, output);
+  addGlobalFlags(command);
+  return command.action(async () => {
+    await runner.demo(globalsOf(command));
+  });
+}

@@ -1,0 +1,182 @@
+/**
+ * Carrying a command line out, from words to an exit code: settings, store, operation, answer.
+ *
+ * Promise: stdout holds the answer and nothing else, under `--json` exactly one document; stderr
+ * holds the path in use, progress and failures, and under `--json` a failure is the one document
+ * there. Exit 0 done, 1 failed, 2 used wrongly. Stores are closed whatever happens.
+ */
+import { join } from "node:path";
+import {
+  type Cortex,
+  CortexError,
+  checkActorName,
+  isCortexError,
+  OWNER,
+  open,
+} from "@cortex-memory/core";
+import { CommanderError } from "commander";
+import { isAddress, type Settings, settingsFor } from "../config.js";
+import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
+import type { Operation } from "../operations/define.js";
+import { OPERATIONS } from "../operations.js";
+import { startProgress } from "../progress.js";
+import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
+import { runDemo } from "./demo.js";
+import type { Host } from "./host.js";
+import { chooseOperation, readInput } from "./input.js";
+import { buildProgram, type RawCommand } from "./program.js";
+import { UsageError } from "./usage.js";
+
+/** Runs one command line; the result is the exit code. */
+export async function runCli(
+  host: Host,
+  operations: readonly Operation[] = OPERATIONS,
+): Promise<number> {
+  let exit = 0;
+  const program = buildProgram(
+    operations,
+    {
+      operation: async (shared, raw) => {
+        exit = await runOperation(host, shared, raw);
+      },
+      demo: async (globals) => {
+        exit = await runDemo(host, globals);
+      },
+    },
+    { out: (text) => host.out.write(text), err: (text) => host.err.write(text) },
+  );
+  try {
+    await program.parseAsync([...host.args], { from: "user" });
+    return exit;
+  } catch (error) {
+    return reportFailure(host, error);
+  }
+}
+
+async function runOperation(
+  host: Host,
+  shared: readonly Operation[],
+  raw: RawCommand,
+): Promise<number> {
+  const { globals } = raw;
+  const operation = chooseOperation(shared, raw);
+  const input = await readInput(operation, raw, host);
+  const settings = settingsFor(globals, host);
+  const json = globals.json === true;
+  if (!json) announce(host, settings);
+  const memory = await openFor(operation, settings, host);
+  const progress = startProgress(operation.name, quietUnderJson(host, json), host.nowMs);
+  let answer: unknown;
+  try {
+    answer = await operation.run(memory, input, {
+      access: OWNER,
+      location: settings.data.value,
+      settings: [settings.data, settings.actor],
+      onProgress: progress.report,
+    });
+  } finally {
+    progress.end();
+    await memory.close();
+  }
+  // Under --json the line waits, so that a failure is alone on stderr.
+  if (json) announce(host, settings);
+  printAnswer(host, operation, answer, json);
+  return hasFailed(answer) ? 1 : 0;
+}
+
+/** Opens the store, or makes one for an operation that may. */
+async function openFor(operation: Operation, settings: Settings, host: Host): Promise<Cortex> {
+  const actor = checkActorName(settings.actor.value);
+  const data = settings.data.value;
+  const create = operation.cli.store === "create";
+  const isFolder = data !== "memory:" && !isAddress(data);
+  if (isFolder && !create && !host.isFolder(join(data, actor))) {
+    if (operation.cli.store === "optional") return open("memory:", { actor });
+    const message = `data: no store of actor ${actor} in ${data}; the first write makes one`;
+    throw new CortexError("ERR_NOT_FOUND", message, { field: "data", subject: data });
+  }
+  return open(data, { actor, create });
+}
+
+function announce(host: Host, { data, actor }: Settings): void {
+  const ink = makeInk(wantsColour(host.err, host.env));
+  host.err.write(`${ink.dim(`cortex: ${clean(data.value)}, actor ${clean(actor.value)}`)}\n`);
+}
+
+/** Scripts that read stderr as JSON get no lines of progress in between. */
+function quietUnderJson(host: Host, json: boolean): Host["err"] {
+  if (!json || host.err.isTerminal) return host.err;
+  return { ...host.err, write: () => {} };
+}
+
+function printAnswer(host: Host, operation: Operation, answer: unknown, json: boolean): void {
+  if (json) {
+    host.out.write(`${JSON.stringify(answer, null, 2)}\n`);
+    return;
+  }
+  const ink = makeInk(wantsColour(host.out, host.env));
+  const text = operation.cli.human?.(answer, ink) ?? outline(answer, ink);
+  host.out.write(`${text}\n`);
+}
+
+/** Answers of checks say themselves whether all is well. */
+function hasFailed(answer: unknown): boolean {
+  return typeof answer === "object" && answer !== null && "ok" in answer && answer.ok === false;
+}
+
+/** Says what went wrong, in the form that was asked for; the result is the exit code. */
+function reportFailure(host: Host, error: unknown): number {
+  const failure = failureOf(error);
+  if (failure.silent === true) return failure.exit;
+  if (asksForJson(host.args)) {
+    const { code, message } = failure;
+    host.err.write(`${JSON.stringify({ error: { code, message } })}\n`);
+    return failure.exit;
+  }
+  const ink = makeInk(wantsColour(host.err, host.env));
+  const code = failure.exit === 2 ? "" : ` ${ink.dim(failure.code)}`;
+  host.err.write(`${ink.red("error:")} ${clean(failure.message)}${code}\n`);
+  if (failure.exit === 2) host.err.write(`${ink.dim(`try: ${helpFor(host.args)}`)}\n`);
+  return failure.exit;
+}
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly exit: number;
+  /** Help or the version was asked for and has been printed. */
+  readonly silent?: boolean;
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof CommanderError) {
+    const message = error.message.replace(/^error: /, "");
+    if (error.exitCode === 0) return { code: "", message, exit: 0, silent: true };
+    const unknown = error.code === "commander.unknownOption";
+    const code = unknown ? "ERR_UNKNOWN_FIELD" : "ERR_INVALID";
+    return { code, message, exit: 2, silent: error.code === "commander.help" };
+  }
+  if (error instanceof UsageError) return { code: error.code, message: error.message, exit: 2 };
+  if (isCortexError(error)) {
+    return { code: error.code, message: error.message, exit: ERROR_STATUS[error.code].exit };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: INTERNAL_CODE, message: `a fault of cortex itself: ${message}`, exit: 1 };
+}
+
+/** Whether `--json` stands on the line, also where the line could not be parsed. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).includes("--json");
+}
+
+/** The help that would have shown the way. */
+function helpFor(args: readonly string[]): string {
+  const named = args.filter((word) => /^[a-z][a-z-]*$/.test(word));
+  const known = new Set(OPERATIONS.map(({ cli }) => cli.command));
+  const two = named.slice(0, 2).join(" ");
+  if (known.has(two)) return `cortex ${two} --help`;
+  const one = named[0] ?? "";
+  const isCommand = [...known].some((command) => command.split(" ")[0] === one) || one === "demo";
+  return isCommand ? `cortex ${one} --help` : "cortex --help";
+}

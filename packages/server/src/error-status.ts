@@ -1,0 +1,83 @@
+/**
+ * What each error code means to a door: one table for all of them, complete by type. The command
+ * line takes the exit code from here; doors that speak other protocols add their column.
+ */
+import type { ErrorCode } from "@cortex-memory/core";
+
+/** What sort of trouble a code names. */
+export const FAMILIES = {
+  input: "The request itself is wrong; sending it again will not help.",
+  missing: "What the request is about is not there.",
+  conflict: "The state of the store forbids it now; read again and decide.",
+  denied: "The caller may not do this.",
+  storage: "The store, the disk or the machine failed.",
+  format: "The bytes at hand are of another format, version or actor.",
+  integrity: "Something that should agree does not.",
+} as const;
+
+/** How doors report one code. */
+export interface ErrorStatus {
+  readonly family: keyof typeof FAMILIES;
+  /** The exit code of the command line: 1 failed, 2 used wrongly. */
+  readonly exit: 1 | 2;
+}
+
+function failed(family: keyof typeof FAMILIES): ErrorStatus {
+  return { family, exit: 1 };
+}
+
+/**
+ * Every code. A library failure exits with 1, however it came about; 2 is for what the command line
+ * itself refuses, and for the one code that only `--actor` can cause.
+ */
+export const ERROR_STATUS: { readonly [code in ErrorCode]: ErrorStatus } = {
+  ERR_INVALID: failed("input"),
+  ERR_UNKNOWN_TYPE: failed("input"),
+  ERR_UNKNOWN_FIELD: failed("input"),
+  ERR_BAD_URI: failed("input"),
+  ERR_BAD_NAME: { family: "input", exit: 2 },
+  ERR_BAD_ID: failed("input"),
+  ERR_ILL_FORMED: failed("input"),
+  ERR_NOT_CANONICAL: failed("format"),
+  ERR_TOO_LARGE: failed("input"),
+  ERR_NOT_FOUND: failed("missing"),
+  ERR_EXISTS: failed("conflict"),
+  ERR_TOMBSTONED: failed("conflict"),
+  ERR_ERASED: failed("missing"),
+  ERR_CONFLICT: failed("conflict"),
+  ERR_SELF_EDGE: failed("input"),
+  ERR_UNKNOWN_ENDPOINT: failed("missing"),
+  ERR_EDGE_KIND: failed("input"),
+  ERR_KIND_NOT_ALLOWED: failed("input"),
+  ERR_IDEMPOTENCY: failed("conflict"),
+  ERR_REF: failed("input"),
+  ERR_NO_CHANGE: failed("input"),
+  ERR_DENIED: failed("denied"),
+  ERR_UNBOUNDED: failed("input"),
+  ERR_TOO_BROAD: failed("input"),
+  ERR_AS_OF: failed("input"),
+  ERR_CLOCK: failed("storage"),
+  ERR_BATCH_NO_JOURNAL: failed("integrity"),
+  ERR_CORRUPT: failed("integrity"),
+  ERR_JOURNAL_GAP: failed("integrity"),
+  ERR_ROOT_MISMATCH: failed("integrity"),
+  ERR_FORMAT_NEWER: failed("format"),
+  ERR_FORMAT_OLDER: failed("format"),
+  ERR_FORMAT_UNKNOWN: failed("format"),
+  ERR_ACTOR_MISMATCH: failed("format"),
+  ERR_DISK_FULL: failed("storage"),
+  ERR_STORAGE: failed("storage"),
+  ERR_CONTENDED: failed("storage"),
+  ERR_CLOSED: failed("storage"),
+  ERR_UNSUPPORTED: failed("storage"),
+  ERR_PROOF_INVALID: failed("integrity"),
+  ERR_PROOF_MALFORMED: failed("format"),
+  ERR_CHECKPOINT_MALFORMED: failed("format"),
+  ERR_CHECKPOINT_STALE: failed("integrity"),
+  ERR_EXPORT_MALFORMED: failed("format"),
+  ERR_FORK: failed("integrity"),
+  ERR_ROLLED_BACK: failed("integrity"),
+};
+
+/** The code that doors print for a fault of Cortex itself, which carries none. */
+export const INTERNAL_CODE = "ERR_INTERNAL";

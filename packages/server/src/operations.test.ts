@@ -1,0 +1,97 @@
+/** The table is complete, consistent and documented, and its input check speaks like the library. */
+import { Cortex, isCortexError, OWNER, open, POLICIES } from "@cortex-memory/core";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { fieldsOf, flagFields } from "./cli/fields.js";
+import { commandsOf } from "./cli/program.js";
+import { OPERATIONS } from "./operations.js";
+
+/** Methods of the facade that open and close it, which is every door's own business. */
+const LIFECYCLE = ["constructor", "close"];
+
+const verbs = new Set<string>(OPERATIONS.flatMap((operation) => operation.verbs));
+
+describe("the table", () => {
+  test("has every verb of the facade, and the facade every verb of the table", () => {
+    const methods = Object.getOwnPropertyNames(Cortex.prototype).filter(
+      (name) => !LIFECYCLE.includes(name),
+    );
+    expect([...verbs].sort()).toEqual(methods.sort());
+    expect([...verbs].sort()).toEqual(Object.keys(POLICIES).sort());
+  });
+
+  test("names each operation once, and takes its policy from the facade", () => {
+    const names = OPERATIONS.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { policy, verbs: called, kind } of OPERATIONS) {
+      expect(new Set(called.map((verb) => POLICIES[verb]))).toEqual(new Set([policy]));
+      if (policy === "write") expect(kind).toBe("write");
+      if (policy === "filtered") expect(kind).toBe("read");
+    }
+  });
+
+  test.each(OPERATIONS)("$name explains itself", (operation) => {
+    expect(operation.summary).toMatch(/^[A-Z].*[^.]$/s);
+    expect(operation.help).toMatch(/\.$/);
+    expect(operation.example).toContain(`cortex ${operation.cli.command}`);
+    const silent = fieldsOf(operation).filter(({ description }) => description === "");
+    expect(silent.map(({ name }) => name)).toEqual([]);
+  });
+
+  test.each(OPERATIONS)("$name can be announced as JSON Schema", ({ input, output }) => {
+    const options = { unrepresentable: "any", io: "input" } as const;
+    expect(z.toJSONSchema(input, options)).toMatchObject({ type: "object" });
+    expect(z.toJSONSchema(output, options)).toMatchObject({ type: "object" });
+  });
+
+  test("has commands whose flags do not collide", () => {
+    for (const [command, shared] of commandsOf(OPERATIONS)) {
+      expect(shared.filter(({ cli }) => cli.when === undefined)).toHaveLength(1);
+      for (const operation of shared) {
+        const flags = flagFields(operation).map(({ flag }) => flag);
+        expect(new Set([...flags, "data", "actor", "json", "help"]).size, command).toBe(
+          flags.length + 4,
+        );
+      }
+    }
+  });
+
+  test("has the commands that were promised", () => {
+    const promised =
+      "write note get update tombstone restore history inspect traverse remember session root " +
+      "check rebuild log stats config";
+    const commands = commandsOf(OPERATIONS);
+    expect(promised.split(" ").filter((name) => !commands.has(name))).toEqual([]);
+    for (const name of ["edge add", "edge rm", "edge ls"]) expect(commands.has(name)).toBe(true);
+  });
+});
+
+describe("running an operation", () => {
+  const context = { access: OWNER, location: "memory:", settings: [], onProgress: () => {} };
+
+  async function codeOf(name: string, input: unknown): Promise<string> {
+    await using memory = await open("memory:");
+    try {
+      await OPERATIONS.find((one) => one.name === name)?.run(memory, input, context);
+      return "none";
+    } catch (error) {
+      if (!isCortexError(error)) throw error;
+      return `${error.code} ${error.message}`;
+    }
+  }
+
+  test.each([
+    ["get", { id: 5 }, "ERR_INVALID id: expected a string, got 5"],
+    ["get", {}, "ERR_INVALID id: expected a string, got nothing"],
+    ["get", [], "ERR_INVALID input: expected an object, got an array of 0"],
+    ["get", { id: "x", nope: 1 }, "ERR_UNKNOWN_FIELD nope: expected one of id, asOf, version"],
+    ["get", { id: "x", asOf: -1 }, "ERR_AS_OF asOf: expected"],
+    ["get", { id: "x" }, "ERR_NOT_FOUND id: no memory x"],
+    ["write", { type: "bogus", text: "x" }, "ERR_UNKNOWN_TYPE type: expected one of identity"],
+    ["write", { type: "fact", text: "x", nope: 1 }, "ERR_UNKNOWN_FIELD nope: expected one of"],
+    ["write", { type: "fact", text: "x", importance: 11 }, "ERR_INVALID importance: expected at"],
+    ["remember", { session: "s", turns: [{ role: "bogus", content: "" }] }, "ERR_INVALID turns[0]"],
+  ])("%s of %j fails as the library would", async (name, input, expected) => {
+    expect(await codeOf(name, input)).toContain(expected);
+  });
+});

@@ -1,0 +1,146 @@
+/**
+ * What an operation is: one row of the table that every door renders.
+ *
+ * Promise: a row names its facade verbs, so that its policy is the facade's own and cannot drift;
+ * `run` is the one way to perform it. It checks the input against the row's schema, calls the
+ * facade, and turns an absent answer into `ERR_NOT_FOUND`. A door adds nothing but its own syntax,
+ * and what the command line needs for that is data here as well.
+ *
+ * Left to others: limits and meaning of values (core), how a command line is read (`cli/`).
+ */
+import { type Access, type Cortex, CortexError, POLICIES, type Policy } from "@cortex-memory/core";
+import type * as z from "zod";
+import type { Setting } from "../config.js";
+import type { Ink } from "../render/ink.js";
+import { inputError } from "./input-error.js";
+
+/** A verb of the facade. */
+export type VerbName = keyof typeof POLICIES;
+
+/** What a door knows beside the input. */
+export interface CallContext {
+  readonly access: Access;
+  /** Where the store is, as people would write it. */
+  readonly location: string;
+  /** The settings in force at this door. */
+  readonly settings: readonly Setting[];
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** The headings under which help lists commands. */
+export const GROUPS = {
+  memories: "Memories",
+  sessions: "Conversations",
+  edges: "Links",
+  goals: "Goals",
+  history: "Journal and roots",
+  store: "Store",
+} as const;
+
+/** How an argument's text, or what `-` and files hold, becomes input. */
+export type Body = "memory" | "turns" | "items" | "state";
+
+/** One positional argument: a field of the input, or a body that gives several. */
+export type ArgumentSpec<F extends string = string> =
+  | {
+      readonly field: F;
+      readonly label: string;
+      /** May be left out; the field then also has a flag. */
+      readonly optional?: true;
+      /** `-` reads it from stdin. */
+      readonly stdin?: true;
+    }
+  | {
+      readonly body: Body;
+      readonly label: string;
+      /** The argument names a file; without it stdin is read. */
+      readonly file?: true;
+    };
+
+/** How the command line renders an operation. */
+export interface CommandSpec<F extends string = string, Out = unknown> {
+  /** Its words, such as `edge add`. */
+  readonly command: string;
+  /** Another name for the same command. */
+  readonly alias?: string;
+  readonly group: keyof typeof GROUPS;
+  readonly arguments?: readonly ArgumentSpec<F>[];
+  /** Flags named otherwise than their field; every other field has a flag of its own name. */
+  readonly flags?: { readonly [field in F]?: string };
+  /** The fields are given as `--<assign> field=value` instead of flags of their own. */
+  readonly assign?: string;
+  /** Of operations that share a command, this one is meant when the flag is given. */
+  readonly when?: string;
+  /**
+   * Where there is no store yet: `create` makes one, `optional` answers with defaults. Everything
+   * else fails, so that a slip in a path never looks like an empty store.
+   */
+  readonly store?: "create" | "optional";
+  /** The answer for people; a plain outline when not given. */
+  readonly human?: (output: Out, ink: Ink) => string;
+}
+
+/** Everything that is said about an operation. */
+export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
+  /** Unique; the facade's verb where there is one. */
+  readonly name: string;
+  /** The facade verbs it calls; all of one policy. */
+  readonly verbs: readonly [VerbName, ...VerbName[]];
+  readonly kind: "read" | "write";
+  /** One line. */
+  readonly summary: string;
+  /** What a reader should know beyond the line. */
+  readonly help: string;
+  /** A shell line that works. */
+  readonly example: string;
+  readonly input: I;
+  readonly output: O;
+  /** What is missing when the facade answers `undefined`. */
+  readonly absent?: (input: z.output<I>) => string;
+  readonly call: (
+    memory: Cortex,
+    input: z.output<I>,
+    context: CallContext,
+  ) => Promise<z.input<O> | undefined>;
+  readonly cli: CommandSpec<keyof I["shape"] & string, z.output<O>>;
+}
+
+/** A row of the table, with its types behind it. */
+export interface Operation
+  extends Pick<
+    OperationSpec<z.ZodObject, z.ZodType>,
+    "name" | "verbs" | "kind" | "summary" | "help" | "example" | "input" | "output"
+  > {
+  readonly policy: Policy;
+  readonly cli: CommandSpec;
+  /** Checks the input, performs the operation and returns its answer. */
+  run(memory: Cortex, input: unknown, context: CallContext): Promise<unknown>;
+}
+
+/** Makes a row; a row that contradicts itself fails at load. */
+export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
+  spec: OperationSpec<I, O>,
+): Operation {
+  const { call, absent, cli, ...row } = spec;
+  return {
+    ...row,
+    policy: sharedPolicy(spec.name, spec.verbs),
+    cli: cli as CommandSpec,
+    async run(memory, input, context) {
+      const parsed = spec.input.safeParse(input);
+      if (!parsed.success) throw inputError(spec.input, parsed.error, input);
+      const answer = await call(memory, parsed.data, context);
+      if (answer !== undefined) return answer;
+      const what = absent?.(parsed.data) ?? "nothing there";
+      throw new CortexError("ERR_NOT_FOUND", what);
+    },
+  };
+}
+
+function sharedPolicy(name: string, verbs: readonly [VerbName, ...VerbName[]]): Policy {
+  const [first, ...others] = verbs.map((verb) => POLICIES[verb]);
+  if (first === undefined || others.some((policy) => policy !== first)) {
+    throw new Error(`operation ${name} mixes policies`);
+  }
+  return first;
+}

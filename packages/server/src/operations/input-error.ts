@@ -1,0 +1,103 @@
+/**
+ * From a schema's complaint to the one error class, in the words of the house: field, what was
+ * expected, what came. A schema may carry the code of its failure as metadata, so that an input
+ * refused here fails with the code the library would have used.
+ */
+import { CortexError, type ErrorCode } from "@cortex-memory/core";
+import type * as z from "zod";
+
+/** The failure that names the first thing wrong with an input. */
+export function inputError(schema: z.ZodObject, error: z.ZodError, input: unknown): CortexError {
+  const [issue] = error.issues;
+  if (issue === undefined) throw new Error("a failed parse named no issue");
+  if (issue.code === "unrecognized_keys") {
+    const field = showPath([...issue.path, issue.keys[0] ?? ""]);
+    const known = issue.path.length === 0 ? Object.keys(schema.shape).join(", ") : "a known field";
+    return new CortexError("ERR_UNKNOWN_FIELD", `${field}: expected one of ${known}`, { field });
+  }
+  const field = showPath(issue.path);
+  const expected = expectedBy(issue);
+  const got = shortly(valueAt(input, issue.path));
+  const code = codeOf(schema, issue.path[0]);
+  const message = `${field === "" ? "input" : field}: expected ${expected}, got ${got}`;
+  return new CortexError(code, message, { field, expected, got });
+}
+
+/** What a schema wanted, in words. */
+export function expectedBy(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.expected === "int" ? "an integer" : `${article(issue.expected)}`;
+    case "invalid_value":
+      return `one of ${issue.values.join(", ")}`;
+    case "too_small":
+      return `${issue.origin === "array" ? "a length of " : ""}at least ${issue.minimum}`;
+    case "too_big":
+      return `${issue.origin === "array" ? "a length of " : ""}at most ${issue.maximum}`;
+    case "invalid_union":
+      return "one of the forms that the reference lists";
+    default:
+      return issue.message;
+  }
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function codeOf(schema: z.ZodObject, field: PropertyKey | undefined): ErrorCode {
+  const declared = typeof field === "string" ? schema.shape[field] : undefined;
+  const code = declared === undefined ? undefined : (metaOf(declared).code as ErrorCode);
+  return code ?? "ERR_INVALID";
+}
+
+/** What a schema says about itself beside its rules. */
+export interface FieldMeta {
+  readonly description?: string;
+  /** The error code when a value is refused. */
+  readonly code?: ErrorCode;
+  /** The value is a time in milliseconds; a door may accept an ISO time for it. */
+  readonly time?: true;
+  /** Of the two values of a switch, this one holds when none is given. */
+  readonly standard?: boolean;
+}
+
+/** The schema inside optional, default and read-only wrappers. */
+export function innerSchema(schema: z.core.$ZodType): z.core.$ZodType {
+  const def = schema._zod.def as { readonly innerType?: z.core.$ZodType };
+  return def.innerType === undefined ? schema : innerSchema(def.innerType);
+}
+
+/** The metadata of a schema, wherever among its wrappers it was given. */
+export function metaOf(schema: z.core.$ZodType): FieldMeta {
+  const own = (schema as z.ZodType).meta?.() as FieldMeta | undefined;
+  if (own !== undefined) return own;
+  const { innerType } = schema._zod.def as { readonly innerType?: z.core.$ZodType };
+  return innerType === undefined ? {} : metaOf(innerType);
+}
+
+function showPath(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("")
+    .replace(/^\./, "");
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Readonly<Record<PropertyKey, unknown>>)[part];
+  }
+  return value;
+}
+
+/** A short description that never shows the content of a memory at length. */
+export function shortly(value: unknown): string {
+  if (typeof value === "string") {
+    return value.length <= 64 ? JSON.stringify(value) : `a string of ${value.length} characters`;
+  }
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (value === undefined) return "nothing";
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}

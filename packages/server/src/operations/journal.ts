@@ -1,0 +1,135 @@
+/**
+ * Operations on the journal and what it promises: entries, changes, undoing, the root, checking,
+ * building again.
+ */
+import * as z from "zod";
+import {
+  showChanges,
+  showCheck,
+  showLog,
+  showRebuild,
+  showReverted,
+  showRoot,
+} from "../render/store.js";
+import { defineOperation } from "./define.js";
+import { by, limit, position } from "./fields.js";
+import {
+  changesShape,
+  checkShape,
+  logShape,
+  rebuildShape,
+  revertedShape,
+  rootShape,
+} from "./shapes.js";
+
+const logOperation = defineOperation({
+  name: "log",
+  verbs: ["log"],
+  kind: "read",
+  summary: "Show journal entries, without content",
+  help: "From the first entry on unless --from says otherwise; the answer tells where to read on.",
+  example: "cortex log --from 0 --limit 20",
+  input: z.strictObject({
+    from: z.int().min(0).describe("the seq to start at").exactOptional(),
+    limit,
+  }),
+  output: logShape,
+  call: (memory, options, { access }) => memory.log({ ...options, access }),
+  cli: { command: "log", group: "history", human: showLog },
+});
+
+const changesOperation = defineOperation({
+  name: "changes",
+  verbs: ["changes"],
+  kind: "read",
+  summary: "Show what happened after one position, up to another",
+  help: "Positions are seqs or ISO times; without the second, up to the end. Forgotten content is not told.",
+  example: "cortex changes 0 5",
+  input: z.strictObject({
+    from: position("the position after which to start"),
+    to: position("the last position; the end when not given").exactOptional(),
+    limit,
+  }),
+  output: changesShape,
+  call: (memory, { from, to, ...options }, { access }) =>
+    memory.changes(from, to, { ...options, access }),
+  cli: {
+    command: "changes",
+    group: "history",
+    arguments: [
+      { field: "from", label: "FROM" },
+      { field: "to", label: "TO", optional: true },
+    ],
+    human: showChanges,
+  },
+});
+
+const revertOperation = defineOperation({
+  name: "revert",
+  verbs: ["revert"],
+  kind: "write",
+  summary: "Undo what one entry did, by a new entry",
+  help: "Nothing is taken out of the journal. Refused with ERR_CONFLICT when later entries stand on it.",
+  example: "cortex revert 1",
+  input: z.strictObject({ seq: z.int().min(0).describe("the entry to undo"), by }),
+  output: revertedShape,
+  call: (memory, { seq, ...options }, { access }) => memory.revert(seq, { ...options, access }),
+  cli: {
+    command: "revert",
+    group: "history",
+    arguments: [{ field: "seq", label: "SEQ" }],
+    human: showReverted,
+  },
+});
+
+const rootOperation = defineOperation({
+  name: "root",
+  verbs: ["root"],
+  kind: "read",
+  summary: "Show the root over everything",
+  help: "One hash, in hex, that stands for all entries and the state they lead to.",
+  example: "cortex root",
+  input: z.strictObject({}),
+  output: rootShape,
+  call: (memory, _, { access }) => memory.root({ access }),
+  cli: { command: "root", group: "history", human: showRoot },
+});
+
+const checkOperation = defineOperation({
+  name: "check",
+  verbs: ["check"],
+  kind: "read",
+  summary: "Check journal, hashes, rows and roots against each other",
+  help: "Repairs nothing. Exits with 1 when something does not agree.",
+  example: "cortex check",
+  input: z.strictObject({}),
+  output: checkShape,
+  call: (memory, _, { access, onProgress }) => memory.check({ access, onProgress }),
+  cli: { command: "check", group: "history", human: showCheck },
+});
+
+const rebuildOperation = defineOperation({
+  name: "rebuild",
+  verbs: ["rebuild"],
+  kind: "write",
+  summary: "Build everything derived again from the journal",
+  help: "Exits with 1 when the roots do not match. --verify-only compares and changes nothing.",
+  example: "cortex rebuild --verify-only",
+  input: z.strictObject({
+    verifyOnly: z.boolean().describe("compare only; change nothing").exactOptional(),
+  }),
+  output: rebuildShape,
+  call: (memory, options, { access, onProgress }) =>
+    memory.rebuild({ ...options, access, onProgress }),
+  cli: { command: "rebuild", group: "history", human: showRebuild },
+});
+
+/** The operations on the journal, its roots and its replay. */
+export const JOURNAL_OPERATIONS = [
+  logOperation,
+  changesOperation,
+  revertOperation,
+  rootOperation,
+  checkOperation,
+  rebuildOperation,
+];

@@ -1,0 +1,364 @@
+/**
+ * The answers of operations as schemas: what documentation shows, what later doors will announce,
+ * and what the tests hold every answer against. Members may be added, never taken away.
+ */
+import {
+  frameSchema,
+  goalStateSchema,
+  LIFECYCLES,
+  MEMORY_TYPES,
+  SOURCES,
+  STATUSES,
+  TURN_ROLES,
+  VISIBILITIES,
+} from "@cortex-memory/core";
+import * as z from "zod";
+import { anyObject, listOf, words } from "./fields.js";
+
+const timeMs = z.int();
+const seq = z.int();
+
+const tombstone = z.object({ reason: z.string(), at: timeMs, by: z.string() });
+
+const brief = z.object({ id: z.string(), uri: z.string(), text: z.string() });
+
+/** What a write did. */
+export const writtenShape = z.object({
+  id: z.string(),
+  uri: z.string(),
+  version: z.int(),
+  seq,
+  replaced: listOf(brief),
+  conflicts: listOf(brief),
+  similar: listOf(brief),
+  reinforced: z.boolean(),
+});
+
+/** What forgetting destroyed. */
+export const forgottenShape = z.object({
+  id: z.string(),
+  seq,
+  erased: listOf(z.string()),
+  derived: listOf(z.string()),
+  edges: z.int(),
+});
+
+const provenance = z.object({
+  source: words(SOURCES),
+  derivedFrom: listOf(z.string()),
+  attestations: listOf(z.string()),
+  session: z.string().exactOptional(),
+  turn: z.int().exactOptional(),
+});
+
+const versionRecord = z.object({
+  number: z.int(),
+  createdAt: timeMs,
+  createdBy: z.string(),
+  confidence: z.number(),
+  provenance,
+  forms: z.object({ short: z.string(), medium: z.string() }),
+  supersedes: listOf(z.int()),
+  seq,
+  validFrom: timeMs.exactOptional(),
+  validTo: timeMs.exactOptional(),
+  expiresAt: timeMs.exactOptional(),
+});
+
+const head = z.object({
+  lifecycle: words(LIFECYCLES),
+  status: words(STATUSES),
+  visibility: words(VISIBILITIES),
+  importance: z.int(),
+  source: words(SOURCES),
+  tags: listOf(z.string()),
+  frames: listOf(frameSchema),
+  createdAt: timeMs,
+  updatedAt: timeMs,
+  version: z.int(),
+  siblings: listOf(z.int()),
+  slot: z.string().exactOptional(),
+  kind: z.string().exactOptional(),
+  externalId: z.string().exactOptional(),
+  freshnessAt: timeMs.exactOptional(),
+  tombstone: tombstone.exactOptional(),
+});
+
+/** A memory. */
+export const memoryShape = z.object({
+  id: z.string(),
+  uri: z.string(),
+  type: words(MEMORY_TYPES),
+  version: z.int(),
+  text: z.string(),
+  data: anyObject,
+  head,
+  versionRecord,
+  seq,
+});
+
+const historyItem = z.object({
+  uri: z.string(),
+  version: z.int(),
+  current: z.boolean(),
+  text: z.string(),
+  data: anyObject,
+  versionRecord,
+});
+
+/** The versions of a memory, newest first. */
+export const historyShape = z.object({ versions: listOf(historyItem) });
+
+/** A page of memories. */
+export const memoryPageShape = z.object({
+  memories: listOf(memoryShape),
+  cursor: z.string().exactOptional(),
+  seq,
+});
+
+/** An edge. */
+export const edgeShape = z.object({
+  id: z.string(),
+  from: z.string(),
+  kind: z.string(),
+  to: z.string(),
+  toGraph: z.string().exactOptional(),
+  n: z.int(),
+  source: words(SOURCES),
+  createdAt: timeMs,
+  createdBy: z.string(),
+  weight: z.number().exactOptional(),
+  reason: z.string().exactOptional(),
+  strength: z.int().exactOptional(),
+  ordinal: z.int().exactOptional(),
+  metadata: anyObject.exactOptional(),
+  validFrom: timeMs.exactOptional(),
+  validTo: timeMs.exactOptional(),
+  tombstone: tombstone.exactOptional(),
+  seq,
+});
+
+/** What adding an edge did. */
+export const edgeAddedShape = z.object({
+  id: z.string(),
+  edge: edgeShape,
+  changed: z.boolean(),
+  seq,
+});
+
+/** What removing an edge did. */
+export const edgeRemovedShape = z.object({
+  changed: z.boolean(),
+  edge: edgeShape.exactOptional(),
+  seq,
+});
+
+/** Edges of one memory. */
+export const edgeListShape = z.object({ edges: listOf(edgeShape), seq });
+
+/** What a walk found. */
+export const traversalShape = z.object({
+  hits: listOf(z.object({ id: z.string(), hop: z.int(), memory: memoryShape })),
+  edges: listOf(edgeShape),
+  maxHops: z.int(),
+  clamped: z.boolean(),
+  truncated: z.boolean(),
+  seq,
+});
+
+const link = z.object({
+  kind: z.string(),
+  to: z.string(),
+  from: z.string(),
+  group: z.string(),
+  reason: z.string().exactOptional(),
+  strength: z.int().exactOptional(),
+});
+
+/** Links in brief. */
+export const linksShape = z.object({ links: listOf(link) });
+
+/** Everything about one memory. */
+export const inspectionShape = z.object({
+  memory: memoryShape,
+  links: listOf(link),
+  backlinks: listOf(link),
+  versions: listOf(historyItem),
+  counters: z.object({
+    reinforced: z.int(),
+    accessed: z.int(),
+    cited: z.int(),
+    lastUsedAt: timeMs,
+  }),
+  seq,
+});
+
+/** What became of the turns given to `remember`. */
+export const rememberedShape = z.object({
+  session: z.string(),
+  turns: listOf(z.object({ id: z.string(), uri: z.string(), index: z.int(), added: z.boolean() })),
+  seq,
+});
+
+/** A page of a conversation. */
+export const sessionShape = z.object({
+  session: z.string(),
+  turns: listOf(
+    z.object({
+      id: z.string(),
+      uri: z.string(),
+      index: z.int(),
+      role: words(TURN_ROLES),
+      content: z.string(),
+      speaker: z.string().exactOptional(),
+      at: timeMs.exactOptional(),
+      toolName: z.string().exactOptional(),
+      seq,
+    }),
+  ),
+  nextIndex: z.int().exactOptional(),
+  seq,
+});
+
+const failure = z.object({
+  ok: z.literal(false),
+  error: z.object({ code: z.string(), message: z.string(), details: anyObject }),
+});
+
+/** What became of each item of a batch. */
+export const batchShape = z.object({
+  results: listOf(
+    z.union([
+      writtenShape.extend({ ok: z.literal(true) }),
+      edgeAddedShape.extend({ ok: z.literal(true) }),
+      failure,
+    ]),
+  ),
+  seq,
+});
+
+/** The runtime state of one goal. */
+export const goalStateShape = z.object({ id: z.string(), state: goalStateSchema });
+
+/** The runtime states of all goals that have one. */
+export const goalStatesShape = z.object({ goals: listOf(goalStateShape) });
+
+/** A change of a goal's state. */
+export const goalChangedShape = z.object({ id: z.string(), seq });
+
+const setting = z.object({
+  name: z.string(),
+  value: z.string(),
+  from: z.string(),
+  flag: z.string(),
+  variable: z.string(),
+});
+
+const graphConfig = z.object({
+  conflictPolicy: z.enum(["lww", "manual"]),
+  kindWhitelist: listOf(z.string()),
+});
+
+/** Settings of the door and configuration of the graph. */
+export const configShape = z.object({
+  settings: listOf(setting),
+  graph: graphConfig,
+  seq: seq.exactOptional(),
+});
+
+/** A page of the journal. */
+export const logShape = z.object({
+  entries: listOf(
+    z.object({
+      seq,
+      kind: z.string(),
+      at: timeMs,
+      by: z.string(),
+      parts: listOf(
+        z.object({ subject: z.string(), hash: z.string().exactOptional(), erased: z.boolean() }),
+      ),
+      batch: z.object({ first: z.int(), length: z.int() }).exactOptional(),
+    }),
+  ),
+  next: z.int().exactOptional(),
+  seq,
+});
+
+/** What happened between two positions. */
+export const changesShape = z.object({
+  changes: listOf(
+    z.object({
+      seq,
+      kind: z.string(),
+      at: timeMs,
+      by: z.string(),
+      memories: listOf(
+        z.object({
+          id: z.string(),
+          erased: z.boolean(),
+          type: words(MEMORY_TYPES).exactOptional(),
+          uri: z.string().exactOptional(),
+          version: z.int().exactOptional(),
+          lifecycle: words(LIFECYCLES).exactOptional(),
+          text: z.string().exactOptional(),
+        }),
+      ),
+      edges: listOf(edgeShape),
+    }),
+  ),
+  from: seq,
+  to: seq,
+  next: seq.exactOptional(),
+  seq,
+});
+
+/** What undoing an entry did. */
+export const revertedShape = z.object({
+  reverted: seq,
+  seq,
+  memories: listOf(z.string()),
+  edges: z.int(),
+});
+
+/** How much a store holds, and where. */
+export const statsShape = z.object({
+  data: z.string(),
+  actor: z.string(),
+  backend: z.string(),
+  durable: z.boolean(),
+  syncMode: z.string(),
+  entries: z.int(),
+  seq,
+  lastAt: timeMs,
+  epoch: z.int(),
+  format: z.int(),
+  foldVersion: z.int(),
+  memories: z.object({
+    active: z.int(),
+    archived: z.int(),
+    tombstoned: z.int(),
+    erased: z.int(),
+  }),
+  edges: z.object({ live: z.int(), removed: z.int(), openKinds: z.int() }),
+  sizeBytes: z.int(),
+});
+
+/** The root over everything, in hex. */
+export const rootShape = z.object({ root: z.string(), seq });
+
+/** The outcome of a check. */
+export const checkShape = z.object({
+  ok: z.boolean(),
+  entries: z.int(),
+  problems: listOf(z.object({ code: z.string(), message: z.string(), seq: seq.exactOptional() })),
+  seq,
+});
+
+/** The outcome of a rebuild. */
+export const rebuildShape = z.object({
+  ok: z.boolean(),
+  entries: z.int(),
+  root: z.string(),
+  seq,
+  differences: listOf(z.string()),
+});

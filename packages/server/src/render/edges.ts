@@ -1,0 +1,82 @@
+/**
+ * Links and walks, for people to read.
+ */
+import type * as z from "zod";
+import type {
+  edgeAddedShape,
+  edgeListShape,
+  edgeRemovedShape,
+  edgeShape,
+  linksShape,
+  traversalShape,
+} from "../operations/shapes.js";
+import { clean, type Ink, oneLine, showTime } from "./ink.js";
+
+type Edge = z.output<typeof edgeShape>;
+
+function edgeLine(edge: Edge, ink: Ink): string {
+  const reason = edge.reason === undefined ? "" : `  ${oneLine(edge.reason, 80)}`;
+  const gone = edge.tombstone === undefined ? "" : ` ${ink.yellow("[removed]")}`;
+  const far = edge.toGraph === undefined ? edge.to : `${edge.toGraph}/${edge.to}`;
+  return `${edge.from} ${ink.cyan(`─${clean(edge.kind)}→`)} ${clean(far)}${gone}${ink.dim(reason)}`;
+}
+
+/** One edge in full. */
+export function showEdge(edge: Edge, ink: Ink): string {
+  const when = `${showTime(edge.createdAt)} by ${clean(edge.createdBy)}, ${edge.source}`;
+  const details = [
+    `id ${edge.id}`,
+    `written ${when}`,
+    ...(edge.strength === undefined ? [] : [`strength ${edge.strength}`]),
+    ...(edge.weight === undefined ? [] : [`weight ${edge.weight}`]),
+    ...(edge.metadata === undefined ? [] : [`metadata ${clean(JSON.stringify(edge.metadata))}`]),
+  ];
+  return [edgeLine(edge, ink), ...details.map((line) => `  ${ink.dim(line)}`)].join("\n");
+}
+
+/** What adding an edge did. */
+export function showEdgeAdded(answer: z.output<typeof edgeAddedShape>, ink: Ink): string {
+  const did = answer.changed ? `${ink.green("✓")} linked` : ink.dim("linked already");
+  return `${did} ${edgeLine(answer.edge, ink)}\n  ${ink.dim(`edge ${answer.id}, seq ${answer.seq}`)}`;
+}
+
+/** What removing an edge did. */
+export function showEdgeRemoved(answer: z.output<typeof edgeRemovedShape>, ink: Ink): string {
+  if (answer.edge === undefined) return ink.dim("there was no such edge");
+  const did = answer.changed ? `${ink.green("✓")} removed` : ink.dim("removed before");
+  return `${did} ${edgeLine(answer.edge, ink)} ${ink.dim(`seq ${answer.seq}`)}`;
+}
+
+/** Edges, one per line. */
+export function showEdges(answer: z.output<typeof edgeListShape>, ink: Ink): string {
+  if (answer.edges.length === 0) return ink.dim("no edges");
+  return answer.edges.map((edge) => edgeLine(edge, ink)).join("\n");
+}
+
+/** Links in brief, one per line. */
+export function showLinks(answer: z.output<typeof linksShape>, ink: Ink): string {
+  if (answer.links.length === 0) return ink.dim("none");
+  return answer.links
+    .map(({ from, kind, to, reason }) => {
+      const why = reason === undefined ? "" : `  ${oneLine(reason, 80)}`;
+      return `${from} ${ink.cyan(`─${clean(kind)}→`)} ${clean(to)}${ink.dim(why)}`;
+    })
+    .join("\n");
+}
+
+/** What a walk found, by distance. */
+export function showTraversal(walk: z.output<typeof traversalShape>, ink: Ink): string {
+  const hits = walk.hits.map(
+    ({ hop, memory }) =>
+      `${"  ".repeat(hop - 1)}${ink.dim(String(hop))} ${memory.id}  ${ink.cyan(memory.type)}  ${oneLine(memory.text)}`,
+  );
+  const notes = [
+    ...(walk.clamped ? [`at most ${walk.maxHops} hops are walked`] : []),
+    ...(walk.truncated ? ["the walk was cut short: raise --max-nodes"] : []),
+  ];
+  return [
+    ...(hits.length === 0 ? [ink.dim("nothing within reach")] : hits),
+    ...(walk.edges.length === 0 ? [] : ["", showEdges(walk, ink)]),
+    ...notes.map((note) => ink.yellow(note)),
+  ].join("\n");
+}

@@ -1,0 +1,104 @@
+/**
+ * Colour, and the safety of what is printed. Colours are used on a terminal alone, and not where
+ * NO_COLOR asks for none. Text of memories may come from anywhere: control characters in it are
+ * shown, never sent to the terminal, where they could move the cursor or fake a line.
+ */
+
+/** Paints text, or leaves it as it is. */
+export interface Ink {
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly cyan: (text: string) => string;
+}
+
+/** Whether a stream gets colours. */
+export function wantsColour(
+  stream: { readonly isTerminal: boolean },
+  env: { readonly [name: string]: string | undefined },
+): boolean {
+  const refused = env.NO_COLOR !== undefined && env.NO_COLOR !== "";
+  return stream.isTerminal && !refused && env.TERM !== "dumb";
+}
+
+/** Ink that paints, or plain ink. */
+export function makeInk(colour: boolean): Ink {
+  const paint = (code: number, end: number) => (text: string) =>
+    colour && text !== "" ? `\u001b[${code}m${text}\u001b[${end}m` : text;
+  return {
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    cyan: paint(36, 39),
+  };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text from a memory, made safe to print: control characters are spelled out. */
+export function clean(text: string): string {
+  return text.replace(UNSAFE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** Text on one line, cut to a width. */
+export function oneLine(text: string, chars = 100): string {
+  const flat = clean(text.replace(/\s+/g, " ").trim());
+  const points = [...flat];
+  return points.length <= chars ? flat : `${points.slice(0, chars - 1).join("")}…`;
+}
+
+/** A time for people: ISO 8601 in UTC. */
+export function showTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace(".000Z", "Z");
+}
+
+/** Names and values in two columns; values that are absent are left out. */
+export function pairs(rows: readonly (readonly [string, string | undefined])[], ink: Ink): string {
+  const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined);
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${ink.dim(name.padEnd(width))}  ${value}`).join("\n");
+}
+
+/** A count with its noun: `1 entry`, `2 entries`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+}
+
+/** Any answer as an indented outline: what operations without a rendering of their own get. */
+export function outline(value: unknown, ink: Ink, depth = 0): string {
+  const pad = "  ".repeat(depth);
+  if (Array.isArray(value)) {
+    if (value.length === 0) return `${pad}${ink.dim("none")}`;
+    return value
+      .map((item) =>
+        isPlain(item)
+          ? `${pad}- ${outline(item, ink, depth + 1).trimStart()}`
+          : `${pad}- ${scalar(item)}`,
+      )
+      .join("\n");
+  }
+  if (!isPlain(value)) return `${pad}${scalar(value)}`;
+  return Object.entries(value)
+    .map(([name, member]) => {
+      const nested = isPlain(member) || (Array.isArray(member) && member.length > 0);
+      const shown = Array.isArray(member) && member.length === 0 ? ink.dim("none") : scalar(member);
+      return nested
+        ? `${pad}${ink.dim(`${name}:`)}\n${outline(member, ink, depth + 1)}`
+        : `${pad}${ink.dim(`${name}:`)} ${shown}`;
+    })
+    .join("\n");
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function scalar(value: unknown): string {
+  return typeof value === "string" ? clean(value) : String(value);
+}

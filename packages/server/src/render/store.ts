@@ -1,0 +1,111 @@
+/**
+ * The store itself for people to read: settings, counts, journal, roots, reports.
+ */
+import type * as z from "zod";
+import type {
+  changesShape,
+  checkShape,
+  configShape,
+  logShape,
+  rebuildShape,
+  revertedShape,
+  rootShape,
+  statsShape,
+} from "../operations/shapes.js";
+import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
+
+/** How much a store holds. */
+export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string {
+  const { memories, edges } = stats;
+  const rows = [
+    ["data", clean(stats.data)],
+    ["actor", stats.actor],
+    ["backend", `${stats.backend}, ${stats.syncMode}`],
+    ["size", `${stats.sizeBytes.toLocaleString("en-US")} bytes`],
+    ["journal", `${counted(stats.entries, "entry", "entries")}, last at ${showTime(stats.lastAt)}`],
+    [
+      "memories",
+      `${memories.active} active, ${memories.archived} archived, ${memories.tombstoned} hidden, ${memories.erased} forgotten`,
+    ],
+    ["edges", `${edges.live} live, ${edges.removed} removed, ${edges.openKinds} kinds of its own`],
+    ["format", `${stats.format}, fold ${stats.foldVersion}, epoch ${stats.epoch}`],
+  ] as const;
+  return pairs(rows, ink);
+}
+
+/** Settings and configuration. */
+export function showConfig(config: z.output<typeof configShape>, ink: Ink): string {
+  const settings = config.settings.map(
+    ({ name, value, from }) => [name, `${clean(value)} ${ink.dim(`(${from})`)}`] as const,
+  );
+  const { conflictPolicy, kindWhitelist } = config.graph;
+  const graph = [
+    ["conflictPolicy", conflictPolicy],
+    ["kindWhitelist", kindWhitelist.length === 0 ? "every kind" : kindWhitelist.join(", ")],
+  ] as const;
+  return `${ink.bold("settings")}\n${pairs(settings, ink)}\n\n${ink.bold("graph")}\n${pairs(graph, ink)}`;
+}
+
+/** Entries of the journal. */
+export function showLog(page: z.output<typeof logShape>, ink: Ink): string {
+  const lines = page.entries.map(({ seq, kind, at, by, parts, batch }) => {
+    const span = batch === undefined ? "" : ink.dim(` batch ${batch.first}+${batch.length}`);
+    const subjects = parts
+      .map(({ subject, erased }) => (erased ? `${subject} ${ink.yellow("[erased]")}` : subject))
+      .join(" ");
+    return `${String(seq).padStart(6)}  ${ink.dim(showTime(at))}  ${ink.cyan(kind)}  ${clean(by)}  ${subjects}${span}`;
+  });
+  const more = page.next === undefined ? [] : [ink.dim(`more: --from ${page.next}`)];
+  return lines.length === 0 ? ink.dim("no entries from there on") : [...lines, ...more].join("\n");
+}
+
+/** What happened between two positions. */
+export function showChanges(page: z.output<typeof changesShape>, ink: Ink): string {
+  const lines = page.changes.flatMap(({ seq, kind, at: time, memories, edges }) => [
+    `${String(seq).padStart(6)}  ${ink.dim(showTime(time))}  ${ink.cyan(kind)}`,
+    ...memories.map(({ id, erased, type, text }) => {
+      const said = erased ? ink.yellow("[forgotten]") : oneLine(text ?? "", 80);
+      return `        ${id} ${type ?? ""} ${said}`.trimEnd();
+    }),
+    ...edges.map(({ from, kind: link, to }) => `        ${from} ─${clean(link)}→ ${clean(to)}`),
+  ]);
+  const more = page.next === undefined ? [] : [ink.dim(`more: from ${page.next}`)];
+  return lines.length === 0 ? ink.dim("nothing happened") : [...lines, ...more].join("\n");
+}
+
+/** What undoing an entry did. */
+export function showReverted(answer: z.output<typeof revertedShape>, ink: Ink): string {
+  const what = `${counted(answer.memories.length, "memory", "memories")}, ${counted(answer.edges, "edge")}`;
+  return `${ink.green("✓")} undid entry ${answer.reverted}: ${what} ${at(answer, ink)}`;
+}
+
+/** The root over everything. */
+export function showRoot({ root, seq }: z.output<typeof rootShape>, ink: Ink): string {
+  return `${ink.bold(root)}  ${ink.dim(`seq ${seq}`)}`;
+}
+
+/** The outcome of a check. */
+export function showCheck(report: z.output<typeof checkShape>, ink: Ink): string {
+  const entries = counted(report.entries, "entry", "entries");
+  if (report.ok) return `${ink.green("✓")} ${entries} checked, all in order ${at(report, ink)}`;
+  const lines = report.problems.map(
+    ({ code, message, seq }) =>
+      `  ${ink.red(code)} ${clean(message)}${seq === undefined ? "" : ink.dim(` seq ${seq}`)}`,
+  );
+  const count = counted(report.problems.length, "problem");
+  return [`${ink.red("✗")} ${entries} checked, ${count} ${at(report, ink)}`, ...lines].join("\n");
+}
+
+/** The outcome of a rebuild. */
+export function showRebuild(report: z.output<typeof rebuildShape>, ink: Ink): string {
+  const entries = counted(report.entries, "entry", "entries");
+  const head = report.ok
+    ? `${ink.green("✓")} ${entries} replayed, everything derived agrees`
+    : `${ink.red("✗")} ${entries} replayed, ${counted(report.differences.length, "difference")}`;
+  const lines = report.differences.map((line) => `  ${ink.yellow(clean(line))}`);
+  return [`${head} ${at(report, ink)}`, ...lines, `  root ${report.root}`].join("\n");
+}
+
+function at({ seq }: { readonly seq: number }, ink: Ink): string {
+  return ink.dim(`seq ${seq}`);
+}

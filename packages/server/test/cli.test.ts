@@ -1,0 +1,386 @@
+/**
+ * What each command does with arguments, flags, bodies and stores, run inside the test. What only a
+ * process has (streams, terminals, folders, exit codes) is tested on the built binary next door.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makePlace, type Place } from "./cortex-process.js";
+
+let place: Place;
+beforeAll(() => {
+  place = makePlace();
+});
+afterAll(() => place.remove());
+
+const failure = (text: string): { readonly code: string; readonly message: string } =>
+  (JSON.parse(text) as { readonly error: { readonly code: string; readonly message: string } })
+    .error;
+
+describe("writing and reading", () => {
+  test("write gives id, uri, version and seq; get gives the memory", async () => {
+    const written = await place.json([
+      "write",
+      "fact",
+      "Ada lives in Porto",
+      "--slot",
+      "home city",
+    ]);
+    expect(written).toMatchObject({ version: 1, seq: 1, reinforced: false });
+    expect(written.uri).toBe(`cortex://default/Fact/${String(written.id)}#1`);
+    expect(await place.json(["get", String(written.uri)])).toMatchObject({
+      id: written.id,
+      uri: written.uri,
+      type: "fact",
+      version: 1,
+      text: "Ada lives in Porto",
+      data: { statement: "Ada lives in Porto" },
+      head: { slot: "home_city", lifecycle: "active" },
+    });
+  });
+
+  test("a write may be JSON with loose data fields, and flags win over it", async () => {
+    const body = JSON.stringify({
+      subject: "Ada",
+      predicate: "speaks",
+      object: "Portuguese",
+      tags: ["a"],
+      importance: 3,
+    });
+    const flags = ["--tag", "x", "--tag", "y", "--external-id", "speaks", "--visibility", "public"];
+    await place.json(["write", "fact", body, ...flags]);
+    expect(await place.json(["get", "speaks"])).toMatchObject({
+      data: { subject: "Ada", predicate: "speaks", object: "Portuguese" },
+      head: { tags: ["x", "y"], importance: 3, visibility: "public" },
+    });
+  });
+
+  test("- reads stdin: a sentence, JSON, and the text of a note", async () => {
+    const sentence = await place.json(["write", "belief", "-"], { input: "It will rain\n" });
+    expect((await place.json(["get", String(sentence.id)])).text).toBe("It will rain");
+    const object = await place.json(["write", "belief", "-"], { input: '{"text":"It may snow"}' });
+    expect((await place.json(["get", String(object.id)])).text).toBe("It may snow");
+    const note = await place.json(["note", "idea", "-"], { input: "line one\nline two\n" });
+    expect(await place.json(["get", String(note.id)])).toMatchObject({
+      text: "line one\nline two",
+      head: { kind: "idea" },
+    });
+  });
+
+  test("update, history, versions and the past", async () => {
+    const { id } = await place.json(["note", "plan", "first", "--external-id", "plan"]);
+    const second = await place.json(["update", "plan", "second", "--based-on-version", "1"]);
+    expect(second).toMatchObject({ id, version: 2 });
+    expect((await place.json(["get", "plan", "--version", "1"])).text).toBe("first");
+    const before = String(Number(second.seq) - 1);
+    expect((await place.json(["get", "plan", "--as-of", before])).text).toBe("first");
+    const now = new Date(Date.now() + 60_000).toISOString();
+    expect((await place.json(["get", "plan", "--as-of", now])).text).toBe("second");
+    expect((await place.json(["history", "plan"])).versions).toMatchObject([
+      { version: 2, text: "second" },
+      { version: 1, text: "first" },
+    ]);
+    const stale = await place.cortex([
+      "update",
+      "plan",
+      "third",
+      "--based-on-version",
+      "1",
+      "--json",
+    ]);
+    expect([stale.exit, failure(stale.err).code]).toEqual([1, "ERR_CONFLICT"]);
+  });
+
+  test("tombstone takes its reason either way, and restore brings back", async () => {
+    await place.json(["note", "plan", "to hide", "--external-id", "hide"]);
+    await place.json(["tombstone", "hide", "--reason", "wrong"]);
+    expect(await place.json(["get", "hide"])).toMatchObject({
+      head: { lifecycle: "tombstoned", tombstone: { reason: "wrong" } },
+    });
+    await place.json(["restore", "hide"]);
+    await place.json(["tombstone", "hide", "old"]);
+    expect(await place.json(["inspect", "hide"])).toMatchObject({
+      memory: { head: { tombstone: { reason: "old" } } },
+    });
+    expect((await place.cortex(["tombstone", "hide"])).exit).toBe(2);
+  });
+
+  test("links: add, list, walk, remove by ends and by id", async () => {
+    for (const name of ["a", "b", "c"])
+      await place.json(["note", "n", name, "--external-id", name]);
+    const { id } = await place.json([
+      "edge",
+      "add",
+      "a",
+      "supports",
+      "b",
+      "--reason",
+      "seen twice",
+    ]);
+    await place.json(["link", "b", "my own kind", "c"]);
+    expect((await place.json(["edge", "ls", "b"])).edges).toHaveLength(2);
+    expect((await place.json(["edge", "ls", "b", "--direction", "in"])).edges).toMatchObject([
+      { id, kind: "supports", reason: "seen twice" },
+    ]);
+    expect((await place.json(["edge", "ls", "b", "--kind", "supports"])).edges).toHaveLength(1);
+    const walk = await place.json(["traverse", "a", "--max-hops", "2"]);
+    expect([walk.edges, walk.hits]).toMatchObject([{ length: 2 }, { length: 2 }]);
+    expect(await place.json(["edge", "rm", "b", "my own kind", "c"])).toMatchObject({
+      changed: true,
+    });
+    expect(await place.json(["edge", "rm", "--id", String(id)])).toMatchObject({ changed: true });
+    expect((await place.json(["edge", "ls", "b"])).edges).toEqual([]);
+    expect((await place.json(["edge", "ls", "b", "--include-tombstoned"])).edges).toHaveLength(2);
+    expect((await place.cortex(["edge", "rm", "a", "--id", String(id)])).exit).toBe(2);
+  });
+
+  test("remember takes an array, lines, a file and plain text; session reads them back", async () => {
+    const turns = [
+      { role: "user", content: "one", index: 0 },
+      { role: "assistant", content: "two", index: 1 },
+    ];
+    const file = join(place.folder, "chat.jsonl");
+    writeFileSync(file, turns.map((turn) => JSON.stringify(turn)).join("\n"));
+    await place.json(["remember", file, "--session", "s"]);
+    const again = await place.json(["remember", "-", "--session", "s"], {
+      input: JSON.stringify(turns),
+    });
+    expect(again.turns).toMatchObject([{ added: false }, { added: false }]);
+    await place.json(["remember", "--session", "s"], { input: "three\n" });
+    expect((await place.json(["session", "s"])).turns).toMatchObject([
+      { role: "user", content: "one" },
+      { role: "assistant", content: "two" },
+      { role: "user", content: "three", index: 2 },
+    ]);
+    expect((await place.cortex(["remember", file])).err).toContain("--session");
+    expect(
+      (await place.cortex(["remember", join(place.folder, "none"), "--session", "s"])).exit,
+    ).toBe(2);
+  });
+
+  test("a batch may fail in part, and the exit code stays that of the whole", async () => {
+    const items = [{ write: { type: "note", text: "good" } }, { write: { type: "nope" } }];
+    const input = JSON.stringify(items);
+    const whole = await place.cortex(["batch", "-", "--json"], { input });
+    expect([whole.exit, failure(whole.err).code]).toEqual([1, "ERR_UNKNOWN_TYPE"]);
+    expect((await place.json(["batch", "-", "--no-atomic"], { input })).results).toMatchObject([
+      { ok: true },
+      { ok: false, error: { code: "ERR_UNKNOWN_TYPE" } },
+    ]);
+  });
+});
+
+describe("the store", () => {
+  test("root, check, rebuild, log and stats", async () => {
+    const root = await place.json(["root"]);
+    expect(root.root).toMatch(/^[0-9a-f]{64}$/);
+    expect(await place.json(["check"])).toMatchObject({ ok: true, problems: [], seq: root.seq });
+    expect(await place.json(["rebuild", "--verify-only"])).toMatchObject({
+      ok: true,
+      root: root.root,
+    });
+    expect(await place.json(["rebuild"])).toMatchObject({ ok: true, ...root });
+    expect(await place.json(["log", "--from", "1", "--limit", "2"])).toMatchObject({
+      entries: [{ seq: 1, kind: "write" }, { seq: 2 }],
+      next: 3,
+    });
+    expect(await place.json(["stats"])).toMatchObject({ data: place.data, actor: "default" });
+  });
+
+  test("config shows settings with their origin, and --set changes the graph", async () => {
+    expect(await place.json(["config", "--set", "conflictPolicy=manual"])).toMatchObject({
+      graph: { conflictPolicy: "manual", kindWhitelist: [] },
+    });
+    await place.json(["config", "--set", "kindWhitelist=a,b", "--set", "conflictPolicy=lww"]);
+    expect(await place.json(["config"])).toMatchObject({
+      settings: [
+        { name: "data", value: place.data, from: "--data" },
+        { name: "actor", value: "default", from: "default" },
+      ],
+      graph: { conflictPolicy: "lww", kindWhitelist: ["a", "b"] },
+    });
+    await place.json(["config", "--set", "kindWhitelist="]);
+    expect((await place.cortex(["config", "--set", "nope=1"])).exit).toBe(2);
+    expect((await place.cortex(["config", "--set", "conflictPolicy=maybe"])).exit).toBe(2);
+  });
+
+  test("a damaged store fails its check: ok is false, exit 1, and the answer is on stdout", async () => {
+    const other = makePlace();
+    try {
+      for (let at = 0; at < 20; at++) await other.json(["note", "n", `text number ${at}`]);
+      const folder = join(other.data, "default");
+      const file = join(folder, readdirSync(folder).find((name) => /^g\d+\.mdb$/.test(name)) ?? "");
+      const bytes = readFileSync(file);
+      const wanted = Buffer.from("text number 7");
+      for (let at = bytes.indexOf(wanted); at >= 0; at = bytes.indexOf(wanted, at + 1)) {
+        bytes[at] = 0x54;
+      }
+      writeFileSync(file, bytes);
+      const { exit, out } = await other.cortex(["check", "--json"]);
+      expect(exit).toBe(1);
+      expect(JSON.parse(out)).toMatchObject({ ok: false });
+    } finally {
+      other.remove();
+    }
+  });
+
+  test("reading never makes a store", async () => {
+    const fresh = makePlace();
+    try {
+      for (const args of [["get", "x"], ["check"], ["rebuild"], ["update", "x", "y"]]) {
+        const { exit, err } = await fresh.cortex([...args, "--json"]);
+        expect([exit, failure(err).code]).toEqual([1, "ERR_NOT_FOUND"]);
+      }
+      expect(await fresh.json(["config"])).toMatchObject({ graph: { conflictPolicy: "lww" } });
+      expect(existsSync(fresh.data)).toBe(false);
+    } finally {
+      fresh.remove();
+    }
+  });
+});
+
+describe("where the data is", () => {
+  test("a .cortex folder in the cwd, a variable, then a flag come before it", async () => {
+    const cwd = join(place.folder, "project");
+    mkdirSync(join(cwd, ".cortex"), { recursive: true });
+    const where = async (args: readonly string[], env = {}): Promise<unknown> => {
+      const { out } = await place.bare(["config", "--json", ...args], { cwd, env });
+      const { settings } = JSON.parse(out) as { settings: { value: string; from: string }[] };
+      return settings.map(({ value, from }) => [from, value]);
+    };
+    expect(await where([])).toMatchObject([
+      ["./.cortex", join(cwd, ".cortex")],
+      ["default", "default"],
+    ]);
+    const env = { CORTEX_DATA: "elsewhere", CORTEX_ACTOR: "grace" };
+    expect(await where([], env)).toEqual([
+      ["CORTEX_DATA", join(cwd, "elsewhere")],
+      ["CORTEX_ACTOR", "grace"],
+    ]);
+    expect(await where(["--data", "flag", "--actor", "ada"], env)).toEqual([
+      ["--data", join(cwd, "flag")],
+      ["--actor", "ada"],
+    ]);
+  });
+
+  test("flags of every command may stand before it as well", async () => {
+    const { exit, out } = await place.bare(["--data", place.data, "--json", "root"]);
+    expect([exit, JSON.parse(out)]).toMatchObject([0, { root: expect.any(String) }]);
+  });
+
+  test("actors are apart", async () => {
+    await place.json(["note", "n", "hers", "--external-id", "hers", "--actor", "ada"]);
+    expect((await place.cortex(["get", "hers", "--json"])).exit).toBe(1);
+    expect((await place.json(["get", "hers", "--actor", "ada"])).text).toBe("hers");
+  });
+});
+
+describe("used wrongly: exit 2 and a helpful line", () => {
+  test.each([
+    [["frobnicate"], "unknown command 'frobnicate'", "cortex --help"],
+    [["wirte", "fact"], "Did you mean write?", "cortex --help"],
+    [["edge", "frob"], "unknown command 'frob'", "cortex edge --help"],
+    [["get"], "missing required argument", "cortex get --help"],
+    [["get", "a", "b"], "too many arguments", "cortex get --help"],
+    [["get", "a", "--nope"], "unknown option '--nope'", "cortex get --help"],
+    [["get", "a", "--version", "x"], "--version: expected a number", "cortex get --help"],
+    [["log", "--from", "-1"], "--from: expected at least 0", "cortex log --help"],
+    [["write", "bogus", "x"], "TYPE: expected one of identity, fact", "cortex write --help"],
+    [["write", "fact", "{oops"], "use --text", "cortex write --help"],
+    [["write", "fact", "x", "--importance", "11"], "--importance: expected at most 10", "cortex"],
+    [
+      ["write", "fact", "x", "--source", "hearsay"],
+      "--source: expected one of user_input",
+      "cortex",
+    ],
+    [["edge", "rm"], "FROM: missing", "cortex edge rm --help"],
+    [["stats", "--actor", "Not A Name"], "actor: the name", "cortex stats --help"],
+  ])("cortex %j", async (args, message, hint) => {
+    const { exit, out, err } = await place.cortex(args);
+    expect([exit, out]).toEqual([2, ""]);
+    expect(err).toContain(message);
+    expect(err).toContain(`try: ${hint}`);
+  });
+
+  test("under --json it is a document as well", async () => {
+    const { exit, err } = await place.cortex(["get", "a", "--nope", "--json"]);
+    expect([exit, failure(err)]).toMatchObject([2, { code: "ERR_UNKNOWN_FIELD" }]);
+  });
+
+  test("no command at all shows the help", async () => {
+    const { exit, err } = await place.bare([]);
+    expect(exit).toBe(2);
+    expect(err).toContain("Usage: cortex");
+  });
+});
+
+describe("failures: exit 1", () => {
+  test("for people on one line, for scripts as the one document on stderr", async () => {
+    const people = await place.cortex(["get", "nobody"]);
+    expect([people.exit, people.out]).toEqual([1, ""]);
+    expect(people.err).toContain("error: id: no memory nobody ERR_NOT_FOUND");
+    const scripts = await place.cortex(["get", "nobody", "--json"]);
+    expect([scripts.exit, scripts.out]).toEqual([1, ""]);
+    expect(JSON.parse(scripts.err)).toEqual({
+      error: { code: "ERR_NOT_FOUND", message: "id: no memory nobody" },
+    });
+  });
+
+  test.each([
+    [["get", "cortex://default/Fact/x#latest"], "ERR_BAD_URI"],
+    [["write", "fact", '{"text":"x","nope":1}'], "ERR_UNKNOWN_FIELD"],
+    [["write", "fact", '{"importance":11,"text":"x"}'], "ERR_INVALID"],
+    [["edge", "add", "a", "transition", "b"], "ERR_EDGE_KIND"],
+    [["get", "a", "--as-of", "999999"], "ERR_AS_OF"],
+    [["root", "--data", "postgres://host/db"], "ERR_UNSUPPORTED"],
+  ])("cortex %j is %s", async (args, code) => {
+    const { exit, err } = args.includes("--data")
+      ? await place.bare([...args, "--json"])
+      : await place.cortex([...args, "--json"]);
+    expect([exit, failure(err).code]).toEqual([1, code]);
+  });
+});
+
+describe("for people", () => {
+  test("answers are readable, the path is said, and control characters are not sent", async () => {
+    await place.json(["note", "n", "red\u001b[31m alert", "--external-id", "esc"]);
+    const { out, err } = await place.cortex(["get", "esc"]);
+    expect(out).toContain("red\\u001b[31m alert");
+    expect(out).not.toContain("\u001b");
+    expect(err).toBe(`cortex: ${place.data}, actor default\n`);
+    expect((await place.cortex(["root", "--json"])).err).toBe(err);
+  });
+
+  test.each([
+    ["write", ["write", "fact", "Seen by people"], /✓ wrote \w{26} version 1/],
+    ["history", ["history", "plan"], /● 2 .*second\n○ 1 .*first/],
+    ["inspect", ["inspect", "plan"], /linked from\nnone/],
+    ["edge ls", ["edge", "ls", "b", "--include-tombstoned"], /─supports→ .*\[removed\]/],
+    ["session", ["session", "s"], /0 user\n {4}one\n/],
+    ["list", ["list", "--tag", "x"], /fact .*Portuguese/],
+    ["log", ["log", "--limit", "1"], /0 .* genesis .*\nmore: --from 1/],
+    ["changes", ["changes", "0", "1"], /write\n.*Ada lives in Porto/],
+    ["stats", ["stats"], /journal {3}\d+ entries/],
+    ["check", ["check"], /✓ \d+ entries checked, all in order/],
+    ["config", ["config"], /conflictPolicy {2}lww/],
+    ["goal ls", ["goal", "ls"], /goals: none/],
+  ])("%s", async (_, args, expected) => {
+    const { exit, out, err } = await place.cortex(args);
+    expect(exit, err).toBe(0);
+    expect(out).toMatch(expected);
+  });
+});
+
+describe("the demo", () => {
+  test("keeps a store that --data names, and may be run on it again", async () => {
+    const fresh = makePlace();
+    try {
+      const first = await fresh.json(["demo"]);
+      expect(first).toMatchObject({ kept: true, ok: true, replaced: ["Ada lives in Lyon"] });
+      expect((await fresh.json(["session", "chat-1", "--actor", "ada"])).turns).toHaveLength(3);
+      expect(await fresh.json(["demo"])).toMatchObject({ ok: true });
+    } finally {
+      fresh.remove();
+    }
+  });
+});

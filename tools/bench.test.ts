@@ -1,0 +1,113 @@
+/**
+ * The benchmark as a program: a quick run of two questions, and the shape of what it says. It runs
+ * on the built output, so `npm test` builds first. Whether the figures are good is left to a full
+ * run on a quiet machine.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const requireAll = process.env.CORTEX_REQUIRE_ALL === "1";
+
+interface Row {
+  readonly question: string;
+  readonly what: string;
+  readonly store: string;
+  readonly sync: string;
+  readonly memories: number;
+  readonly value: number;
+  readonly unit: string;
+  readonly runs: readonly number[];
+  readonly overRaw?: number;
+  readonly overSqlite?: number;
+}
+
+interface Bar {
+  readonly name: string;
+  readonly question: string;
+  readonly figure?: number;
+  readonly verdict: string;
+  readonly fullSize: boolean;
+}
+
+interface Report {
+  readonly date: string;
+  readonly commit: string;
+  readonly machine: Readonly<Record<string, unknown>>;
+  readonly rows: readonly Row[];
+  readonly bars: readonly Bar[];
+  readonly notes: readonly string[];
+}
+
+function bench(...args: readonly string[]) {
+  const command = [join(root, "bench", "main.mjs"), ...args];
+  return spawnSync(process.execPath, command, { cwd: root, encoding: "utf8" });
+}
+
+describe("the benchmark", () => {
+  const folder = mkdtempSync(join(tmpdir(), "cortex-bench-test-"));
+  const file = join(folder, "report.json");
+  const stores = join(folder, "stores");
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("prints a table and writes JSON for a quick run, and leaves no store behind", (ctx) => {
+    const ran = bench("write", "read", "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    expect(readdirSync(stores)).toEqual([]);
+
+    expect(Date.parse(report.date)).toBeGreaterThan(0);
+    expect(report.commit).toMatch(/^([0-9a-f]{40}|unknown)$/);
+    const known = ["cpu", "cores", "memoryGb", "node", "kernel", "filesystem", "load"];
+    expect(Object.keys(report.machine)).toEqual(known);
+
+    for (const row of report.rows) {
+      expect(row.value, `${row.what}, ${row.store}`).toBeGreaterThan(0);
+      expect(row.runs.length).toBeGreaterThan(0);
+      expect([row.sync, row.unit, row.question].every((text) => text.length > 0)).toBe(true);
+      expect(row.memories).toBeGreaterThan(0);
+      expect(ran.stdout).toContain(row.what);
+    }
+    checkBars(report);
+
+    const missing = report.notes.find((note) => note.includes("SQLite is missing"));
+    const compared = report.rows.filter(({ store }) => store.startsWith("SQLite"));
+    expect(compared.length === 0).toBe(missing !== undefined);
+    if (missing !== undefined && !requireAll) return ctx.skip(missing);
+    expect(missing).toBeUndefined();
+  });
+
+  test("explains itself when asked for nothing, or for something unknown", () => {
+    for (const args of [[], ["swim"], ["write", "--size", "many"]]) {
+      const ran = bench(...args);
+      expect(ran.status).toBe(2);
+      expect(ran.stdout).toBe("");
+      expect(ran.stderr).toMatch(/Usage: npm run bench -- QUESTION|not a number: many/);
+    }
+  });
+});
+
+/** Every bar of the two questions is judged, and a small store never counts as a full one. */
+function checkBars({ bars, rows }: Report): void {
+  expect(new Set(bars.map(({ question }) => question))).toEqual(new Set(["write", "read"]));
+  for (const { name, figure, verdict, fullSize } of bars) {
+    expect(["pass", "fail", "not measured"], name).toContain(verdict);
+    expect(figure === undefined).toBe(verdict === "not measured");
+    expect(fullSize).toBe(false);
+  }
+  const against = (what: string, store: string) =>
+    rows.find((row) => row.what.startsWith(what) && row.store.startsWith(store));
+  for (const what of ["batch of", "64 concurrent writes", "one awaited write", "get of random"]) {
+    const [engine, raw] = [against(what, "engine"), against(what, "raw lmdb")];
+    if (engine === undefined || raw === undefined) throw new Error(`no rows for ${what}`);
+    // One run, so that the ratio is that of the two rows themselves.
+    expect(engine.overRaw).toBeCloseTo(engine.value / raw.value, 6);
+    const sqlite = against(what, "SQLite");
+    if (sqlite !== undefined) expect(engine.overSqlite).toBeCloseTo(engine.value / sqlite.value, 6);
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * One example row for every prefix of the keyspace, with its reading in words.
+ *
+ * Promise: the tables are exhaustive. A new prefix does not compile without a reading here, and a
+ * prefix without a row in the example store says so on the page. Keys are cut into the components
+ * that `keyspace.ts` builds them from.
+ */
+import { decode } from "../../packages/core/src/codec/cbor.js";
+import { ulidText } from "../../packages/core/src/codec/ulid.js";
+import { KEYSPACE, type PrefixName } from "../../packages/core/src/kv/keyspace.js";
+import type { KvRow } from "../../packages/core/src/kv/kv.js";
+import {
+  LIFECYCLES,
+  MEMORY_TYPES,
+  nameOf,
+  OBJECT_KINDS,
+  VERBS,
+} from "../../packages/core/src/memory/types.js";
+import { hexOf } from "./annotate.js";
+import { WRITE_SEQ } from "./example-store.js";
+
+/** Widths of a key's components after the prefix; `text` ends with a zero byte. */
+type Component = number | "text" | "rest";
+
+interface RowNotes {
+  readonly parts: readonly Component[];
+  /** Which rows make a good example; any by default. */
+  readonly pick?: (key: Uint8Array) => boolean;
+  readonly say: (parts: readonly Uint8Array[], value: Uint8Array) => string;
+}
+
+/** The example rows, one block for each prefix, in key order. */
+export function showRows(rows: readonly KvRow[]): string {
+  const names = Object.keys(KEYSPACE) as PrefixName[];
+  return names.map((name) => showPrefix(name, rows)).join("\n\n");
+}
+
+function showPrefix(name: PrefixName, rows: readonly KvRow[]): string {
+  const { byte, name: title } = KEYSPACE[name];
+  const notes = NOTES[name];
+  const mine = rows.filter(({ key }) => key[0] === byte);
+  const row = mine.find(({ key }) => notes.pick?.(key) ?? true) ?? mine[0];
+  const heading = `${hexOf(Uint8Array.of(byte))}  ${title}`;
+  if (row === undefined) return `${heading}\n    no row: this release writes none`;
+  const parts = cutKey(row.key, notes.parts);
+  const lines = [
+    `key    ${[hexOf(row.key.subarray(0, 1)), ...parts.map(hexOf)].join(" ").trimEnd()}`,
+    ...labelled("value  ", row.value.length === 0 ? "(empty)" : hexOf(row.value)),
+    ...labelled("reads  ", notes.say(parts, row.value), 84),
+  ];
+  return [heading, ...lines.map((line) => `    ${line}`)].join("\n");
+}
+
+/** A long text goes on in the next line, below its start. */
+function labelled(label: string, text: string, width = 80): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(" ", width);
+    const end = space > 0 ? space : width;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return [...lines, rest].map((line, at) => (at === 0 ? label : "       ") + line);
+}
+
+function cutKey(key: Uint8Array, components: readonly Component[]): readonly Uint8Array[] {
+  let at = 1;
+  return components.map((component) => {
+    const end =
+      component === "rest"
+        ? key.length
+        : component === "text"
+          ? key.indexOf(0, at) + 1
+          : at + component;
+    const piece = key.subarray(at, end);
+    at = end;
+    return piece;
+  });
+}
+
+/** The short name of an id on the page: the last characters of its text. */
+export function shortId(id: Uint8Array | undefined): string {
+  return id === undefined || id.length !== 16 ? "?" : `…${ulidText(id).slice(-6)}`;
+}
+
+/** A time as people read it. */
+export function showTime(ms: number): string {
+  return new Date(ms).toISOString().replace("T", " ").replace("Z", "");
+}
+
+function number(bytes: Uint8Array | undefined): number {
+  return (bytes ?? new Uint8Array(0)).reduce((value, byte) => value * 256 + byte, 0);
+}
+
+function textOf(bytes: Uint8Array | undefined): string {
+  const shifted = (bytes ?? new Uint8Array(0)).subarray(0, -1).map((byte) => byte - 1);
+  return JSON.stringify(new TextDecoder().decode(shifted));
+}
+
+function listOf(value: Uint8Array): readonly unknown[] {
+  return decode(value) as readonly unknown[];
+}
+
+function pointer(seq: unknown, part: unknown): string {
+  return `entry ${seq} part ${part}`;
+}
+
+const LIVE_OR_REMOVED = ["", "live", "removed"] as const;
+const INDEX_NAMES = ["", "type", "tag", "kind", "frame", "slot", "session"] as const;
+
+function memoryRow(value: Uint8Array): string {
+  const [type, lifecycle, version, seq, part, bodySeq, bodyPart] = listOf(value);
+  const state = `${nameOf(MEMORY_TYPES, type, "type")}, ${nameOf(LIFECYCLES, lifecycle, "lifecycle")}`;
+  const body = bodySeq === undefined ? "there too" : `in ${pointer(bodySeq, bodyPart)}`;
+  return `${state}, version ${version}; Head in ${pointer(seq, part)}, Version ${body}`;
+}
+
+function termOf(index: number, term: Uint8Array | undefined): string {
+  const shifted = (term ?? new Uint8Array(0)).subarray(0, -1).map((byte) => byte - 1);
+  if (index === 1) return `type ${nameOf(MEMORY_TYPES, shifted[0], "type")}`;
+  if (index !== 4) return `${INDEX_NAMES[index]} ${textOf(term)}`;
+  const verb = nameOf(VERBS, shifted[0], "verb");
+  const object = nameOf(OBJECT_KINDS, shifted[1], "object kind");
+  const ref = JSON.stringify(new TextDecoder().decode(shifted.subarray(2)));
+  return `frame ${verb} ${object} ${ref}`;
+}
+
+function indexRow(parts: readonly Uint8Array[], value: Uint8Array, closed: boolean): string {
+  const [index, lifecycle, term, ...rest] = parts;
+  const member = rest.at(-1);
+  const what = termOf(number(index), term);
+  const state = nameOf(LIFECYCLES, number(lifecycle), "lifecycle");
+  const who = `memory ${shortId(member?.subarray(-16))}`;
+  const span = closed
+    ? `from entry ${number(value)} on, until entry ${number(rest[0])}`
+    : `since entry ${number(value)}`;
+  return `${state} ${who} under ${what}, ${span}`;
+}
+
+function adjacencyRow(side: "out" | "in", parts: readonly Uint8Array[], value: Uint8Array): string {
+  const [near, state, ...rest] = parts;
+  const [code, other, n] = rest.slice(-3);
+  const [seq, part, id] = listOf(value);
+  const closed = rest.length === 4 ? `, until entry ${number(rest[0])}` : "";
+  const ends =
+    side === "out"
+      ? `from ${shortId(near)} to ${shortId(other)}`
+      : `to ${shortId(near)} from ${shortId(other)}`;
+  const kind = `kind ${hexOf(code ?? new Uint8Array(0))}, n ${number(n)}`;
+  const named = `edge ${shortId(id as Uint8Array)} in ${pointer(seq, part)}`;
+  return `${LIVE_OR_REMOVED[number(state)]}${closed}, ${ends}, ${kind}; ${named}`;
+}
+
+function pageRow(parts: readonly Uint8Array[], value: Uint8Array): string {
+  const [name = new Uint8Array(1)] = parts;
+  const depth = 4 * (name.at(-1) ?? 0);
+  return `the page at depth ${depth} of its keys, ${value.length} bytes; taken apart below`;
+}
+
+const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
+  head: { parts: [], say: () => "taken apart below" },
+  journal: {
+    parts: [8],
+    pick: (key) => number(key.subarray(1)) === WRITE_SEQ,
+    say: ([seq]) => `entry ${number(seq)}; taken apart above`,
+  },
+  logTile: {
+    parts: [1, 8],
+    pick: (key) => key[1] === 1,
+    say: ([level, index], value) =>
+      `tile ${number(index)} of level ${number(level)}: ${value.length / 32} hash`,
+  },
+  time: {
+    parts: [8, 8],
+    pick: (key) => number(key.subarray(9)) > 0,
+    say: ([at, seq]) => `entry ${number(seq)} was written at ${showTime(number(at))}`,
+  },
+  memory: {
+    parts: [16],
+    say: ([id], value) => `memory ${shortId(id)} is a ${memoryRow(value)}`,
+  },
+  history: {
+    parts: [16, 8],
+    say: ([id, seq], value) =>
+      `from entry ${number(seq)} on memory ${shortId(id)} was a ${memoryRow(value)}`,
+  },
+  version: {
+    parts: [16, 4],
+    say: ([id, version], value) => {
+      const [seq, part] = listOf(value);
+      return `version ${number(version)} of memory ${shortId(id)} lies in ${pointer(seq, part)}`;
+    },
+  },
+  externalId: {
+    parts: ["text"],
+    say: ([text], value) => `${textOf(text)} names memory ${shortId(value)}`,
+  },
+  fingerprint: {
+    parts: [10],
+    say: (_, value) => `the active memory ${shortId(value)} says what hashes to this`,
+  },
+  counter: {
+    parts: [16],
+    say: ([id], value) => {
+      const [reinforced, accessed, cited, usedAt] = listOf(value);
+      const counts = `reinforced ${reinforced}, accessed ${accessed}, cited ${cited}`;
+      return `memory ${shortId(id)}: ${counts}, last used at ${showTime(Number(usedAt))}`;
+    },
+  },
+  goalState: {
+    parts: [16],
+    say: ([id], value) => {
+      const [seq, part] = listOf(value);
+      return `the state of goal ${shortId(id)} lies in ${pointer(seq, part)}`;
+    },
+  },
+  attachment: {
+    parts: [16, 8, 2],
+    say: ([id, seq, part]) =>
+      `memory ${shortId(id)} owns ${pointer(number(seq), number(part))}, which is not its state`,
+  },
+  index: {
+    parts: [1, 1, "text", "rest"],
+    pick: (key) => key[1] === 5,
+    say: (parts, value) => indexRow(parts, value, false),
+  },
+  indexClosed: {
+    parts: [1, 1, "text", 8, "rest"],
+    pick: (key) => key[1] === 5,
+    say: (parts, value) => indexRow(parts, value, true),
+  },
+  edge: {
+    parts: [16],
+    say: ([id], value) => {
+      const [state, seq, part, from, code, far, n] = listOf(value);
+      const place = `from ${shortId(from as Uint8Array)} to ${shortId(far as Uint8Array)}`;
+      return (
+        `edge ${shortId(id)} is ${LIVE_OR_REMOVED[Number(state)]}, ${place}, ` +
+        `kind code ${code}, n ${n}; its record lies in ${pointer(seq, part)}`
+      );
+    },
+  },
+  edgeOut: { parts: [16, 1, 2, 16, 4], say: (parts, value) => adjacencyRow("out", parts, value) },
+  edgeIn: { parts: [16, 1, 2, 16, 4], say: (parts, value) => adjacencyRow("in", parts, value) },
+  edgeOutClosed: {
+    parts: [16, 1, 8, 2, 16, 4],
+    say: (parts, value) => adjacencyRow("out", parts, value),
+  },
+  edgeInClosed: {
+    parts: [16, 1, 8, 2, 16, 4],
+    say: (parts, value) => adjacencyRow("in", parts, value),
+  },
+  edgeKind: {
+    parts: ["text"],
+    say: ([name], value) => `the open kind ${textOf(name)} has code ${hexOf(value)}`,
+  },
+  memoryPage: { parts: ["rest"], say: pageRow },
+  edgePage: { parts: ["rest"], say: pageRow },
+  idempotency: {
+    parts: [16],
+    say: (_, value) => `the request under this key was written as entry ${listOf(value)[0]}`,
+  },
+  config: {
+    parts: [],
+    say: (_, value) => {
+      const [seq, part] = listOf(value);
+      return `the configuration lies in ${pointer(seq, part)}`;
+    },
+  },
+  snapshot: { parts: [8], say: ([n]) => `manifest ${number(n)}; taken apart below` },
+  cursor: { parts: ["text"], say: () => "where a job stands" },
+};
