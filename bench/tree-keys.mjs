@@ -62,48 +62,120 @@ const START_MS = Date.UTC(2030, 0, 1);
  * }} Result
  */
 
-/**
- * The tree of one case: its store, its cache, its counts.
- * @param {Case} what
- * @param {string} folder
- */
-async function openTree(what, folder) {
-  const kv = await openLmdbKv(folder);
-  const cache = /** @type {Map<string, Uint8Array | undefined>} */ (new Map());
-  const { pageBits } = what;
-  let head = /** @type {Uint8Array | undefined} */ (undefined);
-  let commits = 0;
-  const totals = { pages: 0, bytes: 0 };
+/** The tree of one case: its store, its cache, its counts. Opened by `open`, ended by `close`. */
+class PageTree {
+  /** @type {Case} */ #what;
+  /** @type {import("../packages/core/dist/kv/kv.js").Kv} */ #kv;
+  /** @type {Map<string, Uint8Array | undefined>} */ #cache = new Map();
+  /** @type {Uint8Array | undefined} */ #head;
+  #commits = 0;
+  totals = { pages: 0, bytes: 0 };
 
-  const known = (/** @type {Uint8Array} */ name) => {
-    const id = keyString(name);
-    return cache.has(id) ? (cache.get(id) ?? "absent") : "unknown";
-  };
-  const readMissing = async (/** @type {Uint8Array[]} */ keys) => {
-    const snapshot = await kv.snapshot();
+  /**
+   * @param {Case} what
+   * @param {import("../packages/core/dist/kv/kv.js").Kv} kv
+   */
+  constructor(what, kv) {
+    this.#what = what;
+    this.#kv = kv;
+  }
+
+  /**
+   * @param {Case} what
+   * @param {string} folder
+   */
+  static async open(what, folder) {
+    return new PageTree(what, await openLmdbKv(folder));
+  }
+
+  sizeBytes() {
+    return this.#kv.sizeBytes();
+  }
+
+  close() {
+    return this.#kv.close();
+  }
+
+  /**
+   * Adds keys in one durable commit.
+   * @param {readonly { key: Uint8Array, value: Uint8Array }[]} updates
+   * @returns {Promise<Step>}
+   */
+  async add(updates) {
+    const start = performance.now();
+    const cpuStart = process.cpuUsage();
+    const rowsRead = await this.#readMissing(updates.map(({ key }) => key));
+    const read = performance.now();
+    const { pages } = updateState({
+      sha256: sha256Node,
+      significantBytes: SIGNIFICANT_BYTES,
+      pageBits: this.#what.pageBits,
+      readPage: (name) => this.#cache.get(keyString(name)),
+      updates,
+    });
+    const puts = pages.map(({ name, bytes }) => {
+      if (bytes === undefined) throw new Error("adding keys removed a page");
+      return { key: pageKey("memories", name), value: bytes };
+    });
+    const folded = performance.now();
+    await this.#commit(puts);
+    const end = performance.now();
+    const { user, system } = process.cpuUsage(cpuStart);
+    this.#keep(pages);
+    return {
+      ms: end - start,
+      cpuMs: (user + system) / 1000,
+      readMs: read - start,
+      treeMs: folded - read,
+      commitMs: end - folded,
+      rows: puts.length,
+      bytes: puts.reduce((sum, { value }) => sum + value.length, 0),
+      rowsRead,
+    };
+  }
+
+  /** Reads what the cache lacks; returns how many rows were asked for. */
+  async #readMissing(/** @type {Uint8Array[]} */ keys) {
+    const snapshot = await this.#kv.snapshot();
     let rows = 0;
     for (;;) {
       const names = unknownPages({
         significantBytes: SIGNIFICANT_BYTES,
-        pageBits,
+        pageBits: this.#what.pageBits,
         keys,
-        known,
-        ...(what.reads === "rounds" ? { lookAheadPages: 0 } : {}),
+        known: (name) => this.#known(keyString(name)),
+        ...(this.#what.reads === "rounds" ? { lookAheadPages: 0 } : {}),
       });
       if (names.length === 0) break;
       rows += names.length;
       const values = await snapshot.getMany(names.map((name) => pageKey("memories", name)));
-      for (const [at, name] of names.entries()) cache.set(keyString(name), values[at]);
+      for (const [at, name] of names.entries()) this.#cache.set(keyString(name), values[at]);
     }
     snapshot.close();
     return rows;
-  };
-  const keep = (/** @type {readonly { name: Uint8Array, bytes?: Uint8Array }[]} */ pages) => {
+  }
+
+  #known(/** @type {string} */ id) {
+    return this.#cache.has(id) ? (this.#cache.get(id) ?? "absent") : "unknown";
+  }
+
+  async #commit(/** @type {{ key: Uint8Array, value: Uint8Array }[]} */ puts) {
+    this.#commits += 1;
+    const next = Uint8Array.of(1, this.#commits >> 16, this.#commits >> 8, this.#commits);
+    const change = { expectHead: this.#head, head: next, puts, deletes: [] };
+    const result = await this.#kv.commit(change);
+    if (!result.ok) throw new Error("the commit lost a race against nobody");
+    this.#head = next;
+  }
+
+  /** Counts the pages a commit wrote, and keeps them as the writer does. */
+  #keep(/** @type {readonly { name: Uint8Array, bytes: Uint8Array | undefined }[]} */ pages) {
+    const cache = this.#cache;
     for (const { name, bytes } of pages) {
       const id = keyString(name);
       const before = cache.get(id);
-      totals.pages += Number(bytes !== undefined) - Number(before !== undefined);
-      totals.bytes += (bytes?.length ?? 0) - (before?.length ?? 0);
+      this.totals.pages += Number(bytes !== undefined) - Number(before !== undefined);
+      this.totals.bytes += (bytes?.length ?? 0) - (before?.length ?? 0);
       cache.delete(id);
       cache.set(id, bytes?.slice());
     }
@@ -111,54 +183,7 @@ async function openTree(what, folder) {
       if (cache.size <= CACHED_ROWS) break;
       cache.delete(id);
     }
-  };
-
-  return {
-    totals,
-    sizeBytes: () => kv.sizeBytes(),
-    close: () => kv.close(),
-    /**
-     * Adds keys in one durable commit.
-     * @param {readonly { key: Uint8Array, value: Uint8Array }[]} updates
-     * @returns {Promise<Step>}
-     */
-    async add(updates) {
-      const start = performance.now();
-      const cpuStart = process.cpuUsage();
-      const rowsRead = await readMissing(updates.map(({ key }) => key));
-      const read = performance.now();
-      const { pages } = updateState({
-        sha256: sha256Node,
-        significantBytes: SIGNIFICANT_BYTES,
-        pageBits,
-        readPage: (name) => cache.get(keyString(name)),
-        updates,
-      });
-      const puts = pages.map(({ name, bytes }) => {
-        if (bytes === undefined) throw new Error("adding keys removed a page");
-        return { key: pageKey("memories", name), value: bytes };
-      });
-      const folded = performance.now();
-      commits += 1;
-      const next = Uint8Array.of(1, commits >> 16, commits >> 8, commits);
-      const result = await kv.commit({ expectHead: head, head: next, puts, deletes: [] });
-      if (!result.ok) throw new Error("the commit lost a race against nobody");
-      const end = performance.now();
-      const { user, system } = process.cpuUsage(cpuStart);
-      head = next;
-      keep(/** @type {{ name: Uint8Array, bytes: Uint8Array }[]} */ (pages));
-      return {
-        ms: end - start,
-        cpuMs: (user + system) / 1000,
-        readMs: read - start,
-        treeMs: folded - read,
-        commitMs: end - folded,
-        rows: puts.length,
-        bytes: puts.reduce((sum, { value }) => sum + value.length, 0),
-        rowsRead,
-      };
-    },
-  };
+  }
 }
 
 /** Keys and values in the order in which they are written. */
@@ -203,7 +228,7 @@ function middle(steps) {
  * @returns {Promise<Result>}
  */
 async function run(what, folder) {
-  const tree = await openTree(what, folder);
+  const tree = await PageTree.open(what, folder);
   const next = startKeys(what.keys);
   const sizes = [10_000, 100_000, 1_000_000].filter((size) => size <= what.size);
   const at = /** @type {At[]} */ ([]);

@@ -9,8 +9,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { isFields } from "../packages/core/src/codec/cbor.js";
-import { decode } from "../packages/core/src/codec/cbor.js";
+import { decode, isFields } from "../packages/core/src/codec/cbor.js";
 import { DOMAINS } from "../packages/core/src/codec/hash.js";
 import { type EdgeRecord, encodeEdgeRecord } from "../packages/core/src/edges/edge.js";
 import { ENTRY_KINDS, SUBJECT } from "../packages/core/src/journal/entry.js";

@@ -254,7 +254,10 @@ function entryLines(row: Uint8Array): readonly Line[] {
 }
 
 function saltAndRecord(part: Uint8Array, depth: number): readonly Line[] {
-  return [raw(part.subarray(0, 16), "salt", depth), ...annotate(part.subarray(16), MEMORY_SHAPE, depth)];
+  return [
+    raw(part.subarray(0, 16), "salt", depth),
+    ...annotate(part.subarray(16), MEMORY_SHAPE, depth),
+  ];
 }
 
 function partLines(store: ExampleStore, seq: number, index: number, shape: Shape): readonly Line[] {

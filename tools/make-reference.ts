@@ -5,6 +5,7 @@
 import { ERROR_CODES, type ErrorCode } from "@cortex-memory/core";
 import * as z from "zod";
 import {
+  type ArgumentSpec,
   commandsOf,
   ERROR_STATUS,
   FAMILIES,
@@ -15,6 +16,7 @@ import {
   INTERNAL_CODE,
   OPERATIONS,
   type Operation,
+  placeholder,
   SETTINGS,
 } from "../packages/server/src/index.js";
 
@@ -95,7 +97,7 @@ function commandSection(words: string, shared: readonly Operation[]): string {
 function operationText(words: string, operation: Operation): string {
   const { summary, help, example, cli } = operation;
   const positional = (cli.arguments ?? []).map((one) =>
-    "body" in one || one.optional === true ? `[${one.label}]` : one.label,
+    "body" in one || one.optional === true ? `[${labelOf(one)}]` : labelOf(one),
   );
   const when = cli.when === undefined ? [] : [`--${cli.when} …`];
   const usage = ["cortex", words, ...positional, ...when].join(" ");
@@ -106,6 +108,10 @@ function operationText(words: string, operation: Operation): string {
     `\`\`\`sh\n${example}\n\`\`\``,
     `Answers ${members(operation.output)}`,
   ].join("\n\n");
+}
+
+function labelOf(one: ArgumentSpec): string {
+  return "rest" in one ? `${one.label}...` : one.label;
 }
 
 function fieldTable(operation: Operation): readonly string[] {
@@ -122,11 +128,7 @@ function fieldTable(operation: Operation): readonly string[] {
 
 function flagText(field: Field): string {
   if (field.syntax === "switch") return `--${field.sets ? "" : "no-"}${field.flag}`;
-  const value = { number: "N", position: "T", time: "TIME", json: "JSON", choice: "WORD" };
-  const label = Object.hasOwn(value, field.syntax)
-    ? value[field.syntax as keyof typeof value]
-    : "TEXT";
-  return `--${field.flag} ${label}`;
+  return `--${field.flag} ${placeholder(field)}`;
 }
 
 function described(field: Field): string {

@@ -87,7 +87,7 @@ async function tell(
   const porto = { type: "fact", slot: "home city", text: "Ada lives in Porto" } as const;
   const now = await then(memory.write(porto));
   const rule = await then(memory.write({ type: "constraint", text: "No red-eye flights" }));
-  const forgottenRow = await valueOf(kv, journalKey(FORGOTTEN_SEQ));
+  const forgottenRow = await readRow(kv, journalKey(FORGOTTEN_SEQ));
   await then(memory.write(porto));
   const goal = await then(
     memory.write({
@@ -125,7 +125,7 @@ async function readAll(kv: Kv): Promise<Pick<ExampleStore, "rows" | "roots">> {
   return { rows, roots };
 }
 
-async function valueOf(kv: Kv, key: Uint8Array): Promise<Uint8Array> {
+async function readRow(kv: Kv, key: Uint8Array): Promise<Uint8Array> {
   const snapshot = await kv.snapshot();
   const [value] = await snapshot.getMany([key]);
   snapshot.close();

@@ -186,7 +186,7 @@ export function dataTable(): string {
 
 /** The built-in edge kinds and their codes. */
 export function edgeKindList(): string {
-  return EDGE_KINDS.map(({ code, name }) => `\`${code.toString(16).padStart(4, "0")}\` ${name}`).join(
-    ", ",
-  );
+  return EDGE_KINDS.map(
+    ({ code, name }) => `\`${code.toString(16).padStart(4, "0")}\` ${name}`,
+  ).join(", ");
 }

@@ -22,7 +22,7 @@ export const LAYERS: readonly Layer[] = [
   { rank: 3, name: "records", paths: ["memory/", "edges/", "access.ts"] },
   { rank: 4, name: "history", paths: ["history/"] },
   { rank: 5, name: "reading", paths: ["query/", "recall/", "context/", "maintain/"] },
-  { rank: 6, name: "facade", paths: ["verbs/", "cortex.ts", "open.ts", "index.ts"] },
+  { rank: 6, name: "facade", paths: ["verbs/", "cortex.ts", "open.ts", "moves.ts", "index.ts"] },
 ];
 
 /** The rank from which on clock, randomness and process may be used. */

@@ -5,8 +5,11 @@
  * happens here. `POLICIES` is the policy column: one line per verb, read by the doors as well.
  */
 import { type Access, admit, OWNER, type Policy } from "./access.js";
+import type { ExportReport } from "./history/export-journal.js";
 import type { AsOf } from "./history/reader.js";
 import type { CheckReport, RebuildReport } from "./history/rebuild.js";
+import type { VacuumReport } from "./history/vacuum.js";
+import type { ErasureDocument } from "./journal/erasure-list.js";
 import type { Proof } from "./journal/proof.js";
 import type { KvManifest } from "./kv/kv.js";
 import type { GoalState } from "./memory/goal-state.js";
@@ -27,17 +30,26 @@ import { type ForgetOptions, type ForgetResult, forget } from "./verbs/forget.js
 import { deleteGoalState, goalState, goalStates, setGoalState } from "./verbs/goals.js";
 import { type LogPage, log, type Stats, stats } from "./verbs/journal.js";
 import { type ListOptions, list, type MemoryPage } from "./verbs/list.js";
+import type { ExportTarget } from "./verbs/move-files.js";
+import {
+  type BackupOptions,
+  backup,
+  erasures,
+  exportJournal,
+  type MoveOptions,
+  vacuum,
+} from "./verbs/moves.js";
 import { prove } from "./verbs/prove.js";
 import type { ProveOptions, ProveRequest } from "./verbs/prove-question.js";
 import { type GetOptions, get, history, type ReadOptions, resolve } from "./verbs/read.js";
 import { type RevertResult, revert } from "./verbs/revert.js";
+import { type SessionPage, session } from "./verbs/session-read.js";
 import {
   type RememberOptions,
   type RememberResult,
   remember,
   type TurnInput,
 } from "./verbs/sessions.js";
-import { type SessionPage, session } from "./verbs/session-read.js";
 import type { Edge, HistoryItem, Memory, WriteResult } from "./verbs/shapes.js";
 import { type SharedSlice, type ShareSelector, share } from "./verbs/share.js";
 import {
@@ -120,6 +132,10 @@ export const POLICIES = {
   share: "owner",
   check: "owner",
   rebuild: "owner",
+  vacuum: "owner",
+  exportJournal: "owner",
+  backup: "owner",
+  erasures: "owner",
 } as const satisfies Record<string, Policy>;
 
 /** Options that say who is asking. */
@@ -388,9 +404,7 @@ export class Cortex implements AsyncDisposable {
   }
 
   /** The snapshots there are, newest first, or those of one position or root. */
-  async snapshots(
-    filter: SnapshotFilter & AccessOption = {},
-  ): Promise<readonly SnapshotInfo[]> {
+  async snapshots(filter: SnapshotFilter & AccessOption = {}): Promise<readonly SnapshotInfo[]> {
     return snapshots(this.#admit("snapshots", filter), filter);
   }
 
@@ -416,6 +430,32 @@ export class Cortex implements AsyncDisposable {
     options: NonNullable<Parameters<typeof rebuild>[1]> & AccessOption = {},
   ): Promise<RebuildReport> {
     return rebuild(this.#admit("rebuild", options), options);
+  }
+
+  /** Writes the store anew, so that its file keeps no byte of what was forgotten. */
+  async vacuum(options: MoveOptions & AccessOption = {}): Promise<VacuumReport> {
+    return vacuum(this.#admit("vacuum", options), options);
+  }
+
+  /** Writes the whole journal out as a portable file; `importJournal` reads it in. */
+  async exportJournal(
+    target: ExportTarget,
+    options: MoveOptions & AccessOption = {},
+  ): Promise<ExportReport> {
+    return exportJournal(this.#admit("exportJournal", options), target, options);
+  }
+
+  /** A consistent copy while others write: all of it, or what came after a seq. */
+  async backup(
+    target: ExportTarget,
+    options: BackupOptions & AccessOption = {},
+  ): Promise<ExportReport> {
+    return backup(this.#admit("backup", options), target, options);
+  }
+
+  /** The places of everything forgotten so far: keep it apart from the backups. */
+  async erasures(options: AccessOption = {}): Promise<ErasureDocument> {
+    return erasures(this.#admit("erasures", options));
   }
 
   /** Finishes what is queued and closes the store; idempotent. */

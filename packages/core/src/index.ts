@@ -9,9 +9,14 @@ export {
   type ErrorDetails,
   isCortexError,
 } from "./errors.js";
+export type { ExportReport } from "./history/export-journal.js";
+export type { ImportReport } from "./history/import-journal.js";
 export type { AsOf } from "./history/reader.js";
 export type { CheckReport, Problem, RebuildReport } from "./history/rebuild.js";
+export type { StoreForm, UpgradedTo } from "./history/upgrade.js";
+export type { VacuumReport } from "./history/vacuum.js";
 export type { Signer } from "./journal/checkpoint.js";
+export type { ErasureDocument } from "./journal/erasure-list.js";
 export type { Proof } from "./journal/proof.js";
 export { LIMITS } from "./limits.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "./memory/data.js";
@@ -37,6 +42,17 @@ export {
   type Visibility,
 } from "./memory/types.js";
 export { buildUri, checkActorName, type MemoryUri, parseUri } from "./memory/uri.js";
+export {
+  type ImportOptions,
+  importJournal,
+  type PlaceOptions,
+  type RestoreOptions,
+  type RestoreReport,
+  restoreBackup,
+  type UpgradeOptions,
+  type UpgradeReport,
+  upgrade,
+} from "./moves.js";
 export { type OpenOptions, open } from "./open.js";
 export type {
   BatchItem,
@@ -51,16 +67,18 @@ export type { EdgeId, MemoryId, Ref } from "./verbs/engine.js";
 export type { ForgetOptions, ForgetResult } from "./verbs/forget.js";
 export type { LogItem, LogPage, Stats } from "./verbs/journal.js";
 export type { ListOptions, MemoryPage } from "./verbs/list.js";
+export type { ByteSink, ExportTarget, ImportSource } from "./verbs/move-files.js";
+export type { BackupOptions, MoveOptions } from "./verbs/moves.js";
 export type { EdgeRef, ProveOptions, ProveRequest } from "./verbs/prove-question.js";
 export type { GetOptions, ReadOptions } from "./verbs/read.js";
 export type { RevertResult } from "./verbs/revert.js";
 export { deriveSeed, type SeedInput } from "./verbs/seed.js";
+export type { SessionPage, Turn } from "./verbs/session-read.js";
 export type {
   RememberOptions,
   RememberResult,
   TurnInput,
 } from "./verbs/sessions.js";
-export type { SessionPage, Turn } from "./verbs/session-read.js";
 export type {
   Edge,
   HistoryItem,

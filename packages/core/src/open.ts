@@ -6,7 +6,7 @@ import { randomFillSync } from "node:crypto";
 import { join, resolve as resolvePath } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sha256Node } from "./codec/sha256-node.js";
+import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { Cortex } from "./cortex.js";
 import { CortexError, invalid } from "./errors.js";
 import { Writer } from "./history/writer.js";
@@ -56,13 +56,14 @@ export async function open(location: string, options: OpenOptions = {}): Promise
       kv,
       writer,
       sha256: sha256Node,
+      hasher: hasherNode,
       clock,
       random,
       scratch: scratchBeside(kv),
       actor,
       principal,
     };
-    const genesis = await openGenesis(engine);
+    const genesis = await openGenesis(engine, options.create !== false);
     return new Cortex(engine, genesis, async () => {
       await writer.close();
       await kv.close();
@@ -73,7 +74,13 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   }
 }
 
-async function openKv(location: string, actor: string, options: OpenOptions): Promise<Kv> {
+/** How the storage of a location is opened. */
+export interface OpenKvOptions extends Pick<OpenOptions, "create" | "relaxedDurability"> {
+  readonly readOnly?: boolean;
+}
+
+/** Opens the storage of one actor at a location, whatever it holds. */
+export async function openKv(location: string, actor: string, options: OpenKvOptions): Promise<Kv> {
   if (typeof location !== "string" || location === "") {
     throw invalid("location", "a folder or memory:", location);
   }
@@ -93,6 +100,7 @@ async function openKv(location: string, actor: string, options: OpenOptions): Pr
   return openLmdbKv(join(resolvePath(location), actor), {
     create: options.create !== false,
     relaxed: options.relaxedDurability === true,
+    readOnly: options.readOnly === true,
   });
 }
 
@@ -113,7 +121,7 @@ function scratchBeside(kv: Kv): Engine["scratch"] {
 }
 
 /** Random bytes from the system, drawn in blocks: small draws are too many system calls. */
-function pooledRandom(): (bytes: number) => Uint8Array {
+export function pooledRandom(): (bytes: number) => Uint8Array {
   const pool = new Uint8Array(8192);
   let used = pool.length;
   return (bytes) => {

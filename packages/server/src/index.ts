@@ -1,7 +1,7 @@
 /**
  * The public surface of `@cortex-memory/server`: the table of operations and what doors share.
  */
-export { type Field, fieldsOf, flagFields } from "./cli/fields.js";
+export { type Field, fieldsOf, flagFields, placeholder } from "./cli/fields.js";
 export { type Host, processHost } from "./cli/host.js";
 export { buildProgram, commandsOf } from "./cli/program.js";
 export { runCli } from "./cli/run.js";

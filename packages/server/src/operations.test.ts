@@ -23,8 +23,10 @@ describe("the table", () => {
   test("names each operation once, and takes its policy from the facade", () => {
     const names = OPERATIONS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    for (const { policy, verbs: called, kind } of OPERATIONS) {
-      expect(new Set(called.map((verb) => POLICIES[verb]))).toEqual(new Set([policy]));
+    for (const { policy, verbs: called, kind, cli } of OPERATIONS) {
+      const policies = called.length === 0 ? ["open"] : called.map((verb) => POLICIES[verb]);
+      expect(new Set(policies)).toEqual(new Set([policy]));
+      expect(cli.store === "none").toBe(called.length === 0);
       if (policy === "write") expect(kind).toBe("write");
       if (policy === "filtered") expect(kind).toBe("read");
     }

@@ -7,6 +7,7 @@ import { EDGE_OPERATIONS } from "./operations/edges.js";
 import { GOAL_OPERATIONS } from "./operations/goals.js";
 import { JOURNAL_OPERATIONS } from "./operations/journal.js";
 import { MEMORY_OPERATIONS } from "./operations/memories.js";
+import { PROOF_OPERATIONS } from "./operations/proofs.js";
 import { SESSION_OPERATIONS } from "./operations/sessions.js";
 import { STORE_OPERATIONS } from "./operations/store.js";
 
@@ -17,5 +18,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...EDGE_OPERATIONS,
   ...GOAL_OPERATIONS,
   ...JOURNAL_OPERATIONS,
+  ...PROOF_OPERATIONS,
   ...STORE_OPERATIONS,
 ];

@@ -5,7 +5,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makePlace, type Place } from "./cortex-process.js";
+import * as z from "zod";
+import { runCli } from "../src/cli/run.js";
+import { defineOperation } from "../src/operations/define.js";
+import { type Ended, makeHost, makePlace, type Place } from "./cortex-process.js";
 
 let place: Place;
 beforeAll(() => {
@@ -239,6 +242,61 @@ describe("the store", () => {
   });
 });
 
+describe("proofs", () => {
+  const keep = (name: string, text: string): string => {
+    const path = join(place.folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test("what prove prints, verify accepts; anchored by a checkpoint that was kept", async () => {
+    await place.json(["note", "n", "to be proved", "--external-id", "proved"]);
+    const trusted = keep("trusted.txt", (await place.cortex(["checkpoint"])).out);
+    const proof = keep("proof.json", (await place.cortex(["prove", "proved"])).out);
+    const loose = await place.bare(["verify", proof, "--json"]);
+    expect([loose.exit, loose.err]).toEqual([0, ""]);
+    expect(JSON.parse(loose.out)).toMatchObject({
+      ok: true,
+      anchored: false,
+      memories: [{ status: "present", text: "to be proved" }],
+    });
+    const firm = await place.bare(["verify", proof, "--checkpoint", trusted]);
+    expect([firm.exit, firm.out]).toMatchObject([0, expect.stringContaining("anchored by")]);
+    expect((await place.bare(["verify", trusted, "--json"])).exit).toBe(0);
+  });
+
+  test("a slice and a snapshot are accepted as their JSON", async () => {
+    const slice = JSON.stringify(await place.json(["share", "--id", "proved"]));
+    const sealed = await place.json(["snapshot", "first"]);
+    const trusted = keep("sealed.json", JSON.stringify(sealed));
+    const { exit, out } = await place.bare(["verify", "-", "--checkpoint", trusted, "--json"], {
+      input: slice,
+    });
+    expect([exit, JSON.parse(out)]).toMatchObject([0, { ok: true, anchored: true }]);
+    expect((await place.json(["snapshots", "--seq", String(sealed.seq)])).snapshots).toEqual([
+      sealed,
+    ]);
+    await place.json(["note", "n", "later"]);
+    const since = (await place.cortex(["prove", "proved", "--since", trusted])).out;
+    const later = await place.bare(["verify", "-", "--checkpoint", trusted, "--json"], {
+      input: since,
+    });
+    expect(JSON.parse(later.out)).toMatchObject({ ok: true, anchoredBy: "consistency" });
+  });
+
+  test("what does not hold is ok: false and exit 1", async () => {
+    const good = await place.json(["prove", "proved"]);
+    const bytes = Buffer.from(String(good.bytes), "base64");
+    bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
+    const bad = JSON.stringify({ ...good, bytes: bytes.toString("base64") });
+    const { exit, out } = await place.bare(["verify", "-", "--json"], { input: bad });
+    expect([exit, JSON.parse(out)]).toMatchObject([1, { ok: false, anchored: false }]);
+    const text = await place.bare(["verify", "-"], { input: "neither proof nor checkpoint" });
+    expect([text.exit, text.out]).toMatchObject([1, expect.stringContaining("does not hold")]);
+    expect((await place.bare(["verify", join(place.folder, "none")])).exit).toBe(2);
+  });
+});
+
 describe("where the data is", () => {
   test("a .cortex folder in the cwd, a variable, then a flag come before it", async () => {
     const cwd = join(place.folder, "project");
@@ -275,6 +333,41 @@ describe("where the data is", () => {
   });
 });
 
+describe("long work", () => {
+  const slow = defineOperation({
+    name: "slow",
+    verbs: ["check"],
+    kind: "read",
+    summary: "Takes its time",
+    help: "None.",
+    example: "cortex slow",
+    input: z.strictObject({}),
+    output: z.object({ ok: z.boolean() }),
+    call: async (_memory, _input, { onProgress }) => {
+      for (const done of [250, 500, 1000]) onProgress(done, 1000);
+      return { ok: true };
+    },
+    cli: { command: "slow", group: "store", store: "optional" },
+  });
+
+  async function watch(args: readonly string[], isTerminal: boolean): Promise<Ended> {
+    const { host, ended } = makeHost(args, { home: place.home, cwd: place.folder });
+    let nowMs = 0;
+    // Every look at this clock finds it ten seconds later.
+    const slowly = { ...host, nowMs: () => (nowMs += 10_000) };
+    const exit = await runCli({ ...slowly, err: { ...host.err, isTerminal } }, [slow]);
+    return ended(exit);
+  }
+
+  test("draws a bar on a terminal, lines elsewhere, and nothing for scripts", async () => {
+    expect((await watch(["slow"], true)).err).toMatch(/slow █+░* 25% 250\/1,000/);
+    expect((await watch(["slow"], false)).err).toContain("slow: 500 of 1,000 (50%)\n");
+    const script = await watch(["slow", "--json"], false);
+    expect(script.err).toMatch(/^cortex: .*\n$/);
+    expect(JSON.parse(script.out)).toEqual({ ok: true });
+  });
+});
+
 describe("used wrongly: exit 2 and a helpful line", () => {
   test.each([
     [["frobnicate"], "unknown command 'frobnicate'", "cortex --help"],
@@ -293,10 +386,13 @@ describe("used wrongly: exit 2 and a helpful line", () => {
       "--source: expected one of user_input",
       "cortex",
     ],
+    [["stats", "--data", ""], "--data: expected a folder", "cortex stats --help"],
     [["edge", "rm"], "FROM: missing", "cortex edge rm --help"],
     [["stats", "--actor", "Not A Name"], "actor: the name", "cortex stats --help"],
   ])("cortex %j", async (args, message, hint) => {
-    const { exit, out, err } = await place.cortex(args);
+    const { exit, out, err } = args.includes("--data")
+      ? await place.bare(args)
+      : await place.cortex(args);
     expect([exit, out]).toEqual([2, ""]);
     expect(err).toContain(message);
     expect(err).toContain(`try: ${hint}`);
@@ -305,6 +401,12 @@ describe("used wrongly: exit 2 and a helpful line", () => {
   test("under --json it is a document as well", async () => {
     const { exit, err } = await place.cortex(["get", "a", "--nope", "--json"]);
     expect([exit, failure(err)]).toMatchObject([2, { code: "ERR_UNKNOWN_FIELD" }]);
+  });
+
+  test("help is a command too", async () => {
+    const { exit, out, err } = await place.bare(["help", "get"]);
+    expect([exit, err]).toEqual([0, ""]);
+    expect(out).toContain("Usage: cortex get");
   });
 
   test("no command at all shows the help", async () => {

@@ -109,10 +109,25 @@ async function runHere(
   place: { readonly home: string; readonly cwd: string },
   start: Start = {},
 ): Promise<Ended> {
-  let out = "";
-  let err = "";
+  const { host, ended } = makeHost(args, place, start);
+  return ended(await runCli(host));
+}
+
+/** A host inside the test, and what was written to it. */
+export function makeHost(
+  args: readonly string[],
+  place: { readonly home: string; readonly cwd: string },
+  start: Start = {},
+): { readonly host: Host; readonly ended: (exit: number) => Ended } {
+  const written = { out: "", err: "" };
   const cwd = start.cwd ?? place.cwd;
-  const sink = (write: (text: string) => void) => ({ write, isTerminal: false, columns: 80 });
+  const sink = (name: "out" | "err") => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    isTerminal: false,
+    columns: 80,
+  });
   const host: Host = {
     args,
     env: { HOME: place.home, ...start.env },
@@ -120,17 +135,12 @@ async function runHere(
     home: place.home,
     platform: process.platform,
     isFolder: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
-    out: sink((text) => {
-      out += text;
-    }),
-    err: sink((text) => {
-      err += text;
-    }),
+    out: sink("out"),
+    err: sink("err"),
     stdinIsTerminal: false,
     readStdin: async () => start.input ?? "",
     readFile: (path) => readFileSync(resolve(cwd, path), "utf8"),
     nowMs: () => performance.now(),
   };
-  const exit = await runCli(host);
-  return { exit, out, err };
+  return { host, ended: (exit) => ({ exit, ...written }) };
 }

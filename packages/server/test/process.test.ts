@@ -1,7 +1,6 @@
 /** The built binary as a process: streams, exit codes, folders, terminals. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -121,20 +120,20 @@ describe("a person", () => {
 });
 
 describe("the demo", () => {
-  const leftovers = (): readonly string[] =>
-    readdirSync(tmpdir()).filter((name) => name.startsWith("cortex-demo-"));
-
   test("works with no arguments on a fresh machine and leaves nothing behind", () => {
     const fresh = makePlace();
     try {
-      const before = leftovers();
-      const { exit, out, err } = fresh.process(["demo"], { env: { CORTEX_DATA: fresh.data } });
+      const temporary = join(fresh.folder, "temporary");
+      mkdirSync(temporary);
+      const env = { CORTEX_DATA: fresh.data, TMPDIR: temporary };
+      const { exit, out, err } = fresh.process(["demo"], { env });
       expect(exit, err).toBe(0);
       expect(out).toContain("replaced");
       expect(out).toContain("The roots match.");
       expect(readdirSync(fresh.home)).toEqual([]);
       expect(existsSync(fresh.data)).toBe(false);
-      expect(leftovers().filter((name) => !before.includes(name))).toEqual([]);
+      expect(err).toContain(temporary);
+      expect(readdirSync(temporary)).toEqual([]);
     } finally {
       fresh.remove();
     }

@@ -5,7 +5,7 @@
 import { type Cortex, isCortexError, open } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OPERATIONS } from "../src/operations.js";
-import { makePlace, type Place } from "./cortex-process.js";
+import { type Ended, makePlace, type Place, type Start } from "./cortex-process.js";
 
 let place: Place;
 beforeAll(async () => {
@@ -96,11 +96,22 @@ const READS: readonly Pair[] = [
   {
     operation: "goalState",
     args: ["goal", "get", "trip"],
-    library: async (m) => ({ id: "trip", state: await m.goalState("trip") }),
+    library: async (m) => ({ id: (await m.get("trip"))?.id, state: await m.goalState("trip") }),
   },
   { operation: "log", args: ["log", "--limit", "3"], library: (m) => m.log({ limit: 3 }) },
   { operation: "changes", args: ["changes", "0", "6"], library: (m) => m.changes(0, 6) },
   { operation: "root", args: ["root"], library: (m) => m.root() },
+  { operation: "checkpoint", args: ["checkpoint"], library: (m) => m.checkpoint() },
+  {
+    operation: "prove",
+    args: ["prove", "home", "rule", "--seq", "1"],
+    library: (m) => m.prove({ memories: ["home", "rule"], seqs: [1] }),
+  },
+  {
+    operation: "share",
+    args: ["share", "--type", "fact"],
+    library: (m) => m.share({ types: ["fact"] }),
+  },
   { operation: "check", args: ["check"], library: (m) => m.check() },
 ];
 
@@ -148,6 +159,13 @@ describe("refusals", () => {
   });
 });
 
+/** Runs inside the test what a shell makes of a line; a pipe between two commands, in the shell. */
+async function runExample(line: string, env: NonNullable<Start["env"]>): Promise<Ended> {
+  if (/cortex .*\| cortex/.test(line)) return place.shell(line, { env });
+  const { args, input } = place.parse(line, { env });
+  return place.bare(args, { env, input });
+}
+
 describe("examples", () => {
   // One after the other on one store: each may rely on the rows before it.
   test.each(OPERATIONS)("$name: $example", async ({ example, output }) => {
@@ -155,8 +173,7 @@ describe("examples", () => {
     const edge = await memory.getEdge("rule", "related_to", "home");
     await memory.close();
     const env = { CORTEX_DATA: place.data, EDGE: edge?.id };
-    const { args, input } = place.parse(`${example} --json`, { env });
-    const { exit, out, err } = await place.bare(args, { env, input });
+    const { exit, out, err } = await runExample(`${example} --json`, env);
     expect(exit, err).toBe(0);
     const answer: unknown = JSON.parse(out);
     expect(output.parse(answer), "the shape leaves nothing out").toEqual(answer);

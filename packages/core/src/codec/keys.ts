@@ -15,8 +15,10 @@
  * A number out of range is a mistake of the calling code, a `RangeError`. Bytes that no builder wrote
  * are `ERR_CORRUPT`.
  */
+
 import { CortexError } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { cutBytes } from "./slab.js";
 import { fromUtf8, utf8 } from "./text.js";
 
 /** Appends components and then gives the key. Every call but `end` returns the builder itself. */
@@ -129,7 +131,8 @@ class Builder implements KeyBuilder {
   end(): Uint8Array {
     const length = this.at;
     if (length === 0) throw new Error("this key was ended before");
-    const key = this.buffer.slice(0, length);
+    const key = cutBytes(length);
+    for (let i = 0; i < length; i++) key[i] = this.buffer[i] as number;
     this.at = 0;
     if (idle.length < IDLE_MAX) idle.push(this);
     if (length <= LIMITS.keyBytes) return key;
@@ -141,7 +144,8 @@ class Builder implements KeyBuilder {
 
   private shifted(value: Uint8Array): KeyBuilder {
     this.room(2 * value.length);
-    for (const byte of value) {
+    for (let i = 0; i < value.length; i++) {
+      const byte = value[i] as number;
       if (byte < HIGH - 1) {
         this.buffer[this.at++] = byte + 1;
       } else {

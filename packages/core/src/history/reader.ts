@@ -159,7 +159,9 @@ export class Reader {
     const [headRow, bodyRow] = await this.snapshot.getMany(keys);
     const head = readMemory(headRow, row);
     const version = body === undefined ? head : readMemory(bodyRow, body);
-    return head === undefined || version === undefined ? undefined : { id, row, head, body: version };
+    return head === undefined || version === undefined
+      ? undefined
+      : { id, row, head, body: version };
   }
 
   /** Whole memories from their rows, with Head and current Version. Erased ones are left out. */

@@ -139,8 +139,7 @@ async function commitChunk(
     const values = await snapshot.getMany(hints);
     view.load(hints, values);
     const headBytes = values[0];
-    const head: HeadRow =
-      headBytes === undefined ? { ...UNBORN, epoch } : decodeHeadRow(headBytes);
+    const head: HeadRow = headBytes === undefined ? { ...UNBORN, epoch } : decodeHeadRow(headBytes);
     const fold = beginFold(sha256, view, head.counts);
     for (const checked of chunk) await foldWithReads(fold, snapshot, checked);
     const leafHashes = chunk.map(({ entry }) => entryLeaf(sha256, entry.headerBytes));

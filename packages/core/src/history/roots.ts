@@ -47,3 +47,15 @@ export async function readRoots(
   };
   return { ...roots, overall: overallRoot(sha256, roots), size: head.size };
 }
+
+/** The root of the journal's first `size` entries; the store must have at least so many. */
+export async function journalRootAt(
+  sha256: Sha256,
+  snapshot: KvSnapshot,
+  size: number,
+): Promise<Uint8Array> {
+  const keys = tilesForRoot(size).map(({ level, index }) => tileKey(level, index));
+  const rows = keys.length === 0 ? [] : await snapshot.getMany(keys);
+  const byKey = new Map(keys.map((key, at) => [keyString(key), rows[at]]));
+  return logRoot(sha256, size, (level, index) => byKey.get(keyString(tileKey(level, index))));
+}

@@ -9,7 +9,7 @@
  *
  * Every change can be taken back to a mark, so that a failing operation is rolled back alone.
  */
-import { keyString } from "../kv/keyspace.js";
+import { KEYSPACE, keyString } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
 
 /** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
@@ -22,11 +22,34 @@ export class Unread {
   }
 }
 
+/** A change of one row, and what it replaced: enough to take it back. */
 interface Pending {
+  readonly name: string;
   readonly key: Bytes;
   /** `undefined` is a deletion. */
   readonly value: Bytes | undefined;
+  readonly before: Pending | undefined;
 }
+
+/** Rows that ranges are read over; their changes are found by the first bytes of their keys. */
+const RANGED: ReadonlySet<number> = new Set(
+  [
+    KEYSPACE.history,
+    KEYSPACE.version,
+    KEYSPACE.attachment,
+    KEYSPACE.index,
+    KEYSPACE.edgeOut,
+    KEYSPACE.edgeIn,
+    KEYSPACE.edgeOutClosed,
+    KEYSPACE.edgeInClosed,
+  ].map(({ byte }) => byte),
+);
+const BUCKET_CHARS = 3;
+
+/** Rows that the writer keeps between commits: tiles and pages of the trees. */
+const KEPT: ReadonlySet<number> = new Set(
+  [KEYSPACE.logTile, KEYSPACE.memoryPage, KEYSPACE.edgePage].map(({ byte }) => byte),
+);
 
 /** The view; see the file header. */
 export class WriteView {
@@ -34,7 +57,9 @@ export class WriteView {
   readonly #known = new Map<string, Bytes | undefined>();
   readonly #knownRanges = new Map<string, readonly KvRow[]>();
   readonly #pending = new Map<string, Pending>();
-  readonly #undo: (readonly [string, Pending | undefined])[] = [];
+  readonly #undo: Pending[] = [];
+  readonly #buckets = new Map<string, Set<string>>();
+  readonly #kept = new Set<string>();
 
   /** `cache` holds rows that are known to be as in the store, by `keyString`. */
   constructor(cache: ReadonlyMap<string, Bytes | undefined> = new Map()) {
@@ -92,7 +117,10 @@ export class WriteView {
   load(keys: readonly Bytes[], values: readonly (Bytes | undefined)[]): void {
     for (let at = 0; at < keys.length; at += 1) {
       const key = keys[at];
-      if (key !== undefined) this.#known.set(keyString(key), values[at]);
+      if (key === undefined) continue;
+      const name = keyString(key);
+      this.#known.set(name, values[at]);
+      if (KEPT.has(name.charCodeAt(0))) this.#kept.add(name);
     }
   }
 
@@ -113,9 +141,8 @@ export class WriteView {
     while (this.#undo.length > mark) {
       const step = this.#undo.pop();
       if (step === undefined) continue;
-      const [name, before] = step;
-      if (before === undefined) this.#pending.delete(name);
-      else this.#pending.set(name, before);
+      if (step.before === undefined) this.#pending.delete(step.name);
+      else this.#pending.set(step.name, step.before);
     }
   }
 
@@ -123,28 +150,52 @@ export class WriteView {
   changes(): { readonly puts: readonly KvRow[]; readonly deletes: readonly Bytes[] } {
     const puts: KvRow[] = [];
     const deletes: Bytes[] = [];
-    for (const [name, row] of this.#pending) {
-      const { key, value } = row;
+    for (const row of this.#pending.values()) {
+      const { name, key, value } = row;
       if (value !== undefined) puts.push(row as KvRow);
       else if (this.#known.get(name) !== undefined || !this.#known.has(name)) deletes.push(key);
     }
     return { puts, deletes };
   }
 
-  /** Rows of the given prefixes as they will be after the commit, for the writer's cache. */
-  *rows(prefixes: ReadonlySet<number>): Generator<readonly [string, Bytes | undefined]> {
-    for (const [name, value] of this.#known) {
-      if (prefixes.has(name.charCodeAt(0)) && !this.#pending.has(name)) yield [name, value];
-    }
-    for (const [name, { value }] of this.#pending) {
-      if (prefixes.has(name.charCodeAt(0))) yield [name, value];
+  /** Tree rows as they will be after the commit, into the writer's cache. */
+  keepRows(cache: Map<string, Bytes | undefined>): void {
+    for (const name of this.#kept) {
+      const pending = this.#pending.get(name);
+      const value = pending === undefined ? this.#known.get(name) : pending.value;
+      // Set anew, so that the cache stays in order of use. Absent pages are not worth a place: a
+      // page above tells which ones exist.
+      cache.delete(name);
+      if (value !== undefined) cache.set(name, value);
     }
   }
 
   #change(key: Bytes, value: Bytes | undefined): void {
     const name = keyString(key);
-    this.#undo.push([name, this.#pending.get(name)]);
-    this.#pending.set(name, { key, value });
+    const pending = { name, key, value, before: this.#pending.get(name) };
+    this.#undo.push(pending);
+    this.#pending.set(name, pending);
+    const prefix = name.charCodeAt(0);
+    if (KEPT.has(prefix)) this.#kept.add(name);
+    else if (RANGED.has(prefix)) this.#bucket(name).add(name);
+  }
+
+  #bucket(name: string): Set<string> {
+    const start = name.slice(0, BUCKET_CHARS);
+    const found = this.#buckets.get(start);
+    if (found !== undefined) return found;
+    const made = new Set<string>();
+    this.#buckets.set(start, made);
+    return made;
+  }
+
+  /** Names of changed rows that may lie between two keys. */
+  #changedBetween(gte: string, lt: string): Iterable<string> {
+    const start = gte.slice(0, BUCKET_CHARS);
+    const inBucket =
+      gte.length >= BUCKET_CHARS && lt.length >= BUCKET_CHARS && lt.startsWith(start);
+    if (inBucket && RANGED.has(gte.charCodeAt(0))) return this.#buckets.get(start) ?? [];
+    return this.#pending.keys();
   }
 
   #merge(range: KvRange, rows: readonly KvRow[]): readonly KvRow[] {
@@ -152,10 +203,11 @@ export class WriteView {
     const lt = keyString(range.lt);
     const merged = new Map<string, KvRow>();
     for (const row of rows) merged.set(keyString(row.key), row);
-    for (const [name, { key, value }] of this.#pending) {
-      if (name < gte || name >= lt) continue;
-      if (value === undefined) merged.delete(name);
-      else merged.set(name, { key, value });
+    for (const name of this.#changedBetween(gte, lt)) {
+      const pending = this.#pending.get(name);
+      if (pending === undefined || name < gte || name >= lt) continue;
+      if (pending.value === undefined) merged.delete(name);
+      else merged.set(name, pending as KvRow);
     }
     const names = [...merged.keys()].sort();
     if (range.reverse === true) names.reverse();

@@ -21,7 +21,7 @@ import {
   partHash,
   SALT_BYTES,
 } from "../journal/entry.js";
-import { CONFIG_KEY, KEYSPACE, keyString } from "../kv/keyspace.js";
+import { CONFIG_KEY, keyString } from "../kv/keyspace.js";
 import {
   type Bytes,
   HEAD_KEY,
@@ -116,12 +116,6 @@ interface Sealing {
   readonly entry: FoldEntry;
   readonly batch: boolean;
 }
-
-const CACHED: ReadonlySet<number> = new Set([
-  KEYSPACE.logTile.byte,
-  KEYSPACE.memoryPage.byte,
-  KEYSPACE.edgePage.byte,
-]);
 
 /** Tree pages and tiles kept between commits; about 4 MB. */
 const CACHED_ROWS = 8192;
@@ -227,11 +221,8 @@ export class Writer {
   #keep(prepared: Prepared): void {
     if (prepared.commit === undefined) return;
     this.#lastHead = prepared.commit.head;
-    for (const [name, value] of prepared.view.rows(CACHED)) {
-      this.#cache.delete(name);
-      // Pages keep the slabs they were cut from, 20 MB at the worst; copying them cost more.
-      this.#cache.set(name, value);
-    }
+    // Pages keep the slabs they were cut from, 20 MB at the worst; copying them cost more.
+    prepared.view.keepRows(this.#cache);
     for (const name of this.#cache.keys()) {
       if (this.#cache.size <= CACHED_ROWS) break;
       this.#cache.delete(name);

@@ -20,8 +20,9 @@
  * Promise: reading refuses bytes that this file would not have written (`ERR_CORRUPT`), as far as
  * one page can tell. Whether hashes are right is left to the tree.
  */
-import { cutBytes } from "../codec/slab.js";
+
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
+import { cutBytes } from "../codec/slab.js";
 import { CortexError, invalid } from "../errors.js";
 import { STATE_KEY_BYTES, stateNodeHash } from "./state-proof.js";
 

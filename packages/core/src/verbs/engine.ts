@@ -4,7 +4,7 @@
  * A verb is a plain function of the engine; `cortex.ts` binds them to one object. References are
  * accepted in three forms everywhere: an id, a URI of this actor, an external id.
  */
-import type { Sha256 } from "../codec/hash.js";
+import type { Hasher, Sha256 } from "../codec/hash.js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
 import { CortexError, invalid } from "../errors.js";
@@ -24,6 +24,8 @@ export interface Engine {
   readonly kv: Kv;
   readonly writer: Writer;
   readonly sha256: Sha256;
+  /** The same hash over bytes that come in pieces. */
+  readonly hasher: () => Hasher;
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
   /** A store to build in and throw away, fit for so many entries. */

@@ -5,15 +5,15 @@
  * before. That is possible only while the entry's state is still the current one: what has moved on
  * since is refused with `ERR_CONFLICT`, and a forget cannot be reverted at all.
  */
+
+import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
 import { CortexError, invalid } from "../errors.js";
-import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
+import { decodeAdjacency, decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
 import { edgeClosedKey, historyKey, idKey, journalKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
 import type { Head } from "../memory/record.js";
-import { decodeAdjacency } from "../history/pointers.js";
 import { edgePart, headPart, memoryPart, nextVersion } from "./drafts.js";
 import { checkPrincipal, type Engine, type Located, type MemoryId, memoryId } from "./engine.js";
 
@@ -52,7 +52,10 @@ export async function revert(
     run: (tx) => {
       const row = tx.view.get(journalKey(seq));
       if (row === undefined) {
-        throw new CortexError("ERR_NOT_FOUND", `seq: there is no entry ${seq}`, { field: "seq", seq });
+        throw new CortexError("ERR_NOT_FOUND", `seq: there is no entry ${seq}`, {
+          field: "seq",
+          seq,
+        });
       }
       return applyRevert(engine, tx, decodeEntry(row), by);
     },

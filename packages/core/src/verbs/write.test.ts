@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LIMITS } from "../limits.js";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "../memory/types.js";
 import { parseUri } from "../memory/uri.js";
-import { openTestStore, refusalOf } from "../testing/index.js";
+import { openTestStore } from "../testing/index.js";
 import type { WriteInput } from "./write-input.js";
 
 /** What each type holds when it is given in fields, and how it reads then. */

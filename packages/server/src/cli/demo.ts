@@ -18,6 +18,8 @@ import type { GlobalFlags } from "./program.js";
 /** Whose memory the demo builds when nobody says otherwise. */
 const DEMO_ACTOR = "ada";
 
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
 /** What the demo did, for scripts. */
 interface DemoResult {
   readonly data: string;
@@ -42,7 +44,7 @@ export async function runDemo(host: Host, globals: GlobalFlags): Promise<number>
   // Also when somebody interrupts it.
   process.once("exit", remove);
   const stop = (): void => process.exit(130);
-  process.once("SIGINT", stop);
+  for (const signal of SIGNALS) process.once(signal, stop);
   try {
     const json = globals.json === true;
     const say = json ? () => {} : (text: string) => host.out.write(`${text}\n`);
@@ -60,7 +62,7 @@ export async function runDemo(host: Host, globals: GlobalFlags): Promise<number>
     if (json) host.out.write(`${JSON.stringify(result, null, 2)}\n`);
     return result.ok ? 0 : 1;
   } finally {
-    process.off("SIGINT", stop);
+    for (const signal of SIGNALS) process.off(signal, stop);
     process.off("exit", remove);
     remove();
   }

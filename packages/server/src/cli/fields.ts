@@ -17,7 +17,8 @@ export type Syntax =
   | "list"
   | "position"
   | "json"
-  | "time";
+  | "time"
+  | "file";
 
 /** One field of an operation's input. */
 export interface Field {
@@ -30,6 +31,8 @@ export interface Field {
   /** What a switch is set to when its flag is given. */
   readonly sets: boolean;
   readonly choices: readonly string[];
+  /** A list of numbers. */
+  readonly numbers: boolean;
   readonly schema: z.ZodType;
 }
 
@@ -48,9 +51,10 @@ function fieldOf(name: string, schema: z.ZodType, cli: CommandSpec): Field {
     flag: cli.flags?.[name] ?? kebab(name),
     required: schema._zod.optin !== "optional",
     description: meta.description ?? "",
-    syntax: meta.time === true ? "time" : syntaxOf(inner),
+    syntax: meta.time === true ? "time" : meta.file === true ? "file" : syntaxOf(inner),
     sets: meta.standard !== true,
     choices: choicesOf(inner),
+    numbers: inner._zod.def.type === "array" && elementType(inner) === "number",
     schema,
   };
 }
@@ -93,14 +97,17 @@ function syntaxOf(schema: z.core.$ZodType): Syntax {
     case "union":
       return "position";
     case "array":
-      return isScalar(elementOf(schema)) ? "list" : "json";
+      return SCALARS.includes(elementType(schema)) ? "list" : "json";
     default:
       return "json";
   }
 }
 
-function isScalar(schema: z.core.$ZodType): boolean {
-  return ["string", "enum"].includes(innerSchema(schema)._zod.def.type);
+/** Lists whose items one word can give; of a union, the word is the form that is text. */
+const SCALARS: readonly string[] = ["string", "enum", "number", "union"];
+
+function elementType(schema: z.core.$ZodType): string {
+  return innerSchema(elementOf(schema))._zod.def.type;
 }
 
 function elementOf(schema: z.core.$ZodType): z.core.$ZodType {
@@ -125,6 +132,10 @@ export function placeholder(field: Field): string {
       return "TIME";
     case "json":
       return "JSON";
+    case "file":
+      return "FILE";
+    case "list":
+      return field.numbers ? "N" : "TEXT";
     case "choice":
       return "WORD";
     default:
@@ -147,7 +158,11 @@ export function readValue(field: Field, raw: unknown, shown: string): unknown {
 
 function parseValue(field: Field, raw: unknown, shown: string): unknown {
   if (field.syntax === "switch") return field.sets;
-  if (field.syntax === "list") return raw;
+  if (field.syntax === "list") {
+    return field.numbers && Array.isArray(raw)
+      ? raw.map((text) => numberOf(String(text), shown))
+      : raw;
+  }
   const text = String(raw);
   switch (field.syntax) {
     case "number":

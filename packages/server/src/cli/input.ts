@@ -4,10 +4,12 @@
  */
 import type { ArgumentSpec, Operation } from "../operations/define.js";
 import { readBody, withoutLastBreak } from "./bodies.js";
-import { fieldsOf, flagFields, readAssignments, readValue } from "./fields.js";
+import { type Field, fieldsOf, flagFields, readAssignments, readValue } from "./fields.js";
 import type { Host } from "./host.js";
 import type { RawCommand } from "./program.js";
 import { UsageError } from "./usage.js";
+
+type Streams = Pick<Host, "readStdin" | "readFile" | "stdinIsTerminal">;
 
 /** The operation that is meant: one whose flag was given, else the one without such a flag. */
 export function chooseOperation(operations: readonly Operation[], raw: RawCommand): Operation {
@@ -22,28 +24,29 @@ export function chooseOperation(operations: readonly Operation[], raw: RawComman
 export async function readInput(
   operation: Operation,
   raw: RawCommand,
-  host: Pick<Host, "readStdin" | "readFile" | "stdinIsTerminal">,
+  host: Streams,
 ): Promise<Record<string, unknown>> {
   const input: Record<string, unknown> = {};
   const fields = fieldsOf(operation);
   refuseForeign(operation, raw);
   for (const [at, spec] of (operation.cli.arguments ?? []).entries()) {
-    const text = raw.args[at];
+    const given = raw.args[at];
     if ("body" in spec) {
-      const body = await bodyText(spec, text, host);
+      const body = await bodyText(spec, oneWord(given), host);
       if (body !== undefined) Object.assign(input, readBody(spec.body, body, spec.label));
       continue;
     }
-    if (text === undefined) continue;
+    if (given === undefined || given.length === 0) continue;
     const field = fields.find(({ name }) => name === spec.field);
     if (field === undefined) throw new Error(`${operation.name} has no field ${spec.field}`);
     const value =
-      spec.stdin === true && text === "-" ? withoutLastBreak(await host.readStdin()) : text;
-    input[spec.field] = readValue(field, value, spec.label);
+      spec.stdin === true && given === "-" ? withoutLastBreak(await host.readStdin()) : given;
+    input[spec.field] = await fieldValue(field, value, spec.label, host);
   }
   for (const field of flagFields(operation)) {
     if (!raw.flags.has(field.flag)) continue;
-    input[field.name] = readValue(field, raw.flags.get(field.flag), `--${field.flag}`);
+    const shown = `--${field.flag}`;
+    input[field.name] = await fieldValue(field, raw.flags.get(field.flag), shown, host);
   }
   const { assign } = operation.cli;
   const assigned = assign === undefined ? undefined : raw.flags.get(assign);
@@ -66,15 +69,30 @@ function refuseForeign(operation: Operation, raw: RawCommand): void {
     throw new UsageError(`--${foreign}: cannot be used together with --${operation.cli.when}`);
   }
   const count = operation.cli.arguments?.length ?? 0;
-  const extra = raw.args.findIndex((text, at) => at >= count && text !== undefined);
+  const extra = raw.args.findIndex((word, at) => at >= count && word !== undefined);
   if (extra < 0) return;
   throw new UsageError(`${raw.args[extra]}: expected no argument beside --${operation.cli.when}`);
+}
+
+/** The value of a field; one that is a document is read from the file it names. */
+async function fieldValue(
+  field: Field,
+  raw: unknown,
+  shown: string,
+  host: Streams,
+): Promise<unknown> {
+  if (field.syntax !== "file") return readValue(field, raw, shown);
+  return readValue(field, await fileText(String(raw), shown, host), shown);
+}
+
+function oneWord(given: RawCommand["args"][number]): string | undefined {
+  return typeof given === "string" ? given : undefined;
 }
 
 async function bodyText(
   spec: Extract<ArgumentSpec, { readonly body: string }>,
   text: string | undefined,
-  host: Pick<Host, "readStdin" | "readFile" | "stdinIsTerminal">,
+  host: Streams,
 ): Promise<string | undefined> {
   if (text === "-") return host.readStdin();
   if (spec.file !== true) return text;
@@ -82,11 +100,16 @@ async function bodyText(
     // Without an argument a file is expected on stdin, but nobody types one into a terminal.
     return host.stdinIsTerminal ? undefined : host.readStdin();
   }
+  return fileText(text, spec.label, host);
+}
+
+async function fileText(path: string, shown: string, host: Streams): Promise<string> {
+  if (path === "-") return host.readStdin();
   try {
-    return host.readFile(text);
+    return host.readFile(path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${spec.label}: cannot read ${text}: ${why}`);
+    throw new UsageError(`${shown}: cannot read ${path}: ${why}`);
   }
 }
 

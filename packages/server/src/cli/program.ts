@@ -17,8 +17,8 @@ export interface GlobalFlags {
 
 /** What was written on the command line, not yet read. */
 export interface RawCommand {
-  /** Positional arguments, in order. */
-  readonly args: readonly (string | undefined)[];
+  /** Positional arguments, in order; the last may take many words. */
+  readonly args: readonly (string | readonly string[] | undefined)[];
   /** Flags by their name without dashes. */
   readonly flags: ReadonlyMap<string, unknown>;
   readonly globals: GlobalFlags;
@@ -56,7 +56,7 @@ export function buildProgram(
     .description(ABOUT)
     .addHelpText("after", AFTER)
     .version(packageVersion(), "--version", "print the version")
-    .helpCommand(false)
+    .helpCommand("help [command]", "explain a command")
     .enablePositionalOptions();
   prepare(program, output);
   addGlobalFlags(program);
@@ -94,9 +94,13 @@ function prepare(command: Command, output: ProgramOutput): void {
 function termOf(command: Command): string {
   const words = command.commands.map((one) => one.name()).join("|");
   const args = command.registeredArguments.map((one) =>
-    one.required ? one.name() : `[${one.name()}]`,
+    one.required ? showArgument(one) : `[${showArgument(one)}]`,
   );
   return [command.name(), ...(words === "" ? args : [words])].join(" ");
+}
+
+function showArgument(argument: Argument): string {
+  return argument.variadic ? `${argument.name()}...` : argument.name();
 }
 
 function addGlobalFlags(command: Command): void {
@@ -170,7 +174,7 @@ function operationCommand(
   command.addHelpText("after", `\nExample:\n${examples}`);
   return command.action(async () => {
     await runner.operation(shared, {
-      args: command.processedArgs as readonly (string | undefined)[],
+      args: command.processedArgs as RawCommand["args"],
       flags: new Map(
         command.options
           .map((option) => [option.long ?? "", option] as const)
@@ -199,7 +203,8 @@ function argumentsOf(shared: readonly Operation[]): readonly Argument[] {
           ? "a file; - or nothing reads stdin"
           : "- reads stdin"
         : (fields.find(({ name }) => name === one.field)?.description ?? "");
-    return new Argument(optional ? `[${one.label}]` : `<${one.label}>`, about);
+    const label = "rest" in one ? `${one.label}...` : one.label;
+    return new Argument(optional ? `[${label}]` : `<${label}>`, about);
   });
 }
 

@@ -63,7 +63,8 @@ async function runOperation(
   const input = await readInput(operation, raw, host);
   const settings = settingsFor(globals, host);
   const json = globals.json === true;
-  if (!json) announce(host, settings);
+  const usesStore = operation.cli.store !== "none";
+  if (usesStore && !json) announce(host, settings);
   const memory = await openFor(operation, settings, host);
   const progress = startProgress(operation.name, quietUnderJson(host, json), host.nowMs);
   let answer: unknown;
@@ -79,7 +80,7 @@ async function runOperation(
     await memory.close();
   }
   // Under --json the line waits, so that a failure is alone on stderr.
-  if (json) announce(host, settings);
+  if (usesStore && json) announce(host, settings);
   printAnswer(host, operation, answer, json);
   return hasFailed(answer) ? 1 : 0;
 }
@@ -87,7 +88,9 @@ async function runOperation(
 /** Opens the store, or makes one for an operation that may. */
 async function openFor(operation: Operation, settings: Settings, host: Host): Promise<Cortex> {
   const actor = checkActorName(settings.actor.value);
+  if (operation.cli.store === "none") return open("memory:", { actor });
   const data = settings.data.value;
+  if (data === "") throw new UsageError("--data: expected a folder, got nothing");
   const create = operation.cli.store === "create";
   const isFolder = data !== "memory:" && !isAddress(data);
   if (isFolder && !create && !host.isFolder(join(data, actor))) {

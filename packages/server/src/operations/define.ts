@@ -49,6 +49,8 @@ export type ArgumentSpec<F extends string = string> =
       readonly optional?: true;
       /** `-` reads it from stdin. */
       readonly stdin?: true;
+      /** Takes all words that are left; the field is a list. */
+      readonly rest?: true;
     }
   | {
       readonly body: Body;
@@ -73,9 +75,9 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   readonly when?: string;
   /**
    * Where there is no store yet: `create` makes one, `optional` answers with defaults. Everything
-   * else fails, so that a slip in a path never looks like an empty store.
+   * else fails, so that a slip in a path never looks like an empty store. `none` needs no store.
    */
-  readonly store?: "create" | "optional";
+  readonly store?: "create" | "optional" | "none";
   /** The answer for people; a plain outline when not given. */
   readonly human?: (output: Out, ink: Ink) => string;
 }
@@ -84,8 +86,8 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
 export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
   /** Unique; the facade's verb where there is one. */
   readonly name: string;
-  /** The facade verbs it calls; all of one policy. */
-  readonly verbs: readonly [VerbName, ...VerbName[]];
+  /** The facade verbs it calls; all of one policy. None for what needs no store. */
+  readonly verbs: readonly VerbName[];
   readonly kind: "read" | "write";
   /** One line. */
   readonly summary: string;
@@ -137,10 +139,8 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
   };
 }
 
-function sharedPolicy(name: string, verbs: readonly [VerbName, ...VerbName[]]): Policy {
-  const [first, ...others] = verbs.map((verb) => POLICIES[verb]);
-  if (first === undefined || others.some((policy) => policy !== first)) {
-    throw new Error(`operation ${name} mixes policies`);
-  }
-  return first;
+function sharedPolicy(name: string, verbs: readonly VerbName[]): Policy {
+  const [first = "open", ...others] = verbs.map((verb): Policy => POLICIES[verb]);
+  if (others.every((policy) => policy === first)) return first;
+  throw new Error(`operation ${name} mixes policies`);
 }

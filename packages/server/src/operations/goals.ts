@@ -21,7 +21,10 @@ const stateOperation = defineOperation({
   absent: ({ id }) => `id: no goal state of ${id}`,
   call: async (memory, { id }, { access }) => {
     const state = await memory.goalState(id, { access });
-    return state === undefined ? undefined : { id, state };
+    if (state === undefined) return undefined;
+    // The reference may be an external name; the answer gives the id.
+    const goal = await memory.get(id, { access });
+    return { id: goal?.id ?? id, state };
   },
   cli: { command: "goal get", group: "goals", arguments: [goalArgument] },
 });

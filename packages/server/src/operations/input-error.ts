@@ -58,6 +58,8 @@ export interface FieldMeta {
   readonly code?: ErrorCode;
   /** The value is a time in milliseconds; a door may accept an ISO time for it. */
   readonly time?: true;
+  /** The value is a document; a command line names the file that holds it. */
+  readonly file?: true;
   /** Of the two values of a switch, this one holds when none is given. */
   readonly standard?: boolean;
 }

@@ -362,3 +362,56 @@ export const rebuildShape = z.object({
   seq,
   differences: listOf(z.string()),
 });
+
+const checkpointFields = { root: z.string(), seq, checkpoint: z.string() };
+
+/** The roots of a position, as text to trust. */
+export const checkpointShape = z.object(checkpointFields);
+
+/** A sealed snapshot. */
+export const snapshotShape = z.object({
+  ...checkpointFields,
+  number: z.int(),
+  reason: z.string(),
+  by: z.string(),
+  at: timeMs,
+});
+
+/** Snapshots, newest first. */
+export const snapshotsShape = z.object({ snapshots: listOf(snapshotShape) });
+
+/** A proof document. */
+export const proofShape = z.object({ cortex: z.literal("proof/1"), bytes: z.string() });
+
+/** Memories with their proof. */
+export const sliceShape = z.object({
+  memories: listOf(memoryShape),
+  proof: proofShape,
+  checkpoint: z.string(),
+  seq,
+});
+
+/** What a proof or checkpoint shows. */
+export const verifiedShape = z.object({
+  ok: z.boolean(),
+  anchored: z.boolean(),
+  anchoredBy: z.enum(["checkpoint", "consistency"]).exactOptional(),
+  code: z.string().exactOptional(),
+  message: z.string().exactOptional(),
+  checkpoint: z
+    .object({ origin: z.string(), size: z.int(), root: z.string(), at: timeMs })
+    .exactOptional(),
+  memories: listOf(
+    z.looseObject({
+      id: z.string(),
+      status: z.enum(["present", "absent", "erased"]),
+      text: z.string().exactOptional(),
+    }),
+  ).exactOptional(),
+  edges: listOf(
+    z.looseObject({ key: z.string(), status: z.enum(["present", "absent"]), from: z.string() }),
+  ).exactOptional(),
+  entries: listOf(z.looseObject({ seq, kind: z.string() })).exactOptional(),
+  since: z.object({ size: z.int(), root: z.string() }).exactOptional(),
+  signatures: listOf(z.object({ name: z.string(), keyHint: z.string() })).exactOptional(),
+});

@@ -1,0 +1,129 @@
+/**
+ * Two stores side by side: which rows differ, and making ranges of one equal to the other. Rows are
+ * walked in key order, page by page, so memory does not grow with the stores.
+ */
+import { toHex } from "../codec/keys.js";
+import { KEYSPACE, type KeyClass, type KeyPrefix } from "../kv/keyspace.js";
+import {
+  type Bytes,
+  compareBytes,
+  HEAD_KEY,
+  type Kv,
+  type KvRow,
+  type KvSnapshot,
+  sameBytes,
+} from "../kv/kv.js";
+import { decodeAnyHeadRow } from "./head-row.js";
+import { scan } from "./reader.js";
+
+/** How many differences are named before the rest is counted. */
+const NAMED = 20;
+
+/** Rows that one commit of an alignment changes, at most. */
+const ALIGNED_ROWS = 1000;
+
+/**
+ * Everything in which a store differs from the one its journal gives: journal, exact rows and
+ * snapshots byte for byte, and the head row. Caches are nobody's truth and are left out.
+ */
+export async function differencesOf(
+  store: KvSnapshot,
+  rebuilt: KvSnapshot,
+): Promise<readonly string[]> {
+  const differences: string[] = [];
+  let more = 0;
+  for (const prefix of prefixesOf(["journal", "exact", "snapshot"])) {
+    for await (const { key, left, right } of differing(store, rebuilt, prefix)) {
+      if (differences.length >= NAMED) more += 1;
+      else differences.push(`${prefix.name} row ${toHex(key)} ${trouble(left, right)}`);
+    }
+  }
+  const [before, after] = await Promise.all([headBytesAt(store), headBytesAt(rebuilt)]);
+  if (!sameBytes(before, after)) {
+    const [has, says] = [before, after].map((bytes) => JSON.stringify(decodeAnyHeadRow(bytes)));
+    differences.push(`head: expected ${says}, the store has ${has}`);
+  }
+  if (more > 0) differences.push(`and ${more} more`);
+  return differences;
+}
+
+function trouble(left: Bytes | undefined, right: Bytes | undefined): string {
+  if (left === undefined) return "is missing";
+  return right === undefined
+    ? "is there, but the journal does not say so"
+    : "differs from what the journal says";
+}
+
+/** Makes all rows of the given classes in `target` equal to those of `source`. */
+export async function alignRows(
+  source: KvSnapshot,
+  target: Kv,
+  classes: readonly KeyClass[],
+): Promise<void> {
+  const old = await target.snapshot();
+  try {
+    const head = await headBytesAt(old);
+    if (head === undefined) return;
+    let puts: KvRow[] = [];
+    let deletes: Bytes[] = [];
+    const flush = async (): Promise<void> => {
+      const result = await target.commit({ expectHead: head, head, puts, deletes });
+      if (!result.ok) throw new Error("somebody else writes into the store that is being built");
+      puts = [];
+      deletes = [];
+    };
+    for (const prefix of prefixesOf(classes)) {
+      for await (const { key, left } of differing(source, old, prefix)) {
+        if (left === undefined) deletes.push(key);
+        else puts.push({ key, value: left });
+        if (puts.length + deletes.length >= ALIGNED_ROWS) await flush();
+      }
+    }
+    if (puts.length + deletes.length > 0) await flush();
+  } finally {
+    old.close();
+  }
+}
+
+/** The head row of a snapshot. */
+export async function headBytesAt(snapshot: KvSnapshot): Promise<Bytes | undefined> {
+  return (await snapshot.getMany([HEAD_KEY]))[0];
+}
+
+function prefixesOf(classes: readonly KeyClass[]): readonly KeyPrefix[] {
+  return (Object.values(KEYSPACE) as KeyPrefix[]).filter((prefix) =>
+    classes.includes(prefix.class),
+  );
+}
+
+interface Difference {
+  readonly key: Bytes;
+  readonly left: Bytes | undefined;
+  readonly right: Bytes | undefined;
+}
+
+/** The rows of one prefix that two stores do not have in common, in key order. */
+async function* differing(
+  left: KvSnapshot,
+  right: KvSnapshot,
+  prefix: KeyPrefix,
+): AsyncGenerator<Difference> {
+  const start = Uint8Array.of(prefix.byte);
+  const [lefts, rights] = [scan(left, start), scan(right, start)];
+  let [a, b] = [await nextRow(lefts), await nextRow(rights)];
+  while (a !== undefined || b !== undefined) {
+    const order = a === undefined ? 1 : b === undefined ? -1 : compareBytes(a.key, b.key);
+    const [l, r] = [order <= 0 ? a : undefined, order >= 0 ? b : undefined];
+    const key = (l ?? r)?.key;
+    if (key !== undefined && !sameBytes(l?.value, r?.value)) {
+      yield { key, left: l?.value, right: r?.value };
+    }
+    if (order <= 0) a = await nextRow(lefts);
+    if (order >= 0) b = await nextRow(rights);
+  }
+}
+
+async function nextRow(rows: AsyncGenerator<KvRow>): Promise<KvRow | undefined> {
+  const next = await rows.next();
+  return next.done === true ? undefined : next.value;
+}

@@ -1,0 +1,218 @@
+/**
+ * Moves into a store that is not open: importing a journal, restoring backups, upgrading what an
+ * older release wrote. Each builds beside the store and takes its place at the end; until then the
+ * store is what it was, and empty stores stay empty.
+ */
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasherNode, sha256Node } from "./codec/sha256-node.js";
+import { CortexError, invalid } from "./errors.js";
+import { type ImportParts, type ImportReport, importVolumes } from "./history/import-journal.js";
+import {
+  CURRENT_FORM,
+  formOf,
+  isCurrent,
+  type StoreForm,
+  type UpgradedTo,
+  upgradeStore,
+} from "./history/upgrade.js";
+import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
+import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
+import type { Kv } from "./kv/kv.js";
+import { checkActorName } from "./memory/uri.js";
+import { type OpenKvOptions, openKv, pooledRandom } from "./open.js";
+import { checkOptions, checkPrincipal } from "./verbs/engine.js";
+import { type ExportTarget, type ImportSource, readIn, writeOut } from "./verbs/move-files.js";
+import type { OnProgress } from "./verbs/upkeep.js";
+
+/** Where a store is, whose it is, and how the work reports. */
+export interface PlaceOptions {
+  /** Whose memory it is; a safe name. */
+  readonly actor?: string;
+  readonly onProgress?: OnProgress;
+  /** A storage engine of your own, instead of the location's; it stays open. */
+  readonly kv?: Kv;
+}
+
+/** How a journal is imported. */
+export interface ImportOptions extends PlaceOptions {
+  /** The text of a checkpoint that was seen before: the history must reach it and agree with it. */
+  readonly checkpoint?: string;
+}
+
+/** How backups are restored. */
+export interface RestoreOptions extends ImportOptions {
+  /** The newest list of erasures there is: what `erasures()` gave, or its JSON text. */
+  readonly erasures?: ErasureDocument | string;
+}
+
+/** The outcome of a restore. */
+export interface RestoreReport extends ImportReport {
+  /** Present when forgotten content may have come back; to be shown to whoever asked. */
+  readonly warning?: string;
+}
+
+/** How a store is upgraded. */
+export interface UpgradeOptions extends PlaceOptions {
+  /** Say what would be done, and touch nothing. */
+  readonly dryRun?: boolean;
+  /** Where the backup goes; beside the store unless given. */
+  readonly backup?: ExportTarget;
+  /** The principal that the entry about the upgrade names; the actor by default. */
+  readonly principal?: string;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
+}
+
+/** The outcome of an upgrade. */
+export interface UpgradeReport {
+  readonly needed: boolean;
+  readonly from: StoreForm;
+  readonly to: StoreForm;
+  /** What was done, or would be. */
+  readonly steps: readonly string[];
+  /** The file of the backup, where one was made by default. */
+  readonly backup?: string;
+  /** Where the store stands afterwards. */
+  readonly upgraded?: UpgradedTo;
+}
+
+/** Builds an empty store from an export: same actor, same root, byte for byte the same journal. */
+export async function importJournal(
+  location: string,
+  source: ImportSource,
+  options: ImportOptions = {},
+): Promise<ImportReport> {
+  checkOptions(options, [...PLACE_OPTIONS, "checkpoint"]);
+  const trusted = checkpointOf(options);
+  const chunks = readIn(source);
+  return withStore(location, options, {}, (parts) =>
+    importVolumes(parts, [chunks], {
+      newEpoch: false,
+      ...(trusted === undefined ? {} : { trusted }),
+    }),
+  );
+}
+
+/**
+ * Builds an empty store from a full backup and the increments that follow it, under a new epoch.
+ * Everything that any of the files, or the list given, says is erased stays erased.
+ */
+export async function restoreBackup(
+  location: string,
+  sources: readonly ImportSource[],
+  options: RestoreOptions = {},
+): Promise<RestoreReport> {
+  checkOptions(options, [...PLACE_OPTIONS, "checkpoint", "erasures"]);
+  if (!Array.isArray(sources) || sources.length === 0) {
+    throw invalid("sources", "a full backup, and increments in order", sources);
+  }
+  const trusted = checkpointOf(options);
+  const document = options.erasures === undefined ? undefined : parseErasures(options.erasures);
+  const chunks = sources.map(readIn);
+  return withStore(location, options, {}, async (parts) => {
+    const erasures = document === undefined ? undefined : ownList(parts.actor, document);
+    const report = await importVolumes(parts, chunks, {
+      newEpoch: true,
+      ...(trusted === undefined ? {} : { trusted }),
+      ...(erasures === undefined ? {} : { erasures }),
+      ...(document === undefined ? {} : { storeId: document.storeId }),
+    });
+    const warning = warningOf(report, document);
+    return warning === undefined ? report : { ...report, warning };
+  });
+}
+
+/** Brings a store that an older release wrote to the form of this one, after a backup. */
+export async function upgrade(
+  location: string,
+  options: UpgradeOptions = {},
+): Promise<UpgradeReport> {
+  const known = [...PLACE_OPTIONS, "dryRun", "backup", "principal", "clock"];
+  checkOptions(options, known);
+  const dryRun = options.dryRun === true;
+  return withStore(location, options, { create: false, readOnly: dryRun }, async (parts) => {
+    const { size, ...from } = await formOf(parts.kv);
+    if (isCurrent(from)) return { needed: false, from, to: CURRENT_FORM, steps: [] };
+    const target = options.backup ?? backupPath(location, options, parts.actor, size - 1);
+    const named = typeof target === "string" ? { backup: target } : {};
+    const plan = { needed: true, from, to: CURRENT_FORM, steps: stepsOf(from, size, target) };
+    if (dryRun) return { ...plan, ...named };
+    const upgraded = await upgradeStore({
+      ...parts,
+      clock: options.clock ?? Date.now,
+      random: pooledRandom(),
+      pause: async (ms) => void (await sleep(ms)),
+      by: checkPrincipal(options.principal, parts.actor),
+      // A run that was stopped before may have left one of the same position.
+      keep: (chunks) => writeOut(target, chunks, { overwrite: true }),
+    });
+    return { ...plan, ...named, upgraded };
+  });
+}
+
+const PLACE_OPTIONS = ["actor", "onProgress", "kv"] as const;
+
+async function withStore<T>(
+  location: string,
+  options: PlaceOptions,
+  how: OpenKvOptions,
+  use: (parts: ImportParts) => Promise<T>,
+): Promise<T> {
+  const actor = checkActorName(options.actor ?? "default");
+  const kv = options.kv ?? (await openKv(location, actor, how));
+  const { onProgress } = options;
+  const progress = onProgress === undefined ? {} : { onProgress };
+  try {
+    return await use({ kv, actor, sha256: sha256Node, hasher: hasherNode, ...progress });
+  } finally {
+    if (options.kv === undefined) await kv.close();
+  }
+}
+
+function checkpointOf({ checkpoint }: ImportOptions): Checkpoint | undefined {
+  return checkpoint === undefined ? undefined : parseCheckpoint(sha256Node, checkpoint);
+}
+
+function ownList(
+  actor: string,
+  document: ErasureDocument & { readonly list: ErasureList },
+): ErasureList {
+  if (document.actor === actor) return document.list;
+  throw new CortexError(
+    "ERR_ACTOR_MISMATCH",
+    `the list of erasures belongs to actor ${JSON.stringify(document.actor)}, expected ${actor}`,
+    { expected: actor, got: document.actor },
+  );
+}
+
+/** What a person must know who restores without a list, or with an old one. */
+function warningOf(
+  report: ImportReport,
+  document: ErasureDocument | undefined,
+): string | undefined {
+  if (document !== undefined && document.size >= report.entries) return undefined;
+  const after =
+    document === undefined
+      ? `no list of erasures was given: what was forgotten after these backups were made, ` +
+        `at seq ${report.seq}, is back`
+      : `the list of erasures ends at seq ${document.size - 1}, before the backups do: ` +
+        `what was forgotten later than both is back`;
+  return `${after}; restore again with the newest list, or forget it again`;
+}
+
+function backupPath(location: string, options: PlaceOptions, actor: string, seq: number): string {
+  if (options.kv !== undefined || location === "memory:") {
+    throw invalid("backup", "where the backup goes, for a store that is no folder", undefined);
+  }
+  return join(resolve(location), `${actor}.before-upgrade-at-${seq}.cortex`);
+}
+
+function stepsOf(from: StoreForm, size: number, target: ExportTarget): readonly string[] {
+  const where = typeof target === "string" ? target : "the target given";
+  return [
+    `back up all ${size} entries to ${where}`,
+    `build everything derived again: fold ${from.foldVersion} to ${CURRENT_FORM.foldVersion}`,
+    "journal a migration entry",
+  ];
+}

@@ -1,0 +1,103 @@
+/**
+ * The verifier as users install it: what `dist/verify.js` imports, directly or not, and that it runs
+ * in a realm that has the language and UTF-8 and nothing else: no module of Node, no Buffer, no
+ * process. It sees the built output, so `npm test` builds first.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const ENTRY = join(PACKAGE, "dist", "verify.js");
+const require = createRequire(import.meta.url);
+
+/** The only library that the verifier may use. */
+const HASHES = "@noble/hashes/";
+
+/** Every file the entry reaches; anything that is neither a file nor the hash library throws. */
+function closureOf(entry: string): readonly string[] {
+  const files = new Set<string>();
+  const queue = [entry];
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (files.has(file)) continue;
+    files.add(file);
+    const text = readFileSync(file, "utf8");
+    const found = text.matchAll(
+      /(?:^|\n)\s*(?:import|export)\s(?:[^"'();]*?\sfrom\s)?["']([^"']+)["']/g,
+    );
+    for (const [, specifier = ""] of found) {
+      if (specifier.startsWith(".")) queue.push(join(dirname(file), specifier));
+      else if (specifier.startsWith(HASHES)) queue.push(require.resolve(specifier));
+      else throw new Error(`${file} imports ${specifier}`);
+    }
+    if (/\bimport\s*\(|\brequire\s*\(/.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, ""))) {
+      throw new Error(`${file} imports something at run time`);
+    }
+  }
+  return [...files];
+}
+
+/** Runs in a child process: links the closure by hand in a context with no globals of Node. */
+const PROGRAM = `
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import vm from "node:vm";
+const [entry, hashes, vectorPath] = process.argv.slice(1);
+const context = vm.createContext({ TextEncoder, TextDecoder });
+const modules = new Map();
+const load = (path) => {
+  const known = modules.get(path);
+  if (known !== undefined) return known;
+  const made = new vm.SourceTextModule(readFileSync(path, "utf8"), { context, identifier: path });
+  modules.set(path, made);
+  return made;
+};
+const link = (specifier, from) => {
+  if (specifier.startsWith(".")) return load(join(dirname(from.identifier), specifier));
+  if (specifier.startsWith("@noble/hashes/")) return load(join(hashes, specifier.slice(14)));
+  throw new Error("refused: " + specifier);
+};
+const main = load(entry);
+await main.link(link);
+await main.evaluate();
+const seen = vm.runInContext("typeof process + typeof Buffer + typeof require", context);
+const vector = JSON.parse(readFileSync(vectorPath, "utf8"));
+const { verify, verifyCheckpoint } = main.namespace;
+console.log(JSON.stringify({
+  seen,
+  good: verify(vector.proof, vector.trusted),
+  bad: verify(vector.proof, vector.trusted.replace("3", "4")),
+  checkpoint: verifyCheckpoint(vector.trusted),
+}));
+`;
+
+describe("the built verifier", () => {
+  test("reaches pure files and the hash library, and nothing else", () => {
+    const files = closureOf(ENTRY).map((file) => relative(PACKAGE, file));
+    const own = files.filter((file) => file.startsWith("dist/")).map((file) => file.slice(5));
+    const allowed =
+      /^(verify|errors|limits|memory\/types|(codec|merkle)\/[a-z0-9-]+|journal\/(entry|checkpoint|proof))\.js$/;
+    expect(own.filter((file) => !allowed.test(file))).toEqual([]);
+    expect(own).not.toContain("codec/sha256-node.js");
+    expect(own).toContain("codec/sha256-pure.js");
+    const others = files.filter((file) => !file.startsWith("dist/"));
+    expect(others.filter((file) => !file.includes("@noble/hashes/"))).toEqual([]);
+  });
+
+  test("runs where there is no Node", () => {
+    const vector = join(PACKAGE, "test", "vectors", "proofs", "golden-one-of-two.json");
+    const hashes = dirname(require.resolve(`${HASHES}sha2.js`));
+    const flags = ["--experimental-vm-modules", "--no-warnings", "--input-type=module"];
+    const args = [...flags, "--eval", PROGRAM, "--", ENTRY, hashes, vector];
+    const printed = execFileSync(process.execPath, args, { encoding: "utf8" });
+    const { seen, good, bad, checkpoint } = JSON.parse(printed) as Record<string, unknown>;
+    expect(seen).toBe("undefinedundefinedundefined");
+    const { shows } = JSON.parse(readFileSync(vector, "utf8")) as { readonly shows: string };
+    expect(good).toEqual(JSON.parse(shows));
+    expect(bad).toMatchObject({ ok: false, code: "ERR_CHECKPOINT_MALFORMED" });
+    expect(checkpoint).toMatchObject({ ok: true, anchored: false });
+  });
+});
