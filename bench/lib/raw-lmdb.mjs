@@ -3,6 +3,7 @@
  * with the same settings, one `transactionSync` per commit, and nothing else. No validation, no
  * encoding, no hashing, no comparing of heads: what is left is the price of the storage itself.
  */
+import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open } from "lmdb";
 
 /** @typedef {import("./recording.mjs").Change} Change */
@@ -53,13 +54,15 @@ function copied(bytes) {
 /**
  * Opens a raw store in a file.
  * @param {string} path
+ * @param {{ readonly relaxed?: boolean }} [options] relaxed: commits do not wait for the disk
  */
-export function openRaw(path) {
+export function openRaw(path, { relaxed = false } = {}) {
   const root = open({
     ...PLAIN,
     path,
     noSubdir: true,
     overlappingSync: false,
+    noSync: relaxed,
     maxDbs: 4,
     maxReaders: 254,
     mapSize: 16 * 1024 * 1024,
@@ -84,8 +87,8 @@ export function openRaw(path) {
   };
 
   return {
-    syncMode: "fsync on every commit",
-    /** One durable commit. */
+    syncMode: relaxed ? "one fsync at the end" : "fsync on every commit",
+    /** One commit; durable unless the store was opened relaxed. */
     commit(/** @type {Change} */ change) {
       root.transactionSync(() => apply(change));
     },
@@ -100,6 +103,12 @@ export function openRaw(path) {
       }
       transaction.done();
       return bytes;
+    },
+    /** Waits until everything committed is on the disk. */
+    sync() {
+      const descriptor = openSync(path, "r");
+      fsyncSync(descriptor);
+      closeSync(descriptor);
     },
     close: () => root.close(),
   };

@@ -25,7 +25,8 @@ export function recordingKv(inner) {
   /** @type {Kv} */
   const kv = {
     manifest: inner.manifest,
-    snapshot: () => (reads === undefined ? inner.snapshot() : recordedSnapshot(inner, reads)),
+    snapshot: (options) =>
+      reads === undefined ? inner.snapshot(options) : recordedSnapshot(inner, reads, options),
     commit(change) {
       keep?.(change);
       return inner.commit(change);
@@ -36,7 +37,7 @@ export function recordingKv(inner) {
       /** @type {Kv} */
       const wrapped = {
         manifest: built.manifest,
-        snapshot: () => built.snapshot(),
+        snapshot: (options) => built.snapshot(options),
         commit(change) {
           keep?.(change);
           return built.commit(change);
@@ -45,11 +46,7 @@ export function recordingKv(inner) {
         sizeBytes: () => built.sizeBytes(),
         close: () => built.close(),
       };
-      return {
-        kv: wrapped,
-        promote: (expected, moved) => generation.promote(expected, moved),
-        abandon: () => generation.abandon(),
-      };
+      return { ...generation, kv: wrapped };
     },
     sizeBytes: () => inner.sizeBytes(),
     close: () => inner.close(),
@@ -88,10 +85,11 @@ export function recordingKv(inner) {
 /**
  * @param {Kv} inner
  * @param {Uint8Array[][]} reads
+ * @param {Parameters<Kv["snapshot"]>[0]} options
  * @returns {Promise<KvSnapshot>}
  */
-async function recordedSnapshot(inner, reads) {
-  const snapshot = await inner.snapshot();
+async function recordedSnapshot(inner, reads, options) {
+  const snapshot = await inner.snapshot(options);
   const keys = /** @type {Uint8Array[]} */ ([]);
   reads.push(keys);
   return {

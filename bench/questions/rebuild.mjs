@@ -18,6 +18,8 @@ import { startWorkload } from "../lib/workload.mjs";
 /** @typedef {import("../lib/stores.mjs").Stores} Stores */
 
 const REBUILD_MEMORIES = 100_000;
+/** A store under construction is not waited for; it is on the disk before it takes over. */
+const SYNC = "one fsync at the end";
 
 /**
  * Answers the question.
@@ -36,9 +38,14 @@ export async function answer(settings) {
     settings.progress("rebuild: the raw skeleton");
     const raw = await measureRaw(settings, stores);
     const rows = [
-      { what: "rebuild", store: "engine", sync: stores.engine.manifest.syncMode, rates: replaced },
-      { what: "rebuild, verify only", store: "engine", sync: "nothing is kept", rates: verified },
-      { what: "rebuild", store: RAW, sync: stores.raw.syncMode, rates: raw },
+      { what: "rebuild", store: "engine", sync: SYNC, rates: replaced },
+      {
+        what: "rebuild, verify only",
+        store: "engine",
+        sync: "none: nothing kept",
+        rates: verified,
+      },
+      { what: "rebuild", store: RAW, sync: SYNC, rates: raw },
       ...sqliteRates(settings, stores, memories),
     ].map(({ what, store, sync, rates: { rates } }) => ({
       question: "rebuild",
@@ -62,7 +69,7 @@ export async function answer(settings) {
           question: "rebuild",
           what: "anonymous memory, peak",
           store: "engine",
-          sync: stores.engine.manifest.syncMode,
+          sync: SYNC,
           memories,
           value: peak,
           unit: "MB",
@@ -129,7 +136,7 @@ async function measureRaw(settings, { engine, recorder }) {
   );
   const rates = [];
   for (let run = 0; run < settings.runs; run += 1) {
-    const raw = openRaw(join(settings.folder, "rebuild", `raw-${run}.mdb`));
+    const raw = openRaw(join(settings.folder, "rebuild", `raw-${run}.mdb`), { relaxed: true });
     let ms = 0;
     for (const one of packed) {
       const change = unpackChange(one);
@@ -137,6 +144,7 @@ async function measureRaw(settings, { engine, recorder }) {
       raw.commit(change);
       ms += performance.now() - start;
     }
+    ms += await timeMs(() => raw.sync());
     await raw.close();
     rates.push((1000 * entries) / ms);
   }

@@ -12,8 +12,8 @@ import {
   edgePrefix,
   getU64,
   idKey,
-  indexClosedKey,
-  indexKey,
+  indexClosedRow,
+  indexRow,
   journalKey,
   KEYSPACE,
   keyString,
@@ -23,8 +23,14 @@ import {
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { countEdge } from "./fold-edges.js";
-import { count, type Fold, indexTerms } from "./fold-state.js";
-import { decodeAdjacency, decodeEdgeRow, decodeMemoryRow, type PartPointer } from "./pointers.js";
+import { count, type Fold, indexTerms, termName } from "./fold-state.js";
+import {
+  decodeAdjacency,
+  decodeEdgeRow,
+  decodeMemoryRow,
+  type PartPointer,
+  sinceOf,
+} from "./pointers.js";
 
 /** More rows than any memory may own; a range must have a limit. */
 const ALL = 10_000_000;
@@ -84,12 +90,11 @@ function eraseStates(
     erase.push({ seq: state.seq, part: state.part });
     const next = heads[at + 1];
     const nextSeq = states[at + 1]?.seq;
-    const kept = new Set(
-      next === undefined ? [] : indexTerms(id, next).map((term) => keyString(indexKey(term))),
-    );
-    for (const term of indexTerms(id, head)) {
-      if (nextSeq === undefined) view.delete(indexKey(term));
-      else if (!kept.has(keyString(indexKey(term)))) view.delete(indexClosedKey(term, nextSeq));
+    const kept = new Set(next === undefined ? [] : indexTerms(id, next).map(termName));
+    for (const [number, term] of indexTerms(id, head).entries()) {
+      const from = sinceOf(state, number);
+      if (nextSeq === undefined) view.delete(indexRow(term, from).key);
+      else if (!kept.has(termName(term))) view.delete(indexClosedRow(term, from, nextSeq).key);
     }
     if (head.externalId !== undefined) view.delete(textKey("externalId", head.externalId));
     if (head.fingerprint !== undefined) {

@@ -100,11 +100,11 @@ export function beginFold(sha256: Sha256, view: WriteView, counts: Counts): Fold
 export function indexTerms(id: Uint8Array, head: Head): IndexTerm[] {
   if (head.lifecycle === "erased") return [];
   const lifecycle = LIFECYCLES[head.lifecycle].code;
-  const term = (index: number, bytes: Uint8Array, member = id): IndexTerm => ({
+  const term = (index: number, bytes: Uint8Array): IndexTerm => ({
     index,
     lifecycle,
     term: bytes,
-    member,
+    id,
   });
   const terms = [term(INDEX.type, Uint8Array.of(MEMORY_TYPES[head.type].code))];
   for (const tag of head.tags) terms.push(term(INDEX.tag, Buffer.from(tag, "utf8")));
@@ -115,13 +115,17 @@ export function indexTerms(id: Uint8Array, head: Head): IndexTerm[] {
   if (head.slot !== undefined) terms.push(term(INDEX.slot, Buffer.from(head.slot, "utf8")));
   if (head.turn !== undefined) {
     const { session, index, chunk } = head.turn;
-    const member = Buffer.alloc(22);
-    member.writeUInt32BE(index, 0);
-    member.writeUInt16BE(chunk, 4);
-    member.set(id, 6);
-    terms.push(term(INDEX.session, Buffer.from(session, "utf8"), member));
+    const place = Buffer.alloc(6);
+    place.writeUInt32BE(index, 0);
+    place.writeUInt16BE(chunk, 4);
+    terms.push({ ...term(INDEX.session, Buffer.from(session, "utf8")), place });
   }
   return terms;
+}
+
+/** What tells the terms of one memory apart. */
+export function termName(term: IndexTerm): string {
+  return `${term.index} ${term.lifecycle} ${keyString(term.term)}`;
 }
 
 /** The index term of a frame. */

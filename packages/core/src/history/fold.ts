@@ -18,11 +18,10 @@ import {
   CONFIG_KEY,
   historyKey,
   idKey,
-  indexClosedKey,
-  indexKey,
+  indexClosedRow,
+  indexRow,
   journalKey,
   keyString,
-  seqValue,
   TIME_STRIDE,
   textKey,
   timeKey,
@@ -31,7 +30,14 @@ import {
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../memory/record.js";
 import { foldEdge, foldEdgeKind } from "./fold-edges.js";
 import { foldErasure } from "./fold-erasure.js";
-import { count, type Fold, type FoldEntry, type FoldPart, indexTerms } from "./fold-state.js";
+import {
+  count,
+  type Fold,
+  type FoldEntry,
+  type FoldPart,
+  indexTerms,
+  termName,
+} from "./fold-state.js";
 import {
   decodeCounter,
   decodeMemoryRow,
@@ -40,6 +46,7 @@ import {
   encodePointer,
   type MemoryRow,
   type PartPointer,
+  sinceOf,
 } from "./pointers.js";
 
 /** Applies one entry. */
@@ -127,7 +134,7 @@ function foldMemory(
   const oldRow = view.get(rowKey);
   if (record.head.lifecycle === "erased") {
     foldErasure(fold, id, oldRow);
-    const row = { type: record.head.type, lifecycle: "erased" as const, version: 0 };
+    const row = { type: record.head.type, lifecycle: "erased" as const, version: 0, since: [] };
     view.put(rowKey, encodeMemoryRow({ ...row, seq: entry.seq, part: index }));
     count(fold, undefined, "erased");
     return;
@@ -136,11 +143,12 @@ function foldMemory(
   const oldHead = old === undefined ? undefined : fold.records.head(old);
   fold.records.remember({ seq: entry.seq, part: index }, record, part.hash);
   if (old !== undefined && oldRow !== undefined) view.put(historyKey(id, old.seq), oldRow);
-  view.put(rowKey, encodeMemoryRow(memoryRow(record, old, { seq: entry.seq, part: index })));
+  const since = moveIndexes(fold, entry.seq, id, { before: oldHead, row: old, after: record.head });
+  const pointer = { seq: entry.seq, part: index };
+  view.put(rowKey, encodeMemoryRow(memoryRow(record, old, pointer, since)));
   if (record.version !== undefined && record.version.number > 1) {
     view.put(versionKey(id, record.version.number), encodePointer({ seq: entry.seq, part: index }));
   }
-  moveIndexes(fold, entry.seq, id, oldHead, record.head);
   moveFingerprint(fold, id, oldHead, record.head);
   if (old === undefined && record.head.externalId !== undefined) {
     view.put(textKey("externalId", record.head.externalId), id);
@@ -152,46 +160,52 @@ function memoryRow(
   record: MemoryRecord,
   old: MemoryRow | undefined,
   pointer: PartPointer,
+  since: readonly number[],
 ): MemoryRow {
-  const { head } = record;
-  const row = { type: head.type, lifecycle: head.lifecycle, version: head.version, ...pointer };
+  const { type, lifecycle, version } = record.head;
+  const row = { type, lifecycle, version, since, seq: pointer.seq, part: pointer.part };
   if (record.version !== undefined || old === undefined) return row;
   return { ...row, body: old.body ?? { seq: old.seq, part: old.part } };
 }
 
-/** Ends the index rows a head leaves and starts the ones it enters. */
+/** Ends the index rows a head leaves and starts the ones it enters; gives since when it stands in each. */
 function moveIndexes(
   fold: Fold,
   seq: number,
   id: Uint8Array,
-  before: Head | undefined,
-  after: Head,
-): void {
+  change: {
+    readonly before: Head | undefined;
+    readonly row: MemoryRow | undefined;
+    readonly after: Head;
+  },
+): readonly number[] {
   const { view } = fold;
-  const next = indexTerms(id, after);
-  if (before === undefined) {
-    const from = seqValue(seq);
-    for (const term of next) view.put(indexKey(term), from);
-    return;
-  }
-  const kept = new Set(next.map((term) => keyString(indexKey(term))));
-  const leaving = indexTerms(id, before).filter((term) => !kept.has(keyString(indexKey(term))));
-  view.need(leaving.map(indexKey));
-  for (const term of leaving) {
-    const key = indexKey(term);
-    const from = view.get(key);
-    if (from === undefined) {
-      throw new CortexError("ERR_CORRUPT", `an index row is missing at seq ${seq}`, { seq });
+  const { before, row } = change;
+  const next = indexTerms(id, change.after);
+  if (before === undefined || row === undefined) {
+    for (const term of next) {
+      const { key, value } = indexRow(term, seq);
+      view.put(key, value);
     }
-    view.put(indexClosedKey(term, seq), from);
-    view.delete(key);
+    return [];
   }
-  const had = new Set(indexTerms(id, before).map((term) => keyString(indexKey(term))));
-  const from = seqValue(seq);
-  for (const term of next) {
-    const key = indexKey(term);
-    if (!had.has(keyString(key))) view.put(key, from);
+  const held = new Map(indexTerms(id, before).map((term, at) => [termName(term), { term, at }]));
+  const since = next.map((term) => {
+    const name = termName(term);
+    const old = held.get(name);
+    held.delete(name);
+    if (old !== undefined) return sinceOf(row, old.at);
+    const { key, value } = indexRow(term, seq);
+    view.put(key, value);
+    return seq;
+  });
+  for (const { term, at } of held.values()) {
+    const from = sinceOf(row, at);
+    view.delete(indexRow(term, from).key);
+    const closed = indexClosedRow(term, from, seq);
+    view.put(closed.key, closed.value);
   }
+  return since;
 }
 
 function moveFingerprint(fold: Fold, id: Uint8Array, before: Head | undefined, after: Head): void {

@@ -23,33 +23,46 @@ export interface MemoryRow extends PartPointer {
   readonly type: MemoryType;
   readonly lifecycle: Lifecycle;
   readonly version: number;
+  /** Since which seq it stands in each of its index rows, in the order of its terms. */
+  readonly since: readonly number[];
   /** Where the current Version lies, when the part at (seq, part) holds the Head alone. */
   readonly body?: PartPointer;
 }
 
-/** The bytes of a memory's row. */
+/** The bytes of a memory's row. `since` is `null` when it is `seq` throughout, as after a birth. */
 export function encodeMemoryRow(row: MemoryRow): Uint8Array {
+  const { since, seq, body } = row;
   const plain = [
     MEMORY_TYPES[row.type].code,
     LIFECYCLES[row.lifecycle].code,
     row.version,
-    row.seq,
+    seq,
     row.part,
+    since.every((from) => from === seq) ? null : since,
   ];
-  return encode(row.body === undefined ? plain : [...plain, row.body.seq, row.body.part]);
+  return encode(body === undefined ? plain : [...plain, body.seq, body.part]);
 }
 
 /** Reads a memory's row. */
 export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
-  const [type, lifecycle, version, seq, part, bodySeq, bodyPart] = list(decode(bytes));
+  const at = list(decode(bytes));
+  const since = at[5];
   return {
-    type: nameOf(MEMORY_TYPES, type, "type"),
-    lifecycle: nameOf(LIFECYCLES, lifecycle, "lifecycle"),
-    version: int(version, 0),
-    seq: int(seq, 0),
-    part: int(part, 0),
-    ...(bodySeq === undefined ? {} : { body: { seq: int(bodySeq, 0), part: int(bodyPart, 0) } }),
+    type: nameOf(MEMORY_TYPES, at[0], "type"),
+    lifecycle: nameOf(LIFECYCLES, at[1], "lifecycle"),
+    version: int(at[2], 0),
+    seq: int(at[3], 0),
+    part: int(at[4], 0),
+    since: since === null ? NO_SEQS : (list(since) as readonly number[]),
+    ...(at[6] === undefined ? {} : { body: { seq: int(at[6], 0), part: int(at[7], 0) } }),
   };
+}
+
+const NO_SEQS: readonly number[] = [];
+
+/** Since which seq a memory stands in the index row of its term number `at`. */
+export function sinceOf(row: MemoryRow, at: number): number {
+  return row.since[at] ?? row.seq;
 }
 
 /** Where the current Version of a memory lies. */

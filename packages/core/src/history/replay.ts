@@ -41,6 +41,11 @@ export interface ReplayOptions {
 /** Entries folded into one commit. */
 const CHUNK_ENTRIES = 1000;
 
+/** Tree pages and tiles kept from commit to commit; the target has no other writer. */
+const CACHED_ROWS = 8192;
+
+type RowCache = Map<string, Bytes | undefined>;
+
 /** Folds journal rows into `target`, starting at the size it has. Returns its size afterwards. */
 export async function replay(
   target: Kv,
@@ -53,9 +58,10 @@ export async function replay(
   let { size } = head;
   const stops = new Set(options.stops ?? []);
   let lastAt = size === 0 ? -1 : head.at;
+  const cache: RowCache = new Map();
   const flush = async (): Promise<void> => {
     if (chunk.length === 0) return;
-    await commitChunk(target, chunk, options);
+    await commitChunk(target, chunk, options, cache);
     chunk = [];
     bytes = 0;
     await options.onCommit?.(size);
@@ -131,10 +137,11 @@ async function commitChunk(
   target: Kv,
   chunk: readonly CheckedRow[],
   { sha256, epoch = 0 }: ReplayOptions,
+  cache: RowCache,
 ): Promise<void> {
   const snapshot = await target.snapshot();
   try {
-    const view = new WriteView();
+    const view = new WriteView(cache);
     const hints = [HEAD_KEY, ...chunk.flatMap(({ entry }) => likelyRows(entry))];
     const values = await snapshot.getMany(hints);
     view.load(hints, values);
@@ -154,6 +161,11 @@ async function commitChunk(
     });
     const result = await target.commit(commit);
     if (!result.ok) throw new Error("somebody else writes into the store that is being built");
+    view.keepRows(cache);
+    for (const name of cache.keys()) {
+      if (cache.size <= CACHED_ROWS) break;
+      cache.delete(name);
+    }
   } finally {
     snapshot.close();
   }

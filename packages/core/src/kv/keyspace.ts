@@ -9,7 +9,7 @@
  */
 import { keyOf, prefixEnd, readU64 } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
-import type { Bytes, KvRange } from "./kv.js";
+import type { Bytes, KvRange, KvRow } from "./kv.js";
 
 /** How a row is kept: see the file header. */
 export type KeyClass = "head" | "journal" | "exact" | "snapshot" | "cache";
@@ -37,7 +37,7 @@ export const KEYSPACE = {
   journal: row(0x01, "journal", "journal", "seq 8", "[header, [part | null, …]]"),
   logTile: row(0x02, "log tile", "exact", "level 1, index 8", "up to 16 hashes of 32 bytes"),
   time: row(0x03, "time", "exact", "at 8, seq 8", "empty; one row for every 16th entry"),
-  memory: row(0x10, "memory", "exact", "id 16", "[type, lifecycle, version, seq, part, …]"),
+  memory: row(0x10, "memory", "exact", "id 16", "[type, lifecycle, version, seq, part, since, …]"),
   history: row(0x11, "history", "exact", "id 16, seq 8", "the memory row that held from seq on"),
   version: row(0x12, "version", "exact", "id 16, number 4", "[seq, part]; numbers from 2"),
   externalId: row(0x13, "external id", "exact", "text", "id 16"),
@@ -45,13 +45,19 @@ export const KEYSPACE = {
   counter: row(0x15, "counter", "exact", "id 16", "[reinforced, accessed, cited, last used at]"),
   goalState: row(0x16, "goal state", "exact", "id 16", "[seq, part]"),
   attachment: row(0x17, "attachment", "exact", "id 16, seq 8, part 2", "empty"),
-  index: row(0x18, "index", "exact", "index 1, lifecycle 1, term, member", "from seq 8"),
+  index: row(
+    0x18,
+    "index",
+    "exact",
+    "index 1, lifecycle 1, term, member",
+    "empty; from seq 8 for turns",
+  ),
   indexClosed: row(
     0x19,
     "closed index",
     "exact",
     "index 1, lifecycle 1, term, to seq 8, member",
-    "from seq 8",
+    "empty; from seq 8 for turns",
   ),
   edge: row(0x20, "edge", "exact", "edge id 16", "[state, seq, part, from, code, far, n]"),
   edgeOut: row(
@@ -184,13 +190,15 @@ export function pageKey(tree: "memories" | "edges", name: Bytes): Bytes {
   return keyOf(prefix.byte).raw(name).end();
 }
 
-/** Where a memory stands in an index: which one, in which lifecycle, under what, as what. */
+/** Where a memory stands in an index: which one, in which lifecycle, under what. */
 export interface IndexTerm {
   readonly index: number;
   readonly lifecycle: number;
   /** UTF-8, or bytes below 0xFE: then it takes one byte more in a key. */
   readonly term: Bytes;
-  readonly member: Bytes;
+  readonly id: Bytes;
+  /** What orders the rows of the term instead of the seq at which they came: a turn's place. */
+  readonly place?: Bytes;
 }
 
 /** Where the member starts in a live row; a closed row has the seq of its end before it. */
@@ -204,26 +212,33 @@ export function indexPrefix(closed: boolean, index: number, lifecycle: number, t
   return keyOf(prefix.byte).u8(index).u8(lifecycle).bytes(term).end();
 }
 
-/** The live row of a term. */
-export function indexKey(term: IndexTerm): Bytes {
-  return keyOf(KEYSPACE.index.byte)
-    .u8(term.index)
-    .u8(term.lifecycle)
-    .bytes(term.term)
-    .raw(term.member)
-    .end();
+/**
+ * The live row of a term: its rows stand in the order in which they came, so that the past is the
+ * start of the range; turns stand in the order of their places.
+ */
+export function indexRow(term: IndexTerm, fromSeq: number): KvRow {
+  const key = keyOf(KEYSPACE.index.byte).u8(term.index).u8(term.lifecycle).bytes(term.term);
+  if (term.place === undefined) return { key: key.u64(fromSeq).raw(term.id).end(), value: NONE };
+  return { key: key.raw(term.place).raw(term.id).end(), value: seqValue(fromSeq) };
 }
 
 /** The row a term leaves when it ends at `toSeq`. */
-export function indexClosedKey(term: IndexTerm, toSeq: number): Bytes {
-  return keyOf(KEYSPACE.indexClosed.byte)
+export function indexClosedRow(term: IndexTerm, fromSeq: number, toSeq: number): KvRow {
+  const key = keyOf(KEYSPACE.indexClosed.byte)
     .u8(term.index)
     .u8(term.lifecycle)
     .bytes(term.term)
-    .u64(toSeq)
-    .raw(term.member)
-    .end();
+    .u64(toSeq);
+  if (term.place === undefined) return { key: key.u64(fromSeq).raw(term.id).end(), value: NONE };
+  return { key: key.raw(term.place).raw(term.id).end(), value: seqValue(fromSeq) };
 }
+
+/** Since which seq a member of a live or closed row has stood there. */
+export function memberSince(member: Bytes, value: Bytes): number {
+  return readU64(value.length === 0 ? member : value, 0);
+}
+
+const NONE = new Uint8Array(0);
 
 /** The place of an edge in an adjacency range. */
 export interface EdgePlace {

@@ -1,5 +1,5 @@
 /**
- * `list`: the memories that stand in one index, in the order of their ids, page by page.
+ * `list`: the memories that stand in one index, in the order in which they came there, page by page.
  *
  * The present is one range per term. The past is the same range without what came later, together
  * with what has left it since: rows closed after the position asked for. What was closed before is
@@ -11,11 +11,12 @@ import { frameTerm } from "../history/fold-state.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import {
   afterPrefix,
-  getU64,
   INDEX,
   indexPrefix,
+  keyBytes,
   keyString,
   memberOffset,
+  memberSince,
   seqValue,
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
@@ -110,6 +111,8 @@ export async function list(engine: Engine, options: ListOptions = {}): Promise<M
         return { memories, seq: reader.seq, ...(more ? { cursor: showCursor(cursor) } : {}) };
       }
       if (!page.more) return { memories, seq: reader.seq };
+      // A page may hold nothing that was there at the position: go on from where it ended.
+      cursor = page.end;
     }
   });
 }
@@ -165,6 +168,8 @@ interface Members {
   /** Index members in order: an id, or a place and an id for turns. */
   readonly members: readonly Bytes[];
   readonly more: boolean;
+  /** How far the page reaches, when there is more. */
+  readonly end: Bytes | undefined;
 }
 
 async function nextMembers(
@@ -174,14 +179,16 @@ async function nextMembers(
   page: { readonly cursor: Bytes | undefined; readonly reverse: boolean; readonly limit: number },
 ): Promise<Members> {
   const { cursor, reverse } = page;
-  const rows = await reader.ranges(terms.map((term) => liveRange(term, page)));
+  const rows = await reader.ranges(terms.map((term) => liveRange(term, page, reader)));
   const full = rows.some((found) => found.length === page.limit);
   const merged = new Map<string, Bytes>();
   for (const [at, found] of rows.entries()) {
     const skip = memberOffset(terms[at]?.term ?? EMPTY);
     for (const { key, value } of found) {
-      if (reader.live || getU64(value, 0) <= reader.seq)
-        merged.set(keyString(key.subarray(skip)), key.subarray(skip));
+      const member = key.subarray(skip);
+      if (reader.live || memberSince(member, value) <= reader.seq) {
+        merged.set(keyString(member), member);
+      }
     }
   }
   for (const member of closed) {
@@ -195,7 +202,7 @@ async function nextMembers(
   const end = full ? earliestEnd(rows, terms, reverse, page.limit) : undefined;
   const shown = names.filter((name) => end === undefined || (reverse ? name >= end : name <= end));
   const members = shown.flatMap((name) => merged.get(name) ?? []);
-  return { members, more: full };
+  return { members, more: full, end: end === undefined ? undefined : keyBytes(end) };
 }
 
 /** How far every range that was cut has been read: up to there the merge is complete. */
@@ -218,13 +225,18 @@ function earliestEnd(
 function liveRange(
   term: Term,
   page: { readonly cursor: Bytes | undefined; readonly reverse: boolean; readonly limit: number },
+  reader: Reader,
 ): KvRange {
   const prefix = indexPrefix(false, term.index, term.lifecycle, term.term);
   const { cursor, reverse, limit } = page;
+  // Rows stand in the order in which they came: what came later than the position is not read.
+  const end =
+    reader.live || term.index === INDEX.session
+      ? afterPrefix(prefix)
+      : Buffer.concat([prefix, seqValue(reader.seq + 1)]);
   const gte =
     cursor === undefined || reverse ? prefix : Buffer.concat([prefix, cursor, Uint8Array.of(0)]);
-  const lt =
-    cursor === undefined || !reverse ? afterPrefix(prefix) : Buffer.concat([prefix, cursor]);
+  const lt = cursor === undefined || !reverse ? end : Buffer.concat([prefix, cursor]);
   return { gte, lt, reverse, limit };
 }
 
@@ -238,9 +250,10 @@ async function closedMembers(reader: Reader, terms: readonly Term[]): Promise<re
     }),
   );
   return rows.flatMap((found, at) =>
-    found
-      .filter(({ value }) => getU64(value, 0) <= reader.seq)
-      .map(({ key }) => key.subarray(memberOffset(terms[at]?.term ?? EMPTY) + 8)),
+    found.flatMap(({ key, value }) => {
+      const member = key.subarray(memberOffset(terms[at]?.term ?? EMPTY) + 8);
+      return memberSince(member, value) <= reader.seq ? [member] : [];
+    }),
   );
 }
 
@@ -282,7 +295,7 @@ function checkOrder(order: unknown): "newest" | "oldest" {
 }
 
 function parseCursor(text: string): Bytes {
-  if (/^([0-9a-f]{32}|[0-9a-f]{44})$/.test(text)) return Buffer.from(text, "hex");
+  if (/^([0-9a-f]{44}|[0-9a-f]{48})$/.test(text)) return Buffer.from(text, "hex");
   throw invalid("cursor", "a cursor that a list gave", text);
 }
 

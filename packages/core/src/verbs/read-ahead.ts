@@ -6,7 +6,7 @@
  * adds what the commit will want anyway, so that it does not cost a read of its own at the end.
  */
 import { memoryTreeKey } from "../edges/edge.js";
-import { indexTerms, LeafChanges } from "../history/fold-state.js";
+import { LeafChanges } from "../history/fold-state.js";
 import {
   bodyPointer,
   decodeMemoryRow,
@@ -17,7 +17,7 @@ import {
 import { type LeafRef, missingRows } from "../history/trees.js";
 import { Unread } from "../history/write-view.js";
 import type { WriteTx } from "../history/writer.js";
-import { CONFIG_KEY, idKey, indexKey, journalKey } from "../kv/keyspace.js";
+import { CONFIG_KEY, idKey, journalKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import type { Head } from "../memory/record.js";
 
@@ -100,8 +100,7 @@ export function askMoves(
   moves: readonly { readonly id: Bytes; readonly head: Head }[],
   ranges: readonly KvRange[] = [],
 ): void {
-  const keys = moves.flatMap(({ id, head }) => [
-    ...indexTerms(id, head).map(indexKey),
+  const keys = moves.flatMap(({ head }) => [
     ...(head.fingerprint === undefined ? [] : [idKey("fingerprint", head.fingerprint)]),
   ]);
   ask(tx, keys, { ranges });

@@ -289,7 +289,9 @@ export function requestMark(
   const name = checkText(key, "idempotencyKey", { maxBytes: LIMITS.idempotencyKeyBytes });
   const mark = new Uint8Array(32);
   mark.set(domainHash(engine.sha256, "idempotencyKey", utf8(name)).subarray(0, 16), 0);
-  const plain = encode([operation, plainJson(request)]);
+  // With the key in it, the hash tells nothing about the request to whoever has only the journal:
+  // it is never erased, and content must not be confirmed by guessing it.
+  const plain = encode([name, operation, plainJson(request)]);
   mark.set(domainHash(engine.sha256, "idempotencyRequest", plain).subarray(0, 16), 16);
   return { request: mark };
 }

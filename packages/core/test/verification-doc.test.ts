@@ -1,0 +1,61 @@
+/**
+ * The page on verification tells readers to type commands; this types them, and compares what they
+ * print with what the page says, so that the page stays a program that works.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const requireAll = process.env.CORTEX_REQUIRE_ALL === "1";
+
+/** The fenced blocks of one language below a heading, in order. */
+function blocks(page: string, heading: string, language: string): string {
+  const section = page.slice(page.indexOf(`\n## ${heading}\n`));
+  const found = section.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"));
+  return [...found].map(([, text = ""]) => text).join("");
+}
+
+function has(tool: string): boolean {
+  return spawnSync("bash", ["-c", `command -v ${tool}`]).status === 0;
+}
+
+test("the worked example prints what the page says", (ctx) => {
+  const missing = ["bash", "base64", "xxd", "sha256sum", "sed"].filter((tool) => !has(tool));
+  if (missing.length > 0 && !requireAll) {
+    console.log(`cannot run the example: no ${missing.join(", ")}`);
+    return ctx.skip();
+  }
+  const page = readFileSync(`${ROOT}/docs/verification.md`, "utf8");
+  const script = blocks(page, "By hand", "sh");
+  expect(script).toContain("sha256sum");
+  const folder = mkdtempSync(join(tmpdir(), "cortex-by-hand-"));
+  const ran = spawnSync("bash", ["-euo", "pipefail"], {
+    cwd: ROOT,
+    env: { ...process.env, TMPDIR: folder },
+    input: script,
+    encoding: "utf8",
+  });
+  rmSync(folder, { recursive: true, force: true });
+  expect(ran.stderr).toBe("");
+  expect(ran.stdout).toBe(blocks(page, "By hand", "text"));
+});
+
+test("its figures are what its claims need: each computed value stands there twice", () => {
+  const page = readFileSync(`${ROOT}/docs/verification.md`, "utf8");
+  const printed = blocks(page, "By hand", "text");
+  const hashes = printed.match(/[0-9a-f]{64}|[A-Za-z0-9+/]{43}=/g) ?? [];
+  for (const [label, wanted] of [
+    ["sum", /^sum (.*)$/m],
+    ["memories", /^memories (.*)$/m],
+    ["overall", /^overall (.*)$/m],
+    ["value", /^value +(.*)$/m],
+    ["key", /^key +(.*)$/m],
+  ] as const) {
+    const [, hash = ""] = wanted.exec(printed) ?? [];
+    expect(hashes.filter((one) => one === hash).length, label).toBeGreaterThanOrEqual(2);
+  }
+});
