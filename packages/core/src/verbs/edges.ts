@@ -227,8 +227,9 @@ export function applyEdge(
       field: "to",
     });
   }
-  if (prepared.open) registerKind(tx, by, kind);
-  const fresh = born.has(edgeId(from)) || born.has(edgeId(to));
+  // No edge can be there yet that has a new kind or a new end: nothing to look up.
+  const isNewKind = prepared.open && registerKind(tx, by, kind);
+  const fresh = isNewKind || born.has(edgeId(from)) || born.has(edgeId(to));
   const draft = { from, kind, to, ...prepared.attributes };
   const { edge, outcome } = mintEdge(tx, engine, by, draft, { fresh });
   const id = edgeId(edge.id);
@@ -274,10 +275,10 @@ function endpoint(found: Located | undefined, ref: ParsedRef, field: string): By
   return found.id;
 }
 
-/** Journals the first use of an open kind. */
-function registerKind(tx: WriteTx, by: string, name: string): void {
+/** Journals the first use of an open kind; false when it is known already. */
+function registerKind(tx: WriteTx, by: string, name: string): boolean {
   ask(tx, [textKey("edgeKind", name)]);
-  if (kindCode(tx.view, name) !== undefined) return;
+  if (kindCode(tx.view, name) !== undefined) return false;
   const count = tx.fold.counts.openEdgeKinds;
   if (count >= LIMITS.edgeKinds) {
     throw new CortexError(
@@ -291,6 +292,7 @@ function registerKind(tx: WriteTx, by: string, name: string): void {
     by,
     parts: [edgeKindPart(OPEN_KIND_CODE_MIN + count, name)],
   });
+  return true;
 }
 
 /** Removes an edge softly; a missing or removed one is left as it is. */
