@@ -3,18 +3,18 @@
  * vectors are made with it rather than with the engine, so that they change with the format and with
  * nothing else. It shares the record codecs and the trees with the engine, not a line of its verbs.
  */
-import { type CborValue, encode, fields } from "../../packages/core/src/codec/cbor.js";
+import { encode, fields } from "../../packages/core/src/codec/cbor.js";
 import { logLeafHash } from "../../packages/core/src/codec/hash.js";
 import { concatBytes, toHex } from "../../packages/core/src/codec/keys.js";
 import { sha256Pure as sha256 } from "../../packages/core/src/codec/sha256-pure.js";
 import { formatCheckpoint, type Statement } from "../../packages/core/src/journal/checkpoint.js";
 import { partHash, SUBJECT } from "../../packages/core/src/journal/entry.js";
 import type {
-  ProofDocument,
   ProofEdge,
   ProofEntry,
   ProofMemory,
   ProofSince,
+  ProofTree,
 } from "../../packages/core/src/journal/proof.js";
 import {
   encodeErasedRecord,
@@ -31,17 +31,17 @@ import {
 import { edgeStateKey, memoryStateKey } from "../../packages/core/src/merkle/state-keys.js";
 import { encodeStateProof } from "../../packages/core/src/merkle/state-proof.js";
 import { proveState } from "../../packages/core/src/merkle/state-prove.js";
-import { seededRandom } from "../../packages/core/src/testing/seeded-random.js";
+import { type SeededRandom, seededRandom } from "../../packages/core/src/testing/seeded-random.js";
 import { stateStore } from "../../packages/core/test/state-reference.js";
 
-/** When the first entry was written; each later one comes a minute after. */
+/** When the first entry was written. */
 export const FIRST_AT = 1_767_225_600_000;
 
-/** A part on its way into an entry. */
-interface DraftPart {
-  readonly subject: Uint8Array;
-  readonly record: Uint8Array;
-}
+/** How long after one entry the next one comes. */
+const STEP_MS = 60_000;
+
+/** The types of memory that the vectors use. */
+type SentenceType = "fact" | "constraint";
 
 /** The id number `n` of the vectors: made in the first second of the store, told apart at the end. */
 export function idOf(n: number): Uint8Array {
@@ -51,136 +51,29 @@ export function idOf(n: number): Uint8Array {
   return id;
 }
 
-/** A store of one actor; the seed fixes its id and every salt. */
-export function vectorStore(actor: string, seed: number) {
-  const random = seededRandom(seed);
-  const storeId = toHex(random.bytes(16));
-  const trees = {
-    memories: stateStore({ significantBytes: 16, pageBits: 4 }),
-    edges: stateStore({ significantBytes: 32, pageBits: 4 }),
-  };
+/** The entries of a store and their tree. */
+function journalOf(actor: string, random: SeededRandom) {
   const tiles = new Map<string, Uint8Array>();
   const readTile = (level: number, index: number) => tiles.get(`${level}/${index}`);
   const headers: Uint8Array[] = [];
-  const memories = new Map<string, ProofMemory>();
-  const edges = new Map<string, ProofEdge>();
-  const at = (): number => FIRST_AT + 60_000 * headers.length;
-
-  const append = (kind: string, drafts: readonly DraftPart[]): readonly Uint8Array[] => {
-    const parts = drafts.map(({ record }) => concatBytes(random.bytes(16), record));
-    const refs = drafts.map(({ subject }, i) => [subject, partHash(sha256, parts[i] ?? subject)]);
-    const seq = headers.length;
-    const header = encode(fields([seq, kind, at(), actor, refs as CborValue[]]));
-    const { tiles: changed } = appendLeaves(sha256, seq, readTile, [logLeafHash(sha256, header)]);
-    for (const tile of changed) tiles.set(`${tile.level}/${tile.index}`, tile.bytes);
-    headers.push(header);
-    return parts;
-  };
-
-  const putMemory = (kind: string, id: Uint8Array, record: Uint8Array): Uint8Array => {
-    const subject = concatBytes(Uint8Array.of(SUBJECT.memory), id);
-    const [part = record] = append(kind, [{ subject, record }]);
-    trees.memories.update([{ key: memoryStateKey(sha256, id), value: partHash(sha256, part) }]);
-    return part;
-  };
-
-  const statement = (): Statement => ({
-    actor,
-    storeId,
-    size: headers.length,
-    at: at() - 60_000,
-    roots: {
-      genesis: logLeafHash(sha256, headers[0] ?? new Uint8Array(0)),
-      journal: logRoot(sha256, headers.length, readTile),
-      trees: { edges: trees.edges.update([]).root, memories: trees.memories.update([]).root },
-    },
-  });
-
-  const stateProof = (name: "memories" | "edges", keys: readonly Uint8Array[]): Uint8Array => {
-    const { readPage, entryOf } = trees[name];
-    const significantBytes = name === "memories" ? 16 : 32;
-    const openLeaf = (start: Uint8Array) => {
-      const leaf = entryOf(start);
-      if (leaf === undefined) throw new Error("the tree has a leaf that was never put there");
-      return leaf;
-    };
-    const input = { sha256, significantBytes, keys, readPage, openLeaf };
-    return encodeStateProof(proveState(input));
-  };
-
-  append("genesis", [
-    {
-      subject: Uint8Array.of(SUBJECT.store),
-      record: encode({ format: 1, actor, storeId: Buffer.from(storeId, "hex"), suite: "sha256" }),
-    },
-  ]);
-
+  const leaf = (seq: number): Uint8Array => logLeafHash(sha256, headers[seq] ?? new Uint8Array(0));
   return {
-    statement,
-    checkpoint: (): string => formatCheckpoint(sha256, statement()),
-    stateProof,
+    size: (): number => headers.length,
+    /** The time of the next entry. */
+    at: (): number => FIRST_AT + STEP_MS * headers.length,
+    root: (): Uint8Array => logRoot(sha256, headers.length, readTile),
+    genesis: (): Uint8Array => leaf(0),
 
-    /** Writes a memory of one sentence. */
-    write(id: Uint8Array, type: "fact" | "constraint", sentence: string): void {
-      const context = { at: at(), by: actor };
-      const record = sentenceRecord(type, sentence, context);
-      memories.set(toHex(id), {
-        id,
-        part: putMemory("write", id, encodeMemoryRecord(record, context)),
-      });
+    /** Appends an entry of one part; gives the part, salted. */
+    append(kind: string, subject: Uint8Array, record: Uint8Array): Uint8Array {
+      const part = concatBytes(random.bytes(16), record);
+      const seq = headers.length;
+      const at = FIRST_AT + STEP_MS * seq;
+      headers.push(encode(fields([seq, kind, at, actor, [[subject, partHash(sha256, part)]]])));
+      const { tiles: changed } = appendLeaves(sha256, seq, readTile, [leaf(seq)]);
+      for (const { level, index, bytes } of changed) tiles.set(`${level}/${index}`, bytes);
+      return part;
     },
-
-    /** Changes the importance of a memory: a part that holds the Head alone. */
-    changeHead(id: Uint8Array, importance: number): void {
-      const before = memories.get(toHex(id));
-      const versionPart = before?.versionPart ?? before?.part ?? new Uint8Array(0);
-      const head = { ...plainHead("fact", FIRST_AT), importance };
-      const record = { head, versionPart: partHash(sha256, versionPart) };
-      const part = putMemory(
-        "update_head",
-        id,
-        encodeMemoryRecord(record, { at: at(), by: actor }),
-      );
-      memories.set(toHex(id), { id, part, versionPart });
-    },
-
-    /** Leaves of a memory what a forget leaves. */
-    forget(id: Uint8Array): void {
-      memories.set(toHex(id), { id, part: putMemory("forget", id, encodeErasedRecord("fact")) });
-    },
-
-    /** Joins two memories; gives the edge's place in the tree. */
-    link(n: number, from: Uint8Array, to: Uint8Array, removed?: string): Uint8Array {
-      const key = edgeStateKey(sha256, { from, kind: "supports", to, n: 0 });
-      const tombstone = removed === undefined ? undefined : [removed, at(), actor];
-      const record = encode(
-        fields([idOf(n), from, "supports", to, ...Array(11).fill(undefined), tombstone]),
-      );
-      const subject = concatBytes(Uint8Array.of(SUBJECT.edge), key);
-      const [part = record] = append("add_edge", [{ subject, record }]);
-      trees.edges.update([{ key, value: partHash(sha256, part) }]);
-      edges.set(toHex(key), { key, part });
-      return key;
-    },
-
-    /** The place of an edge in its tree, whether it was made or not. */
-    edgeKey: (from: Uint8Array, to: Uint8Array): Uint8Array =>
-      edgeStateKey(sha256, { from, kind: "supports", to, n: 0 }),
-
-    /** What a proof shows of memories; the ids ascend. */
-    memories: (...ids: readonly Uint8Array[]): NonNullable<ProofDocument["memories"]> => ({
-      state: stateProof(
-        "memories",
-        ids.map((id) => memoryStateKey(sha256, id)),
-      ),
-      items: ids.map((id) => memories.get(toHex(id)) ?? { id }),
-    }),
-
-    /** What a proof shows of edges; the keys ascend. */
-    edges: (...keys: readonly Uint8Array[]): NonNullable<ProofDocument["edges"]> => ({
-      state: stateProof("edges", keys),
-      items: keys.map((key) => edges.get(toHex(key)) ?? { key }),
-    }),
 
     /** What a proof shows of an entry. */
     entry: (seq: number): ProofEntry => ({
@@ -198,10 +91,107 @@ export function vectorStore(actor: string, seed: number) {
   };
 }
 
+/** A state tree, and what a proof shows of its items. */
+function treeOf<T extends { readonly part?: Uint8Array }>(significantBytes: 16 | 32) {
+  const { update, readPage, entryOf } = stateStore({ significantBytes, pageBits: 4 });
+  const items = new Map<string, T>();
+  const openLeaf = (start: Uint8Array) => {
+    const leaf = entryOf(start);
+    if (leaf === undefined) throw new Error("the tree has a leaf that was never put there");
+    return leaf;
+  };
+  return {
+    root: (): Uint8Array => update([]).root,
+    get: (key: Uint8Array): T | undefined => items.get(toHex(key)),
+    put(key: Uint8Array, item: T & { readonly part: Uint8Array }): void {
+      update([{ key, value: partHash(sha256, item.part) }]);
+      items.set(toHex(key), item);
+    },
+    prove: (keys: readonly Uint8Array[], absent: (at: number) => T): ProofTree<T> => ({
+      state: encodeStateProof(proveState({ sha256, significantBytes, keys, readPage, openLeaf })),
+      items: keys.map((key, at) => items.get(toHex(key)) ?? absent(at)),
+    }),
+  };
+}
+
+/** A store of one actor; the seed fixes its id and every salt. */
+export function vectorStore(actor: string, seed: number) {
+  const random = seededRandom(seed);
+  const storeId = random.bytes(16);
+  const { append, at, entry, since, ...journal } = journalOf(actor, random);
+  const memories = treeOf<ProofMemory>(16);
+  const edges = treeOf<ProofEdge>(32);
+  const memoryKey = (id: Uint8Array): Uint8Array => memoryStateKey(sha256, id);
+  const edgeKey = (from: Uint8Array, to: Uint8Array): Uint8Array =>
+    edgeStateKey(sha256, { from, kind: "supports", to, n: 0 });
+  const putMemory = (kind: string, id: Uint8Array, record: MemoryRecord | Uint8Array): void => {
+    const bytes =
+      record instanceof Uint8Array ? record : encodeMemoryRecord(record, { at: at(), by: actor });
+    const part = append(kind, concatBytes(Uint8Array.of(SUBJECT.memory), id), bytes);
+    const before = memories.get(memoryKey(id));
+    const version = "versionPart" in record ? { versionPart: versionPartOf(before) } : {};
+    memories.put(memoryKey(id), { id, part, ...version });
+  };
+  const statement = (): Statement => ({
+    actor,
+    storeId: toHex(storeId),
+    size: journal.size(),
+    at: at() - STEP_MS,
+    roots: {
+      genesis: journal.genesis(),
+      journal: journal.root(),
+      trees: { edges: edges.root(), memories: memories.root() },
+    },
+  });
+  const genesis = encode({ format: 1, actor, storeId, suite: "sha256" });
+  append("genesis", Uint8Array.of(SUBJECT.store), genesis);
+  return {
+    entry,
+    since,
+    edgeKey,
+    statement,
+    checkpoint: (): string => formatCheckpoint(sha256, statement()),
+    /** Writes a memory of one sentence. */
+    write: (id: Uint8Array, type: SentenceType, sentence: string): void =>
+      putMemory("write", id, sentenceRecord(type, sentence, { at: at(), by: actor })),
+    /** Changes the importance of a fact: a part that holds the Head alone. */
+    changeHead: (id: Uint8Array, importance: number): void =>
+      putMemory("update_head", id, {
+        head: { ...plainHead("fact", FIRST_AT), importance },
+        versionPart: partHash(sha256, versionPartOf(memories.get(memoryKey(id)))),
+      }),
+    /** Leaves of a memory what a forget leaves. */
+    forget: (id: Uint8Array): void => putMemory("forget", id, encodeErasedRecord("fact")),
+    /** Joins two memories; gives the edge's place in the tree. */
+    link(n: number, from: Uint8Array, to: Uint8Array, removed?: string): Uint8Array {
+      const key = edgeKey(from, to);
+      const tombstone = removed === undefined ? undefined : [removed, at(), actor];
+      const rest = [...new Array<undefined>(11).fill(undefined), tombstone];
+      const record = encode(fields([idOf(n), from, "supports", to, ...rest]));
+      const part = append("add_edge", concatBytes(Uint8Array.of(SUBJECT.edge), key), record);
+      edges.put(key, { key, part });
+      return key;
+    },
+    /** What a proof shows of memories; the ids ascend. */
+    memories: (...ids: readonly Uint8Array[]): ProofTree<ProofMemory> =>
+      memories.prove(ids.map(memoryKey), (n) => ({ id: ids[n] ?? new Uint8Array(16) })),
+    /** What a proof shows of edges; the keys ascend. */
+    edges: (...keys: readonly Uint8Array[]): ProofTree<ProofEdge> =>
+      edges.prove(keys, (n) => ({ key: keys[n] ?? new Uint8Array(32) })),
+  };
+}
+
 /** A store of the vectors. */
 export type VectorStore = ReturnType<typeof vectorStore>;
 
-function plainHead(type: "fact" | "constraint", createdAt: number): Head {
+/** The part that holds a memory's Version. */
+function versionPartOf(memory: ProofMemory | undefined): Uint8Array {
+  const part = memory?.versionPart ?? memory?.part;
+  if (part === undefined) throw new Error("there is no such memory");
+  return part;
+}
+
+function plainHead(type: SentenceType, createdAt: number): Head {
   return {
     type,
     version: 1,
@@ -218,7 +208,7 @@ function plainHead(type: "fact" | "constraint", createdAt: number): Head {
 }
 
 function sentenceRecord(
-  type: "fact" | "constraint",
+  type: SentenceType,
   statement: string,
   entry: { readonly at: number; readonly by: string },
 ): MemoryRecord {

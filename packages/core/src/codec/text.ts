@@ -121,6 +121,13 @@ function isPairAt(text: string, index: number, unit: number): boolean {
  * stop do not count, but every symbol does, since "C++" is not "C#" and "-5" is not "5".
  */
 export function normaliseClaim(text: string): string {
-  const plain = text.normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
-  return plain.replace(/[.!。]+$/u, "").trimEnd() || plain;
+  // Most sentences are plain: testing for what would change them is cheaper than changing them.
+  const folded = ASCII_ONLY.test(text) ? text.toLowerCase() : text.normalize("NFKC").toLowerCase();
+  const plain = (ODD_SPACE.test(folded) ? folded.replace(/\s+/gu, " ") : folded).trim();
+  return FULL_STOP.test(plain) ? plain.replace(FULL_STOP, "").trimEnd() || plain : plain;
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
+const ASCII_ONLY = /^[\u0000-\u007f]*$/;
+const ODD_SPACE = /[^\S ]| {2}/u;
+const FULL_STOP = /[.!。]+$/u;

@@ -93,19 +93,19 @@ export async function importVolumes(
   await requireEmpty(parts.kv);
   const volumes: Volume[] = [];
   try {
-    for (const source of sources) volumes.push(await openVolume(parts, source));
+    for (const source of sources) {
+      volumes.push(await blamingTheFile(() => openVolume(parts, source)));
+    }
     checkChain(parts, volumes, options);
     const generation = await parts.kv.nextGeneration();
     try {
-      const report = await fill(parts, generation.kv, volumes, options);
+      const report = await blamingTheFile(() => fill(parts, generation.kv, volumes, options));
       const result = await generation.promote(undefined, Uint8Array.of(MOVED_HEAD_BYTE));
       if (!result.ok) throw notEmpty();
       return report;
     } finally {
       await generation.abandon();
     }
-  } catch (error) {
-    throw asFileError(error);
   } finally {
     for (const volume of volumes) await volume.close();
   }
@@ -360,7 +360,8 @@ function checkGenesis(header: ExportHeader, { entry }: CheckedRow): void {
 async function checkContinues(sha256: Sha256, target: Kv, header: ExportHeader): Promise<void> {
   const root = await withSnapshot(target, (s) => journalRootAt(sha256, s, header.from));
   if (equalBytes(root, header.fromRoot)) return;
-  const seq = Math.max(0, header.from - 1);
+  if (header.from === 0) throw malformed("it starts from nothing, but names another root for that");
+  const seq = header.from - 1;
   throw new CortexError(
     "ERR_FORK",
     `at seq ${seq} the file goes on from journal root ${toHex(header.fromRoot)}, expected ${toHex(root)}`,
@@ -421,10 +422,14 @@ const SAID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** What goes wrong while foreign bytes are read and folded is the fault of the file. */
-function asFileError(error: unknown): unknown {
-  if (isCortexError(error)) {
-    return SAID.has(error.code) ? error : malformed(error.message, error.details.seq, error);
+async function blamingTheFile<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isCortexError(error)) {
+      throw SAID.has(error.code) ? error : malformed(error.message, error.details.seq, error);
+    }
+    const isOdd = error instanceof TypeError || error instanceof RangeError;
+    throw isOdd ? malformed(`it cannot be folded: ${error.message}`, undefined, error) : error;
   }
-  const isOdd = error instanceof TypeError || error instanceof RangeError;
-  return isOdd ? malformed(`it cannot be folded: ${error.message}`, undefined, error) : error;
 }

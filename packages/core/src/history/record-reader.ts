@@ -20,8 +20,8 @@ import type { WriteView } from "./write-view.js";
 /** See the file header. */
 export class RecordReader {
   readonly #view: WriteView;
-  readonly #known = new Map<string, MemoryRecord | EdgeRecord>();
-  readonly #hashes = new Map<string, Uint8Array>();
+  readonly #known = new Map<number, MemoryRecord | EdgeRecord>();
+  readonly #hashes = new Map<number, Uint8Array>();
 
   constructor(view: WriteView) {
     this.#view = view;
@@ -29,7 +29,7 @@ export class RecordReader {
 
   /** Keeps a record that was just folded. */
   remember(pointer: PartPointer, record: MemoryRecord | EdgeRecord, hash: Uint8Array | null): void {
-    const name = `${pointer.seq}:${pointer.part}`;
+    const name = pointerName(pointer);
     this.#known.set(name, record);
     if (hash !== null) this.#hashes.set(name, hash);
   }
@@ -37,7 +37,7 @@ export class RecordReader {
   /** Forgets what an operation folded, when the operation is rolled back. */
   drop(fromSeq: number): void {
     for (const name of this.#known.keys()) {
-      if (Number(name.slice(0, name.indexOf(":"))) >= fromSeq) this.#known.delete(name);
+      if (name >= pointerName({ seq: fromSeq, part: 0 })) this.#known.delete(name);
     }
   }
 
@@ -56,7 +56,7 @@ export class RecordReader {
   /** The hash of the part that holds the current Version of a memory. */
   versionPart(row: MemoryRow): Uint8Array {
     const pointer = bodyPointer(row);
-    const known = this.#hashes.get(`${pointer.seq}:${pointer.part}`);
+    const known = this.#hashes.get(pointerName(pointer));
     if (known !== undefined) return known;
     const entry = this.#view.get(journalKey(pointer.seq));
     if (entry === undefined) throw lost(pointer, "is missing");
@@ -79,7 +79,7 @@ export class RecordReader {
     pointer: PartPointer,
     decodeRecord: (bytes: Uint8Array, header: EntryHeader) => MemoryRecord | EdgeRecord,
   ): MemoryRecord | EdgeRecord {
-    const name = `${pointer.seq}:${pointer.part}`;
+    const name = pointerName(pointer);
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     const row = this.#view.get(journalKey(pointer.seq));
@@ -91,6 +91,14 @@ export class RecordReader {
     this.#known.set(name, record);
     return record;
   }
+}
+
+/** Parts of one entry that a number has room for; the limits keep an entry far below. */
+const PARTS_MAX = 2 ** 20;
+
+/** One number for a pointer: cheaper to make and to look up than a text. */
+function pointerName(pointer: PartPointer): number {
+  return pointer.seq * PARTS_MAX + pointer.part;
 }
 
 function lost(pointer: PartPointer, what: string): CortexError {

@@ -9,7 +9,7 @@
  *
  * Every change can be taken back to a mark, so that a failing operation is rolled back alone.
  */
-import { KEYSPACE, keyString } from "../kv/keyspace.js";
+import { type KeyPrefix, KEYSPACE, keyString } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
 
 /** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
@@ -32,7 +32,7 @@ interface Pending {
 }
 
 /** Rows that ranges are read over; their changes are found by the first bytes of their keys. */
-const RANGED: ReadonlySet<number> = new Set(
+const RANGED = byPrefix(
   [
     KEYSPACE.history,
     KEYSPACE.version,
@@ -42,14 +42,19 @@ const RANGED: ReadonlySet<number> = new Set(
     KEYSPACE.edgeIn,
     KEYSPACE.edgeOutClosed,
     KEYSPACE.edgeInClosed,
-  ].map(({ byte }) => byte),
+  ],
 );
 const BUCKET_CHARS = 3;
 
 /** Rows that the writer keeps between commits: tiles and pages of the trees. */
-const KEPT: ReadonlySet<number> = new Set(
-  [KEYSPACE.logTile, KEYSPACE.memoryPage, KEYSPACE.edgePage].map(({ byte }) => byte),
-);
+const KEPT = byPrefix([KEYSPACE.logTile, KEYSPACE.memoryPage, KEYSPACE.edgePage]);
+
+/** A table by first byte: asked for every row of every commit. */
+function byPrefix(prefixes: readonly KeyPrefix[]): readonly boolean[] {
+  const table = new Array<boolean>(256).fill(false);
+  for (const { byte } of prefixes) table[byte] = true;
+  return table;
+}
 
 /** The view; see the file header. */
 export class WriteView {
@@ -120,7 +125,7 @@ export class WriteView {
       if (key === undefined) continue;
       const name = keyString(key);
       this.#known.set(name, values[at]);
-      if (KEPT.has(name.charCodeAt(0))) this.#kept.add(name);
+      if (KEPT[name.charCodeAt(0)]) this.#kept.add(name);
     }
   }
 
@@ -176,8 +181,8 @@ export class WriteView {
     this.#undo.push(pending);
     this.#pending.set(name, pending);
     const prefix = name.charCodeAt(0);
-    if (KEPT.has(prefix)) this.#kept.add(name);
-    else if (RANGED.has(prefix)) this.#bucket(name).add(name);
+    if (KEPT[prefix]) this.#kept.add(name);
+    else if (RANGED[prefix]) this.#bucket(name).add(name);
   }
 
   #bucket(name: string): Set<string> {
@@ -194,7 +199,7 @@ export class WriteView {
     const start = gte.slice(0, BUCKET_CHARS);
     const inBucket =
       gte.length >= BUCKET_CHARS && lt.length >= BUCKET_CHARS && lt.startsWith(start);
-    if (inBucket && RANGED.has(gte.charCodeAt(0))) return this.#buckets.get(start) ?? [];
+    if (inBucket && RANGED[gte.charCodeAt(0)]) return this.#buckets.get(start) ?? [];
     return this.#pending.keys();
   }
 

@@ -138,8 +138,9 @@ class LmdbKv implements Kv {
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#current();
       const read = file.beginRead();
-      if (!file.isMoved(read)) {
-        const snapshot = new LmdbSnapshot(file, read, this.#snapshots, options);
+      const head = file.get(HEAD_KEY, read);
+      if (!isMovedHead(head)) {
+        const snapshot = new LmdbSnapshot({ file, read, head }, this.#snapshots, options);
         this.#sweep ??= this.#armSweep();
         return snapshot;
       }
@@ -344,21 +345,28 @@ class LmdbKv implements Kv {
   }
 }
 
+function isHeadKey(key: Bytes): boolean {
+  return key.length === 1 && key[0] === HEAD_KEY[0];
+}
+
 class LmdbSnapshot implements KvSnapshot {
   /** From when on its age counts: when it was taken, or last used. */
   freshMs = performance.now();
   readonly #file: LmdbFile;
+  /** The head row was read to see whether the store has moved, and is wanted by nearly everybody. */
+  readonly #head: Bytes | undefined;
   readonly #siblings: Set<LmdbSnapshot>;
   readonly #untilIdle: boolean;
   #read: LmdbRead | undefined;
 
   constructor(
-    file: LmdbFile,
-    read: LmdbRead,
+    open: { readonly file: LmdbFile; readonly read: LmdbRead; readonly head: Bytes | undefined },
     siblings: Set<LmdbSnapshot>,
     options: KvSnapshotOptions,
   ) {
+    const { file, read } = open;
     this.#file = file;
+    this.#head = open.head;
     this.#untilIdle = options.untilIdle === true;
     this.#read = read;
     this.#siblings = siblings;
@@ -368,7 +376,7 @@ class LmdbSnapshot implements KvSnapshot {
   async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     const read = this.#reading();
     try {
-      return keys.map((key) => this.#file.get(key, read));
+      return keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
     } catch (error) {
       throw storageError(error, "the read failed");
     }

@@ -56,10 +56,25 @@ export const provenanceSchema = strictFields({
 
 /** Checks tags: at most 16 different ones of 1 to 64 bytes, without control characters. */
 export function checkTags(input: unknown, field = "tags"): readonly string[] {
+  if (arePlainTags(input)) return input;
   const tags = unique(parseWith(tagsSchema, input, field), (tag) => tag);
   checkCount(tags, { field, max: LIMITS.tags, what: "different tags" });
   return tags;
 }
+
+/** A few short ASCII tags, all different: what nearly every write has, told without a schema. */
+function arePlainTags(input: unknown): input is readonly string[] {
+  if (!Array.isArray(input) || input.length > LIMITS.tags) return false;
+  for (let at = 0; at < input.length; at += 1) {
+    const tag: unknown = input[at];
+    if (typeof tag !== "string" || tag.length > LIMITS.tagBytes || !PLAIN_TAG.test(tag)) return false;
+    if (input.indexOf(tag) !== at) return false;
+  }
+  return true;
+}
+
+/** Printable ASCII that starts and ends with no space. */
+const PLAIN_TAG = /^[!-~]([ -~]*[!-~])?$/;
 
 /** Checks frames: at most 16 different ones. */
 export function checkFrames(input: unknown, field = "frames"): readonly Frame[] {
@@ -117,7 +132,8 @@ export function checkTime(input: unknown, field: string): number {
  * checked in form only: what they name may live in another graph, or be gone.
  */
 export function checkProvenance(input: unknown, source: Source, field = "provenance"): Provenance {
-  const given = input === undefined ? {} : parseWith(provenanceSchema, input, field);
+  if (input === undefined) return { source, derivedFrom: NO_URIS, attestations: NO_URIS };
+  const given = parseWith(provenanceSchema, input, field);
   const { session, turn } = given;
   if (turn !== undefined && session === undefined) {
     throw invalid(`${field}.session`, "the session that the turn belongs to", session);
@@ -130,6 +146,8 @@ export function checkProvenance(input: unknown, source: Source, field = "provena
     ...(turn === undefined ? {} : { turn }),
   };
 }
+
+const NO_URIS: readonly string[] = [];
 
 function checkUris(uris: readonly string[], field: string): readonly string[] {
   uris.forEach((uri, at) => {

@@ -130,14 +130,17 @@ function gatherNeeds(
   steps: readonly (Step | Failure)[],
   request: Uint8Array | undefined,
 ): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves">> {
-  const needs = steps.flatMap((step) => (isFailure(step) ? [] : [step.needs]));
+  const hints: Bytes[] = request === undefined ? [] : idempotencyKeys(request);
+  const ranges: KvRange[] = [];
+  for (const step of steps) {
+    if (isFailure(step)) continue;
+    for (const key of step.needs.hints ?? []) hints.push(key);
+    for (const range of step.needs.ranges ?? []) ranges.push(range);
+  }
   return {
-    hints: [
-      ...needs.flatMap(({ hints }) => hints ?? []),
-      ...(request === undefined ? [] : idempotencyKeys(request)),
-    ],
-    ranges: needs.flatMap(({ ranges }) => ranges ?? []),
-    leaves: () => needs.flatMap(({ leaves }) => leaves?.() ?? []),
+    hints,
+    ranges,
+    leaves: () => steps.flatMap((step) => (isFailure(step) ? [] : (step.needs.leaves?.() ?? []))),
   };
 }
 
@@ -167,11 +170,15 @@ function prepareStep(
 }
 
 function stepOf(engine: Engine, item: BatchItem, keyed: boolean): Step {
-  const names = Object.keys(checkObject(item, "item"));
-  const verbs = names.filter((name) => ["write", "update", "link"].includes(name));
-  const known = verbs.length + (names.includes("ref") ? 1 : 0);
-  if (verbs.length !== 1 || known !== names.length) {
-    throw invalid("item", "exactly one of write, update, link, and perhaps ref", names.join(", "));
+  let verbs = 0;
+  let others = 0;
+  for (const name of Object.keys(checkObject(item, "item"))) {
+    if (name === "write" || name === "update" || name === "link") verbs += 1;
+    else if (name !== "ref") others += 1;
+  }
+  if (verbs !== 1 || others > 0) {
+    const got = Object.keys(item).join(", ");
+    throw invalid("item", "exactly one of write, update, link, and perhaps ref", got);
   }
   if ("link" in item) return linkStep(engine, item.link);
   const ref = refOf(item.ref);
@@ -298,14 +305,16 @@ function applySteps(
 ): readonly BatchItemResult[] {
   const run: BatchRun = { refs: new Map(), born: new Set() };
   const marked = markFirst(tx, request);
-  return inLockstep(steps, (step, at): BatchItemResult => {
+  return inLockstep(steps, (step, at, isTrial): BatchItemResult => {
     if (isFailure(step)) return { ok: false, error: step.failed };
-    const outcome = tx.attempt(() => {
+    const apply = () => {
       if (step.ref !== undefined && run.refs.has(step.ref)) {
         throw invalid("ref", "a name of its own for each item", step.ref, "ERR_REF");
       }
       return step.apply(marked, run);
-    });
+    };
+    // A trial is taken back with the whole batch: no need to be able to take back each item.
+    const outcome = isTrial ? { value: apply() } : tx.attempt(apply);
     if ("error" in outcome) {
       const named = atItem(outcome.error, at);
       if (atomic) throw named;
@@ -328,7 +337,7 @@ function note(run: BatchRun, step: Step, id: string): void {
  */
 function inLockstep<T>(
   steps: readonly (Step | Failure)[],
-  run: (step: Step | Failure, at: number) => T,
+  run: (step: Step | Failure, at: number, isTrial: boolean) => T,
 ): T[] {
   const results: T[] = [];
   const keys: Bytes[] = [];
@@ -336,7 +345,7 @@ function inLockstep<T>(
   let stuck = false;
   for (const [at, step] of steps.entries()) {
     try {
-      results.push(run(step, at));
+      results.push(run(step, at, stuck));
     } catch (error) {
       if (error instanceof Unread) {
         stuck = true;

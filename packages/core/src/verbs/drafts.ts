@@ -175,6 +175,14 @@ export function edgeNeeds(tx: WriteTx, draft: Pick<EdgeDraft, "from" | "kind" | 
   return { keys: keys ?? [], leaves: [edgeLeaf(tx, draft)] };
 }
 
+/** Says that the store cannot hold an edge; the commit itself may have added it already. */
+export function assumeNoEdge(
+  tx: WriteTx,
+  draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
+): void {
+  for (const key of edgePlaces(tx, draft) ?? []) tx.view.assumeAbsent(key);
+}
+
 function kindKey(name: string): Bytes {
   return textKey("edgeKind", name);
 }

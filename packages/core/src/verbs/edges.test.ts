@@ -227,7 +227,7 @@ describe("kinds", () => {
   });
 
   test("a graph has a thousand kinds of its own and no more", async () => {
-    await using store = await openTestStore();
+    await using store = await openTestStore({ check: false });
     const { memory } = store;
     const [a = "", b = ""] = await notes(memory, 2);
     await memory.batch(

@@ -20,7 +20,7 @@ import { checkMetadata, checkText } from "../memory/fields.js";
 import { checkTime } from "../memory/frames.js";
 import { checkNameOf, SOURCES, type Source } from "../memory/types.js";
 import { edgePointer, readableIds } from "./adjacency.js";
-import { edgeKindPart, edgeNeeds, edgePart, findEdge, mintEdge } from "./drafts.js";
+import { assumeNoEdge, edgeKindPart, edgeNeeds, edgePart, findEdge, mintEdge } from "./drafts.js";
 import {
   checkOptions,
   checkPrincipal,
@@ -59,6 +59,7 @@ export interface EdgeResult {
   readonly edge: Edge;
   /** False when there was nothing to change. */
   readonly changed: boolean;
+  /** The entry that left the edge as it is; the end of the journal when there is no edge. */
   readonly seq: number;
 }
 
@@ -227,14 +228,14 @@ export function applyEdge(
       field: "to",
     });
   }
-  // No edge can be there yet that has a new kind or a new end: nothing to look up.
   const isNewKind = prepared.open && registerKind(tx, by, kind);
-  const fresh = isNewKind || born.has(edgeId(from)) || born.has(edgeId(to));
   const draft = { from, kind, to, ...prepared.attributes };
-  const { edge, outcome } = mintEdge(tx, engine, by, draft, { fresh });
+  // No edge of a new kind or a new memory is in the store: there is nothing to read.
+  if (isNewKind || born.has(edgeId(from)) || born.has(edgeId(to))) assumeNoEdge(tx, draft);
+  const { edge, outcome } = mintEdge(tx, engine, by, draft);
   const id = edgeId(edge.id);
   if ("seq" in outcome) {
-    return { id, edge: shapeEdge(edge, outcome.seq), changed: false, seq: tx.nextSeq() - 1 };
+    return { id, edge: shapeEdge(edge, outcome.seq), changed: false, seq: outcome.seq };
   }
   const seq = tx.append({ kind: "add_edge", by, parts: [outcome.part] });
   return { id, edge: shapeEdge(edge, seq), changed: true, seq };
@@ -361,7 +362,7 @@ function dropEdge(
 ): Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge } {
   if (found === undefined) return { changed: false, seq: tx.nextSeq() - 1 };
   if (found.edge.tombstone !== undefined) {
-    return { changed: false, seq: tx.nextSeq() - 1, edge: shapeEdge(found.edge, found.seq) };
+    return { changed: false, seq: found.seq, edge: shapeEdge(found.edge, found.seq) };
   }
   const { reason, by } = why;
   const edge = { ...found.edge, tombstone: { reason, at: tx.at, by } };

@@ -7,7 +7,7 @@
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError, describe, invalid } from "../errors.js";
 import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
@@ -158,16 +158,24 @@ function isLoaded(tx: WriteTx, { id }: ParsedRef): boolean {
 export function locateLiving(tx: WriteTx, ref: ParsedRef, field: string): Located {
   const found = locate(tx, ref);
   if (found === undefined) {
-    throw new CortexError("ERR_NOT_FOUND", `${field}: no memory ${ref.text}`, {
-      field,
-      subject: ref.text,
-    });
+    throw new CortexError(
+      "ERR_NOT_FOUND",
+      `${field}: expected a memory, got ${describe(ref.text)}, which names none`,
+      {
+        field,
+        subject: ref.text,
+      },
+    );
   }
   if (found.row.lifecycle === "erased") {
-    throw new CortexError("ERR_ERASED", `${field}: memory ${ref.text} was forgotten`, {
-      field,
-      subject: ref.text,
-    });
+    throw new CortexError(
+      "ERR_ERASED",
+      `${field}: expected a memory, got ${describe(ref.text)}, which was forgotten`,
+      {
+        field,
+        subject: ref.text,
+      },
+    );
   }
   return found;
 }

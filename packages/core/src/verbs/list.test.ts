@@ -59,9 +59,9 @@ describe("indexes", () => {
 
 describe("paging", () => {
   test("thousands of memories, nothing lost and nothing twice, in both orders", async () => {
-    await using store = await openTestStore();
+    await using store = await openTestStore({ check: false });
     const { memory } = store;
-    const size = 3000;
+    const size = 2500;
     const types = ["fact", "goal", "note"] as const;
     await memory.batch(
       Array.from({ length: size }, (_, at) => ({

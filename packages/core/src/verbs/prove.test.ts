@@ -106,6 +106,27 @@ describe("memories", () => {
     ]);
   });
 
+  test("are shown with the version they are at after a revert and in a conflict", async () => {
+    await using memory = await fresh();
+    const { id } = await memory.write({ type: "fact", text: "one" });
+    const showsCurrent = async (): Promise<void> => {
+      const { memories } = await shown(memory, await memory.prove([id]));
+      const got = await memory.get(id);
+      expect(memories).toMatchObject([{ text: got?.text, version: got?.version }]);
+      expect(memories[0]?.head?.siblings).toEqual(got?.head.siblings);
+    };
+    const { seq } = await memory.update(id, { text: "two" });
+    await memory.revert(seq);
+    await showsCurrent();
+    await memory.updateHead(id, { importance: 3 });
+    await showsCurrent();
+    await memory.configure({ conflictPolicy: "manual" });
+    await memory.update(id, { text: "rival", basedOnVersion: 1 });
+    await showsCurrent();
+    await memory.tombstone(id, "unsettled");
+    await showsCurrent();
+  });
+
   test("that are absent or forgotten are proved as such", async () => {
     await using memory = await fresh();
     const nothing = await shown(memory, await memory.prove([NOBODY]));
@@ -144,7 +165,7 @@ describe("edges", () => {
     await using memory = await fresh();
     const [a, b, c] = await Promise.all(
       ["a", "b", "c"].map((text) => memory.write({ type: "fact", text })),
-    ).then((made) => made.map(({ id }) => id) as [string, string, string]);
+    ).then((made) => made.map(({ id }) => id) as string[] as [string, string, string]);
     const built = await memory.link(a, "supports", b, {
       reason: "because",
       weight: 0.5,

@@ -92,11 +92,19 @@ export function updateOperation(
   const { request } = requestMark(engine, input.idempotencyKey, "update", [ref, input]);
   return {
     ...memoryNeeds(engine, parsed),
+    bytes: 1024 + roughBytes(input, 4),
     hints: [...refKeys(parsed), ...(request === undefined ? [] : idempotencyKeys(request))],
     run: (tx) =>
       firstResult(engine, tx, request) ??
       applyUpdate(engine, tx, { parsed, input, by, ...(request === undefined ? {} : { request }) }),
   };
+}
+
+/** About how much an input holds; it is not checked yet, so the walk is bounded. */
+function roughBytes(value: unknown, depth: number): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null || depth === 0) return 8;
+  return Object.values(value).reduce((sum, member) => sum + roughBytes(member, depth - 1), 8);
 }
 
 /** What any change of one memory will surely read. */
@@ -162,11 +170,14 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
 
 /** What a version of the same data keeps from the one before, unless the caller says otherwise. */
 function carriedOver(current: Version): VersionInput {
-  const { validTo, expiresAt } = current;
+  const { validTo, expiresAt, createdAt } = current;
+  // What was over before it was written has no start that is known.
+  const isOver = validTo !== undefined && validTo < createdAt;
+  const validFrom = current.validFrom ?? (isOver ? undefined : createdAt);
   return {
     provenance: current.provenance,
     // Saying the same again does not move the time since when it is true.
-    validFrom: current.validFrom ?? current.createdAt,
+    ...(validFrom === undefined ? {} : { validFrom }),
     ...(validTo === undefined ? {} : { validTo }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(current.formsOverride ? { forms: current.forms } : {}),
@@ -234,7 +245,7 @@ function isRival(
   if (configOf(tx).conflictPolicy === "manual") return true;
   throw new CortexError(
     "ERR_CONFLICT",
-    `basedOnVersion: memory ${text} is at version ${head.version}, got ${basedOnVersion}; read it again`,
+    `basedOnVersion: expected ${head.version}, the version of ${text}, got ${basedOnVersion}; read it again`,
     { field: "basedOnVersion", expected: String(head.version), got: String(basedOnVersion) },
   );
 }

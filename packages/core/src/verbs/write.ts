@@ -5,12 +5,13 @@
  */
 import { encode } from "../codec/cbor.js";
 import { memoryTreeKey } from "../edges/edge.js";
-import { CortexError } from "../errors.js";
+import { CortexError, describe } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { INDEX, idKey, indexPrefix, prefixRange, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
+import { jsonBytes } from "../memory/fields.js";
 import type { MemoryRecord } from "../memory/record.js";
 import { LIFECYCLES } from "../memory/types.js";
 import { buildUri } from "../memory/uri.js";
@@ -60,7 +61,7 @@ export function writeNeeds(
     hints,
     ranges: head.slot === undefined ? [] : [slotRange(head.slot)],
     leaves: () => [{ tree: "memories", key: memoryTreeKey(engine.sha256, id) }],
-    bytes: 1024 + 2 * prepared.version.forms.medium.length,
+    bytes: 1024 + jsonBytes(prepared.data),
   };
 }
 
@@ -149,16 +150,20 @@ interface Replaced {
 function refuseExisting(tx: WriteTx, prepared: PreparedWrite): void {
   const { id, head } = prepared;
   if (tx.view.get(idKey("memory", id)) !== undefined) {
-    throw new CortexError("ERR_EXISTS", `id: a memory with id ${memoryId(id)} is already there`, {
-      field: "id",
-      subject: memoryId(id),
-    });
+    throw new CortexError(
+      "ERR_EXISTS",
+      `id: expected a new id, got ${memoryId(id)}, which is a memory's`,
+      {
+        field: "id",
+        subject: memoryId(id),
+      },
+    );
   }
   if (head.externalId === undefined) return;
   if (tx.view.get(textKey("externalId", head.externalId)) !== undefined) {
     throw new CortexError(
       "ERR_EXISTS",
-      `externalId: ${JSON.stringify(head.externalId)} names a memory already`,
+      `externalId: expected a new name, got ${describe(head.externalId)}, which is a memory's`,
       { field: "externalId", subject: head.externalId },
     );
   }

@@ -1,0 +1,68 @@
+/** The configuration of a graph. */
+import { expect, test } from "vitest";
+import { LIMITS } from "../limits.js";
+import { openTestStore, refusalOf } from "../testing/index.js";
+
+test("defaults, a patch, and what a patch leaves out; kept across reopening", async () => {
+  await using store = await openTestStore({ backend: "lmdb" });
+  const { memory } = store;
+  expect(await memory.config()).toEqual({ conflictPolicy: "lww", kindWhitelist: [] });
+  expect(await memory.configure({ conflictPolicy: "manual" }, { by: "root" })).toEqual({
+    conflictPolicy: "manual",
+    kindWhitelist: [],
+    seq: 1,
+  });
+  await memory.configure({ kindWhitelist: ["a", "b", "a"] });
+  const expected = { conflictPolicy: "manual", kindWhitelist: ["a", "b"] };
+  expect(await memory.config()).toEqual(expected);
+  expect(await (await store.reopen()).config()).toEqual(expected);
+  expect((await store.memory.log({ from: 1 })).entries).toMatchObject([
+    { kind: "config", by: "root" },
+    { kind: "config", by: "ada" },
+  ]);
+});
+
+test("a whitelist bounds the kinds of writes, changes of the head and turns", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const { id } = await memory.write({ type: "note", text: "n", kind: "old" });
+  await memory.configure({ kindWhitelist: ["memo"] });
+  expect((await memory.write({ type: "note", text: "n", kind: "memo" })).version).toBe(1);
+  const refused = [
+    () => memory.write({ type: "note", text: "n", kind: "other" }),
+    () => memory.updateHead(id, { kind: "other" }),
+    () => memory.remember([{ role: "user", content: "c" }], { session: "s" }),
+    () => memory.batch([{ write: { type: "note", text: "n", kind: "other" } }]),
+  ];
+  for (const call of refused) {
+    const error = await refusalOf(memory, call);
+    expect(error.code).toBe("ERR_KIND_NOT_ALLOWED");
+    expect(error.message).toMatch(/kind: expected one of memo, got/);
+  }
+  expect((await memory.updateHead(id, { tags: ["t"] })).version).toBe(1);
+  await memory.configure({ kindWhitelist: ["memo", "turn"] });
+  await memory.remember([{ role: "user", content: "c" }], { session: "s" });
+  await memory.configure({ kindWhitelist: [] });
+  expect((await memory.write({ type: "note", text: "n", kind: "other" })).version).toBe(1);
+});
+
+test("what is no configuration is refused", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const cases: readonly (readonly [unknown, string, string])[] = [
+    [null, "ERR_INVALID", "config"],
+    [[], "ERR_INVALID", "config"],
+    [5, "ERR_INVALID", "config"],
+    [{}, "ERR_NO_CHANGE", "config"],
+    [{ policy: "lww" }, "ERR_UNKNOWN_FIELD", "policy"],
+    [{ conflictPolicy: "best" }, "ERR_INVALID", "conflictPolicy"],
+    [{ kindWhitelist: "memo" }, "ERR_INVALID", "kindWhitelist"],
+    [{ kindWhitelist: [" "] }, "ERR_INVALID", "kindWhitelist[0]"],
+    [{ kindWhitelist: ["ok", "\ud800"] }, "ERR_ILL_FORMED", "kindWhitelist[1]"],
+    [{ kindWhitelist: Array(LIMITS.listItems + 1).fill("k") }, "ERR_INVALID", "kindWhitelist"],
+  ];
+  for (const [patch, code, field] of cases) {
+    const error = await refusalOf(memory, () => memory.configure(patch as never));
+    expect(error).toMatchObject({ code, details: { field } });
+  }
+});

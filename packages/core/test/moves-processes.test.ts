@@ -1,0 +1,220 @@
+/**
+ * Moves of a store while a second process reads and writes it, and while the moving process is
+ * killed: nothing is lost, nothing is seen in part, and the store opens and is sound.
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
+import { type Cortex, importJournal, isCortexError, open, upgrade } from "../src/index.js";
+import { HEAD_KEY } from "../src/kv/kv.js";
+import { openLmdbKv } from "../src/kv/lmdb-backend.js";
+import { type SeededRandom, seededRandom } from "../src/testing/index.js";
+import { cleanUp, isBuilt, type Program, startProgram, temporaryFolder } from "./other-process.js";
+
+afterEach(cleanUp);
+
+const SEED = Number(process.env.CORTEX_SEED ?? 20_300_103);
+const ENTRIES = 600;
+
+/** A store with some history; closed again. */
+async function furnished(folder: string): Promise<{ readonly root: string; readonly seq: number }> {
+  await using memory = await open(folder, { actor: "ada", relaxedDurability: true });
+  const notes = Array.from({ length: ENTRIES }, (_, n) => ({
+    write: { type: "note" as const, text: `note ${n}`, externalId: `first-${n}`, tags: ["first"] },
+  }));
+  await memory.batch(notes);
+  for (let n = 0; n < 20; n += 1) await memory.forget(`first-${n * 7}`, "asked for");
+  await memory.snapshot("furnished");
+  return memory.root();
+}
+
+/** Makes a store look as if an older release had written it. */
+async function age(folder: string): Promise<void> {
+  const kv = await openLmdbKv(join(folder, "ada"));
+  const snapshot = await kv.snapshot();
+  const [expectHead] = await snapshot.getMany([HEAD_KEY]);
+  snapshot.close();
+  const head = encodeHeadRow({ ...decodeHeadRow(expectHead), foldVersion: 0 });
+  expect(await kv.commit({ expectHead, head, puts: [], deletes: [] })).toEqual({ ok: true });
+  await kv.close();
+}
+
+async function neighbourOf(folder: string, seed: number): Promise<Program> {
+  const program = startProgram("moves-neighbour.mjs");
+  await program.until("ready");
+  program.send({ folder, name: "pair", seed });
+  return program;
+}
+
+/** Stops a neighbour and holds the store to everything it was told was written. */
+async function judge(program: Program, memory: Cortex): Promise<number> {
+  program.send("stop");
+  await program.until("done");
+  await program.finish();
+  expect(program.lines.filter((line) => line.startsWith("half"))).toEqual([]);
+  const written = program.lines.filter((line) => line.startsWith("wrote")).length;
+  for (let n = 0; n < written; n += 1) {
+    expect((await memory.get(`pair-${n}-l`))?.text, `pair ${n}`).toBe(`pair-${n} left`);
+    expect(await memory.getEdge(`pair-${n}-l`, "references", `pair-${n}-r`)).toBeDefined();
+  }
+  expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
+  return written;
+}
+
+function storeFiles(folder: string): readonly string[] {
+  return readdirSync(join(folder, "ada")).filter((name) => !name.endsWith("-lock"));
+}
+
+describe("while a second process reads and writes", () => {
+  test("vacuum and rebuild, again and again, lose nothing and come to an end", async () => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const { seq } = await furnished(folder);
+    await using memory = await open(folder, { actor: "ada" });
+    const neighbour = await neighbourOf(folder, SEED);
+    await neighbour.until("wrote 3");
+    const started = performance.now();
+    for (let n = 0; n < 4; n += 1) {
+      expect((await memory.vacuum()).entries).toBeGreaterThan(seq);
+      expect(await memory.rebuild()).toMatchObject({ ok: true, differences: [] });
+    }
+    const tookMs = performance.now() - started;
+    const written = await judge(neighbour, memory);
+    console.log(`8 moves in ${Math.round(tookMs)} ms, ${written} pairs of the neighbour meanwhile`);
+    expect(written).toBeGreaterThan(8);
+    expect((await memory.stats()).entries).toBe(seq + 1 + 3 * written);
+    expect(storeFiles(folder)).toEqual(["g000009.mdb"]);
+  });
+
+  test("an import is not there until it is complete", async () => {
+    if (!isBuilt()) return;
+    const [folder, other] = [temporaryFolder(), temporaryFolder()];
+    const { root, seq } = await furnished(folder);
+    const file = join(other, "export.cortex");
+    const source = await open(folder, { actor: "ada" });
+    await source.exportJournal(file);
+    await source.close();
+    const neighbour = await neighbourOf(other, SEED);
+    await neighbour.until("refused");
+    const report = await importJournal(other, file, { actor: "ada" });
+    expect(report).toMatchObject({ root, seq });
+    expect(await neighbour.until("open")).toBe(`open ${seq}`);
+    await neighbour.until("wrote 3");
+    await using memory = await open(other, { actor: "ada" });
+    expect(await judge(neighbour, memory)).toBeGreaterThanOrEqual(3);
+    expect((await memory.get("first-1"))?.text).toBe("note 1");
+    const codes = neighbour.lines.filter((line) => line.startsWith("refused"));
+    expect(new Set(codes)).toEqual(new Set(['refused "ERR_FORMAT_UNKNOWN"']));
+  });
+
+  test("an upgrade is refused entry until it is complete", async () => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const { seq } = await furnished(folder);
+    await age(folder);
+    const neighbour = await neighbourOf(folder, SEED);
+    await neighbour.until("refused");
+    const report = await upgrade(folder, { actor: "ada" });
+    expect(report.upgraded).toMatchObject({ seq: seq + 1 });
+    expect(await neighbour.until("open")).toBe(`open ${seq + 1}`);
+    await neighbour.until("wrote 3");
+    await using memory = await open(folder, { actor: "ada" });
+    await judge(neighbour, memory);
+    const codes = neighbour.lines.filter((line) => line.startsWith("refused"));
+    expect(new Set(codes)).toEqual(new Set(['refused "ERR_FORMAT_OLDER"']));
+  });
+});
+
+describe("kill -9", () => {
+  /** Starts a move and kills it at some moment; says how many were completed. */
+  async function killDuring(
+    random: SeededRandom,
+    order: { readonly folder: string; readonly what: string; readonly file?: string },
+    withinMs: number,
+  ): Promise<number> {
+    const mover = startProgram("moves-mover.mjs");
+    await mover.until("ready");
+    mover.send(order);
+    await mover.until("start");
+    await sleep(random.below(withinMs));
+    await mover.kill();
+    return mover.lines.filter((line) => line === "moved").length;
+  }
+
+  test.each(["vacuum", "rebuild"])("during %s, with a neighbour that goes on", async (what) => {
+    if (!isBuilt()) return;
+    console.log(`kill during ${what}: seed ${SEED}`);
+    const random = seededRandom(SEED);
+    const folder = temporaryFolder();
+    await furnished(folder);
+    const neighbour = await neighbourOf(folder, SEED);
+    await neighbour.until("wrote");
+    let moved = 0;
+    for (let round = 0; round < 8; round += 1) {
+      moved += await killDuring(random, { folder, what }, 1000);
+      // The neighbour gets on: nobody waits for the dead.
+      await neighbour.until("wrote");
+      await using memory = await open(folder, { actor: "ada" });
+      expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
+    }
+    console.log(`${moved} moves were complete`);
+    await using memory = await open(folder, { actor: "ada" });
+    await judge(neighbour, memory);
+    await memory.vacuum();
+    expect(storeFiles(folder), "leftovers of the killed").toHaveLength(1);
+  });
+
+  test("during an import: nothing, or all of it", async () => {
+    if (!isBuilt()) return;
+    const random = seededRandom(SEED + 1);
+    const folder = temporaryFolder();
+    const { root } = await furnished(folder);
+    const file = join(temporaryFolder(), "export.cortex");
+    const source = await open(folder, { actor: "ada" });
+    await source.exportJournal(file);
+    await source.close();
+    let complete = 0;
+    for (let round = 0; round < 8; round += 1) {
+      const target = temporaryFolder();
+      await killDuring(random, { folder: target, what: "import", file }, 400);
+      const before = await open(target, { actor: "ada", create: false }).then(
+        (memory) => memory,
+        (error: unknown) => (isCortexError(error) ? error.code : error),
+      );
+      if (typeof before === "object" && before !== null && "root" in before) complete += 1;
+      else {
+        expect(before).toBe("ERR_FORMAT_UNKNOWN");
+        await importJournal(target, file, { actor: "ada" });
+      }
+      if (typeof before === "object" && before !== null && "close" in before) {
+        await (before as Cortex).close();
+      }
+      await using memory = await open(target, { actor: "ada", create: false });
+      expect(await memory.root()).toMatchObject({ root });
+      expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
+      expect(storeFiles(target)).toHaveLength(1);
+    }
+    console.log(`${complete} of 8 imports were complete when they were killed`);
+  });
+
+  test("during an upgrade: the old store, or the new one", async () => {
+    if (!isBuilt()) return;
+    const random = seededRandom(SEED + 2);
+    let complete = 0;
+    for (let round = 0; round < 8; round += 1) {
+      const folder = temporaryFolder();
+      const { seq } = await furnished(folder);
+      await age(folder);
+      await killDuring(random, { folder, what: "upgrade" }, 600);
+      const report = await upgrade(folder, { actor: "ada" });
+      if (!report.needed) complete += 1;
+      await using memory = await open(folder, { actor: "ada", create: false });
+      expect(await memory.root()).toMatchObject({ seq: seq + 1 });
+      expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
+      expect(storeFiles(folder)).toHaveLength(1);
+    }
+    console.log(`${complete} of 8 upgrades were complete when they were killed`);
+  });
+});
