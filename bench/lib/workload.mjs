@@ -8,7 +8,7 @@
 export const TEXT_BYTES = 200;
 
 /** Tags in turn; few enough that every tag has many memories. */
-const TAG_COUNT = 100;
+export const TAG_COUNT = 100;
 const WORD_COUNT = 4096;
 const SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti"];
 

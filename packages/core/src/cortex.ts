@@ -468,7 +468,8 @@ export class Cortex implements AsyncDisposable {
   }
 
   #admit(verb: keyof typeof POLICIES, options: AccessOption): Engine {
-    admit(options.access ?? OWNER, POLICIES[verb], verb);
+    // Options that are no object are refused by the verb, which can say so.
+    admit(options?.access ?? OWNER, POLICIES[verb], verb);
     return this.#engine;
   }
 }

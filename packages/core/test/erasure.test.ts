@@ -148,7 +148,9 @@ async function everythingReadable(memory: Cortex, words: Words, planted: Planted
   for (const asOf of [undefined, planted.seqBefore]) {
     const at = asOf === undefined ? {} : { asOf };
     for (const type of ["note", "fact", "goal"] as const) {
-      answers.push(await memory.list({ type, limit: 1000, lifecycles: ["tombstoned", "archived"], ...at }));
+      answers.push(
+        await memory.list({ type, limit: 1000, lifecycles: ["tombstoned", "archived"], ...at }),
+      );
       answers.push(await memory.list({ type, limit: 1000, ...at }));
     }
     answers.push(
@@ -276,7 +278,8 @@ async function act(
   at: { living: readonly string[]; ids: string[]; dice: number; step: number },
 ): Promise<void> {
   const { living, ids, dice, step } = at;
-  const text = `text ${random.below(6)} of ${random.below(30)}`;
+  // Some texts come again: they reinforce, or take the place a forgotten one left.
+  const text = `text ${random.chance(60) ? random.below(4) : random.below(1000)}`;
   if (dice < 40 || living.length < 3) {
     const derived = random.chance(30) && living.length > 0 ? [random.pick(living)] : [];
     const derivedFrom = (await Promise.all(derived.map((id) => memory.get(id)))).flatMap(

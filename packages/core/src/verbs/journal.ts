@@ -8,7 +8,7 @@ import { invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
-import type { Engine } from "./engine.js";
+import { checkOptions, type Engine } from "./engine.js";
 import { checkLimit } from "./list.js";
 
 /** One entry, without content. */
@@ -39,6 +39,7 @@ export async function log(
   engine: Engine,
   options: { readonly from?: number; readonly limit?: number } = {},
 ): Promise<LogPage> {
+  checkOptions(options, ["from", "limit", "access"]);
   const from = options.from ?? 0;
   if (!Number.isSafeInteger(from) || from < 0) throw invalid("from", "a seq of at least 0", from);
   const limit = checkLimit(options.limit);

@@ -161,6 +161,39 @@ const EDGES: readonly Case[] = [
   ["principal", { by: "" }, "ERR_INVALID", "by"],
 ];
 
+describe("options", () => {
+  test("what is no object is refused, not ignored", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await seeded(memory);
+    for (const options of [null, [], 5, "x"] as never[]) {
+      const calls = [
+        () => memory.get("taken", options),
+        () => memory.history("taken", options),
+        () => memory.inspect("taken", options),
+        () => memory.list(options),
+        () => memory.session("s", options),
+        () => memory.edgesOut("taken", options),
+        () => memory.traverse("taken", options),
+        () => memory.getEdge("taken", "uses", "other", options),
+        () => memory.log(options),
+        () => memory.tombstone("taken", "r", options),
+        () => memory.restore("taken", options),
+        () => memory.removeEdge("taken", "uses", "other", options),
+        () => memory.batch([{ write: { type: "note", text: "n" } }], options),
+        () => memory.remember([{ role: "user", content: "c" }], options),
+        () => memory.configure({ conflictPolicy: "manual" }, options),
+      ];
+      for (const call of calls) {
+        expect(await refusalOf(memory, call)).toMatchObject({
+          code: "ERR_INVALID",
+          details: { field: "options" },
+        });
+      }
+    }
+  });
+});
+
 describe("edges and walks", () => {
   test("every bad attribute is refused by name", async () => {
     await using store = await openTestStore();

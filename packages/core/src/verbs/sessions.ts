@@ -225,8 +225,8 @@ function applyTurns(
   context: TurnContext,
 ): RememberResult["turns"] {
   const { session } = context;
-  checkKindAllowed(tx, TURN_KIND);
   const places = findPlaces(tx, turns, session);
+  checkKindAllowed(tx, TURN_KIND);
   let { next, last } = places;
   return turns.map((turn, at) => {
     const index = turn.input.index ?? next;

@@ -275,7 +275,8 @@ export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Pr
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       refuseTombstoned(found, "id", parsed.text);
-      const before = headOf(tx, found);
+      askRecords(tx, [found]);
+      const before = tx.fold.records.head(found.row);
       if (changes.kind !== undefined) checkKindAllowed(tx, changes.kind);
       const head = { ...before, ...changes };
       return changeHead(engine, tx, { kind: "update_head", by, found, head });
@@ -284,7 +285,7 @@ export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Pr
   return value;
 }
 
-/** The Head of a memory that is about to change, with the rows its change will move. */
+/** The Head of a memory that is about to come or go, with the rows that will move. */
 function headOf(tx: WriteTx, found: Located, ranges?: (head: Head) => readonly KvRange[]): Head {
   askRecords(tx, [found]);
   const head = tx.fold.records.head(found.row);

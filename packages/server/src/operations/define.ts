@@ -8,7 +8,15 @@
  *
  * Left to others: limits and meaning of values (core), how a command line is read (`cli/`).
  */
-import { type Access, type Cortex, CortexError, POLICIES, type Policy } from "@cortex-memory/core";
+import {
+  type Access,
+  type Cortex,
+  CortexError,
+  type ExportTarget,
+  type ImportSource,
+  POLICIES,
+  type Policy,
+} from "@cortex-memory/core";
 import type * as z from "zod";
 import type { Setting } from "../config.js";
 import type { Ink } from "../render/ink.js";
@@ -17,11 +25,30 @@ import { inputError } from "./input-error.js";
 /** A verb of the facade. */
 export type VerbName = keyof typeof POLICIES;
 
+/** A function of the library that moves something into a store at a location, which is not open. */
+export type PlaceFunction = "importJournal" | "restoreBackup" | "upgrade";
+
+/**
+ * The files that an input names. A door decides what a name stands for: on a command line it is a path,
+ * or `-` for the door's own streams.
+ */
+export interface Files {
+  /** The file of that name, to be read. */
+  source(name: string): ImportSource;
+  /** A file that is not there yet. */
+  target(name: string): ExportTarget;
+  /** Keeps a document whole or not at all; `mayReplace` judges what the file holds already. */
+  save(name: string, text: string, mayReplace: (before: string) => boolean): Promise<void>;
+}
+
 /** What a door knows beside the input. */
 export interface CallContext {
   readonly access: Access;
   /** Where the store is, as people would write it. */
   readonly location: string;
+  /** Whose store it is. */
+  readonly actor: string;
+  readonly files: Files;
   /** The settings in force at this door. */
   readonly settings: readonly Setting[];
   readonly onProgress: (done: number, total: number) => void;
@@ -73,11 +100,14 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   readonly assign?: string;
   /** Of operations that share a command, this one is meant when the flag is given. */
   readonly when?: string;
+  /** Of operations that share a command, this one is meant when the arguments are backup files. */
+  readonly whenBackups?: true;
   /**
    * Where there is no store yet: `create` makes one, `optional` answers with defaults. Everything
    * else fails, so that a slip in a path never looks like an empty store. `none` needs no store.
+   * The store of a place function is not opened: `fresh` may be missing, `closed` must be there.
    */
-  readonly store?: "create" | "optional" | "none";
+  readonly store?: "create" | "optional" | "none" | "fresh" | "closed";
   /** The answer for people; a plain outline when not given. */
   readonly human?: (output: Out, ink: Ink) => string;
 }
@@ -86,8 +116,10 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
 export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
   /** Unique; the facade's verb where there is one. */
   readonly name: string;
-  /** The facade verbs it calls; all of one policy. None for what needs no store. */
+  /** The facade verbs it calls; all of one policy. None for what needs no open store. */
   readonly verbs: readonly VerbName[];
+  /** What it calls instead of a verb; its `call` is given no store and goes by the location. */
+  readonly place?: PlaceFunction;
   readonly kind: "read" | "write";
   /** One line. */
   readonly summary: string;
@@ -111,7 +143,7 @@ export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
 export interface Operation
   extends Pick<
     OperationSpec<z.ZodObject, z.ZodType>,
-    "name" | "verbs" | "kind" | "summary" | "help" | "example" | "input" | "output"
+    "name" | "verbs" | "place" | "kind" | "summary" | "help" | "example" | "input" | "output"
   > {
   readonly policy: Policy;
   readonly cli: CommandSpec;
@@ -126,7 +158,8 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
   const { call, absent, cli, ...row } = spec;
   return {
     ...row,
-    policy: sharedPolicy(spec.name, spec.verbs),
+    // Whoever builds or rewrites a whole store is its owner.
+    policy: spec.place === undefined ? sharedPolicy(spec.name, spec.verbs) : "owner",
     cli: cli as CommandSpec,
     async run(memory, input, context) {
       const parsed = spec.input.safeParse(input);

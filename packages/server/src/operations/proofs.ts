@@ -11,6 +11,7 @@ import {
   showVerified,
 } from "../render/proofs.js";
 import { defineOperation } from "./define.js";
+import { checkpointText, documentIn } from "./documents.js";
 import { by, headFields, lifecycles, limit, listOf, memoryType } from "./fields.js";
 import {
   checkpointShape,
@@ -186,31 +187,6 @@ function plain(answer: VerifyResult) {
     edges: answer.edges.map((one) => ({ ...one })),
     entries: answer.entries.map((one) => ({ ...one })),
   };
-}
-
-/** A checkpoint's text, also out of the JSON that `checkpoint`, `snapshot` and `share` print. */
-function checkpointText(text: string): string {
-  const { checkpoint } = objectIn(text);
-  return typeof checkpoint === "string" ? checkpoint : text;
-}
-
-/** What a document is: a checkpoint has several lines, everything else is taken for a proof. */
-function documentIn(text: string): { readonly proof: string } | { readonly checkpoint: string } {
-  const { cortex, proof, checkpoint } = objectIn(text);
-  if (typeof cortex === "string") return { proof: text };
-  if (proof !== undefined) return { proof: JSON.stringify(proof) };
-  if (typeof checkpoint === "string") return { checkpoint };
-  const isLines = !/^\s*[{[]/.test(text) && text.trim().includes("\n");
-  return isLines ? { checkpoint: text } : { proof: text.trim() };
-}
-
-function objectIn(text: string): { readonly [name: string]: unknown } {
-  if (!/^\s*\{/.test(text)) return {};
-  try {
-    return JSON.parse(text) as { readonly [name: string]: unknown };
-  } catch {
-    return {};
-  }
 }
 
 /** The operations on commitments. */
