@@ -1,5 +1,5 @@
 /**
- * The benchmark: `npm run bench -- write read rebuild`.
+ * The benchmark: `npm run bench -- write read prove`.
  *
  * Each question is one file in `questions/`; it measures the engine, and in the same run the raw
  * storage below it and the hand-rolled SQLite beside it, so that what counts are ratios. This file

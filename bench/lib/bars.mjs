@@ -27,6 +27,7 @@
  */
 
 const MILLION = 1_000_000;
+const HUNDRED_THOUSAND = 100_000;
 
 /** @type {readonly Bar[]} */
 export const BARS = [
@@ -40,33 +41,40 @@ export const BARS = [
   grown("anonFlat", "its peak in the second half over that in the first", "<=", 1.2, "x"),
   grown("diskPerMemory", "disk per small memory", "<=", 2200, "bytes"),
   grown("open", "opening a full store", "<", 300, "ms"),
-  {
-    name: "getPerSecond",
-    question: "read",
-    what: "get of random ids, nothing decoded is kept",
+  atSize("getPerSecond", "read", "get of random ids, nothing decoded is kept", {
     is: ">=",
     limit: 100_000,
     unit: "gets/s",
-    memories: 100_000,
-  },
-  {
-    name: "rebuildPerSecond",
-    question: "rebuild",
-    what: "rebuild",
-    is: ">=",
-    limit: 10_000,
-    unit: "entries/s",
-    memories: 100_000,
-  },
-  {
-    name: "rebuildFlat",
-    question: "rebuild",
-    what: "its anonymous memory, peak of the second half over that of the first",
+  }),
+  ...moved("rebuild", 10_000),
+  atSize("treesShare", "trees", "upkeep of the trees, share of a batch", {
     is: "<=",
-    limit: 1.2,
-    unit: "x",
-    memories: 100_000,
-  },
+    limit: 40,
+    unit: "%",
+  }),
+  atSize("proofBytes", "prove", "proof of one memory, without its record", {
+    is: "<=",
+    limit: 1500,
+    unit: "bytes",
+  }),
+  atSize("proveMs", "prove", "making it", { is: "<", limit: 1, unit: "ms" }),
+  atSize("multiproofBytes", "prove", "proof of 100 memories, without their records", {
+    is: "<=",
+    limit: 40_000,
+    unit: "bytes",
+  }),
+  atSize("verifyMs", "verify", "verifying the proof of one memory", {
+    is: "<",
+    limit: 0.3,
+    unit: "ms",
+  }),
+  past("asOfGet", "get in the middle of a history of writes over get now"),
+  past("asOfList", "the slowest of four listings there over the same now"),
+  past("asOfGetChanges", "get in the middle of a history with changes over get now"),
+  past("asOfListChanges", "the slowest of four listings there over the same now"),
+  atSize("forgetMs", "forget", "forgetting one memory", { is: "<", limit: 20, unit: "ms" }),
+  ...moved("export", 20_000),
+  ...moved("import", 8_000),
 ];
 
 /**
@@ -122,4 +130,43 @@ function ratio(name, what, limit) {
  */
 function grown(name, what, is, limit, unit) {
   return { name, question: "write", what, is, limit, unit, memories: MILLION };
+}
+
+/**
+ * A bar for a store of a hundred thousand memories.
+ * @param {string} name
+ * @param {string} question
+ * @param {string} what
+ * @param {Pick<Bar, "is" | "limit" | "unit">} demand
+ * @returns {Bar}
+ */
+function atSize(name, question, what, demand) {
+  return { name, question, what, ...demand, memories: HUNDRED_THOUSAND };
+}
+
+/**
+ * @param {string} name
+ * @param {string} what
+ * @returns {Bar}
+ */
+function past(name, what) {
+  return atSize(name, "asof", what, { is: "<=", limit: 2, unit: "x" });
+}
+
+/**
+ * The two bars of a pass over the whole journal: its rate, and memory that does not grow with it.
+ * @param {"rebuild" | "export" | "import"} question
+ * @param {number} perSecond
+ * @returns {Bar[]}
+ */
+function moved(question, perSecond) {
+  const flat = "its anonymous memory, peak of the second half over that of the first";
+  return [
+    atSize(`${question}PerSecond`, question, question, {
+      is: ">=",
+      limit: perSecond,
+      unit: "entries/s",
+    }),
+    atSize(`${question}Flat`, question, flat, { is: "<=", limit: 1.2, unit: "x" }),
+  ];
 }

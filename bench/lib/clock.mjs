@@ -26,6 +26,16 @@ export function median(values) {
 }
 
 /**
+ * The value that a share of all values does not exceed: `quantile(times, 0.99)`.
+ * @param {readonly number[]} values
+ * @param {number} share
+ */
+export function quantile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/**
  * All of them added up.
  * @param {readonly number[]} values
  */

@@ -24,11 +24,12 @@ const CHANGES = { updates: 20, tags: 10, tombstones: 10 };
  * @typedef {import("@cortex-memory/core").Cortex} Cortex
  * @typedef {"writes" | "changes"} History
  *
- * What a question needs to know. `ids` are the memories that are live at the end, `early` those of
- * them that were there in the middle of the history. `entries` is without the genesis.
+ * What a question needs to know. `middle` is the seq in the middle of the history; `ids` are the
+ * memories that are live at its end, `early` those of them that were there in the middle.
  * @typedef {{
  *   readonly path: string,
  *   readonly entries: number,
+ *   readonly middle: number,
  *   readonly ids: readonly string[],
  *   readonly early: readonly string[],
  * }} Prepared
@@ -55,8 +56,7 @@ export async function preparedStore(settings, history = "writes") {
       await engine.close();
     }
   }
-  const { ids, early } = JSON.parse(readFileSync(listFile, "utf8"));
-  return { path, entries, ids, early };
+  return { path, entries, ...JSON.parse(readFileSync(listFile, "utf8")) };
 }
 
 /**
@@ -125,6 +125,7 @@ async function grow(engine, settings, history, entries) {
   /** Live memories in no particular order. */
   const ids = /** @type {string[]} */ ([]);
   const early = /** @type {Set<string>} */ (new Set());
+  let middle = 0;
   for (let done = 0; done < entries; done += settings.batchItems) {
     const count = Math.min(settings.batchItems, entries - done);
     const of = (/** @type {number} */ percent) =>
@@ -138,9 +139,11 @@ async function grow(engine, settings, history, entries) {
     await change(engine, { workload, next, ids, plan });
     const born = await writeBatch(engine, workload.take(writes));
     for (const id of born) ids.push(id);
-    if (done + count <= entries / 2) for (const id of born) early.add(id);
+    if (done + count > entries / 2) continue;
+    for (const id of born) early.add(id);
+    ({ seq: middle } = await engine.root());
   }
-  return { ids, early: ids.filter((id) => early.has(id)) };
+  return { middle, ids, early: ids.filter((id) => early.has(id)) };
 }
 
 /**

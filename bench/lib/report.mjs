@@ -87,6 +87,7 @@ function renderTable(head, rows) {
 function plain(value) {
   if (Number.isInteger(value)) return value.toLocaleString("en-US");
   const rounded = Number(value.toPrecision(3));
-  const digits = Math.abs(rounded) >= 100 ? 0 : Math.abs(rounded) >= 10 ? 1 : 2;
+  const size = Math.abs(rounded);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
   return rounded.toLocaleString("en-US", { maximumFractionDigits: digits });
 }

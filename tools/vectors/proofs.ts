@@ -1,12 +1,20 @@
 /** The vectors of proofs: golden ones, and ones named by how they lie. */
-
 import { sha256Pure as sha256 } from "../../packages/core/src/codec/sha256-pure.js";
 import { formatCheckpoint } from "../../packages/core/src/journal/checkpoint.js";
+import { partHash } from "../../packages/core/src/journal/entry.js";
 import {
   encodeProof,
   type ProofDocument,
+  type ProofEdge,
   type ProofMemory,
+  type ProofTree,
 } from "../../packages/core/src/journal/proof.js";
+import { memoryStateKey } from "../../packages/core/src/merkle/state-keys.js";
+import {
+  decodeStateProof,
+  encodeStateProof,
+  type StateLeaf,
+} from "../../packages/core/src/merkle/state-proof.js";
 import { idOf, vectorStore } from "./store.js";
 import { base64, flipped, IDS, liar, sealed, type Vector, type World, world } from "./world.js";
 
@@ -95,6 +103,7 @@ export function lyingProofs(): readonly Vector[] {
   return [
     ...brokenBytes(known),
     ...wrongTrees(known),
+    ...wrongLeaves(known),
     ...wrongRecords(known),
     ...wrongHistory(known),
     ...wrongTrust(known),
@@ -170,7 +179,6 @@ function wrongTrees({ store, checkpoint, edges }: World): readonly Vector[] {
     roots: { ...roots, trees: { edges: m, memories: e } },
   });
   const other = liar();
-  const cut = store.memories(IDS.nobody);
   return [
     lie("flipped-bit", "One bit of a sibling's hash.", withState(flipped(memories.state, 5)), bad),
     lie(
@@ -198,33 +206,110 @@ function wrongTrees({ store, checkpoint, edges }: World): readonly Vector[] {
       bad,
     ),
     lie(
-      "absence-for-a-present-key",
-      "A memory that is there, shown without its record.",
-      sealed({ checkpoint, memories: { ...memories, items: [{ id: IDS.city }] } }),
-      bad,
-    ),
-    lie(
-      "presence-for-an-absent-key",
-      "An id nobody has, shown with the record of a memory.",
-      sealed({
-        checkpoint,
-        memories: { ...cut, items: [{ ...memories.items[0], id: IDS.nobody }] },
-      }),
-      bad,
-    ),
-    lie(
-      "key-not-covered",
-      "The proof of one memory, used for another.",
-      sealed({ checkpoint, memories: { ...memories, items: [{ id: IDS.rule }] } }),
-      bad,
-    ),
-    lie(
       "state-proof-cut-short",
       "The state proof ends within a node.",
       withState(memories.state.subarray(0, -1)),
       "ERR_PROOF_MALFORMED",
     ),
   ];
+}
+
+/** The leaves are not those of the items, or not where, or not as, they have to stand. */
+function wrongLeaves({ store, checkpoint, edges }: World): readonly Vector[] {
+  const [bad, malformed] = ["ERR_PROOF_INVALID", "ERR_PROOF_MALFORMED"];
+  const city = store.memories(IDS.city);
+  const nobody = store.memories(IDS.nobody);
+  const both = store.memories(IDS.city, IDS.nobody);
+  const live = store.edges(edges.live);
+  const item = city.items[0] as ProofMemory;
+  const shown = (state: Uint8Array, ...items: readonly ProofMemory[]): string =>
+    sealed({ checkpoint, memories: { state, items } });
+  return [
+    lie(
+      "absence-for-a-present-key",
+      "A memory that is there, shown without its record; the leaf is spelled out.",
+      shown(spelledOut(memoryLeaves(city), city.state), { id: IDS.city }),
+      bad,
+    ),
+    lie(
+      "presence-for-an-absent-key",
+      "An id nobody has, with the record of a memory, in the place of the leaf that denies it.",
+      shown(named(nobody.state), { ...item, id: IDS.nobody }),
+      bad,
+    ),
+    lie(
+      "key-not-covered",
+      "The proof of one memory, used for another.",
+      shown(spelledOut(memoryLeaves(city), city.state), { id: IDS.rule }),
+      bad,
+    ),
+    lie(
+      "leaf-in-the-place-of-another",
+      "The record of one memory, in the place of another in the tree.",
+      shown(city.state, store.memories(IDS.food).items[0] as ProofMemory),
+      bad,
+    ),
+    lie(
+      "known-leaf-spelled-out",
+      "A memory and its record, and its leaf spelled out all the same.",
+      shown(spelledOut(memoryLeaves(city), city.state), item),
+      malformed,
+    ),
+    lie(
+      "known-edge-leaf-spelled-out",
+      "The same of an edge.",
+      sealed({ checkpoint, edges: { ...live, state: spelledOut(edgeLeaves(live), live.state) } }),
+      malformed,
+    ),
+    lie(
+      "known-leaf-without-a-record",
+      "The proof names a leaf, but no record says which.",
+      shown(city.state, { id: IDS.city }),
+      malformed,
+    ),
+    lie(
+      "known-leaf-once-too-often",
+      "The witness of an absence is named instead of spelled out.",
+      shown(named(both.state), ...both.items),
+      malformed,
+    ),
+    lie(
+      "record-without-a-leaf",
+      "A memory with its record; the state proof names no leaf.",
+      shown(nobody.state, item),
+      malformed,
+    ),
+    lie(
+      "record-in-an-empty-tree",
+      "A memory with its record, in a tree without any key.",
+      shown(Uint8Array.of(0), item),
+      malformed,
+    ),
+  ];
+}
+
+/** A state proof for a reader who knows no leaf. */
+function spelledOut(known: readonly StateLeaf[], state: Uint8Array): Uint8Array {
+  return encodeStateProof(decodeStateProof(state, known));
+}
+
+/** A state proof whose last node, a leaf spelled out, is named as a known one instead. */
+function named(state: Uint8Array): Uint8Array {
+  const LEAF_BYTES = 65;
+  if (state.at(-LEAF_BYTES) !== 1) throw new Error("the state proof does not end with a leaf");
+  return Uint8Array.of(...state.subarray(0, -LEAF_BYTES), 5);
+}
+
+function memoryLeaves({ items }: ProofTree<ProofMemory>): readonly StateLeaf[] {
+  return items.flatMap(({ id, part }) =>
+    part === undefined ? [] : [{ key: memoryStateKey(sha256, id), value: partHash(sha256, part) }],
+  );
+}
+
+function edgeLeaves({ items }: ProofTree<ProofEdge>): readonly StateLeaf[] {
+  return items.flatMap(({ key, part }) =>
+    part === undefined ? [] : [{ key, value: partHash(sha256, part) }],
+  );
 }
 
 /** The record is not the one in the tree. */

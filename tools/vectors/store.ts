@@ -107,10 +107,16 @@ function treeOf<T extends { readonly part?: Uint8Array }>(significantBytes: 16 |
       update([{ key, value: partHash(sha256, item.part) }]);
       items.set(toHex(key), item);
     },
-    prove: (keys: readonly Uint8Array[], absent: (at: number) => T): ProofTree<T> => ({
-      state: encodeStateProof(proveState({ sha256, significantBytes, keys, readPage, openLeaf })),
-      items: keys.map((key, at) => items.get(toHex(key)) ?? absent(at)),
-    }),
+    prove(keys: readonly Uint8Array[], absent: (at: number) => T): ProofTree<T> {
+      const proof = proveState({ sha256, significantBytes, keys, readPage, openLeaf });
+      const known = keys
+        .filter((key) => items.has(toHex(key)))
+        .map((key) => openLeaf(key.subarray(0, significantBytes)));
+      return {
+        state: encodeStateProof(proof, known),
+        items: keys.map((key, at) => items.get(toHex(key)) ?? absent(at)),
+      };
+    },
   };
 }
 

@@ -6,7 +6,7 @@
  * tenant without a scope, who reads public memories and changes nothing. Signed scopes join here.
  * To a caller, what it may not see does not exist.
  */
-import { CortexError } from "./errors.js";
+import { CortexError, invalid } from "./errors.js";
 import type { Head } from "./memory/record.js";
 
 /** Who is asking. */
@@ -31,7 +31,11 @@ export function maySee(access: Access, head: Pick<Head, "visibility">): boolean 
 
 /** Refuses a caller whom the operation's policy does not admit. */
 export function admit(access: Access, policy: Policy, operation: string): void {
-  if (access.kind === "owner" || policy === "filtered" || policy === "open") return;
+  const kind: unknown = access?.kind;
+  if (kind !== "owner" && kind !== "guest") {
+    throw invalid("access", "an access of kind owner or guest", access);
+  }
+  if (kind === "owner" || policy === "filtered" || policy === "open") return;
   throw new CortexError("ERR_DENIED", `${operation}: expected the owner's access, got a guest's`, {
     field: "access",
     expected: "owner",

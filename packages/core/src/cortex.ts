@@ -469,7 +469,8 @@ export class Cortex implements AsyncDisposable {
 
   #admit(verb: keyof typeof POLICIES, options: AccessOption): Engine {
     // Options that are no object are refused by the verb, which can say so.
-    admit(options?.access ?? OWNER, POLICIES[verb], verb);
+    const access = options?.access;
+    admit(access === undefined ? OWNER : access, POLICIES[verb], verb);
     return this.#engine;
   }
 }

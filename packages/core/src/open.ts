@@ -35,7 +35,7 @@ export interface OpenOptions {
 
 /** Opens the memory graph of one actor: a folder, or `memory:`. */
 export async function open(location: string, options: OpenOptions = {}): Promise<Cortex> {
-  const actor = checkActorName(options.actor ?? "default");
+  const actor = checkActorName(options.actor === undefined ? "default" : options.actor);
   const principal = checkPrincipal(options.principal, actor);
   const kv = options.kv ?? (await openKv(location, actor, options));
   try {

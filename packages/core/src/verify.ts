@@ -46,6 +46,7 @@ import {
   SUBJECT,
 } from "./journal/entry.js";
 import {
+  checkTree,
   decodeProof,
   malformed,
   type Proof,
@@ -55,7 +56,7 @@ import {
   type ProofMemory,
   proofBytes,
   refused,
-  shownPart,
+  type ShownPart,
 } from "./journal/proof.js";
 import {
   LIFECYCLES,
@@ -71,7 +72,6 @@ import {
 } from "./memory/types.js";
 import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
 import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
-import { type CheckedState, checkStateProof, decodeStateProof } from "./merkle/state-proof.js";
 
 export type { Proof } from "./journal/proof.js";
 
@@ -328,21 +328,25 @@ function checkMemories(
   entries: readonly EntryHeader[],
 ): readonly VerifiedMemory[] {
   if (memories === undefined) return [];
-  const { state, items } = memories;
-  const root = checkpoint.roots.trees.memories;
-  const checked = checkStateProof(sha256Pure, decodeStateProof(state), root);
-  return items.map((item) => checkMemory(item, checked, entries));
+  const parts = checkTree(sha256Pure, memories, {
+    root: checkpoint.roots.trees.memories,
+    key: ({ id }) => memoryStateKey(sha256Pure, id),
+    name: memoryName,
+  });
+  return memories.items.map((item, at) => checkMemory(item, parts[at], entries));
+}
+
+function memoryName({ id }: ProofMemory): string {
+  return `memory ${ulidText(id)}`;
 }
 
 function checkMemory(
   item: ProofMemory,
-  state: CheckedState,
+  part: ShownPart | undefined,
   entries: readonly EntryHeader[],
 ): VerifiedMemory {
   const id = ulidText(item.id);
-  const what = `memory ${id}`;
-  const key = memoryStateKey(sha256Pure, item.id);
-  const part = shownPart(sha256Pure, item.part, state.lookup(key), what);
+  const what = memoryName(item);
   if (part === undefined) return { id, status: "absent" };
   const [, head, version, named] = readMap(decode(partRecord(part.bytes)), what);
   const shown = readMap(head, `${what}: its head`);
@@ -396,20 +400,26 @@ function checkEdges(
   entries: readonly EntryHeader[],
 ): readonly VerifiedEdge[] {
   if (edges === undefined) return [];
-  const root = checkpoint.roots.trees.edges;
-  const checked = checkStateProof(sha256Pure, decodeStateProof(edges.state), root);
-  return edges.items.map((item) => checkEdge(item, checked, entries));
+  const parts = checkTree(sha256Pure, edges, {
+    root: checkpoint.roots.trees.edges,
+    key: ({ key }) => key,
+    name: edgeName,
+  });
+  return edges.items.map((item, at) => checkEdge(item, parts[at], entries));
+}
+
+function edgeName({ key }: ProofEdge): string {
+  return `edge ${toHex(key)}`;
 }
 
 function checkEdge(
   item: ProofEdge,
-  state: CheckedState,
+  part: ShownPart | undefined,
   entries: readonly EntryHeader[],
 ): VerifiedEdge {
   const key = toHex(item.key);
-  const what = `edge ${key}`;
+  const what = edgeName(item);
   const from = ulidText(item.key.subarray(0, ULID_BYTES));
-  const part = shownPart(sha256Pure, item.part, state.lookup(item.key), what);
   if (part === undefined) return { key, status: "absent", from };
   const at = readMap(decode(partRecord(part.bytes)), what);
   const near = readBytesOf(at[1], ULID_BYTES, `${what}: its source`);

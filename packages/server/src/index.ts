@@ -12,9 +12,11 @@ export {
   type CallContext,
   type CommandSpec,
   defineOperation,
+  type Files,
   GROUPS,
   type Operation,
   type OperationSpec,
+  type PlaceFunction,
   type VerbName,
 } from "./operations/define.js";
 export { OPERATIONS } from "./operations.js";

@@ -1,13 +1,20 @@
 /** The table is complete, consistent and documented, and its input check speaks like the library. */
+import * as core from "@cortex-memory/core";
 import { Cortex, isCortexError, OWNER, open, POLICIES } from "@cortex-memory/core";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { fieldsOf, flagFields } from "./cli/fields.js";
+import { isUnconditional } from "./cli/input.js";
 import { commandsOf } from "./cli/program.js";
 import { OPERATIONS } from "./operations.js";
 
 /** Methods of the facade that open and close it, which is every door's own business. */
 const LIFECYCLE = ["constructor", "close"];
+
+/** Functions of the library that do nothing to any store. */
+const PURE = "buildUri checkActorName deriveSeed isCortexError parseUri";
+/** What every door does by itself: opening, and making failures. */
+const OWN = "Cortex CortexError open";
 
 const verbs = new Set<string>(OPERATIONS.flatMap((operation) => operation.verbs));
 
@@ -20,13 +27,23 @@ describe("the table", () => {
     expect([...verbs].sort()).toEqual(Object.keys(POLICIES).sort());
   });
 
+  test("has every function of the library that works on a location", () => {
+    const functions = Object.entries(core)
+      .filter(([name, value]) => typeof value === "function" && !PURE.includes(name))
+      .map(([name]) => name);
+    const places = OPERATIONS.flatMap(({ place }) => place ?? []);
+    expect([...places, ...OWN.split(" ")].sort()).toEqual(functions.sort());
+  });
+
   test("names each operation once, and takes its policy from the facade", () => {
     const names = OPERATIONS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    for (const { policy, verbs: called, kind, cli } of OPERATIONS) {
-      const policies = called.length === 0 ? ["open"] : called.map((verb) => POLICIES[verb]);
+    for (const { policy, verbs: called, place, kind, cli } of OPERATIONS) {
+      const without = place === undefined ? "open" : "owner";
+      const policies = called.length === 0 ? [without] : called.map((verb) => POLICIES[verb]);
       expect(new Set(policies)).toEqual(new Set([policy]));
-      expect(cli.store === "none").toBe(called.length === 0);
+      expect(cli.store === "none").toBe(called.length === 0 && place === undefined);
+      expect(["fresh", "closed"].includes(cli.store ?? "")).toBe(place !== undefined);
       if (policy === "write") expect(kind).toBe("write");
       if (policy === "filtered") expect(kind).toBe("read");
     }
@@ -48,7 +65,7 @@ describe("the table", () => {
 
   test("has commands whose flags do not collide", () => {
     for (const [command, shared] of commandsOf(OPERATIONS)) {
-      expect(shared.filter(({ cli }) => cli.when === undefined)).toHaveLength(1);
+      expect(shared.filter(isUnconditional)).toHaveLength(1);
       for (const operation of shared) {
         const flags = flagFields(operation).map(({ flag }) => flag);
         expect(new Set([...flags, "data", "actor", "json", "help"]).size, command).toBe(
@@ -61,7 +78,8 @@ describe("the table", () => {
   test("has the commands that were promised", () => {
     const promised =
       "write note get update tombstone restore history inspect traverse remember session root " +
-      "check rebuild log stats config";
+      "check rebuild log stats config forget changes revert snapshot prove verify share " +
+      "vacuum export import backup erasures upgrade";
     const commands = commandsOf(OPERATIONS);
     expect(promised.split(" ").filter((name) => !commands.has(name))).toEqual([]);
     for (const name of ["edge add", "edge rm", "edge ls"]) expect(commands.has(name)).toBe(true);
@@ -69,7 +87,17 @@ describe("the table", () => {
 });
 
 describe("running an operation", () => {
-  const context = { access: OWNER, location: "memory:", settings: [], onProgress: () => {} };
+  const noFiles = (): never => {
+    throw new Error("no operation of these tests has files");
+  };
+  const context = {
+    access: OWNER,
+    location: "memory:",
+    actor: "default",
+    files: { source: noFiles, target: noFiles, save: noFiles },
+    settings: [],
+    onProgress: () => {},
+  };
 
   async function codeOf(name: string, input: unknown): Promise<string> {
     await using memory = await open("memory:");

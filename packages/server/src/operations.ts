@@ -7,6 +7,7 @@ import { EDGE_OPERATIONS } from "./operations/edges.js";
 import { GOAL_OPERATIONS } from "./operations/goals.js";
 import { JOURNAL_OPERATIONS } from "./operations/journal.js";
 import { MEMORY_OPERATIONS } from "./operations/memories.js";
+import { MOVE_OPERATIONS } from "./operations/moves.js";
 import { PROOF_OPERATIONS } from "./operations/proofs.js";
 import { SESSION_OPERATIONS } from "./operations/sessions.js";
 import { STORE_OPERATIONS } from "./operations/store.js";
@@ -20,4 +21,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...JOURNAL_OPERATIONS,
   ...PROOF_OPERATIONS,
   ...STORE_OPERATIONS,
+  ...MOVE_OPERATIONS,
 ];

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import type { Host } from "../src/cli/host.js";
+import { type Host, startOf } from "../src/cli/host.js";
 import { runCli } from "../src/cli/run.js";
 
 /** The built binary. */
@@ -19,11 +19,13 @@ export interface Ended {
   readonly exit: number;
   readonly out: string;
   readonly err: string;
+  /** What a command that runs inside the test wrote to stdout as a file. */
+  readonly bytes?: Uint8Array;
 }
 
 /** How a command is started. */
 export interface Start {
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string | undefined };
 }
@@ -119,7 +121,7 @@ export function makeHost(
   place: { readonly home: string; readonly cwd: string },
   start: Start = {},
 ): { readonly host: Host; readonly ended: (exit: number) => Ended } {
-  const written = { out: "", err: "" };
+  const written = { out: "", err: "", bytes: Buffer.alloc(0) };
   const cwd = start.cwd ?? place.cwd;
   const sink = (name: "out" | "err") => ({
     write: (text: string) => {
@@ -138,8 +140,15 @@ export function makeHost(
     out: sink("out"),
     err: sink("err"),
     stdinIsTerminal: false,
-    readStdin: async () => start.input ?? "",
+    readStdin: async () => Buffer.from(start.input ?? "").toString(),
+    async *readChunks() {
+      yield Buffer.from(start.input ?? "");
+    },
+    writeChunk: async (chunk) => {
+      written.bytes = Buffer.concat([written.bytes, chunk]);
+    },
     readFile: (path) => readFileSync(resolve(cwd, path), "utf8"),
+    startOf,
     nowMs: () => performance.now(),
   };
   return { host, ended: (exit) => ({ exit, ...written }) };

@@ -115,7 +115,7 @@ export const EDGE_KINDS = [
     group: "lifecycle",
     mint: "store",
     walkTrust: 0.8,
-    meaning: "A became B: the value of one slot before and after.",
+    meaning: "A took the place of B: the value of one slot after and before.",
   }),
   kind(0x11, "corrects", {
     group: "lifecycle",

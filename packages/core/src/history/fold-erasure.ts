@@ -16,14 +16,13 @@ import {
   indexRow,
   journalKey,
   KEYSPACE,
-  keyString,
   ownedPrefix,
   prefixRange,
   textKey,
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { countEdge } from "./fold-edges.js";
-import { count, type Fold, indexTerms, termName } from "./fold-state.js";
+import { count, type Fold, indexTerms, removeFingerprint, termName } from "./fold-state.js";
 import {
   decodeAdjacency,
   decodeEdgeRow,
@@ -97,11 +96,11 @@ function eraseStates(
       else if (!kept.has(termName(term))) view.delete(indexClosedRow(term, from, nextSeq).key);
     }
     if (head.externalId !== undefined) view.delete(textKey("externalId", head.externalId));
-    if (head.fingerprint !== undefined) {
-      const key = idKey("fingerprint", head.fingerprint);
-      const holder = view.get(key);
-      if (holder !== undefined && keyString(holder) === keyString(id)) view.delete(key);
-    }
+  }
+  // Only the last state can stand among those that say the same now.
+  const last = heads.at(-1);
+  if (last?.lifecycle === "active" && last.fingerprint !== undefined) {
+    removeFingerprint(fold, last.fingerprint, id);
   }
   for (const { key } of history) view.delete(key);
   count(fold, heads.at(-1)?.lifecycle, undefined);

@@ -5,7 +5,7 @@
 import type { Sha256 } from "../codec/hash.js";
 import type { EdgeRecord } from "../edges/edge.js";
 import type { EntryKind, PartRef } from "../journal/entry.js";
-import { INDEX, type IndexTerm, keyString } from "../kv/keyspace.js";
+import { INDEX, type IndexTerm, idKey, keyString } from "../kv/keyspace.js";
 import type { Head, MemoryRecord } from "../memory/record.js";
 import { LIFECYCLES, type Lifecycle, MEMORY_TYPES, OBJECT_KINDS, VERBS } from "../memory/types.js";
 import type { Counts } from "./head-row.js";
@@ -151,4 +151,30 @@ export function count(
   if (before !== undefined) counts[before] -= 1;
   if (after !== undefined) counts[after] += 1;
   fold.counts = counts;
+}
+
+/** Notes one more live memory that says this; usually the only one. Ids stand in order. */
+export function addFingerprint(fold: Fold, fingerprint: Uint8Array, id: Uint8Array): void {
+  const key = idKey("fingerprint", fingerprint);
+  const ids = splitIds(fold.view.get(key));
+  if (ids.length === 0) fold.view.put(key, id);
+  else fold.view.put(key, Buffer.concat([...ids, id].sort(Buffer.compare)));
+}
+
+/** Takes a memory out of those that say this. */
+export function removeFingerprint(fold: Fold, fingerprint: Uint8Array, id: Uint8Array): void {
+  const key = idKey("fingerprint", fingerprint);
+  const ids = splitIds(fold.view.get(key));
+  const left = ids.filter((other) => Buffer.compare(other, id) !== 0);
+  if (left.length === 0) fold.view.delete(key);
+  else fold.view.put(key, Buffer.concat(left));
+}
+
+/** The ids in the row of a fingerprint. */
+export function splitIds(row: Uint8Array | undefined): Uint8Array[] {
+  const ids: Uint8Array[] = [];
+  for (let at = 0; row !== undefined && at < row.length; at += 16) {
+    ids.push(row.subarray(at, at + 16));
+  }
+  return ids;
 }

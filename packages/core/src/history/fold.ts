@@ -31,11 +31,13 @@ import { decodeMemoryRecord, type Head, type MemoryRecord } from "../memory/reco
 import { foldEdge, foldEdgeKind } from "./fold-edges.js";
 import { foldErasure } from "./fold-erasure.js";
 import {
+  addFingerprint,
   count,
   type Fold,
   type FoldEntry,
   type FoldPart,
   indexTerms,
+  removeFingerprint,
   termName,
 } from "./fold-state.js";
 import {
@@ -162,8 +164,9 @@ function memoryRow(
   pointer: PartPointer,
   since: readonly number[],
 ): MemoryRow {
-  const { type, lifecycle, version } = record.head;
-  const row = { type, lifecycle, version, since, seq: pointer.seq, part: pointer.part };
+  const { type, lifecycle, version, fingerprint } = record.head;
+  const { seq, part } = pointer;
+  const row = { type, lifecycle, version, since, fingerprint, seq, part };
   if (record.version !== undefined || old === undefined) return row;
   return { ...row, body: old.body ?? { seq: old.seq, part: old.part } };
 }
@@ -213,12 +216,8 @@ function moveFingerprint(fold: Fold, id: Uint8Array, before: Head | undefined, a
   const next = after.lifecycle === "active" ? after.fingerprint : undefined;
   const same = old !== undefined && next !== undefined && keyString(old) === keyString(next);
   if (same) return;
-  if (old !== undefined) {
-    const key = idKey("fingerprint", old);
-    const holder = fold.view.get(key);
-    if (holder !== undefined && keyString(holder) === keyString(id)) fold.view.delete(key);
-  }
-  if (next !== undefined) fold.view.put(idKey("fingerprint", next), id);
+  if (old !== undefined) removeFingerprint(fold, old, id);
+  if (next !== undefined) addFingerprint(fold, next, id);
 }
 
 function countReinforced(fold: Fold, id: Uint8Array, at: number): void {

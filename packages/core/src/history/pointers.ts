@@ -25,6 +25,8 @@ export interface MemoryRow extends PartPointer {
   readonly version: number;
   /** Since which seq it stands in each of its index rows, in the order of its terms. */
   readonly since: readonly number[];
+  /** What its text says, in brief: a memory that says the same has the same. */
+  readonly fingerprint?: Uint8Array | undefined;
   /** Where the current Version lies, when the part at (seq, part) holds the Head alone. */
   readonly body?: PartPointer;
 }
@@ -39,6 +41,7 @@ export function encodeMemoryRow(row: MemoryRow): Uint8Array {
     seq,
     row.part,
     since.every((from) => from === seq) ? null : since,
+    row.fingerprint ?? null,
   ];
   return encode(body === undefined ? plain : [...plain, body.seq, body.part]);
 }
@@ -47,6 +50,7 @@ export function encodeMemoryRow(row: MemoryRow): Uint8Array {
 export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
   const at = list(decode(bytes));
   const since = at[5];
+  const fingerprint = at[6];
   return {
     type: nameOf(MEMORY_TYPES, at[0], "type"),
     lifecycle: nameOf(LIFECYCLES, at[1], "lifecycle"),
@@ -54,7 +58,8 @@ export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
     seq: int(at[3], 0),
     part: int(at[4], 0),
     since: since === null ? NO_SEQS : (list(since) as readonly number[]),
-    ...(at[6] === undefined ? {} : { body: { seq: int(at[6], 0), part: int(at[7], 0) } }),
+    fingerprint: fingerprint instanceof Uint8Array ? fingerprint : undefined,
+    ...(at[7] === undefined ? {} : { body: { seq: int(at[7], 0), part: int(at[8], 0) } }),
   };
 }
 

@@ -22,6 +22,8 @@ export class RecordReader {
   readonly #view: WriteView;
   readonly #known = new Map<number, MemoryRecord | EdgeRecord>();
   readonly #hashes = new Map<number, Uint8Array>();
+  /** What was folded, in order: what a rollback has to drop stands at the end. */
+  readonly #folded: number[] = [];
 
   constructor(view: WriteView) {
     this.#view = view;
@@ -31,13 +33,18 @@ export class RecordReader {
   remember(pointer: PartPointer, record: MemoryRecord | EdgeRecord, hash: Uint8Array | null): void {
     const name = pointerName(pointer);
     this.#known.set(name, record);
+    this.#folded.push(name);
     if (hash !== null) this.#hashes.set(name, hash);
   }
 
   /** Forgets what an operation folded, when the operation is rolled back. */
   drop(fromSeq: number): void {
-    for (const name of this.#known.keys()) {
-      if (name >= pointerName({ seq: fromSeq, part: 0 })) this.#known.delete(name);
+    const bound = pointerName({ seq: fromSeq, part: 0 });
+    for (let name = this.#folded.at(-1); name !== undefined && name >= bound; ) {
+      this.#folded.pop();
+      this.#known.delete(name);
+      this.#hashes.delete(name);
+      name = this.#folded.at(-1);
     }
   }
 

@@ -11,6 +11,7 @@ import { CortexError } from "../errors.js";
 import {
   decodeEntry,
   type Entry,
+  type EntryHeader,
   entryLeaf,
   partHash,
   partRecord,
@@ -19,9 +20,10 @@ import {
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
+import { decodeMemoryRecord } from "../memory/record.js";
 import { sealCommit } from "./commit.js";
 import { foldEntry } from "./fold.js";
-import { beginFold, type Fold, type FoldEntry } from "./fold-state.js";
+import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import { decodeHeadRow, type HeadRow, UNBORN } from "./head-row.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
 
@@ -142,13 +144,16 @@ async function commitChunk(
   const snapshot = await target.snapshot();
   try {
     const view = new WriteView(cache);
-    const hints = [HEAD_KEY, ...chunk.flatMap(({ entry }) => likelyRows(entry))];
+    const inputs = chunk.map(({ entry }) => foldInput(entry));
+    const hints = [HEAD_KEY, ...inputs.flatMap(likelyRows)];
     const values = await snapshot.getMany(hints);
     view.load(hints, values);
     const headBytes = values[0];
     const head: HeadRow = headBytes === undefined ? { ...UNBORN, epoch } : decodeHeadRow(headBytes);
     const fold = beginFold(sha256, view, head.counts);
-    for (const checked of chunk) await foldWithReads(fold, snapshot, checked);
+    for (const [at, input] of inputs.entries()) {
+      await foldWithReads(fold, snapshot, input, chunk[at]?.row ?? EMPTY);
+    }
     const leafHashes = chunk.map(({ entry }) => entryLeaf(sha256, entry.headerBytes));
     const at = chunk.at(-1)?.entry.header.at ?? head.at;
     const commit = await sealCommit(sha256, snapshot, {
@@ -171,21 +176,19 @@ async function commitChunk(
   }
 }
 
+const EMPTY = new Uint8Array(0);
+
 /** Folds one entry, loading what it turns out to need. */
-async function foldWithReads(fold: Fold, snapshot: KvSnapshot, checked: CheckedRow): Promise<void> {
-  const { header, parts } = checked.entry;
-  const input: FoldEntry = {
-    seq: header.seq,
-    kind: header.kind,
-    at: header.at,
-    by: header.by,
-    parts: header.parts.map((part, at) => ({ ...part, bytes: parts[at] })),
-    ...(header.request === undefined ? {} : { request: header.request }),
-  };
+async function foldWithReads(
+  fold: Fold,
+  snapshot: KvSnapshot,
+  input: FoldEntry,
+  row: Bytes,
+): Promise<void> {
   for (;;) {
     const undo = markFold(fold);
     try {
-      fold.view.put(journalKey(header.seq), checked.row);
+      fold.view.put(journalKey(input.seq), row);
       foldEntry(fold, input);
       return;
     } catch (error) {
@@ -208,22 +211,53 @@ export function markFold(fold: Fold): () => void {
   };
 }
 
-/** Rows that folding an entry will surely look at. */
-function likelyRows(entry: Entry): Bytes[] {
-  return entry.header.parts.flatMap(({ subject }, at): Bytes[] => {
-    const part = entry.parts[at];
-    const id = subject.subarray(1);
+/** The entry as the fold takes it, its records decoded once. */
+function foldInput({ header, parts }: Entry): FoldEntry {
+  return {
+    seq: header.seq,
+    kind: header.kind,
+    at: header.at,
+    by: header.by,
+    parts: header.parts.map(({ subject, hash }, at): FoldPart => {
+      const bytes = parts[at];
+      const record = bytes === undefined ? undefined : recordOf(subject, bytes, header);
+      return { subject, hash, bytes, ...(record === undefined ? {} : { record }) };
+    }),
+    ...(header.request === undefined ? {} : { request: header.request }),
+  };
+}
+
+function recordOf(subject: Bytes, part: Bytes, header: EntryHeader): FoldPart["record"] {
+  try {
     switch (subject[0]) {
       case SUBJECT.memory:
-        return [idKey("memory", id)];
-      case SUBJECT.attachment:
-        return [idKey("counter", id)];
+        return decodeMemoryRecord(partRecord(part), header);
       case SUBJECT.edge:
-        return part === undefined
-          ? []
-          : [idKey("edge", decodeEdgeRecord(partRecord(part), entry.header).id)];
+        return decodeEdgeRecord(partRecord(part), header);
       default:
-        return [];
+        return undefined;
     }
+  } catch (error) {
+    if (!(error instanceof CortexError)) throw error;
+    throw new CortexError(
+      "ERR_CORRUPT",
+      `journal entry ${header.seq}: ${error.message}`,
+      { seq: header.seq },
+      error,
+    );
+  }
+}
+
+/** Rows that folding an entry will surely look at. */
+function likelyRows(entry: FoldEntry): Bytes[] {
+  return entry.parts.flatMap(({ subject, record }): Bytes[] => {
+    const id = subject.subarray(1);
+    if (subject[0] === SUBJECT.attachment) return [idKey("counter", id)];
+    if (record === undefined) return [];
+    if ("id" in record) return [idKey("edge", record.id)];
+    const { fingerprint } = record.head;
+    const rows = [idKey("memory", id)];
+    if (fingerprint !== undefined) rows.push(idKey("fingerprint", fingerprint));
+    return rows;
   });
 }

@@ -13,8 +13,8 @@ import { CortexError } from "../errors.js";
 import { decodeHeader, SUBJECT, splitEntry } from "../journal/entry.js";
 import { afterPrefix, edgePrefix, idKey, journalKey, keyString, pageKey } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
-import { encodeStateProof } from "../merkle/state-proof.js";
-import { leavesToOpen, pagesToProve, proveState, type StateLeaf } from "../merkle/state-prove.js";
+import { encodeStateProof, type StateLeaf } from "../merkle/state-proof.js";
+import { leavesToOpen, pagesToProve, proveState } from "../merkle/state-prove.js";
 import type { TreeName } from "./fold-state.js";
 import { decodeAdjacency, decodeMemoryRow, type PartPointer } from "./pointers.js";
 import { SIGNIFICANT_BYTES } from "./trees.js";
@@ -53,11 +53,12 @@ export function loadedRows(snapshot: KvSnapshot): LoadedRows {
   };
 }
 
-/** Keys to be proved against one tree; at least one. */
+/** Keys to be proved against one tree. */
 export interface TreeQuestion {
   readonly tree: TreeName;
+  /** At least one, ascending and without repeats. */
   readonly keys: readonly Bytes[];
-  /** Where the records of present keys lie, by `keyString` of the key, as far as known. */
+  /** Where the records of present keys lie, by `keyString` of the key. */
   readonly known: ReadonlyMap<string, PartPointer>;
 }
 
@@ -76,7 +77,10 @@ export function pagesFor(rows: LoadedRows, question: TreeQuestion): Bytes[] {
   return names.map((name) => pageKey(tree, name));
 }
 
-/** The bytes of the proof of all keys of a question. */
+/**
+ * The bytes of the proof of all keys of a question, for a reader who is shown the records of those
+ * that are present, and so knows their leaves.
+ */
 export async function proveTree(
   sha256: Sha256,
   rows: LoadedRows,
@@ -100,7 +104,21 @@ export async function proveTree(
       return leaf;
     },
   });
-  return encodeStateProof(proof);
+  return encodeStateProof(proof, shownLeaves(question, leaves));
+}
+
+/** The leaves of the keys that have a record, ascending. */
+function shownLeaves(
+  { tree, keys, known }: TreeQuestion,
+  leaves: ReadonlyMap<string, StateLeaf>,
+): readonly StateLeaf[] {
+  return keys
+    .filter((key) => known.has(keyString(key)))
+    .map((key) => {
+      const leaf = leaves.get(keyString(key.subarray(0, SIGNIFICANT_BYTES[tree])));
+      if (leaf !== undefined) return leaf;
+      throw new CortexError("ERR_CORRUPT", `the tree of ${tree} lacks a leaf that a row points at`);
+    });
 }
 
 /** The part that a pointer leads to, and the hash its header has for it. */

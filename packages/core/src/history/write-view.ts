@@ -9,7 +9,7 @@
  *
  * Every change can be taken back to a mark, so that a failing operation is rolled back alone.
  */
-import { type KeyPrefix, KEYSPACE, keyString } from "../kv/keyspace.js";
+import { KEYSPACE, type KeyPrefix, keyString } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
 
 /** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
@@ -32,19 +32,24 @@ interface Pending {
 }
 
 /** Rows that ranges are read over; their changes are found by the first bytes of their keys. */
-const RANGED = byPrefix(
-  [
-    KEYSPACE.history,
-    KEYSPACE.version,
-    KEYSPACE.attachment,
-    KEYSPACE.index,
-    KEYSPACE.edgeOut,
-    KEYSPACE.edgeIn,
-    KEYSPACE.edgeOutClosed,
-    KEYSPACE.edgeInClosed,
-  ],
-);
-const BUCKET_CHARS = 3;
+const RANGED = byPrefix([
+  KEYSPACE.history,
+  KEYSPACE.version,
+  KEYSPACE.attachment,
+  KEYSPACE.index,
+  KEYSPACE.edgeOut,
+  KEYSPACE.edgeIn,
+  KEYSPACE.edgeOutClosed,
+  KEYSPACE.edgeInClosed,
+]);
+/** Prefix and id: what all rows of one memory under one prefix share. */
+const ID_CHARS = 17;
+
+/** What tells which changed rows a range may hold: the rows of one memory, or of one index term. */
+function bucketOf(name: string): string {
+  if (name.charCodeAt(0) !== KEYSPACE.index.byte) return name.slice(0, ID_CHARS);
+  return name.slice(0, name.indexOf("\0", 3) + 1);
+}
 
 /** Rows that the writer keeps between commits: tiles and pages of the trees. */
 const KEPT = byPrefix([KEYSPACE.logTile, KEYSPACE.memoryPage, KEYSPACE.edgePage]);
@@ -61,6 +66,8 @@ export class WriteView {
   readonly #cache: ReadonlyMap<string, Bytes | undefined>;
   readonly #known = new Map<string, Bytes | undefined>();
   readonly #knownRanges = new Map<string, readonly KvRow[]>();
+  /** Ranges that had to be read further than asked for. */
+  readonly #widened = new Map<string, KvRange>();
   readonly #pending = new Map<string, Pending>();
   readonly #undo: Pending[] = [];
   readonly #buckets = new Map<string, Set<string>>();
@@ -98,10 +105,19 @@ export class WriteView {
 
   /** The rows of a range as the group would leave them. */
   range(range: KvRange): readonly KvRow[] {
-    const rows = this.#knownRanges.get(rangeName(range));
-    if (rows === undefined) throw new Unread([], [range]);
-    if (this.#pending.size === 0) return rows;
-    return this.#merge(range, rows);
+    const name = rangeName(range);
+    const asked = this.#widened.get(name) ?? range;
+    const rows = this.#knownRanges.get(asked === range ? name : rangeName(asked));
+    if (rows === undefined) throw new Unread([], [asked]);
+    if (this.#pending.size === 0) return asked === range ? rows : rows.slice(0, range.limit);
+    const merged = this.#merge(asked, rows);
+    // The group took so many rows out of a page that was cut off that others must take their place.
+    if (merged.length < range.limit && rows.length === asked.limit) {
+      const wider = { ...asked, limit: 4 * asked.limit };
+      this.#widened.set(name, wider);
+      throw new Unread([], [wider]);
+    }
+    return merged.slice(0, range.limit);
   }
 
   put(key: Bytes, value: Bytes): void {
@@ -186,7 +202,7 @@ export class WriteView {
   }
 
   #bucket(name: string): Set<string> {
-    const start = name.slice(0, BUCKET_CHARS);
+    const start = bucketOf(name);
     const found = this.#buckets.get(start);
     if (found !== undefined) return found;
     const made = new Set<string>();
@@ -196,10 +212,9 @@ export class WriteView {
 
   /** Names of changed rows that may lie between two keys. */
   #changedBetween(gte: string, lt: string): Iterable<string> {
-    const start = gte.slice(0, BUCKET_CHARS);
-    const inBucket =
-      gte.length >= BUCKET_CHARS && lt.length >= BUCKET_CHARS && lt.startsWith(start);
-    if (inBucket && RANGED[gte.charCodeAt(0)]) return this.#buckets.get(start) ?? [];
+    const start = bucketOf(gte);
+    const whole = start.length > 0 && gte.length >= start.length && isBelow(lt, start);
+    if (whole && RANGED[gte.charCodeAt(0)]) return this.#buckets.get(start) ?? [];
     return this.#pending.keys();
   }
 
@@ -216,8 +231,20 @@ export class WriteView {
     }
     const names = [...merged.keys()].sort();
     if (range.reverse === true) names.reverse();
-    return names.slice(0, range.limit).flatMap((name) => merged.get(name) ?? []);
+    const last = rows.length === range.limit ? rows.at(-1) : undefined;
+    // What lies beyond a page that was cut off is not known: it may not be shown as what follows.
+    const end = last === undefined ? undefined : keyString(last.key);
+    const isKnown = (name: string): boolean =>
+      end === undefined || (range.reverse === true ? name >= end : name <= end);
+    return names.filter(isKnown).flatMap((name) => merged.get(name) ?? []);
   }
+}
+
+/** Whether everything from a key with this start up to `lt` has the same start. */
+function isBelow(lt: string, start: string): boolean {
+  if (lt.startsWith(start)) return true;
+  const last = start.charCodeAt(start.length - 1);
+  return lt === start.slice(0, -1) + String.fromCharCode(last + 1);
 }
 
 function rangeName(range: KvRange): string {

@@ -53,9 +53,7 @@ describe("frames", () => {
     const bytes = file(payloads);
     for (const pieceBytes of [1, 4, 7, 1000, 1_000_000]) {
       const found = await frames(bytes, pieceBytes);
-      expect(found.slice(0, -1).map(({ payload }) => payload.length)).toEqual([
-        0, 1, 5, 30_000, 2,
-      ]);
+      expect(found.slice(0, -1).map(({ payload }) => payload.length)).toEqual([0, 1, 5, 30_000, 2]);
       expect(found[3]?.payload).toEqual(payloads[3]);
     }
   });

@@ -10,9 +10,11 @@
  *   4  entries: [[seq, header, inclusion path], …], ascending by seq
  *   5  since: [older size, its journal root, consistency path]
  * 2 to 5 are absent when nothing was asked of them. A state proof is the bytes of
- * `merkle/state-proof.ts`; a path is its hashes in one string; a part is salt and record, as
- * `entry.ts` has it. An item without a part is absent from the tree. A version part is there when
- * the part holds the Head alone: the part that holds the Version, whose hash the Head's part names.
+ * `merkle/state-proof.ts`, for a reader who knows the leaf of every item that has a part: its key
+ * follows from the item, its value is the hash of the part. A path is its hashes in one string; a
+ * part is salt and record, as `entry.ts` has it. An item without a part is absent from the tree. A
+ * version part is there when the part holds the Head alone: the part that holds the Version, whose
+ * hash the Head's part names.
  *
  * Promises: one document, one encoding; anything else is `ERR_PROOF_MALFORMED`. Nothing is decoded
  * before its size was bounded. What the parts say, and whether to believe the checkpoint, is left to
@@ -21,11 +23,11 @@
 import { base64Bytes, fromBase64, toBase64 } from "../codec/base64.js";
 import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
-import { compareBytes, concatBytes, equalBytes } from "../codec/keys.js";
+import { compareBytes, concatBytes } from "../codec/keys.js";
 import { ULID_BYTES } from "../codec/ulid.js";
-import { CortexError, describe, isCortexError, unreachable } from "../errors.js";
+import { CortexError, describe, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { STATE_KEY_BYTES, type StateAnswer } from "../merkle/state-proof.js";
+import { checkStateProof, decodeStateProof, STATE_KEY_BYTES } from "../merkle/state-proof.js";
 import { partHash, SALT_BYTES } from "./entry.js";
 
 /** A proof as callers hold, store and send it. */
@@ -77,7 +79,7 @@ export interface ProofSince {
 
 /** What was asked of one state tree, and the tree cut down to it. */
 export interface ProofTree<T> {
-  /** The bytes of a state proof. */
+  /** The bytes of a state proof, for a reader who knows the leaves of the items with a part. */
   readonly state: Uint8Array;
   /** At least one, ascending and without repeats. */
   readonly items: readonly T[];
@@ -169,31 +171,46 @@ export function refused(what: string): CortexError {
   return new CortexError("ERR_PROOF_INVALID", `proof: ${what}`);
 }
 
+/** A part that a tree was seen to hold, and its hash. */
+export interface ShownPart {
+  readonly bytes: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
 /**
- * The part that a tree's answer demands, with its hash: shown where the key is present, not shown
- * where it is absent; `ERR_PROOF_INVALID` for anything else.
+ * Checks what a document says of one tree against the tree's root, and gives the part of each item,
+ * `undefined` for one that the tree does not have; `ERR_PROOF_INVALID` when the tree says otherwise.
  */
-export function shownPart(
+export function checkTree<T extends { readonly part?: Uint8Array }>(
   sha256: Sha256,
-  part: Uint8Array | undefined,
-  answer: StateAnswer,
-  what: string,
-): { readonly bytes: Uint8Array; readonly hash: Uint8Array } | undefined {
-  switch (answer.kind) {
-    case "uncovered":
-      throw refused(`${what}: the state proof does not reach it`);
-    case "absent":
-      if (part !== undefined) throw refused(`${what}: a record is shown, but the tree has none`);
-      return undefined;
-    case "present":
-      if (part === undefined) throw refused(`${what}: shown as absent, but the tree has it`);
-      if (!equalBytes(partHash(sha256, part), answer.value)) {
-        throw refused(`${what}: the record is not the one in the tree`);
-      }
-      return { bytes: part, hash: answer.value };
-    default:
-      return unreachable(answer);
-  }
+  { state, items }: ProofTree<T>,
+  rules: {
+    readonly root: Uint8Array;
+    readonly key: (item: T) => Uint8Array;
+    readonly name: (item: T) => string;
+  },
+): readonly (ShownPart | undefined)[] {
+  const shown = items.map((item) => {
+    const { part: bytes } = item;
+    const part = bytes === undefined ? undefined : { bytes, hash: partHash(sha256, bytes) };
+    return { item, key: rules.key(item), part };
+  });
+  // Items ascend by what their keys start with, so the known leaves ascend as well.
+  const known = shown.flatMap(({ key, part }) =>
+    part === undefined ? [] : [{ key, value: part.hash }],
+  );
+  const { lookup } = checkStateProof(sha256, decodeStateProof(state, known), rules.root);
+  return shown.map(({ item, key, part }) => {
+    const { kind } = lookup(key);
+    if (kind === "uncovered") {
+      throw refused(`${rules.name(item)}: the state proof does not reach it`);
+    }
+    // The leaf of a part has its place in the proof by now, and it is where its own search ends.
+    if ((kind === "present") !== (part !== undefined)) {
+      throw refused(`${rules.name(item)}: shown as absent, but the tree has it`);
+    }
+    return part;
+  });
 }
 
 const FORMAT = 1;

@@ -41,7 +41,7 @@ export const KEYSPACE = {
   history: row(0x11, "history", "exact", "id 16, seq 8", "the memory row that held from seq on"),
   version: row(0x12, "version", "exact", "id 16, number 4", "[seq, part]; numbers from 2"),
   externalId: row(0x13, "external id", "exact", "text", "id 16"),
-  fingerprint: row(0x14, "fingerprint", "exact", "hash 10", "id 16"),
+  fingerprint: row(0x14, "fingerprint", "exact", "hash 10", "id 16, …"),
   counter: row(0x15, "counter", "exact", "id 16", "[reinforced, accessed, cited, last used at]"),
   goalState: row(0x16, "goal state", "exact", "id 16", "[seq, part]"),
   attachment: row(0x17, "attachment", "exact", "id 16, seq 8, part 2", "empty"),

@@ -103,6 +103,8 @@ interface Place extends LmdbPlace {
 
 /** Snapshots after which the event loop gets its turn. */
 const SNAPSHOTS_PER_TURN = 128;
+/** Reads of one long-lived snapshot after which it does: each may give a thousand rows. */
+const READS_PER_TURN = 8;
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -152,6 +154,8 @@ class LmdbKv implements Kv {
 
   async commit(change: KvCommit): Promise<KvCommitResult> {
     assertCommit(change);
+    // Building commits thousands of rows at a time and never waits for the disk.
+    if (this.#place.mode === CONSTRUCTION_MODE) await nextTurn();
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#writable();
       this.#assertRoom(file, change);
@@ -357,6 +361,7 @@ class LmdbSnapshot implements KvSnapshot {
   readonly #head: Bytes | undefined;
   readonly #siblings: Set<LmdbSnapshot>;
   readonly #untilIdle: boolean;
+  #reads = 0;
   #read: LmdbRead | undefined;
 
   constructor(
@@ -374,6 +379,7 @@ class LmdbSnapshot implements KvSnapshot {
   }
 
   async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    if (this.#isLong()) await nextTurn();
     const read = this.#reading();
     try {
       return keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
@@ -383,6 +389,7 @@ class LmdbSnapshot implements KvSnapshot {
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
+    if (this.#isLong()) await nextTurn();
     const read = this.#reading();
     for (const range of ranges) assertRange(range);
     try {
@@ -398,6 +405,12 @@ class LmdbSnapshot implements KvSnapshot {
     this.#read = undefined;
     this.#siblings.delete(this);
     this.#file.endRead(read);
+  }
+
+  /** Whether it is time to let the process do something else: long work reads from one snapshot. */
+  #isLong(): boolean {
+    if (this.#untilIdle) this.#reads = (this.#reads + 1) % READS_PER_TURN;
+    return this.#untilIdle && this.#reads === 0;
   }
 
   #reading(): LmdbRead {

@@ -67,7 +67,8 @@ function arePlainTags(input: unknown): input is readonly string[] {
   if (!Array.isArray(input) || input.length > LIMITS.tags) return false;
   for (let at = 0; at < input.length; at += 1) {
     const tag: unknown = input[at];
-    if (typeof tag !== "string" || tag.length > LIMITS.tagBytes || !PLAIN_TAG.test(tag)) return false;
+    if (typeof tag !== "string" || tag.length > LIMITS.tagBytes || !PLAIN_TAG.test(tag))
+      return false;
     if (input.indexOf(tag) !== at) return false;
   }
   return true;

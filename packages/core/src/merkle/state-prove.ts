@@ -35,16 +35,11 @@ import {
   type ProofClosed,
   type ProofOpen,
   STATE_KEY_BYTES,
+  type StateLeaf,
   type StateProof,
   stateLeafHash,
 } from "./state-proof.js";
 import type { KnownPage } from "./state-reads.js";
-
-/** A leaf as the store knows it. */
-export interface StateLeaf {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-}
 
 /** Which tree, and which keys to prove; at least one key. */
 export interface ProveInput {

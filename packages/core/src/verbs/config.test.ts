@@ -22,7 +22,7 @@ test("defaults, a patch, and what a patch leaves out; kept across reopening", as
   ]);
 });
 
-test("a whitelist bounds the kinds of writes, changes of the head and turns", async () => {
+test("a whitelist bounds the kinds of writes and changes of the head, not turns nor memories without a kind", async () => {
   await using store = await openTestStore();
   const { memory } = store;
   const { id } = await memory.write({ type: "note", text: "n", kind: "old" });
@@ -31,7 +31,6 @@ test("a whitelist bounds the kinds of writes, changes of the head and turns", as
   const refused = [
     () => memory.write({ type: "note", text: "n", kind: "other" }),
     () => memory.updateHead(id, { kind: "other" }),
-    () => memory.remember([{ role: "user", content: "c" }], { session: "s" }),
     () => memory.batch([{ write: { type: "note", text: "n", kind: "other" } }]),
   ];
   for (const call of refused) {
@@ -40,8 +39,9 @@ test("a whitelist bounds the kinds of writes, changes of the head and turns", as
     expect(error.message).toMatch(/kind: expected one of memo, got/);
   }
   expect((await memory.updateHead(id, { tags: ["t"] })).version).toBe(1);
-  await memory.configure({ kindWhitelist: ["memo", "turn"] });
-  await memory.remember([{ role: "user", content: "c" }], { session: "s" });
+  const kept = await memory.remember([{ role: "user", content: "c" }], { session: "s" });
+  expect(kept.turns[0]?.added).toBe(true);
+  expect((await memory.write({ type: "fact", text: "no kind" })).version).toBe(1);
   await memory.configure({ kindWhitelist: [] });
   expect((await memory.write({ type: "note", text: "n", kind: "other" })).version).toBe(1);
 });

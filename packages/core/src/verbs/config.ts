@@ -38,10 +38,11 @@ export function configOf(tx: WriteTx): GraphConfig {
   return part === undefined ? DEFAULT_CONFIG : decodeConfig(partRecord(part));
 }
 
-/** Refuses a kind that the graph's whitelist does not hold. */
+/** Refuses a kind that the graph's whitelist does not hold; a memory without a kind is free. */
 export function checkKindAllowed(tx: WriteTx, kind: string | undefined): void {
+  if (kind === undefined) return;
   const { kindWhitelist } = configOf(tx);
-  if (kindWhitelist.length === 0 || (kind !== undefined && kindWhitelist.includes(kind))) return;
+  if (kindWhitelist.length === 0 || kindWhitelist.includes(kind)) return;
   throw invalid("kind", `one of ${kindWhitelist.join(", ")}`, kind, "ERR_KIND_NOT_ALLOWED");
 }
 

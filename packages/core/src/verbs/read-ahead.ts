@@ -63,9 +63,8 @@ export function recordKeys(tx: WriteTx, id: Bytes): readonly Bytes[] {
   const row = tx.view.has(key) ? tx.view.get(key) : undefined;
   if (row === undefined) return [];
   const memory = decodeMemoryRow(row);
-  return [memory, bodyPointer(memory)]
-    .filter(({ seq }) => seq < tx.head.size)
-    .map(({ seq }) => journalKey(seq));
+  const entries = [memory, bodyPointer(memory)].filter(({ seq }) => seq < tx.head.size);
+  return [...entries.map(({ seq }) => journalKey(seq)), ...fingerprintKeys(memory)];
 }
 
 /** Asks for the entries that hold the Heads and current Versions of memories about to change. */
@@ -77,6 +76,7 @@ export function askRecords(
     tx,
     found.flatMap(({ row }) => [row, bodyPointer(row)]),
     found.map(({ id }) => memoryLeaf(tx, id)),
+    found.flatMap(({ row }) => fingerprintKeys(row)),
   );
 }
 
@@ -85,13 +85,15 @@ export function askEntries(
   tx: WriteTx,
   pointers: readonly PartPointer[],
   leaves: readonly LeafRef[] = [],
+  others: readonly Bytes[] = [],
 ): void {
   const stored = pointers.filter(({ seq }) => seq < tx.head.size);
-  ask(
-    tx,
-    stored.map(({ seq }) => journalKey(seq)),
-    { leaves },
-  );
+  ask(tx, [...stored.map(({ seq }) => journalKey(seq)), ...others], { leaves });
+}
+
+/** The row that says who else says what a memory says. */
+export function fingerprintKeys(row: MemoryRow): readonly Bytes[] {
+  return row.fingerprint === undefined ? [] : [idKey("fingerprint", row.fingerprint)];
 }
 
 /** Asks for the rows that memories may leave when their heads change. */

@@ -352,7 +352,7 @@ const UPDATES: readonly Case[] = [
   ),
   ["stale version", { text: "t", basedOnVersion: 7 }, "ERR_CONFLICT", "basedOnVersion"],
   ["NaN confidence", { confidence: NAN }, "ERR_INVALID", "confidence"],
-  ["an end before the kept start", { validTo: 5 }, "ERR_INVALID", "validTo"],
+  ["an end before the start", { validFrom: 9, validTo: 5 }, "ERR_INVALID", "validTo"],
   ["forms null", { forms: null }, "ERR_INVALID", "forms"],
   ["lone surrogate in the principal", { text: "t", by: LONE }, "ERR_ILL_FORMED", "by"],
   ["a cycle under a key", cyclic(), "ERR_INVALID", "input"],

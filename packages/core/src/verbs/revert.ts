@@ -11,11 +11,12 @@ import { CortexError, invalid } from "../errors.js";
 import { decodeAdjacency, decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
-import { edgeClosedKey, historyKey, idKey, journalKey } from "../kv/keyspace.js";
+import { edgeClosedKey, historyKey, idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import type { Head } from "../memory/record.js";
 import { edgePart, headPart, memoryPart, nextVersion } from "./drafts.js";
 import { checkPrincipal, type Engine, type Located, type MemoryId, memoryId } from "./engine.js";
+import { slotRange } from "./write.js";
 
 /** What a revert did. */
 export interface RevertResult {
@@ -88,8 +89,34 @@ function applyRevert(engine: Engine, tx: WriteTx, entry: Entry, by: string): Rev
       edges += 1;
     }
   }
+  refuseTakenSlots(tx, parts, header.seq);
   const seq = tx.append({ kind: "revert", by, parts });
   return { reverted: header.seq, seq, memories, edges };
+}
+
+/** Refuses to bring a memory back into a slot that has another value by now. */
+function refuseTakenSlots(tx: WriteTx, parts: readonly RecordDraft[], seq: number): void {
+  const heads = new Map<string, Head>();
+  for (const { subject, decoded } of parts) {
+    if (decoded !== undefined && "head" in decoded) {
+      heads.set(keyString(subject.subarray(1)), decoded.head);
+    }
+  }
+  const slots = [...heads.values()].flatMap(({ slot, lifecycle }) =>
+    slot !== undefined && lifecycle === "active" ? [slot] : [],
+  );
+  tx.view.need([], slots.map(slotRange));
+  for (const slot of slots) {
+    for (const { key } of tx.view.range(slotRange(slot))) {
+      const id = key.subarray(key.length - 16);
+      if (heads.has(keyString(id))) continue;
+      const taken = `slot ${slot} now holds ${memoryId(id)}`;
+      throw new CortexError("ERR_CONFLICT", `seq: entry ${seq} cannot be reverted, its ${taken}`, {
+        field: "seq",
+        subject: memoryId(id),
+      });
+    }
+  }
 }
 
 function gone(seq: number): CortexError {

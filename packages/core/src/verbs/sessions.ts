@@ -28,7 +28,6 @@ import {
   type Visibility,
 } from "../memory/types.js";
 import { buildUri } from "../memory/uri.js";
-import { checkKindAllowed } from "./config.js";
 import { memoryPart, mintFresh } from "./drafts.js";
 import {
   checkObject,
@@ -226,7 +225,6 @@ function applyTurns(
 ): RememberResult["turns"] {
   const { session } = context;
   const places = findPlaces(tx, turns, session);
-  checkKindAllowed(tx, TURN_KIND);
   let { next, last } = places;
   return turns.map((turn, at) => {
     const index = turn.input.index ?? next;

@@ -343,3 +343,20 @@ describe("tombstone and restore", () => {
     expect((await memory.get(a.id))?.head.lifecycle).toBe("active");
   });
 });
+
+test("a replaced value that comes back holds again, and an update keeps how long a memory is to live", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const lyon = await memory.write({ type: "fact", slot: "home", text: "lives in Lyon" });
+  const porto = await memory.write({ type: "fact", slot: "home", text: "lives in Porto" });
+  expect((await memory.get(lyon.id))?.versionRecord.validTo).toBeTypeOf("number");
+  await memory.tombstone(porto.id, "wrong");
+  const back = await memory.restore(lyon.id);
+  const held = await memory.get(lyon.id);
+  expect(back.version).toBe(3);
+  expect(held?.head.lifecycle).toBe("active");
+  expect(held?.versionRecord.validTo).toBeUndefined();
+  const brief = await memory.write({ type: "fact", text: "a fact of one day", expiresAt: 99 });
+  await memory.update(brief.id, { text: "a fact of a day" });
+  expect((await memory.get(brief.id))?.versionRecord.expiresAt).toBe(99);
+});

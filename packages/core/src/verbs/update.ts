@@ -137,7 +137,7 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
   const head = tx.fold.records.head(found.row);
   const current = tx.fold.records.version(found.row);
   const data = nextData(engine, head, current, input);
-  const carried = data === current.data ? carriedOver(current) : {};
+  const carried = data === current.data ? carriedOver(current, input) : lastingOver(current);
   const asked = { ...carried, ...withoutUndefined(input) };
   const prepared = prepareVersion(head.type, data, asked, head.source);
   const version = nextVersion(tx, by, head, {
@@ -152,7 +152,9 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
     siblings: rival ? [...head.siblings, head.version] : [],
     ...nextFingerprint(engine, head, data),
   };
-  const moved = head.fingerprint === undefined ? [] : [idKey("fingerprint", head.fingerprint)];
+  const moved = [head.fingerprint, nextHead.fingerprint].flatMap((fingerprint) =>
+    fingerprint === undefined ? [] : [idKey("fingerprint", fingerprint)],
+  );
   const conflicts = rivals(engine, tx, found, { head: nextHead, also: moved });
   const seq = tx.append({
     kind: "update",
@@ -168,11 +170,17 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
   return { ...headResult(engine, found, version.number, seq), conflicts };
 }
 
+/** What a version of other data keeps: how long the memory is to live. */
+function lastingOver({ expiresAt }: Version): VersionInput {
+  return expiresAt === undefined ? {} : { expiresAt };
+}
+
 /** What a version of the same data keeps from the one before, unless the caller says otherwise. */
-function carriedOver(current: Version): VersionInput {
+function carriedOver(current: Version, input: VersionInput): VersionInput {
   const { validTo, expiresAt, createdAt } = current;
   // What was over before it was written has no start that is known.
-  const isOver = validTo !== undefined && validTo < createdAt;
+  const end = input.validTo ?? validTo;
+  const isOver = end !== undefined && end < createdAt;
   const validFrom = current.validFrom ?? (isOver ? undefined : createdAt);
   return {
     provenance: current.provenance,
@@ -392,15 +400,23 @@ export async function restore(
         slot === undefined ? [] : [slotRange(slot)],
       );
       refuseTakenSlot(tx, head.slot, parsed.text);
-      return changeHead(engine, tx, {
-        kind: "restore",
-        by,
-        found,
-        head: { ...head, lifecycle: "active" },
-      });
+      const back: Head = { ...head, lifecycle: "active" };
+      return reopened(engine, tx, { kind: "restore", by, found, head: back });
     },
   });
   return value;
+}
+
+/** Brings a memory back; one whose validity was closed when it was replaced holds again from now. */
+function reopened(engine: Engine, tx: WriteTx, change: HeadChange): WriteResult {
+  const { found, head, by } = change;
+  const current = tx.fold.records.version(found.row);
+  const wasReplaced = found.row.lifecycle === "archived" && current.validTo !== undefined;
+  if (!wasReplaced) return changeHead(engine, tx, change);
+  const version = nextVersion(tx, by, head, { ...current, validFrom: tx.at, validTo: undefined });
+  const record = { head: { ...head, version: version.number, siblings: [] }, version };
+  const seq = tx.append({ kind: "restore", by, parts: [memoryPart(tx, by, found.id, record)] });
+  return headResult(engine, found, version.number, seq);
 }
 
 function refuseTakenSlot(tx: WriteTx, slot: string | undefined, text: string): void {

@@ -6,6 +6,7 @@
 import { encode } from "../codec/cbor.js";
 import { memoryTreeKey } from "../edges/edge.js";
 import { CortexError, describe } from "../errors.js";
+import { splitIds } from "../history/fold-state.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
@@ -174,7 +175,7 @@ function restatement(tx: WriteTx, prepared: PreparedWrite): Located | undefined 
   const { fingerprint, externalId } = prepared.head;
   const plain = prepared.supersedes.length === 0 && prepared.corrects === undefined;
   if (fingerprint === undefined || externalId !== undefined || !plain) return undefined;
-  const id = tx.view.get(idKey("fingerprint", fingerprint));
+  const [id] = splitIds(tx.view.get(idKey("fingerprint", fingerprint)));
   if (id === undefined) return undefined;
   const row = tx.view.get(idKey("memory", id));
   return row === undefined ? undefined : { id, row: decodeMemoryRow(row) };
@@ -221,8 +222,8 @@ const NOTHING_REPLACED: Replaced = { slot: [], named: [] };
 /** Reads in one go what the hints led to: who said it already, who holds the slot, who is named. */
 function askTargets(tx: WriteTx, prepared: PreparedWrite): void {
   const { fingerprint, slot } = prepared.head;
-  const restated =
-    fingerprint === undefined ? undefined : tx.view.get(idKey("fingerprint", fingerprint));
+  const [restated] =
+    fingerprint === undefined ? [] : splitIds(tx.view.get(idKey("fingerprint", fingerprint)));
   const holders = slot === undefined ? [] : slotHolders(tx, slot);
   const named = namedRefs(prepared).flatMap(
     (ref) => ref.id ?? tx.view.get(textKey("externalId", ref.externalId ?? "")) ?? [],

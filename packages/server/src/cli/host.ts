@@ -1,7 +1,7 @@
 /**
  * The process around a command line, as an interface, so that tests can stand in for it.
  */
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { performance } from "node:perf_hooks";
 import type { Surroundings } from "../config.js";
@@ -18,7 +18,13 @@ export interface Host extends Surroundings {
   readonly err: Sink;
   readonly stdinIsTerminal: boolean;
   readStdin(): Promise<string>;
+  /** Stdin as bytes. */
+  readChunks(): AsyncIterable<Uint8Array>;
+  /** Writes bytes to stdout; the next may follow when the promise has resolved. */
+  writeChunk(chunk: Uint8Array): Promise<void>;
   readFile(path: string): string;
+  /** The first bytes of a file; `undefined` when there is no such file. */
+  startOf(path: string, bytes: number): string | undefined;
   /** A clock that only goes forward. */
   nowMs(): number;
 }
@@ -36,7 +42,10 @@ export function processHost(): Host {
     err: sinkOf(process.stderr),
     stdinIsTerminal: process.stdin.isTTY === true,
     readStdin,
+    readChunks: () => process.stdin as AsyncIterable<Uint8Array>,
+    writeChunk,
     readFile: (path) => readFileSync(path, "utf8"),
+    startOf,
     nowMs: () => performance.now(),
   };
 }
@@ -55,4 +64,22 @@ async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString("utf8");
+}
+
+function writeChunk(chunk: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(chunk, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** The first bytes of a regular file as Latin-1; a pipe is left alone, for it can be read only once. */
+export function startOf(path: string, bytes: number): string | undefined {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  const file = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(bytes);
+    return start.subarray(0, readSync(file, start, 0, bytes, 0)).toString("latin1");
+  } finally {
+    closeSync(file);
+  }
 }

@@ -5,19 +5,48 @@
 import type { ArgumentSpec, Operation } from "../operations/define.js";
 import { readBody, withoutLastBreak } from "./bodies.js";
 import { type Field, fieldsOf, flagFields, readAssignments, readValue } from "./fields.js";
+import { namesBackup } from "./files.js";
 import type { Host } from "./host.js";
 import type { RawCommand } from "./program.js";
 import { UsageError } from "./usage.js";
 
 type Streams = Pick<Host, "readStdin" | "readFile" | "stdinIsTerminal">;
 
-/** The operation that is meant: one whose flag was given, else the one without such a flag. */
-export function chooseOperation(operations: readonly Operation[], raw: RawCommand): Operation {
+/** The operation that is meant: by its flag, by backup files, else the one that asks for neither. */
+export function chooseOperation(
+  operations: readonly Operation[],
+  raw: RawCommand,
+  host: Pick<Host, "cwd" | "startOf">,
+): Operation {
   const meant =
     operations.find(({ cli }) => cli.when !== undefined && raw.flags.has(cli.when)) ??
-    operations.find(({ cli }) => cli.when === undefined);
-  if (meant === undefined) throw new Error("a command has only operations that ask for a flag");
+    operations.find((one) => one.cli.whenBackups === true && meansBackups(one, raw, host)) ??
+    operations.find(isUnconditional);
+  if (meant === undefined) throw new Error("a command has only operations that ask for something");
   return meant;
+}
+
+/** Whether an operation is meant unless another one of its command is. */
+export function isUnconditional({ cli }: Operation): boolean {
+  return cli.when === undefined && cli.whenBackups !== true;
+}
+
+/** Backups are meant by a backup, by stdin, by several words, or by a flag that only they have. */
+function meansBackups(
+  operation: Operation,
+  raw: RawCommand,
+  host: Pick<Host, "cwd" | "startOf">,
+): boolean {
+  const words = wordsOf(raw);
+  const [first = ""] = words;
+  if (words.length > 1 || first === "-") return true;
+  if (flagFields(operation).some(({ flag }) => raw.flags.has(flag))) return true;
+  return namesBackup(first, host);
+}
+
+/** Every word that is no flag. */
+export function wordsOf({ args }: RawCommand): readonly string[] {
+  return args.flatMap((one) => one ?? []);
 }
 
 /** The input that a command line gives to an operation. */
@@ -30,7 +59,7 @@ export async function readInput(
   const fields = fieldsOf(operation);
   refuseForeign(operation, raw);
   for (const [at, spec] of (operation.cli.arguments ?? []).entries()) {
-    const given = raw.args[at];
+    const given = "rest" in spec ? raw.args[at] : oneOf(raw.args[at]);
     if ("body" in spec) {
       const body = await bodyText(spec, oneWord(given), host);
       if (body !== undefined) Object.assign(input, readBody(spec.body, body, spec.label));
@@ -64,14 +93,16 @@ function refuseForeign(operation: Operation, raw: RawCommand): void {
     ...(operation.cli.assign === undefined ? [] : [operation.cli.assign]),
     ...["data", "actor", "json"],
   ]);
+  const { when } = operation.cli;
   const foreign = [...raw.flags.keys()].find((flag) => !known.has(flag));
   if (foreign !== undefined) {
-    throw new UsageError(`--${foreign}: cannot be used together with --${operation.cli.when}`);
+    const other = when === undefined ? "these arguments" : `--${when}`;
+    throw new UsageError(`--${foreign}: cannot be used together with ${other}`);
   }
   const count = operation.cli.arguments?.length ?? 0;
   const extra = raw.args.findIndex((word, at) => at >= count && word !== undefined);
   if (extra < 0) return;
-  throw new UsageError(`${raw.args[extra]}: expected no argument beside --${operation.cli.when}`);
+  throw new UsageError(`${raw.args[extra]}: expected no argument beside --${when}`);
 }
 
 /** The value of a field; one that is a document is read from the file it names. */
@@ -83,6 +114,11 @@ async function fieldValue(
 ): Promise<unknown> {
   if (field.syntax !== "file") return readValue(field, raw, shown);
   return readValue(field, await fileText(String(raw), shown, host), shown);
+}
+
+/** The one word of an argument that shares its place with one that takes many. */
+function oneOf(given: RawCommand["args"][number]): string | undefined {
+  return typeof given === "string" || given === undefined ? given : given[0];
 }
 
 function oneWord(given: RawCommand["args"][number]): string | undefined {

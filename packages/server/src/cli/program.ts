@@ -4,7 +4,7 @@
  */
 import { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../config.js";
-import { GROUPS, type Operation } from "../operations/define.js";
+import { type ArgumentSpec, GROUPS, type Operation } from "../operations/define.js";
 import { packageVersion } from "../version.js";
 import { type Field, fieldsOf, flagFields, placeholder } from "./fields.js";
 
@@ -191,21 +191,26 @@ function operationCommand(
 
 function argumentsOf(shared: readonly Operation[]): readonly Argument[] {
   const [first] = shared;
-  const positional = first?.cli.arguments ?? [];
   // A command that another operation shares may be meant without any of the arguments.
   const loose = shared.some(({ cli }) => cli.when !== undefined);
-  const fields = first === undefined ? [] : fieldsOf(first);
-  return positional.map((one) => {
+  const backups = shared.find(({ cli }) => cli.whenBackups === true);
+  return (first?.cli.arguments ?? []).map((one, at) => {
     const optional = loose || "body" in one || one.optional === true;
-    const about =
-      "body" in one
-        ? "file" in one
-          ? "a file; - or nothing reads stdin"
-          : "- reads stdin"
-        : (fields.find(({ name }) => name === one.field)?.description ?? "");
-    const label = "rest" in one ? `${one.label}...` : one.label;
-    return new Argument(optional ? `[${label}]` : `<${label}>`, about);
+    // Backup files stand in the same place as what the command takes otherwise.
+    const other = backups?.cli.arguments?.[at];
+    const both = [aboutArgument(first, one), aboutArgument(backups, other)];
+    const about = both.filter((text) => text !== "").join("; or ");
+    const label = other === undefined ? one.label : `${one.label}|${other.label}`;
+    const rest = "rest" in one || (other !== undefined && "rest" in other) ? "..." : "";
+    return new Argument(optional ? `[${label}${rest}]` : `<${label}${rest}>`, about);
   });
+}
+
+function aboutArgument(operation: Operation | undefined, one: ArgumentSpec | undefined): string {
+  if (operation === undefined || one === undefined) return "";
+  if ("body" in one)
+    return one.file === true ? "a file; - or nothing reads stdin" : "- reads stdin";
+  return fieldsOf(operation).find(({ name }) => name === one.field)?.description ?? "";
 }
 
 function flagOption(field: Field): Option {

@@ -17,13 +17,14 @@ import {
 import { CommanderError } from "commander";
 import { isAddress, type Settings, settingsFor } from "../config.js";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
-import type { Operation } from "../operations/define.js";
+import type { CallContext, Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
 import { runDemo } from "./demo.js";
+import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
-import { chooseOperation, readInput } from "./input.js";
+import { chooseOperation, isUnconditional, readInput, wordsOf } from "./input.js";
 import { buildProgram, type RawCommand } from "./program.js";
 import { UsageError } from "./usage.js";
 
@@ -59,46 +60,93 @@ async function runOperation(
   raw: RawCommand,
 ): Promise<number> {
   const { globals } = raw;
-  const operation = chooseOperation(shared, raw);
+  const operation = chooseOperation(shared, raw, host);
   const input = await readInput(operation, raw, host);
   const settings = settingsFor(globals, host);
   const json = globals.json === true;
   const usesStore = operation.cli.store !== "none";
   if (usesStore && !json) announce(host, settings);
-  const memory = await openFor(operation, settings, host);
-  const progress = startProgress(operation.name, quietUnderJson(host, json), host.nowMs);
+  const files = commandFiles(host);
   let answer: unknown;
   try {
-    answer = await operation.run(memory, input, {
-      access: OWNER,
+    const context = { access: OWNER, files, settings: [settings.data, settings.actor] };
+    answer = await perform(host, operation, { settings, json, input, context });
+  } catch (error) {
+    throw notABackupEither(shared, operation, raw, error);
+  }
+  // Under --json the line waits, so that a failure is alone on stderr; so is the answer beside a file.
+  if (usesStore && json && !files.tookOut()) announce(host, settings);
+  warn(host, answer);
+  printAnswer(files.tookOut() ? { ...host, out: host.err } : host, operation, answer, json);
+  return hasFailed(answer) ? 1 : 0;
+}
+
+interface Task {
+  readonly settings: Settings;
+  readonly json: boolean;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly context: Pick<CallContext, "access" | "files" | "settings">;
+}
+
+async function perform(host: Host, operation: Operation, task: Task): Promise<unknown> {
+  const { settings } = task;
+  const memory = await openFor(operation, settings, host);
+  const progress = startProgress(
+    operation.cli.command,
+    quietUnderJson(host, task.json),
+    host.nowMs,
+  );
+  try {
+    return await operation.run(memory, task.input, {
+      ...task.context,
       location: settings.data.value,
-      settings: [settings.data, settings.actor],
+      actor: settings.actor.value,
       onProgress: progress.report,
     });
   } finally {
     progress.end();
     await memory.close();
   }
-  // Under --json the line waits, so that a failure is alone on stderr.
-  if (usesStore && json) announce(host, settings);
-  printAnswer(host, operation, answer, json);
-  return hasFailed(answer) ? 1 : 0;
 }
 
 /** Opens the store, or makes one for an operation that may. */
 async function openFor(operation: Operation, settings: Settings, host: Host): Promise<Cortex> {
   const actor = checkActorName(settings.actor.value);
-  if (operation.cli.store === "none") return open("memory:", { actor });
+  const { store } = operation.cli;
+  const nothing = (): Promise<Cortex> => open("memory:", { actor });
+  if (store === "none") return nothing();
   const data = settings.data.value;
   if (data === "") throw new UsageError("--data: expected a folder, got nothing");
-  const create = operation.cli.store === "create";
+  if (store === "fresh") return nothing();
+  const create = store === "create";
   const isFolder = data !== "memory:" && !isAddress(data);
   if (isFolder && !create && !host.isFolder(join(data, actor))) {
-    if (operation.cli.store === "optional") return open("memory:", { actor });
+    if (store === "optional") return nothing();
     const message = `data: no store of actor ${actor} in ${data}; the first write makes one`;
     throw new CortexError("ERR_NOT_FOUND", message, { field: "data", subject: data });
   }
-  return open(data, { actor, create });
+  return store === "closed" ? nothing() : open(data, { actor, create });
+}
+
+/** A word that is no memory may have been meant as a file: the failure says that it is none. */
+function notABackupEither(
+  shared: readonly Operation[],
+  operation: Operation,
+  raw: RawCommand,
+  error: unknown,
+): unknown {
+  const takesBackups = shared.some(({ cli }) => cli.whenBackups === true);
+  const isMissing = isCortexError(error, "ERR_NOT_FOUND") && isUnconditional(operation);
+  if (!takesBackups || !isMissing) return error;
+  const message = `${error.message}; nor is ${wordsOf(raw).join(" ")} a backup file`;
+  return new CortexError(error.code, message, error.details, error);
+}
+
+/** What must not be overlooked, whoever reads the answer. */
+function warn(host: Host, answer: unknown): void {
+  if (typeof answer !== "object" || answer === null || !("warning" in answer)) return;
+  const ink = makeInk(wantsColour(host.err, host.env));
+  host.err.write(`${ink.bold(ink.red("WARNING:"))} ${clean(String(answer.warning))}\n`);
 }
 
 function announce(host: Host, { data, actor }: Settings): void {

@@ -118,7 +118,7 @@ export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
   readonly name: string;
   /** The facade verbs it calls; all of one policy. None for what needs no open store. */
   readonly verbs: readonly VerbName[];
-  /** What it calls instead of a verb; its `call` is given no store and goes by the location. */
+  /** What it calls instead of a verb; it goes by the location and leaves the store it is given alone. */
   readonly place?: PlaceFunction;
   readonly kind: "read" | "write";
   /** One line. */

@@ -10,7 +10,9 @@ export function checkpointText(text: string): string {
 }
 
 /** What a document is: a checkpoint has several lines, everything else is taken for a proof. */
-export function documentIn(text: string): { readonly proof: string } | { readonly checkpoint: string } {
+export function documentIn(
+  text: string,
+): { readonly proof: string } | { readonly checkpoint: string } {
   const { cortex, proof, checkpoint } = objectIn(text);
   if (typeof cortex === "string") return { proof: text };
   if (proof !== undefined) return { proof: JSON.stringify(proof) };

@@ -235,7 +235,8 @@ const restoreOperation = defineOperation({
   verbs: ["restore"],
   kind: "write",
   summary: "Bring back what was hidden or archived",
-  help: "Refused with ERR_CONFLICT when the memory's slot has another value by now.",
+  help: `Given the id of a memory. Refused with ERR_CONFLICT when its slot has another value by now. The same
+command restores a whole store when it is given backup files instead: see below.`,
   example: "cortex restore rule",
   input: z.strictObject({ id: ref, by }),
   output: writtenShape,

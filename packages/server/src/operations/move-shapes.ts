@@ -1,0 +1,49 @@
+/**
+ * The answers of moves as schemas: a store written anew, out to a file, in from one.
+ */
+import * as z from "zod";
+import { listOf } from "./fields.js";
+
+const seq = z.int();
+const position = { entries: z.int(), seq, root: z.string() };
+
+/** What a vacuum did. */
+export const vacuumShape = z.object({
+  ...position,
+  bytesBefore: z.int(),
+  bytesAfter: z.int(),
+  passes: z.int(),
+  forgottenMeanwhile: z.int(),
+});
+
+/** What was written to a file. */
+export const exportedShape = z.object({
+  ...position,
+  from: seq,
+  erased: z.int(),
+});
+
+/** What was read in from a file. */
+export const importedShape = z.object({
+  ...position,
+  epoch: z.int(),
+  erasedAgain: z.int(),
+});
+
+/** What was restored, and what to be warned of. */
+export const restoredShape = importedShape.extend({ warning: z.string().exactOptional() });
+
+/** How much a list of erasures names. */
+export const erasuresShape = z.object({ entries: z.int(), seq, erased: z.int() });
+
+const form = z.object({ format: z.int(), foldVersion: z.int() });
+
+/** What an upgrade did, or would do. */
+export const upgradeShape = z.object({
+  needed: z.boolean(),
+  from: form,
+  to: form,
+  steps: listOf(z.string()),
+  backup: z.string().exactOptional(),
+  upgraded: z.object(position).exactOptional(),
+});

@@ -1,0 +1,237 @@
+/**
+ * Operations that move a whole store: written anew, out to a file, in from one, up to this release.
+ * What a name of a file stands for is the door's affair; the bytes and every check are core's.
+ */
+import {
+  type ErasureDocument,
+  importJournal,
+  restoreBackup,
+  type UpgradeOptions,
+  upgrade,
+} from "@cortex-memory/core";
+import * as z from "zod";
+import {
+  showErasures,
+  showExported,
+  showImported,
+  showUpgrade,
+  showVacuum,
+} from "../render/moves.js";
+import { defineOperation } from "./define.js";
+import { checkpointText } from "./documents.js";
+import { by, listOf } from "./fields.js";
+import {
+  erasuresShape,
+  exportedShape,
+  importedShape,
+  restoredShape,
+  upgradeShape,
+  vacuumShape,
+} from "./move-shapes.js";
+
+const trusted = z
+  .string()
+  .meta({
+    description: "a file with a checkpoint seen before: the history must reach it and agree",
+    file: true,
+  })
+  .exactOptional();
+
+const newFile = z.string().describe("a new file; - writes to stdout");
+const fileOut = { field: "file", label: "FILE|-" } as const;
+
+const vacuumOperation = defineOperation({
+  name: "vacuum",
+  verbs: ["vacuum"],
+  kind: "write",
+  summary: "Write the store anew, so that its file keeps no byte of what was forgotten",
+  help: `Run it after forget: a page that was freed keeps its bytes until then. The root stays, others may read
+and write meanwhile, and the disk needs room for a second copy.`,
+  example: "cortex vacuum",
+  input: z.strictObject({}),
+  output: vacuumShape,
+  call: (memory, _, { access, onProgress }) => memory.vacuum({ access, onProgress }),
+  cli: { command: "vacuum", group: "store", human: showVacuum },
+});
+
+const exportOperation = defineOperation({
+  name: "export",
+  verbs: ["exportJournal"],
+  kind: "read",
+  summary: "Write the whole journal to a portable file",
+  help: `Import reads it anywhere: same actor, same root. The file is private (mode 0600) and appears when it is
+complete; one that is there already is not overwritten. With \`-\` the answer goes to stderr.`,
+  example: "cortex export journal.cortex",
+  input: z.strictObject({ file: newFile }),
+  output: exportedShape,
+  call: (memory, { file }, { access, files, onProgress }) =>
+    memory.exportJournal(files.target(file), { access, onProgress }),
+  cli: { command: "export", group: "store", arguments: [fileOut], human: showExported("exported") },
+});
+
+const importOperation = defineOperation({
+  name: "import",
+  verbs: [],
+  place: "importJournal",
+  kind: "write",
+  summary: "Build a new store from an export",
+  help: `The store must not be there yet, and the actor must be the file's. Every hash, snapshot and root is
+checked; until all of it is, there is no store. With --data memory: it only checks the file.`,
+  example: "cortex import journal.cortex --data ./copy",
+  input: z.strictObject({
+    file: z.string().describe("the export; - reads stdin"),
+    checkpoint: trusted,
+  }),
+  output: importedShape,
+  call: (_memory, { file, checkpoint }, { location, actor, files, onProgress }) =>
+    importJournal(location, files.source(file), {
+      actor,
+      onProgress,
+      ...(checkpoint === undefined ? {} : { checkpoint: checkpointText(checkpoint) }),
+    }),
+  cli: {
+    command: "import",
+    group: "store",
+    store: "fresh",
+    arguments: [{ field: "file", label: "FILE|-" }],
+    human: showImported("imported"),
+  },
+});
+
+const backupOperation = defineOperation({
+  name: "backup",
+  verbs: ["backup"],
+  kind: "read",
+  summary: "Make a consistent copy while others write",
+  help: `All of it, or with --since what came after a backup before: give the seq that one answered. Keep the list
+that erasures writes apart from the backups, and renew it after every forget.`,
+  example: "cortex backup monday.cortex",
+  input: z.strictObject({
+    file: newFile,
+    since: z.int().min(0).describe("the seq of the backup before").exactOptional(),
+  }),
+  output: exportedShape,
+  call: (memory, { file, since }, { access, files, onProgress }) =>
+    memory.backup(files.target(file), {
+      access,
+      onProgress,
+      ...(since === undefined ? {} : { since }),
+    }),
+  cli: {
+    command: "backup",
+    group: "store",
+    arguments: [fileOut],
+    human: showExported("backed up"),
+  },
+});
+
+const erasuresOperation = defineOperation({
+  name: "erasures",
+  verbs: ["erasures"],
+  kind: "read",
+  summary: "Write the list of what was forgotten, for restores",
+  help: `It names places in the journal and no content. Restore takes it, so that an old backup does not bring
+forgotten memories back. The file is replaced if it is an older list of the same store.`,
+  example: "cortex erasures erasures.json",
+  input: z.strictObject({ file: z.string().describe("the list; - writes to stdout") }),
+  output: erasuresShape,
+  call: async (memory, { file }, { access, files }) => {
+    const list = await memory.erasures({ access });
+    await files.save(file, `${JSON.stringify(list)}\n`, (before) => isOlderList(before, list));
+    return { entries: list.size, seq: list.size - 1, erased: list.erased.length };
+  },
+  cli: { command: "erasures", group: "store", arguments: [fileOut], human: showErasures },
+});
+
+/** Whether a list says everything that an older text says, so that the text is no loss. */
+function isOlderList(before: string, list: ErasureDocument): boolean {
+  let old: Partial<ErasureDocument> | null;
+  try {
+    old = JSON.parse(before) as Partial<ErasureDocument> | null;
+  } catch {
+    return false;
+  }
+  if (old?.cortex !== "erasures" || old.storeId !== list.storeId) return false;
+  if (old.actor !== list.actor || !Array.isArray(old.erased)) return false;
+  const known = new Set(list.erased.map(String));
+  return old.erased.every((place) => known.has(String(place)));
+}
+
+const restoreOperation = defineOperation({
+  name: "restoreBackup",
+  verbs: [],
+  place: "restoreBackup",
+  kind: "write",
+  summary: "Given backup files, build a new store from them",
+  help: `When the first argument is a file that a backup made, the store at --data, which must not be there yet, is
+built from a full backup and its increments, in order. Give the newest list of erasures with --erasures:
+without it, what was forgotten since the backup comes back, and a warning says so.`,
+  example: "cortex restore monday.cortex --erasures erasures.json --data ./restored",
+  input: z.strictObject({
+    files: listOf(z.string()).describe("a full backup, then its increments; - reads stdin"),
+    erasures: z
+      .string()
+      .meta({ description: "the file with the newest list of erasures", file: true })
+      .exactOptional(),
+    checkpoint: trusted,
+  }),
+  output: restoredShape,
+  call: (_memory, { files: names, erasures, checkpoint }, { location, actor, ...door }) =>
+    restoreBackup(
+      location,
+      names.map((name) => door.files.source(name)),
+      {
+        actor,
+        onProgress: door.onProgress,
+        ...(erasures === undefined ? {} : { erasures }),
+        ...(checkpoint === undefined ? {} : { checkpoint: checkpointText(checkpoint) }),
+      },
+    ),
+  cli: {
+    command: "restore",
+    group: "store",
+    whenBackups: true,
+    store: "fresh",
+    arguments: [{ field: "files", label: "FILE", rest: true }],
+    human: showImported("restored"),
+  },
+});
+
+const upgradeOperation = defineOperation({
+  name: "upgrade",
+  verbs: [],
+  place: "upgrade",
+  kind: "write",
+  summary: "Bring a store that an older release wrote to this one's form",
+  help: `Makes a backup first, beside the store unless --backup says otherwise, builds everything derived again and
+journals the change. A store of this form is left as it is. --dry-run says what would be done.`,
+  example: "cortex upgrade --dry-run",
+  input: z.strictObject({
+    dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
+    backup: z.string().describe("the file for the backup").exactOptional(),
+    by,
+  }),
+  output: upgradeShape,
+  call: (_memory, { dryRun, backup, by: principal }, { location, actor, files, onProgress }) => {
+    const options: UpgradeOptions = {
+      actor,
+      onProgress,
+      ...(dryRun === undefined ? {} : { dryRun }),
+      ...(backup === undefined ? {} : { backup: files.target(backup) }),
+      ...(principal === undefined ? {} : { principal }),
+    };
+    return upgrade(location, options);
+  },
+  cli: { command: "upgrade", group: "store", store: "closed", human: showUpgrade },
+});
+
+/** The operations that move a store. */
+export const MOVE_OPERATIONS = [
+  vacuumOperation,
+  exportOperation,
+  importOperation,
+  backupOperation,
+  erasuresOperation,
+  restoreOperation,
+  upgradeOperation,
+];
