@@ -215,6 +215,7 @@ const MANIFEST_SHAPE: Shape = {
     "7": label("overall root"),
     "8": label("counts, as in the head row"),
     "10": label("by"),
+    "11": label("mark"),
   },
 };
 

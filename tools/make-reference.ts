@@ -62,13 +62,15 @@ may change; colour is used on a terminal only, and not where \`NO_COLOR\` is set
 | 2 | used wrongly: an unknown command or flag, a missing argument, a bad value |
 
 \`ID\` is an id, a URI or an external id. \`T\` is a seq (digits) or an ISO time. \`TIME\` is an ISO time or
-milliseconds. \`-\` reads stdin. Only what writes makes a new store; a read where there is none fails.`;
+milliseconds. \`-\` reads stdin, or is stdout where a file is written; the answer then goes to stderr. Only
+what writes makes a new store; a read where there is none fails. Files that are written are private (mode
+0600), and a name holds a complete file or none.`;
 
 const DEMO = `### cortex demo
 
-Show what it does, on a small graph of its own: a conversation, facts with a slot that changes, a rule, a
-walk, the past, a check and a rebuild. It works in a temporary folder that it removes, unless \`--data\`
-names a store to keep.
+Show what it does, on a small graph of its own: a conversation, a slot that changes, a person with wishes
+and a rule, a walk, a proof, a forget with the proof still standing, a vacuum, a rebuild, the past and a
+check. It works in a temporary folder that it removes, unless \`--data\` names a store to keep.
 
 \`\`\`sh
 cortex demo

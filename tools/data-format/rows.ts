@@ -110,10 +110,12 @@ const LIVE_OR_REMOVED = ["", "live", "removed"] as const;
 const INDEX_NAMES = ["", "type", "tag", "kind", "frame", "slot", "session"] as const;
 
 function memoryRow(value: Uint8Array): string {
-  const [type, lifecycle, version, seq, part, bodySeq, bodyPart] = listOf(value);
+  const [type, lifecycle, version, seq, part, since, , bodySeq, bodyPart] = listOf(value);
   const state = `${nameOf(MEMORY_TYPES, type, "type")}, ${nameOf(LIFECYCLES, lifecycle, "lifecycle")}`;
   const body = bodySeq === undefined ? "there too" : `in ${pointer(bodySeq, bodyPart)}`;
-  return `${state}, version ${version}; Head in ${pointer(seq, part)}, Version ${body}`;
+  const places = `Head in ${pointer(seq, part)}, Version ${body}`;
+  const from = Array.isArray(since) ? `since entries ${since.join(", ")}` : `since entry ${seq}`;
+  return `${state}, version ${version}; ${places}; in its indexes ${from}`;
 }
 
 function termOf(index: number, term: Uint8Array | undefined): string {
@@ -126,15 +128,15 @@ function termOf(index: number, term: Uint8Array | undefined): string {
   return `frame ${verb} ${object} ${ref}`;
 }
 
-function indexRow(parts: readonly Uint8Array[], value: Uint8Array, closed: boolean): string {
+function indexRow(parts: readonly Uint8Array[], closed: boolean): string {
   const [index, lifecycle, term, ...rest] = parts;
-  const member = rest.at(-1);
+  const [from, id] = rest.slice(-2);
   const what = termOf(number(index), term);
   const state = nameOf(LIFECYCLES, number(lifecycle), "lifecycle");
-  const who = `memory ${shortId(member?.subarray(-16))}`;
+  const who = `memory ${shortId(id)}`;
   const span = closed
-    ? `from entry ${number(value)} on, until entry ${number(rest[0])}`
-    : `since entry ${number(value)}`;
+    ? `from entry ${number(from)} on, until entry ${number(rest[0])}`
+    : `since entry ${number(from)}`;
   return `${state} ${who} under ${what}, ${span}`;
 }
 
@@ -198,7 +200,12 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
   },
   fingerprint: {
     parts: [10],
-    say: (_, value) => `the active memory ${shortId(value)} says what hashes to this`,
+    say: (_, value) => {
+      const ids = Array.from({ length: value.length / 16 }, (_, at) =>
+        shortId(value.subarray(16 * at, 16 * at + 16)),
+      );
+      return `the active memories that say what hashes to this: ${ids.join(", ")}`;
+    },
   },
   counter: {
     parts: [16],
@@ -221,14 +228,14 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
       `memory ${shortId(id)} owns ${pointer(number(seq), number(part))}, which is not its state`,
   },
   index: {
-    parts: [1, 1, "text", "rest"],
+    parts: [1, 1, "text", 8, 16],
     pick: (key) => key[1] === 5,
-    say: (parts, value) => indexRow(parts, value, false),
+    say: (parts) => indexRow(parts, false),
   },
   indexClosed: {
-    parts: [1, 1, "text", 8, "rest"],
+    parts: [1, 1, "text", 8, 8, 16],
     pick: (key) => key[1] === 5,
-    say: (parts, value) => indexRow(parts, value, true),
+    say: (parts) => indexRow(parts, true),
   },
   edge: {
     parts: [16],
@@ -268,6 +275,6 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
       return `the configuration lies in ${pointer(seq, part)}`;
     },
   },
-  snapshot: { parts: [8], say: ([n]) => `manifest ${number(n)}; taken apart below` },
+  snapshot: { parts: [8, 8], say: ([n]) => `manifest ${number(n)}; taken apart below` },
   cursor: { parts: ["text"], say: () => "where a job stands" },
 };

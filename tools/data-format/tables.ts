@@ -137,11 +137,11 @@ export function keyspaceTable(): string {
 const INDEX_NOTES: Readonly<
   Record<keyof typeof INDEX, readonly [term: string, member: string, rows: string]>
 > = {
-  type: ["the type's code, one byte", "id 16", "one"],
-  tag: ["the tag, UTF-8", "id 16", "one per tag"],
-  kind: ["the kind, UTF-8", "id 16", "one if it has a kind"],
-  frame: ["verb code 1, object kind code 1, ref UTF-8", "id 16", "one per frame"],
-  slot: ["the slot's normal name, UTF-8", "id 16", "one if it has a slot"],
+  type: ["the type's code, one byte", "from seq 8, id 16", "one"],
+  tag: ["the tag, UTF-8", "from seq 8, id 16", "one per tag"],
+  kind: ["the kind, UTF-8", "from seq 8, id 16", "one if it has a kind"],
+  frame: ["verb code 1, object kind code 1, ref UTF-8", "from seq 8, id 16", "one per frame"],
+  slot: ["the slot's normal name, UTF-8", "from seq 8, id 16", "one if it has a slot"],
   session: ["the session's name, UTF-8", "turn index 4, chunk 2, id 16", "one if it is a turn"],
 };
 

@@ -104,6 +104,7 @@ export function lyingProofs(): readonly Vector[] {
     ...brokenBytes(known),
     ...wrongTrees(known),
     ...wrongLeaves(known),
+    ...wrongSpelling(known),
     ...wrongRecords(known),
     ...wrongHistory(known),
     ...wrongTrust(known),
@@ -214,90 +215,103 @@ function wrongTrees({ store, checkpoint, edges }: World): readonly Vector[] {
   ];
 }
 
-/** The leaves are not those of the items, or not where, or not as, they have to stand. */
-function wrongLeaves({ store, checkpoint, edges }: World): readonly Vector[] {
-  const [bad, malformed] = ["ERR_PROOF_INVALID", "ERR_PROOF_MALFORMED"];
+/** The leaves are not those of the items. */
+function wrongLeaves({ store, checkpoint }: World): readonly Vector[] {
+  const bad = "ERR_PROOF_INVALID";
   const city = store.memories(IDS.city);
+  const { items } = store.memories(IDS.city, IDS.food);
+  const [item, food] = items as [ProofMemory, ProofMemory];
   const nobody = store.memories(IDS.nobody);
-  const both = store.memories(IDS.city, IDS.nobody);
-  const live = store.edges(edges.live);
-  const item = city.items[0] as ProofMemory;
-  const shown = (state: Uint8Array, ...items: readonly ProofMemory[]): string =>
-    sealed({ checkpoint, memories: { state, items } });
+  const spelled = respelled(city.state, memoryLeaves(city));
+  const shown = (state: Uint8Array, one: ProofMemory): string =>
+    sealed({ checkpoint, memories: { state, items: [one] } });
   return [
     lie(
       "absence-for-a-present-key",
       "A memory that is there, shown without its record; the leaf is spelled out.",
-      shown(spelledOut(memoryLeaves(city), city.state), { id: IDS.city }),
+      shown(spelled, { id: IDS.city }),
       bad,
     ),
     lie(
       "presence-for-an-absent-key",
       "An id nobody has, with the record of a memory, in the place of the leaf that denies it.",
-      shown(named(nobody.state), { ...item, id: IDS.nobody }),
+      shown(respelled(nobody.state, [], memoryLeaves(city)), { ...item, id: IDS.nobody }),
       bad,
     ),
     lie(
       "key-not-covered",
       "The proof of one memory, used for another.",
-      shown(spelledOut(memoryLeaves(city), city.state), { id: IDS.rule }),
+      shown(spelled, { id: IDS.rule }),
       bad,
     ),
     lie(
       "leaf-in-the-place-of-another",
       "The record of one memory, in the place of another in the tree.",
-      shown(city.state, store.memories(IDS.food).items[0] as ProofMemory),
+      shown(city.state, food),
       bad,
-    ),
-    lie(
-      "known-leaf-spelled-out",
-      "A memory and its record, and its leaf spelled out all the same.",
-      shown(spelledOut(memoryLeaves(city), city.state), item),
-      malformed,
-    ),
-    lie(
-      "known-edge-leaf-spelled-out",
-      "The same of an edge.",
-      sealed({ checkpoint, edges: { ...live, state: spelledOut(edgeLeaves(live), live.state) } }),
-      malformed,
-    ),
-    lie(
-      "known-leaf-without-a-record",
-      "The proof names a leaf, but no record says which.",
-      shown(city.state, { id: IDS.city }),
-      malformed,
-    ),
-    lie(
-      "known-leaf-once-too-often",
-      "The witness of an absence is named instead of spelled out.",
-      shown(named(both.state), ...both.items),
-      malformed,
-    ),
-    lie(
-      "record-without-a-leaf",
-      "A memory with its record; the state proof names no leaf.",
-      shown(nobody.state, item),
-      malformed,
-    ),
-    lie(
-      "record-in-an-empty-tree",
-      "A memory with its record, in a tree without any key.",
-      shown(Uint8Array.of(0), item),
-      malformed,
     ),
   ];
 }
 
-/** A state proof for a reader who knows no leaf. */
-function spelledOut(known: readonly StateLeaf[], state: Uint8Array): Uint8Array {
-  return encodeStateProof(decodeStateProof(state, known));
+/** Leaves that are known are spelled out, or others are not: not the one encoding. */
+function wrongSpelling({ store, checkpoint, edges }: World): readonly Vector[] {
+  const bad = "ERR_PROOF_MALFORMED";
+  const city = store.memories(IDS.city);
+  const food = store.memories(IDS.food);
+  const nobody = store.memories(IDS.nobody);
+  // The search for nobody ends at the leaf of city: that is the witness of the absence.
+  const witnessed = store.memories(IDS.food, IDS.nobody);
+  const both = memoryLeaves(store.memories(IDS.city, IDS.food));
+  const live = store.edges(edges.live);
+  const shown = (state: Uint8Array, items: readonly ProofMemory[]): string =>
+    sealed({ checkpoint, memories: { state, items } });
+  return [
+    lie(
+      "known-leaf-spelled-out",
+      "A memory and its record, and its leaf spelled out all the same.",
+      shown(respelled(city.state, memoryLeaves(city)), city.items),
+      bad,
+    ),
+    lie(
+      "known-edge-leaf-spelled-out",
+      "The same of an edge.",
+      sealed({ checkpoint, edges: { ...live, state: respelled(live.state, edgeLeaves(live)) } }),
+      bad,
+    ),
+    lie(
+      "known-leaf-without-a-record",
+      "The proof names a leaf, but no record says which.",
+      shown(city.state, [{ id: IDS.city }]),
+      bad,
+    ),
+    lie(
+      "known-leaf-once-too-often",
+      "The witness of an absence is named instead of spelled out.",
+      shown(respelled(witnessed.state, memoryLeaves(witnessed), both), witnessed.items),
+      bad,
+    ),
+    lie(
+      "record-without-a-leaf",
+      "A memory with its record; the state proof names no leaf.",
+      shown(nobody.state, food.items),
+      bad,
+    ),
+    lie(
+      "record-in-an-empty-tree",
+      "A memory with its record, in a tree without any key.",
+      shown(Uint8Array.of(0), city.items),
+      bad,
+    ),
+  ];
 }
 
-/** A state proof whose last node, a leaf spelled out, is named as a known one instead. */
-function named(state: Uint8Array): Uint8Array {
-  const LEAF_BYTES = 65;
-  if (state.at(-LEAF_BYTES) !== 1) throw new Error("the state proof does not end with a leaf");
-  return Uint8Array.of(...state.subarray(0, -LEAF_BYTES), 5);
+/** A state proof as it would be for a reader who knows other leaves. */
+function respelled(
+  state: Uint8Array,
+  known: readonly StateLeaf[],
+  instead: readonly StateLeaf[] = [],
+): Uint8Array {
+  return encodeStateProof(decodeStateProof(state, known), instead);
 }
 
 function memoryLeaves({ items }: ProofTree<ProofMemory>): readonly StateLeaf[] {

@@ -244,6 +244,7 @@ describe("upgrade", () => {
     const kv = await emptyKv("memory");
     const back = await importJournal("memory:", inPieces(backup), { actor: "ada", kv });
     expect(back.root).toBe(root);
+    expect((await (await graphOver(kv, 3)).snapshots()).length).toBe(2);
     expect(await upgrade(folder, { actor: "ada" })).toMatchObject({ needed: false });
   });
 

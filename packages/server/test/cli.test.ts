@@ -478,11 +478,29 @@ describe("the demo", () => {
     const fresh = makePlace();
     try {
       const first = await fresh.json(["demo"]);
-      expect(first).toMatchObject({ kept: true, ok: true, replaced: ["Ada lives in Lyon"] });
+      expect(first).toMatchObject({
+        kept: true,
+        ok: true,
+        replaced: ["Ada lives in Lyon"],
+        proved: true,
+        provedAfterForget: true,
+        traces: { vacuumed: 0 },
+        past: "Ada lives in Lyon",
+      });
+      expect(first.traces).not.toMatchObject({ written: 0 });
+      expect(first.rebuiltRoot).toBe(first.root);
       expect((await fresh.json(["session", "chat-1", "--actor", "ada"])).turns).toHaveLength(3);
       expect(await fresh.json(["demo"])).toMatchObject({ ok: true });
+      expect(await fresh.json(["stats", "--actor", "ada"])).toMatchObject({
+        memories: { erased: 2 },
+      });
     } finally {
       fresh.remove();
     }
+  });
+
+  test("works on a store that is not kept at all", async () => {
+    const { exit, out } = await place.bare(["demo", "--data", "memory:"]);
+    expect([exit, out]).toMatchObject([0, expect.stringContaining("The roots match.")]);
   });
 });

@@ -26,7 +26,7 @@ import {
 } from "../kv/kv.js";
 import { alignRows, headBytesAt } from "./compare-stores.js";
 import { decodeAnyHeadRow, decodeHeadRow, type HeadRow } from "./head-row.js";
-import { type Manifest, readManifests } from "./manifest.js";
+import { type Manifest, manifestKey, readManifests } from "./manifest.js";
 import { type ReplayOptions, replay } from "./replay.js";
 import { journalRootAt, readRoots } from "./roots.js";
 
@@ -40,8 +40,8 @@ export interface BuildParts {
 /** A store being built, and what was checked of it so far. */
 export interface Building {
   readonly target: Kv;
-  /** Numbers of the snapshots whose root the journal was seen to give. */
-  readonly checked: Set<number>;
+  /** The snapshots whose root the journal was seen to give, by their keys. */
+  readonly checked: Set<string>;
 }
 
 /** Where both stores stand. */
@@ -142,7 +142,7 @@ function replayOptions(
       for (const manifest of manifests) {
         if (manifest.size !== size) continue;
         await checkManifest(parts.sha256, building.target, manifest);
-        building.checked.add(manifest.number);
+        building.checked.add(nameOf(manifest));
       }
     },
   };
@@ -160,15 +160,20 @@ async function checkLate(
 ): Promise<void> {
   const { target, checked } = building;
   for (const manifest of manifests) {
-    if (checked.has(manifest.number)) continue;
+    if (checked.has(nameOf(manifest))) continue;
     if (manifest.size === head.size) await checkManifest(sha256, target, manifest);
     else if (manifest.size > head.size) throw beyondTheEnd(manifest);
     else {
       const root = await withSnapshot(target, (s) => journalRootAt(sha256, s, manifest.size));
       requireRoot(manifest, manifest.roots.journal, root);
     }
-    checked.add(manifest.number);
+    checked.add(nameOf(manifest));
   }
+}
+
+/** Numbers may repeat; keys do not. */
+function nameOf(manifest: Manifest): string {
+  return keyString(manifestKey(manifest));
 }
 
 /** Checks that a store stands where a snapshot was taken, with the root it names. */

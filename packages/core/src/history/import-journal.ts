@@ -14,7 +14,7 @@
  * after its forget; so a memory that starts with an erased part must not go on with one that is not.
  */
 import type { Hasher, Sha256 } from "../codec/hash.js";
-import { equalBytes, toHex } from "../codec/keys.js";
+import { compareBytes, equalBytes, toHex } from "../codec/keys.js";
 import { CortexError, type ErrorCode, isCortexError } from "../errors.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
 import { encodeEntry, SUBJECT } from "../journal/entry.js";
@@ -36,7 +36,7 @@ import { type Bytes, type Kv, type KvRow, MOVED_HEAD_BYTE } from "../kv/kv.js";
 import { checkManifest, withSnapshot } from "./build-beside.js";
 import { headBytesAt } from "./compare-stores.js";
 import { decodeHeadRow, FORMAT } from "./head-row.js";
-import { decodeManifest, type Manifest, manifestRow } from "./manifest.js";
+import { decodeManifest, type Manifest, manifestKey, manifestRow } from "./manifest.js";
 import { type CheckedRow, replay } from "./replay.js";
 import { journalRootAt, readRoots } from "./roots.js";
 
@@ -183,7 +183,9 @@ function readManifest(
   const manifest = decodeManifest(bytes);
   const { number, size } = manifest;
   if (!equalBytes(manifestRow(manifest).value, bytes)) throw malformed(`snapshot ${number} is odd`);
-  if (number <= (before?.number ?? -1) || size < 1 || size > header.size) {
+  const isNext =
+    before === undefined || compareBytes(manifestKey(before), manifestKey(manifest)) < 0;
+  if (!isNext || size < 1 || size > header.size) {
     throw malformed(`snapshot ${number} at size ${size} is out of place`);
   }
   return manifest;
@@ -292,13 +294,13 @@ async function fill(
   return { entries: size, seq: size - 1, root: toHex(root), epoch, erasedAgain: gate.applied };
 }
 
-/** Snapshots of all files; where two name the same number, the younger file is right. */
+/** Snapshots of all files, each once; each file holds those that were there when it was made. */
 function mergedManifests(volumes: readonly Volume[], size: number): readonly Manifest[] {
-  const byNumber = new Map<number, Manifest>();
+  const byKey = new Map<string, Manifest>();
   for (const { manifests } of volumes) {
-    for (const manifest of manifests) byNumber.set(manifest.number, manifest);
+    for (const manifest of manifests) byKey.set(keyString(manifestKey(manifest)), manifest);
   }
-  return [...byNumber.values()].filter((manifest) => manifest.size <= size);
+  return [...byKey.values()].filter((manifest) => manifest.size <= size);
 }
 
 /** What admitting entries has to remember. */

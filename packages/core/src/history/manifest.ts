@@ -1,10 +1,15 @@
 /**
  * The manifest of a snapshot: the roots at one journal position, sealed under a number. Manifests are
  * rows of class snapshot: outside the journal, outside every root, kept by a rebuild.
+ *
+ * A snapshot moves no head, so two processes that seal at one instant both commit, under the number
+ * that both read as the next. Each draws a mark of its own, which is part of the key: both manifests
+ * stay. So a number says in which order snapshots were taken and may repeat; number and mark name one.
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
+import { readBytesOf } from "../codec/cbor-read.js";
 import { KEYSPACE, snapshotKey } from "../kv/keyspace.js";
-import type { KvRow, KvSnapshot } from "../kv/kv.js";
+import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
 import { asFields, int, list, text } from "../memory/record.js";
 import type { Roots } from "../merkle/overall-root.js";
 import type { Counts } from "./head-row.js";
@@ -18,9 +23,14 @@ export interface ManifestSignature {
   readonly bytes: Uint8Array;
 }
 
+/** Random bytes that tell a snapshot from others of its number. */
+export const MARK_BYTES = 8;
+
 /** A snapshot as stored. */
 export interface Manifest {
   readonly number: number;
+  /** `MARK_BYTES` random bytes. */
+  readonly mark: Uint8Array;
   /** Number of entries covered; the last seq is one less. */
   readonly size: number;
   /** Time of the last entry covered. */
@@ -59,9 +69,15 @@ export function manifestRow(manifest: Manifest): KvRow {
       ],
       signature === undefined ? undefined : [signature.name, signature.bytes],
       manifest.by,
+      manifest.mark,
     ]),
   );
-  return { key: snapshotKey(manifest.number), value };
+  return { key: manifestKey(manifest), value };
+}
+
+/** The key of a manifest's row: what names it in its store. */
+export function manifestKey({ number, mark }: Pick<Manifest, "number" | "mark">): Bytes {
+  return snapshotKey(number, mark);
 }
 
 /** Reads a manifest. */
@@ -77,6 +93,7 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
     epoch: int(at[4], 0),
     reason: text(at[5]),
     by: text(at[10]),
+    mark: readBytesOf(at[11], MARK_BYTES, "manifest: its mark"),
     roots: {
       genesis: genesis as Uint8Array,
       journal: journal as Uint8Array,
@@ -101,7 +118,7 @@ function decodeSignature(value: CborValue): ManifestSignature {
   return { name: text(name), bytes: bytes as Uint8Array };
 }
 
-/** Every manifest of a store, oldest first. */
+/** Every manifest of a store, ascending by number, then by mark. */
 export async function readManifests(snapshot: KvSnapshot): Promise<readonly Manifest[]> {
   const manifests: Manifest[] = [];
   for await (const { value } of scan(snapshot, Uint8Array.of(KEYSPACE.snapshot.byte))) {

@@ -17,6 +17,7 @@ import {
   type BuildParts,
   catchUp,
   headOf,
+  levelWith,
   startBuilding,
   takeOver,
   withSnapshot,
@@ -85,6 +86,7 @@ async function upgradeOnce(parts: UpgradeParts, isFirst: boolean): Promise<Upgra
   try {
     const building = startBuilding(generation.kv);
     await catchUp(parts, building);
+    await withSnapshot(kv, (source) => levelWith(parts, building, source));
     if (isFirst) await parts.keep(exportChunks({ kv: generation.kv, sha256, hasher }));
     await takeOver(parts, generation, building, {
       copied: [],

@@ -352,7 +352,9 @@ class GroupRun {
     const undo = this.#mark();
     this.#open = [];
     try {
+      const changes = this.#view.mark();
       const value = operation.run(this.#tx(operation.batch === true));
+      if (this.#open.length === 0 && this.#view.mark() > changes) throw withoutEntry();
       if (dry) undo();
       else this.#seal();
       return { value };
@@ -442,6 +444,14 @@ class GroupRun {
     }
     this.#open = [];
   }
+}
+
+/** Refused alone: in a group, its rows would pass as those of its neighbours' entries. */
+function withoutEntry(): CortexError {
+  return new CortexError(
+    "ERR_BATCH_NO_JOURNAL",
+    "an operation changes rows without a journal entry",
+  );
 }
 
 function settle(group: readonly Waiting[], prepared: Prepared): void {

@@ -8,7 +8,7 @@
  *     H  once     CBOR map { actor, epoch, format, from, fromRoot, journalRoot, root, size, storeId }
  *     X  any      CBOR list of [seq, part], at most 4,096 a frame: every part of the first `size`
  *                 entries that is erased, ascending over all frames
- *     S  any      a stored snapshot, by ascending number: the bytes of its row
+ *     S  any      a stored snapshot, by ascending number and mark: the bytes of its row
  *     E  any      an entry: the bytes of its journal row; seqs `from` to `size` - 1, ascending
  *     T  once     CBOR list [number of entries in this file, root, SHA-256 of every byte before
  *                 this frame]; nothing follows

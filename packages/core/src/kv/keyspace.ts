@@ -87,7 +87,7 @@ export const KEYSPACE = {
   edgePage: row(0x31, "edges page", "exact", "page name", "tree page"),
   idempotency: row(0x38, "idempotency", "exact", "key hash 16", "[seq, request hash 16]"),
   config: row(0x3a, "config", "exact", "–", "[seq, part]"),
-  snapshot: row(0x40, "snapshot", "snapshot", "number 8", "manifest"),
+  snapshot: row(0x40, "snapshot", "snapshot", "number 8, mark 8", "manifest"),
   cursor: row(0x80, "cursor", "cache", "name", "where a background job stands"),
 } as const satisfies Record<string, KeyPrefix>;
 
@@ -179,9 +179,9 @@ export function textKey(name: "externalId" | "edgeKind" | "cursor", text: string
 /** The one row that says where the graph's configuration lies. */
 export const CONFIG_KEY: Bytes = Uint8Array.of(KEYSPACE.config.byte);
 
-/** The row of a stored snapshot. */
-export function snapshotKey(number: number): Bytes {
-  return keyOf(KEYSPACE.snapshot.byte).u64(number).end();
+/** The row of a stored snapshot; the mark tells those of one number apart. */
+export function snapshotKey(number: number, mark: Bytes): Bytes {
+  return keyOf(KEYSPACE.snapshot.byte).u64(number).raw(mark).end();
 }
 
 /** The row of a page of a state tree. */

@@ -4,14 +4,14 @@
  *
  * A snapshot is a row outside the journal: it changes no root and no position, and a rebuild keeps
  * it. It is committed only on the very head it was computed from; a write in between starts it
- * over. Snapshots of one process are taken one after another; two processes that seal the *same*
- * position in the same instant may both take the same number, and then the later reason and
- * signature stay: the roots are the same in both.
+ * over. Snapshots of one process are taken one after another. Two processes that seal the same
+ * position in the same instant may both take the same number: both snapshots stay, told apart by
+ * their marks, and the next one takes the next number.
  */
 import { toHex } from "../codec/keys.js";
 import { CortexError, invalid } from "../errors.js";
 import { checkClasses } from "../history/commit.js";
-import { decodeManifest, type Manifest, manifestRow } from "../history/manifest.js";
+import { decodeManifest, MARK_BYTES, type Manifest, manifestRow } from "../history/manifest.js";
 import { Reader } from "../history/reader.js";
 import { readRoots, type StoreRoots } from "../history/roots.js";
 import { formatCheckpoint, type Signer, type Statement, signNote } from "../journal/checkpoint.js";
@@ -34,6 +34,7 @@ export interface CheckpointAt {
 
 /** A snapshot, as callers see it. */
 export interface SnapshotInfo extends CheckpointAt {
+  /** Which one, from 1; two processes that seal at one instant may both take the same number. */
   readonly number: number;
   readonly reason: string;
   /** Who sealed it. */
@@ -89,7 +90,7 @@ export async function snapshot(
   });
 }
 
-/** The snapshots there are, newest first, by position or by root if asked. */
+/** The snapshots there are, by falling number, of one position or of one root if asked. */
 export async function snapshots(
   engine: Engine,
   filter: SnapshotFilter = {},
@@ -166,6 +167,7 @@ async function drafted(
     const { head } = reader;
     const draft: Manifest = {
       number: before === undefined ? 1 : decodeManifest(before.value).number + 1,
+      mark: engine.random(MARK_BYTES),
       size: head.size,
       at: head.at,
       epoch: head.epoch,
@@ -222,7 +224,7 @@ function genesisOf(row: Bytes | undefined): { readonly actor: string; readonly s
 /** The last snapshot being taken on each open store. */
 const turns = new WeakMap<Engine, Promise<unknown>>();
 
-/** Runs one after another: numbers are read and taken in two steps. */
+/** Runs one after another: numbers are read and taken in two steps, and no process repeats one. */
 function inTurn<T>(engine: Engine, run: () => Promise<T>): Promise<T> {
   const before = turns.get(engine) ?? Promise.resolve();
   const mine = before.then(run, run);

@@ -74,12 +74,17 @@ function writeChunk(chunk: Uint8Array): Promise<void> {
 
 /** The first bytes of a regular file as Latin-1; a pipe is left alone, for it can be read only once. */
 export function startOf(path: string, bytes: number): string | undefined {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
-  const file = openSync(path, "r");
   try {
-    const start = Buffer.alloc(bytes);
-    return start.subarray(0, readSync(file, start, 0, bytes, 0)).toString("latin1");
-  } finally {
-    closeSync(file);
+    if (!statSync(path).isFile()) return undefined;
+    const file = openSync(path, "r");
+    try {
+      const start = Buffer.alloc(bytes);
+      return start.subarray(0, readSync(file, start, 0, bytes, 0)).toString("latin1");
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // Not there, not ours to read, or not even a possible name: no file as far as we can tell.
+    return undefined;
   }
 }

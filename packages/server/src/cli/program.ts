@@ -152,7 +152,7 @@ function operationCommand(
   const [first] = shared;
   if (first === undefined) throw new Error(`the command ${words} has no operation`);
   const command = new Command(words.split(" ").at(-1) ?? words)
-    .summary(first.summary)
+    .summary(summaryOf(shared))
     .description(
       shared
         .map(({ summary, help }) => `${summary}.\n\n${help.replaceAll("\n", " ")}`)
@@ -187,6 +187,14 @@ function operationCommand(
       globals: globalsOf(command),
     });
   });
+}
+
+/** One line for a command; backup files mean something else, so both are said. */
+function summaryOf(shared: readonly Operation[]): string {
+  const said = shared.filter(({ cli }, at) => at === 0 || cli.whenBackups === true);
+  return said
+    .map(({ summary }, at) => (at === 0 ? summary : summary[0]?.toLowerCase() + summary.slice(1)))
+    .join("; ");
 }
 
 function argumentsOf(shared: readonly Operation[]): readonly Argument[] {
@@ -254,7 +262,8 @@ function demoCommand(runner: Runner, output: ProgramOutput): Command {
   const command = new Command("demo")
     .summary("Show what it does, on a small graph of its own")
     .description(
-      "Builds a small graph, changes it, walks it, checks it and builds it again.\n" +
+      "Builds a small graph, proves it, forgets a part, vacuums, builds it again, reads the past " +
+        "and checks everything.\n" +
         "Works in a temporary folder that it removes, unless --data names a store to keep.",
     )
     .helpGroup(`${GROUPS.store}:`)

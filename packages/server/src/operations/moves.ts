@@ -163,8 +163,8 @@ const restoreOperation = defineOperation({
   place: "restoreBackup",
   kind: "write",
   summary: "Given backup files, build a new store from them",
-  help: `When the first argument is a file that a backup made, the store at --data, which must not be there yet, is
-built from a full backup and its increments, in order. Give the newest list of erasures with --erasures:
+  help: `When the first argument is a file that a backup made, or \`-\`, the store at --data, which must not be there
+yet, is built from a full backup and its increments, in order. Give the newest list of erasures with --erasures:
 without it, what was forgotten since the backup comes back, and a warning says so.`,
   example: "cortex restore monday.cortex --erasures erasures.json --data ./restored",
   input: z.strictObject({
