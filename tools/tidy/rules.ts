@@ -38,10 +38,13 @@ export const BACKENDS = {
   namedBy: "open.ts",
 } as const;
 
-/** The verifier stands apart: rank 0 and two files of the journal, and nothing of Node. */
+/**
+ * The verifier stands apart: rank 0, the files of the journal that hold the bytes it reads, the names
+ * behind the codes in a record, and nothing of Node.
+ */
 export const VERIFIER = {
   file: "verify.ts",
-  mayReach: ["journal/entry.ts", "journal/checkpoint.ts"],
+  mayReach: ["journal/entry.ts", "journal/checkpoint.ts", "journal/proof.ts", "memory/types.ts"],
 } as const;
 
 /** The shipped test helpers: they may import anything and only tests import them. */

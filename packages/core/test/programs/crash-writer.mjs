@@ -29,14 +29,23 @@ function plan(n) {
   if (dice < 60) return { verb: "update", name: random.pick(names), text };
   if (dice < 75) {
     const [from, to] = random.shuffled(names);
-    return { verb: "link", from, to, kind: random.pick(["related_to", "supports", `kind ${name}`]) };
+    return {
+      verb: "link",
+      from,
+      to,
+      kind: random.pick(["related_to", "supports", `kind ${name}`]),
+    };
   }
   if (dice < 85) {
     const [hidden] = names.splice(random.below(names.length), 1);
     return { verb: "tombstone", name: hidden };
   }
   const length = random.between(1, 4);
-  return { verb: "remember", session: `s${round}`, turns: Array.from({ length }, (_, at) => `${name}/${at}`) };
+  return {
+    verb: "remember",
+    session: `s${round}`,
+    turns: Array.from({ length }, (_, at) => `${name}/${at}`),
+  };
 }
 
 function perform(what) {
