@@ -1,5 +1,5 @@
 /**
- * The benchmark as a program: a quick run of two questions, and the shape of what it says. It runs
+ * The benchmark as a program: a quick run of its questions, and the shape of what it says. It runs
  * on the built output, so `npm test` builds first. Whether the figures are good is left to a full
  * run on a quiet machine.
  */
@@ -66,13 +66,7 @@ describe("the benchmark", () => {
     const known = ["cpu", "cores", "memoryGb", "node", "kernel", "filesystem", "load"];
     expect(Object.keys(report.machine)).toEqual(known);
 
-    for (const row of report.rows) {
-      expect(row.value, `${row.what}, ${row.store}`).toBeGreaterThan(0);
-      expect(row.runs.length).toBeGreaterThan(0);
-      expect([row.sync, row.unit, row.question].every((text) => text.length > 0)).toBe(true);
-      expect(row.memories).toBeGreaterThan(0);
-      expect(ran.stdout).toContain(row.what);
-    }
+    checkRows(report, ran.stdout);
     checkBars(report);
 
     const missing = report.notes.find((note) => note.includes("SQLite is missing"));
@@ -80,6 +74,24 @@ describe("the benchmark", () => {
     expect(compared.length === 0).toBe(missing !== undefined);
     if (missing !== undefined && !requireAll) return ctx.skip(missing);
     expect(missing).toBeUndefined();
+  });
+
+  test("answers the questions about proofs, the past, erasure and moves from one store", () => {
+    const asked = ["trees", "prove", "verify", "asof", "forget", "export", "import"];
+    const ran = bench(...asked, "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    expect(readdirSync(stores)).toEqual([]);
+    checkRows(report, ran.stdout);
+    expect(new Set(report.rows.map(({ question }) => question))).toEqual(new Set(asked));
+    expect(new Set(report.bars.map(({ question }) => question))).toEqual(new Set(asked));
+    for (const { name, verdict, fullSize } of report.bars) {
+      const unknown = process.platform !== "linux" && name.endsWith("Flat");
+      expect(verdict === "not measured", name).toBe(unknown);
+      expect(fullSize).toBe(false);
+    }
+    // Each of the two histories is made once, however many questions look at it.
+    expect(ran.stderr.match(/^preparing a store: .*$/gm)).toHaveLength(2);
   });
 
   test("explains itself when asked for nothing, or for something unknown", () => {
@@ -91,6 +103,17 @@ describe("the benchmark", () => {
     }
   });
 });
+
+/** Every row says what it is about and is printed. */
+function checkRows({ rows }: Report, printed: string): void {
+  for (const row of rows) {
+    expect(row.value, `${row.what}, ${row.store}`).toBeGreaterThan(0);
+    expect(row.runs.length).toBeGreaterThan(0);
+    expect([row.sync, row.unit, row.question].every((text) => text.length > 0)).toBe(true);
+    expect(row.memories).toBeGreaterThan(0);
+    expect(printed).toContain(row.what);
+  }
+}
 
 /** Every bar of the two questions is judged, and a small store never counts as a full one. */
 function checkBars({ bars, rows }: Report): void {

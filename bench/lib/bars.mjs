@@ -47,7 +47,7 @@ export const BARS = [
     unit: "gets/s",
   }),
   ...moved("rebuild", 10_000),
-  atSize("treesShare", "trees", "upkeep of the trees, share of a batch", {
+  atSize("treesShare", "trees", "upkeep of the trees, share of a batch by processor time", {
     is: "<=",
     limit: 40,
     unit: "%",

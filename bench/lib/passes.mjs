@@ -2,7 +2,7 @@
  * What the questions about the engine alone have in common: single calls under the clock, passes
  * over a whole journal with memory watched, and the rows that come of them.
  */
-import { collectGarbage, median, quantile, timeMs } from "./clock.mjs";
+import { collectGarbage, median, processorMs, quantile, timeMs } from "./clock.mjs";
 import { watchMemory } from "./memory-sampler.mjs";
 
 /**
@@ -69,31 +69,37 @@ export function callRows(about, what, runs) {
 export async function answerPass(settings, about, { pass, after }) {
   const { question, memories } = about;
   const rates = [];
+  const processorRates = [];
   const memory = /** @type {import("./memory-sampler.mjs").MemoryUse[]} */ ([]);
   for (let run = 0; run < settings.runs; run += 1) {
     settings.progress(`${question}: run ${run + 1} of ${settings.runs}`);
     collectGarbage();
     let entries = 0;
     let ms = 0;
+    const busyBefore = processorMs();
     const use = await watchMemory(async () => {
       ms = await timeMs(async () => {
         entries = await pass(run);
       });
     });
+    const busyMs = processorMs() - busyBefore;
     await after?.(run);
     rates.push((1000 * entries) / ms);
+    processorRates.push((1000 * entries) / busyMs);
     if (use !== undefined) memory.push(use);
   }
   const rateRow = engineRow(about, question, "entries/s", rates);
+  const perProcessor = `${question}, by processor time`;
+  const rows = [rateRow, engineRow(about, perProcessor, "entries/s", processorRates)];
   const rate = { [`${question}PerSecond`]: { value: rateRow.value, memories } };
   if (memory.length === 0) {
     const note = "Memory is not measured: this system has no /proc/self/status.";
-    return { rows: [rateRow], figures: rate, notes: [note] };
+    return { rows, figures: rate, notes: [note] };
   }
   const flat = median(memory.map(({ secondHalfOverFirst }) => secondHalfOverFirst));
   const peaksMb = memory.map(({ peakMb }) => peakMb);
   return {
-    rows: [rateRow, engineRow(about, "anonymous memory, peak", "MB", peaksMb)],
+    rows: [...rows, engineRow(about, "anonymous memory, peak", "MB", peaksMb)],
     figures: { ...rate, [`${question}Flat`]: { value: flat, memories } },
     notes: [],
   };

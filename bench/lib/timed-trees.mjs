@@ -3,40 +3,63 @@
  * `history/trees.js` when `tree-hooks.mjs` is registered.
  *
  * A commit calls `missingRows`, reads what it names, then calls `appendTiles` and `updateTrees`,
- * with nothing else in between. So there are two figures: the time inside `appendTiles` and
- * `updateTrees`, and the time of the whole stretch, with finding and reading the rows.
+ * with nothing else in between. So there are two stretches: inside `appendTiles` and `updateTrees`,
+ * and the whole of it, with finding and reading the rows. Both are timed by the wall clock and by
+ * processor time.
  */
 import { performance } from "node:perf_hooks";
 import * as trees from "../../packages/core/dist/history/trees.js";
+import { processorMs } from "./clock.mjs";
 
-let spent = { updateMs: 0, stretchMs: 0 };
-let stretchStart = 0;
+/**
+ * Milliseconds.
+ * @typedef {{ wall: number, processor: number }} Spent
+ */
+
+const nothing = () => ({ update: { wall: 0, processor: 0 }, whole: { wall: 0, processor: 0 } });
+let spent = nothing();
+let wholeStart = { wall: 0, processor: 0 };
 
 /** What was spent since the last call of this function. */
 export function takeSpent() {
   const taken = spent;
-  spent = { updateMs: 0, stretchMs: 0 };
+  spent = nothing();
   return taken;
 }
 
 /** @type {typeof trees.missingRows} */
 export function missingRows(...args) {
-  stretchStart = performance.now();
+  wholeStart = now();
   return trees.missingRows(...args);
 }
 
 /** @type {typeof trees.appendTiles} */
 export function appendTiles(...args) {
-  const start = performance.now();
+  const start = now();
   trees.appendTiles(...args);
-  spent.updateMs += performance.now() - start;
+  add(spent.update, start, now());
 }
 
 /** @type {typeof trees.updateTrees} */
 export function updateTrees(...args) {
-  const start = performance.now();
+  const start = now();
   trees.updateTrees(...args);
-  const end = performance.now();
-  spent.updateMs += end - start;
-  spent.stretchMs += end - stretchStart;
+  const end = now();
+  add(spent.update, start, end);
+  add(spent.whole, wholeStart, end);
+}
+
+/** @returns {Spent} */
+function now() {
+  return { wall: performance.now(), processor: processorMs() };
+}
+
+/**
+ * @param {Spent} total
+ * @param {Spent} start
+ * @param {Spent} end
+ */
+function add(total, start, end) {
+  total.wall += end.wall - start.wall;
+  total.processor += end.processor - start.processor;
 }

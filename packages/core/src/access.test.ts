@@ -247,13 +247,19 @@ describe("refused verbs", () => {
     expect(await memory.get(a.id, { access: OWNER })).toBeDefined();
   });
 
-  test("an access nobody defined is no more than a guest's", async () => {
+  test("an access nobody defined opens nothing", async () => {
     await using store = await openTestStore();
     const { memory } = store;
     const { id } = await memory.write({ type: "note", text: "n" });
-    const strange = { access: { kind: "root" } } as never;
-    expect(await memory.get(id, strange)).toBeUndefined();
-    const error = await refusalOf(memory, () => memory.tombstone(id, "r", strange));
-    expect(error.code).toBe("ERR_DENIED");
+    for (const access of [{ kind: "root" }, null, "owner", {}]) {
+      const strange = { access } as never;
+      for (const call of [
+        () => memory.get(id, strange),
+        () => memory.tombstone(id, "r", strange),
+      ]) {
+        const error = await refusalOf(memory, call);
+        expect(error).toMatchObject({ code: "ERR_INVALID", details: { field: "access" } });
+      }
+    }
   });
 });

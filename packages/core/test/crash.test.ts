@@ -26,8 +26,8 @@ type Tried = { readonly n: number } & (
 
 const STORES = 10;
 const ROUNDS_PER_STORE = 20;
-/** Every fourth round rebuilds the store while it is written. */
-const REBUILD_EVERY = 4;
+/** Every fifth round rebuilds the store while it is written. */
+const REBUILD_EVERY = 5;
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_101);
 
 const spares: Program[] = [];
@@ -56,10 +56,7 @@ async function writeAndKill(
 ): Promise<Round> {
   const program = await writerProgram();
   program.send({ folder, seed: random.u32(), ...what });
-  // Some kills fall into opening and birth, the others anywhere in the writing.
-  const lines = random.chance(15) ? 0 : random.between(1, 120);
-  for (let at = 0; at < lines; at += 1) await program.next();
-  await sleep(lines === 0 ? random.below(60) : random.below(4));
+  await randomMoment(program, random, what.rebuild);
   await program.kill();
   const said = (word: string): string[] =>
     program.lines.filter((line) => line.startsWith(`${word} `));
@@ -69,6 +66,23 @@ async function writeAndKill(
     acknowledged: new Set(said("ack").map((line) => (JSON.parse(line.slice(4)) as Tried).n)),
     rebuilds: program.lines.filter((line) => line === "rebuilt").length,
   };
+}
+
+/** Some kills fall into opening and birth, some anywhere in a rebuild, the others in the writing. */
+async function randomMoment(
+  program: Program,
+  random: SeededRandom,
+  rebuild: boolean,
+): Promise<void> {
+  if (random.chance(15)) {
+    await sleep(random.below(60));
+    return;
+  }
+  await program.until("open");
+  // Half of the rebuilding processes end one rebuild and are killed in the next.
+  if (rebuild && random.chance(50)) await program.until("rebuilt");
+  for (let left = random.below(rebuild ? 12 : 120); left > 0; left -= 1) await program.next();
+  await sleep(random.below(rebuild ? 40 : 4));
 }
 
 /** Whether an operation is in the store; one that is there in part or with other content throws. */
@@ -162,5 +176,6 @@ describe("kill -9", () => {
     expect(totals.acknowledged).toBeGreaterThan(STORES * ROUNDS_PER_STORE);
     expect(totals.kept).toBeGreaterThanOrEqual(totals.acknowledged);
     expect(totals.tried).toBeGreaterThan(totals.kept);
+    expect(totals.rebuilds).toBeGreaterThanOrEqual(STORES);
   });
 });

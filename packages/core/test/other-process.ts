@@ -60,7 +60,7 @@ export interface Program {
   send(message: unknown): void;
   /** Ends the whole group at once, then reads what it still got out. */
   kill(): Promise<void>;
-  /** Reads everything until it ends by itself; throws unless it ended well. */
+  /** Says that no message follows, reads everything until it ends; throws unless it ended well. */
   finish(): Promise<readonly string[]>;
 }
 
@@ -104,6 +104,7 @@ export function startProgram(
     },
     send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     async finish() {
+      child.stdin.end();
       while ((await next()) !== undefined);
       const [code] = await ended;
       if (code !== 0) throw new Error(`${name} ended with ${code}`);

@@ -1,3 +1,4 @@
+/** Domains keep hashes apart, the log hashes as RFC 9162 says, and both hash functions agree. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DOMAINS, type Domain, domainHash, HASH_BYTES, logLeafHash, logNodeHash } from "./hash.js";

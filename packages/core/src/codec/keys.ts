@@ -39,7 +39,7 @@ export interface KeyBuilder {
   textStart(value: string): KeyBuilder;
   /** Bytes of any length, ended. */
   bytes(value: Uint8Array): KeyBuilder;
-  /** The key, in an array of its own; the builder is spent. `ERR_TOO_LARGE` above `keyBytes`. */
+  /** The key, in an array that shares no byte with another; the builder is spent. `ERR_TOO_LARGE` above `keyBytes`. */
   end(): Uint8Array;
 }
 

@@ -1,3 +1,4 @@
+/** UTF-8 to the last byte, cuts that never split a character, and normal forms that are stable. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

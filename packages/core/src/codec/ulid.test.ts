@@ -1,3 +1,4 @@
+/** Ids as bytes and as text: one spelling each, in the order of their time, and what is no id. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareBytes } from "./keys.js";

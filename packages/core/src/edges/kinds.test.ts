@@ -1,3 +1,4 @@
+/** The registry of edge kinds: codes that stores hold, names that are told apart, open kinds. */
 import { describe, expect, it } from "vitest";
 import { type CortexError, isCortexError } from "../errors.js";
 import {

@@ -1,3 +1,4 @@
+/** The data of every type: what is enough, what is taken whole, refusals that name the field. */
 import { describe, expect, it } from "vitest";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
@@ -57,6 +58,98 @@ describe("one sentence is enough", () => {
   });
 });
 
+/** Every type with every field it can have. */
+const COMPLETE: { readonly [T in MemoryType]: object } = {
+  identity: {
+    statement: "S",
+    name: "Ada",
+    did: "did:key:z",
+    wallets: ["w"],
+    roles: ["r"],
+    publicKeys: ["AAAA", "AAA", "AA", "a-_9"],
+    agentName: "B",
+    expertiseDomains: ["e"],
+  },
+  fact: {
+    statement: "S",
+    subject: "s",
+    predicate: "p",
+    object: { a: [1] },
+    source: "u",
+    asOf: -1,
+  },
+  preference: {
+    statement: "S",
+    topic: "t",
+    value: 0,
+    polarity: "dont",
+    strength: 0.25,
+    rationale: "because",
+  },
+  belief: {
+    statement: "S",
+    subject: "s",
+    stance: "suspect",
+    evidenceFor: [],
+    evidenceAgainst: ["e"],
+  },
+  event: {
+    statement: "S",
+    kind: "payment",
+    intentRef: "i",
+    counterparty: "c",
+    outcome: "partial",
+    cost: { asset: "EUR", amount: "1.50" },
+    durationMs: 0,
+    artifacts: ["a"],
+    summary: "s",
+  },
+  goal: {
+    statement: "S",
+    horizonEnd: 1,
+    successCriteria: ["c"],
+    status: "paused",
+    subgoals: ["g"],
+    verbHint: "find",
+    objects: [
+      { kind: "plan", ref: "r" },
+      { kind: "asset", ref: "r", value: [null] },
+    ],
+    constraints: [
+      { type: "deadline", hard: true, statement: "s" },
+      { type: "x:own", hard: false, statement: "s", data: { a: 1 } },
+    ],
+    budget: { dailyMax: "1", totalMax: "2", maxIntentsPerDay: 3, maxConcurrent: 4 },
+    persistent: false,
+    createdBy: "ada",
+  },
+  constraint: {
+    statement: "S",
+    polarity: "do",
+    trigger: "t",
+    strength: "firm",
+    source: "learned",
+  },
+  capability: {
+    statement: "S",
+    subject: "s",
+    capability: "c",
+    parameters: true,
+    verified: false,
+    lastObserved: 5,
+  },
+  pattern: { statement: "S", derivedFrom: ["d"], strength: 1, coverage: 7 },
+  note: { content: "c", summary: "s", metadata: { a: { b: [] } } },
+  artifact: {
+    uri: "u",
+    title: "t",
+    mediaType: "a/b",
+    digest: "sha256:x",
+    sizeBytes: 9,
+    description: "d",
+  },
+};
+
 describe("structured data", () => {
   it.each([
     ["identity", { name: "Ada" }],
@@ -105,100 +198,12 @@ describe("structured data", () => {
   });
 
   it("takes every field of every type and gives it back", () => {
-    const all: { readonly [T in MemoryType]: object } = {
-      identity: {
-        statement: "S",
-        name: "Ada",
-        did: "did:key:z",
-        wallets: ["w"],
-        roles: ["r"],
-        publicKeys: ["AAAA", "AAA", "AA", "a-_9"],
-        agentName: "B",
-        expertiseDomains: ["e"],
-      },
-      fact: {
-        statement: "S",
-        subject: "s",
-        predicate: "p",
-        object: { a: [1] },
-        source: "u",
-        asOf: -1,
-      },
-      preference: {
-        statement: "S",
-        topic: "t",
-        value: 0,
-        polarity: "dont",
-        strength: 0.25,
-        rationale: "because",
-      },
-      belief: {
-        statement: "S",
-        subject: "s",
-        stance: "suspect",
-        evidenceFor: [],
-        evidenceAgainst: ["e"],
-      },
-      event: {
-        statement: "S",
-        kind: "payment",
-        intentRef: "i",
-        counterparty: "c",
-        outcome: "partial",
-        cost: { asset: "EUR", amount: "1.50" },
-        durationMs: 0,
-        artifacts: ["a"],
-        summary: "s",
-      },
-      goal: {
-        statement: "S",
-        horizonEnd: 1,
-        successCriteria: ["c"],
-        status: "paused",
-        subgoals: ["g"],
-        verbHint: "find",
-        objects: [
-          { kind: "plan", ref: "r" },
-          { kind: "asset", ref: "r", value: [null] },
-        ],
-        constraints: [
-          { type: "deadline", hard: true, statement: "s" },
-          { type: "x:own", hard: false, statement: "s", data: { a: 1 } },
-        ],
-        budget: { dailyMax: "1", totalMax: "2", maxIntentsPerDay: 3, maxConcurrent: 4 },
-        persistent: false,
-        createdBy: "ada",
-      },
-      constraint: {
-        statement: "S",
-        polarity: "do",
-        trigger: "t",
-        strength: "firm",
-        source: "learned",
-      },
-      capability: {
-        statement: "S",
-        subject: "s",
-        capability: "c",
-        parameters: true,
-        verified: false,
-        lastObserved: 5,
-      },
-      pattern: { statement: "S", derivedFrom: ["d"], strength: 1, coverage: 7 },
-      note: { content: "c", summary: "s", metadata: { a: { b: [] } } },
-      artifact: {
-        uri: "u",
-        title: "t",
-        mediaType: "a/b",
-        digest: "sha256:x",
-        sizeBytes: 9,
-        description: "d",
-      },
-    };
     for (const type of TYPES) {
-      expect(parseData(type, { data: all[type] }, "ada")).toStrictEqual(all[type]);
-      // The list above is complete.
-      expect(Object.keys(all[type]).sort()).toEqual(Object.keys(DATA_SCHEMAS[type].shape).sort());
+      expect(parseData(type, { data: COMPLETE[type] }, "ada")).toStrictEqual(COMPLETE[type]);
+      // The list is complete.
+      expect(Object.keys(COMPLETE[type]).sort()).toEqual(
+        Object.keys(DATA_SCHEMAS[type].shape).sort(),
+      );
     }
   });
 });

@@ -1,3 +1,4 @@
+/** The fields that types share: texts, JSON values, amounts, times, and how schemas say no. */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { type CortexError, isCortexError } from "../errors.js";

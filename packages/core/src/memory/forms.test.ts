@@ -1,3 +1,4 @@
+/** Forms: golden sentences for every type, token counts and cuts, and budgets that are kept. */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,3 +1,4 @@
+/** What a Head carries besides its data: tags, frames, labels, levels, times and provenance. */
 import { describe, expect, it } from "vitest";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";

@@ -1,3 +1,4 @@
+/** The runtime state of a goal: complete from the start, checked, and reset once a day. */
 import { describe, expect, it } from "vitest";
 import { type CortexError, isCortexError } from "../errors.js";
 import { maybeResetDaily, parseGoalState } from "./goal-state.js";

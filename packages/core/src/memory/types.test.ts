@@ -1,3 +1,4 @@
+/** The closed vocabularies: code and name lead to each other; the codes are those of journals. */
 import { describe, expect, it } from "vitest";
 import { isCortexError } from "../errors.js";
 import * as types from "./types.js";

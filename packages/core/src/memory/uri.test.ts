@@ -1,3 +1,4 @@
+/** Memory URIs and actor names: one spelling, read back as built, strict to the last character. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseUlid } from "../codec/ulid.js";

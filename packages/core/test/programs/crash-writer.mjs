@@ -86,6 +86,8 @@ async function lane() {
     if (what.verb === "batch") names.push(what.names[0]);
     await done;
     say("ack", { n });
+    // Leaves the rebuild room, so that some of them end before the kill.
+    if (rebuild) await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
 
@@ -96,5 +98,5 @@ async function rebuildAgainAndAgain() {
   }
 }
 
-const lanes = Array.from({ length: random.between(1, 8) }, lane);
+const lanes = Array.from({ length: random.between(1, rebuild ? 2 : 8) }, lane);
 await Promise.all(rebuild ? [...lanes, rebuildAgainAndAgain()] : lanes);

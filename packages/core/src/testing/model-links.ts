@@ -1,0 +1,123 @@
+/** What the plain model does about edges and conversations. */
+import { EDGE_KINDS } from "../edges/kinds.js";
+import { addEdge, type Draft, failure, nextEntry, put, putEdge } from "./model-draft.js";
+import {
+  canonicalEnds,
+  type Ends,
+  edgeName,
+  findInModel,
+  type ModelAttributes,
+  type ModelMemory,
+  type ModelTurn,
+  shownEdge,
+} from "./model-state.js";
+
+const BUILT_IN: ReadonlySet<string> = new Set(EDGE_KINDS.map(({ name }) => name));
+
+/** Joins two memories. */
+export function link(draft: Draft, given: Ends, attributes: ModelAttributes, at: number): object {
+  const ends = canonicalEnds(given);
+  const from = findInModel(draft, ends.from);
+  const to = findInModel(draft, ends.to);
+  if (from === undefined || to === undefined) throw failure("ERR_UNKNOWN_ENDPOINT");
+  if (from.id === to.id) throw failure("ERR_SELF_EDGE");
+  if (!BUILT_IN.has(ends.kind) && !draft.openKinds.includes(ends.kind)) {
+    draft.openKinds.push(ends.kind);
+    nextEntry(draft, at);
+  }
+  const place = { from: from.id, kind: ends.kind, to: to.id };
+  const seq = draft.size;
+  const changed = addEdge(draft, place, { source: "user_input", seq, at, attributes });
+  if (changed) nextEntry(draft, at);
+  return { changed, edge: shownEdge(draft, place), seq: changed ? seq : seq - 1 };
+}
+
+/** Removes an edge softly. */
+export function removeEdge(draft: Draft, given: Ends, reason: string, at: number): object {
+  const ends = canonicalEnds(given);
+  const from = findInModel(draft, ends.from)?.id ?? "";
+  const to = findInModel(draft, ends.to)?.id ?? "";
+  const edge = draft.edges.get(edgeName(from, ends.kind, to));
+  if (edge === undefined || edge.tombstone !== undefined) {
+    return { changed: false, seq: draft.size - 1 };
+  }
+  const { seq } = nextEntry(draft, at);
+  putEdge(draft, { ...edge, seq, tombstone: { reason, at, by: draft.actor } });
+  return { changed: true, seq };
+}
+
+/** Keeps turns; a place that anybody stands in, hidden or not, is taken. */
+export function remember(
+  draft: Draft,
+  session: string,
+  turns: readonly ModelTurn[],
+  { at, freshId }: { readonly at: number; readonly freshId: () => string },
+): object {
+  const shown = turns.map((turn) => {
+    const there = [...draft.memories.values()]
+      .filter((memory) => memory.turn?.session === session)
+      .sort((a, b) => placeOf(a) - placeOf(b));
+    const last = there.at(-1);
+    const index = turn.index ?? (last === undefined ? 0 : placeOf(last) + 1);
+    const taken = there.find((memory) => placeOf(memory) === index);
+    const id = freshId();
+    if (taken !== undefined) return { id: taken.id, index, added: false };
+    const entry = nextEntry(draft, at);
+    put(draft, newTurn(id, turn, { session, index, ...entry }), entry);
+    const before = there.findLast((memory) => placeOf(memory) < index);
+    const after = there.find((memory) => placeOf(memory) > index);
+    const mint = (from: string, to: string): void =>
+      void addEdge(draft, { from, kind: "precedes", to }, { ...entry, source: "derived" });
+    if (before !== undefined) mint(before.id, id);
+    if (after !== undefined) mint(id, after.id);
+    return { id, index, added: true };
+  });
+  return { session, turns: shown };
+}
+
+function placeOf(memory: ModelMemory): number {
+  return memory.turn?.index ?? -1;
+}
+
+function newTurn(
+  id: string,
+  turn: ModelTurn,
+  where: {
+    readonly session: string;
+    readonly index: number;
+    readonly seq: number;
+    readonly at: number;
+  },
+): Omit<ModelMemory, "since"> {
+  const { session, index, seq, at } = where;
+  return {
+    id,
+    type: "note",
+    source: "user_input",
+    createdAt: at,
+    updatedAt: at,
+    seq,
+    head: {
+      lifecycle: "active",
+      visibility: "private",
+      importance: 5,
+      tags: [],
+      frames: [],
+      kind: "turn",
+      siblings: [],
+    },
+    versions: [
+      {
+        number: 1,
+        text: turn.content,
+        createdAt: at,
+        confidence: 1,
+        supersedes: [],
+        seq,
+        validFrom: turn.at,
+      },
+    ],
+    reinforced: 0,
+    turn: { session, index, role: turn.role },
+  };
+}

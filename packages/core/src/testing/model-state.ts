@@ -1,0 +1,289 @@
+/**
+ * The state of the plain model (`model.ts`): what it holds at one position, and the operations it
+ * knows. Data only, and the names of things.
+ */
+import { EDGE_KINDS, type EdgeKind } from "../edges/kinds.js";
+
+/** One version of a memory. */
+export interface ModelVersion {
+  readonly number: number;
+  readonly text: string;
+  readonly createdAt: number;
+  readonly confidence: number;
+  readonly supersedes: readonly number[];
+  readonly seq: number;
+  readonly validFrom?: number | undefined;
+  readonly validTo?: number | undefined;
+}
+
+/** What a memory looks like to those who ask for its head. */
+export interface ModelHead {
+  readonly lifecycle: "active" | "archived" | "tombstoned";
+  readonly visibility: string;
+  readonly importance: number;
+  readonly tags: readonly string[];
+  readonly frames: readonly ModelFrame[];
+  readonly kind?: string | undefined;
+  readonly slot?: string | undefined;
+  readonly externalId?: string | undefined;
+  readonly tombstone?: { readonly reason: string; readonly at: number; readonly by: string };
+  readonly siblings: readonly number[];
+}
+
+/** Verb, object kind and ref. */
+export interface ModelFrame {
+  readonly verb: string;
+  readonly object: string;
+  readonly ref: string;
+}
+
+/** A memory. */
+export interface ModelMemory {
+  readonly id: string;
+  readonly type: string;
+  readonly source: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly seq: number;
+  readonly head: ModelHead;
+  /** Oldest first; the last one is current. */
+  readonly versions: readonly ModelVersion[];
+  readonly reinforced: number;
+  /** Since which seq it stands under each of its terms, by `termsOf`. */
+  readonly since: ReadonlyMap<string, number>;
+  readonly turn?: { readonly session: string; readonly index: number; readonly role: string };
+}
+
+/** An edge, live or removed. */
+export interface ModelEdge {
+  readonly from: string;
+  readonly kind: string;
+  readonly to: string;
+  readonly source: string;
+  readonly createdAt: number;
+  readonly seq: number;
+  readonly attributes: ModelAttributes;
+  readonly tombstone?: { readonly reason: string; readonly at: number; readonly by: string };
+}
+
+/** What an edge may carry. */
+export interface ModelAttributes {
+  readonly weight?: number;
+  readonly reason?: string;
+  readonly strength?: number;
+  readonly ordinal?: number;
+}
+
+/** Everything at one position. */
+export interface ModelState {
+  /** Number of entries. */
+  readonly size: number;
+  /** Time of the last entry. */
+  readonly at: number;
+  readonly actor: string;
+  readonly memories: ReadonlyMap<string, ModelMemory>;
+  /** By `edgeName`. */
+  readonly edges: ReadonlyMap<string, ModelEdge>;
+  readonly externalIds: ReadonlyMap<string, string>;
+  readonly openKinds: readonly string[];
+  readonly goalStates: ReadonlyMap<string, object>;
+  readonly manual: boolean;
+  readonly kinds: readonly string[];
+  /** Types of the memories that were forgotten, by id, and the entries that did so. */
+  readonly erased: ReadonlyMap<string, { readonly type: string; readonly seq: number }>;
+  /** What each entry changed, by seq; none for those that changed neither memories nor edges. */
+  readonly entries: ReadonlyMap<number, ModelEntry>;
+  /** What was answered under an idempotency key, and to what. */
+  readonly requests: ReadonlyMap<string, { readonly request: string; readonly value: object }>;
+}
+
+/** An entry that changed memories or edges: what they were before, in order. */
+export interface ModelEntry {
+  readonly kind: "change" | "forget";
+  readonly memories: readonly { readonly id: string; readonly before: ModelMemory | undefined }[];
+  readonly edges: readonly { readonly name: string; readonly before: ModelEdge | undefined }[];
+}
+
+/** What `write` is given; the engine's own input has more. */
+export interface ModelWrite {
+  readonly type: string;
+  readonly text: string;
+  readonly id?: string;
+  readonly externalId?: string;
+  readonly slot?: string;
+  readonly tags?: readonly string[];
+  readonly frames?: readonly ModelFrame[];
+  readonly kind?: string;
+  readonly importance?: number;
+  readonly visibility?: string;
+  readonly confidence?: number;
+  readonly source?: string;
+  readonly validFrom?: number;
+  readonly validTo?: number;
+  readonly supersedes?: readonly string[];
+  readonly corrects?: string;
+  readonly provenance?: { readonly derivedFrom: readonly string[] };
+  readonly idempotencyKey?: string;
+}
+
+/** What `update` is given. */
+export interface ModelUpdate {
+  readonly text?: string;
+  readonly basedOnVersion?: number;
+  readonly confidence?: number;
+  readonly validFrom?: number;
+  readonly validTo?: number;
+}
+
+/** One item of a batch. */
+export type ModelItem =
+  | { readonly write: ModelWrite; readonly ref?: string }
+  | { readonly update: { readonly id: string } & ModelUpdate }
+  | {
+      readonly link: ModelAttributes & {
+        readonly from: string | { readonly ref: string };
+        readonly kind: string;
+        readonly to: string | { readonly ref: string };
+      };
+    };
+
+/** One turn as it is given. */
+export interface ModelTurn {
+  readonly role: string;
+  readonly content: string;
+  readonly index?: number;
+  readonly at?: number;
+}
+
+/** Every operation that changes a graph. */
+export type ModelOperation =
+  | { readonly verb: "write"; readonly input: ModelWrite }
+  | { readonly verb: "update"; readonly ref: string; readonly input: ModelUpdate }
+  | { readonly verb: "updateHead"; readonly ref: string; readonly patch: Partial<ModelHead> }
+  | { readonly verb: "tombstone"; readonly ref: string; readonly reason: string }
+  | { readonly verb: "restore"; readonly ref: string }
+  | {
+      readonly verb: "link";
+      readonly from: string;
+      readonly kind: string;
+      readonly to: string;
+      readonly input: ModelAttributes;
+    }
+  | {
+      readonly verb: "removeEdge";
+      readonly from: string;
+      readonly kind: string;
+      readonly to: string;
+      readonly reason: string;
+    }
+  | { readonly verb: "forget"; readonly ref: string; readonly cascade: boolean }
+  | { readonly verb: "revert"; readonly seq: number }
+  | { readonly verb: "batch"; readonly items: readonly ModelItem[]; readonly atomic: boolean }
+  | { readonly verb: "remember"; readonly session: string; readonly turns: readonly ModelTurn[] }
+  | { readonly verb: "setGoalState"; readonly ref: string; readonly state: object }
+  | { readonly verb: "deleteGoalState"; readonly ref: string }
+  | {
+      readonly verb: "configure";
+      readonly patch: { readonly conflictPolicy?: string; readonly kindWhitelist?: string[] };
+    };
+
+/** What an operation answers, as far as the model knows: an object to match, or a code. */
+export type ModelOutcome =
+  | { readonly value: object; readonly error?: undefined }
+  | { readonly error: string; readonly value?: undefined };
+
+/** The state of a store that holds its genesis and nothing else. */
+export function bornModel(actor: string, at: number): ModelState {
+  return {
+    size: 1,
+    at,
+    actor,
+    memories: new Map(),
+    edges: new Map(),
+    externalIds: new Map(),
+    openKinds: [],
+    goalStates: new Map(),
+    manual: false,
+    kinds: [],
+    erased: new Map(),
+    entries: new Map(),
+    requests: new Map(),
+  };
+}
+
+/** The name of an edge in the map of edges. */
+export function edgeName(from: string, kind: string, to: string): string {
+  return `${from} ${kind} ${to}`;
+}
+
+/** The id inside a reference. */
+export function idIn(ref: string): string {
+  return (ref.startsWith("cortex://") ? ref.split("/").at(-1)?.split("#")[0] : ref) ?? ref;
+}
+
+/** The memory a reference names: an id, an external id, or a URI. */
+export function findInModel(state: ModelState, ref: string): ModelMemory | undefined {
+  const id = idIn(ref);
+  const named = state.externalIds.get(ref);
+  return state.memories.get(id) ?? state.memories.get(named ?? "");
+}
+
+/** The URI of a version of a memory. */
+export function modelUri(actor: string, memory: ModelMemory, version?: number): string {
+  const type = `${memory.type.charAt(0).toUpperCase()}${memory.type.slice(1)}`;
+  return `cortex://${actor}/${type}/${memory.id}#${version ?? currentVersion(memory).number}`;
+}
+
+/** What a memory is listed by: each index and term, in the lifecycle it is in. */
+export function termsOf({
+  type,
+  head,
+  turn,
+}: Pick<ModelMemory, "type" | "head" | "turn">): string[] {
+  const terms = [`type ${type}`, ...head.tags.map((tag) => `tag ${tag}`)];
+  if (head.kind !== undefined) terms.push(`kind ${head.kind}`);
+  for (const frame of head.frames) terms.push(frameTerm(frame));
+  if (head.slot !== undefined) terms.push(`slot ${head.slot}`);
+  if (turn !== undefined) terms.push(`session ${turn.session}`);
+  return terms.map((term) => `${head.lifecycle} ${term}`);
+}
+
+/** The term of a frame. */
+export function frameTerm({ verb, object, ref }: ModelFrame): string {
+  return `frame ${verb} ${object} ${ref}`;
+}
+
+/** The version in force. */
+export function currentVersion(memory: ModelMemory): ModelVersion {
+  const last = memory.versions.at(-1);
+  if (last === undefined) throw new Error("a memory has a version");
+  return last;
+}
+
+const INVERSES: ReadonlyMap<string, string> = new Map(
+  (EDGE_KINDS as readonly EdgeKind[]).flatMap(({ inverse, name }) =>
+    inverse === undefined ? [] : [[inverse, name] as const],
+  ),
+);
+
+/** The ends and the kind of an edge. */
+export interface Ends {
+  readonly from: string;
+  readonly kind: string;
+  readonly to: string;
+}
+
+/** The ends and the kind under which a link is kept. */
+export function canonicalEnds({ from, kind, to }: Ends): Ends {
+  const canonical = INVERSES.get(kind);
+  if (canonical !== undefined) return { from: to, kind: canonical, to: from };
+  return { from, kind: kind === "relates_to" || kind === "relates" ? "related_to" : kind, to };
+}
+
+/** An edge as the engine shows it, but for its id. */
+export function shownEdge(state: ModelState, { from, kind, to }: Ends): object | undefined {
+  const edge = state.edges.get(edgeName(from, kind, to));
+  if (edge === undefined) return undefined;
+  const { attributes, ...rest } = edge;
+  return { ...rest, ...attributes, n: 0, createdBy: state.actor };
+}

@@ -1,0 +1,169 @@
+/**
+ * Several processes on one store, writing at full speed.
+ *
+ * No update is lost, no seq is missing, every acknowledged write is there and is seen by the others at
+ * once; nobody starves; and while one process rebuilds the store, others read and write and see
+ * nothing half done.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { type Cortex, open } from "../src/index.js";
+import { atCleanUp, cleanUp, isBuilt, startProgram, temporaryFolder } from "./other-process.js";
+
+afterEach(cleanUp);
+
+/** A process with the store open; answers one message at a time. */
+interface Peer {
+  ask<T>(verb: string, input?: object): Promise<T>;
+  end(): Promise<unknown>;
+}
+
+async function startPeers(folder: string, count: number): Promise<Peer[]> {
+  const programs = Array.from({ length: count }, () => startProgram("shared-writer.mjs"));
+  for (const program of programs) program.send({ folder });
+  for (const program of programs) await program.until("open");
+  return programs.map((program) => ({
+    async ask<T>(verb: string, input: object = {}): Promise<T> {
+      program.send({ verb, ...input });
+      return JSON.parse((await program.until("done")).slice("done ".length)) as T;
+    },
+    end: () => program.finish(),
+  }));
+}
+
+/** The store as this process sees it; closed when the test ends. */
+async function here(folder: string): Promise<Cortex> {
+  const memory = await open(folder, { actor: "ada" });
+  atCleanUp(() => memory.close());
+  return memory;
+}
+
+/** Every seq from 0 on, each once, and a check that finds nothing. */
+async function expectWhole(memory: Cortex): Promise<void> {
+  const { seq: last } = await memory.stats();
+  for (let from = 0; from <= last; from += 10_000) {
+    const { entries } = await memory.log({ from, limit: 10_000 });
+    const expected = Array.from({ length: entries.length }, (_, at) => from + at);
+    expect(entries.map(({ seq }) => seq)).toEqual(expected);
+  }
+  expect(await memory.check()).toMatchObject({ ok: true, entries: last + 1, problems: [] });
+}
+
+/** Of the seqs in which everybody was writing, each process's share. */
+function shares(seqs: readonly (readonly number[])[]): readonly number[] {
+  const from = Math.max(...seqs.map((own) => own[0] ?? 0));
+  const to = Math.min(...seqs.map((own) => own.at(-1) ?? 0));
+  const counts = seqs.map((own) => own.filter((seq) => seq >= from && seq <= to).length);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return counts.map((count) => count / total);
+}
+
+describe.each([
+  { processes: 2, times: 120 },
+  { processes: 4, times: 40 },
+])("$processes processes", ({ processes, times }) => {
+  test("compare-and-set loses no update, and every acknowledged write is there", async () => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const memory = await here(folder);
+    await memory.write({ type: "note", externalId: "counter", text: "0" });
+    const peers = await startPeers(folder, processes);
+    const results = await Promise.all(
+      peers.map((peer, at) =>
+        peer.ask<{ lost: number; names: string[] }>("increment", { prefix: `p${at}`, times }),
+      ),
+    );
+    console.log(`lost races: ${results.map(({ lost }) => lost).join(", ")}`);
+    const counter = await memory.get("counter");
+    expect(counter?.text).toBe(String(processes * times));
+    expect(counter?.version).toBe(processes * times + 1);
+    const texts = (await memory.history("counter"))?.map(({ text }) => text);
+    expect(texts).toEqual(
+      Array.from({ length: processes * times + 1 }, (_, at) => String(processes * times - at)),
+    );
+    for (const name of results.flatMap(({ names }) => names)) {
+      expect((await memory.get(name))?.text).toBe(name);
+    }
+    await Promise.all(peers.map((peer) => peer.end()));
+    await expectWhole(memory);
+  });
+
+  test.each([1, 16])("nobody starves, %i writes in flight each", async (lanes) => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const memory = await here(folder);
+    const peers = await startPeers(folder, processes);
+    const results = await Promise.all(
+      peers.map((peer, at) =>
+        peer.ask<{ seqs: number[] }>("write", { prefix: `p${at}`, ms: 2500, lanes }),
+      ),
+    );
+    const seqs = results.map((result) => result.seqs);
+    const parts = shares(seqs);
+    console.log(
+      `${processes} processes, ${lanes} in flight: ${seqs.map(({ length }) => length)} writes, ` +
+        `shares ${parts.map((part) => part.toFixed(2)).join(", ")}`,
+    );
+    // Two fifths of a fair share: for two processes, a fifth of all.
+    expect(Math.min(...parts)).toBeGreaterThanOrEqual(0.4 / processes);
+    expect(new Set(seqs.flat()).size).toBe(seqs.flat().length);
+    await Promise.all(peers.map((peer) => peer.end()));
+    expect((await memory.stats()).entries).toBe(1 + seqs.flat().length);
+    await expectWhole(memory);
+  });
+});
+
+describe("between processes", () => {
+  test("a read sees what another process was acknowledged a moment ago", async () => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const memory = await here(folder);
+    const [one, two, busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
+    const noise = busy.ask("write", { prefix: "noise", ms: 1500, lanes: 2 });
+    for (let i = 0; i < 60; i += 1) {
+      const [writer, reader] = i % 2 === 0 ? [one, two] : [two, one];
+      const note = { name: `n${i}`, text: `text ${i}` };
+      const { seq } = await writer.ask<{ seq: number }>("note", note);
+      expect(await reader.ask("get", { name: note.name })).toEqual({ text: note.text });
+      expect((await memory.get(note.name))?.seq).toBe(seq);
+    }
+    await noise;
+    await Promise.all([one, two, busy].map((peer) => peer.end()));
+    await expectWhole(memory);
+  });
+
+  test("a rebuild beside readers and writers: nothing lost, nothing half seen", async () => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const memory = await here(folder);
+    const peers = (await startPeers(folder, 4)) as [Peer, Peer, Peer, Peer];
+    const [rebuilder, first, second, watcher] = peers;
+    const count = 60;
+    const watch = watcher.ask<{ reads: number; full: number; halves: string[] }>("watch", {
+      prefix: "a",
+      count,
+      ms: 30_000,
+    });
+    const writes = [first, second].map((peer, at) =>
+      peer.ask<{ unseen: number }>("batches", { prefix: at === 0 ? "a" : "b", count }),
+    );
+    const rebuilds = await rebuilder.ask<{ reports: { ok: boolean; differences: string[] }[] }>(
+      "rebuild",
+      { times: 8 },
+    );
+    for (const report of rebuilds.reports) {
+      expect(report).toMatchObject({ ok: true, differences: [] });
+    }
+    expect(await Promise.all(writes)).toEqual([{ unseen: 0 }, { unseen: 0 }]);
+    const seen = await watch;
+    console.log(`beside ${rebuilds.reports.length} rebuilds: ${JSON.stringify(seen)}`);
+    expect(seen).toMatchObject({ full: count, halves: [] });
+    for (const prefix of ["a", "b"]) {
+      for (let i = 0; i < count; i += 1) {
+        expect((await memory.get(`${prefix}-${i}.0`))?.text).toBe(`${prefix}-${i} changed`);
+        expect((await memory.list({ tag: `${prefix}-${i}` })).memories).toHaveLength(5);
+      }
+    }
+    await Promise.all(peers.map((peer) => peer.end()));
+    await expectWhole(memory);
+  });
+});
