@@ -43,9 +43,6 @@ export interface ReplayOptions {
 /** Entries folded into one commit. */
 const CHUNK_ENTRIES = 1000;
 
-/** Tree pages and tiles kept from commit to commit; the target has no other writer. */
-const CACHED_ROWS = 8192;
-
 type RowCache = Map<string, Bytes | undefined>;
 
 /** Folds journal rows into `target`, starting at the size it has. Returns its size afterwards. */
@@ -167,10 +164,6 @@ async function commitChunk(
     const result = await target.commit(commit);
     if (!result.ok) throw new Error("somebody else writes into the store that is being built");
     view.keepRows(cache);
-    for (const name of cache.keys()) {
-      if (cache.size <= CACHED_ROWS) break;
-      cache.delete(name);
-    }
   } finally {
     snapshot.close();
   }

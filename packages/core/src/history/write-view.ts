@@ -54,6 +54,9 @@ function bucketOf(name: string): string {
 /** Rows that the writer keeps between commits: tiles and pages of the trees. */
 const KEPT = byPrefix([KEYSPACE.logTile, KEYSPACE.memoryPage, KEYSPACE.edgePage]);
 
+/** Tiles and pages kept between commits: about 4 MB, and the slabs they were cut from. */
+const CACHED_ROWS = 8192;
+
 /** A table by first byte: asked for every row of every commit. */
 function byPrefix(prefixes: readonly KeyPrefix[]): readonly boolean[] {
   const table = new Array<boolean>(256).fill(false);
@@ -179,7 +182,7 @@ export class WriteView {
     return { puts, deletes };
   }
 
-  /** Tree rows as they will be after the commit, into the writer's cache. */
+  /** Tree rows as they will be after the commit, into a cache that lasts; the oldest make room. */
   keepRows(cache: Map<string, Bytes | undefined>): void {
     for (const name of this.#kept) {
       const pending = this.#pending.get(name);
@@ -188,6 +191,10 @@ export class WriteView {
       // page above tells which ones exist.
       cache.delete(name);
       if (value !== undefined) cache.set(name, value);
+    }
+    for (const name of cache.keys()) {
+      if (cache.size <= CACHED_ROWS) break;
+      cache.delete(name);
     }
   }
 

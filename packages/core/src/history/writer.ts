@@ -117,9 +117,6 @@ interface Sealing {
   readonly batch: boolean;
 }
 
-/** Tree pages and tiles kept between commits; about 4 MB. */
-const CACHED_ROWS = 8192;
-
 /** The write queue of an open store. */
 export class Writer {
   readonly #parts: WriterParts;
@@ -223,10 +220,6 @@ export class Writer {
     this.#lastHead = prepared.commit.head;
     // Pages keep the slabs they were cut from, 20 MB at the worst; copying them cost more.
     prepared.view.keepRows(this.#cache);
-    for (const name of this.#cache.keys()) {
-      if (this.#cache.size <= CACHED_ROWS) break;
-      this.#cache.delete(name);
-    }
   }
 
   async #prepare(group: readonly Waiting[]): Promise<Prepared> {

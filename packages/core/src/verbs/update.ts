@@ -44,6 +44,7 @@ import { slotRange } from "./write.js";
 import {
   fingerprintOf,
   gatherData,
+  HEAD_FIELDS,
   type HeadInput,
   prepareHead,
   prepareVersion,
@@ -262,16 +263,6 @@ function isRival(
 export interface HeadPatch extends HeadInput {
   readonly by?: string;
 }
-
-const HEAD_FIELDS = [
-  "tags",
-  "frames",
-  "visibility",
-  "importance",
-  "kind",
-  "status",
-  "freshnessAt",
-] as const;
 
 /** Changes head fields without a new version. */
 export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Promise<WriteResult> {

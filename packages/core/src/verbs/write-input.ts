@@ -117,7 +117,8 @@ export interface PreparedVersion {
   readonly expiresAt: number | undefined;
 }
 
-const HEAD_FIELDS = [
+/** The head fields that a caller may give. */
+export const HEAD_FIELDS = [
   "tags",
   "frames",
   "visibility",
