@@ -291,6 +291,12 @@ function wrongSpelling({ store, checkpoint, edges }: World): readonly Vector[] {
       bad,
     ),
     lie(
+      "near-position-spelled-out",
+      "A position that is counted from the node above, spelled out instead.",
+      shown(withSpelledPosition(city.state), city.items),
+      bad,
+    ),
+    lie(
       "record-without-a-leaf",
       "A memory with its record; the state proof names no leaf.",
       shown(nobody.state, food.items),
@@ -312,6 +318,15 @@ function respelled(
   instead: readonly StateLeaf[] = [],
 ): Uint8Array {
   return encodeStateProof(decodeStateProof(state, known), instead);
+}
+
+/** A state proof whose second node has its position spelled out; the first one's is far. */
+function withSpelledPosition(state: Uint8Array): Uint8Array {
+  const second = 34;
+  const [tag, skipped] = [(state[second] ?? 0) & 7, (state[second] ?? 0) >> 3];
+  const position = (state[1] ?? 0) + 1 + skipped;
+  const rest = state.subarray(second + 1);
+  return Uint8Array.of(...state.subarray(0, second), 0xf8 | tag, position, ...rest);
 }
 
 function memoryLeaves({ items }: ProofTree<ProofMemory>): readonly StateLeaf[] {

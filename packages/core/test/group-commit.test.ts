@@ -72,6 +72,18 @@ describe("many at once", () => {
     expect(seqs).toEqual(ascending(count, 1));
   });
 
+  test("an operation may need more rows than a call may have arguments", async () => {
+    const writer = testWriter(openMemoryKv());
+    const keys = ascending(250_000, 0).map(journalKey);
+    const found = await writer.submit({
+      run: (tx) => {
+        tx.view.need(keys);
+        return appendPlain(tx);
+      },
+    });
+    expect(found.seq).toBe(0);
+  });
+
   test("later ones of a group build on earlier ones", async () => {
     const { memory, kv } = await openCounted();
     const [, updated, , linked] = await Promise.all([

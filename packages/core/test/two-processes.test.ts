@@ -15,6 +15,7 @@ afterEach(cleanUp);
 interface Peer {
   ask<T>(verb: string, input?: object): Promise<T>;
   end(): Promise<unknown>;
+  kill(): Promise<void>;
 }
 
 async function startPeers(folder: string, count: number): Promise<Peer[]> {
@@ -27,6 +28,7 @@ async function startPeers(folder: string, count: number): Promise<Peer[]> {
       return JSON.parse((await program.until("done")).slice("done ".length)) as T;
     },
     end: () => program.finish(),
+    kill: () => program.kill(),
   }));
 }
 
@@ -128,6 +130,23 @@ describe("between processes", () => {
     }
     await noise;
     await Promise.all([one, two, busy].map((peer) => peer.end()));
+    await expectWhole(memory);
+  });
+
+  test("a rebuild ends although others write as fast as they can", async () => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const memory = await here(folder);
+    const [rebuilder, ...busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
+    const lines = busy.map((peer, at) =>
+      peer.ask("write", { prefix: `busy ${at}`, ms: 100_000, lanes: 2 }).catch(() => "killed"),
+    );
+    const rebuilt = rebuilder.ask<{ reports: { ok: boolean }[] }>("rebuild", { times: 3 });
+    const { reports } = (await Promise.race([rebuilt, ...lines])) as Awaited<typeof rebuilt>;
+    expect(reports).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
+    await Promise.all(busy.map((peer) => peer.kill()));
+    expect(await Promise.all(lines)).toEqual(["killed", "killed"]);
+    await rebuilder.end();
     await expectWhole(memory);
   });
 

@@ -332,8 +332,9 @@ class GroupRun {
       const result = this.#runOne(waiting.operation, stuck);
       if (result instanceof Unread) {
         stuck = true;
-        keys.push(...result.keys);
-        ranges.push(...result.ranges);
+        // One by one: a large batch asks for more rows than a call may have arguments.
+        for (const key of result.keys) keys.push(key);
+        for (const range of result.ranges) ranges.push(range);
       } else if (!stuck) {
         this.outcomes.push(result);
       }

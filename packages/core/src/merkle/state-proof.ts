@@ -22,9 +22,12 @@
  * bits disagree with the sides taken, or two leaves differ above the node that parts them. In a
  * tree built by these rules none of that occurs.
  *
- * Bytes, in pre-order, one form for each proof: 00 the empty tree; 01 leaf: key, value; 02 inner,
- * both sides open: position (1 byte), left, right; 03 inner, left side closed: position, its hash,
- * right; 04 inner, right side closed: position, its hash, left; 05 leaf: the next *known* one.
+ * Bytes, in pre-order, one form for each proof. The low three bits of a node's first byte say what it
+ * is: 0 the empty tree; 1 leaf: key, value; 2 inner, both sides open: left, right; 3 inner, left side
+ * closed: its hash, right; 4 inner, right side closed: its hash, left; 5 leaf: the next *known* one.
+ * The high five bits of an inner node count the positions between it and the inner node above it (at
+ * the root, those before it); 31 stands for that many or more, and the position follows in one byte.
+ * Nodes seldom lie far apart, and a proof of many keys is mostly inner nodes. All other nodes have 0.
  *
  * Known leaves are those whose key and value the reader has from elsewhere: in a proof document, from
  * the ids and records beside the state proof. The bytes name them in key order and say no more, which
@@ -176,6 +179,10 @@ const TAG = {
   rightClosed: 4,
   knownLeaf: 5,
 } as const;
+const TAG_BITS = 3;
+const TAG_MASK = 0b111;
+/** As many positions skipped as a first byte cannot count. */
+const FAR = 31;
 
 /** The leaves a reader knows, and how many of them have had their place. */
 interface KnownLeaves {
@@ -256,17 +263,23 @@ function writeOpen(node: ProofOpen, above: number, output: Output): void {
   if (left.kind === "closed") {
     if (right.kind === "closed") throw bothClosed();
     checkLength("hash", left.hash, HASH_BYTES);
-    pieces.push(Uint8Array.of(TAG.leftClosed, bit), left.hash);
+    pieces.push(innerStart(TAG.leftClosed, bit, above), left.hash);
     writeOpen(right, bit, output);
   } else if (right.kind === "closed") {
     checkLength("hash", right.hash, HASH_BYTES);
-    pieces.push(Uint8Array.of(TAG.rightClosed, bit), right.hash);
+    pieces.push(innerStart(TAG.rightClosed, bit, above), right.hash);
     writeOpen(left, bit, output);
   } else {
-    pieces.push(Uint8Array.of(TAG.bothOpen, bit));
+    pieces.push(innerStart(TAG.bothOpen, bit, above));
     writeOpen(left, bit, output);
     writeOpen(right, bit, output);
   }
+}
+
+function innerStart(tag: number, bit: number, above: number): Uint8Array {
+  const skipped = bit - above - 1;
+  if (skipped < FAR) return Uint8Array.of(tag | (skipped << TAG_BITS));
+  return Uint8Array.of(tag | (FAR << TAG_BITS), bit);
 }
 
 function writeLeaf(leaf: ProofLeaf, { pieces, leaves }: Output): void {
@@ -289,7 +302,10 @@ interface Cursor {
 
 /** Recursion is bounded by 256, since positions strictly increase. */
 function readOpen(cursor: Cursor, above: number): ProofOpen {
-  const tag = take(cursor, 1)[0];
+  const start = take(cursor, 1)[0] ?? 0;
+  const tag = start & TAG_MASK;
+  const isLeaf = tag === TAG.leaf || tag === TAG.knownLeaf;
+  if (isLeaf && start !== tag) throw malformed(`a leaf has a position at byte ${cursor.at - 1}`);
   if (tag === TAG.knownLeaf) return { kind: "leaf", ...nextKnown(cursor.leaves) };
   if (tag === TAG.leaf) {
     const key = take(cursor, STATE_KEY_BYTES);
@@ -299,8 +315,7 @@ function readOpen(cursor: Cursor, above: number): ProofOpen {
   if (tag !== TAG.bothOpen && tag !== TAG.leftClosed && tag !== TAG.rightClosed) {
     throw malformed(`${tag} at byte ${cursor.at - 1} is no kind of node`);
   }
-  const bit = take(cursor, 1)[0] ?? -1;
-  checkPosition(bit, above);
+  const bit = readPosition(cursor, start >> TAG_BITS, above);
   if (tag === TAG.bothOpen) {
     const left = readOpen(cursor, bit);
     return { kind: "inner", bit, left, right: readOpen(cursor, bit) };
@@ -310,6 +325,14 @@ function readOpen(cursor: Cursor, above: number): ProofOpen {
   return tag === TAG.leftClosed
     ? { kind: "inner", bit, left: closed, right: open }
     : { kind: "inner", bit, left: open, right: closed };
+}
+
+function readPosition(cursor: Cursor, skipped: number, above: number): number {
+  const near = above + 1 + skipped;
+  const bit = skipped < FAR ? near : (take(cursor, 1)[0] ?? -1);
+  checkPosition(bit, above);
+  if (bit < near) throw malformed(`position ${bit} is spelled out, but near`);
+  return bit;
 }
 
 /** A copy (`slice` of a Node buffer is none), so that the proof outlives the bytes it came from. */
