@@ -3,8 +3,8 @@
  * the clock and the source of randomness.
  */
 import { randomFillSync } from "node:crypto";
+import { uptime } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
-import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { Cortex } from "./cortex.js";
@@ -50,7 +50,8 @@ export async function open(location: string, options: OpenOptions = {}): Promise
         await sleep(ms);
       },
       // An injected clock is its own authority; only the system's may leap.
-      ...(options.clock === undefined ? { elapsed: () => performance.now() } : {}),
+      // Time since the machine started goes on while it sleeps, so a laptop may be shut for a week.
+      ...(options.clock === undefined ? { elapsed: () => uptime() * 1000 } : {}),
     });
     const engine: Engine = {
       kv,

@@ -164,6 +164,15 @@ describe("the journal", () => {
     expect((await checkDamaged(folder)).problems[0]).toMatchObject({ seq: last });
   });
 
+  test("a row under a prefix that nothing uses is found", async () => {
+    const folder = await damagedStore({
+      puts: [{ key: Buffer.from([0x7e, 1]), value: Buffer.from("x") }],
+    });
+    const { ok, problems } = await checkDamaged(folder);
+    expect(ok).toBe(false);
+    expect(problems[0]?.message).toMatch(/row 7e01 stands under a prefix that nothing uses/);
+  });
+
   test("two entries that changed places are named by the first", async () => {
     const [first, second] = [await entryRow(SEQ), await entryRow(SEQ + 1)];
     const puts = [
@@ -446,9 +455,9 @@ describe("a full disk", () => {
     const { entries } = await memory.stats();
     expect(entries).toBe(ids.length + 1);
     await expectReadable(memory, ids);
-    await expect(memory.write({ type: "note", text })).rejects.toMatchObject({
-      code: "ERR_DISK_FULL",
-    });
+    // How much a write needs depends on the pages it touches: one larger than all before never fits.
+    const large = { type: "note", text: "x".repeat(60_000) } as const;
+    await expect(memory.write(large)).rejects.toMatchObject({ code: "ERR_DISK_FULL" });
     rmSync(filler);
     const after = await memory.write({ type: "note", text: "room again" });
     expect(after.seq).toBe(entries);

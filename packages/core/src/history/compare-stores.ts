@@ -9,6 +9,7 @@ import {
   compareBytes,
   HEAD_KEY,
   type Kv,
+  type KvRange,
   type KvRow,
   type KvSnapshot,
   sameBytes,
@@ -38,6 +39,9 @@ export async function differencesOf(
       else differences.push(`${prefix.name} row ${toHex(key)} ${trouble(left, right)}`);
     }
   }
+  for (const { key } of (await store.ranges(unknownRanges())).flat()) {
+    differences.push(`row ${toHex(key)} stands under a prefix that nothing uses`);
+  }
   const [before, after] = await Promise.all([headBytesAt(store), headBytesAt(rebuilt)]);
   if (!sameBytes(before, after)) {
     const [has, says] = [before, after].map((bytes) => JSON.stringify(decodeAnyHeadRow(bytes)));
@@ -45,6 +49,13 @@ export async function differencesOf(
   }
   if (more > 0) differences.push(`and ${more} more`);
   return differences;
+}
+
+/** One row at most of every first byte that the keyspace does not know. */
+function unknownRanges(): readonly KvRange[] {
+  const known = new Set((Object.values(KEYSPACE) as KeyPrefix[]).map(({ byte }) => byte));
+  const bytes = Array.from({ length: 255 }, (_, byte) => byte).filter((byte) => !known.has(byte));
+  return bytes.map((byte) => ({ gte: Uint8Array.of(byte), lt: Uint8Array.of(byte + 1), limit: 1 }));
 }
 
 function trouble(left: Bytes | undefined, right: Bytes | undefined): string {

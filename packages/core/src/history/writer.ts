@@ -6,8 +6,8 @@
  * won the race), and only the last run counts. One that throws leaves nothing and does not disturb
  * its neighbours. A promise resolves after the commit that holds its entries is durable.
  *
- * Fairness between processes: a writer that finds another's commits between its own waits a moment
- * after each success, about as long as its own commit took, so that the loser of a race gets its turn.
+ * Fairness between processes: a writer that lost a race before it won waits a moment after its
+ * success, about as long as its commit took, so that the others get their turn.
  */
 import type { Sha256 } from "../codec/hash.js";
 import { cutBytes } from "../codec/slab.js";
@@ -195,7 +195,7 @@ export class Writer {
         // Lost: start over at once; the winner is the one that waits.
         continue;
       }
-      const contended = attempt > 1 || this.#sawForeignHead(prepared);
+      const contended = attempt > 1;
       this.#keep(prepared);
       settle(group, prepared);
       if (contended && this.#queue.length > 0) {
@@ -207,12 +207,6 @@ export class Writer {
       "ERR_CONTENDED",
       `other writers won the race ${LIMITS.commitAttempts} times in a row; nothing was written`,
     );
-  }
-
-  #sawForeignHead(prepared: Prepared): boolean {
-    const before = prepared.commit?.expectHead;
-    const last = this.#lastHead;
-    return last !== undefined && before !== undefined && keyString(before) !== keyString(last);
   }
 
   #keep(prepared: Prepared): void {

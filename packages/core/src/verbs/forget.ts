@@ -12,7 +12,7 @@ import { ownedRanges } from "../history/fold-erasure.js";
 import { decodeAdjacency, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
-import { EDGE_MEMBER_BYTES, idKey, journalKey, keyString } from "../kv/keyspace.js";
+import { EDGE_MEMBER_BYTES, EDGE_STATE, idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkText } from "../memory/fields.js";
@@ -121,7 +121,9 @@ function derivedFrom(tx: WriteTx, id: Bytes): Located[] {
   const ids = rows.flatMap(({ key }) => {
     const member = key.subarray(key.length - EDGE_MEMBER_BYTES);
     const kind = ((member[0] ?? 0) << 8) | (member[1] ?? 0);
-    return kind === code ? [member.subarray(2, 18)] : [];
+    // The byte before the member says whether the edge is live; what was removed derives nothing.
+    const isLive = key[key.length - EDGE_MEMBER_BYTES - 1] === EDGE_STATE.live;
+    return kind === code && isLive ? [member.subarray(2, 18)] : [];
   });
   tx.view.need(ids.map((child) => idKey("memory", child)));
   return ids.flatMap((child): Located[] => {

@@ -360,3 +360,13 @@ test("a replaced value that comes back holds again, and an update keeps how long
   await memory.update(brief.id, { text: "a fact of a day" });
   expect((await memory.get(brief.id))?.versionRecord.expiresAt).toBe(99);
 });
+
+test("an end that its writer knew stays when the memory comes back", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const ended = await memory.write({ type: "fact", slot: "job", text: "a baker", validTo: 7 });
+  const next = await memory.write({ type: "fact", slot: "job", text: "a pilot" });
+  await memory.tombstone(next.id, "wrong");
+  await memory.restore(ended.id);
+  expect((await memory.get(ended.id))?.versionRecord.validTo).toBe(7);
+});

@@ -402,7 +402,9 @@ export async function restore(
 function reopened(engine: Engine, tx: WriteTx, change: HeadChange): WriteResult {
   const { found, head, by } = change;
   const current = tx.fold.records.version(found.row);
-  const wasReplaced = found.row.lifecycle === "archived" && current.validTo !== undefined;
+  // Closed by the replacement itself, not by somebody who knew when it ended.
+  const closedAt = Math.max(current.createdAt, current.validFrom ?? current.createdAt);
+  const wasReplaced = found.row.lifecycle === "archived" && current.validTo === closedAt;
   if (!wasReplaced) return changeHead(engine, tx, change);
   const version = nextVersion(tx, by, head, { ...current, validFrom: tx.at, validTo: undefined });
   const record = { head: { ...head, version: version.number, siblings: [] }, version };

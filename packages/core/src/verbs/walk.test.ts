@@ -188,3 +188,25 @@ describe("inspect", () => {
     expect(await memory.inspect("nobody")).toBeUndefined();
   });
 });
+
+test("inspect says what use made of a memory only of the present", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const fact = await memory.write({ type: "fact", text: "said twice" });
+  await memory.write({ type: "fact", text: "said twice" });
+  expect((await memory.inspect(fact.id))?.counters?.reinforced).toBe(1);
+  expect(await memory.inspect(fact.id, { asOf: fact.seq })).not.toHaveProperty("counters");
+});
+
+test("a forget follows what is derived now, not what was taken back", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const source = await memory.write({ type: "fact", text: "the source" });
+  const provenance = { derivedFrom: [source.uri] };
+  const kept = await memory.write({ type: "fact", text: "kept", provenance });
+  const taken = await memory.write({ type: "fact", text: "taken back", provenance });
+  await memory.removeEdge(taken.id, "derived_from", source.id);
+  const { erased } = await memory.forget(source.id, "asked", { cascade: true });
+  expect(erased).toEqual([source.id, kept.id]);
+  expect(await memory.get(taken.id)).toBeDefined();
+});

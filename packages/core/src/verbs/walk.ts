@@ -404,7 +404,8 @@ export interface Inspection {
   readonly links: readonly Link[];
   readonly backlinks: readonly Link[];
   readonly versions: readonly HistoryItem[];
-  readonly counters: Counter;
+  /** What use has made of it by now; left out when the past is asked for. */
+  readonly counters?: Counter;
   readonly seq: number;
 }
 
@@ -422,7 +423,8 @@ export async function inspect(
     const found = id === undefined ? undefined : await findMemory(reader, id);
     if (found === undefined || !(await isShown(reader, access, found))) return undefined;
     const [row] = await reader.getMany([idKey("counter", found.id)]);
-    return { found, counters: decodeCounter(row), seq: reader.seq };
+    const counters = reader.live ? { counters: decodeCounter(row) } : {};
+    return { found, counters, seq: reader.seq };
   });
   if (here === undefined) return undefined;
   // The rest is read at the very position the memory was found at.
@@ -438,7 +440,7 @@ export async function inspect(
     links,
     backlinks,
     versions: versions ?? [],
-    counters: here.counters,
+    ...here.counters,
     seq: here.seq,
   };
 }

@@ -184,12 +184,14 @@ export const inspectionShape = z.object({
   links: listOf(link),
   backlinks: listOf(link),
   versions: listOf(historyItem),
-  counters: z.object({
-    reinforced: z.int(),
-    accessed: z.int(),
-    cited: z.int(),
-    lastUsedAt: timeMs,
-  }),
+  counters: z
+    .object({
+      reinforced: z.int(),
+      accessed: z.int(),
+      cited: z.int(),
+      lastUsedAt: timeMs,
+    })
+    .optional(),
   seq,
 });
 

@@ -114,13 +114,17 @@ export function showHistory(answer: z.output<typeof historyShape>, ink: Ink): st
 
 /** Everything about one memory. */
 export function showInspection(found: z.output<typeof inspectionShape>, ink: Ink): string {
-  const { reinforced, accessed, cited } = found.counters;
+  const { counters } = found;
+  const use =
+    counters === undefined
+      ? []
+      : [`reinforced ${counters.reinforced}, read ${counters.accessed}, cited ${counters.cited}`];
   return [
     showMemory(found.memory, ink),
     `\n${ink.bold("links")}\n${showLinks({ links: found.links }, ink)}`,
     `\n${ink.bold("linked from")}\n${showLinks({ links: found.backlinks }, ink)}`,
     `\n${ink.bold("versions")}\n${versionLines(found.versions, ink).join("\n")}`,
-    `\n${ink.dim(`reinforced ${reinforced}, read ${accessed}, cited ${cited}`)}`,
+    ...use.map((line) => `\n${ink.dim(line)}`),
   ].join("\n");
 }
 
