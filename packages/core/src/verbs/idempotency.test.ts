@@ -51,7 +51,7 @@ describe("write and update", () => {
     expect(first.reinforced).toBe(true);
     expect(await memory.write(input)).toEqual(first);
     const [seen] = (await memory.list({ type: "fact" })).memories;
-    expect((await memory.inspect(seen?.id ?? ""))?.counters.reinforced).toBe(1);
+    expect((await memory.inspect(seen?.id ?? ""))?.counters?.reinforced).toBe(1);
   });
 
   test("an update is repeated with its conflicts", async () => {

@@ -272,8 +272,8 @@ describe("restatement", () => {
       expect(again).toMatchObject({ id: first.id, version: 1, reinforced: true, replaced: [] });
     }
     const seen = await memory.inspect(first.id);
-    expect(seen?.counters.reinforced).toBe(3);
-    expect(seen?.counters.lastUsedAt).toBeGreaterThan(seen?.memory.head.createdAt ?? 0);
+    expect(seen?.counters?.reinforced).toBe(3);
+    expect(seen?.counters?.lastUsedAt).toBeGreaterThan(seen?.memory.head.createdAt ?? 0);
     expect((await memory.list({ type: "fact" })).memories).toHaveLength(1);
     expect(seen?.memory.text).toBe("Ada lives in Porto");
   });
