@@ -3,6 +3,8 @@
  * it and leaves it in the folder of the run; the others open what is there. Whoever changes a store
  * takes a copy of it, so that every question finds the same.
  *
+ * Clock and randomness are seeded, so that a seed gives the same ids, trees and proof sizes each time.
+ *
  * Two histories: `writes`, where every entry is a new memory, and `changes`, where memories are also
  * updated, tagged anew and hidden, so that the past differs from the present.
  */
@@ -15,6 +17,16 @@ import { asWrite, seededNumbers, startWorkload, TAG_COUNT } from "./workload.mjs
 
 /** The size that the questions about a prepared store ask for. */
 export const PREPARED_MEMORIES = 100_000;
+
+/** When the prepared histories begin: long enough ago that they end before now. */
+const PREPARED_FROM = Date.UTC(2025, 0, 1);
+/**
+ * How the clock of a prepared history goes on: a millisecond in so many looks, and a pause after so
+ * many. Times shape the tree, because ids start with them. Of six clocks that were tried, two runs of
+ * the system's own among them, this one gave the largest proofs: 37.9 KB for a hundred memories,
+ * against 36.8 by the system's clock and 35.0 to 35.6 by the others.
+ */
+const CLOCK = { looksPerMs: 32, looksPerPause: 1000, pauseMs: 20, pauseMsMore: 60 };
 
 /** Of a hundred entries of the history `changes`; the rest are writes. */
 const CHANGES = { updates: 20, tags: 10, tombstones: 10 };
@@ -47,7 +59,7 @@ export async function preparedStore(settings, history = "writes") {
   const listFile = `${path}.json`;
   if (!existsSync(listFile)) {
     settings.progress(`preparing a store: ${entries} entries, ${history}`);
-    const engine = await open(path, { relaxedDurability: true });
+    const engine = await open(path, { relaxedDurability: true, ...repeatable(settings.seed) });
     try {
       const grown = await grow(engine, settings, history, entries);
       // Written last: a list stands for a store that is complete.
@@ -110,6 +122,26 @@ export function pickDifferent(list, count, seed) {
   const places = new Set();
   while (places.size < Math.min(count, list.length)) places.add(next(list.length));
   return [...places].map((at) => /** @type {T} */ (list[at]));
+}
+
+/**
+ * A clock that goes on as it does under bulk writes, and bytes that only look random.
+ * @param {number} seed
+ */
+function repeatable(seed) {
+  const draw = seededNumbers(seed + 2);
+  const byte = seededNumbers(seed + 3);
+  let now = PREPARED_FROM;
+  let looks = 0;
+  return {
+    clock: () => {
+      looks += 1;
+      if (looks % CLOCK.looksPerPause === 0) now += CLOCK.pauseMs + draw(CLOCK.pauseMsMore);
+      else if (draw(CLOCK.looksPerMs) === 0) now += 1;
+      return now;
+    },
+    random: (/** @type {number} */ bytes) => Uint8Array.from({ length: bytes }, () => byte(256)),
+  };
 }
 
 /**
