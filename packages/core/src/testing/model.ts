@@ -309,7 +309,9 @@ function restore(draft: Draft, ref: string, at: number): object {
   const { tombstone: _, ...rest } = memory.head;
   const head: ModelHead = { ...rest, lifecycle: "active" };
   const now = currentVersion(memory);
-  if (memory.head.lifecycle !== "archived" || now.validTo === undefined) {
+  // Closed by the replacement itself, not by somebody who knew when it ended.
+  const closedAt = Math.max(now.createdAt, now.validFrom ?? now.createdAt);
+  if (memory.head.lifecycle !== "archived" || now.validTo !== closedAt) {
     return changeHead(draft, memory, head, at);
   }
   // What was replaced holds again from now on.
