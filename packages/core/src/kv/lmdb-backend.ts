@@ -303,11 +303,15 @@ class LmdbKv implements Kv {
     const holder = construction.holding === undefined ? undefined : construction.holder;
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#writable();
+      let early: LmdbFile | undefined;
       try {
         const move = (): void => {
           const name = unusedName(folder);
           construction.renameTo(join(folder, name));
           fsyncFolder(folder);
+          // Opened before anybody is told of it: two processes that open a file for the first time
+          // at the same instant were seen to spoil each other's lock file (EINVAL ever after).
+          early = new LmdbFile(join(folder, name), this.#place.mode);
           file.putMoved(movedHead, name);
         };
         const met = writeIfHead(file, expectHead, move, holder);
@@ -318,11 +322,15 @@ class LmdbKv implements Kv {
         if (met.outcome === "written") fsyncPath(file.path);
       } catch (error) {
         // A commit can fail after it took effect; the file itself says whether this one did.
-        if (file.successor() !== construction.name) throw error;
+        if (file.successor() !== construction.name) {
+          void (early as LmdbFile | undefined)?.close();
+          throw error;
+        }
       }
       const moved = file.successor() === construction.name;
       if (moved) construction.finish();
       this.#follow(file);
+      void (early as LmdbFile | undefined)?.close();
       if (moved) return { ok: true };
     }
     throw lostChain(folder);
