@@ -107,7 +107,8 @@ describe("the benchmark", () => {
 /** Every row says what it is about and is printed. */
 function checkRows({ rows }: Report, printed: string): void {
   for (const row of rows) {
-    expect(row.value, `${row.what}, ${row.store}`).toBeGreaterThan(0);
+    // How fast is not asked here; a share made of two timings may even come out below nothing.
+    expect(Number.isFinite(row.value), `${row.what}, ${row.store}`).toBe(true);
     expect(row.runs.length).toBeGreaterThan(0);
     expect([row.sync, row.unit, row.question].every((text) => text.length > 0)).toBe(true);
     expect(row.memories).toBeGreaterThan(0);
