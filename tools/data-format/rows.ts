@@ -237,6 +237,13 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
     pick: (key) => key[1] === 5,
     say: (parts) => indexRow(parts, true),
   },
+  indexBegun: {
+    parts: [1, 1, "text", 8, 16, 8],
+    pick: (key) => key[1] === 5,
+    // The same pieces as a closed row, its end standing last.
+    say: ([index, lifecycle, term, from, id, to]) =>
+      indexRow([index, lifecycle, term, to, from, id] as readonly Uint8Array[], true),
+  },
   edge: {
     parts: [16],
     say: ([id], value) => {

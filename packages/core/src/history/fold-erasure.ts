@@ -12,7 +12,7 @@ import {
   edgePrefix,
   getU64,
   idKey,
-  indexClosedRow,
+  indexClosedRows,
   indexRow,
   journalKey,
   KEYSPACE,
@@ -93,7 +93,9 @@ function eraseStates(
     for (const [number, term] of indexTerms(id, head).entries()) {
       const from = sinceOf(state, number);
       if (nextSeq === undefined) view.delete(indexRow(term, from).key);
-      else if (!kept.has(termName(term))) view.delete(indexClosedRow(term, from, nextSeq).key);
+      else if (!kept.has(termName(term))) {
+        for (const { key } of indexClosedRows(term, from, nextSeq)) view.delete(key);
+      }
     }
     if (head.externalId !== undefined) view.delete(textKey("externalId", head.externalId));
   }

@@ -18,7 +18,7 @@ import {
   CONFIG_KEY,
   historyKey,
   idKey,
-  indexClosedRow,
+  indexClosedRows,
   indexRow,
   journalKey,
   keyString,
@@ -205,8 +205,7 @@ function moveIndexes(
   for (const { term, at } of held.values()) {
     const from = sinceOf(row, at);
     view.delete(indexRow(term, from).key);
-    const closed = indexClosedRow(term, from, seq);
-    view.put(closed.key, closed.value);
+    for (const { key, value } of indexClosedRows(term, from, seq)) view.put(key, value);
   }
   return since;
 }

@@ -59,6 +59,13 @@ export const KEYSPACE = {
     "index 1, lifecycle 1, term, to seq 8, member",
     "empty; from seq 8 for turns",
   ),
+  indexBegun: row(
+    0x1a,
+    "closed index by begin",
+    "exact",
+    "index 1, lifecycle 1, term, from seq 8, id 16, to seq 8",
+    "empty; none for turns",
+  ),
   edge: row(0x20, "edge", "exact", "edge id 16", "[state, seq, part, from, code, far, n]"),
   edgeOut: row(
     0x21,
@@ -206,10 +213,14 @@ export function memberOffset(term: Bytes): number {
   return 3 + term.length + 1;
 }
 
-/** What all live rows of one index, lifecycle and term have in common. */
-export function indexPrefix(closed: boolean, index: number, lifecycle: number, term: Bytes): Bytes {
-  const prefix = closed ? KEYSPACE.indexClosed : KEYSPACE.index;
-  return keyOf(prefix.byte).u8(index).u8(lifecycle).bytes(term).end();
+/** What all rows of one index, lifecycle and term have in common. */
+export function indexPrefix(
+  name: "index" | "indexClosed" | "indexBegun",
+  index: number,
+  lifecycle: number,
+  term: Bytes,
+): Bytes {
+  return keyOf(KEYSPACE[name].byte).u8(index).u8(lifecycle).bytes(term).end();
 }
 
 /**
@@ -222,15 +233,21 @@ export function indexRow(term: IndexTerm, fromSeq: number): KvRow {
   return { key: key.raw(term.place).raw(term.id).end(), value: seqValue(fromSeq) };
 }
 
-/** The row a term leaves when it ends at `toSeq`. */
-export function indexClosedRow(term: IndexTerm, fromSeq: number, toSeq: number): KvRow {
-  const key = keyOf(KEYSPACE.indexClosed.byte)
-    .u8(term.index)
-    .u8(term.lifecycle)
-    .bytes(term.term)
-    .u64(toSeq);
-  if (term.place === undefined) return { key: key.u64(fromSeq).raw(term.id).end(), value: NONE };
-  return { key: key.raw(term.place).raw(term.id).end(), value: seqValue(fromSeq) };
+/**
+ * The rows a term leaves when it ends at `toSeq`: one in the order of ends, for what has ended since a
+ * position, and one in the order of begins, for a page of what was there. Neither order alone bounds
+ * what a list of the past reads. Turns are few to a session and need the first only.
+ */
+export function indexClosedRows(term: IndexTerm, fromSeq: number, toSeq: number): readonly KvRow[] {
+  const start = (prefix: KeyPrefix) =>
+    keyOf(prefix.byte).u8(term.index).u8(term.lifecycle).bytes(term.term);
+  const byEnd = start(KEYSPACE.indexClosed).u64(toSeq);
+  if (term.place !== undefined) {
+    return [{ key: byEnd.raw(term.place).raw(term.id).end(), value: seqValue(fromSeq) }];
+  }
+  const first = { key: byEnd.u64(fromSeq).raw(term.id).end(), value: NONE };
+  const byBegin = start(KEYSPACE.indexBegun).u64(fromSeq).raw(term.id).u64(toSeq);
+  return [first, { key: byBegin.end(), value: NONE }];
 }
 
 /** Since which seq a member of a live or closed row has stood there. */

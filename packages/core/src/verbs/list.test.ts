@@ -1,7 +1,7 @@
 /** `list`: by each index, in order, page by page, at every position and in every state. */
 import { describe, expect, test } from "vitest";
 import type { Cortex } from "../cortex.js";
-import { openTestStore } from "../testing/index.js";
+import { type CountingKv, countingKv, openTestStore } from "../testing/index.js";
 import type { ListOptions } from "./list.js";
 
 async function texts(memory: Cortex, options: ListOptions): Promise<readonly string[]> {
@@ -189,4 +189,40 @@ describe("time and state", () => {
     }
     expect((await memory.list({ asOf: 4 })).memories).toHaveLength(4);
   });
+});
+
+test("a page of the past reads rows in proportion to the page, whatever came or left since", async () => {
+  const counting: { kv?: CountingKv } = {};
+  await using store = await openTestStore({
+    wrap: (kv) => {
+      counting.kv = countingKv(kv);
+      return counting.kv;
+    },
+  });
+  const { memory } = store;
+  const write = (name: string, count: number) =>
+    memory.batch(
+      Array.from({ length: count }, (_, at) => ({
+        write: { type: "fact" as const, text: `${name} ${at}`, tags: ["t"] },
+      })),
+    );
+  const old = await write("old", 600);
+  const { seq } = old;
+  await write("new", 600);
+  for (const one of old.results.slice(100)) {
+    if (one.ok) await memory.tombstone(one.id, "left");
+  }
+  for (const options of [{ type: "fact" as const }, { tag: "t" }]) {
+    for (const order of ["newest", "oldest"] as const) {
+      counting.kv?.reset();
+      const page = await memory.list({ ...options, order, limit: 20, asOf: seq });
+      const counts = counting.kv?.counts();
+      expect(page.memories).toHaveLength(20);
+      expect(page.memories.every(({ text }) => text.startsWith("old"))).toBe(true);
+      expect((counts?.rows ?? 0) + (counts?.keys ?? 0)).toBeLessThan(20 * 12);
+    }
+    const seen = (await pages(memory, { ...options, limit: 70, asOf: seq })).flat();
+    expect(new Set(seen).size).toBe(600);
+    expect(seen).toHaveLength(600);
+  }
 });

@@ -11,6 +11,7 @@ import { frameTerm } from "../history/fold-state.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import {
   afterPrefix,
+  getU64,
   INDEX,
   indexPrefix,
   keyBytes,
@@ -19,7 +20,7 @@ import {
   memberSince,
   seqValue,
 } from "../kv/keyspace.js";
-import type { Bytes, KvRange } from "../kv/kv.js";
+import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkText, parseWith } from "../memory/fields.js";
 import { checkTime, type Frame, frameSchema } from "../memory/frames.js";
@@ -97,11 +98,12 @@ export async function list(engine: Engine, options: ListOptions = {}): Promise<M
   const access = options.access ?? OWNER;
   const reverse = checkOrder(options.order) === "newest";
   return Reader.with(engine.kv, options.asOf, async (reader) => {
-    const closed = reader.live ? [] : await closedMembers(reader, terms);
+    const past = reader.live ? PRESENT : await closedMembers(reader, terms, limit);
+    const sources = [...terms.map((term) => ({ term, name: "index" as const })), ...past.paged];
     const memories: Memory[] = [];
     let cursor = options.cursor === undefined ? undefined : parseCursor(options.cursor);
     for (;;) {
-      const page = await nextMembers(reader, terms, closed, { cursor, reverse, limit });
+      const page = await nextMembers(reader, sources, past.members, { cursor, reverse, limit });
       const found = await shapeAll(engine, reader, page.members, access, options.validAt);
       for (const [at, memory] of found.entries()) {
         cursor = page.members[at];
@@ -172,23 +174,35 @@ interface Members {
   readonly end: Bytes | undefined;
 }
 
+/** A range that members are read from, page by page: live rows, or closed ones by their begin. */
+interface RowSource {
+  readonly term: Term;
+  readonly name: "index" | "indexBegun";
+}
+
+interface PageRequest {
+  readonly cursor: Bytes | undefined;
+  readonly reverse: boolean;
+  readonly limit: number;
+}
+
 async function nextMembers(
   reader: Reader,
-  terms: readonly Term[],
+  sources: readonly RowSource[],
   closed: readonly Bytes[],
-  page: { readonly cursor: Bytes | undefined; readonly reverse: boolean; readonly limit: number },
+  page: PageRequest,
 ): Promise<Members> {
   const { cursor, reverse } = page;
-  const rows = await reader.ranges(terms.map((term) => liveRange(term, page, reader)));
+  const rows = await reader.ranges(sources.map((source) => pageRange(source, page, reader)));
   const full = rows.some((found) => found.length === page.limit);
   const merged = new Map<string, Bytes>();
   for (const [at, found] of rows.entries()) {
-    const skip = memberOffset(terms[at]?.term ?? EMPTY);
-    for (const { key, value } of found) {
-      const member = key.subarray(skip);
-      if (reader.live || memberSince(member, value) <= reader.seq) {
-        merged.set(keyString(member), member);
-      }
+    const source = sources[at];
+    if (source === undefined) continue;
+    for (const row of found) {
+      if (!wasThere(source, row, reader)) continue;
+      const member = memberOf(source, row.key);
+      merged.set(keyString(member), member);
     }
   }
   for (const member of closed) {
@@ -199,62 +213,96 @@ async function nextMembers(
   }
   const names = [...merged.keys()].sort();
   if (reverse) names.reverse();
-  const end = full ? earliestEnd(rows, terms, reverse, page.limit) : undefined;
+  const end = full ? earliestEnd(rows, sources, page) : undefined;
   const shown = names.filter((name) => end === undefined || (reverse ? name >= end : name <= end));
   const members = shown.flatMap((name) => merged.get(name) ?? []);
   return { members, more: full, end: end === undefined ? undefined : keyBytes(end) };
 }
 
+/** Bytes of a member that begins with the seq at which it came: seq 8, id 16. */
+const BEGUN_MEMBER_BYTES = 24;
+
+function memberOf({ term, name }: RowSource, key: Bytes): Bytes {
+  const at = memberOffset(term.term);
+  return name === "index" ? key.subarray(at) : key.subarray(at, at + BEGUN_MEMBER_BYTES);
+}
+
+/** Whether a row's interval holds the reader's position. */
+function wasThere(source: RowSource, { key, value }: KvRow, reader: Reader): boolean {
+  if (source.name === "indexBegun") return getU64(key, key.length - 8) > reader.seq;
+  return reader.live || memberSince(memberOf(source, key), value) <= reader.seq;
+}
+
 /** How far every range that was cut has been read: up to there the merge is complete. */
 function earliestEnd(
-  rows: readonly (readonly { readonly key: Bytes }[])[],
-  terms: readonly Term[],
-  reverse: boolean,
-  limit: number,
+  rows: readonly (readonly KvRow[])[],
+  sources: readonly RowSource[],
+  page: PageRequest,
 ): string | undefined {
   let end: string | undefined;
   for (const [at, found] of rows.entries()) {
-    const last = found.at(-1);
-    if (found.length < limit || last === undefined) continue;
-    const name = keyString(last.key.subarray(memberOffset(terms[at]?.term ?? EMPTY)));
-    if (end === undefined || (reverse ? name > end : name < end)) end = name;
+    const [last, source] = [found.at(-1), sources[at]];
+    if (found.length < page.limit || last === undefined || source === undefined) continue;
+    const name = keyString(memberOf(source, last.key));
+    if (end === undefined || (page.reverse ? name > end : name < end)) end = name;
   }
   return end;
 }
 
-function liveRange(
-  term: Term,
-  page: { readonly cursor: Bytes | undefined; readonly reverse: boolean; readonly limit: number },
-  reader: Reader,
-): KvRange {
-  const prefix = indexPrefix(false, term.index, term.lifecycle, term.term);
+/** Above every end that a closed row may have. */
+const LAST_END = new Uint8Array(9).fill(0xff);
+
+function pageRange({ term, name }: RowSource, page: PageRequest, reader: Reader): KvRange {
+  const prefix = indexPrefix(name, term.index, term.lifecycle, term.term);
   const { cursor, reverse, limit } = page;
   // Rows stand in the order in which they came: what came later than the position is not read.
   const end =
     reader.live || term.index === INDEX.session
       ? afterPrefix(prefix)
       : Buffer.concat([prefix, seqValue(reader.seq + 1)]);
-  const gte =
-    cursor === undefined || reverse ? prefix : Buffer.concat([prefix, cursor, Uint8Array.of(0)]);
+  const after = name === "index" ? Uint8Array.of(0) : LAST_END;
+  const gte = cursor === undefined || reverse ? prefix : Buffer.concat([prefix, cursor, after]);
   const lt = cursor === undefined || !reverse ? end : Buffer.concat([prefix, cursor]);
   return { gte, lt, reverse, limit };
 }
 
-/** Members that stood in the terms at the position but have left since. */
-async function closedMembers(reader: Reader, terms: readonly Term[]): Promise<readonly Bytes[]> {
+/** What a list of the past needs beside the live rows. */
+interface ClosedRows {
+  /** Members that have left since, of terms that few have left. */
+  readonly members: readonly Bytes[];
+  /** Terms that many have left since: their closed rows are read by begin, a page at a time. */
+  readonly paged: readonly RowSource[];
+}
+
+const PRESENT: ClosedRows = { members: [], paged: [] };
+
+/** Members that stood in the terms at the position but have left since, or how to page to them. */
+async function closedMembers(
+  reader: Reader,
+  terms: readonly Term[],
+  limit: number,
+): Promise<ClosedRows> {
+  const few = 2 * limit;
   const rows = await reader.ranges(
     terms.map((term) => {
-      const prefix = indexPrefix(true, term.index, term.lifecycle, term.term);
+      const prefix = indexPrefix("indexClosed", term.index, term.lifecycle, term.term);
       const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
-      return { gte, lt: afterPrefix(prefix), limit: CLOSED_ROWS };
+      const most = term.index === INDEX.session ? CLOSED_ROWS : few;
+      return { gte, lt: afterPrefix(prefix), limit: most };
     }),
   );
-  return rows.flatMap((found, at) =>
+  const isPaged = (at: number): boolean =>
+    rows[at]?.length === few && terms[at]?.index !== INDEX.session;
+  const members = rows.flatMap((found, at) =>
     found.flatMap(({ key, value }) => {
       const member = key.subarray(memberOffset(terms[at]?.term ?? EMPTY) + 8);
-      return memberSince(member, value) <= reader.seq ? [member] : [];
+      return !isPaged(at) && memberSince(member, value) <= reader.seq ? [member] : [];
     }),
   );
+  const paged = terms.flatMap((term, at) =>
+    isPaged(at) ? [{ term, name: "indexBegun" as const }] : [],
+  );
+  return { members, paged };
 }
 
 async function shapeAll(

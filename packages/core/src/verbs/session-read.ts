@@ -24,7 +24,12 @@ export const MEMBER_BYTES = 22;
 
 /** Where the index of turns of a session begins. */
 export function sessionPrefix(session: string, state: number, closed = false): Bytes {
-  return indexPrefix(closed, INDEX.session, state, Buffer.from(session, "utf8"));
+  return indexPrefix(
+    closed ? "indexClosed" : "index",
+    INDEX.session,
+    state,
+    Buffer.from(session, "utf8"),
+  );
 }
 
 /** The bytes of a turn's place in keys. */

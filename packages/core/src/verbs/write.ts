@@ -214,7 +214,7 @@ function reinforce(
 /** The range of live memories in a slot. */
 export function slotRange(slot: string): KvRange {
   const term = Buffer.from(slot, "utf8");
-  return prefixRange(indexPrefix(false, INDEX.slot, LIFECYCLES.active.code, term), 8);
+  return prefixRange(indexPrefix("index", INDEX.slot, LIFECYCLES.active.code, term), 8);
 }
 
 const NOTHING_REPLACED: Replaced = { slot: [], named: [] };
