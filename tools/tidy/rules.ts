@@ -19,10 +19,27 @@ export const LAYERS: readonly Layer[] = [
   { rank: 0, name: "pure", paths: ["codec/", "merkle/", "errors.ts", "limits.ts"] },
   { rank: 1, name: "kv", paths: ["kv/"] },
   { rank: 2, name: "journal", paths: ["journal/"] },
-  { rank: 3, name: "records", paths: ["memory/", "edges/", "access.ts"] },
+  {
+    rank: 3,
+    name: "records",
+    paths: ["memory/", "edges/", "text/", "vector/", "salience/", "access.ts"],
+  },
   { rank: 4, name: "history", paths: ["history/"] },
   { rank: 5, name: "reading", paths: ["query/", "recall/", "context/", "maintain/"] },
-  { rank: 6, name: "facade", paths: ["verbs/", "cortex.ts", "open.ts", "moves.ts", "index.ts"] },
+  {
+    rank: 6,
+    name: "facade",
+    paths: [
+      "verbs/",
+      "jobs/",
+      "hub/",
+      "policies.ts",
+      "cortex.ts",
+      "open.ts",
+      "moves.ts",
+      "index.ts",
+    ],
+  },
 ];
 
 /** The rank from which on clock, randomness and process may be used. */

@@ -4,7 +4,8 @@
  */
 import { describe, expect, test } from "vitest";
 import { GUEST, OWNER } from "./access.js";
-import { type Cortex, POLICIES } from "./cortex.js";
+import type { Cortex } from "./cortex.js";
+import { POLICIES } from "./policies.js";
 import { openTestStore, refusalOf, type TestStore } from "./testing/index.js";
 
 const guest = { access: GUEST } as const;

@@ -2,9 +2,9 @@
  * The facade: one actor's memory graph as an object.
  *
  * Every method admits the caller by its policy and calls the verb of the same name; nothing else
- * happens here. `POLICIES` is the policy column: one line per verb, read by the doors as well.
+ * happens here. `policies.ts` is the policy column: one line per verb, read by the doors as well.
  */
-import { type Access, admit, OWNER, type Policy } from "./access.js";
+import { type Access, admit, OWNER } from "./access.js";
 import type { ExportReport } from "./history/export-journal.js";
 import type { AsOf } from "./history/reader.js";
 import type { CheckReport, RebuildReport } from "./history/rebuild.js";
@@ -13,6 +13,7 @@ import type { ErasureDocument } from "./journal/erasure-list.js";
 import type { Proof } from "./journal/proof.js";
 import type { KvManifest } from "./kv/kv.js";
 import type { GoalState } from "./memory/goal-state.js";
+import { POLICIES } from "./policies.js";
 import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./verbs/batch.js";
 import type { Genesis } from "./verbs/birth.js";
 import { type ChangesPage, changes } from "./verbs/changes.js";
@@ -87,56 +88,6 @@ import {
 } from "./verbs/walk.js";
 import { write } from "./verbs/write.js";
 import type { WriteInput } from "./verbs/write-input.js";
-
-/** What an access means for each verb. */
-export const POLICIES = {
-  write: "write",
-  get: "filtered",
-  resolve: "filtered",
-  update: "write",
-  updateHead: "write",
-  tombstone: "write",
-  restore: "write",
-  history: "filtered",
-  list: "filtered",
-  batch: "write",
-  remember: "write",
-  session: "filtered",
-  addEdge: "write",
-  link: "write",
-  removeEdge: "write",
-  removeEdgeById: "write",
-  getEdge: "filtered",
-  edgesOut: "filtered",
-  edgesIn: "filtered",
-  traverse: "filtered",
-  linksFrom: "filtered",
-  backlinksTo: "filtered",
-  inspect: "filtered",
-  goalState: "owner",
-  setGoalState: "owner",
-  deleteGoalState: "owner",
-  goalStates: "owner",
-  config: "owner",
-  configure: "owner",
-  log: "owner",
-  stats: "owner",
-  changes: "owner",
-  revert: "owner",
-  forget: "owner",
-  root: "owner",
-  checkpoint: "owner",
-  snapshot: "owner",
-  snapshots: "owner",
-  prove: "filtered",
-  share: "owner",
-  check: "owner",
-  rebuild: "owner",
-  vacuum: "owner",
-  exportJournal: "owner",
-  backup: "owner",
-  erasures: "owner",
-} as const satisfies Record<string, Policy>;
 
 /** Options that say who is asking. */
 export interface AccessOption {

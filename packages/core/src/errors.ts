@@ -34,6 +34,13 @@ export const ERROR_CODES = {
   ERR_DENIED: "The caller's access does not allow this operation.",
   ERR_UNBOUNDED: "The query has neither a limit nor a token budget.",
   ERR_TOO_BROAD: "The query names nothing an index could serve.",
+  ERR_PREDICATE:
+    "A predicate has an unknown operator, or a literal its field cannot be compared with.",
+  ERR_BUDGET:
+    "What must be kept does not fit the token budget, or the budget is over the caller's cap.",
+  ERR_RATE_LIMITED: "Too many calls of this kind in a short time; nothing was done.",
+  ERR_NO_EMBEDDER: "The query needs an embedder, and the store was opened without one.",
+  ERR_EMBEDDER: "The embedder failed, or gave vectors of the wrong number, width or kind.",
   ERR_AS_OF: "The journal position or time asked for lies outside the journal.",
   ERR_CLOCK: "The clock leapt ahead by more than a day while the process ran.",
   ERR_BATCH_NO_JOURNAL: "A commit touches exact keys without a journal entry, or caches with one.",

@@ -1,6 +1,6 @@
 /** The public surface of `@cortex-memory/core`: explicit names only. */
 export { type Access, GUEST, OWNER, type Policy } from "./access.js";
-export { Cortex, POLICIES } from "./cortex.js";
+export { Cortex } from "./cortex.js";
 export { EDGE_KINDS, type EdgeKind } from "./edges/kinds.js";
 export {
   CortexError,
@@ -54,6 +54,7 @@ export {
   upgrade,
 } from "./moves.js";
 export { type OpenOptions, open } from "./open.js";
+export { POLICIES } from "./policies.js";
 export type {
   BatchItem,
   BatchItemResult,

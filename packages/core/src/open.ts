@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { Cortex } from "./cortex.js";
 import { CortexError, invalid } from "./errors.js";
+import { CommitSignal } from "./history/signal.js";
 import { Writer } from "./history/writer.js";
 import type { Kv } from "./kv/kv.js";
 import { checkActorName } from "./memory/uri.js";
@@ -41,8 +42,10 @@ export async function open(location: string, options: OpenOptions = {}): Promise
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();
+    const signal = new CommitSignal();
     const writer = new Writer({
       kv,
+      signal,
       sha256: sha256Node,
       clock,
       random,
@@ -58,6 +61,7 @@ export async function open(location: string, options: OpenOptions = {}): Promise
       writer,
       sha256: sha256Node,
       hasher: hasherNode,
+      signal,
       clock,
       random,
       scratch: scratchBeside(kv),

@@ -151,6 +151,7 @@ describe("failures", () => {
     const kv: Kv = {
       manifest: inner.manifest,
       snapshot: () => inner.snapshot(),
+      commitCaches: (change) => inner.commitCaches(change),
       nextGeneration: () => inner.nextGeneration(),
       sizeBytes: () => inner.sizeBytes(),
       close: () => inner.close(),
@@ -197,6 +198,7 @@ function delegate(inner: Kv): Kv {
     manifest: inner.manifest,
     snapshot: () => inner.snapshot(),
     commit: (change) => inner.commit(change),
+    commitCaches: (change) => inner.commitCaches(change),
     nextGeneration: () => inner.nextGeneration(),
     sizeBytes: () => inner.sizeBytes(),
     close: () => inner.close(),

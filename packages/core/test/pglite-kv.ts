@@ -5,14 +5,16 @@
  * snapshot remembers a version and reads, of every key, the last row at or below it. A commit is
  * one transaction that locks and compares the head row. Nothing is ever cleaned up.
  */
-import { PGlite } from "@electric-sql/pglite";
+import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { CortexError } from "../src/errors.js";
 import {
   assertCommit,
   assertRange,
+  assertRows,
   type Bytes,
   HEAD_KEY,
   type Kv,
+  type KvCacheCommit,
   type KvCommit,
   type KvCommitResult,
   type KvGeneration,
@@ -94,19 +96,26 @@ class PgliteKv implements Kv {
     this.#assertOpen();
     assertCommit(change);
     return this.#database.transaction(async (tx): Promise<KvCommitResult> => {
-      const locked = await tx.query<HeadRow>("select version, head from head for update");
-      const head = locked.rows[0]?.head ?? undefined;
+      const { head, version } = await lockHead(tx);
       if (!sameBytes(head, change.expectHead)) return { ok: false, head };
-      const version = (locked.rows[0]?.version ?? 0) + 1;
-      const rows = [
-        { key: HEAD_KEY, value: change.head },
-        ...change.puts,
-        ...change.deletes.map((key) => ({ key, value: undefined })),
-      ];
-      await tx.query("update head set version = $1, head = $2", [version, change.head]);
-      const values = rows.map(({ value }) => (value === undefined ? null : hexOf(value)));
-      await tx.query(PUT, [version, rows.map(({ key }) => hexOf(key)), values]);
+      await apply(tx, version + 1, change);
       return { ok: true };
+    });
+  }
+
+  async commitCaches(change: KvCacheCommit): Promise<boolean> {
+    this.#assertOpen();
+    assertRows(change);
+    return this.#database.transaction(async (tx): Promise<boolean> => {
+      const { head, version } = await lockHead(tx);
+      const keys = change.expect.map(({ key }) => hexOf(key));
+      const { rows } = await tx.query<{ value: Bytes | null }>(GET_MANY, [keys, version]);
+      const held = change.expect.every(({ value }, at) =>
+        sameBytes(rows[at]?.value ?? undefined, value),
+      );
+      if (!held || head === undefined) return false;
+      await apply(tx, version + 1, { ...change, head });
+      return true;
     });
   }
 
@@ -131,6 +140,28 @@ class PgliteKv implements Kv {
   #assertOpen(): void {
     if (!this.#open) throw new CortexError("ERR_CLOSED", "the store is closed");
   }
+}
+
+async function lockHead(
+  tx: Transaction,
+): Promise<{ readonly head: Bytes | undefined; readonly version: number }> {
+  const locked = await tx.query<HeadRow>("select version, head from head for update");
+  return { head: locked.rows[0]?.head ?? undefined, version: locked.rows[0]?.version ?? 0 };
+}
+
+async function apply(
+  tx: Transaction,
+  version: number,
+  change: Pick<KvCommit, "head" | "puts" | "deletes">,
+): Promise<void> {
+  const rows = [
+    { key: HEAD_KEY, value: change.head },
+    ...change.puts,
+    ...change.deletes.map((key) => ({ key, value: undefined })),
+  ];
+  await tx.query("update head set version = $1, head = $2", [version, change.head]);
+  const values = rows.map(({ value }) => (value === undefined ? null : hexOf(value)));
+  await tx.query(PUT, [version, rows.map(({ key }) => hexOf(key)), values]);
 }
 
 class PgliteSnapshot implements KvSnapshot {

@@ -35,6 +35,7 @@ import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
+import type { CommitSignal } from "./signal.js";
 import { type LeafRef, likelyPages } from "./trees.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
 
@@ -94,6 +95,8 @@ export interface WriterParts {
   readonly elapsed?: () => number;
   readonly random: (bytes: number) => Uint8Array;
   readonly pause: (ms: number) => Promise<void>;
+  /** Told of every commit of this process that brought entries. */
+  readonly signal?: CommitSignal;
 }
 
 interface Waiting {
@@ -198,6 +201,7 @@ export class Writer {
       const contended = attempt > 1;
       this.#keep(prepared);
       settle(group, prepared);
+      if (prepared.commit !== undefined) this.#parts.signal?.fire(prepared.seq + 1);
       if (contended && this.#queue.length > 0) {
         await pause(1 + Math.min(20, (clock() - started) / attempt));
       }

@@ -5,6 +5,8 @@
  * - Keys order by unsigned bytes. Keys are 1..512 bytes; values 0..32 MiB.
  * - A snapshot sees one committed state, whole, however many commits follow; two reads of one
  *   snapshot never disagree. Snapshots are short-lived: one operation, then `close`.
+ * - `commitCaches` compares the rows it names instead, and leaves the head alone: caches follow the
+ *   journal and must not lose every race against a busy writer.
  * - `commit` is compare-and-commit on the head row: it applies everything or nothing, and only if
  *   the bytes under `HEAD_KEY` are still `expectHead`. A lost race is a result, not an exception.
  * - When `commit` resolves with `ok`, the data is durable as far as the manifest says; nothing is
@@ -95,6 +97,19 @@ export interface KvCommit {
   readonly deletes: readonly Bytes[];
 }
 
+/** A row that must be as it was read: `undefined` where there was none. */
+export interface KvExpectation {
+  readonly key: Bytes;
+  readonly value: Bytes | undefined;
+}
+
+/** One atomic change of rows that no head speaks for, made only if `expect` holds. */
+export interface KvCacheCommit {
+  readonly expect: readonly KvExpectation[];
+  readonly puts: readonly KvRow[];
+  readonly deletes: readonly Bytes[];
+}
+
 /** `ok: false` is a lost race: nothing was applied, `head` is what is there now. */
 export type KvCommitResult =
   | { readonly ok: true }
@@ -126,6 +141,8 @@ export interface Kv {
   readonly manifest: KvManifest;
   snapshot(options?: KvSnapshotOptions): Promise<KvSnapshot>;
   commit(change: KvCommit): Promise<KvCommitResult>;
+  /** Changes caches if the rows named are still so; false is a lost race, nothing was applied. */
+  commitCaches(change: KvCacheCommit): Promise<boolean>;
   /** Starts the next generation; only where the manifest says so, else `ERR_UNSUPPORTED`. */
   nextGeneration(): Promise<KvGeneration>;
   /** Bytes on disk, or in memory, that the store occupies now. */
@@ -148,6 +165,11 @@ export function isMovedHead(head: Bytes | undefined): boolean {
 /** Throws `RangeError` unless the change keeps the rules of `KvCommit` (repeated keys aside). */
 export function assertCommit(change: KvCommit): void {
   if (isMovedHead(change.head)) throw new RangeError("head: must not start with 0xff");
+  assertRows(change);
+}
+
+/** Throws `RangeError` unless every key of a change is one a caller may write. */
+export function assertRows(change: Pick<KvCommit, "puts" | "deletes">): void {
   for (const row of change.puts) assertRowKey(row.key);
   for (const key of change.deletes) assertRowKey(key);
 }

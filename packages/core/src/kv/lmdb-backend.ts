@@ -24,10 +24,12 @@ import {
   assertCommit,
   assertMovedHead,
   assertRange,
+  assertRows,
   type Bytes,
   HEAD_KEY,
   isMovedHead,
   type Kv,
+  type KvCacheCommit,
   type KvCommit,
   type KvCommitResult,
   type KvGeneration,
@@ -77,6 +79,8 @@ export interface LmdbKvOptions {
 const SNAPSHOT_MAX_AGE_MS = 60_000;
 /** Room that a commit may need beside its rows: pages of the trees, and the list of free pages. */
 const RESERVE_BYTES = 128 * 1024;
+/** More than a head row takes. */
+const HEAD_BYTES = 256;
 const PAGE_BYTES = 4096;
 /** How long writers wait for a construction that was heard of last this long ago. */
 const HOLD_MS = 5000;
@@ -159,12 +163,33 @@ class LmdbKv implements Kv {
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#writable();
       this.#assertRoom(file, change);
-      const met = writeIfHead(file, change.expectHead, () => {
+      const met = writeIf(file, agreesWith(change.expectHead), () => {
         if (!sameBytes(change.expectHead, change.head)) file.putHead(change.head);
         file.change(change.puts, change.deletes);
       });
       if (met.outcome === "written") return { ok: true };
       if (met.outcome === "lost") return { ok: false, head: met.head };
+      if (met.outcome === "held") {
+        attempt -= 1;
+        await sleep(HELD_PAUSE_MS);
+      } else {
+        this.#follow(file);
+      }
+    }
+    throw lostChain(this.#place.folder);
+  }
+
+  async commitCaches(change: KvCacheCommit): Promise<boolean> {
+    assertRows(change);
+    for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
+      const file = this.#writable();
+      this.#assertRoom(file, change);
+      const agrees = (head: Bytes | undefined): boolean =>
+        head !== undefined &&
+        change.expect.every(({ key, value }) => sameBytes(file.get(key), value));
+      const met = writeIf(file, agrees, () => file.change(change.puts, change.deletes));
+      if (met.outcome === "written") return true;
+      if (met.outcome === "lost") return false;
       if (met.outcome === "held") {
         attempt -= 1;
         await sleep(HELD_PAUSE_MS);
@@ -237,9 +262,9 @@ class LmdbKv implements Kv {
   }
 
   /** Refuses a commit for which there may be no room, before it starts. */
-  #assertRoom(file: LmdbFile, change: KvCommit): void {
+  #assertRoom(file: LmdbFile, change: Pick<KvCommit, "puts" | "deletes">): void {
     const { folder, limitBytes } = this.#place;
-    let rowBytes = change.head.length;
+    let rowBytes = HEAD_BYTES;
     for (const row of change.puts) rowBytes += row.key.length + row.value.length + 16;
     // The engine grows its map without bound, so that a limit has to be kept here.
     if (change.puts.length > 0 && fileBytes(file.path) + rowBytes > limitBytes) {
@@ -314,7 +339,7 @@ class LmdbKv implements Kv {
           early = new LmdbFile(join(folder, name), this.#place.mode);
           file.putMoved(movedHead, name);
         };
-        const met = writeIfHead(file, expectHead, move, holder);
+        const met = writeIf(file, agreesWith(expectHead), move, holder);
         if (met.outcome !== "written") construction.holding = undefined;
         if (met.outcome === "lost") return { ok: false, head: met.head };
         // Somebody else is about to take over: that is a race lost, not one to wait for.
@@ -499,9 +524,9 @@ type Met =
  * Runs `body` in a write transaction if the head is still the expected one and nobody else holds
  * the store. A `holder` must hold it still: if not, somebody wrote, and the race is lost.
  */
-function writeIfHead(
+function writeIf(
   file: LmdbFile,
-  expectHead: Bytes | undefined,
+  agrees: (head: Bytes | undefined) => boolean,
   body: () => void,
   holder?: string,
 ): Met {
@@ -509,7 +534,7 @@ function writeIfHead(
   let held = false;
   const result = file.write(() => {
     head = file.get(HEAD_KEY);
-    if (!sameBytes(head, expectHead) || isMovedHead(head)) return ROLL_BACK;
+    if (isMovedHead(head) || !agrees(head)) return ROLL_BACK;
     const hold = file.hold();
     if (holder !== undefined && hold?.holder !== holder) return ROLL_BACK;
     held = holder === undefined && hold !== undefined && hold.untilMs > Date.now();
@@ -521,6 +546,10 @@ function writeIfHead(
   if (result !== ROLL_BACK) return { outcome: "written" };
   if (held) return { outcome: "held" };
   return isMovedHead(head) ? { outcome: "moved" } : { outcome: "lost", head };
+}
+
+function agreesWith(expectHead: Bytes | undefined): (head: Bytes | undefined) => boolean {
+  return (head) => sameBytes(head, expectHead);
 }
 
 /** Starts or prolongs a hold. */

@@ -15,10 +15,12 @@ import {
   assertCommit,
   assertMovedHead,
   assertRange,
+  assertRows,
   type Bytes,
   compareBytes,
   HEAD_KEY,
   type Kv,
+  type KvCacheCommit,
   type KvCommit,
   type KvCommitResult,
   type KvGeneration,
@@ -89,6 +91,20 @@ class MemoryKv implements Kv {
     if (!sameBytes(head, change.expectHead)) return { ok: false, head };
     this.#store.state = applied(this.#store.state, change);
     return { ok: true };
+  }
+
+  async commitCaches(change: KvCacheCommit): Promise<boolean> {
+    this.#assertOpen();
+    assertRows(change);
+    while (this.#store.hold !== undefined) await this.#store.hold;
+    const { state } = this.#store;
+    const held = change.expect.every(({ key, value }) =>
+      sameBytes(findRow(state, key)?.value, value),
+    );
+    const head = findRow(state, HEAD_KEY)?.value;
+    if (!held || head === undefined) return false;
+    this.#store.state = applied(state, { ...change, expectHead: head, head });
+    return true;
   }
 
   async nextGeneration(): Promise<KvGeneration> {

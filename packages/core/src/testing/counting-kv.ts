@@ -72,6 +72,10 @@ export function countingKv(inner: Kv): CountingKv {
       counts.commits += 1;
       return inner.commit(change);
     },
+    commitCaches(change) {
+      counts.commits += 1;
+      return inner.commitCaches(change);
+    },
     nextGeneration: () => inner.nextGeneration(),
     sizeBytes: () => inner.sizeBytes(),
     close: () => inner.close(),

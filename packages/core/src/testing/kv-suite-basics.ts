@@ -9,7 +9,14 @@ import { seededRandom } from "./seeded-random.js";
 
 /** The cases without any condition. */
 export function basicCases(): KvCase[] {
-  return [...rowCases, ...rangeCases(), ...snapshotCases, ...commitCases, ...closeCases];
+  return [
+    ...rowCases,
+    ...rangeCases(),
+    ...snapshotCases,
+    ...commitCases,
+    ...cacheCases,
+    ...closeCases,
+  ];
 }
 
 /** Bytes from numbers. */
@@ -425,6 +432,48 @@ const commitCases: readonly KvCase[] = [
       const sorted = [...rows].sort((a, b) => Buffer.compare(a.key, b.key));
       assert.deepEqual(await everything(kv), shown(sorted));
       assert.ok((await kv.sizeBytes()) > 5000 * 8);
+    },
+  },
+];
+
+const cacheCases: readonly KvCase[] = [
+  {
+    name: "caches: applied only while the rows named are as they were, whatever the head does",
+    async run({ kv }) {
+      const cache = { expect: [], puts: [row(bytes(0x80), "early")], deletes: [] };
+      assert.equal(await kv.commitCaches(cache), false, "a store not yet born has no caches");
+      const head = await write(kv, [row(bytes(5), "a")]);
+      const absent = { key: bytes(0x80, 1), value: undefined };
+      const first = { expect: [absent], puts: [row(bytes(0x80, 1), "one")], deletes: [] };
+      assert.equal(await kv.commitCaches(first), true);
+      assert.equal(await kv.commitCaches(first), false, "the row is there by now");
+      await write(kv, [row(bytes(5), "b")]);
+      const held = row(bytes(0x80, 1), "one");
+      const next = {
+        expect: [held, { key: bytes(0x80, 2), value: undefined }],
+        puts: [row(bytes(0x80, 2), "two")],
+        deletes: [bytes(0x80, 1)],
+      };
+      assert.equal(await kv.commitCaches(next), true, "the head moved on, which does not matter");
+      const wrong = { expect: [row(bytes(0x80, 2), "tw")], puts: [held], deletes: [] };
+      assert.equal(await kv.commitCaches(wrong), false);
+      assert.deepEqual(
+        await everything(kv),
+        shown([row(bytes(5), "b"), row(bytes(0x80, 2), "two")]),
+      );
+      assert.notDeepEqual(await read(kv, HEAD_KEY), [hex(head)]);
+      await assert.rejects(kv.commitCaches({ ...first, puts: [row(HEAD_KEY, "x")] }), RangeError);
+    },
+  },
+  {
+    name: "caches: of many that expect the same row, one wins",
+    async run({ kv }) {
+      await write(kv, [row(bytes(5), "a")]);
+      const absent = { key: bytes(0x80), value: undefined };
+      const claims = [...Array(8).keys()].map((at) =>
+        kv.commitCaches({ expect: [absent], puts: [row(bytes(0x80), `${at}`)], deletes: [] }),
+      );
+      assert.equal((await Promise.all(claims)).filter(Boolean).length, 1);
     },
   },
 ];

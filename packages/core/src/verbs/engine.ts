@@ -10,6 +10,7 @@ import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
+import type { CommitSignal } from "../history/signal.js";
 import type { LeafRef } from "../history/trees.js";
 import type { Writer, WriteTx } from "../history/writer.js";
 import { idKey, textKey } from "../kv/keyspace.js";
@@ -26,6 +27,8 @@ export interface Engine {
   readonly sha256: Sha256;
   /** The same hash over bytes that come in pieces. */
   readonly hasher: () => Hasher;
+  /** Fires after every commit of this process that brought entries. */
+  readonly signal: CommitSignal;
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
   /** A store to build in and throw away, fit for so many entries. */
