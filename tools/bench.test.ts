@@ -77,7 +77,17 @@ describe("the benchmark", () => {
   });
 
   test("answers the questions about proofs, the past, erasure and moves from one store", () => {
-    const asked = ["trees", "prove", "verify", "asof", "forget", "export", "import"];
+    const asked = [
+      "trees",
+      "prove",
+      "verify",
+      "asof",
+      "find",
+      "context",
+      "forget",
+      "export",
+      "import",
+    ];
     const ran = bench(...asked, "--quick", "--json", file, "--folder", stores);
     expect(ran.status, ran.stderr).toBe(0);
     const report = JSON.parse(readFileSync(file, "utf8")) as Report;
@@ -92,6 +102,33 @@ describe("the benchmark", () => {
     }
     // Each of the two histories is made once, however many questions look at it.
     expect(ran.stderr.match(/^preparing a store: .*$/gm)).toHaveLength(2);
+  });
+
+  test("puts load on a server of its own, and stops it", () => {
+    const ran = bench("http", "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    expect(readdirSync(stores)).toEqual([]);
+    checkRows(report, ran.stdout);
+    expect(report.rows).toHaveLength(4);
+    expect(report.bars.map(({ question }) => question)).toEqual(["http", "http", "http"]);
+    expect(report.bars.filter(({ verdict }) => verdict === "not measured")).toEqual([]);
+  });
+
+  test("brings notes in from files of other programs", () => {
+    const ran = bench("importers", "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    expect(readdirSync(stores)).toEqual([]);
+    checkRows(report, ran.stdout);
+    expect(new Set(report.rows.map(({ question }) => question))).toEqual(new Set(["importers"]));
+    // Without a SQLite binding there is no memgraph database to read, and a note says so.
+    const programs = report.notes.some((note) => note.includes("no SQLite binding"))
+      ? ["jsonl"]
+      : ["jsonl", "memgraph"];
+    const measured = report.bars.filter(({ verdict }) => verdict !== "not measured");
+    const rates = measured.map(({ name }) => name).filter((name) => name.endsWith("PerSecond"));
+    expect(rates).toEqual(programs.map((program) => `${program} importersPerSecond`));
   });
 
   test("explains itself when asked for nothing, or for something unknown", () => {

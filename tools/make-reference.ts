@@ -6,7 +6,9 @@ import { ERROR_CODES, type ErrorCode } from "@cortex-memory/core";
 import * as z from "zod";
 import {
   type ArgumentSpec,
+  CLIENTS,
   commandsOf,
+  EMBEDDER_SETTINGS,
   ERROR_STATUS,
   FAMILIES,
   type Field,
@@ -14,11 +16,16 @@ import {
   flagFields,
   GROUPS,
   INTERNAL_CODE,
+  MODEL_SETTINGS,
   OPERATIONS,
   type Operation,
   placeholder,
+  SERVE_SETTINGS,
   SETTINGS,
+  type ServeSettingSpec,
 } from "../packages/server/src/index.js";
+import { mcpPage } from "./make-mcp-reference.js";
+import { restPage } from "./make-rest-reference.js";
 
 /** A page and where it belongs. */
 export interface Page {
@@ -31,6 +38,8 @@ export function referencePages(): readonly Page[] {
   return [
     { path: "docs/reference/cli.md", text: commandLinePage() },
     { path: "docs/reference/errors.md", text: errorPage() },
+    { path: "docs/reference/mcp.md", text: mcpPage(MADE) },
+    { path: "docs/reference/rest.md", text: restPage(MADE) },
   ];
 }
 
@@ -41,9 +50,13 @@ function commandLinePage(): string {
   const groups = Object.entries(GROUPS).map(([group, heading]) => {
     const own = commands.filter(([, shared]) => shared[0]?.cli.group === group);
     const sections = own.map(([words, shared]) => commandSection(words, shared));
-    return [`## ${heading}`, ...sections, ...(group === "store" ? [DEMO] : [])].join("\n\n");
+    return [
+      `## ${heading}`,
+      ...sections,
+      ...(group === "store" ? [serveSection(), MCP, DEMO] : []),
+    ].join("\n\n");
   });
-  return `${[INTRODUCTION, settingsTable(), RULES, ...groups].join("\n\n")}\n`;
+  return `${[INTRODUCTION, settingsTable(), serviceTable(), RULES, ...groups].join("\n\n")}\n`;
 }
 
 const INTRODUCTION = `# The command line
@@ -66,6 +79,47 @@ milliseconds. \`-\` reads stdin, or is stdout where a file is written; the answe
 what writes makes a new store; a read where there is none fails. Files that are written are private (mode
 0600), and a name holds a complete file or none.`;
 
+function serveSection(): string {
+  const rows = Object.values<ServeSettingSpec>(SERVE_SETTINGS).map(
+    ({ flag, variable, standard, meaning }) =>
+      `| ${flag === "" ? "" : `\`${flag}\``} | \`${variable}\` | ${standard} | ${meaning} |`,
+  );
+  return `### cortex serve
+
+Serve every store of the data folder over HTTP until it is interrupted: [REST](../rest.md) for every operation,
+MCP, health and metrics. Without a token it listens on a loopback address only. The first signal stops it
+after what it accepted is answered, the second at once. \`--json\` prints the addresses as one document.
+
+${["| flag | variable | otherwise | what |", "|---|---|---|---|", ...rows].join("\n")}
+
+\`\`\`sh
+cortex serve --port 7777
+\`\`\``;
+}
+
+const MCP = `### cortex mcp
+
+Serve the store to an agent: the Model Context Protocol on stdin and stdout, until stdin ends. Makes the store
+if there is none. \`--profile full\` shows every operation as a tool, not only what an agent needs; the
+[page of tools](mcp.md) lists both.
+
+\`\`\`sh
+cortex mcp --actor ada
+\`\`\`
+
+### cortex mcp config
+
+\`cortex mcp config CLIENT\`
+
+Print the block that makes a client start this server, with absolute paths, as JSON. The client is one of
+${Object.keys(CLIENTS)
+  .map((name) => `\`${name}\``)
+  .join(", ")}. \`--npx\` starts it through npx instead of by path.
+
+\`\`\`sh
+cortex mcp config vscode --actor ada
+\`\`\``;
+
 const DEMO = `### cortex demo
 
 Show what it does, on a small graph of its own: a conversation, a slot that changes, a person with wishes
@@ -82,6 +136,15 @@ function settingsTable(): string {
       `| \`${flag}\` | \`${variable}\` | ${otherwise} | ${meaning} |`,
   );
   return ["| flag | variable | otherwise | what |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function serviceTable(): string {
+  const rows = Object.values({ ...EMBEDDER_SETTINGS, ...MODEL_SETTINGS }).map(
+    ({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`,
+  );
+  const about =
+    "Every command and server that may need an embedder or a model finds it in these variables:";
+  return [about, "", "| variable | what |", "|---|---|", ...rows].join("\n");
 }
 
 function commandSection(words: string, shared: readonly Operation[]): string {
@@ -101,14 +164,15 @@ function operationText(words: string, operation: Operation): string {
   const positional = (cli.arguments ?? []).map((one) =>
     "body" in one || one.optional === true ? `[${labelOf(one)}]` : labelOf(one),
   );
-  const when = cli.when === undefined ? [] : [`--${cli.when} …`];
+  const more = cli.whenMeans === undefined ? " …" : "";
+  const when = cli.when === undefined ? [] : [`--${cli.when}${more}`];
   const usage = ["cortex", words, ...positional, ...when].join(" ");
   return [
     `\`${usage}\``,
     `${summary}. ${help.replaceAll("\n", " ")}`,
     ...fieldTable(operation),
     `\`\`\`sh\n${example}\n\`\`\``,
-    `Answers ${members(operation.output)}`,
+    `Answers ${members(operation.output)}${operation.stream === undefined ? "" : ", again and again"}`,
   ].join("\n\n");
 }
 
@@ -162,9 +226,12 @@ function errorPage(): string {
       (code) => ERROR_STATUS[code].family === family,
     );
     const rows = codes.map(
-      (code) => `| \`${code}\` | ${ERROR_STATUS[code].exit} | ${cell(ERROR_CODES[code])} |`,
+      (code) =>
+        `| \`${code}\` | ${ERROR_STATUS[code].exit} | ${ERROR_STATUS[code].http} | ${cell(ERROR_CODES[code])} |`,
     );
-    const table = ["| code | exit | what happened |", "|---|---|---|", ...rows].join("\n");
+    const table = ["| code | exit | HTTP | what happened |", "|---|---|---|---|", ...rows].join(
+      "\n",
+    );
     return `## ${family[0]?.toUpperCase()}${family.slice(1)}\n\n${meaning}\n\n${table}`;
   });
   return `# Error codes

@@ -72,9 +72,92 @@ export const BARS = [
   past("asOfList", "the slowest of four listings there over the same now"),
   past("asOfGetChanges", "get in the middle of a history with changes over get now"),
   past("asOfListChanges", "the slowest of four listings there over the same now"),
+  atSize("searchMs", "search", "three words, ten hits, half of the calls", {
+    is: "<=",
+    limit: 4,
+    unit: "ms",
+  }),
+  atSize("searchP95Ms", "search", "the time that 95 of 100 of them stay below", {
+    is: "<=",
+    limit: 15,
+    unit: "ms",
+  }),
+  atSize("searchOverSqlite", "search", "how many times as fast as SQLite's full-text index", {
+    is: ">=",
+    limit: 1,
+    unit: "x",
+  }),
+  {
+    ...grown("searchGrowth", "a search in a full store over one at 100,000", "<=", 4, "x"),
+    question: "search",
+  },
+  atSize("searchUpkeep", "search", "upkeep of the text index, share of a batch", {
+    is: "<=",
+    limit: 35,
+    unit: "%",
+  }),
+  atSize("findMs", "find", "20 hits of a type, a tag and a pattern, half of the calls", {
+    is: "<=",
+    limit: 1,
+    unit: "ms",
+  }),
+  atSize("findRowsPerHit", "find", "rows read for each of them", {
+    is: "<=",
+    limit: 20,
+    unit: "rows",
+  }),
   atSize("forgetMs", "forget", "forgetting one memory", { is: "<", limit: 20, unit: "ms" }),
+  atSize("nearMs", "near", "the 10 nearest of 384 numbers", { is: "<=", limit: 3, unit: "ms" }),
+  atSize("nearRecall", "near", "how many of the truly nearest they are", {
+    is: ">=",
+    limit: 97,
+    unit: "%",
+  }),
   ...moved("export", 20_000),
   ...moved("import", 8_000),
+  ...broughtIn("jsonl"),
+  ...broughtIn("memgraph"),
+  atSize("contextMs", "context", "a context bundle of 3,000 tokens, half of the calls", {
+    is: "<=",
+    limit: 5,
+    unit: "ms",
+  }),
+  ofReading("findGrowth", "a find in a full store over one in a tenth of it", 1.5, "x"),
+  ofReading("contextGrowth", "a context bundle there over one in a tenth of it", 1.5, "x"),
+  ofReading("idleMb", "anonymous memory of an idle open store", 250, "MB"),
+  atSize("recallMs", "recall", "an answer without a model, half of the calls", {
+    is: "<=",
+    limit: 8,
+    unit: "ms",
+  }),
+  atSize("recallP95Ms", "recall", "the time that 95 of 100 answers stay below", {
+    is: "<=",
+    limit: 25,
+    unit: "ms",
+  }),
+  atSize("rememberPerSecond", "recall", "remembering 1,000 turns in 50 sessions, durably", {
+    is: ">=",
+    limit: 3000,
+    unit: "turns/s",
+  }),
+  ofHub("hubListMs", "list of 5,000 graphs", "<", 100, "ms"),
+  ofHub("hubOpenMs", "opening one of them that is closed, and a read, 95 of 100", "<", 50, "ms"),
+  ofHub("hubMemoryMb", "resident memory after a read in every one of them", "<=", 300, "MB"),
+  {
+    ...ofHub(
+      "hubWalkMs",
+      "walk from a lineage with 10,000 edges, half of the calls",
+      "<=",
+      30,
+      "ms",
+    ),
+    memories: 10_000,
+  },
+  overHttp("httpReads", "GET of one memory at 32 connections", ">=", 8000, "requests/s"),
+  overHttp("httpReadP99", "the time that 99 of 100 of them stay below", "<=", 15, "ms"),
+  overHttp("httpWrites", "durable POST of one memory at 32 connections", ">=", 2000, "requests/s"),
+  overMcp("mcpCalls", "memory_get over stdio, 50 calls under way", ">=", 2000, "calls/s"),
+  overMcp("mcpStartMs", "from the start of `cortex mcp` to its first answer", "<=", 700, "ms"),
 ];
 
 /**
@@ -114,6 +197,17 @@ function holds({ is, limit }, value) {
  * @param {string} name
  * @param {string} what
  * @param {number} limit
+ * @param {string} unit
+ * @returns {Bar}
+ */
+function ofReading(name, what, limit, unit) {
+  return { name, question: "reading", what, is: "<=", limit, unit, memories: MILLION };
+}
+
+/**
+ * @param {string} name
+ * @param {string} what
+ * @param {number} limit
  * @returns {Bar}
  */
 function ratio(name, what, limit) {
@@ -145,6 +239,43 @@ function atSize(name, question, what, demand) {
 }
 
 /**
+ * A bar for a hub; what counts as its size is the number of graphs.
+ * @param {string} name
+ * @param {string} what
+ * @param {"<=" | "<"} is
+ * @param {number} limit
+ * @param {string} unit
+ * @returns {Bar}
+ */
+function ofHub(name, what, is, limit, unit) {
+  return { name, question: "hub", what, is, limit, unit, memories: 5000 };
+}
+
+/**
+ * @param {string} name
+ * @param {string} what
+ * @param {">=" | "<="} is
+ * @param {number} limit
+ * @param {string} unit
+ * @returns {Bar}
+ */
+function overHttp(name, what, is, limit, unit) {
+  return { name, question: "http", what, is, limit, unit, memories: 20_000 };
+}
+
+/**
+ * @param {string} name
+ * @param {string} what
+ * @param {">=" | "<="} is
+ * @param {number} limit
+ * @param {string} unit
+ * @returns {Bar}
+ */
+function overMcp(name, what, is, limit, unit) {
+  return { name, question: "mcp", what, is, limit, unit, memories: 20_000 };
+}
+
+/**
  * @param {string} name
  * @param {string} what
  * @returns {Bar}
@@ -168,5 +299,23 @@ function moved(question, perSecond) {
       unit: "entries/s",
     }),
     atSize(`${question}Flat`, question, flat, { is: "<=", limit: 1.2, unit: "x" }),
+  ];
+}
+
+/**
+ * The two bars of an import of another program's notes with links.
+ * @param {string} program
+ * @returns {Bar[]}
+ */
+function broughtIn(program) {
+  const flat = "its anonymous memory, peak of the second half over that of the first";
+  const notes = `notes with links from ${program}`;
+  return [
+    atSize(`${program} importersPerSecond`, "importers", notes, {
+      is: ">=",
+      limit: 3000,
+      unit: "notes/s",
+    }),
+    atSize(`${program} importersFlat`, "importers", flat, { is: "<=", limit: 1.2, unit: "x" }),
   ];
 }

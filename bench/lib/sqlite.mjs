@@ -58,8 +58,11 @@ export async function openSqlite(path) {
  * }} Database
  */
 
-/** @returns {Promise<(new (path: string) => Database) | undefined>} */
-async function loadDatabase() {
+/**
+ * The class of databases, if a library can be loaded.
+ * @returns {Promise<(new (path: string) => Database) | undefined>}
+ */
+export async function loadDatabase() {
   for (const source of SOURCES) {
     try {
       const { DatabaseSync } = await import(source);
@@ -77,6 +80,7 @@ export class SqliteStore {
   #insert;
   #select;
   #list;
+  #search;
 
   constructor(/** @type {Database} */ database) {
     this.#database = database;
@@ -94,6 +98,11 @@ export class SqliteStore {
     this.#select = database.prepare("SELECT * FROM memories WHERE id = ?");
     this.#list = database.prepare(
       "SELECT * FROM memories WHERE tag = ? ORDER BY created_at DESC LIMIT ?",
+    );
+    this.#search = database.prepare(
+      "SELECT memories.*, bm25(memory_words) AS score FROM memory_words " +
+        "JOIN memories ON memories.rowid = memory_words.rowid " +
+        "WHERE memory_words MATCH ? ORDER BY score LIMIT ?",
     );
   }
 
@@ -114,6 +123,12 @@ export class SqliteStore {
   /** The newest memories of a tag. */
   list(/** @type {string} */ tag, /** @type {number} */ limit) {
     return this.#list.all(tag, limit).map(shape);
+  }
+
+  /** The memories that hold any of the words, the best first. */
+  search(/** @type {readonly string[]} */ words, /** @type {number} */ limit) {
+    const query = words.map((word) => `"${word}"`).join(" OR ");
+    return this.#search.all(query, limit).map(shape);
   }
 
   /** Makes the indexes and the full-text index anew from the table. */

@@ -2,9 +2,11 @@
  * The example of docs/data-format.md: a small store that uses every prefix of the keyspace.
  *
  * Promise: the same bytes on every machine. The clock stands still within an operation, randomness
- * is seeded, the storage is memory. It is written through the public verbs alone. What the rows mean
- * is left to `rows.ts`.
+ * is seeded, the storage is memory. It is written through the public verbs alone; only the text index,
+ * which is too small here to write itself out, is told to. What the rows mean is left to `rows.ts`.
  */
+import { toBase64 } from "../../packages/core/src/codec/base64.js";
+import { signerOf } from "../../packages/core/src/codec/ed25519-node.js";
 import { sha256Node } from "../../packages/core/src/codec/sha256-node.js";
 import type { Cortex } from "../../packages/core/src/cortex.js";
 import { decodeHeadRow } from "../../packages/core/src/history/head-row.js";
@@ -12,8 +14,10 @@ import { readRoots, type StoreRoots } from "../../packages/core/src/history/root
 import { journalKey } from "../../packages/core/src/kv/keyspace.js";
 import { HEAD_KEY, type Kv, type KvRow } from "../../packages/core/src/kv/kv.js";
 import { openMemoryKv } from "../../packages/core/src/kv/memory-backend.js";
-import { open } from "../../packages/core/src/open.js";
+import { openGraph } from "../../packages/core/src/open.js";
+import { issueScope } from "../../packages/core/src/scope/scope.js";
 import { seededRandom } from "../../packages/core/src/testing/seeded-random.js";
+import { hashEmbedder } from "../../packages/core/src/vector/hash-embedder.js";
 
 /** What the page shows of the store. */
 export interface ExampleStore {
@@ -46,11 +50,12 @@ export async function buildExample(): Promise<ExampleStore> {
   const kv = openMemoryKv();
   let nowMs = START_MS;
   const random = seededRandom(1);
-  const memory = await open("memory:", {
+  const { memory, engine } = await openGraph("memory:", {
     actor: ACTOR,
     kv,
     clock: () => nowMs,
     random: random.bytes,
+    embedder: hashEmbedder({ dimensions: 4 }),
   });
   const then = async <T>(operation: Promise<T>): Promise<T> => {
     const result = await operation;
@@ -58,7 +63,11 @@ export async function buildExample(): Promise<ExampleStore> {
     return result;
   };
   nowMs += STEP_MS;
-  const forgottenRow = await tell(memory, kv, then);
+  const forgottenRow = await tell(memory, kv, then, async () => {
+    await engine.text.flush();
+  });
+  await engine.text.flush();
+  await memory.embedPending();
   const { checkpoint } = await memory.snapshot("end of the example");
   const { rows, roots } = await readAll(kv);
   const report = await memory.check();
@@ -72,6 +81,7 @@ async function tell(
   memory: Cortex,
   kv: Kv,
   then: <T>(operation: Promise<T>) => Promise<T>,
+  flush: () => Promise<void>,
 ): Promise<Uint8Array> {
   await then(memory.configure({ conflictPolicy: "manual" }));
   const lyon = await then(
@@ -109,10 +119,41 @@ async function tell(
       { session: "chat-1" },
     ),
   );
+  await flush();
   await then(memory.updateHead(goal.id, { tags: ["porto"] }));
   await then(memory.tombstone(lyon.id, "not hers any more"));
   await then(memory.forget(rule.id, "asked by Ada"));
+  const task = { intentId: "find-flat", cited: [now.id, goal.id] };
+  await then(memory.attest({ ...task, outcome: "success" }));
+  await then(memory.attest({ ...task, outcome: "failure", reason: "wrong_assumption" }));
+  await then(
+    memory.compactContext({ intentId: "find-flat", stepId: "1", inContext: [now.id, goal.id] }),
+  );
+  // A page says something else than Ada did: it is kept beside her words, for review.
+  await then(memory.write({ ...porto, text: "Ada lives in Rome", source: "document" }));
+  await letIn(memory, then);
   return forgottenRow;
+}
+
+/** A scope that is handed in and taken back; its key is made of the same byte, so its bytes are fixed. */
+async function letIn(
+  memory: Cortex,
+  then: <T>(operation: Promise<T>) => Promise<T>,
+): Promise<void> {
+  const issuer = signerOf(new Uint8Array(32).fill(7));
+  await then(memory.configure({ trustedIssuers: [toBase64(issuer.publicKey)] }));
+  const scope = await issueScope(
+    {
+      actor: ACTOR,
+      include: { tags: ["porto"] },
+      grantedTo: "bearer:agent",
+      issuedAt: START_MS,
+      expiresAt: START_MS + 1000 * STEP_MS,
+    },
+    issuer,
+  );
+  await memory.postScope(scope);
+  await then(memory.revokeScope(scope, { reason: "the flat is found" }));
 }
 
 async function readAll(kv: Kv): Promise<Pick<ExampleStore, "rows" | "roots">> {

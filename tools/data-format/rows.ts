@@ -16,6 +16,15 @@ import {
   OBJECT_KINDS,
   VERBS,
 } from "../../packages/core/src/memory/types.js";
+import { bucketWords } from "../../packages/core/src/text/buckets.js";
+import { decodeManifest } from "../../packages/core/src/text/manifest.js";
+import {
+  decodeEnds,
+  documentsIn,
+  readFences,
+  readLengths,
+} from "../../packages/core/src/text/segment-rows.js";
+import { decodeEmbedCursor, isEmbedCursorKey } from "../../packages/core/src/vector/vector-rows.js";
 import { hexOf } from "./annotate.js";
 import { WRITE_SEQ } from "./example-store.js";
 
@@ -41,7 +50,7 @@ function showPrefix(name: PrefixName, rows: readonly KvRow[]): string {
   const mine = rows.filter(({ key }) => key[0] === byte);
   const row = mine.find(({ key }) => notes.pick?.(key) ?? true) ?? mine[0];
   const heading = `${hexOf(Uint8Array.of(byte))}  ${title}`;
-  if (row === undefined) return `${heading}\n    no row: this release writes none`;
+  if (row === undefined) return `${heading}\n    no row in this example`;
   const parts = cutKey(row.key, notes.parts);
   const lines = [
     `key    ${[hexOf(row.key.subarray(0, 1)), ...parts.map(hexOf)].join(" ").trimEnd()}`,
@@ -107,7 +116,17 @@ function pointer(seq: unknown, part: unknown): string {
 }
 
 const LIVE_OR_REMOVED = ["", "live", "removed"] as const;
-const INDEX_NAMES = ["", "type", "tag", "kind", "frame", "slot", "session"] as const;
+const INDEX_NAMES = [
+  "",
+  "type",
+  "tag",
+  "kind",
+  "frame",
+  "slot",
+  "session",
+  "pinned",
+  "review",
+] as const;
 
 function memoryRow(value: Uint8Array): string {
   const [type, lifecycle, version, seq, part, since, , bodySeq, bodyPart] = listOf(value);
@@ -269,11 +288,33 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
     parts: ["text"],
     say: ([name], value) => `the open kind ${textOf(name)} has code ${hexOf(value)}`,
   },
+  contested: {
+    parts: [16],
+    say: ([id]) => `edge ${shortId(id)} is a contradiction that nobody has settled`,
+  },
+  revokedScope: {
+    parts: [32],
+    say: (_, value) => {
+      const [seq, part] = listOf(value);
+      return `the scope that hashes to this was taken back by ${pointer(seq, part)}`;
+    },
+  },
+  postedScope: {
+    parts: [32],
+    say: () => "the scope that hashes to this, without its proof",
+  },
   memoryPage: { parts: ["rest"], say: pageRow },
   edgePage: { parts: ["rest"], say: pageRow },
   idempotency: {
     parts: [16],
     say: (_, value) => `the request under this key was written as entry ${listOf(value)[0]}`,
+  },
+  contextRecord: {
+    parts: [16],
+    say: (_, value) => {
+      const [seq, part] = listOf(value);
+      return `the record of the task and step that hash to this lies in ${pointer(seq, part)}`;
+    },
   },
   config: {
     parts: [],
@@ -282,6 +323,93 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
       return `the configuration lies in ${pointer(seq, part)}`;
     },
   },
+  weights: {
+    parts: [],
+    say: (_, value) => {
+      const [seq, part] = listOf(value);
+      return `the weights of salience lie in ${pointer(seq, part)}`;
+    },
+  },
+  weightsFormer: {
+    parts: [8],
+    say: ([from], value) => {
+      const [seq, part] = listOf(value);
+      return `from entry ${number(from)} on the weights lay in ${pointer(seq, part)}`;
+    },
+  },
   snapshot: { parts: [8, 8], say: ([n]) => `manifest ${number(n)}; taken apart below` },
-  cursor: { parts: ["text"], say: () => "where a job stands" },
+  cursor: {
+    parts: ["text"],
+    pick: isEmbedCursorKey,
+    say: (_, value) => {
+      const { model, seq, memories } = decodeEmbedCursor(value);
+      return `${memories} memories have a vector of ${model}; entries from ${seq} on are to come`;
+    },
+  },
+  textManifest: {
+    parts: [],
+    say: (_, value) => {
+      const { analyser, cursor, segments } = decodeManifest(value);
+      const numbers = segments.map((one) => one.number).join(", ");
+      return `words of analyser ${analyser}; segments ${numbers} know the entries before ${cursor}`;
+    },
+  },
+  textWords: {
+    parts: [4, 4],
+    say: ([segment, bucket], value) => {
+      const words = bucketWords(value).flatMap(({ word }) => (/^[a-z]/.test(word) ? [word] : []));
+      const shown = words.slice(0, 3).join(", ");
+      return `bucket ${number(bucket)} of segment ${number(segment)}: ${shown}, …`;
+    },
+  },
+  textLengths: {
+    parts: [4, 4],
+    say: ([segment], value) => {
+      const lengths = readLengths([value], value.length / 2);
+      return `the documents of segment ${number(segment)} have ${[...lengths].join(", ")} words`;
+    },
+  },
+  textDocuments: {
+    parts: [4, 4],
+    say: ([segment], value) => {
+      const shown = documentsIn(value).map((one) =>
+        one === undefined ? "one taken out" : `${shortId(one.id)} since entry ${one.begin}`,
+      );
+      return `the documents of segment ${number(segment)}: ${shown.join("; ")}`;
+    },
+  },
+  textEnds: {
+    parts: [4, 4],
+    say: ([segment, flush], value) => {
+      const shown = decodeEnds(value).map((one) => `${one.document} by entry ${one.end}`);
+      const where = `of segment ${number(segment)}, as flush ${number(flush)} found`;
+      return `documents ended ${where}: ${shown.join(", ")}`;
+    },
+  },
+  textFences: {
+    parts: [4],
+    say: ([segment], value) =>
+      `chunk 0 of segment ${number(segment)} begins with entry ${readFences(value)[0]}`,
+  },
+  vector: {
+    parts: [8, 16],
+    say: (_, value) => `a vector of ${value.length / 4} numbers, for the text of this hash`,
+  },
+  vectorMemory: {
+    parts: [8, 16],
+    say: ([, id], value) =>
+      `memory ${shortId(id)} has the vector of the text that entry ${listOf(value)[1]} brought`,
+  },
+  vectorOwner: {
+    parts: [8, 16, 16],
+    say: ([, , id]) => `memory ${shortId(id)} needs the vector of this text`,
+  },
+  lease: {
+    parts: ["text"],
+    say: ([job], value) => {
+      const [owner, expiresAt] = listOf(value);
+      const until = showTime(Number(expiresAt));
+      return `job ${textOf(job)} is ${hexOf(owner as Uint8Array)}'s until ${until}`;
+    },
+  },
 };

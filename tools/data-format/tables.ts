@@ -52,6 +52,16 @@ const DOMAIN_NOTES: Readonly<Record<Domain, readonly [input: string, use: string
     "header field 6, bytes 16..31, first 16 bytes",
   ],
   farEnd: ["CBOR [graph, name]", "stands for a symlink's far end in keys, first 16 bytes"],
+  actorName: ["an external id, UTF-8", "the name of its graph, first 16 bytes"],
+  lineage: [
+    "an external id, UTF-8; a tenant's prefix and 00 before it for a claim",
+    "stands for the external id in the hub's catalogue, first 16 bytes",
+  ],
+  vectorModel: ["CBOR [model, dimensions]", "stands for a model in keys of vectors, first 8 bytes"],
+  vectorText: ["the embedded text", "stands for the text in keys of vectors, first 16 bytes"],
+  query: ["salt 16, the question as text", "stands for what was asked in parts about use"],
+  scope: ["the scope's bytes, signature included", "what a scope is known by"],
+  contextRecord: ["CBOR [task, step]", "names a context record, first 16 bytes"],
 };
 
 /** The hash domains. */
@@ -81,15 +91,16 @@ const KIND_NOTES: Readonly<Record<EntryKind, string>> = {
   register_edge_kind: "`04` with [name]",
   goal_state: "`05` with the state, or null to take it away",
   revert: "`01` and `02`: the states that were there before the entry it undoes",
-  find_late: RESERVED,
-  attest: RESERVED,
-  learn_weights: RESERVED,
-  context: RESERVED,
+  find_late: '`03` for each memory found, with ["find_late", salt 16 ‖ hash of the query]',
+  attest: "`03` for each memory cited, with what it adds to the counters",
+  learn_weights: "`00` with the weights it left; follows `attest` in one batch",
+  context: "`00` with a context record",
   recall_audit: RESERVED,
   settle: RESERVED,
-  maintain: RESERVED,
-  scope_violation: RESERVED,
-  revoke_scope: RESERVED,
+  maintain:
+    '`01` each memory changed; `02` each edge minted; `03` with ["maintain", step, reason] for each memory it is about, unless an edge holds the reason',
+  scope_violation: "`00` with who held and who issued the scope, the memory reached for, and why",
+  revoke_scope: "`00` with the scope's hash and a reason",
   migration: RESERVED,
 };
 
@@ -104,7 +115,7 @@ export function kindTable(): string {
 const SUBJECT_NOTES: Readonly<
   Record<keyof typeof SUBJECT, readonly [rest: string, what: string, tree: string, owner: string]>
 > = {
-  store: ["nothing", "the store: genesis, reasons kept by administration", "–", "nobody"],
+  store: ["nothing", "the store: genesis, reasons, weights, context records", "–", "nobody"],
   memory: ["id 16", "the state of a memory", "memories", "the memory"],
   edge: ["tree key 32", "the state of an edge", "edges", "both ends"],
   attachment: ["id 16", "something attached to a memory", "–", "the memory"],
@@ -143,6 +154,16 @@ const INDEX_NOTES: Readonly<
   frame: ["verb code 1, object kind code 1, ref UTF-8", "from seq 8, id 16", "one per frame"],
   slot: ["the slot's normal name, UTF-8", "from seq 8, id 16", "one if it has a slot"],
   session: ["the session's name, UTF-8", "turn index 4, chunk 2, id 16", "one if it is a turn"],
+  pinned: [
+    "the type's code, one byte",
+    "from seq 8, id 16",
+    "one for an identity, a hard constraint, an active goal",
+  ],
+  review: [
+    "1 open siblings, 2 disputed, 3 provisional, one byte",
+    "from seq 8, id 16",
+    "one for each that holds, of an active memory",
+  ],
 };
 
 /** The indexes behind prefixes 18 and 19. */

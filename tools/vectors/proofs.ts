@@ -1,7 +1,8 @@
 /** The vectors of proofs: golden ones, and ones named by how they lie. */
+import { concatBytes } from "../../packages/core/src/codec/keys.js";
 import { sha256Pure as sha256 } from "../../packages/core/src/codec/sha256-pure.js";
 import { formatCheckpoint } from "../../packages/core/src/journal/checkpoint.js";
-import { partHash } from "../../packages/core/src/journal/entry.js";
+import { partHash, SUBJECT } from "../../packages/core/src/journal/entry.js";
 import {
   encodeProof,
   type ProofDocument,
@@ -9,12 +10,20 @@ import {
   type ProofMemory,
   type ProofTree,
 } from "../../packages/core/src/journal/proof.js";
+import { buildUri } from "../../packages/core/src/memory/uri.js";
 import { memoryStateKey } from "../../packages/core/src/merkle/state-keys.js";
 import {
   decodeStateProof,
   encodeStateProof,
   type StateLeaf,
 } from "../../packages/core/src/merkle/state-proof.js";
+import {
+  contextName,
+  encodeContextRecord,
+} from "../../packages/core/src/salience/context-record.js";
+import { encodeLearnRecord, learn } from "../../packages/core/src/salience/learn.js";
+import { COLD_WEIGHTS } from "../../packages/core/src/salience/salience.js";
+import { attestRecord, encodeAttestRecord } from "../../packages/core/src/salience/use-record.js";
 import { idOf, vectorStore } from "./store.js";
 import { base64, flipped, IDS, liar, sealed, type Vector, type World, world } from "./world.js";
 
@@ -68,6 +77,7 @@ export function goldenProofs(): readonly Vector[] {
     { ...untrusted, answer: "unanchored" },
     emptyStore(),
     oneOfTwo(),
+    learned(),
   ];
 }
 
@@ -93,6 +103,36 @@ function oneOfTwo(): Vector {
     description: "One of two memories: the shortest path, checked by hand in the documentation.",
     proof: sealed({ checkpoint, memories: store.memories(idOf(1)) }),
     trusted: checkpoint,
+    answer: "anchored",
+  };
+}
+
+/** The hashes in the headers fix the bytes of the three records. */
+function learned(): Vector {
+  const store = vectorStore("ada", 9);
+  store.write(IDS.city, "fact", "Ada lives in Porto");
+  const before = store.checkpoint();
+  const factors = { recency: 1, access: 0.1, citations: 0.1, importance: 0.5 };
+  const weights = learn(COLD_WEIGHTS, [factors], "toward");
+  const attested = attestRecord("failure", "find-flat", "wrong_assumption");
+  const owned = concatBytes(Uint8Array.of(SUBJECT.attachment), IDS.city);
+  const own = Uint8Array.of(SUBJECT.store);
+  store.append("attest", owned, encodeAttestRecord(attested));
+  store.append("learn_weights", own, encodeLearnRecord({ weights, direction: "toward" }));
+  const uri = buildUri({ actor: "ada", type: "fact", id: IDS.city, version: 1 });
+  const name = contextName(sha256, "find-flat", "1");
+  const compacted = [{ uri, salience: 0.388889 }];
+  store.append(
+    "context",
+    own,
+    encodeContextRecord({ name, budgetTokens: 4000, kept: [uri], compacted }),
+  );
+  const checkpoint = store.checkpoint();
+  return {
+    name: "proofs/golden-learned-entries",
+    description: "What was attested, learned and compacted after the trusted checkpoint.",
+    proof: sealed({ checkpoint, entries: [2, 3, 4].map(store.entry), since: store.since(2) }),
+    trusted: before,
     answer: "anchored",
   };
 }

@@ -152,6 +152,7 @@ export function vectorStore(actor: string, seed: number) {
   const genesis = encode({ format: 1, actor, storeId, suite: "sha256" });
   append("genesis", Uint8Array.of(SUBJECT.store), genesis);
   return {
+    append,
     entry,
     since,
     edgeKey,

@@ -231,6 +231,8 @@ describe("refused verbs", () => {
       ["configure", () => memory.configure({ conflictPolicy: "manual" }, guest)],
       ["log", () => memory.log(guest)],
       ["stats", () => memory.stats(guest)],
+      ["subscribe", async () => memory.subscribe(guest)],
+      ["maintain", () => memory.maintain(guest)],
     ]);
   }
 

@@ -1,23 +1,31 @@
 /**
- * The facade: one actor's memory graph as an object.
+ * The facade: one actor's memory graph as an object. The verbs on memories, links and goals are here, those
+ * on the store as a whole in `store-facade.ts`.
  *
  * Every method admits the caller by its policy and calls the verb of the same name; nothing else
  * happens here. `policies.ts` is the policy column: one line per verb, read by the doors as well.
  */
-import { type Access, admit, OWNER } from "./access.js";
-import type { ExportReport } from "./history/export-journal.js";
-import type { AsOf } from "./history/reader.js";
-import type { CheckReport, RebuildReport } from "./history/rebuild.js";
-import type { VacuumReport } from "./history/vacuum.js";
-import type { ErasureDocument } from "./journal/erasure-list.js";
-import type { Proof } from "./journal/proof.js";
+import type { Jobs } from "./jobs/jobs.js";
 import type { KvManifest } from "./kv/kv.js";
 import type { GoalState } from "./memory/goal-state.js";
-import { POLICIES } from "./policies.js";
+import { type AccessOption, StoreFacade } from "./store-facade.js";
+import {
+  type AttestInput,
+  type AttestResult,
+  attest,
+  type WeightsAt,
+  weights,
+} from "./verbs/attest.js";
 import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./verbs/batch.js";
 import type { Genesis } from "./verbs/birth.js";
-import { type ChangesPage, changes } from "./verbs/changes.js";
-import { type GraphConfig, getConfig, setConfig } from "./verbs/config.js";
+import {
+  type CompactInput,
+  type CompactResult,
+  compactContext,
+  contextRecord,
+  type RecordedContext,
+} from "./verbs/compact.js";
+import { type ContextBundle, type ContextOptions, context } from "./verbs/context.js";
 import {
   addEdge,
   type EdgeInput,
@@ -27,23 +35,23 @@ import {
   removeEdgeById,
 } from "./verbs/edges.js";
 import type { Engine, MemoryId, Ref } from "./verbs/engine.js";
-import { type ForgetOptions, type ForgetResult, forget } from "./verbs/forget.js";
+import { type FindResult, find } from "./verbs/find.js";
+import type { FindQuery } from "./verbs/find-input.js";
 import { deleteGoalState, goalState, goalStates, setGoalState } from "./verbs/goals.js";
-import { type LogPage, log, type Stats, stats } from "./verbs/journal.js";
 import { type ListOptions, list, type MemoryPage } from "./verbs/list.js";
-import type { ExportTarget } from "./verbs/move-files.js";
-import {
-  type BackupOptions,
-  backup,
-  erasures,
-  exportJournal,
-  type MoveOptions,
-  vacuum,
-} from "./verbs/moves.js";
-import { prove } from "./verbs/prove.js";
-import type { ProveOptions, ProveRequest } from "./verbs/prove-question.js";
 import { type GetOptions, get, history, type ReadOptions, resolve } from "./verbs/read.js";
-import { type RevertResult, revert } from "./verbs/revert.js";
+import { type RecallOptions, type RecallResult, recall } from "./verbs/recall.js";
+import { type RestoreMemoryOptions, restore } from "./verbs/restore.js";
+import { type ReviewOptions, type ReviewPage, review } from "./verbs/review.js";
+import {
+  type BatchQuery,
+  type SearchBatchOptions,
+  type SearchBatchResult,
+  type SearchOptions,
+  type SearchResult,
+  search,
+  searchBatch,
+} from "./verbs/search.js";
 import { type SessionPage, session } from "./verbs/session-read.js";
 import {
   type RememberOptions,
@@ -51,27 +59,17 @@ import {
   remember,
   type TurnInput,
 } from "./verbs/sessions.js";
+import { type SettleInput, type Settlement, settle } from "./verbs/settle.js";
 import type { Edge, HistoryItem, Memory, WriteResult } from "./verbs/shapes.js";
-import { type SharedSlice, type ShareSelector, share } from "./verbs/share.js";
-import {
-  type CheckpointAt,
-  checkpointOf,
-  type SnapshotFilter,
-  type SnapshotInfo,
-  type SnapshotOptions,
-  snapshot,
-  snapshots,
-} from "./verbs/snapshot.js";
+import { type SlotHistory, type SlotOptions, slotHistory } from "./verbs/slots.js";
 import {
   type HeadPatch,
   type LifecycleOptions,
-  restore,
   tombstone,
   type UpdateInput,
   update,
   updateHead,
 } from "./verbs/update.js";
-import { check, type RootAt, rebuild, root } from "./verbs/upkeep.js";
 import {
   backlinksTo,
   type EdgeList,
@@ -86,86 +84,117 @@ import {
   type TraverseOptions,
   traverse,
 } from "./verbs/walk.js";
-import { write } from "./verbs/write.js";
+import { type WriteOptions, write } from "./verbs/write.js";
 import type { WriteInput } from "./verbs/write-input.js";
 
-/** Options that say who is asking. */
-export interface AccessOption {
-  readonly access?: Access;
-}
-
 /** One actor's memory graph, open. Close it, or let `await using` do so. */
-export class Cortex implements AsyncDisposable {
-  readonly #engine: Engine;
+export class Cortex extends StoreFacade implements AsyncDisposable {
   readonly #end: () => Promise<void>;
   /** Who the memories are about when nothing else is said. */
   readonly actor: string;
   readonly genesis: Genesis;
   readonly manifest: KvManifest;
+  /** The background jobs of this store in this process. */
+  readonly jobs: Jobs;
 
-  constructor(engine: Engine, genesis: Genesis, end: () => Promise<void>) {
-    this.#engine = engine;
+  constructor(engine: Engine, genesis: Genesis, jobs: Jobs, end: () => Promise<void>) {
+    super(engine);
     this.#end = end;
     this.actor = engine.actor;
     this.genesis = genesis;
     this.manifest = engine.kv.manifest;
+    this.jobs = jobs;
   }
 
   /** Writes one memory; text that is known already reinforces the memory that says it. */
-  async write(input: WriteInput, options: AccessOption = {}): Promise<WriteResult> {
-    return write(this.#admit("write", options), input);
+  async write(input: WriteInput, options: WriteOptions = {}): Promise<WriteResult> {
+    return write(this.admit("write", options), input, options);
   }
 
   /** One memory by id, URI or external id; `undefined` when there is none. */
   async get(ref: Ref, options: GetOptions = {}): Promise<Memory | undefined> {
-    return get(this.#admit("get", options), ref, options);
+    return get(this.admit("get", options), ref, options);
   }
 
   /** The memory that a URI pins. */
   async resolve(uri: string, options: ReadOptions = {}): Promise<Memory | undefined> {
-    return resolve(this.#admit("resolve", options), uri, options);
+    return resolve(this.admit("resolve", options), uri, options);
   }
 
   /** Appends a version. */
   async update(ref: Ref, input: UpdateInput, options: AccessOption = {}): Promise<WriteResult> {
-    return update(this.#admit("update", options), ref, input);
+    return update(this.admit("update", options), ref, input);
   }
 
   /** Changes tags, frames, importance and the like, without a new version. */
   async updateHead(ref: Ref, patch: HeadPatch, options: AccessOption = {}): Promise<WriteResult> {
-    return updateHead(this.#admit("updateHead", options), ref, patch);
+    return updateHead(this.admit("updateHead", options), ref, patch);
   }
 
   /** Hides a memory; `restore` brings it back. */
-  async tombstone(
-    ref: Ref,
-    reason: string,
-    options: LifecycleOptions & AccessOption = {},
-  ): Promise<WriteResult> {
-    return tombstone(this.#admit("tombstone", options), ref, reason, options);
+  async tombstone(ref: Ref, reason: string, options: LifecycleOptions = {}): Promise<WriteResult> {
+    return tombstone(this.admit("tombstone", options), ref, reason, options);
   }
 
   /** Brings back what was hidden or archived. */
-  async restore(ref: Ref, options: LifecycleOptions & AccessOption = {}): Promise<WriteResult> {
-    return restore(this.#admit("restore", options), ref, options);
+  async restore(ref: Ref, options: RestoreMemoryOptions = {}): Promise<WriteResult> {
+    return restore(this.admit("restore", options), ref, options);
   }
 
   /** Every version of a memory, newest first; `undefined` when there is no such memory. */
   async history(ref: Ref, options: ReadOptions = {}): Promise<readonly HistoryItem[] | undefined> {
-    return history(this.#admit("history", options), ref, options);
+    return history(this.admit("history", options), ref, options);
+  }
+
+  /** The values a slot has had, newest first, each with the time for which it held. */
+  async slotHistory(slot: string, options: SlotOptions = {}): Promise<SlotHistory> {
+    return slotHistory(this.admit("slotHistory", options), slot, options);
+  }
+
+  /** What waits for a decision: contradictions, rivals, open versions, unconfirmed memories. */
+  async review(options: ReviewOptions = {}): Promise<ReviewPage> {
+    return review(this.admit("review", options), options);
+  }
+
+  /** Decides one item of the review, in one entry that can be reverted. */
+  async settle(item: string, input: SettleInput, options: AccessOption = {}): Promise<Settlement> {
+    return settle(this.admit("settle", options), item, input);
   }
 
   /** Memories by one index, page by page. */
   async list(options: ListOptions = {}): Promise<MemoryPage> {
-    return list(this.#admit("list", options), options);
+    return list(this.admit("list", options), options);
+  }
+
+  /** Memories by exact conditions, from whichever index is the narrowest. */
+  async find(query: FindQuery): Promise<FindResult> {
+    return find(this.admit("find", query ?? {}), query);
+  }
+
+  /** What answers a question, ready for a prompt; several ways of putting it may be given. */
+  async recall(
+    question: string | readonly string[],
+    options: RecallOptions = {},
+  ): Promise<RecallResult> {
+    return recall(this.admit("recall", options), question, options);
+  }
+
+  /** Memories by words, the best first. */
+  async search(text: string, options: SearchOptions = {}): Promise<SearchResult> {
+    return search(this.admit("search", options), text, options);
+  }
+
+  /** Up to eight searches at once, their hits fused by rank. */
+  async searchBatch(
+    queries: readonly BatchQuery[],
+    options: SearchBatchOptions = {},
+  ): Promise<SearchBatchResult> {
+    return searchBatch(this.admit("searchBatch", options), queries, options);
   }
 
   /** Many writes, updates and links in one commit. */
-  async batch(
-    items: readonly BatchItem[],
-    options: BatchOptions & AccessOption = {},
-  ): Promise<BatchResult> {
-    return batch(this.#admit("batch", options), items, options);
+  async batch(items: readonly BatchItem[], options: BatchOptions = {}): Promise<BatchResult> {
+    return batch(this.admit("batch", options), items, options);
   }
 
   /** Keeps the turns of a conversation verbatim; safe to repeat. */
@@ -173,12 +202,12 @@ export class Cortex implements AsyncDisposable {
     turns: readonly TurnInput[],
     options: RememberOptions & AccessOption,
   ): Promise<RememberResult> {
-    return remember(this.#admit("remember", options ?? {}), turns, options);
+    return remember(this.admit("remember", options ?? {}), turns, options);
   }
 
   /** The turns of a conversation, in order. */
   async session(name: string, options: Parameters<typeof session>[2] = {}): Promise<SessionPage> {
-    return session(this.#admit("session", options), name, options);
+    return session(this.admit("session", options), name, options);
   }
 
   /** Joins two memories by a kind of edge. */
@@ -189,7 +218,7 @@ export class Cortex implements AsyncDisposable {
     input: EdgeInput = {},
     options: AccessOption = {},
   ): Promise<EdgeResult> {
-    return addEdge(this.#admit("addEdge", options), from, kind, to, input);
+    return addEdge(this.admit("addEdge", options), from, kind, to, input);
   }
 
   /** `addEdge`, by its friendly name. */
@@ -200,7 +229,7 @@ export class Cortex implements AsyncDisposable {
     input: EdgeInput = {},
     options: AccessOption = {},
   ): Promise<EdgeResult> {
-    return addEdge(this.#admit("link", options), from, kind, to, input);
+    return addEdge(this.admit("link", options), from, kind, to, input);
   }
 
   /** Removes an edge softly. */
@@ -210,7 +239,7 @@ export class Cortex implements AsyncDisposable {
     to: Ref,
     options: NonNullable<Parameters<typeof removeEdge>[4]> & AccessOption = {},
   ): ReturnType<typeof removeEdge> {
-    return removeEdge(this.#admit("removeEdge", options), from, kind, to, options);
+    return removeEdge(this.admit("removeEdge", options), from, kind, to, options);
   }
 
   /** Removes an edge softly, by its id. */
@@ -218,7 +247,7 @@ export class Cortex implements AsyncDisposable {
     id: string,
     options: NonNullable<Parameters<typeof removeEdgeById>[2]> & AccessOption = {},
   ): ReturnType<typeof removeEdgeById> {
-    return removeEdgeById(this.#admit("removeEdgeById", options), id, options);
+    return removeEdgeById(this.admit("removeEdgeById", options), id, options);
   }
 
   /** One edge, removed ones included; `undefined` when it never was. */
@@ -228,42 +257,73 @@ export class Cortex implements AsyncDisposable {
     to: Ref,
     options: ReadOptions = {},
   ): Promise<Edge | undefined> {
-    return getEdge(this.#admit("getEdge", options), from, kind, to, options);
+    return getEdge(this.admit("getEdge", options), from, kind, to, options);
   }
 
   /** The edges that leave a memory. */
   async edgesOut(ref: Ref, options: EdgeListOptions = {}): Promise<EdgeList> {
-    return edgesOut(this.#admit("edgesOut", options), ref, options);
+    return edgesOut(this.admit("edgesOut", options), ref, options);
   }
 
   /** The edges that reach a memory. */
   async edgesIn(ref: Ref, options: EdgeListOptions = {}): Promise<EdgeList> {
-    return edgesIn(this.#admit("edgesIn", options), ref, options);
+    return edgesIn(this.admit("edgesIn", options), ref, options);
   }
 
   /** A bounded walk along edges. */
   async traverse(ref: Ref, options: TraverseOptions = {}): Promise<Traversal> {
-    return traverse(this.#admit("traverse", options), ref, options);
+    return traverse(this.admit("traverse", options), ref, options);
   }
 
   /** What a memory points at, without repeats. */
   async linksFrom(ref: Ref, options: ReadOptions = {}): Promise<readonly Link[]> {
-    return linksFrom(this.#admit("linksFrom", options), ref, options);
+    return linksFrom(this.admit("linksFrom", options), ref, options);
   }
 
   /** What points at a memory, without repeats. */
   async backlinksTo(ref: Ref, options: ReadOptions = {}): Promise<readonly Link[]> {
-    return backlinksTo(this.#admit("backlinksTo", options), ref, options);
+    return backlinksTo(this.admit("backlinksTo", options), ref, options);
   }
 
-  /** A memory with its links, backlinks, versions and counters. */
+  /** A memory with its links, backlinks, versions, counters and salience. */
   async inspect(ref: Ref, options: ReadOptions = {}): Promise<Inspection | undefined> {
-    return inspect(this.#admit("inspect", options), ref, options);
+    return inspect(this.admit("inspect", options), ref, options);
+  }
+
+  /** What an agent should have before it when it starts on something; a pure read. */
+  async context(options: ContextOptions = {}): Promise<ContextBundle> {
+    return context(this.admit("context", options), options);
+  }
+
+  /** Says how a task ended and which memories it used: counters and weights learn from it. */
+  async attest(input: AttestInput, options: AccessOption = {}): Promise<AttestResult> {
+    return attest(this.admit("attest", options), input);
+  }
+
+  /** The weights of salience. */
+  async weights(
+    options: NonNullable<Parameters<typeof weights>[1]> & AccessOption = {},
+  ): Promise<WeightsAt> {
+    return weights(this.admit("weights", options), options);
+  }
+
+  /** Makes a context smaller: what carries the task stays in full, the rest in brief. */
+  async compactContext(input: CompactInput, options: AccessOption = {}): Promise<CompactResult> {
+    return compactContext(this.admit("compactContext", options), input);
+  }
+
+  /** What `compactContext` left at a step of a task; `undefined` when there is no record. */
+  async contextRecord(
+    intentId: string,
+    stepId: string,
+    options: AccessOption = {},
+  ): Promise<RecordedContext | undefined> {
+    return contextRecord(this.admit("contextRecord", options), intentId, stepId);
   }
 
   /** The runtime state of a goal. */
   async goalState(ref: Ref, options: AccessOption = {}): Promise<GoalState | undefined> {
-    return goalState(this.#admit("goalState", options), ref);
+    return goalState(this.admit("goalState", options), ref);
   }
 
   /** Writes the runtime state of a goal. */
@@ -272,7 +332,7 @@ export class Cortex implements AsyncDisposable {
     state: GoalState,
     options: LifecycleOptions & AccessOption = {},
   ): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-    return setGoalState(this.#admit("setGoalState", options), ref, state, options);
+    return setGoalState(this.admit("setGoalState", options), ref, state, options);
   }
 
   /** Takes the runtime state of a goal away. */
@@ -280,133 +340,14 @@ export class Cortex implements AsyncDisposable {
     ref: Ref,
     options: LifecycleOptions & AccessOption = {},
   ): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-    return deleteGoalState(this.#admit("deleteGoalState", options), ref, options);
+    return deleteGoalState(this.admit("deleteGoalState", options), ref, options);
   }
 
   /** Every goal with a runtime state. */
   async goalStates(
     options: AccessOption = {},
   ): Promise<readonly { readonly id: MemoryId; readonly state: GoalState }[]> {
-    return goalStates(this.#admit("goalStates", options));
-  }
-
-  /** The graph's configuration. */
-  async config(options: AccessOption = {}): Promise<GraphConfig> {
-    return getConfig(this.#admit("config", options));
-  }
-
-  /** Changes the graph's configuration. */
-  async configure(
-    patch: Partial<GraphConfig>,
-    options: LifecycleOptions & AccessOption = {},
-  ): Promise<GraphConfig & { readonly seq: number }> {
-    return setConfig(this.#admit("configure", options), patch, options);
-  }
-
-  /** Journal entries, without content. */
-  async log(options: NonNullable<Parameters<typeof log>[1]> & AccessOption = {}): Promise<LogPage> {
-    return log(this.#admit("log", options), options);
-  }
-
-  /** How much the store holds. */
-  async stats(options: AccessOption = {}): Promise<Stats> {
-    return stats(this.#admit("stats", options));
-  }
-
-  /** What happened after one position, up to another. */
-  async changes(
-    from: AsOf,
-    to?: AsOf,
-    options: NonNullable<Parameters<typeof changes>[3]> & AccessOption = {},
-  ): Promise<ChangesPage> {
-    return changes(this.#admit("changes", options), from, to, options);
-  }
-
-  /** Undoes what one entry did, by a new entry. */
-  async revert(seq: number, options: LifecycleOptions & AccessOption = {}): Promise<RevertResult> {
-    return revert(this.#admit("revert", options), seq, options);
-  }
-
-  /** Destroys a memory's content for good; proofs made before still verify. */
-  async forget(
-    ref: Ref,
-    reason: string,
-    options: ForgetOptions & AccessOption = {},
-  ): Promise<ForgetResult> {
-    return forget(this.#admit("forget", options), ref, reason, options);
-  }
-
-  /** The root over everything, and its position. */
-  async root(options: AccessOption = {}): Promise<RootAt> {
-    return root(this.#admit("root", options));
-  }
-
-  /** The checkpoint of the current position: what `verify` trusts, as text; seals nothing. */
-  async checkpoint(options: AccessOption = {}): Promise<CheckpointAt> {
-    return checkpointOf(this.#admit("checkpoint", options));
-  }
-
-  /** Seals the roots of the current position under a number; signed if a signer is given. */
-  async snapshot(
-    reason = "explicit",
-    options: SnapshotOptions & AccessOption = {},
-  ): Promise<SnapshotInfo> {
-    return snapshot(this.#admit("snapshot", options), reason, options);
-  }
-
-  /** The snapshots there are, newest first, or those of one position or root. */
-  async snapshots(filter: SnapshotFilter & AccessOption = {}): Promise<readonly SnapshotInfo[]> {
-    return snapshots(this.#admit("snapshots", filter), filter);
-  }
-
-  /** Proves memories, edges and entries to whoever trusts a checkpoint; see `./verify`. */
-  async prove(what: readonly Ref[] | ProveRequest, options: ProveOptions = {}): Promise<Proof> {
-    return prove(this.#admit("prove", options), what, options);
-  }
-
-  /** The memories that match, with a proof that can be checked offline. */
-  async share(selector: ShareSelector & AccessOption = {}): Promise<SharedSlice> {
-    return share(this.#admit("share", selector), selector);
-  }
-
-  /** Checks journal, hashes, rows and roots against each other; repairs nothing. */
-  async check(
-    options: NonNullable<Parameters<typeof check>[1]> & AccessOption = {},
-  ): Promise<CheckReport> {
-    return check(this.#admit("check", options), options);
-  }
-
-  /** Builds every derived row again from the journal. */
-  async rebuild(
-    options: NonNullable<Parameters<typeof rebuild>[1]> & AccessOption = {},
-  ): Promise<RebuildReport> {
-    return rebuild(this.#admit("rebuild", options), options);
-  }
-
-  /** Writes the store anew, so that its file keeps no byte of what was forgotten. */
-  async vacuum(options: MoveOptions & AccessOption = {}): Promise<VacuumReport> {
-    return vacuum(this.#admit("vacuum", options), options);
-  }
-
-  /** Writes the whole journal out as a portable file; `importJournal` reads it in. */
-  async exportJournal(
-    target: ExportTarget,
-    options: MoveOptions & AccessOption = {},
-  ): Promise<ExportReport> {
-    return exportJournal(this.#admit("exportJournal", options), target, options);
-  }
-
-  /** A consistent copy while others write: all of it, or what came after a seq. */
-  async backup(
-    target: ExportTarget,
-    options: BackupOptions & AccessOption = {},
-  ): Promise<ExportReport> {
-    return backup(this.#admit("backup", options), target, options);
-  }
-
-  /** The places of everything forgotten so far: keep it apart from the backups. */
-  async erasures(options: AccessOption = {}): Promise<ErasureDocument> {
-    return erasures(this.#admit("erasures", options));
+    return goalStates(this.admit("goalStates", options));
   }
 
   /** Finishes what is queued and closes the store; idempotent. */
@@ -416,12 +357,5 @@ export class Cortex implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
-  }
-
-  #admit(verb: keyof typeof POLICIES, options: AccessOption): Engine {
-    // Options that are no object are refused by the verb, which can say so.
-    const access = options?.access;
-    admit(access === undefined ? OWNER : access, POLICIES[verb], verb);
-    return this.#engine;
   }
 }

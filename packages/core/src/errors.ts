@@ -32,8 +32,18 @@ export const ERROR_CODES = {
   ERR_REF: "A ref between items of a batch is unknown or declared twice.",
   ERR_NO_CHANGE: "The patch is empty: there is nothing to change.",
   ERR_DENIED: "The caller's access does not allow this operation.",
+  ERR_TRUST: "The source may not say this, or may not touch what a more trusted one said.",
+  ERR_SCOPE_MALFORMED: "The text is not a scope, or the scope includes nothing.",
+  ERR_SCOPE_EXPIRED: "The scope's last moment has passed.",
+  ERR_SCOPE_ISSUER: "The scope was issued by a key that this graph does not trust.",
+  ERR_SCOPE_SIGNATURE: "The scope is not signed by its issuer: it was made up or changed.",
+  ERR_SCOPE_REVOKED: "The scope was taken back.",
+  ERR_SCOPE_SNAPSHOT: "The scope names a snapshot that this store does not have.",
+  ERR_SCOPE_HOLDER: "The request is not signed by the key that the scope is granted to.",
+  ERR_SCOPE_HANDLE: "The handle stands for no scope here; present or post the scope itself.",
   ERR_UNBOUNDED: "The query has neither a limit nor a token budget.",
-  ERR_TOO_BROAD: "The query names nothing an index could serve.",
+  ERR_TOO_BROAD:
+    "The query names nothing an index could serve, or leaves more to look through than it may.",
   ERR_PREDICATE:
     "A predicate has an unknown operator, or a literal its field cannot be compared with.",
   ERR_BUDGET:
@@ -41,6 +51,8 @@ export const ERROR_CODES = {
   ERR_RATE_LIMITED: "Too many calls of this kind in a short time; nothing was done.",
   ERR_NO_EMBEDDER: "The query needs an embedder, and the store was opened without one.",
   ERR_EMBEDDER: "The embedder failed, or gave vectors of the wrong number, width or kind.",
+  ERR_NO_MODEL: "The call needs a model, and the store was opened without one.",
+  ERR_MODEL: "The model failed, or gave a reply that is not what it was asked for.",
   ERR_AS_OF: "The journal position or time asked for lies outside the journal.",
   ERR_CLOCK: "The clock leapt ahead by more than a day while the process ran.",
   ERR_BATCH_NO_JOURNAL: "A commit touches exact keys without a journal entry, or caches with one.",

@@ -47,14 +47,115 @@ export const LIMITS = {
   hops: 6,
   traverseNodes: 10_000,
   traverseNodesDefault: 1024,
+  /** Links of the kind `same_topic` that a memory may have: more say nothing. */
+  sameTopicEdges: 12,
+  /** Rows that one page of a review looks at before it is given short. */
+  reviewRows: 5000,
   listLimit: 10_000,
   listLimitDefault: 50,
+  /** Entries that a subscription reads, and holds, at a time. */
+  followEntries: 256,
+  /** Memories that one find looks at before it gives a short page, or refuses to sort them. */
+  findCandidates: 100_000,
+  /** Hits of one find that are journaled as used. */
+  findLateHits: 1000,
+  findBudgetTokens: 1_000_000,
+  predicateNodes: 256,
+  predicateDepth: 32,
+  predicateValues: 1000,
+  patternBytes: 1024,
+  /** Instructions of one compiled pattern, and steps that all matches of one query may take. */
+  patternProgram: 1000,
+  matchSteps: 500_000_000,
+  /** Names that a description of the graph shows of each sort; it counts all of them. */
+  schemaKinds: 1000,
+  schemaTags: 50,
+  schemaSlots: 100,
+  listTagsDefault: 100,
   rememberTurns: 10_000,
   idempotencyKeyBytes: 256,
   /** For how many later entries an idempotency key is honoured. */
   idempotencyEntries: 100_000,
+  /** Memories that one attestation cites, and the bytes of each word that says of what. */
+  cited: 256,
+  intentIdBytes: 255,
+  attestReasonBytes: 1024,
+  /** Items of one list of a scope's selector, and the bytes of a scope with its proof. */
+  scopeItems: 256,
+  scopeBytes: 256 * 1024,
+  /** Issuers of scopes that one graph trusts. */
+  trustedIssuers: 64,
+  /** How far the clocks of a signer and of a server may be apart. */
+  signatureAgeMs: 5 * 60 * 1000,
+  /** Buckets of rate limits that a process keeps. */
+  rateBuckets: 10_000,
+  /** Tokens of a context bundle: unless told otherwise, and at the most. */
+  contextTokensDefault: 3000,
+  contextTokens: 4000,
+  /** Memories that a tier of a context bundle looks at, outcomes it shows, URIs of what it dropped. */
+  contextCandidates: 1000,
+  contextOutcomes: 100,
+  contextOutcomesDefault: 3,
+  contextReachable: 64,
+  /** Memories of one compacted context, and its tokens unless told otherwise. */
+  compactItems: 1000,
+  compactTokensDefault: 4000,
   derivedFrom: 64,
+  /** Numbers of one vector; the widest models in use have 4,096. */
+  vectorDimensions: 8192,
   attestations: 64,
+  /** The answer of a model; the replies that are asked for take a few kilobytes. */
+  modelReplyBytes: 1024 * 1024,
+  /** Turns, and bytes of text, that a model is shown at once; one long turn may stand alone. */
+  extractTurns: 40,
+  extractBytes: 48 * 1024,
+  /** Memories that a model is shown beside them, and the bytes of each that it sees. */
+  extractKnown: 12,
+  extractKnownBytes: 400,
+  /** Facts and relationships of one reply that count, and the bytes of a fact. */
+  extractFacts: 32,
+  extractLinks: 64,
+  extractFactBytes: 1024,
+  /** Links of the kind `same_topic` that one reply may give a memory. */
+  extractSameTopic: 2,
+  /** Calls of a model that one `extract` or `relink` makes, unless told otherwise and at the most. */
+  extractCallsDefault: 100,
+  extractCalls: 10_000,
+  /** A word of the text index; the rest of a longer one is cut. */
+  wordBytes: 64,
+  /** The text of a search; more is a document, not a question. */
+  queryBytes: 64 * 1024,
+  /** Different words of a search that count; those behind them are not looked up. */
+  queryWords: 256,
+  /** Hits of one recall, and ways of putting the question. */
+  recallHits: 200,
+  recallHitsDefault: 20,
+  recallQuestions: 8,
+  recallTokens: 1_000_000,
+  recallTokensDefault: 1500,
+  searchLimitDefault: 20,
+  /** Memories that a search with a phrase reads, best first, to look for it. */
+  phraseCandidates: 10_000,
+  /** Searches of one batch, and how many hits each gives and all give together. */
+  searchBatchQueries: 8,
+  searchBatchEach: 50,
+  searchBatchEachDefault: 20,
+  searchBatchTotal: 100,
+  searchBatchTotalDefault: 20,
+  /** Entries that the text index leaves to memory before it writes a segment, at work and at the end. */
+  textTailEntries: 4096,
+  textCloseEntries: 512,
+  /** Entries of one segment written at once, when much is to be caught up with. */
+  textFlushEntries: 16_384,
+  /** Segments before some are merged, how many at once, and how many documents one may hold. */
+  textSegments: 64,
+  textMergeFactor: 8,
+  textSegmentDocs: 131_072,
+  /** Changes of memories in one run of upkeep: at the most, and unless told otherwise. */
+  maintainChanges: 10_000,
+  maintainChangesDefault: 1000,
+  /** Days that memories of a kind may be kept: a century, longer than any store was asked to. */
+  ttlDays: 36_525,
   /** How often a commit may lose the race before the caller is told. */
   commitAttempts: 1000,
   /** How far ahead of the running process's own elapsed time the clock may leap. */
@@ -75,6 +176,12 @@ assertRelation(
     LIMITS.entryBytes,
   "a memory of maximum size must fit one entry",
 );
+assertRelation(
+  LIMITS.cited * (LIMITS.attestReasonBytes + LIMITS.intentIdBytes + 256) < LIMITS.entryBytes,
+  "an attestation of maximum size must fit one entry",
+);
+assertRelation(LIMITS.compactItems * 512 < LIMITS.entryBytes, "a context record must fit an entry");
+assertRelation(LIMITS.findLateHits * 256 < LIMITS.entryBytes, "a late find must fit an entry");
 assertRelation(LIMITS.entryBytes <= LIMITS.groupBytes, "an entry must fit a group");
 assertRelation(LIMITS.groupBytes <= LIMITS.batchBytes, "a group is not larger than a batch");
 assertRelation(LIMITS.externalIdBytes + 32 <= LIMITS.keyBytes, "externalId must fit a key");

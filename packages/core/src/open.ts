@@ -3,18 +3,33 @@
  * the clock and the source of randomness.
  */
 import { randomFillSync } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { uptime } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { Cortex } from "./cortex.js";
 import { CortexError, invalid } from "./errors.js";
+import type { Pause } from "./history/growth.js";
 import { CommitSignal } from "./history/signal.js";
 import { Writer } from "./history/writer.js";
+import { checkJobs, Jobs, type JobsOptions } from "./jobs/jobs.js";
+import { vectorFiles } from "./jobs/vector-files.js";
 import type { Kv } from "./kv/kv.js";
 import { checkActorName } from "./memory/uri.js";
+import { checkModel, type Model } from "./model/model.js";
+import { TextIndex } from "./query/text-index.js";
+import { loadUsearch } from "./query/usearch-graph.js";
+import { VectorIndex } from "./query/vector-index.js";
+import type { RemoteCortex } from "./remote/client.js";
+import { isRemoteLocation, type RemoteLocation, type RemoteOptions } from "./remote/settings.js";
+import { type CheckedEmbedder, checkEmbedder, type Embedder } from "./vector/embedder.js";
 import { openGenesis } from "./verbs/birth.js";
+import { languageOf } from "./verbs/config.js";
 import { checkPrincipal, type Engine } from "./verbs/engine.js";
+import { checkRateLimits, RateLimiter, type RateLimits } from "./verbs/rate-limits.js";
+import { Vocabulary } from "./verbs/vocabulary.js";
 
 /** How a store is opened. */
 export interface OpenOptions {
@@ -30,28 +45,88 @@ export interface OpenOptions {
   readonly clock?: () => number;
   /** Random bytes. */
   readonly random?: (bytes: number) => Uint8Array;
+  /** Turns texts into vectors: `embedPending` gives them to memories, `near` asks by them. */
+  readonly embedder?: Embedder;
+  /** Reads conversations: `extract` distils turns into facts by it. Never used unless given. */
+  readonly model?: Model;
+  /** Other rate limits than the usual ones; `false` switches them off. */
+  readonly rateLimits?: Partial<RateLimits> | false;
+  /** Run background jobs from the start: `true`, or how. `memory.jobs` starts them later. */
+  readonly jobs?: boolean | JobsOptions;
   /** A storage engine of your own, instead of the location's. */
   readonly kv?: Kv;
 }
 
+/** Opens the memory graph of one actor on a running server; see `remote/client.ts`. */
+export async function open(
+  location: RemoteLocation,
+  options?: RemoteOptions,
+): Promise<RemoteCortex>;
 /** Opens the memory graph of one actor: a folder, or `memory:`. */
-export async function open(location: string, options: OpenOptions = {}): Promise<Cortex> {
+export async function open(location: string, options?: OpenOptions): Promise<Cortex>;
+export async function open(
+  location: string,
+  options: OpenOptions | RemoteOptions = {},
+): Promise<Cortex | RemoteCortex> {
+  if (!isRemoteLocation(location)) return (await openGraph(location, options)).memory;
+  refuseStoreOptions(options);
+  const { openRemote } = await import("./remote/client.js");
+  return openRemote(location, options);
+}
+
+/** Options about a store itself, which on a server is the server's to open. */
+const STORE_OPTIONS: { readonly [name in Exclude<keyof OpenOptions, keyof RemoteOptions>]: true } =
+  {
+    principal: true,
+    relaxedDurability: true,
+    clock: true,
+    random: true,
+    embedder: true,
+    model: true,
+    rateLimits: true,
+    jobs: true,
+    kv: true,
+  };
+
+function refuseStoreOptions(options: object): void {
+  const given = Object.entries(options ?? {}).find(
+    ([name, value]) => value !== undefined && Object.hasOwn(STORE_OPTIONS, name),
+  );
+  if (given === undefined) return;
+  const [field] = given;
+  const message = `${field}: expected none for a server, which opens its stores itself`;
+  throw new CortexError("ERR_UNSUPPORTED", message, { field });
+}
+
+/** An open graph, and the engine behind it for verbs that span graphs. */
+export interface OpenedGraph {
+  readonly memory: Cortex;
+  readonly engine: Engine;
+}
+
+/** Opens a graph together with its engine. */
+export async function openGraph(location: string, options: OpenOptions = {}): Promise<OpenedGraph> {
   const actor = checkActorName(options.actor === undefined ? "default" : options.actor);
   const principal = checkPrincipal(options.principal, actor);
+  const rateLimits = checkRateLimits(options.rateLimits);
+  const plan = checkJobs(options.jobs);
+  const embedder = options.embedder === undefined ? undefined : checkEmbedder(options.embedder);
+  const model = options.model === undefined ? undefined : checkModel(options.model);
   const kv = options.kv ?? (await openKv(location, actor, options));
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();
     const signal = new CommitSignal();
+    const closing = new AbortController();
+    // Every subscription listens to it, and a server has as many as it has clients.
+    setMaxListeners(0, closing.signal);
     const writer = new Writer({
       kv,
       signal,
       sha256: sha256Node,
       clock,
       random,
-      pause: async (ms) => {
-        await sleep(ms);
-      },
+      pause,
       // An injected clock is its own authority; only the system's may leap.
       // Time since the machine started goes on while it sleeps, so a laptop may be shut for a week.
       ...(options.clock === undefined ? { elapsed: () => uptime() * 1000 } : {}),
@@ -60,23 +135,70 @@ export async function open(location: string, options: OpenOptions = {}): Promise
       kv,
       writer,
       sha256: sha256Node,
+      verifySignature: verifyEd25519Node,
       hasher: hasherNode,
       signal,
+      closing: closing.signal,
+      pause,
+      vocabulary: new Vocabulary(pause),
       clock,
       random,
       scratch: scratchBeside(kv),
+      text: new TextIndex({
+        kv,
+        signal,
+        language: languageOf,
+        turn: async () => void (await turn()),
+      }),
+      vectors: vectorsOf(kv, embedder),
+      ...(embedder === undefined ? {} : { embedder }),
+      ...(model === undefined ? {} : { model }),
+      limiter: new RateLimiter(rateLimits, clock),
       actor,
       principal,
     };
     const genesis = await openGenesis(engine, options.create !== false);
-    return new Cortex(engine, genesis, async () => {
-      await writer.close();
+    const jobs = new Jobs(engine, pauseIdly, plan);
+    const memory = new Cortex(engine, genesis, jobs, async () => {
+      closing.abort();
+      // Begun together: from this turn on no write is taken, however long a job takes to end.
+      await Promise.all([writer.close(), jobs.stop()]);
+      await engine.text.close();
+      await engine.vectors.close();
       await kv.close();
     });
+    if (plan.isOn) jobs.start();
+    return { memory, engine };
   } catch (error) {
     await kv.close();
     throw error;
   }
+}
+
+/** Waits; a signal that is aborted ends it early. */
+const pause: Pause = (ms, signal) => wait(ms, signal, true);
+
+/** The same for what goes on in the background: it does not keep the process alive. */
+const pauseIdly: Pause = (ms, signal) => wait(ms, signal, false);
+
+async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): Promise<void> {
+  await sleep(ms, undefined, { ref, ...(signal === undefined ? {} : { signal }) }).catch(() => {
+    // Ended early, as the caller wished.
+  });
+}
+
+function vectorsOf(kv: Kv, embedder: CheckedEmbedder | undefined): VectorIndex {
+  const { cacheFolder } = kv.manifest;
+  return new VectorIndex({
+    kv,
+    sha256: sha256Node,
+    turn: async () => {
+      await turn();
+    },
+    graphs: loadUsearch,
+    ...(cacheFolder === undefined ? {} : { files: vectorFiles(cacheFolder) }),
+    ...(embedder === undefined ? {} : { embedder }),
+  });
 }
 
 /** How the storage of a location is opened. */
@@ -107,6 +229,14 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     relaxed: options.relaxedDurability === true,
     readOnly: options.readOnly === true,
   });
+}
+
+/** What can be told of the stores in a folder without opening them. */
+export type StoreStamps = typeof import("./kv/lmdb-stamp.js");
+
+/** How the stores of a folder are looked at from outside. */
+export function storeStamps(): Promise<StoreStamps> {
+  return import("./kv/lmdb-stamp.js");
 }
 
 /** Entries up to which a throw-away store is built in memory rather than beside the store. */

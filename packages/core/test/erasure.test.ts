@@ -47,6 +47,8 @@ const PLACES = [
   "goal",
   "goal state",
   "idempotency key",
+  "attested task",
+  "attested reason",
 ] as const;
 
 type Words = Readonly<Record<(typeof PLACES)[number] | "neighbour", string>>;
@@ -131,6 +133,13 @@ async function plant(memory: Cortex, words: Words): Promise<Planted> {
   const goal = await memory.write({ type: "goal", text: `achieve ${words.goal}` });
   const state = { failureStreak: 0, intentsTodayCount: 0, spentToday: "0" };
   await memory.setGoalState(goal.id, { ...state, lastIntentId: words["goal state"] });
+  await memory.attest({
+    intentId: words["attested task"],
+    outcome: "failure",
+    reason: words["attested reason"],
+    cited: [note, goal.id],
+  });
+  await memory.compactContext({ intentId: "task", stepId: "1", inContext: [note, goal.id] });
   await memory.tombstone(note, words["tombstone reason"]);
   const ids = [note, slot.id, next.id, goal.id, ...turns.map(({ id }) => id)];
   return { ids, neighbour, seqBefore: (await memory.root()).seq };
@@ -161,6 +170,7 @@ async function everythingReadable(memory: Cortex, words: Words, planted: Planted
     answers.push(await memory.edgesOut(planted.neighbour, { includeTombstoned: true, ...at }));
   }
   answers.push(await memory.changes(0), await memory.log({ limit: 1000 }));
+  answers.push(await memory.contextRecord("task", "1"), await memory.context({ form: "full" }));
   // The answer to "which session, which tag" repeats the question: that is not the store talking.
   return JSON.stringify(answers).replaceAll(`"session":"${words.session}","turns":[]`, "");
 }
@@ -262,6 +272,7 @@ async function live(random: SeededRandom, steps: number): Promise<Lived> {
         const { erased } = await memory.forget(random.pick(living), "why", { cascade });
         for (const id of erased) forgotten.add(id);
       } else if (dice < 16) await memory.snapshot(`step ${step}`);
+      else if (dice < 30 && living.length > 2) await use(memory, random, living);
       else await act(memory, random, { living, ids, dice, step });
     } catch (error) {
       // What the history makes impossible, a link to what is hidden for instance, is no step.
@@ -280,7 +291,7 @@ async function act(
   const { living, ids, dice, step } = at;
   // Some texts come again: they reinforce, or take the place a forgotten one left.
   const text = `text ${random.chance(60) ? random.below(4) : random.below(1000)}`;
-  if (dice < 40 || living.length < 3) {
+  if (dice < 48 || living.length < 3) {
     const derived = random.chance(30) && living.length > 0 ? [random.pick(living)] : [];
     const derivedFrom = (await Promise.all(derived.map((id) => memory.get(id)))).flatMap(
       (parent) => parent?.uri ?? [],
@@ -294,7 +305,7 @@ async function act(
       ...(derivedFrom.length > 0 ? { provenance: { derivedFrom } } : {}),
     });
     if (!ids.includes(written.id)) ids.push(written.id);
-  } else if (dice < 52) await memory.update(random.pick(living), { text });
+  } else if (dice < 54) await memory.update(random.pick(living), { text });
   else if (dice < 60) {
     await memory.updateHead(random.pick(living), { tags: [`tag${random.below(4)}`] });
   } else if (dice < 72) {
@@ -313,6 +324,28 @@ async function act(
   } else {
     const state = { failureStreak: step, intentsTodayCount: 0, spentToday: "0" };
     await memory.setGoalState(random.pick(living), state);
+  }
+}
+
+/** Uses memories: attests, finds late, compacts, lets a goal rest or go on. */
+async function use(memory: Cortex, random: SeededRandom, living: readonly string[]): Promise<void> {
+  const some = random.shuffled(living).slice(0, random.between(1, 4));
+  const dice = random.below(10);
+  if (dice < 5) {
+    await memory.attest({
+      intentId: `task ${random.below(3)}`,
+      outcome: random.pick(["success", "failure"]),
+      reason: random.pick(["factual_error", "no luck"]),
+      cited: some,
+    });
+  } else if (dice < 6) {
+    await memory.find({ tags: [`tag${random.below(4)}`], limit: 5, lateBinding: true });
+  } else if (dice < 8) {
+    const stepId = String(random.below(2));
+    await memory.compactContext({ intentId: "task", stepId, inContext: some });
+  } else {
+    const status = random.pick(["active", "paused"]);
+    await memory.update(random.pick(living), { text: `goal ${dice}`, data: { status } });
   }
 }
 
@@ -364,6 +397,8 @@ describe("the law of the fold", () => {
       const random = seededRandom(seed);
       const lived = await live(random, 120);
       expect(lived.forgotten.size).toBeGreaterThan(2);
+      const kinds = (await lived.memory.log({ limit: 10_000 })).entries.map(({ kind }) => kind);
+      for (const kind of ["attest", "learn_weights"]) expect(kinds).toContain(kind);
       // Live rows against the erased journal, and every snapshot's root at its place.
       expect(await lived.memory.check()).toMatchObject({ ok: true, problems: [] });
       const expected = await foldedRows(lived.kv);

@@ -257,7 +257,7 @@ describe("exact rows and entries belong together", () => {
     const before = await rowsOf(kv);
     const mixed = writer.submit({
       run: (tx) => {
-        tx.view.put(cache, Uint8Array.of(1));
+        tx.fold.view.put(cache, Uint8Array.of(1));
         return appendPlain(tx);
       },
     });
@@ -270,7 +270,7 @@ describe("exact rows and entries belong together", () => {
     const kv = openMemoryKv();
     const writer = testWriter(kv);
     await writer.submit({ run: appendPlain });
-    const silent = { run: (tx: WriteTx) => tx.view.put(exact, Uint8Array.of(1)) };
+    const silent = { run: (tx: WriteTx) => tx.fold.view.put(exact, Uint8Array.of(1)) };
     await expect(writer.submit(silent)).rejects.toMatchObject({ code: "ERR_BATCH_NO_JOURNAL" });
     const [first, second, third] = await Promise.allSettled([
       writer.submit({ run: appendPlain }),

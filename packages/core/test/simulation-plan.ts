@@ -33,6 +33,7 @@ export const WORDS = {
   slots: ["home city", "Home-City", "job"],
   sessions: ["s1", "s2"],
   keys: ["k1", "k2", "k3"],
+  steps: ["one", "two"],
   externalIds: ["x1", "x2", "x3", "x4"],
   edgeKinds: ["supports", "causes", "caused_by", "relates_to", "precedes", "likes", "owes"],
   frames: [
@@ -48,9 +49,20 @@ export function nextStep(random: SeededRandom, state: ModelState): Step {
   // Now and then the clock stands still, leaps, or goes back.
   const drift = random.pick([0, 1, 1, 7, 60_000, -5000]);
   const now = Math.max(TIME, state.at + drift);
+  // What reads before it writes has its turn alone: among others, its order would be a race.
+  if (state.memories.size > 2 && random.chance(11))
+    return { now, calls: [loneCall(random, state)] };
   const count = random.chance(60) ? 1 : random.between(2, 6);
   const calls = Array.from({ length: count }, () => nextCall(random, state));
   return { now, calls };
+}
+
+function loneCall(random: SeededRandom, state: ModelState): ModelOperation {
+  const dice = random.below(100);
+  if (dice < 25) return { verb: "forget", ref: someRef(random, state), cascade: random.chance(40) };
+  if (dice < 60) return { verb: "lateFind", tag: random.pick(WORDS.tags) };
+  const stepId = random.pick(WORDS.steps);
+  return { verb: "compact", stepId, inContext: someRefs(random, state) };
 }
 
 /** When a history begins. */
@@ -70,14 +82,15 @@ function nextCall(random: SeededRandom, state: ModelState): ModelOperation | Bad
   if (dice < 46) return { verb: "updateHead", ref, patch: somePatch(random) };
   if (dice < 53) return { verb: "tombstone", ref, reason: "not needed" };
   if (dice < 60) return { verb: "restore", ref };
-  if (dice < 62) return { verb: "forget", ref, cascade: random.chance(40) };
   if (dice < 66) return { verb: "revert", seq: random.below(state.size + 1) };
   if (dice < 74) return { verb: "link", ...someEnds(random, state), input: someEdge(random) };
   if (dice < 79) return { verb: "removeEdge", ...someEnds(random, state), reason: "no more" };
-  if (dice < 86) return someBatch(random, state);
+  if (dice < 84) return someBatch(random, state);
+  if (dice < 87) return { verb: "attest", input: someOutcome(random, state) };
   if (dice < 93) return someTurns(random);
   if (dice < 95) return { verb: "setGoalState", ref, state: someGoalState(random) };
   if (dice < 97) return { verb: "deleteGoalState", ref };
+  if (dice < 99) return { verb: "attest", input: someOutcome(random, state) };
   return { verb: "configure", patch: somePolicy(random) };
 }
 
@@ -118,6 +131,23 @@ function someRef(random: SeededRandom, state: ModelState): string {
   if (dice < 4) return "nobody";
   if (dice < 25 && memory.head.externalId !== undefined) return memory.head.externalId;
   return memory.id;
+}
+
+function someRefs(random: SeededRandom, state: ModelState): string[] {
+  return Array.from({ length: random.between(1, 4) }, () => someRef(random, state));
+}
+
+function someOutcome(
+  random: SeededRandom,
+  state: ModelState,
+): Extract<ModelOperation, { readonly verb: "attest" }>["input"] {
+  const reason = random.pick([undefined, "factual_error", "wrong_assumption", "no luck"]);
+  return {
+    intentId: random.pick(WORDS.steps),
+    outcome: random.pick(["success", "success", "failure"]),
+    cited: someRefs(random, state),
+    ...(reason === undefined ? {} : { reason }),
+  };
 }
 
 function someUpdate(random: SeededRandom): { text: string; basedOnVersion?: number } {
@@ -266,6 +296,14 @@ export const BAD_CALLS: Readonly<Record<string, { readonly code: string; readonl
     code: "ERR_INVALID",
     ask: (m) => m.setGoalState("nobody", { failureStreak: -1 } as never),
   },
+  outcome: {
+    code: "ERR_INVALID",
+    ask: (m) => m.attest({ intentId: "t", outcome: "draw" as "success", cited: ["nobody"] }),
+  },
+  budget: {
+    code: "ERR_INVALID",
+    ask: (m) => m.compactContext({ intentId: "t", stepId: "s", inContext: ["nobody"] }),
+  },
   policy: { code: "ERR_INVALID", ask: (m) => m.configure({ conflictPolicy: "best" as "lww" }) },
 };
 
@@ -288,7 +326,7 @@ export function perform(memory: Cortex, call: ModelOperation | BadCall): Promise
     case "revert":
       return memory.revert(call.seq);
     case "link":
-      return memory.link(call.from, call.kind, call.to, call.input);
+      return memory.link(call.from, call.kind, call.to, call.input as never);
     case "removeEdge":
       return memory.removeEdge(call.from, call.kind, call.to, { reason: call.reason });
     case "batch":
@@ -301,5 +339,13 @@ export function perform(memory: Cortex, call: ModelOperation | BadCall): Promise
       return memory.deleteGoalState(call.ref);
     case "configure":
       return memory.configure(call.patch as never);
+    case "attest":
+      return memory.attest(call.input);
+    case "lateFind":
+      return memory.find({ tags: [call.tag], limit: 1000, lateBinding: true });
+    case "compact": {
+      const { stepId, inContext } = call;
+      return memory.compactContext({ intentId: "task", stepId, inContext });
+    }
   }
 }

@@ -10,12 +10,21 @@
  */
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Cortex, CortexError, type Edge, type Memory, open } from "../src/index.js";
+import {
+  type Cortex,
+  CortexError,
+  type Edge,
+  type Memory,
+  open,
+  type RecordedItem,
+} from "../src/index.js";
+import { classOfKey } from "../src/kv/keyspace.js";
 import type { Kv } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
 import { applyToModel } from "../src/testing/model.js";
+import { shownContext, shownRecord, useOf } from "../src/testing/model-learning.js";
 import {
   listedIds,
   type ModelList,
@@ -29,7 +38,6 @@ import {
 } from "../src/testing/model-reads.js";
 import {
   bornModel,
-  type ModelMemory,
   type ModelOperation,
   type ModelState,
   shownEdge,
@@ -63,7 +71,13 @@ interface Played {
 async function openPlayed(name: string, kv: Kv, seed: number): Promise<Played> {
   let now = START;
   const random = seededRandom(seed).bytes;
-  const memory = await open("memory:", { actor: "ada", kv, clock: () => now, random });
+  const memory = await open("memory:", {
+    actor: "ada",
+    kv,
+    clock: () => now,
+    random,
+    rateLimits: false,
+  });
   return {
     name,
     kv,
@@ -107,6 +121,10 @@ function comparable(call: ModelOperation, value: unknown): unknown {
   switch (call.verb) {
     case "batch":
       return { results: rest.results?.map(comparableItem) };
+    case "attest":
+    case "lateFind":
+    case "compact":
+      return comparableUse(value);
     case "remember":
     case "setGoalState":
     case "deleteGoalState":
@@ -116,6 +134,26 @@ function comparable(call: ModelOperation, value: unknown): unknown {
     default:
       return comparableItem(value);
   }
+}
+
+/** Uses without scores and weights, which are compared apart: they are no whole numbers. */
+function comparableUse(value: unknown): unknown {
+  const { ids, hits, kept, compacted, ...rest } = value as {
+    readonly [name: string]: unknown;
+    readonly ids?: readonly string[];
+    readonly hits?: readonly { readonly id: string }[];
+    readonly kept?: readonly unknown[];
+    readonly compacted?: readonly unknown[];
+  };
+  const uri = (item: unknown) => (typeof item === "string" ? item : (item as { uri: string }).uri);
+  const found = ids ?? hits?.map(({ id }) => id);
+  const { seq, learnSeq, affected, skipped, citationsDelta, weightsUpdated, lateSeq } = rest;
+  return {
+    ...(found === undefined
+      ? { seq, learnSeq, affected, skipped, citationsDelta, weightsUpdated }
+      : { found: [...found].sort(), lateSeq }),
+    ...(kept === undefined ? {} : { kept: kept.map(uri), compacted: compacted?.map(uri) }),
+  };
 }
 
 function comparableItem(value: unknown): unknown {
@@ -248,6 +286,7 @@ async function compareReads(
     const found = await listed(played.memory, { ...list, ...then, limit } as never);
     same(found, listedIds(state, list), `${where}: list ${JSON.stringify(list)} by ${limit}`);
   }
+  await compareLearning(played.memory, state, { then, where });
   for (const session of WORDS.sessions) {
     const { turns } = await played.memory.session(session, then);
     const short = turns.map(({ id, index, role, content, seq }) => ({
@@ -259,6 +298,34 @@ async function compareReads(
     }));
     same(short, shownTurns(state, session), `${where}: session ${session}`);
   }
+}
+
+/** What a bundle holds, tier by tier, and the weights it was scored by. */
+async function compareLearning(
+  memory: Cortex,
+  state: ModelState,
+  { then, where }: Place,
+): Promise<void> {
+  for (const frame of WORDS.frames) {
+    const { verb, object, ref } = frame;
+    const options = { verb, objects: { [object]: ref }, budgetTokens: 4000, ...then };
+    const { pinned, outcomes, frameRelevant, trimmed } = await memory.context(options);
+    expect(trimmed, `${where}: a bundle without a tight budget`).toBe(0);
+    const ids = (items: readonly { readonly id: string }[]) => items.map(({ id }) => id).sort();
+    const found = {
+      pinned: ids(pinned),
+      outcomes: ids(outcomes),
+      frameRelevant: ids(frameRelevant),
+    };
+    same(found, shownContext(state, frame), `${where}: context of ${ref}`);
+  }
+  const { recency, access, citations, importance, similarity } = (await memory.weights(then))
+    .weights;
+  const weights = [recency, access, citations, importance];
+  for (const [at, weight] of state.weights.entries()) {
+    expect(weights[at], `${where}: weight ${at}`).toBeCloseTo(weight, 9);
+  }
+  expect(similarity).toBe(0.1);
 }
 
 async function listed(
@@ -356,23 +423,44 @@ async function comparePresent(played: Played, state: ModelState): Promise<void> 
     const found = await memory.getEdge(edge.from, edge.kind, edge.to);
     same(found && withoutId(found), shownEdge(state, edge), `${played.name}: one edge`);
   }
-  for (const own of state.memories.values()) await compareCounter(memory, own);
+  for (const { id } of state.memories.values()) {
+    const { counters } = (await memory.inspect(id)) ?? {};
+    same(counters, useOf(state, id), `${played.name}: counters of ${id}`);
+  }
+  for (const step of WORDS.steps) await compareRecord(memory, state, step);
 }
 
-async function compareCounter(memory: Cortex, own: ModelMemory): Promise<void> {
-  if (own.reinforced === 0) return;
-  const { counters } = (await memory.inspect(own.id)) ?? {};
-  expect(counters?.reinforced).toBe(own.reinforced);
+async function compareRecord(memory: Cortex, state: ModelState, step: string): Promise<void> {
+  const found = await memory.contextRecord("task", step);
+  const item = ({ uri, text, lifecycle }: RecordedItem) => ({ uri, lifecycle, said: text });
+  const short = found && {
+    recordSeq: found.recordSeq,
+    kept: found.kept.map(item),
+    compacted: found.compacted.map(item),
+  };
+  const worded = (value: unknown): string | undefined =>
+    // Forms put a few words before a goal or a doubt: what was said stands at the end of them.
+    JSON.stringify(value, (key, said) => (key === "said" ? undefined : said));
+  same(worded(short), worded(shownRecord(state, step)), `record of ${step}`);
+  const expected = shownRecord(state, step) as typeof short;
+  const texts = (one: typeof short) => [...(one?.kept ?? []), ...(one?.compacted ?? [])];
+  for (const [at, { said }] of texts(short).entries()) {
+    const own = texts(expected)[at]?.said;
+    if (own === undefined) expect(said).toBeUndefined();
+    else expect(said?.toLowerCase()).toContain(own.toLowerCase().slice(1));
+  }
 }
 
-/** Every row of a store, as text. */
+/** Every row of a store that its journal fixes, as text. */
 async function dump(kv: Kv): Promise<string[]> {
   const snapshot = await kv.snapshot();
   const range = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff, 0xff), limit: 1_000_000 };
   const [rows = []] = await snapshot.ranges([range]);
   snapshot.close();
   const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
-  return rows.map(({ key, value }) => `${hex(key)} = ${hex(value)}`);
+  return rows
+    .filter(({ key }) => classOfKey(key) !== "cache")
+    .map(({ key, value }) => `${hex(key)} = ${hex(value)}`);
 }
 
 async function judge(played: Played, past: Past, seed: number): Promise<void> {

@@ -6,7 +6,7 @@
  * nothing half done.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { type Cortex, open } from "../src/index.js";
+import { COLD_WEIGHTS, type Cortex, open } from "../src/index.js";
 import { atCleanUp, cleanUp, isBuilt, startProgram, temporaryFolder } from "./other-process.js";
 
 afterEach(cleanUp);
@@ -85,6 +85,30 @@ describe.each([
     for (const name of results.flatMap(({ names }) => names)) {
       expect((await memory.get(name))?.text).toBe(name);
     }
+    await Promise.all(peers.map((peer) => peer.end()));
+    await expectWhole(memory);
+  });
+
+  test("attestations of all of them count, each learning from the one before", async () => {
+    if (!isBuilt()) return;
+    const folder = temporaryFolder();
+    const memory = await here(folder);
+    const { id } = await memory.write({ type: "note", externalId: "used", text: "used" });
+    const peers = await startPeers(folder, processes);
+    type Step = { before: object; after: object };
+    const results = await Promise.all(
+      peers.map((peer) => peer.ask<{ steps: Step[] }>("attest", { name: "used", times })),
+    );
+    const steps = results.flatMap((result) => result.steps);
+    const count = processes * times;
+    const { counters } = (await memory.inspect(id)) ?? {};
+    expect(counters).toMatchObject({ accessed: count, cited: count });
+    // One chain from the first weights to the last: no step was taken twice from the same place.
+    const next = new Map(steps.map(({ before, after }) => [JSON.stringify(before), after]));
+    expect(next.size).toBe(count);
+    let at: object | undefined = COLD_WEIGHTS;
+    for (let step = 0; step < count; step += 1) at = next.get(JSON.stringify(at));
+    expect(at).toEqual((await memory.weights()).weights);
     await Promise.all(peers.map((peer) => peer.end()));
     await expectWhole(memory);
   });

@@ -3,18 +3,21 @@
  * environment, the working folder and the look at the disk are arguments.
  */
 import { posix, win32 } from "node:path";
+import { LIMITS } from "@cortex-memory/core";
 
 /** One setting in force, and where it came from. */
 export interface Setting {
-  readonly name: "data" | "actor";
+  readonly name: string;
+  /** As it was given; a secret is only said to be there. */
   readonly value: string;
   /** What decided: a flag, a variable, a folder that was found, or the default. */
   readonly from: string;
+  /** Empty where no flag sets it. */
   readonly flag: string;
   readonly variable: string;
 }
 
-/** Every setting there is: documentation and `cortex config` read this. */
+/** The settings of every command: documentation and `cortex config` read this. */
 export const SETTINGS = {
   data: {
     flag: "--data",
@@ -29,6 +32,134 @@ export const SETTINGS = {
     meaning: "whose memory",
   },
 } as const;
+
+/** A setting of `cortex serve`. */
+export interface ServeSettingSpec {
+  /** Empty for what must not stand on a command line, which others on the machine can read. */
+  readonly flag: string;
+  readonly variable: string;
+  /** The value when nobody says otherwise; empty for none. */
+  readonly standard: string;
+  readonly meaning: string;
+  readonly secret?: true;
+}
+
+/** The settings of `cortex serve`: its flags, documentation and `cortex config` read this. */
+export const SERVE_SETTINGS = {
+  host: {
+    flag: "--host",
+    variable: "CORTEX_HOST",
+    standard: "127.0.0.1",
+    meaning: "the address to listen on; one that others can reach needs a token",
+  },
+  port: {
+    flag: "--port",
+    variable: "CORTEX_PORT",
+    standard: "7777",
+    meaning: "the port to listen on; 0 takes a free one",
+  },
+  token: {
+    flag: "",
+    variable: "CORTEX_TOKEN",
+    standard: "",
+    meaning: "the admin token that every request has to bear; 16 characters or more",
+    secret: true,
+  },
+  tokenFile: {
+    flag: "--token-file",
+    variable: "CORTEX_TOKEN_FILE",
+    standard: "",
+    meaning: "a file with the admin token, of mode 0600",
+  },
+  corsOrigins: {
+    flag: "--cors-origins",
+    variable: "CORTEX_CORS_ORIGINS",
+    standard: "",
+    meaning: "origins whose pages may call, separated by commas; none when empty",
+  },
+  bodyLimitBytes: {
+    flag: "--body-limit-bytes",
+    variable: "CORTEX_BODY_LIMIT_BYTES",
+    standard: String(LIMITS.batchBytes + 1024 * 1024),
+    meaning: "the largest body of a request, in bytes",
+  },
+  requestTimeoutMs: {
+    flag: "--request-timeout-ms",
+    variable: "CORTEX_REQUEST_TIMEOUT_MS",
+    standard: "30000",
+    meaning: "how long a request may take to arrive, and an answer to be taken, in milliseconds",
+  },
+  slowMs: {
+    flag: "--slow-ms",
+    variable: "CORTEX_SLOW_MS",
+    standard: "1000",
+    meaning: "requests that take longer are logged as slow, in milliseconds",
+  },
+  ratePerSecond: {
+    flag: "--rate-per-second",
+    variable: "CORTEX_RATE_PER_SECOND",
+    standard: "0",
+    meaning: "requests a second that one address may make in the long run; 0 for any number",
+  },
+  rateBurst: {
+    flag: "--rate-burst",
+    variable: "CORTEX_RATE_BURST",
+    standard: "100",
+    meaning: "requests that one address may make at once, where there is a rate",
+  },
+} as const satisfies { readonly [name: string]: ServeSettingSpec };
+
+/** The name of a setting of `cortex serve`. */
+export type ServeSettingName = keyof typeof SERVE_SETTINGS;
+
+/** A setting of a service: set by a variable alone, because every command may need it. */
+export interface ServiceSettingSpec {
+  readonly variable: string;
+  readonly meaning: string;
+}
+
+/** The settings of the embedder: documentation and `cortex config` read this. */
+export const EMBEDDER_SETTINGS = {
+  "embedder.endpoint": {
+    variable: "CORTEX_EMBEDDER_ENDPOINT",
+    meaning:
+      "the address of an embeddings service that speaks OpenAI's form; empty for no embedder",
+  },
+  "embedder.model": {
+    variable: "CORTEX_EMBEDDER_MODEL",
+    meaning: "the model's name, as the service knows it",
+  },
+  "embedder.dimensions": {
+    variable: "CORTEX_EMBEDDER_DIMENSIONS",
+    meaning: "how many numbers its vectors have",
+  },
+  "embedder.keyVariable": {
+    variable: "CORTEX_EMBEDDER_KEY_VARIABLE",
+    meaning: "the name of the variable that holds the key of the service, if it needs one",
+  },
+} as const satisfies { readonly [name: string]: ServiceSettingSpec };
+
+/** The name of a setting of the embedder. */
+export type EmbedderSettingName = keyof typeof EMBEDDER_SETTINGS;
+
+/** The settings of the model: documentation and `cortex config` read this. */
+export const MODEL_SETTINGS = {
+  "model.endpoint": {
+    variable: "CORTEX_MODEL_ENDPOINT",
+    meaning: "the address of a chat service that speaks OpenAI's form; empty for no model",
+  },
+  "model.name": {
+    variable: "CORTEX_MODEL_NAME",
+    meaning: "the model's name, as the service knows it",
+  },
+  "model.keyVariable": {
+    variable: "CORTEX_MODEL_KEY_VARIABLE",
+    meaning: "the name of the variable that holds the key of the service, if it needs one",
+  },
+} as const satisfies { readonly [name: string]: ServiceSettingSpec };
+
+/** The name of a setting of the model. */
+export type ModelSettingName = keyof typeof MODEL_SETTINGS;
 
 /** The actor when nobody says otherwise. */
 export const DEFAULT_ACTOR = "default";
@@ -54,6 +185,66 @@ export function settingsFor(
   around: Surroundings,
 ): Settings {
   return { data: dataSetting(flags.data, around), actor: actorSetting(flags.actor, around) };
+}
+
+/** The settings of `cortex serve` that flags and surroundings give, as they were written. */
+export function serveSettingsFor(
+  flags: { readonly [name in ServeSettingName]?: string },
+  around: Pick<Surroundings, "env">,
+): { readonly [name in ServeSettingName]: Setting } {
+  const found = Object.entries<ServeSettingSpec>(SERVE_SETTINGS).map(([name, spec]) => {
+    const base = { name, flag: spec.flag, variable: spec.variable };
+    const flag = flags[name as ServeSettingName];
+    if (flag !== undefined) return [name, { ...base, value: flag, from: spec.flag }];
+    const fromEnv = given(around.env[spec.variable]);
+    if (fromEnv !== undefined) return [name, { ...base, value: fromEnv, from: spec.variable }];
+    return [name, { ...base, value: spec.standard, from: "default" }];
+  });
+  return Object.fromEntries(found) as { readonly [name in ServeSettingName]: Setting };
+}
+
+/** The settings of the embedder that the surroundings give, as they were written. */
+export function embedderSettingsFor(around: Pick<Surroundings, "env">): {
+  readonly [name in EmbedderSettingName]: Setting;
+} {
+  return variablesIn(EMBEDDER_SETTINGS, around);
+}
+
+/** The settings of the model that the surroundings give, as they were written. */
+export function modelSettingsFor(around: Pick<Surroundings, "env">): {
+  readonly [name in ModelSettingName]: Setting;
+} {
+  return variablesIn(MODEL_SETTINGS, around);
+}
+
+/** The settings of every service, in the order in which they are shown. */
+export function serviceSettingsFor(around: Pick<Surroundings, "env">): readonly Setting[] {
+  return [
+    ...Object.values(embedderSettingsFor(around)),
+    ...Object.values(modelSettingsFor(around)),
+  ];
+}
+
+function variablesIn<Name extends string>(
+  specs: { readonly [name in Name]: ServiceSettingSpec },
+  { env }: Pick<Surroundings, "env">,
+): { readonly [name in Name]: Setting } {
+  const found = Object.entries<ServiceSettingSpec>(specs).map(([name, { variable }]) => {
+    const value = given(env[variable]);
+    const from = value === undefined ? "default" : variable;
+    return [name, { name, flag: "", variable, value: value ?? "", from }];
+  });
+  return Object.fromEntries(found) as { readonly [name in Name]: Setting };
+}
+
+/** Settings fit to be shown: whether a secret is set, never what it is. */
+export function shownSettings(settings: readonly Setting[]): readonly Setting[] {
+  return settings.map((one) => {
+    const spec: Partial<ServeSettingSpec> | undefined =
+      SERVE_SETTINGS[one.name as ServeSettingName];
+    if (spec?.secret !== true) return one;
+    return { ...one, value: one.value === "" ? "not set" : "set, not shown" };
+  });
 }
 
 function actorSetting(flag: string | undefined, around: Surroundings): Setting {

@@ -5,8 +5,27 @@ export { type Field, fieldsOf, flagFields, placeholder } from "./cli/fields.js";
 export { type Host, processHost } from "./cli/host.js";
 export { buildProgram, commandsOf } from "./cli/program.js";
 export { runCli } from "./cli/run.js";
-export { SETTINGS, type Setting, settingsFor, userDataFolder } from "./config.js";
+export {
+  EMBEDDER_SETTINGS,
+  MODEL_SETTINGS,
+  SERVE_SETTINGS,
+  SETTINGS,
+  type ServeSettingSpec,
+  type Setting,
+  settingsFor,
+  userDataFolder,
+} from "./config.js";
 export { ERROR_STATUS, type ErrorStatus, FAMILIES, INTERNAL_CODE } from "./error-status.js";
+export { type Route, routesOf } from "./http/routes.js";
+export { CLIENTS, type ClientName, clientBlock, type Launch } from "./mcp/clients.js";
+export type { Effect, Tool, ToolAnswer, ToolContext } from "./mcp/define.js";
+export type { Door as McpDoor } from "./mcp/door.js";
+export { instructionsFor } from "./mcp/instructions.js";
+export { PROFILES, type Profile } from "./mcp/profiles.js";
+export { type Prompt, promptsFor } from "./mcp/prompts.js";
+export { MEMORY_TEMPLATE } from "./mcp/resources.js";
+export { STANDARD_TOOLS, toolsOf } from "./mcp/tools.js";
+export { MEMGRAPH_TOOLS } from "./mcp/tools-memgraph.js";
 export {
   type ArgumentSpec,
   type CallContext,

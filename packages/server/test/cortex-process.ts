@@ -147,9 +147,12 @@ export function makeHost(
     writeChunk: async (chunk) => {
       written.bytes = Buffer.concat([written.bytes, chunk]);
     },
+    drained: async () => undefined,
     readFile: (path) => readFileSync(resolve(cwd, path), "utf8"),
     startOf,
     nowMs: () => performance.now(),
+    beginServing: () => () => {},
+    onInterrupt: () => () => undefined,
   };
   return { host, ended: (exit) => ({ exit, ...written }) };
 }

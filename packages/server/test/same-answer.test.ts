@@ -2,12 +2,20 @@
  * Every door gives the library's answer: what the command line prints equals what the facade returns, in
  * the declared shape, and a refused call fails with the same code. The examples of the table run.
  */
-import { type Cortex, isCortexError, open } from "@cortex-memory/core";
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Cortex, isCortexError, issueScope, open, signerOf } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashEmbedder } from "../../core/src/vector/hash-embedder.js";
+import { type EmbeddingsServer, startEmbeddingsServer } from "../../core/test/embeddings-server.js";
+import { type ModelServer, startModelServer } from "../../core/test/model-server.js";
 import { OPERATIONS } from "../src/operations.js";
 import { type Ended, makePlace, type Place, type Start } from "./cortex-process.js";
 
 let place: Place;
+/** A scope that the seeded store honours. */
+let scope = "";
 beforeAll(async () => {
   place = makePlace();
   await using memory = await open(place.data);
@@ -29,6 +37,24 @@ async function seed(memory: Cortex): Promise<void> {
   await memory.remember([{ role: "user", content: "hello", at: 5, speaker: "Ada" }], {
     session: "chat-0",
   });
+  await memory.attest({ intentId: "trip-0", outcome: "success", cited: ["home"] });
+  const inContext = ["home", "rule"];
+  await memory.compactContext({ intentId: "trip-0", stepId: "step-1", inContext });
+  const issuer = signerOf(new Uint8Array(32).fill(9));
+  const key = Buffer.from(issuer.publicKey).toString("base64");
+  await memory.configure({ trustedIssuers: [key] });
+  scope = await issueScope(
+    {
+      actor: "default",
+      include: { tags: ["trip"] },
+      grantedTo: "bearer:helper",
+      issuedAt: 0,
+      expiresAt: Date.UTC(2100, 0, 1),
+    },
+    issuer,
+  );
+  await memory.write({ type: "fact", externalId: "rumour", text: "Ada lives in Rome" });
+  await memory.link("rumour", "contradicts", "home", { reason: "one home" });
 }
 
 /** The answer as scripts see it. */
@@ -52,7 +78,43 @@ const READS: readonly Pair[] = [
     args: ["history", "home"],
     library: async (m) => ({ versions: await m.history("home") }),
   },
-  { operation: "inspect", args: ["inspect", "rule"], library: (m) => m.inspect("rule") },
+  {
+    // Of the present the salience would differ by the milliseconds between two calls.
+    operation: "inspect",
+    args: ["inspect", "rule", "--as-of", "7"],
+    library: (m) => m.inspect("rule", { asOf: 7 }),
+  },
+  {
+    operation: "context",
+    args: ["context", "--now", "2030-01-01T00:00:00Z", "--budget", "200", "--form", "short"],
+    library: (m) => m.context({ nowMs: Date.UTC(2030, 0, 1), budgetTokens: 200, form: "short" }),
+  },
+  { operation: "weights", args: ["weights"], library: (m) => m.weights() },
+  {
+    operation: "search",
+    args: ["search", "Porto flights", "--type", "fact", "--type", "constraint", "--limit", "5"],
+    library: (m) => m.search("Porto flights", { types: ["fact", "constraint"], limit: 5 }),
+  },
+  {
+    operation: "searchBatch",
+    args: ["search-batch", "Porto", "red-eye", "--limit", "3"],
+    library: (m) => m.searchBatch(["Porto", "red-eye"], { limit: 3 }),
+  },
+  {
+    operation: "contextRecord",
+    args: ["context-record", "trip-0", "step-1"],
+    library: (m) => m.contextRecord("trip-0", "step-1"),
+  },
+  {
+    operation: "review",
+    args: ["review", "ls", "--kind", "contradiction", "--limit", "2"],
+    library: (m) => m.review({ kinds: ["contradiction"], limit: 2 }),
+  },
+  {
+    operation: "slotHistory",
+    args: ["slot", "home city"],
+    library: (m) => m.slotHistory("home city"),
+  },
   {
     operation: "list",
     args: ["list", "--type", "fact", "--type", "goal", "--order", "oldest"],
@@ -101,6 +163,13 @@ const READS: readonly Pair[] = [
   { operation: "log", args: ["log", "--limit", "3"], library: (m) => m.log({ limit: 3 }) },
   { operation: "changes", args: ["changes", "0", "6"], library: (m) => m.changes(0, 6) },
   { operation: "root", args: ["root"], library: (m) => m.root() },
+  { operation: "describeSchema", args: ["schema"], library: (m) => m.describeSchema() },
+  { operation: "listTags", args: ["tags"], library: (m) => m.listTags() },
+  {
+    operation: "maintain",
+    args: ["maintain", "--dry-run"],
+    library: (m) => m.maintain({ dryRun: true }),
+  },
   { operation: "checkpoint", args: ["checkpoint"], library: (m) => m.checkpoint() },
   {
     operation: "prove",
@@ -143,6 +212,16 @@ describe("refusals", () => {
       library: (m) => m.write({ type: "fact", text: "x", externalId: "home" }),
     },
     { args: ["write", "fact"], library: (m) => m.write({ type: "fact" }) },
+    { args: ["context", "--verb", "find"], library: (m) => m.context({ verb: "find" }) },
+    {
+      args: ["compact", "t", "s", "nobody"],
+      library: (m) => m.compactContext({ intentId: "t", stepId: "s", inContext: ["nobody"] }),
+    },
+    {
+      args: ["compact", "t", "s", "home", "--budget", "1"],
+      library: (m) =>
+        m.compactContext({ intentId: "t", stepId: "s", inContext: ["home"], budgetTokens: 1 }),
+    },
     { args: ["goal", "set", "home", "{}"], library: (m) => m.setGoalState("home", {} as never) },
   ];
 
@@ -167,12 +246,37 @@ async function runExample(line: string, env: NonNullable<Start["env"]>): Promise
 }
 
 describe("examples", () => {
+  let embeddings: EmbeddingsServer;
+  let chat: ModelServer;
+  beforeAll(async () => {
+    embeddings = await startEmbeddingsServer(hashEmbedder({ dimensions: 8 }));
+    chat = await startModelServer(() => ({ facts: [], relationships: [] }));
+    const entity = { type: "entity", name: "Ada", entityType: "person", observations: ["lives"] };
+    writeFileSync(join(place.folder, "empty", "memory.jsonl"), `${JSON.stringify(entity)}\n`);
+  });
+  afterAll(() => Promise.all([embeddings.close(), chat.close()]));
+
+  /** The settings of the operations that ask a service. */
+  const settingsOf = (name: string): NonNullable<Start["env"]> => {
+    if (name === "embedPending") {
+      return {
+        CORTEX_EMBEDDER_ENDPOINT: embeddings.endpoint,
+        CORTEX_EMBEDDER_MODEL: "tiny",
+        CORTEX_EMBEDDER_DIMENSIONS: "8",
+      };
+    }
+    if (name !== "extract" && name !== "relink") return {};
+    return { CORTEX_MODEL_ENDPOINT: chat.endpoint, CORTEX_MODEL_NAME: "tiny" };
+  };
+
   // One after the other on one store: each may rely on the rows before it.
-  test.each(OPERATIONS)("$name: $example", async ({ example, output }) => {
+  test.each(OPERATIONS)("$name: $example", async ({ name, example, output }) => {
     const memory = await open(place.data);
     const edge = await memory.getEdge("rule", "related_to", "home");
+    const [item] = (await memory.review({ kinds: ["contradiction"] })).items;
     await memory.close();
-    const env = { CORTEX_DATA: place.data, EDGE: edge?.id };
+    const own = { CORTEX_DATA: place.data, SCOPE: scope, EDGE: edge?.id, ITEM: item?.id };
+    const env = { ...own, ...settingsOf(name) };
     const { exit, out, err } = await runExample(`${example} --json`, env);
     expect(exit, err).toBe(0);
     const answer: unknown = JSON.parse(out);

@@ -31,6 +31,13 @@ export const DOMAINS = {
   idempotencyKey: "cortex.idempotency.key.v1",
   idempotencyRequest: "cortex.idempotency.request.v1",
   farEnd: "cortex.far-end.v1",
+  actorName: "cortex.actor-name.v1",
+  lineage: "cortex.lineage.v1",
+  vectorModel: "cortex.vector.model.v1",
+  vectorText: "cortex.vector.text.v1",
+  contextRecord: "cortex.context-record.v1",
+  query: "cortex.query.v1",
+  scope: "cortex.scope.v1",
 } as const;
 
 /** A purpose of hashing. */

@@ -15,7 +15,7 @@
 import type { Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
-import { journalKey, type KeyClass, keyString } from "../kv/keyspace.js";
+import { journalKey, keyString } from "../kv/keyspace.js";
 import {
   type Bytes,
   type Kv,
@@ -24,6 +24,7 @@ import {
   type KvSnapshotOptions,
   MOVED_HEAD_BYTE,
 } from "../kv/kv.js";
+import { type CarriedCaches, carryCaches } from "./carry-caches.js";
 import { alignRows, headBytesAt } from "./compare-stores.js";
 import { decodeAnyHeadRow, decodeHeadRow, type HeadRow } from "./head-row.js";
 import { type Manifest, manifestKey, readManifests } from "./manifest.js";
@@ -97,8 +98,8 @@ export async function levelWith(
 }
 
 /**
- * Puts the building in the place of the store; see the file header. `copied` says which rows that
- * the journal does not give come along; `finish` runs last, while everybody else waits. If it writes
+ * Puts the building in the place of the store; see the file header. `carried` says which
+ * caches come along; `finish` runs last, while everybody else waits. If it writes
  * into the building, there is one attempt only: `ERR_CONTENDED` then means to build anew.
  */
 export async function takeOver(
@@ -106,18 +107,22 @@ export async function takeOver(
   generation: KvGeneration,
   building: Building,
   options: {
-    readonly copied: readonly KeyClass[];
+    readonly carried: CarriedCaches;
     readonly attempts?: number;
     readonly finish?: (level: Level, source: KvSnapshot) => Promise<void>;
   },
 ): Promise<Level> {
-  const { attempts = TAKEOVERS } = options;
+  const { attempts = TAKEOVERS, carried } = options;
+  const carry = (source: KvSnapshot): Promise<void> =>
+    carryCaches(source, building.target, carried);
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     await catchUp(parts, building);
+    // Most of them before anybody has to wait.
+    await withSnapshot(parts.kv, carry, { untilIdle: true });
     await generation.hold?.();
     const level = await withSnapshot(parts.kv, async (source) => {
       const reached = await levelWith(parts, building, source);
-      await alignRows(source, building.target, options.copied);
+      await carry(source);
       await options.finish?.(reached, source);
       return reached;
     });

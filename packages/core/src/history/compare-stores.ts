@@ -65,11 +65,20 @@ function trouble(left: Bytes | undefined, right: Bytes | undefined): string {
     : "differs from what the journal says";
 }
 
+/** Which rows an alignment is about. */
+export interface Alignment {
+  /** First bytes of the prefixes that are left as they are. */
+  readonly skip?: readonly number[];
+  /** What a row of the source shall be in the target; `undefined` leaves it behind. */
+  readonly rowOf?: (row: KvRow) => KvRow | undefined;
+}
+
 /** Makes all rows of the given classes in `target` equal to those of `source`. */
 export async function alignRows(
   source: KvSnapshot,
   target: Kv,
   classes: readonly KeyClass[],
+  { skip = [], rowOf = (row) => row }: Alignment = {},
 ): Promise<void> {
   const old = await target.snapshot();
   try {
@@ -84,7 +93,8 @@ export async function alignRows(
       deletes = [];
     };
     for (const prefix of prefixesOf(classes)) {
-      for await (const { key, left } of differing(source, old, prefix)) {
+      if (skip.includes(prefix.byte)) continue;
+      for await (const { key, left } of differing(source, old, prefix, rowOf)) {
         if (left === undefined) deletes.push(key);
         else puts.push({ key, value: left });
         if (puts.length + deletes.length >= ALIGNED_ROWS) await flush();
@@ -118,9 +128,10 @@ async function* differing(
   left: KvSnapshot,
   right: KvSnapshot,
   prefix: KeyPrefix,
+  leftRow: (row: KvRow) => KvRow | undefined = (row) => row,
 ): AsyncGenerator<Difference> {
   const start = Uint8Array.of(prefix.byte);
-  const [lefts, rights] = [scan(left, start), scan(right, start)];
+  const [lefts, rights] = [rowsAs(scan(left, start), leftRow), scan(right, start)];
   let [a, b] = [await nextRow(lefts), await nextRow(rights)];
   while (a !== undefined || b !== undefined) {
     const order = a === undefined ? 1 : b === undefined ? -1 : compareBytes(a.key, b.key);
@@ -131,6 +142,16 @@ async function* differing(
     }
     if (order <= 0) a = await nextRow(lefts);
     if (order >= 0) b = await nextRow(rights);
+  }
+}
+
+async function* rowsAs(
+  rows: AsyncGenerator<KvRow>,
+  rowOf: (row: KvRow) => KvRow | undefined,
+): AsyncGenerator<KvRow> {
+  for await (const row of rows) {
+    const wanted = rowOf(row);
+    if (wanted !== undefined) yield wanted;
   }
 }
 

@@ -17,7 +17,13 @@ import {
 } from "../kv/keyspace.js";
 import { list, text } from "../memory/record.js";
 import type { Fold, FoldEntry, FoldPart } from "./fold-state.js";
-import { decodeEdgeRow, type EdgeRow, encodeAdjacency, encodeEdgeRow } from "./pointers.js";
+import {
+  decodeEdgeRow,
+  decodeMemoryRow,
+  type EdgeRow,
+  encodeAdjacency,
+  encodeEdgeRow,
+} from "./pointers.js";
 import type { WriteView } from "./write-view.js";
 
 /** Applies the new state of an edge. */
@@ -45,8 +51,32 @@ export function foldEdge(fold: Fold, entry: FoldEntry, part: FoldPart, index: nu
   const adjacency = encodeAdjacency({ ...pointer, id: record.id });
   view.put(edgeKey("out", place, state), adjacency);
   view.put(edgeKey("in", place, state), adjacency);
+  if (code === CONTRADICTS) contest(view, record, old !== undefined);
   countEdge(fold, old?.state, state);
 }
+
+/**
+ * Puts a contradiction among those that wait for a decision, or takes it out. What a change of a slot
+ * leaves is none: there the other end is history by the time the edge is folded.
+ */
+function contest(view: WriteView, edge: EdgeRecord, known: boolean): void {
+  const open =
+    edge.tombstone === undefined &&
+    edge.validTo === undefined &&
+    edge.to instanceof Uint8Array &&
+    [edge.from, edge.to].every((end) => isActive(view, end));
+  const key = idKey("contested", edge.id);
+  if (open) view.put(key, EMPTY);
+  else if (known) view.delete(key);
+}
+
+function isActive(view: WriteView, id: Uint8Array): boolean {
+  const row = view.get(idKey("memory", id));
+  return row !== undefined && decodeMemoryRow(row).lifecycle === "active";
+}
+
+const EMPTY = new Uint8Array(0);
+const CONTRADICTS = canonicalKind("contradicts")?.kind.code;
 
 function closeEdge(
   view: WriteView,
@@ -73,7 +103,7 @@ export function countEdge(fold: Fold, before: number | undefined, after: number 
 }
 
 /** The code of a kind's canonical name: built in, or registered in this graph. */
-export function kindCode(view: WriteView, name: string): number | undefined {
+export function kindCode(view: Pick<WriteView, "get">, name: string): number | undefined {
   const builtIn = canonicalKind(name);
   if (builtIn !== undefined) return builtIn.kind.code;
   const row = view.get(textKey("edgeKind", name));

@@ -8,9 +8,9 @@
  */
 import { decodeEntry, encodeEntry } from "../journal/entry.js";
 import {
+  attachedPart,
   EDGE_MEMBER_BYTES,
   edgePrefix,
-  getU64,
   idKey,
   indexClosedRows,
   indexRow,
@@ -22,8 +22,16 @@ import {
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { countEdge } from "./fold-edges.js";
-import { count, type Fold, indexTerms, removeFingerprint, termName } from "./fold-state.js";
 import {
+  count,
+  type Fold,
+  indexTerms,
+  isRowPinned,
+  removeFingerprint,
+  termName,
+} from "./fold-state.js";
+import {
+  bodyPointer,
   decodeAdjacency,
   decodeEdgeRow,
   decodeMemoryRow,
@@ -43,7 +51,7 @@ export function foldErasure(fold: Fold, id: Bytes, row: Bytes | undefined): void
   eraseStates(fold, id, row, view.range(ranges.history), erase);
   for (const { key } of view.range(ranges.versions)) view.delete(key);
   for (const { key } of view.range(ranges.attachments)) {
-    erase.push({ seq: getU64(key, 17), part: ((key[25] ?? 0) << 8) | (key[26] ?? 0) });
+    erase.push(attachedPart(key));
     view.delete(key);
   }
   eraseEdges(fold, ranges, erase);
@@ -81,16 +89,19 @@ function eraseStates(
   if (row === undefined) return;
   const { view } = fold;
   const states = [...history.map(({ value }) => value), row].map(decodeMemoryRow);
-  view.need(states.map((state) => journalKey(state.seq)));
+  view.need(states.flatMap((state) => [journalKey(state.seq), journalKey(bodyPointer(state).seq)]));
   const heads = states.map((state) => fold.records.head(state));
+  const terms = states.map((state, at) => {
+    const head = heads[at];
+    return head === undefined ? [] : indexTerms(id, head, isRowPinned(fold, state));
+  });
   for (const [at, state] of states.entries()) {
     const head = heads[at];
     if (head === undefined) continue;
     erase.push({ seq: state.seq, part: state.part });
-    const next = heads[at + 1];
     const nextSeq = states[at + 1]?.seq;
-    const kept = new Set(next === undefined ? [] : indexTerms(id, next).map(termName));
-    for (const [number, term] of indexTerms(id, head).entries()) {
+    const kept = new Set((terms[at + 1] ?? []).map(termName));
+    for (const [number, term] of (terms[at] ?? []).entries()) {
       const from = sinceOf(state, number);
       if (nextSeq === undefined) view.delete(indexRow(term, from).key);
       else if (!kept.has(termName(term))) {
@@ -128,6 +139,7 @@ function eraseEdges(
       if (edgeRow === undefined) continue;
       countEdge(fold, decodeEdgeRow(edgeRow).state, undefined);
       view.delete(rowKey);
+      view.delete(idKey("contested", adjacency.id));
     }
   }
 }

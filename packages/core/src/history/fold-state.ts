@@ -5,10 +5,12 @@
 import type { Sha256 } from "../codec/hash.js";
 import type { EdgeRecord } from "../edges/edge.js";
 import type { EntryKind, PartRef } from "../journal/entry.js";
-import { INDEX, type IndexTerm, idKey, keyString } from "../kv/keyspace.js";
+import { INDEX, type IndexTerm, idKey, keyString, REVIEW_TERM } from "../kv/keyspace.js";
+import { isPinned, mayBePinned } from "../memory/pinned.js";
 import type { Head, MemoryRecord } from "../memory/record.js";
 import { LIFECYCLES, type Lifecycle, MEMORY_TYPES, OBJECT_KINDS, VERBS } from "../memory/types.js";
 import type { Counts } from "./head-row.js";
+import { bodyPointer, type MemoryRow } from "./pointers.js";
 import { RecordReader } from "./record-reader.js";
 import type { WriteView } from "./write-view.js";
 
@@ -96,8 +98,15 @@ export function beginFold(sha256: Sha256, view: WriteView, counts: Counts): Fold
   };
 }
 
-/** Every index row that a live head stands in. */
-export function indexTerms(id: Uint8Array, head: Head): IndexTerm[] {
+/** Whether the Version behind a memory's row pins it. */
+export function isRowPinned(fold: Fold, row: MemoryRow): boolean {
+  if (!mayBePinned(row.type)) return false;
+  const { version } = fold.records.memory(bodyPointer(row));
+  return version !== undefined && isPinned(row.type, version.data);
+}
+
+/** Every index row that a live head stands in; `pinned` is what its Version says. */
+export function indexTerms(id: Uint8Array, head: Head, pinned: boolean): IndexTerm[] {
   if (head.lifecycle === "erased") return [];
   const lifecycle = LIFECYCLES[head.lifecycle].code;
   const term = (index: number, bytes: Uint8Array): IndexTerm => ({
@@ -120,7 +129,25 @@ export function indexTerms(id: Uint8Array, head: Head): IndexTerm[] {
     place.writeUInt16BE(chunk, 4);
     terms.push({ ...term(INDEX.session, Buffer.from(session, "utf8")), place });
   }
+  if (pinned) terms.push(term(INDEX.pinned, Uint8Array.of(MEMORY_TYPES[head.type].code)));
+  for (const open of openQuestions(head)) terms.push(term(INDEX.review, Uint8Array.of(open)));
   return terms;
+}
+
+const NOTHING_OPEN: readonly number[] = [];
+
+/** What about a live memory waits for a decision. */
+function openQuestions(head: Head): readonly number[] {
+  const { status, siblings } = head;
+  const unsure = status === "disputed" || status === "provisional" ? status : undefined;
+  // Most memories are settled: nothing to allocate for them.
+  if (head.lifecycle !== "active" || (unsure === undefined && siblings.length === 0)) {
+    return NOTHING_OPEN;
+  }
+  return [
+    ...(siblings.length === 0 ? [] : [REVIEW_TERM.siblings]),
+    ...(unsure === undefined ? [] : [REVIEW_TERM[unsure]]),
+  ];
 }
 
 /** What tells the terms of one memory apart. */

@@ -27,9 +27,11 @@ import {
   timeKey,
   versionKey,
 } from "../kv/keyspace.js";
+import { isPinned } from "../memory/pinned.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../memory/record.js";
 import { foldEdge, foldEdgeKind } from "./fold-edges.js";
 import { foldErasure } from "./fold-erasure.js";
+import { foldStorePart, foldUse } from "./fold-learning.js";
 import {
   addFingerprint,
   count,
@@ -37,13 +39,12 @@ import {
   type FoldEntry,
   type FoldPart,
   indexTerms,
+  isRowPinned,
   removeFingerprint,
   termName,
 } from "./fold-state.js";
 import {
-  decodeCounter,
   decodeMemoryRow,
-  encodeCounter,
   encodeMemoryRow,
   encodePointer,
   type MemoryRow,
@@ -87,6 +88,7 @@ function foldPart(fold: Fold, entry: FoldEntry, part: FoldPart, index: number): 
   const pointer = { seq: entry.seq, part: index };
   switch (tag) {
     case SUBJECT.store:
+      if (part.bytes !== undefined) foldStorePart(fold, entry, part.bytes, index);
       return;
     case SUBJECT.memory:
       fold.leaves.set("memories", {
@@ -102,7 +104,7 @@ function foldPart(fold: Fold, entry: FoldEntry, part: FoldPart, index: number): 
     case SUBJECT.attachment:
       if (part.bytes === undefined) return;
       fold.view.put(attachmentKey(id, entry.seq, index), EMPTY);
-      if (entry.kind === "reinforce") countReinforced(fold, id, entry.at);
+      foldUse(fold, entry, part.bytes, id);
       return;
     case SUBJECT.edgeKind:
       if (part.bytes !== undefined) foldEdgeKind(fold, part.bytes, id);
@@ -145,7 +147,7 @@ function foldMemory(
   const oldHead = old === undefined ? undefined : fold.records.head(old);
   fold.records.remember({ seq: entry.seq, part: index }, record, part.hash);
   if (old !== undefined && oldRow !== undefined) view.put(historyKey(id, old.seq), oldRow);
-  const since = moveIndexes(fold, entry.seq, id, { before: oldHead, row: old, after: record.head });
+  const since = moveIndexes(fold, entry.seq, id, { before: oldHead, row: old, after: record });
   const pointer = { seq: entry.seq, part: index };
   view.put(rowKey, encodeMemoryRow(memoryRow(record, old, pointer, since)));
   if (record.version !== undefined && record.version.number > 1) {
@@ -179,12 +181,18 @@ function moveIndexes(
   change: {
     readonly before: Head | undefined;
     readonly row: MemoryRow | undefined;
-    readonly after: Head;
+    readonly after: MemoryRecord;
   },
 ): readonly number[] {
   const { view } = fold;
   const { before, row } = change;
-  const next = indexTerms(id, change.after);
+  const { head, version } = change.after;
+  const wasPinned = row !== undefined && isRowPinned(fold, row);
+  const next = indexTerms(
+    id,
+    head,
+    version === undefined ? wasPinned : isPinned(head.type, version.data),
+  );
   if (before === undefined || row === undefined) {
     for (const term of next) {
       const { key, value } = indexRow(term, seq);
@@ -192,7 +200,9 @@ function moveIndexes(
     }
     return [];
   }
-  const held = new Map(indexTerms(id, before).map((term, at) => [termName(term), { term, at }]));
+  const held = new Map(
+    indexTerms(id, before, wasPinned).map((term, at) => [termName(term), { term, at }]),
+  );
   const since = next.map((term) => {
     const name = termName(term);
     const old = held.get(name);
@@ -217,15 +227,6 @@ function moveFingerprint(fold: Fold, id: Uint8Array, before: Head | undefined, a
   if (same) return;
   if (old !== undefined) removeFingerprint(fold, old, id);
   if (next !== undefined) addFingerprint(fold, next, id);
-}
-
-function countReinforced(fold: Fold, id: Uint8Array, at: number): void {
-  const key = idKey("counter", id);
-  const counter = decodeCounter(fold.view.get(key));
-  fold.view.put(
-    key,
-    encodeCounter({ ...counter, reinforced: counter.reinforced + 1, lastUsedAt: at }),
-  );
 }
 
 function foldGoalState(fold: Fold, part: FoldPart, id: Uint8Array, pointer: PartPointer): void {

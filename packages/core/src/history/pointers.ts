@@ -11,6 +11,7 @@ import {
   type MemoryType,
   nameOf,
 } from "../memory/types.js";
+import { type Counter, UNUSED } from "../salience/use-record.js";
 
 /** A part of an entry. */
 export interface PartPointer {
@@ -124,18 +125,46 @@ export function encodeAdjacency(row: AdjacencyRow): Uint8Array {
   return encode([row.seq, row.part, row.id]);
 }
 
-/** Reads an adjacency row's value. */
+/** Reads an adjacency row's value: by hand, because a walk reads thousands. */
 export function decodeAdjacency(bytes: Uint8Array): AdjacencyRow {
+  const idAt = bytes.length - ID_BYTES;
+  const partAt = 1 + uintBytes(bytes, 1);
+  const isUsual =
+    bytes[0] === LIST_OF_THREE &&
+    bytes[idAt - 1] === SIXTEEN_BYTES &&
+    partAt + uintBytes(bytes, partAt) === idAt - 1;
+  if (isUsual) {
+    return { seq: uintAt(bytes, 1), part: uintAt(bytes, partAt), id: bytes.subarray(idAt) };
+  }
   const [seq, part, id] = list(decode(bytes));
   return { seq: int(seq, 0), part: int(part, 0), id: id as Uint8Array };
 }
 
-/** What use has made of a memory. */
-export interface Counter {
-  readonly reinforced: number;
-  readonly accessed: number;
-  readonly cited: number;
-  readonly lastUsedAt: number;
+/** The seq in an adjacency row's value, without the rest. */
+export function adjacencySeq(bytes: Uint8Array): number {
+  return bytes[0] === LIST_OF_THREE ? uintAt(bytes, 1) : decodeAdjacency(bytes).seq;
+}
+
+const ID_BYTES = 16;
+/** How CBOR opens a list of three, and a byte string of sixteen. */
+const LIST_OF_THREE = 0x83;
+const SIXTEEN_BYTES = 0x50;
+/** First bytes below it are numbers themselves; from it on they say how many bytes follow. */
+const LONG_UINT = 24;
+
+/** Bytes that an unsigned number takes; those that are none are left to the decoder. */
+function uintBytes(bytes: Uint8Array, at: number): number {
+  const first = bytes[at] ?? LONG_UINT + 8;
+  if (first < LONG_UINT) return 1;
+  return first <= LONG_UINT + 3 ? 1 + 2 ** (first - LONG_UINT) : bytes.length;
+}
+
+function uintAt(bytes: Uint8Array, at: number): number {
+  const length = uintBytes(bytes, at);
+  if (length === 1) return bytes[at] as number;
+  let value = 0;
+  for (let i = 1; i < length; i += 1) value = value * 256 + (bytes[at + i] as number);
+  return value;
 }
 
 /** The bytes of a counter row. */
@@ -145,7 +174,7 @@ export function encodeCounter(counter: Counter): Uint8Array {
 
 /** Reads a counter row; an absent one is all zeros. */
 export function decodeCounter(bytes: Uint8Array | undefined): Counter {
-  if (bytes === undefined) return { reinforced: 0, accessed: 0, cited: 0, lastUsedAt: 0 };
+  if (bytes === undefined) return UNUSED;
   const [reinforced, accessed, cited, lastUsedAt] = list(decode(bytes));
   return {
     reinforced: int(reinforced, 0),

@@ -28,7 +28,7 @@ import {
   type KvRow,
   type KvSnapshot,
 } from "../kv/kv.js";
-import { decodeMemoryRecord, type MemoryRecord } from "../memory/record.js";
+import { decodeMemoryRecord, type MemoryRecord, type Version } from "../memory/record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { bodyPointer, decodeMemoryRow, type MemoryRow, type PartPointer } from "./pointers.js";
 
@@ -47,6 +47,13 @@ export interface FoundMemory {
   readonly row: MemoryRow;
   readonly head: Read<MemoryRecord>;
   readonly body: Read<MemoryRecord>;
+}
+
+/** The version a part holds; a part without one is a broken assumption here. */
+export function bodyOf(read: Read<MemoryRecord>): Version {
+  const { version } = read.record;
+  if (version === undefined) throw new Error("a body pointer leads to a part without a version");
+  return version;
 }
 
 /** See the file header. */
@@ -76,7 +83,7 @@ export class Reader {
 
   /** Opens a reader, gives it to `use`, and closes it whatever happens. */
   static async with<T>(
-    kv: Kv,
+    kv: Pick<Kv, "snapshot">,
     asOf: AsOf | undefined,
     use: (reader: Reader) => Promise<T>,
     firstKeys: readonly Bytes[] = [],
@@ -90,6 +97,11 @@ export class Reader {
     } finally {
       snapshot.close();
     }
+  }
+
+  /** The same snapshot, read at an earlier position, which must be the end of a commit. */
+  before(seq: number): Reader {
+    return new Reader(this.snapshot, this.head, seq, this.first);
   }
 
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
@@ -237,29 +249,36 @@ export async function positionOf(snapshot: KvSnapshot, head: HeadRow, asOf: AsOf
     }
     return beforeBatch(snapshot, asOf);
   }
-  const time = asOf instanceof Date ? asOf.getTime() : parseTime(asOf);
+  const time = asOf instanceof Date ? asOf.getTime() : timeOfText(asOf);
   if (!Number.isFinite(time)) throw invalid("asOf", "a valid time", describe(asOf), "ERR_AS_OF");
-  return seqAtTime(snapshot, time);
+  const seq = await lastSeqAt(snapshot, time);
+  if (seq !== undefined) return beforeBatch(snapshot, seq);
+  throw new CortexError("ERR_AS_OF", "asOf: the time lies before the first entry", {
+    field: "asOf",
+  });
 }
 
-function parseTime(text: string): number {
+/** The milliseconds of an ISO 8601 date or time; not a number when the text is none. */
+export function timeOfText(text: string): number {
   // Only full ISO forms: "2026" or "yesterday" would be guessed at, differently by each engine.
   return /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
     ? Date.parse(text)
     : Number.NaN;
 }
 
-/** The last entry at or before a time: a sparse row gives the block, the block the entry. */
-async function seqAtTime(snapshot: KvSnapshot, time: number): Promise<number> {
+/**
+ * The last entry at or before a time, if there is one: a sparse row gives the block, the block the
+ * entry. The entries of one commit share their time, so it is never inside a batch.
+ */
+export async function lastSeqAt(
+  snapshot: Pick<KvSnapshot, "ranges">,
+  time: number,
+): Promise<number | undefined> {
   const gte = timeKey(0, 0);
   const lt = time < 0 ? gte : timeKey(Math.floor(time) + 1, 0);
   const [rows] = await snapshot.ranges([{ gte, lt, limit: 1, reverse: true }]);
   const row = rows?.[0];
-  if (row === undefined) {
-    throw new CortexError("ERR_AS_OF", "asOf: the time lies before the first entry", {
-      field: "asOf",
-    });
-  }
+  if (row === undefined) return undefined;
   const first = getU64(row.key, 9);
   const [block] = await snapshot.ranges([
     { gte: journalKey(first), lt: journalKey(first + TIME_STRIDE), limit: TIME_STRIDE },
@@ -269,7 +288,7 @@ async function seqAtTime(snapshot: KvSnapshot, time: number): Promise<number> {
     const header = decodeHeader(splitEntry(value).headerBytes);
     if (header.at <= time) found = getU64(key, 1);
   }
-  return beforeBatch(snapshot, found);
+  return found;
 }
 
 /** The position itself, or the one before the batch that it would split. */

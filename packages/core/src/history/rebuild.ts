@@ -109,7 +109,7 @@ export async function rebuildStore(
     if (options.verifyOnly) {
       return { ...reportOf(compared), ok: differences.length === 0, differences };
     }
-    const level = await takeOver(parts, generation, building, { copied: [] });
+    const level = await takeOver(parts, generation, building, { carried: "vectors" });
     return { ...reportOf(level), ok: true, differences };
   } finally {
     await generation.abandon();

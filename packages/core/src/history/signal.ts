@@ -4,16 +4,16 @@
  * see those look at the head row as well.
  */
 
-/** Called after a commit, with the number of entries the journal then has. */
-export type CommitListener = (size: number) => void;
+/** Called after a commit, with the number of entries the journal then has, and had before it. */
+export type CommitListener = (size: number, before: number) => void;
 
 /** See the file header. */
 export class CommitSignal {
   readonly #listeners = new Set<CommitListener>();
 
   /** Tells everybody who listens. A listener must not throw. */
-  fire(size: number): void {
-    for (const listener of [...this.#listeners]) listener(size);
+  fire(size: number, before: number): void {
+    for (const listener of [...this.#listeners]) listener(size, before);
   }
 
   /** Listens until the returned function is called. */

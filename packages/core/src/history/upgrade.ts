@@ -89,7 +89,7 @@ async function upgradeOnce(parts: UpgradeParts, isFirst: boolean): Promise<Upgra
     await withSnapshot(kv, (source) => levelWith(parts, building, source));
     if (isFirst) await parts.keep(exportChunks({ kv: generation.kv, sha256, hasher }));
     await takeOver(parts, generation, building, {
-      copied: [],
+      carried: "vectors",
       attempts: 1,
       finish: () => addMigration(parts, generation.kv, from),
     });

@@ -68,7 +68,7 @@ async function writeAnew(
     const { differences } = await compareAtLevel(parts, building);
     if (differences.length > 0) throw unsound(differences);
     const level = await takeOver(parts, generation, building, {
-      copied: ["cache"],
+      carried: "all",
       finish: async (reached, source) => {
         const headBytes = await withSnapshot(building.target, headBytesAt);
         const { overall } = await readRoots(parts.sha256, source, reached.head);

@@ -52,7 +52,8 @@ export interface Draft extends EntryDraft {
 /** What an operation may use while it runs. */
 export interface WriteTx {
   readonly fold: Fold;
-  readonly view: WriteView;
+  /** For reading; rows are changed by the fold alone. */
+  readonly view: Pick<WriteView, "get" | "has" | "need" | "range" | "assumeAbsent">;
   /** The time every entry of this commit carries. */
   readonly at: number;
   readonly head: HeadRow;
@@ -110,6 +111,8 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown };
 interface Prepared {
   readonly outcomes: readonly Outcome[];
   readonly seq: number;
+  /** Entries there were before. */
+  readonly size: number;
   readonly view: WriteView;
   /** Absent when no operation appended anything. */
   readonly commit?: KvCommit;
@@ -201,7 +204,7 @@ export class Writer {
       const contended = attempt > 1;
       this.#keep(prepared);
       settle(group, prepared);
-      if (prepared.commit !== undefined) this.#parts.signal?.fire(prepared.seq + 1);
+      if (prepared.commit !== undefined) this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
       if (contended && this.#queue.length > 0) {
         await pause(1 + Math.min(20, (clock() - started) / attempt));
       }
@@ -261,7 +264,8 @@ export class Writer {
       if (unread === undefined) break;
       await loadUnread(snapshot, view, unread);
     }
-    if (run.size === head.size) return { outcomes: run.outcomes, seq: head.size - 1, view };
+    const { size } = head;
+    if (run.size === size) return { outcomes: run.outcomes, seq: size - 1, size, view };
     const commit = await sealCommit(this.#parts.sha256, snapshot, {
       view,
       fold: run.fold,
@@ -270,7 +274,7 @@ export class Writer {
       at: run.at,
       leafHashes: run.leafHashes,
     });
-    return { outcomes: run.outcomes, seq: run.size - 1, view, commit };
+    return { outcomes: run.outcomes, seq: run.size - 1, size, view, commit };
   }
 
   /** The time of the next entries; refuses a clock that leapt ahead while the process ran. */

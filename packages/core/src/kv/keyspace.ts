@@ -90,19 +90,91 @@ export const KEYSPACE = {
     "[seq, part, id]",
   ),
   edgeKind: row(0x28, "edge kind", "exact", "name", "code 2"),
+  contested: row(0x29, "contested", "exact", "edge id 16", "empty"),
   memoryPage: row(0x30, "memories page", "exact", "page name", "tree page"),
   edgePage: row(0x31, "edges page", "exact", "page name", "tree page"),
   idempotency: row(0x38, "idempotency", "exact", "key hash 16", "[seq, request hash 16]"),
+  contextRecord: row(0x39, "context record", "exact", "hash 16", "[seq, part]"),
   config: row(0x3a, "config", "exact", "–", "[seq, part]"),
+  weights: row(0x3b, "weights", "exact", "–", "[seq, part]"),
+  weightsFormer: row(
+    0x3c,
+    "former weights",
+    "exact",
+    "seq 8",
+    "the weights row that held from seq on",
+  ),
+  revokedScope: row(0x3d, "revoked scope", "exact", "scope hash 32", "[seq, part]"),
   snapshot: row(0x40, "snapshot", "snapshot", "number 8, mark 8", "manifest"),
   cursor: row(0x80, "cursor", "cache", "name", "where a background job stands"),
+  textManifest: row(0x81, "text manifest", "cache", "–", "[analyser, cursor, …, segments]"),
+  textWords: row(
+    0x82,
+    "text words",
+    "cache",
+    "segment 4, bucket 4",
+    "words, each with its documents",
+  ),
+  textLengths: row(
+    0x83,
+    "text lengths",
+    "cache",
+    "segment 4, chunk 4",
+    "2 bytes for each of 8,192 documents",
+  ),
+  textDocuments: row(
+    0x84,
+    "text documents",
+    "cache",
+    "segment 4, chunk 4",
+    "id 16, begin seq 8 for each of 128 documents",
+  ),
+  textEnds: row(
+    0x85,
+    "text ends",
+    "cache",
+    "segment 4, flush 4",
+    "documents that ended, each with its end seq",
+  ),
+  textFences: row(
+    0x86,
+    "text fences",
+    "cache",
+    "segment 4",
+    "begin seq 8 of the first document of each chunk",
+  ),
+  vector: row(
+    0x88,
+    "vector",
+    "cache",
+    "model 8, text hash 16",
+    "numbers of 32 bits, little-endian",
+  ),
+  vectorMemory: row(0x89, "vector of a memory", "cache", "model 8, id 16", "[text hash, body seq]"),
+  vectorOwner: row(0x8a, "vector owner", "cache", "model 8, text hash 16, id 16", "empty"),
+  postedScope: row(0x8b, "posted scope", "cache", "scope hash 32", "the scope without its proof"),
+  lease: row(0x90, "lease", "cache", "job", "[owner, expires at, last run, last failure]"),
 } as const satisfies Record<string, KeyPrefix>;
 
 /** A name of a prefix. */
 export type PrefixName = keyof typeof KEYSPACE;
 
 /** What a memory can be looked up by; the byte after the index prefix. */
-export const INDEX = { type: 1, tag: 2, kind: 3, frame: 4, slot: 5, session: 6 } as const;
+export const INDEX = {
+  type: 1,
+  tag: 2,
+  kind: 3,
+  frame: 4,
+  slot: 5,
+  session: 6,
+  /** By type, those that a cold start needs: see `memory/pinned.ts`. */
+  pinned: 7,
+  /** By what is open about it, active memories that wait for a decision: see `REVIEW_TERM`. */
+  review: 8,
+} as const;
+
+/** What may be open about a memory; the terms of the review index. */
+export const REVIEW_TERM = { siblings: 1, disputed: 2, provisional: 3 } as const;
 
 /** Live and removed edges stand in ranges of their own. */
 export const EDGE_STATE = { live: 1, removed: 2 } as const;
@@ -152,7 +224,17 @@ export function timeKey(at: number, seq: number): Bytes {
 
 /** A row whose key is a prefix and an id, or another fixed piece of bytes. */
 export function idKey(
-  name: "memory" | "counter" | "goalState" | "edge" | "fingerprint" | "idempotency",
+  name:
+    | "memory"
+    | "counter"
+    | "goalState"
+    | "edge"
+    | "contested"
+    | "fingerprint"
+    | "idempotency"
+    | "contextRecord"
+    | "revokedScope"
+    | "postedScope",
   id: Bytes,
 ): Bytes {
   return keyOf(KEYSPACE[name].byte).raw(id).end();
@@ -173,18 +255,58 @@ export function attachmentKey(id: Bytes, seq: number, part: number): Bytes {
   return keyOf(KEYSPACE.attachment.byte).raw(id).u64(seq).u16(part).end();
 }
 
+/** Where the part lies that an attachment row names. */
+export function attachedPart(key: Bytes): { readonly seq: number; readonly part: number } {
+  return { seq: readU64(key, 17), part: ((key[25] ?? 0) << 8) | (key[26] ?? 0) };
+}
+
 /** What all rows about one memory have in common under a prefix. */
 export function ownedPrefix(name: "history" | "version" | "attachment", id: Bytes): Bytes {
   return keyOf(KEYSPACE[name].byte).raw(id).end();
 }
 
 /** A row whose key is a prefix and a text. */
-export function textKey(name: "externalId" | "edgeKind" | "cursor", text: string): Bytes {
+export function textKey(name: "externalId" | "edgeKind" | "cursor" | "lease", text: string): Bytes {
   return keyOf(KEYSPACE[name].byte).text(text).end();
 }
 
+/** A row about vectors of one model: what they all have in common, and its last piece if given. */
+export function vectorKey(
+  name: "vector" | "vectorMemory" | "vectorOwner",
+  modelTag: Bytes,
+  ...pieces: readonly Bytes[]
+): Bytes {
+  const key = keyOf(KEYSPACE[name].byte).raw(modelTag);
+  for (const piece of pieces) key.raw(piece);
+  return key.end();
+}
+
+/** The one row that says which segments the text index has, and how far it has come. */
+export const TEXT_MANIFEST_KEY: Bytes = Uint8Array.of(KEYSPACE.textManifest.byte);
+
+/** A row of a segment of the text index; without `piece` the fences, or what all rows share. */
+export function segmentKey(
+  name: "textWords" | "textLengths" | "textDocuments" | "textEnds" | "textFences",
+  segment: number,
+  piece?: number,
+): Bytes {
+  const key = keyOf(KEYSPACE[name].byte).u32(segment);
+  return piece === undefined ? key.end() : key.u32(piece).end();
+}
+
+/** The row that says which turns wait to be distilled: `extract/window.ts`. */
+export const EXTRACT_QUEUE_KEY: Bytes = textKey("cursor", "extract");
+
 /** The one row that says where the graph's configuration lies. */
 export const CONFIG_KEY: Bytes = Uint8Array.of(KEYSPACE.config.byte);
+
+/** The one row that says where the weights of salience lie; absent until something was learned. */
+export const WEIGHTS_KEY: Bytes = Uint8Array.of(KEYSPACE.weights.byte);
+
+/** What the row of the weights was from `seq` on, until the next. */
+export function formerWeightsKey(seq: number): Bytes {
+  return keyOf(KEYSPACE.weightsFormer.byte).u64(seq).end();
+}
 
 /** The row of a stored snapshot; the mark tells those of one number apart. */
 export function snapshotKey(number: number, mark: Bytes): Bytes {

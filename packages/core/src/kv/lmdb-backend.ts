@@ -134,6 +134,8 @@ class LmdbKv implements Kv {
       syncMode: place.mode.relaxed ? "relaxed: no sync" : "fsync on every commit",
       multiProcess: true,
       generations: generations && !place.mode.readOnly,
+      // A construction has no caches yet, and a reader must not leave files.
+      ...(generations && !place.mode.readOnly ? { cacheFolder: join(place.folder, "caches") } : {}),
     };
   }
 
@@ -181,6 +183,9 @@ class LmdbKv implements Kv {
 
   async commitCaches(change: KvCacheCommit): Promise<boolean> {
     assertRows(change);
+    // Caches are changed by long passes of reads and commits. Within one turn of the event loop the
+    // engine keeps old reads alive, and no freed page is used again: 10,000 vectors took 91 MB, not 38.
+    await nextTurn();
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#writable();
       this.#assertRoom(file, change);

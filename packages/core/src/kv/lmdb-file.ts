@@ -126,9 +126,10 @@ const NEW_FILE_BYTES = 128 * 1024;
 const MAP_BYTES_AT_START = 16 * 1024 * 1024;
 /** So that readers of other processes that were killed do not keep old pages alive for long. */
 const COMMITS_BETWEEN_READER_CHECKS = 256;
-/** The magic number of a meta page, little-endian, and the places where page headers put it. */
-const META_MAGIC = 0xbeefc0de;
-const META_MAGIC_OFFSETS = [16, 24] as const;
+/** The magic number of a meta page, little-endian. */
+export const META_MAGIC = 0xbeefc0de;
+/** The places where page headers put it. */
+export const META_MAGIC_OFFSETS = [16, 24] as const;
 
 /** How each file (device and inode) is open in this process: the engine shares one environment. */
 const openModes = new Map<string, { readonly mode: LmdbFileMode; handles: number }>();

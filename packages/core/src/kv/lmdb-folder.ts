@@ -122,7 +122,7 @@ function namesIn(folder: string): string[] {
 }
 
 /** Numbers of the files that are not under construction, ascending. */
-function completeNumbers(folder: string): number[] {
+export function completeNumbers(folder: string): number[] {
   const numbers: number[] = [];
   for (const name of namesIn(folder)) {
     const digits = COMPLETE_NAME.exec(name)?.[1];
@@ -163,7 +163,8 @@ export function releaseConstruction(path: string): void {
   underConstruction.delete(path);
 }
 
-function nameOf(number: number): string {
+/** The name of the file of a number. */
+export function nameOf(number: number): string {
   return `g${String(number).padStart(6, "0")}.mdb`;
 }
 

@@ -103,6 +103,8 @@ export interface Version {
   readonly validFrom?: number | undefined;
   readonly validTo?: number | undefined;
   readonly expiresAt?: number | undefined;
+  /** Threats that the scanner saw in the text of a source that hands words on. */
+  readonly flags?: readonly string[] | undefined;
 }
 
 /** What one part says about a memory. */
@@ -237,6 +239,7 @@ function encodeVersion(version: Version, head: Head, entry: EntryContext): Field
     version.createdBy === entry.by ? undefined : version.createdBy,
     usual || first ? undefined : version.supersedes,
     version.formsOverride ? true : undefined,
+    version.flags === undefined || version.flags.length === 0 ? undefined : version.flags,
   ]);
 }
 
@@ -272,6 +275,7 @@ function decodeVersion(
     validFrom: maybeInt(at[11]),
     validTo: maybeInt(at[12]),
     expiresAt: maybeInt(at[13]),
+    flags: at[18] === undefined ? undefined : texts(at[18]),
   };
 }
 

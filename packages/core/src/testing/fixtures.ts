@@ -14,6 +14,7 @@ import { type CortexError, isCortexError } from "../errors.js";
 import type { Kv } from "../kv/kv.js";
 import { openLmdbKv } from "../kv/lmdb-backend.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
+import type { Model } from "../model/model.js";
 import { open } from "../open.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -32,6 +33,8 @@ export interface TestStoreOptions {
   readonly stepMs?: number;
   /** False leaves the full check out, for tests of size alone: it costs as much as the writes. */
   readonly check?: boolean;
+  /** What `extract` asks. */
+  readonly model?: Model;
   /** Puts something between the store and its storage, for instance a counter. */
   readonly wrap?: (kv: Kv) => Kv;
 }
@@ -63,7 +66,7 @@ export async function openTestStore(options: TestStoreOptions = {}): Promise<Tes
   const clock = testClock(options.startMs ?? TEST_EPOCH_MS, options.stepMs ?? 1);
   const random = seededRandom(options.seed ?? 1);
   const storage = await openStorage(options.backend ?? "memory", actor);
-  const { principal, wrap = (kv: Kv) => kv } = options;
+  const { principal, model, wrap = (kv: Kv) => kv } = options;
   const openAgain = async (): Promise<Cortex> =>
     open("memory:", {
       actor,
@@ -71,6 +74,7 @@ export async function openTestStore(options: TestStoreOptions = {}): Promise<Tes
       random: random.bytes,
       kv: wrap(await storage.open()),
       ...(principal === undefined ? {} : { principal }),
+      ...(model === undefined ? {} : { model }),
     });
   let memory: Cortex;
   try {
@@ -123,7 +127,8 @@ async function openStorage(backend: "memory" | "lmdb", actor: string): Promise<S
   };
 }
 
-function testClock(startMs: number, stepMs: number): TestClock {
+/** A clock that starts at a time and moves by a step each time it is read. */
+export function testClock(startMs: number, stepMs: number): TestClock {
   let now = startMs;
   return {
     read: () => {

@@ -11,5 +11,6 @@ export {
   type TestStore,
   type TestStoreOptions,
 } from "./fixtures.js";
+export { openTestHub, type TestHub, type TestHubOptions } from "./hub-fixture.js";
 export { type KvCase, type KvSubject, type KvSuiteOptions, kvSuite } from "./kv-suite.js";
 export { type SeededRandom, seededRandom } from "./seeded-random.js";

@@ -37,6 +37,8 @@ export function draftOf(state: ModelState): Draft {
     externalIds: new Map(state.externalIds),
     openKinds: [...state.openKinds],
     goalStates: new Map(state.goalStates),
+    uses: new Map(state.uses),
+    contexts: new Map(state.contexts),
     kinds: [...state.kinds],
     erased: new Map(state.erased),
     entries: new Map(state.entries),
@@ -97,28 +99,23 @@ export function put(
   return memory;
 }
 
-/** Who says a sentence already: of those that do, the one with the smallest id. */
-export function sayerOf(draft: Draft, claim: string): ModelMemory | undefined {
+/** Who says a sentence already, by id; a write looks at sixteen of them. */
+export function sayersOf(draft: Draft, claim: string): readonly ModelMemory[] {
   const sayers = [...draft.memories.values()].filter((memory) => claimOf(memory) === claim);
-  return sayers.sort((x, y) => (x.id < y.id ? -1 : 1))[0];
+  return sayers.sort((x, y) => (x.id < y.id ? -1 : 1)).slice(0, 16);
 }
 
 /** What an active memory claims; notes, events and artifacts may repeat themselves. */
 function claimOf(memory: ModelMemory): string | undefined {
-  const { type, source, head } = memory;
+  const { type, head } = memory;
   if (["note", "event", "artifact"].includes(type) || head.lifecycle !== "active") return undefined;
-  return claimName(type, source, head.slot, currentVersion(memory).text);
+  return claimName(type, head.slot ?? memory.claimSlot, currentVersion(memory).text);
 }
 
-/** Sentences of one type, source and slot that say the same have one name. */
-export function claimName(
-  type: string,
-  source: string,
-  slot: string | undefined,
-  text: string,
-): string {
+/** Sentences of one type and slot that say the same have one name. */
+export function claimName(type: string, slot: string | undefined, text: string): string {
   const said = text.toLowerCase().replace(/\s+/g, " ").trim().replace(/\.+$/, "");
-  return JSON.stringify([type, source, slot, said]);
+  return JSON.stringify([type, slot, said]);
 }
 
 /** The active memory in a slot. */
@@ -156,15 +153,26 @@ export function putEdge(draft: Draft, edge: ModelEdge): void {
   draft.edges.set(name, edge);
 }
 
-/** Adds an edge in the entry at hand; a live one stays as it is. */
+/** Adds an edge in the entry at hand; a live one gets the reason and strength it lacked. */
 export function addEdge(
   draft: Draft,
   ends: Ends,
   rest: At & { readonly source: string; readonly attributes?: ModelAttributes },
 ): boolean {
   const before = draft.edges.get(edgeName(ends.from, ends.kind, ends.to));
-  if (before !== undefined && before.tombstone === undefined) return false;
   const { source, seq, at, attributes = {} } = rest;
+  if (before !== undefined && before.tombstone === undefined) {
+    const { reason, strength } = attributes;
+    const { reason: why = reason, strength: weight = strength } = before.attributes;
+    const same = why === before.attributes.reason && weight === before.attributes.strength;
+    if (same) return false;
+    const more = {
+      ...(why === undefined ? {} : { reason: why }),
+      ...(weight === undefined ? {} : { strength: weight }),
+    };
+    putEdge(draft, { ...before, seq, attributes: { ...before.attributes, ...more } });
+    return true;
+  }
   putEdge(draft, { ...ends, source, seq, createdAt: at, attributes });
   return true;
 }

@@ -72,7 +72,7 @@ export function remember(
     if (after !== undefined) mint(id, after.id);
     return { id, index, added: true };
   });
-  return { session, turns: shown };
+  return { session, turns: shown, dropped: 0 };
 }
 
 function placeOf(memory: ModelMemory): number {
@@ -99,6 +99,7 @@ function newTurn(
     seq,
     head: {
       lifecycle: "active",
+      status: "asserted",
       visibility: "private",
       importance: 5,
       tags: [],
@@ -117,7 +118,6 @@ function newTurn(
         validFrom: turn.at,
       },
     ],
-    reinforced: 0,
     turn: { session, index, role: turn.role },
   };
 }

@@ -29,7 +29,6 @@ export function shownMemory(
     text: version.text,
     seq: memory.seq,
     head: {
-      status: "asserted",
       source: memory.source,
       createdAt: memory.createdAt,
       updatedAt: memory.updatedAt,

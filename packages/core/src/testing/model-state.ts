@@ -19,6 +19,7 @@ export interface ModelVersion {
 /** What a memory looks like to those who ask for its head. */
 export interface ModelHead {
   readonly lifecycle: "active" | "archived" | "tombstoned";
+  readonly status: "asserted" | "provisional";
   readonly visibility: string;
   readonly importance: number;
   readonly tags: readonly string[];
@@ -48,10 +49,11 @@ export interface ModelMemory {
   readonly head: ModelHead;
   /** Oldest first; the last one is current. */
   readonly versions: readonly ModelVersion[];
-  readonly reinforced: number;
   /** Since which seq it stands under each of its terms, by `termsOf`. */
   readonly since: ReadonlyMap<string, number>;
   readonly turn?: { readonly session: string; readonly index: number; readonly role: string };
+  /** The slot it claims without holding it: that of a rival, or of one that backs the holder. */
+  readonly claimSlot?: string | undefined;
 }
 
 /** An edge, live or removed. */
@@ -72,6 +74,25 @@ export interface ModelAttributes {
   readonly reason?: string;
   readonly strength?: number;
   readonly ordinal?: number;
+  readonly metadata?: object;
+}
+
+/** What use has made of a memory. */
+export interface ModelUse {
+  readonly reinforced: number;
+  readonly accessed: number;
+  readonly cited: number;
+  readonly lastUsedAt: number;
+}
+
+/** The weights of recency, access, citations and importance; similarity keeps its tenth. */
+export type ModelWeights = readonly number[];
+
+/** What was in a context when it was compacted, by URI. */
+export interface ModelContext {
+  readonly seq: number;
+  readonly kept: readonly string[];
+  readonly compacted: readonly string[];
 }
 
 /** Everything at one position. */
@@ -87,6 +108,11 @@ export interface ModelState {
   readonly externalIds: ReadonlyMap<string, string>;
   readonly openKinds: readonly string[];
   readonly goalStates: ReadonlyMap<string, object>;
+  /** By id of the memory; none for those that were not used. */
+  readonly uses: ReadonlyMap<string, ModelUse>;
+  readonly weights: ModelWeights;
+  /** By step. */
+  readonly contexts: ReadonlyMap<string, ModelContext>;
   readonly manual: boolean;
   readonly kinds: readonly string[];
   /** Types of the memories that were forgotten, by id, and the entries that did so. */
@@ -183,6 +209,17 @@ export type ModelOperation =
   | { readonly verb: "setGoalState"; readonly ref: string; readonly state: object }
   | { readonly verb: "deleteGoalState"; readonly ref: string }
   | {
+      readonly verb: "attest";
+      readonly input: {
+        readonly intentId: string;
+        readonly outcome: "success" | "failure";
+        readonly reason?: string;
+        readonly cited: readonly string[];
+      };
+    }
+  | { readonly verb: "lateFind"; readonly tag: string }
+  | { readonly verb: "compact"; readonly stepId: string; readonly inContext: readonly string[] }
+  | {
       readonly verb: "configure";
       readonly patch: { readonly conflictPolicy?: string; readonly kindWhitelist?: string[] };
     };
@@ -203,6 +240,9 @@ export function bornModel(actor: string, at: number): ModelState {
     externalIds: new Map(),
     openKinds: [],
     goalStates: new Map(),
+    uses: new Map(),
+    weights: [0.25, 0.15, 0.3, 0.2],
+    contexts: new Map(),
     manual: false,
     kinds: [],
     erased: new Map(),

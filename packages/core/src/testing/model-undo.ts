@@ -57,6 +57,7 @@ function forgetOne(draft: Draft, id: string, at: number): number {
   for (const [name] of touching) draft.edges.delete(name);
   draft.memories.delete(id);
   draft.goalStates.delete(id);
+  draft.uses.delete(id);
   if (memory.head.externalId !== undefined) draft.externalIds.delete(memory.head.externalId);
   draft.erased.set(id, { type: memory.type, seq });
   return touching.length;
@@ -118,14 +119,17 @@ function formerMemory(
     return { ...now, head: { ...now.head, lifecycle: "tombstoned", tombstone } };
   }
   const [last, old] = [currentVersion(now), currentVersion(before)];
-  if (last.number === old.number) return { ...now, head: before.head };
+  const { head, source, claimSlot } = before;
+  if (last.number === old.number) return { ...now, head, source, claimSlot };
   const again: ModelVersion = {
     ...old,
     number: last.number + 1,
     createdAt: tombstone.at,
-    supersedes: [last.number, ...now.head.siblings].sort((a, b) => a - b),
+    // Versions that were open before are open again.
+    supersedes: [last.number, ...now.head.siblings]
+      .filter((number) => !head.siblings.includes(number))
+      .sort((a, b) => a - b),
     seq,
   };
-  const head = { ...before.head, siblings: [] };
-  return { ...now, head, versions: [...now.versions, again] };
+  return { ...now, head, source, claimSlot, versions: [...now.versions, again] };
 }

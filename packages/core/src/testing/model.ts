@@ -23,12 +23,15 @@ import {
   nextEntry,
   put,
   result,
-  sayerOf,
+  sayersOf,
 } from "./model-draft.js";
+import { attest, compact, lateFind, noteUse, useOf } from "./model-learning.js";
 import { link, remember, removeEdge } from "./model-links.js";
+import { listedIds } from "./model-reads.js";
 import {
   currentVersion,
   findInModel,
+  type ModelAttributes,
   type ModelHead,
   type ModelItem,
   type ModelMemory,
@@ -103,6 +106,15 @@ function run(draft: Draft, operation: ModelOperation, given: Given): object {
       return setGoalState(draft, operation.ref, undefined, at);
     case "configure":
       return configure(draft, operation.patch, at);
+    case "attest":
+      return attest(draft, operation.input, at);
+    case "lateFind":
+      return lateFind(draft, listedIds(draft, { tag: operation.tag }), at);
+    case "compact": {
+      const compacted = compact(draft, operation, at);
+      if (compacted === undefined) throw failure("ERR_INVALID");
+      return compacted;
+    }
   }
 }
 
@@ -132,28 +144,119 @@ function write(draft: Draft, input: ModelWrite, { at, freshId }: Given): object 
   const slot = input.slot === undefined ? undefined : slotName(input.slot);
   const supersedes = input.supersedes ?? [];
   const plain = externalId === undefined && supersedes.length === 0 && input.corrects === undefined;
-  const said = plain ? sayerOf(draft, claimName(type, source, slot, text)) : undefined;
-  if (said !== undefined) return reinforce(draft, said, at);
-  const replaced = supersedes.map((ref) => living(draft, ref));
+  const said = sayersOf(draft, claimName(type, slot, text));
+  const same = plain ? said.find((one) => one.source === source) : undefined;
+  if (same !== undefined) return reinforce(draft, same, at);
+  const named = supersedes.map((ref) => living(draft, ref));
   const corrected = input.corrects === undefined ? [] : [living(draft, input.corrects)];
   const holder = holderOf(draft, slot);
+  const met = meet({ source, plain, said, holder, named });
   const entry = nextEntry(draft, at);
-  const memory = put(draft, newMemory(input, { id: input.id ?? freshId(), slot, ...entry }), entry);
+  const memory =
+    met.lifted === undefined
+      ? put(draft, newMemory(input, { id: input.id ?? freshId(), slot, met, ...entry }), entry)
+      : put(draft, lifted(met.lifted, input, { slot, met, ...entry }), entry);
   if (externalId !== undefined) draft.externalIds.set(externalId, memory.id);
-  const closed = closeReplaced(draft, holder, replaced, entry);
-  const mint = (kind: string, to: ModelMemory): void =>
-    void addEdge(draft, { from: memory.id, kind, to: to.id }, { ...entry, source: "derived" });
-  if (holder !== undefined) {
-    mint("contradicts", holder);
-    mint("transition", holder);
+  const closed = closeReplaced(draft, met.slot, met.named, entry);
+  const mint = (kind: string, to: ModelMemory, attributes: ModelAttributes = {}): void => {
+    if (to.id === memory.id) return;
+    const rest = { ...entry, source: "derived", attributes };
+    addEdge(draft, { from: memory.id, kind, to: to.id }, rest);
+  };
+  for (const other of met.slot) mint("contradicts", other);
+  for (const other of met.slot) mint("transition", other);
+  for (const other of met.rivals) {
+    const rival = other === holder ? (slot ?? true) : true;
+    const version = currentVersion(other).number;
+    mint("contradicts", other, { metadata: { rival, version } });
   }
-  for (const other of replaced) mint("supersedes", other);
+  for (const other of named) if (!met.stays.includes(other)) mint("supersedes", other);
+  if (met.backed !== undefined) mint("supports", met.backed);
   for (const other of corrected) mint("corrects", other);
   for (const uri of input.provenance?.derivedFrom ?? []) {
     const origin = findInModel(draft, uri);
     if (origin !== undefined) mint("derived_from", origin);
   }
-  return result(draft, memory, { replaced: closed });
+  const conflicts = met.rivals.map((one) => ({ id: one.id, uri: modelUri(draft.actor, one) }));
+  if (met.lifted === undefined) return result(draft, memory, { replaced: closed, conflicts });
+  noteUse(draft, memory.id, at, { reinforced: useOf(draft, memory.id).reinforced + 1 });
+  return result(draft, memory, { replaced: closed, conflicts, reinforced: true });
+}
+
+/** Who somebody is, what they like and what must not be done are the owner's to say. */
+function isUnsure(type: string, source: string): boolean {
+  return source !== "user_input" && ["identity", "preference", "constraint"].includes(type);
+}
+
+/** What a write does with what is there: the owner's words give way to nobody else's. */
+interface Met {
+  readonly lifted: ModelMemory | undefined;
+  readonly backed: ModelMemory | undefined;
+  readonly slot: readonly ModelMemory[];
+  readonly named: readonly ModelMemory[];
+  readonly stays: readonly ModelMemory[];
+  readonly rivals: readonly ModelMemory[];
+  readonly takesSlot: boolean;
+}
+
+function meet(what: {
+  readonly source: string;
+  readonly plain: boolean;
+  readonly said: readonly ModelMemory[];
+  readonly holder: ModelMemory | undefined;
+  readonly named: readonly ModelMemory[];
+}): Met {
+  const { plain, said } = what;
+  const isOwner = what.source === "user_input";
+  const lower = plain && isOwner ? said.filter(({ source }) => source !== "user_input") : [];
+  const lifted = lower.find(({ head }) => head.slot !== undefined) ?? lower[0];
+  const echoes = plain && lifted === undefined ? said : [];
+  const holders = what.holder === undefined || what.holder === lifted ? [] : [what.holder];
+  const named = [...new Set(what.named)].filter(
+    (one) => one.head.lifecycle === "active" && one !== what.holder,
+  );
+  const gives = (one: ModelMemory): boolean => isOwner || one.source !== "user_input";
+  const echoed = holders.filter((one) => echoes.includes(one));
+  const slot = holders.filter((one) => gives(one) && !echoed.includes(one));
+  const stays = [...holders, ...named].filter((one) => !gives(one));
+  return {
+    lifted,
+    backed: echoed[0] ?? echoes[0] ?? stays.find((one) => said.includes(one)),
+    slot,
+    named: named.filter(gives),
+    stays,
+    rivals: stays.filter((one) => !said.includes(one)),
+    takesSlot: slot.length === holders.length,
+  };
+}
+
+/** A memory whose claim the owner makes now: the same words, in a version of the owner's. */
+function lifted(
+  memory: ModelMemory,
+  input: ModelWrite,
+  given: At & { readonly slot: string | undefined; readonly met: Met },
+): ModelMemory {
+  const now = currentVersion(memory);
+  const version: ModelVersion = {
+    ...now,
+    number: now.number + 1,
+    createdAt: given.at,
+    confidence: Math.max(now.confidence, input.confidence ?? 1),
+    supersedes: openVersions(memory),
+    seq: given.seq,
+    validFrom: startOf(now),
+  };
+  return {
+    ...memory,
+    source: input.source ?? "user_input",
+    head: {
+      ...memory.head,
+      status: "asserted",
+      slot: given.met.takesSlot ? given.slot : undefined,
+      siblings: [],
+    },
+    versions: [...memory.versions, version],
+  };
 }
 
 function slotName(slot: string): string {
@@ -165,9 +268,9 @@ function slotName(slot: string): string {
 
 function newMemory(
   input: ModelWrite,
-  given: At & { readonly id: string; readonly slot: string | undefined },
+  given: At & { readonly id: string; readonly slot: string | undefined; readonly met: Met },
 ): Omit<ModelMemory, "since"> {
-  const { id, slot, seq, at } = given;
+  const { id, slot, seq, at, met } = given;
   const { type, text, source = "user_input", confidence = 1, validFrom, validTo } = input;
   return {
     id,
@@ -176,34 +279,33 @@ function newMemory(
     createdAt: at,
     updatedAt: at,
     seq,
+    claimSlot: met.takesSlot ? undefined : slot,
     head: {
       lifecycle: "active",
+      status: isUnsure(type, source) || met.rivals.length > 0 ? "provisional" : "asserted",
       visibility: input.visibility ?? "private",
       importance: input.importance ?? 5,
       tags: [...new Set(input.tags)],
       frames: input.frames ?? [],
       kind: input.kind,
-      slot,
+      slot: met.takesSlot ? slot : undefined,
       externalId: input.externalId,
       siblings: [],
     },
     versions: [
       { number: 1, text, createdAt: at, confidence, supersedes: [], seq, validFrom, validTo },
     ],
-    reinforced: 0,
   };
 }
 
-/** Archives the former value of a slot and the memories that were named, each once. */
+/** Archives the former value of a slot and the memories that were named. */
 function closeReplaced(
   draft: Draft,
-  holder: ModelMemory | undefined,
+  slot: readonly ModelMemory[],
   named: readonly ModelMemory[],
   entry: At,
 ): object[] {
-  const all = new Map((holder === undefined ? [] : [holder]).map((memory) => [memory.id, memory]));
-  for (const memory of named) if (memory.head.lifecycle === "active") all.set(memory.id, memory);
-  return [...all.values()].map((memory) => {
+  return [...slot, ...named].map((memory) => {
     const closed = put(draft, archive(memory, entry), entry);
     return { id: closed.id, uri: modelUri(draft.actor, closed) };
   });
@@ -236,7 +338,7 @@ function openVersions(memory: ModelMemory): number[] {
 
 function reinforce(draft: Draft, memory: ModelMemory, at: number): object {
   const { seq } = nextEntry(draft, at);
-  draft.memories.set(memory.id, { ...memory, reinforced: memory.reinforced + 1 });
+  noteUse(draft, memory.id, at, { reinforced: useOf(draft, memory.id).reinforced + 1 });
   return result(draft, memory, { seq, reinforced: true });
 }
 
@@ -268,7 +370,8 @@ function update(draft: Draft, ref: string, input: ModelUpdate, at: number): obje
   };
   const siblings = stale ? [...memory.head.siblings, now.number] : [];
   const head = { ...memory.head, siblings };
-  const next = put(draft, { ...memory, head, versions: [...memory.versions, version] }, entry);
+  const versions = [...memory.versions, version];
+  const next = put(draft, { ...memory, head, versions, claimSlot: undefined }, entry);
   const conflicts = [...siblings]
     .sort((a, b) => b - a)
     .map((number) => ({ id: memory.id, uri: modelUri(draft.actor, memory, number) }));
@@ -305,7 +408,7 @@ function tombstone(draft: Draft, ref: string, reason: string, at: number): objec
 function restore(draft: Draft, ref: string, at: number): object {
   const memory = living(draft, ref);
   if (memory.head.lifecycle === "active") return result(draft, memory);
-  if (holderOf(draft, memory.head.slot) !== undefined) throw failure("ERR_CONFLICT");
+  if (hasSuccessor(draft, memory)) throw failure("ERR_CONFLICT");
   const { tombstone: _, ...rest } = memory.head;
   const head: ModelHead = { ...rest, lifecycle: "active" };
   const now = currentVersion(memory);
@@ -327,6 +430,21 @@ function restore(draft: Draft, ref: string, at: number): object {
   };
   const versions = [...memory.versions, again];
   return result(draft, put(draft, { ...memory, head: { ...head, siblings: [] }, versions }, entry));
+}
+
+/** Whether a live memory took the place of this one, at once or down the line. */
+function hasSuccessor(draft: Draft, memory: ModelMemory): boolean {
+  if (holderOf(draft, memory.head.slot) !== undefined) return true;
+  const seen = new Set([memory.id]);
+  for (const id of seen) {
+    for (const { from, kind, to, tombstone } of draft.edges.values()) {
+      const took = kind === "supersedes" || kind === "transition";
+      if (!took || to !== id || tombstone !== undefined || seen.has(from)) continue;
+      if (draft.memories.get(from)?.head.lifecycle === "active") return true;
+      seen.add(from);
+    }
+  }
+  return false;
 }
 
 function batch(

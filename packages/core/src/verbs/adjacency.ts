@@ -5,6 +5,7 @@
  * reads what it shows, and the past reads that and what has changed since.
  */
 import type { Access } from "../access.js";
+import { readU16, readU32 } from "../codec/keys.js";
 import type { EdgeRecord } from "../edges/edge.js";
 import { invalid } from "../errors.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
@@ -53,6 +54,10 @@ export async function adjacent(
   ids: readonly Bytes[],
   query: AdjacencyQuery,
 ): Promise<AdjacentEdge[][]> {
+  // Live rows alone stand in order already: only other states and the past have to be merged in.
+  if (reader.live && !query.includeTombstoned) {
+    return (await liveRows(reader, ids, query)).map((rows) => rows.map(readAdjacent));
+  }
   const states = query.includeTombstoned
     ? [EDGE_STATE.live, EDGE_STATE.removed]
     : [EDGE_STATE.live];
@@ -67,7 +72,7 @@ export async function adjacent(
   const found: Map<string, AdjacentEdge>[] = ids.map(() => new Map());
   for (const [index, { at }] of plan.entries()) {
     for (const row of rows[index] ?? []) {
-      const edge = readRow(row);
+      const edge = readAdjacent(row);
       if (edge.seq > reader.seq) continue;
       if (query.codes.length > 0 && !query.codes.includes(edge.code)) continue;
       found[at]?.set(memberName(edge), edge);
@@ -78,10 +83,31 @@ export async function adjacent(
   );
 }
 
-function stateRanges(query: AdjacencyQuery, id: Bytes, state: number): KvRange[] {
+/** The rows of each memory's live edges, in order, as they are: for whoever reads few of many. */
+export async function liveRows(
+  reader: Reader,
+  ids: readonly Bytes[],
+  query: Omit<AdjacencyQuery, "includeTombstoned">,
+): Promise<readonly (readonly KvRow[])[]> {
+  const ranges = ids.map((id) => stateRanges(query, id, EDGE_STATE.live));
+  const rows = await reader.ranges(ranges.flat());
+  let next = 0;
+  return ranges.map((own) => {
+    const found = rows.slice(next, next + own.length);
+    next += own.length;
+    return found.length === 1 ? (found[0] ?? []) : found.flat();
+  });
+}
+
+function stateRanges(
+  query: Omit<AdjacencyQuery, "includeTombstoned">,
+  id: Bytes,
+  state: number,
+): KvRange[] {
   const name = query.side === "out" ? "edgeOut" : "edgeIn";
   if (query.codes.length === 0) return [prefixRange(edgePrefix(name, id, state), query.limit)];
-  return query.codes.map((code) => prefixRange(edgePrefix(name, id, state, code), query.limit));
+  const codes = [...query.codes].sort((a, b) => a - b);
+  return codes.map((code) => prefixRange(edgePrefix(name, id, state, code), query.limit));
 }
 
 function closedRange(query: AdjacencyQuery, id: Bytes, state: number, seq: number): KvRange {
@@ -91,15 +117,18 @@ function closedRange(query: AdjacencyQuery, id: Bytes, state: number, seq: numbe
   return { gte, lt: afterPrefix(prefix), limit: query.limit };
 }
 
-function readRow({ key, value }: KvRow): AdjacentEdge {
-  const member = key.subarray(key.length - EDGE_MEMBER_BYTES);
-  const view = new DataView(member.buffer, member.byteOffset, member.byteLength);
+/** Reads one row of an edge. */
+export function readAdjacent({ key, value }: KvRow): AdjacentEdge {
+  const { seq, part, id } = decodeAdjacency(value);
+  const at = key.length - EDGE_MEMBER_BYTES;
   return {
-    ...decodeAdjacency(value),
+    seq,
+    part,
+    id,
     near: key.subarray(1, 17),
-    code: view.getUint16(0),
-    other: member.subarray(2, 18),
-    n: view.getUint32(18),
+    code: readU16(key, at),
+    other: key.subarray(at + 2, at + 18),
+    n: readU32(key, at + 18),
   };
 }
 

@@ -5,6 +5,7 @@
  * request: a failing item leaves nothing and names its error, the others stand. Reads of the past
  * never see half a batch.
  */
+import type { Access } from "../access.js";
 import { type CborValue, encode } from "../codec/cbor.js";
 import { edgeTreeKey } from "../edges/edge.js";
 import { CortexError, describe, invalid, isCortexError } from "../errors.js";
@@ -59,6 +60,7 @@ export interface BatchOptions {
   /** False lets the good items stand when others fail. */
   readonly atomic?: boolean;
   readonly idempotencyKey?: string;
+  readonly access?: Access;
 }
 
 /** What became of one item. */

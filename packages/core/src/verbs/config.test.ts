@@ -22,6 +22,25 @@ test("defaults, a patch, and what a patch leaves out; kept across reopening", as
   ]);
 });
 
+test("name, metadata and archive change member by member, and null takes away", async () => {
+  await using store = await openTestStore({ backend: "lmdb" });
+  const { memory } = store;
+  await memory.configure({ name: "Team", metadata: { a: 1, b: { c: [true] } }, archived: true });
+  await memory.configure({ metadata: { a: null, d: "x" } });
+  const expected = { name: "Team", metadata: { b: { c: [true] }, d: "x" }, archived: true };
+  expect(await memory.config()).toMatchObject(expected);
+  expect(await (await store.reopen()).config()).toMatchObject(expected);
+  await store.memory.configure({ name: null, metadata: null, archived: false });
+  expect(await store.memory.config()).toEqual({ conflictPolicy: "lww", kindWhitelist: [] });
+  // Each patch is small enough, what they add up to is not.
+  const half = "x".repeat(LIMITS.metadataBytes * 0.6);
+  await store.memory.configure({ metadata: { first: half } });
+  const error = await refusalOf(store.memory, () =>
+    store.memory.configure({ metadata: { second: half } }),
+  );
+  expect(error).toMatchObject({ code: "ERR_TOO_LARGE" });
+});
+
 test("a whitelist bounds the kinds of writes and changes of the head, not turns nor memories without a kind", async () => {
   await using store = await openTestStore();
   const { memory } = store;
@@ -57,6 +76,10 @@ test("what is no configuration is refused", async () => {
     [{ policy: "lww" }, "ERR_UNKNOWN_FIELD", "policy"],
     [{ conflictPolicy: "best" }, "ERR_INVALID", "conflictPolicy"],
     [{ kindWhitelist: "memo" }, "ERR_INVALID", "kindWhitelist"],
+    [{ name: "" }, "ERR_INVALID", "name"],
+    [{ name: "x".repeat(LIMITS.labelBytes + 1) }, "ERR_TOO_LARGE", "name"],
+    [{ metadata: [1] }, "ERR_INVALID", "metadata"],
+    [{ archived: "yes" }, "ERR_INVALID", "archived"],
     [{ kindWhitelist: [" "] }, "ERR_INVALID", "kindWhitelist[0]"],
     [{ kindWhitelist: ["ok", "\ud800"] }, "ERR_ILL_FORMED", "kindWhitelist[1]"],
     [{ kindWhitelist: Array(LIMITS.listItems + 1).fill("k") }, "ERR_INVALID", "kindWhitelist"],

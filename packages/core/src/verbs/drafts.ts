@@ -37,8 +37,12 @@ import {
   type Version,
 } from "../memory/record.js";
 import type { Source } from "../memory/types.js";
+import { mayReplace } from "../trust/gate.js";
 import type { Also, Engine, Located } from "./engine.js";
 import { ask, askEntries } from "./read-ahead.js";
+
+/** The member of an edge's metadata that marks a rival: the slot it claims, or true. */
+export const RIVAL = "rival";
 
 /** Bytes of a subject: its tag and the id or key it names. */
 export function subject(tag: number, id: Bytes): Uint8Array {
@@ -78,6 +82,13 @@ export function nextVersion(
     createdBy: by,
     supersedes: [...open].sort((a, b) => a - b),
   };
+}
+
+/** Since when a version holds; what was over before it was written has no start that is known. */
+export function heldSince(version: Version, end = version.validTo): number | undefined {
+  const { validFrom, createdAt } = version;
+  const isOver = end !== undefined && end < createdAt;
+  return validFrom ?? (isOver ? undefined : createdAt);
 }
 
 /** A memory that another one replaces: archived, its validity closed by a version of the same data. */
@@ -218,7 +229,7 @@ export function findEdge(
   return undefined;
 }
 
-/** Adds an edge: nothing when it is live, a revival when it was removed. */
+/** Adds an edge: when it is live, the evidence it lacked; a revival when it was removed. */
 export function mintEdge(
   tx: WriteTx,
   engine: Engine,
@@ -229,7 +240,9 @@ export function mintEdge(
   // An end that is being born in this entry cannot have edges yet: nothing to look up.
   const before = options.fresh === true ? undefined : findEdge(tx, draft);
   if (before !== undefined && before.edge.tombstone === undefined) {
-    return { edge: before.edge, outcome: { seq: before.seq } };
+    const edge = withEvidence(before.edge, draft, sourceOf(engine, draft));
+    if (edge === before.edge) return { edge, outcome: { seq: before.seq } };
+    return { edge, outcome: { part: edgePart(tx, engine, by, edge) } };
   }
   const { from, kind, to } = draft;
   const edge: EdgeRecord = {
@@ -239,12 +252,28 @@ export function mintEdge(
     to,
     n: draft.n ?? 0,
     id: before?.edge.id ?? newUlid(tx.at, engine.random),
-    source: draft.source ?? "user_input",
+    source: sourceOf(engine, draft),
     createdAt: tx.at,
     createdBy: by,
   };
   if (before === undefined) tx.view.assumeAbsent(idKey("edge", edge.id));
   return { edge, outcome: { part: edgePart(tx, engine, by, edge) } };
+}
+
+function sourceOf(engine: Engine, draft: EdgeDraft): Source {
+  return draft.source ?? engine.defaults?.source ?? "user_input";
+}
+
+/** A live edge with the reason and the strength it lacked; what it says already stays. */
+function withEvidence(edge: EdgeRecord, draft: EdgeDraft, source: Source): EdgeRecord {
+  const { reason, strength } = draft;
+  const more = {
+    ...(edge.reason === undefined && reason !== undefined ? { reason } : {}),
+    ...(edge.strength === undefined && strength !== undefined ? { strength } : {}),
+  };
+  // Nobody puts reasons into the mouth of a more trusted source.
+  const isFree = Object.keys(more).length > 0 && mayReplace(source, edge.source);
+  return isFree ? { ...edge, ...more } : edge;
 }
 
 /** Mints edges of a memory that is being born: each is new, so each has a part. */

@@ -56,12 +56,13 @@ describe("adding and removing", () => {
     expect((await memory.stats()).edges).toEqual({ live: 1, removed: 0, openKinds: 0 });
   });
 
-  test("adding a live edge changes nothing, whatever it would carry", async () => {
+  test("adding a live edge changes nothing that it says", async () => {
     await using store = await openTestStore();
     const { memory } = store;
     const [a = "", b = ""] = await notes(memory, 2);
-    const first = await memory.addEdge(a, "uses", b, { weight: 1 });
-    const again = await memory.link(a, "uses", b, { weight: 2, reason: "r" });
+    const first = await memory.addEdge(a, "uses", b, { weight: 1, reason: "r", strength: 2 });
+    const more = { weight: 2, reason: "another", strength: 5, ordinal: 3 };
+    const again = await memory.link(a, "uses", b, more);
     expect(again).toMatchObject({ id: first.id, changed: false, edge: first.edge });
     expect((await memory.stats()).seq).toBe(first.seq);
   });

@@ -5,15 +5,23 @@
 import { type Access, OWNER } from "../access.js";
 import type { CborValue } from "../codec/cbor.js";
 import { parseUlid } from "../codec/ulid.js";
-import { edgeTreeKey, farKey } from "../edges/edge.js";
+import { type EdgeRecord, edgeTreeKey, farKey } from "../edges/edge.js";
 import { canonicalKind, checkOpenKindName, OPEN_KIND_CODE_MIN } from "../edges/kinds.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
-import { decodeEdgeRow } from "../history/pointers.js";
+import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
 import type { Operation, WriteTx } from "../history/writer.js";
-import { EDGE_STATE, edgeKey, idKey, textKey } from "../kv/keyspace.js";
+import {
+  EDGE_STATE,
+  edgeKey,
+  edgePrefix,
+  idKey,
+  keyString,
+  prefixRange,
+  textKey,
+} from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import { checkMetadata, checkText } from "../memory/fields.js";
@@ -233,12 +241,37 @@ export function applyEdge(
   // No edge of a new kind or a new memory is in the store: there is nothing to read.
   if (isNewKind || born.has(edgeId(from)) || born.has(edgeId(to))) assumeNoEdge(tx, draft);
   const { edge, outcome } = mintEdge(tx, engine, by, draft);
+  if (kind === THEMATIC && "part" in outcome) refuseCrowd(tx, edge, [from, to]);
   const id = edgeId(edge.id);
   if ("seq" in outcome) {
     return { id, edge: shapeEdge(edge, outcome.seq), changed: false, seq: outcome.seq };
   }
   const seq = tx.append({ kind: "add_edge", by, parts: [outcome.part] });
   return { id, edge: shapeEdge(edge, seq), changed: true, seq };
+}
+
+const THEMATIC = "same_topic";
+const THEMATIC_CODE = canonicalKind(THEMATIC)?.kind.code ?? 0;
+
+/** Sharing a subject says little, and less the more memories share it: each end may have so many. */
+function refuseCrowd(tx: WriteTx, edge: EdgeRecord, ends: readonly Bytes[]): void {
+  const most = LIMITS.sameTopicEdges;
+  const rangesOf = (end: Bytes) =>
+    (["edgeOut", "edgeIn"] as const).map((side) =>
+      prefixRange(edgePrefix(side, end, EDGE_STATE.live, THEMATIC_CODE), most + 1),
+    );
+  ask(tx, [], { ranges: ends.flatMap(rangesOf) });
+  for (const end of ends) {
+    const others = rangesOf(end)
+      .flatMap((range) => tx.view.range(range))
+      .filter(({ value }) => keyString(decodeAdjacency(value).id) !== keyString(edge.id));
+    if (others.length < most) continue;
+    throw new CortexError(
+      "ERR_EDGE_KIND",
+      `kind: a memory may have ${most} edges of kind ${THEMATIC}, got one more at ${edgeId(end)}`,
+      { field: "kind", subject: edgeId(end) },
+    );
+  }
 }
 
 /** Both ends of an edge to be, found in the same reads. */
@@ -265,7 +298,8 @@ function locateEnds(
   );
 }
 
-function endpoint(found: Located | undefined, ref: ParsedRef, field: string): Bytes {
+/** The id of an end that must be there. */
+export function endpoint(found: Located | undefined, ref: ParsedRef, field: string): Bytes {
   if (found === undefined || found.row.lifecycle === "erased") {
     throw new CortexError(
       "ERR_UNKNOWN_ENDPOINT",
@@ -277,7 +311,7 @@ function endpoint(found: Located | undefined, ref: ParsedRef, field: string): By
 }
 
 /** Journals the first use of an open kind; false when it is known already. */
-function registerKind(tx: WriteTx, by: string, name: string): boolean {
+export function registerKind(tx: WriteTx, by: string, name: string): boolean {
   ask(tx, [textKey("edgeKind", name)]);
   if (kindCode(tx.view, name) !== undefined) return false;
   const count = tx.fold.counts.openEdgeKinds;

@@ -4,10 +4,12 @@
  * A verb is a plain function of the engine; `cortex.ts` binds them to one object. References are
  * accepted in three forms everywhere: an id, a URI of this actor, an external id.
  */
+import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
 import { CortexError, describe, invalid } from "../errors.js";
+import type { Pause } from "../history/growth.js";
 import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
 import type { CommitSignal } from "../history/signal.js";
@@ -17,25 +19,57 @@ import { idKey, textKey } from "../kv/keyspace.js";
 import type { Bytes, Kv, KvGeneration } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkText } from "../memory/fields.js";
+import type { Source, Visibility } from "../memory/types.js";
 import { parseUri } from "../memory/uri.js";
+import type { Model } from "../model/model.js";
+import type { TextIndex } from "../query/text-index.js";
+import type { VectorIndex } from "../query/vector-index.js";
+import type { CheckedEmbedder } from "../vector/embedder.js";
+import type { RateLimiter } from "./rate-limits.js";
 import { ask, memoryLeaf } from "./read-ahead.js";
+import type { Vocabulary } from "./vocabulary.js";
 
 /** An open store with everything injected. */
 export interface Engine {
   readonly kv: Kv;
-  readonly writer: Writer;
+  readonly writer: Pick<Writer, "submit" | "invalidate">;
   readonly sha256: Sha256;
+  readonly verifySignature: VerifyEd25519;
   /** The same hash over bytes that come in pieces. */
   readonly hasher: () => Hasher;
   /** Fires after every commit of this process that brought entries. */
   readonly signal: CommitSignal;
+  /** Aborted when the store begins to close: whoever waits for something stops waiting. */
+  readonly closing: AbortSignal;
+  readonly pause: Pause;
+  /** What is in use how often, kept from call to call. */
+  readonly vocabulary: Vocabulary;
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
   /** A store to build in and throw away, fit for so many entries. */
   readonly scratch: (entries: number) => Promise<KvGeneration>;
+  readonly limiter: RateLimiter;
+  /** Memories by their words. */
+  readonly text: TextIndex;
+  /** Vectors of memories, and questions asked by them. */
+  readonly vectors: VectorIndex;
+  /** Turns texts into vectors; absent unless the store was opened with one. */
+  readonly embedder?: CheckedEmbedder;
+  /** Distils turns and finds links; absent unless the store was opened with one. */
+  readonly model?: Model;
   readonly actor: string;
   /** The principal that entries name when a call names none. */
   readonly principal: string;
+  /** What a write gets that does not say; absent for the owner's usual ones. */
+  readonly defaults?: WriteDefaults;
+}
+
+/** What the writes of a holder of a scope get unless they say otherwise. */
+export interface WriteDefaults {
+  readonly visibility: Visibility;
+  readonly source: Source;
+  /** Keeps the holder's idempotency keys apart from everybody else's. */
+  readonly realm: string;
 }
 
 /** A memory's id as the API shows it: 26 characters. */

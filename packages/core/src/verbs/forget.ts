@@ -6,6 +6,7 @@
  * pages the engine has freed but not overwritten go with `vacuum`.
  */
 import { encode } from "../codec/cbor.js";
+import { parseUlid } from "../codec/ulid.js";
 import { edgeTreeKey } from "../edges/edge.js";
 import { canonicalKind } from "../edges/kinds.js";
 import { ownedRanges } from "../history/fold-erasure.js";
@@ -17,6 +18,9 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkText } from "../memory/fields.js";
 import { encodeErasedRecord } from "../memory/record.js";
+import { documentsOf } from "../query/text-erasure.js";
+import type { ErasedDocument } from "../query/text-purge.js";
+import type { Analyser } from "../text/analyse.js";
 import { subject } from "./drafts.js";
 import {
   checkPrincipal,
@@ -60,17 +64,26 @@ export async function forget(
   const parsed = parseRef(engine, ref, "id");
   const why = checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
   const by = checkPrincipal(options.by, engine.principal);
+  const analyser = await engine.text.analyser();
+  let documents: ErasedDocument[] = [];
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     ranges: parsed.id === undefined ? [] : Object.values(ownedRanges(parsed.id)),
     batch: true,
     run: (tx) => {
+      // It may run more than once: only what the last run saw was erased.
+      documents = [];
       const known = locate(tx, parsed);
       if (known?.row.lifecycle === "erased") return alreadyErased(known);
       const found = locateLiving(tx, parsed, "id");
-      return forgetAll(engine, tx, found, { why, by, cascade: options.cascade === true });
+      const cascade = options.cascade === true;
+      return forgetAll(engine, tx, found, { why, by, cascade, analyser, documents });
     },
   });
+  await engine.text.purge(documents);
+  // Also for what was forgotten before: the process may have ended before its vectors were gone.
+  const gone = [...new Set([value.id, ...value.erased])].flatMap((id) => parseUlid(id) ?? []);
+  await engine.vectors.purge(gone);
   return value;
 }
 
@@ -83,6 +96,9 @@ interface ForgetPlan {
   readonly why: string;
   readonly by: string;
   readonly cascade: boolean;
+  readonly analyser: Analyser;
+  /** Takes what the text index has to be rid of. */
+  readonly documents: ErasedDocument[];
 }
 
 function forgetAll(engine: Engine, tx: WriteTx, found: Located, plan: ForgetPlan): ForgetResult {
@@ -95,6 +111,7 @@ function forgetAll(engine: Engine, tx: WriteTx, found: Located, plan: ForgetPlan
     const name = keyString(next.id);
     if (erased.has(name)) continue;
     const children = derivedFrom(tx, next.id);
+    for (const document of documentsOf(tx, plan.analyser, next)) plan.documents.push(document);
     const done = forgetOne(engine, tx, next, plan);
     erased.set(name, memoryId(next.id));
     derived.delete(name);

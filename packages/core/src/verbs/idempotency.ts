@@ -14,7 +14,7 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeMemoryRecord, type Head, int, list } from "../memory/record.js";
 import { buildUri } from "../memory/uri.js";
-import { versionsOf } from "./drafts.js";
+import { RIVAL, versionsOf } from "./drafts.js";
 import type { EdgeResult } from "./edges.js";
 import { type Engine, edgeId, type Located, memoryId } from "./engine.js";
 import { ask } from "./read-ahead.js";
@@ -111,7 +111,10 @@ export function writeResultOf(engine: Engine, tx: WriteTx, entry: Entry | undefi
     version,
     seq: entry.header.seq,
     replaced: replacedBy(engine, tx, entry),
-    conflicts: found === undefined || head === undefined ? [] : rivals(engine, tx, found, { head }),
+    conflicts: [
+      ...(found === undefined || head === undefined ? [] : rivals(engine, tx, found, { head })),
+      ...disputedBy(engine, tx, entry),
+    ],
     similar: [],
     reinforced: entry.header.kind === "reinforce",
   };
@@ -153,6 +156,29 @@ function replacedBy(engine: Engine, tx: WriteTx, entry: Entry): MemoryRef[] {
     const found = { id, row: decodeMemoryRow(row) };
     return versionsOf(tx, found, [head.version]).map((version) =>
       shapeRef(engine.actor, id, head.type, version),
+    );
+  });
+}
+
+/** The memories that a write could not replace, and became a rival of, as they were then. */
+function disputedBy(engine: Engine, tx: WriteTx, entry: Entry): MemoryRef[] {
+  const rivals = entry.header.parts.flatMap(({ subject }, at) => {
+    const bytes = entry.parts[at];
+    if (subject[0] !== SUBJECT.edge || bytes === undefined) return [];
+    const { metadata, to } = decodeEdgeRecord(partRecord(bytes), entry.header);
+    if (metadata?.[RIVAL] === undefined || !(to instanceof Uint8Array)) return [];
+    return [{ id: to, version: int(metadata.version, 1) }];
+  });
+  ask(
+    tx,
+    rivals.map(({ id }) => idKey("memory", id)),
+  );
+  return rivals.flatMap(({ id, version: number }): MemoryRef[] => {
+    const bytes = tx.view.get(idKey("memory", id));
+    if (bytes === undefined) return [];
+    const found = { id, row: decodeMemoryRow(bytes) };
+    return versionsOf(tx, found, [number]).map((version) =>
+      shapeRef(engine.actor, id, found.row.type, version),
     );
   });
 }

@@ -6,10 +6,14 @@ import { toHex } from "../codec/keys.js";
 import { ulidText } from "../codec/ulid.js";
 import { invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
+import { type JobStatus, readJobs } from "../jobs/lease.js";
 import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
+import type { TextStatus } from "../query/text-index.js";
+import type { VectorStatus } from "../query/vector-index.js";
 import { checkOptions, type Engine } from "./engine.js";
 import { checkLimit } from "./list.js";
+import { type Schema, typeCounts } from "./schema.js";
 
 /** One entry, without content. */
 export interface LogItem {
@@ -53,7 +57,8 @@ export async function log(
   });
 }
 
-function shapeEntry({ header, parts }: Entry): LogItem {
+/** An entry as the journal's readers see it. */
+export function shapeEntry({ header, parts }: Entry): LogItem {
   return {
     seq: header.seq,
     kind: header.kind,
@@ -97,14 +102,24 @@ export interface Stats {
     readonly tombstoned: number;
     readonly erased: number;
   };
+  /** Active memories by type, the most frequent first. */
+  readonly types: Schema["types"];
   readonly edges: { readonly live: number; readonly removed: number; readonly openKinds: number };
+  /** How far the text index has come. */
+  readonly text: TextStatus & { readonly lag: number };
+  /** The vectors of the configured model; absent without an embedder. */
+  readonly vectors?: Omit<VectorStatus, "loaded">;
+  /** Background jobs that any process has run on this store. */
+  readonly jobs: readonly JobStatus[];
   readonly sizeBytes: number;
 }
 
 /** Counts and position of the store. */
 export async function stats(engine: Engine): Promise<Stats> {
   const sizeBytes = await engine.kv.sizeBytes();
-  return Reader.with(engine.kv, undefined, async ({ head, seq }) => {
+  const indexes = await indexStats(engine);
+  const read = async (reader: Reader): Promise<Stats> => {
+    const { head, seq } = reader;
     const { counts } = head;
     const { name, durable, syncMode } = engine.kv.manifest;
     return {
@@ -129,7 +144,21 @@ export async function stats(engine: Engine): Promise<Stats> {
         removed: counts.edgesRemoved,
         openKinds: counts.openEdgeKinds,
       },
+      types: typeCounts(await engine.vocabulary.types(reader)),
+      ...indexes,
+      jobs: await readJobs(reader, engine.clock()),
       sizeBytes,
     };
-  });
+  };
+  return engine.vocabulary.inTurn(() => Reader.with(engine.kv, undefined, read));
+}
+
+/** Where the indexes stand that follow the journal. */
+async function indexStats({ text, vectors }: Engine): Promise<Pick<Stats, "text" | "vectors">> {
+  const words = await text.status();
+  const known = { text: { ...words, lag: words.tail } };
+  const status = await vectors.status();
+  if (status === undefined) return known;
+  const { loaded: _, ...stored } = status;
+  return { ...known, vectors: stored };
 }

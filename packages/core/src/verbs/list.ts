@@ -1,26 +1,13 @@
 /**
  * `list`: the memories that stand in one index, in the order in which they came there, page by page.
- *
- * The present is one range per term. The past is the same range without what came later, together
- * with what has left it since: rows closed after the position asked for. What was closed before is
- * never read.
+ * How the rows of an index are read, in the present and in the past, is left to `query/members.ts`.
  */
 import { type Access, OWNER } from "../access.js";
 import { invalid } from "../errors.js";
 import { frameTerm } from "../history/fold-state.js";
 import { type AsOf, Reader } from "../history/reader.js";
-import {
-  afterPrefix,
-  getU64,
-  INDEX,
-  indexPrefix,
-  keyBytes,
-  keyString,
-  memberOffset,
-  memberSince,
-  seqValue,
-} from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { INDEX } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkText, parseWith } from "../memory/fields.js";
 import { checkTime, type Frame, frameSchema } from "../memory/frames.js";
@@ -33,6 +20,7 @@ import {
   type MemoryType,
   namesOf,
 } from "../memory/types.js";
+import { openMembers, type Term } from "../query/members.js";
 import { checkOptions, type Engine } from "./engine.js";
 import { allVersions, shownMemories, validBody } from "./read.js";
 import { type Memory, shapeMemory } from "./shapes.js";
@@ -66,17 +54,6 @@ export interface MemoryPage {
   readonly seq: number;
 }
 
-/** Most rows closed since a past position that one list may have to look at. */
-const CLOSED_ROWS = 1_000_000;
-
-const EMPTY = new Uint8Array(0);
-
-interface Term {
-  readonly index: number;
-  readonly lifecycle: number;
-  readonly term: Bytes;
-}
-
 const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 
 const LIST_OPTIONS = [
@@ -98,12 +75,11 @@ export async function list(engine: Engine, options: ListOptions = {}): Promise<M
   const access = options.access ?? OWNER;
   const reverse = checkOrder(options.order) === "newest";
   return Reader.with(engine.kv, options.asOf, async (reader) => {
-    const past = reader.live ? PRESENT : await closedMembers(reader, terms, limit);
-    const sources = [...terms.map((term) => ({ term, name: "index" as const })), ...past.paged];
+    const source = await openMembers(reader, terms, limit);
     const memories: Memory[] = [];
     let cursor = options.cursor === undefined ? undefined : parseCursor(options.cursor);
     for (;;) {
-      const page = await nextMembers(reader, sources, past.members, { cursor, reverse, limit });
+      const page = await source.page({ cursor, reverse, limit });
       const found = await shapeAll(engine, reader, page.members, access, options.validAt);
       for (const [at, memory] of found.entries()) {
         cursor = page.members[at];
@@ -164,145 +140,6 @@ function textTerm(text: unknown, field: string): Bytes {
     checkText(text, field, { maxBytes: LIMITS.sessionBytes, control: true }),
     "utf8",
   );
-}
-
-interface Members {
-  /** Index members in order: an id, or a place and an id for turns. */
-  readonly members: readonly Bytes[];
-  readonly more: boolean;
-  /** How far the page reaches, when there is more. */
-  readonly end: Bytes | undefined;
-}
-
-/** A range that members are read from, page by page: live rows, or closed ones by their begin. */
-interface RowSource {
-  readonly term: Term;
-  readonly name: "index" | "indexBegun";
-}
-
-interface PageRequest {
-  readonly cursor: Bytes | undefined;
-  readonly reverse: boolean;
-  readonly limit: number;
-}
-
-async function nextMembers(
-  reader: Reader,
-  sources: readonly RowSource[],
-  closed: readonly Bytes[],
-  page: PageRequest,
-): Promise<Members> {
-  const { cursor, reverse } = page;
-  const rows = await reader.ranges(sources.map((source) => pageRange(source, page, reader)));
-  const full = rows.some((found) => found.length === page.limit);
-  const merged = new Map<string, Bytes>();
-  for (const [at, found] of rows.entries()) {
-    const source = sources[at];
-    if (source === undefined) continue;
-    for (const row of found) {
-      if (!wasThere(source, row, reader)) continue;
-      const member = memberOf(source, row.key);
-      merged.set(keyString(member), member);
-    }
-  }
-  for (const member of closed) {
-    const name = keyString(member);
-    const after =
-      cursor === undefined || (reverse ? name < keyString(cursor) : name > keyString(cursor));
-    if (after) merged.set(name, member);
-  }
-  const names = [...merged.keys()].sort();
-  if (reverse) names.reverse();
-  const end = full ? earliestEnd(rows, sources, page) : undefined;
-  const shown = names.filter((name) => end === undefined || (reverse ? name >= end : name <= end));
-  const members = shown.flatMap((name) => merged.get(name) ?? []);
-  return { members, more: full, end: end === undefined ? undefined : keyBytes(end) };
-}
-
-/** Bytes of a member that begins with the seq at which it came: seq 8, id 16. */
-const BEGUN_MEMBER_BYTES = 24;
-
-function memberOf({ term, name }: RowSource, key: Bytes): Bytes {
-  const at = memberOffset(term.term);
-  return name === "index" ? key.subarray(at) : key.subarray(at, at + BEGUN_MEMBER_BYTES);
-}
-
-/** Whether a row's interval holds the reader's position. */
-function wasThere(source: RowSource, { key, value }: KvRow, reader: Reader): boolean {
-  if (source.name === "indexBegun") return getU64(key, key.length - 8) > reader.seq;
-  return reader.live || memberSince(memberOf(source, key), value) <= reader.seq;
-}
-
-/** How far every range that was cut has been read: up to there the merge is complete. */
-function earliestEnd(
-  rows: readonly (readonly KvRow[])[],
-  sources: readonly RowSource[],
-  page: PageRequest,
-): string | undefined {
-  let end: string | undefined;
-  for (const [at, found] of rows.entries()) {
-    const [last, source] = [found.at(-1), sources[at]];
-    if (found.length < page.limit || last === undefined || source === undefined) continue;
-    const name = keyString(memberOf(source, last.key));
-    if (end === undefined || (page.reverse ? name > end : name < end)) end = name;
-  }
-  return end;
-}
-
-/** Above every end that a closed row may have. */
-const LAST_END = new Uint8Array(9).fill(0xff);
-
-function pageRange({ term, name }: RowSource, page: PageRequest, reader: Reader): KvRange {
-  const prefix = indexPrefix(name, term.index, term.lifecycle, term.term);
-  const { cursor, reverse, limit } = page;
-  // Rows stand in the order in which they came: what came later than the position is not read.
-  const end =
-    reader.live || term.index === INDEX.session
-      ? afterPrefix(prefix)
-      : Buffer.concat([prefix, seqValue(reader.seq + 1)]);
-  const after = name === "index" ? Uint8Array.of(0) : LAST_END;
-  const gte = cursor === undefined || reverse ? prefix : Buffer.concat([prefix, cursor, after]);
-  const lt = cursor === undefined || !reverse ? end : Buffer.concat([prefix, cursor]);
-  return { gte, lt, reverse, limit };
-}
-
-/** What a list of the past needs beside the live rows. */
-interface ClosedRows {
-  /** Members that have left since, of terms that few have left. */
-  readonly members: readonly Bytes[];
-  /** Terms that many have left since: their closed rows are read by begin, a page at a time. */
-  readonly paged: readonly RowSource[];
-}
-
-const PRESENT: ClosedRows = { members: [], paged: [] };
-
-/** Members that stood in the terms at the position but have left since, or how to page to them. */
-async function closedMembers(
-  reader: Reader,
-  terms: readonly Term[],
-  limit: number,
-): Promise<ClosedRows> {
-  const few = 2 * limit;
-  const rows = await reader.ranges(
-    terms.map((term) => {
-      const prefix = indexPrefix("indexClosed", term.index, term.lifecycle, term.term);
-      const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
-      const most = term.index === INDEX.session ? CLOSED_ROWS : few;
-      return { gte, lt: afterPrefix(prefix), limit: most };
-    }),
-  );
-  const isPaged = (at: number): boolean =>
-    rows[at]?.length === few && terms[at]?.index !== INDEX.session;
-  const members = rows.flatMap((found, at) =>
-    found.flatMap(({ key, value }) => {
-      const member = key.subarray(memberOffset(terms[at]?.term ?? EMPTY) + 8);
-      return !isPaged(at) && memberSince(member, value) <= reader.seq ? [member] : [];
-    }),
-  );
-  const paged = terms.flatMap((term, at) =>
-    isPaged(at) ? [{ term, name: "indexBegun" as const }] : [],
-  );
-  return { members, paged };
 }
 
 async function shapeAll(

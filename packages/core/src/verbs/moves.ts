@@ -25,6 +25,7 @@ export async function vacuum(engine: Engine, options: MoveOptions = {}): Promise
   checkOptions(options, ["access", "onProgress"]);
   const report = await vacuumStore({ ...engine, ...progressOf(options) });
   engine.writer.invalidate();
+  await engine.vectors.removeFiles();
   return report;
 }
 

@@ -43,7 +43,7 @@ function companions(tx: WriteTx, leaves: readonly LeafRef[]): readonly Bytes[] {
   const changes = new LeafChanges();
   for (const { tree, key } of leaves) changes.set(tree, { key, value: undefined });
   const config = configEntry(tx).filter((key) => !tx.view.has(key));
-  return [...missingRows(changes, tx.view, tx.head.size), ...config];
+  return [...missingRows(changes, tx.fold.view, tx.head.size), ...config];
 }
 
 /** The entry that holds the configuration, once it is known that there is one. */

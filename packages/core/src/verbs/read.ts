@@ -5,10 +5,12 @@
 import { type Access, maySee, OWNER } from "../access.js";
 import { invalid } from "../errors.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
-import { type AsOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
+import { type AsOf, bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
+import { decodeHeader, splitEntry } from "../journal/entry.js";
 import {
   afterPrefix,
   idKey,
+  journalKey,
   keyString,
   ownedPrefix,
   prefixRange,
@@ -27,7 +29,7 @@ import {
   parseRef,
   type Ref,
 } from "./engine.js";
-import { bodyOf, type HistoryItem, type Memory, shapeMemory, versionRecord } from "./shapes.js";
+import { type HistoryItem, type Memory, shapeMemory, versionRecord } from "./shapes.js";
 
 /** More versions than anybody reads at once. */
 const HISTORY_ROWS = 100_000;
@@ -134,13 +136,18 @@ function checkVersion(version: unknown): number | undefined {
   throw invalid("version", "a version number of at least 1", version);
 }
 
-/** Whether the caller may see a memory found at the reader's position. */
+/**
+ * Whether the caller may see a memory it asked for by name, found at the reader's position. A scope
+ * that does not allow it goes on record.
+ */
 export async function isShown(
   reader: Reader,
   access: Access,
   found: FoundMemory,
 ): Promise<boolean> {
-  return (await shownMemories(reader, access, [found]))[0] !== undefined;
+  const isSeen = (await shownMemories(reader, access, [found]))[0] !== undefined;
+  if (!isSeen && access.kind === "scope") access.violated(found.id, "violation", "read");
+  return isSeen;
 }
 
 /**
@@ -154,7 +161,7 @@ export async function shownMemories(
 ): Promise<readonly (FoundMemory | undefined)[]> {
   if (access.kind === "owner") return found;
   const then = found.map((memory) =>
-    memory !== undefined && maySee(access, memory.head.record.head) ? memory : undefined,
+    memory !== undefined && maySee(access, memory.head.record.head, memory.id) ? memory : undefined,
   );
   if (reader.live) return then;
   const ids = then.flatMap((memory) => memory?.id ?? []);
@@ -168,12 +175,20 @@ export async function shownMemories(
   const open = new Set(
     ids.flatMap((id, at) => {
       const head = heads[at]?.record.head;
-      return head !== undefined && maySee(access, head) ? [keyString(id)] : [];
+      return head !== undefined && maySee(access, head, id) ? [keyString(id)] : [];
     }),
   );
   return then.map((memory) =>
     memory !== undefined && open.has(keyString(memory.id)) ? memory : undefined,
   );
+}
+
+/** The time that a reader's answers hold at: now, or that of the last entry it sees. */
+export async function timeAt(engine: Engine, reader: Reader): Promise<number> {
+  if (reader.live) return engine.clock();
+  const [row] = await reader.getMany([journalKey(reader.seq)]);
+  if (row === undefined) throw new Error(`journal entry ${reader.seq} is missing`);
+  return decodeHeader(splitEntry(row).headerBytes).at;
 }
 
 /** One memory at the reader's position; `undefined` when absent or forgotten. */
@@ -183,7 +198,7 @@ export async function findMemory(reader: Reader, id: Bytes): Promise<FoundMemory
 }
 
 /** The part that holds a version of a memory, as far as the reader sees. */
-async function versionOf(
+export async function versionOf(
   reader: Reader,
   found: FoundMemory,
   number: number,

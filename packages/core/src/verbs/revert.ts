@@ -66,7 +66,7 @@ export async function revert(
 
 function applyRevert(engine: Engine, tx: WriteTx, entry: Entry, by: string): RevertResult {
   const { header } = entry;
-  if (!REVERTIBLE.has(header.kind)) {
+  if (!isRevertible(header)) {
     const code = header.kind === "forget" ? "ERR_ERASED" : "ERR_UNSUPPORTED";
     throw new CortexError(code, `seq: an entry of kind ${header.kind} cannot be reverted`, {
       field: "seq",
@@ -92,6 +92,12 @@ function applyRevert(engine: Engine, tx: WriteTx, entry: Entry, by: string): Rev
   refuseTakenSlots(tx, parts, header.seq);
   const seq = tx.append({ kind: "revert", by, parts });
   return { reverted: header.seq, seq, memories, edges };
+}
+
+/** Whether an entry changed memories or edges; a restatement did when it lifted what it restated. */
+function isRevertible({ kind, parts }: Entry["header"]): boolean {
+  if (REVERTIBLE.has(kind)) return true;
+  return kind === "reinforce" && parts.some(({ subject }) => subject[0] === SUBJECT.memory);
 }
 
 /** Refuses to bring a memory back into a slot that has another value by now. */
@@ -152,8 +158,14 @@ function revertMemory(tx: WriteTx, by: string, id: Bytes, seq: number): RecordDr
   const old = decodeMemoryRow(before.value);
   const oldHead = tx.fold.records.head(old);
   if (old.version === row.version) return headPart(tx, by, found, oldHead);
-  const version = nextVersion(tx, by, head, tx.fold.records.version(old));
-  const next: Head = { ...oldHead, version: version.number, siblings: [] };
+  // Rival versions that were open before the entry are open again.
+  const { siblings } = oldHead;
+  const again = nextVersion(tx, by, head, tx.fold.records.version(old));
+  const version = {
+    ...again,
+    supersedes: again.supersedes.filter((number) => !siblings.includes(number)),
+  };
+  const next: Head = { ...oldHead, version: version.number };
   return memoryPart(tx, by, id, { head: next, version });
 }
 

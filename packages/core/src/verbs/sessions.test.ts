@@ -1,8 +1,8 @@
 /** `remember` and `session`: verbatim, in order, safe to repeat, and never fed by itself. */
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../limits.js";
+import { fence } from "../memory/fence.js";
 import { openTestStore, refusalOf, seededRandom } from "../testing/index.js";
-import { fence } from "./fence.js";
 import type { TurnInput } from "./sessions.js";
 
 const turn = (content: string, more: Partial<TurnInput> = {}): TurnInput => ({
@@ -120,13 +120,24 @@ describe("remember", () => {
     await using store = await openTestStore();
     const { memory } = store;
     const rendered = fence("- Ada lives in Porto");
-    await memory.remember(
+    const kept = await memory.remember(
       [turn(`Hi.\n${rendered}\nBook it.`), turn(rendered), turn(`a ${rendered} b ${rendered}`)],
       { session: "s" },
     );
+    expect(kept).toMatchObject({ dropped: 1, turns: [{ index: 0 }, { index: 1 }] });
     const { turns } = await memory.session("s");
-    expect(turns.map(({ content }) => content)).toEqual(["Hi.\n\nBook it.", "", "a  b"]);
+    expect(turns.map(({ content }) => content)).toEqual(["Hi.\n\nBook it.", "a  b"]);
   });
+});
+
+test("a call that holds nothing but recalled text changes nothing", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const { entries } = await memory.stats();
+  const kept = await memory.remember([turn(fence("- x")), turn(fence("- y"))], { session: "s" });
+  expect(kept).toMatchObject({ dropped: 2, turns: [] });
+  expect((await memory.stats()).entries).toBe(entries);
+  expect((await memory.remember([turn("")], { session: "s" })).turns).toHaveLength(1);
 });
 
 describe("order", () => {

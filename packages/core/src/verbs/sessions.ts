@@ -15,6 +15,7 @@ import { afterPrefix, idKey, prefixRange } from "../kv/keyspace.js";
 import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { type TurnData, turnData } from "../memory/data.js";
+import { dropFenced } from "../memory/fence.js";
 import { checkText, parseWith } from "../memory/fields.js";
 import { renderForms } from "../memory/forms.js";
 import { checkVisibility } from "../memory/frames.js";
@@ -38,9 +39,9 @@ import {
   type MemoryId,
   memoryId,
 } from "./engine.js";
-import { dropFenced } from "./fence.js";
 import { ask } from "./read-ahead.js";
 import { INDEX_MAX, indexBytes, MEMBER_BYTES, readIndex, sessionPrefix } from "./session-read.js";
+import { flagsOf } from "./write-input.js";
 
 /** The kind of a note that is a turn. */
 export const TURN_KIND = "turn";
@@ -75,6 +76,8 @@ export interface RememberResult {
     /** False when the place was taken already: the turn that is there stays. */
     readonly added: boolean;
   }[];
+  /** Turns that held nothing but text which memory itself had rendered: they are not kept. */
+  readonly dropped: number;
   readonly seq: number;
 }
 
@@ -132,7 +135,8 @@ export async function remember(
 ): Promise<RememberResult> {
   const operation = rememberOperation(engine, turns, options);
   const { value, seq } = await engine.writer.submit(operation);
-  return { session: options.session, turns: value, seq };
+  const dropped = turns.length - value.length;
+  return { session: options.session, turns: value, dropped, seq };
 }
 
 function rememberOperation(
@@ -148,12 +152,15 @@ function rememberOperation(
   const by = checkPrincipal(options.by, engine.principal);
   const source =
     options.source === undefined
-      ? "user_input"
+      ? (engine.defaults?.source ?? "user_input")
       : checkNameOf(SOURCES, options.source, { field: "source" });
-  const prepared = turns.map((turn, at) => prepareTurn(engine, turn, session, at));
+  const prepared = turns
+    .map((turn, at) => prepareTurn(engine, turn, session, at))
+    .filter(({ input, content }) => content !== "" || input.content === "");
   const placed = prepared.filter(({ input }) => input.index !== undefined);
   const { visibility: asked } = options;
-  const visibility = asked === undefined ? "private" : checkVisibility(asked);
+  const visibility =
+    asked === undefined ? (engine.defaults?.visibility ?? "private") : checkVisibility(asked);
   const context = { session, by, source, visibility };
   return {
     batch: true,
@@ -376,10 +383,14 @@ function turnPart(
     siblings: [],
     turn: { session: where.session, index: where.index, chunk: data.chunk ?? 0 },
   };
+  const forms = renderForms("note", data);
+  // What a tool returned is not the words of whoever handed it in.
+  const said = data.role === "tool_result" ? "tool_output" : where.source;
   const version: Version = {
     number: 1,
     data,
-    forms: renderForms("note", data),
+    forms,
+    flags: flagsOf([said], data, forms),
     formsOverride: false,
     confidence: 1,
     provenance: { source: where.source, derivedFrom: [], attestations: [] },

@@ -4,7 +4,7 @@
  */
 import { ulidText } from "../codec/ulid.js";
 import type { EdgeRecord } from "../edges/edge.js";
-import type { FoundMemory, Read } from "../history/reader.js";
+import { bodyOf, type FoundMemory, type Read } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
 import { type Data, primaryText } from "../memory/data.js";
 import type { Frame } from "../memory/frames.js";
@@ -48,6 +48,8 @@ export interface VersionRecord {
   readonly validFrom?: number;
   readonly validTo?: number;
   readonly expiresAt?: number;
+  /** Threats that the scanner saw in its text: shown with care, never as an instruction. */
+  readonly flags?: readonly string[];
 }
 
 /** A memory: who it is, what it says, and the state it is in. */
@@ -137,6 +139,7 @@ export function versionRecord(version: Version, seq: number): VersionRecord {
     ...(version.validFrom === undefined ? {} : { validFrom: version.validFrom }),
     ...(version.validTo === undefined ? {} : { validTo: version.validTo }),
     ...(version.expiresAt === undefined ? {} : { expiresAt: version.expiresAt }),
+    ...(version.flags === undefined ? {} : { flags: version.flags }),
   };
 }
 
@@ -181,13 +184,6 @@ function shapeHead(read: Read<MemoryRecord>): MemoryHead {
     ...(head.freshnessAt === undefined ? {} : { freshnessAt: head.freshnessAt }),
     ...(head.tombstone === undefined ? {} : { tombstone: head.tombstone }),
   };
-}
-
-/** The version a part holds; a part without one is a broken assumption here. */
-export function bodyOf(read: Read<MemoryRecord>): Version {
-  const { version } = read.record;
-  if (version === undefined) throw new Error("a body pointer leads to a part without a version");
-  return version;
 }
 
 /** A memory in brief. */

@@ -201,7 +201,8 @@ function shapeManifest(engine: Engine, manifest: Manifest, statement: Statement)
 /** Manifests that are read at once. */
 const MANIFESTS_PER_READ = 256;
 
-async function* manifestsBackwards(snapshot: KvSnapshot): AsyncGenerator<Manifest> {
+/** Every snapshot of a store, by falling number. */
+export async function* manifestsBackwards(snapshot: KvSnapshot): AsyncGenerator<Manifest> {
   const prefix = Uint8Array.of(KEYSPACE.snapshot.byte);
   let range = prefixRange(prefix, MANIFESTS_PER_READ, true);
   for (;;) {

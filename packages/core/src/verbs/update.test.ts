@@ -338,7 +338,9 @@ describe("tombstone and restore", () => {
     await using store = await openTestStore();
     const { memory } = store;
     const a = await memory.write({ type: "fact", text: "a" });
-    await memory.write({ type: "fact", text: "b", supersedes: [a.id] });
+    const b = await memory.write({ type: "fact", text: "b", supersedes: [a.id] });
+    await memory.tombstone(a.id, "not now");
+    await memory.tombstone(b.id, "wrong");
     await memory.restore(a.id);
     expect((await memory.get(a.id))?.head.lifecycle).toBe("active");
   });

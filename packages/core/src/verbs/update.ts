@@ -5,6 +5,7 @@
  * refuses with `ERR_CONFLICT`, and policy `manual` keeps both: the version is written as a rival, and
  * the result names the others until a later update, based on any of them, settles it.
  */
+import type { Access } from "../access.js";
 import { memoryTreeKey } from "../edges/edge.js";
 import { CortexError, invalid } from "../errors.js";
 import type { Operation, WriteTx } from "../history/writer.js";
@@ -21,9 +22,11 @@ import {
 } from "../memory/data.js";
 import { checkText, parseWith } from "../memory/fields.js";
 import type { Head, Version } from "../memory/record.js";
+import type { Source } from "../memory/types.js";
 import { buildUri } from "../memory/uri.js";
+import { checkRevision, checkStatusChange } from "../trust/gate.js";
 import { checkKindAllowed, configOf } from "./config.js";
-import { headPart, memoryPart, nextVersion, refuseTombstoned } from "./drafts.js";
+import { headPart, heldSince, memoryPart, nextVersion, refuseTombstoned } from "./drafts.js";
 import {
   checkObject,
   checkOptions,
@@ -40,7 +43,6 @@ import {
 import { firstResult, idempotencyKeys, rivals } from "./idempotency.js";
 import { askMoves, askRecords } from "./read-ahead.js";
 import type { WriteResult } from "./shapes.js";
-import { slotRange } from "./write.js";
 import {
   fingerprintOf,
   gatherData,
@@ -49,6 +51,7 @@ import {
   prepareHead,
   prepareVersion,
   requestMark,
+  sourceFor,
   type VersionInput,
 } from "./write-input.js";
 
@@ -141,6 +144,9 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
   const carried = data === current.data ? carriedOver(current, input) : lastingOver(current);
   const asked = { ...carried, ...withoutUndefined(input) };
   const prepared = prepareVersion(head.type, data, asked, head.source);
+  const isSaid = input.provenance?.source !== undefined;
+  const writer = isSaid ? prepared.provenance.source : sourceFor(engine, undefined);
+  checkRevision(writer, head.source, parsed.text);
   const version = nextVersion(tx, by, head, {
     ...prepared,
     confidence: input.confidence === undefined ? current.confidence : prepared.confidence,
@@ -178,11 +184,8 @@ function lastingOver({ expiresAt }: Version): VersionInput {
 
 /** What a version of the same data keeps from the one before, unless the caller says otherwise. */
 function carriedOver(current: Version, input: VersionInput): VersionInput {
-  const { validTo, expiresAt, createdAt } = current;
-  // What was over before it was written has no start that is known.
-  const end = input.validTo ?? validTo;
-  const isOver = end !== undefined && end < createdAt;
-  const validFrom = current.validFrom ?? (isOver ? undefined : createdAt);
+  const { validTo, expiresAt } = current;
+  const validFrom = heldSince(current, input.validTo);
   return {
     provenance: current.provenance,
     // Saying the same again does not move the time since when it is true.
@@ -193,10 +196,11 @@ function carriedOver(current: Version, input: VersionInput): VersionInput {
   };
 }
 
-function nextFingerprint(engine: Engine, head: Head, data: Data): Pick<Head, "fingerprint"> {
+/** The mark of what a memory says after a change; none for those that may repeat themselves. */
+export function nextFingerprint(engine: Engine, head: Head, data: Data): Pick<Head, "fingerprint"> {
   if (head.fingerprint === undefined) return {};
-  const { type, source, slot } = head;
-  return { fingerprint: fingerprintOf(engine, { type, data, source, slot }) };
+  const { type, slot } = head;
+  return { fingerprint: fingerprintOf(engine, { type, data, slot }) };
 }
 
 function withoutUndefined(input: UpdateInput): UpdateInput {
@@ -205,7 +209,7 @@ function withoutUndefined(input: UpdateInput): UpdateInput {
 }
 
 /** The data of the next version: given whole, or the current one with another sentence. */
-function nextData(engine: Engine, head: Head, current: Version, input: UpdateInput): Data {
+export function nextData(engine: Engine, head: Head, current: Version, input: UpdateInput): Data {
   const { text, data } = gatherData(head.type, input, UPDATE_FIELDS);
   if (data !== undefined && head.turn !== undefined) return nextTurn(current, text, data);
   if (data !== undefined) return parseData(head.type, { text, data }, engine.actor);
@@ -262,6 +266,8 @@ function isRival(
 /** Everything `updateHead` takes: what is given replaces, what is not given stays. */
 export interface HeadPatch extends HeadInput {
   readonly by?: string;
+  /** Who changes it, where the status is concerned: the owner unless told otherwise. */
+  readonly source?: Source;
 }
 
 /** Changes head fields without a new version. */
@@ -269,6 +275,7 @@ export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Pr
   const parsed = parseRef(engine, ref, "id");
   const by = checkPrincipal(checkObject(patch, "patch").by, engine.principal);
   const changes = checkPatch(patch);
+  const source = sourceFor(engine, patch.source);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     run: (tx) => {
@@ -277,6 +284,9 @@ export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Pr
       askRecords(tx, [found]);
       const before = tx.fold.records.head(found.row);
       if (changes.kind !== undefined) checkKindAllowed(tx, changes.kind);
+      if (changes.status !== undefined) {
+        checkStatusChange(source, before, changes.status, parsed.text);
+      }
       const head = { ...before, ...changes };
       return changeHead(engine, tx, { kind: "update_head", by, found, head });
     },
@@ -285,7 +295,11 @@ export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Pr
 }
 
 /** The Head of a memory that is about to come or go, with the rows that will move. */
-function headOf(tx: WriteTx, found: Located, ranges?: (head: Head) => readonly KvRange[]): Head {
+export function headOf(
+  tx: WriteTx,
+  found: Located,
+  ranges?: (head: Head) => readonly KvRange[],
+): Head {
   askRecords(tx, [found]);
   const head = tx.fold.records.head(found.row);
   askMoves(tx, [{ id: found.id, head }], ranges?.(head));
@@ -295,7 +309,7 @@ function headOf(tx: WriteTx, found: Located, ranges?: (head: Head) => readonly K
 function checkPatch(patch: HeadPatch): Partial<Head> {
   const given = HEAD_FIELDS.filter((name) => patch[name] !== undefined);
   const unknown = Object.keys(patch).find(
-    (name) => name !== "by" && !(HEAD_FIELDS as readonly string[]).includes(name),
+    (name) => !["by", "source", ...HEAD_FIELDS].includes(name),
   );
   if (unknown !== undefined) {
     throw new CortexError(
@@ -312,7 +326,7 @@ function checkPatch(patch: HeadPatch): Partial<Head> {
 }
 
 interface HeadChange {
-  readonly kind: "update_head" | "tombstone" | "restore";
+  readonly kind: "update_head" | "tombstone";
   readonly by: string;
   readonly found: Located;
   readonly head: Head;
@@ -324,7 +338,13 @@ function changeHead(engine: Engine, tx: WriteTx, change: HeadChange): WriteResul
   return headResult(engine, found, head.version, seq);
 }
 
-function headResult(engine: Engine, found: Located, version: number, seq: number): WriteResult {
+/** What a change of one memory answers. */
+export function headResult(
+  engine: Engine,
+  found: Located,
+  version: number,
+  seq: number,
+): WriteResult {
   return {
     id: memoryId(found.id),
     uri: buildUri({ actor: engine.actor, type: found.row.type, id: found.id, version }),
@@ -337,9 +357,10 @@ function headResult(engine: Engine, found: Located, version: number, seq: number
   };
 }
 
-/** What `tombstone` and `restore` take beside the memory. */
+/** What `tombstone` takes beside the memory. */
 export interface LifecycleOptions {
   readonly by?: string;
+  readonly access?: Access;
 }
 
 /** Hides a memory. Hiding a hidden one changes nothing. */
@@ -369,57 +390,4 @@ export async function tombstone(
     },
   });
   return value;
-}
-
-/** Brings a hidden or archived memory back, unless its slot has another value by now. */
-export async function restore(
-  engine: Engine,
-  ref: Ref,
-  options: LifecycleOptions = {},
-): Promise<WriteResult> {
-  const parsed = parseRef(engine, ref, "id");
-  checkOptions(options, ["by", "access"]);
-  const by = checkPrincipal(options.by, engine.principal);
-  const { value } = await engine.writer.submit({
-    ...memoryNeeds(engine, parsed),
-    run: (tx) => {
-      const found = locateLiving(tx, parsed, "id");
-      if (found.row.lifecycle === "active") {
-        return headResult(engine, found, found.row.version, found.row.seq);
-      }
-      const { tombstone: _, ...head } = headOf(tx, found, ({ slot }) =>
-        slot === undefined ? [] : [slotRange(slot)],
-      );
-      refuseTakenSlot(tx, head.slot, parsed.text);
-      const back: Head = { ...head, lifecycle: "active" };
-      return reopened(engine, tx, { kind: "restore", by, found, head: back });
-    },
-  });
-  return value;
-}
-
-/** Brings a memory back; one whose validity was closed when it was replaced holds again from now. */
-function reopened(engine: Engine, tx: WriteTx, change: HeadChange): WriteResult {
-  const { found, head, by } = change;
-  const current = tx.fold.records.version(found.row);
-  // Closed by the replacement itself, not by somebody who knew when it ended.
-  const closedAt = Math.max(current.createdAt, current.validFrom ?? current.createdAt);
-  const wasReplaced = found.row.lifecycle === "archived" && current.validTo === closedAt;
-  if (!wasReplaced) return changeHead(engine, tx, change);
-  const version = nextVersion(tx, by, head, { ...current, validFrom: tx.at, validTo: undefined });
-  const record = { head: { ...head, version: version.number, siblings: [] }, version };
-  const seq = tx.append({ kind: "restore", by, parts: [memoryPart(tx, by, found.id, record)] });
-  return headResult(engine, found, version.number, seq);
-}
-
-function refuseTakenSlot(tx: WriteTx, slot: string | undefined, text: string): void {
-  if (slot === undefined) return;
-  const [holder] = tx.view.range(slotRange(slot));
-  if (holder === undefined) return;
-  const id = memoryId(holder.key.subarray(holder.key.length - 16));
-  throw new CortexError(
-    "ERR_CONFLICT",
-    `id: memory ${text} cannot come back, its slot ${slot} now holds ${id}`,
-    { field: "id", subject: id },
-  );
 }

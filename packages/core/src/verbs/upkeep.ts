@@ -29,12 +29,16 @@ export function root(engine: Engine): Promise<RootAt> {
   });
 }
 
-/** Checks journal, hashes, rows and roots against each other. */
-export function check(
+/** Checks journal, hashes, rows and roots against each other, and the text index against the journal. */
+export async function check(
   engine: Engine,
   options: { readonly onProgress?: OnProgress } = {},
 ): Promise<CheckReport> {
-  return checkStore({ ...engine, ...options });
+  const report = await checkStore({ ...engine, ...options });
+  // Where the journal itself is damaged, what was made of it cannot be judged.
+  if (!report.ok) return report;
+  const problems = await engine.text.check();
+  return { ...report, ok: problems.length === 0, problems };
 }
 
 /** Builds every derived row again from the journal. */

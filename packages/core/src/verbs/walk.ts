@@ -4,13 +4,17 @@
  * A walk never enters what the caller may not see.
  */
 import { type Access, OWNER } from "../access.js";
+import { isPinnedMemory } from "../context/tiers.js";
 import { canonicalKind, checkOpenKindName } from "../edges/kinds.js";
 import { invalid } from "../errors.js";
-import { type Counter, decodeCounter } from "../history/pointers.js";
-import { type AsOf, Reader } from "../history/reader.js";
+import { decodeCounter } from "../history/pointers.js";
+import { type AsOf, type FoundMemory, Reader } from "../history/reader.js";
 import { idKey, keyString, textKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
+import { salienceOf } from "../query/salience-reader.js";
+import type { Salience } from "../salience/salience.js";
+import type { Counter } from "../salience/use-record.js";
 import {
   type AdjacentEdge,
   adjacent,
@@ -24,11 +28,12 @@ import {
   findIds,
   type MemoryId,
   memoryId,
+  type ParsedRef,
   parseRef,
   type Ref,
 } from "./engine.js";
 import { checkLimit } from "./list.js";
-import { findMemory, history, isShown } from "./read.js";
+import { findMemory, history, isShown, timeAt } from "./read.js";
 import { type Edge, type HistoryItem, type Memory, shapeEdge, shapeMemory } from "./shapes.js";
 
 /** Which edges of a memory to read. */
@@ -107,12 +112,12 @@ interface KindCodes {
   readonly swapped: readonly number[];
 }
 
-function checkKinds(kinds: unknown): void {
+function checkKinds(kinds: unknown, field = "kinds"): void {
   if (kinds === undefined) return;
-  if (!Array.isArray(kinds)) throw invalid("kinds", "a list of edge kinds", kinds);
+  if (!Array.isArray(kinds)) throw invalid(field, "a list of edge kinds", kinds);
   for (const [at, name] of kinds.entries()) {
     const known = typeof name === "string" && canonicalKind(name) !== undefined;
-    if (!known) checkOpenKindName(name, `kinds[${at}]`);
+    if (!known) checkOpenKindName(name, `${field}[${at}]`);
   }
 }
 
@@ -225,17 +230,11 @@ export async function traverse(
 ): Promise<Traversal> {
   const parsed = parseRef(engine, ref, "id");
   checkOptions(options, WALK_OPTIONS);
-  checkKinds(options.kinds);
   const plan = checkWalk(options);
   const access = options.access ?? OWNER;
   return Reader.with(engine.kv, options.asOf, async (reader) => {
     const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.seq };
-    const [start] = await findIds(reader, [parsed]);
-    const codes = await kindCodes(reader, options.kinds);
-    const nothing = { hits: [], edges: [], truncated: false, ...bounds };
-    if (start === undefined) return nothing;
-    if ((await readableIds(reader, [start], access)).size === 0) return nothing;
-    const walk = await breadthFirst(reader, start, { ...plan, codes, access });
+    const walk = await reach(reader, parsed, plan, access);
     const ids = walk.hits.map(({ id }) => id);
     const memories = await reader.memories(ids, await reader.memoryRows(ids));
     const hits = walk.hits.flatMap(({ id, hop }, at) => {
@@ -259,31 +258,42 @@ const WALK_OPTIONS = [
   "access",
 ];
 
-interface WalkPlan {
+/** How a walk goes, checked. */
+export interface WalkPlan {
   readonly sides: readonly Side[];
+  readonly kinds: readonly string[] | undefined;
   readonly minHops: number;
   readonly maxHops: number;
   readonly clamped: boolean;
   readonly maxNodes: number;
+  /** Follow removed edges. */
   readonly includeTombstoned: boolean;
+  /** Count hidden memories among the hits, rather than pass through them. */
+  readonly showHidden: boolean;
 }
 
-function checkWalk(options: TraverseOptions): WalkPlan {
+/** Checks how a walk is to go; `prefix` stands before the names of fields in messages. */
+export function checkWalk(options: TraverseOptions, prefix = ""): WalkPlan {
+  checkKinds(options.kinds, `${prefix}kinds`);
   const direction = checkDirection(options.direction);
-  const maxAsked = checkHops(options.maxHops, "maxHops", options.minHops ?? 1);
-  const minHops = checkHops(options.minHops, "minHops", 1);
-  if (minHops > maxAsked) throw invalid("minHops", `at most maxHops (${maxAsked})`, minHops);
+  const maxAsked = checkHops(options.maxHops, `${prefix}maxHops`, options.minHops ?? 1);
+  const minHops = checkHops(options.minHops, `${prefix}minHops`, 1);
+  if (minHops > maxAsked) {
+    throw invalid(`${prefix}minHops`, `at most maxHops (${maxAsked})`, minHops);
+  }
   const maxNodes =
     options.maxNodes === undefined
       ? LIMITS.traverseNodesDefault
       : checkLimit(options.maxNodes, LIMITS.traverseNodes);
   return {
     sides: direction === "both" ? ["out", "in"] : [direction],
+    kinds: options.kinds,
     minHops,
     maxHops: Math.min(maxAsked, LIMITS.hops),
     clamped: maxAsked > LIMITS.hops,
     maxNodes,
     includeTombstoned: options.includeTombstoned === true,
+    showHidden: options.includeTombstoned === true,
   };
 }
 
@@ -293,11 +303,28 @@ function checkHops(hops: unknown, field: string, fallback: number): number {
   throw invalid(field, "an integer of at least 1", hops);
 }
 
-interface Walk {
+/** What a walk meets, by id. */
+export interface Walk {
   readonly hits: readonly { readonly id: Bytes; readonly hop: number }[];
   readonly edges: readonly AdjacentEdge[];
   readonly truncated: boolean;
 }
+
+/** Who is within reach of a memory; nobody when the caller sees no such memory. */
+export async function reach(
+  reader: Reader,
+  ref: ParsedRef,
+  plan: WalkPlan,
+  access: Access,
+): Promise<Walk> {
+  const [start] = await findIds(reader, [ref]);
+  if (start === undefined) return NOWHERE;
+  if ((await readableIds(reader, [start], access)).size === 0) return NOWHERE;
+  const codes = await kindCodes(reader, plan.kinds);
+  return breadthFirst(reader, start, { ...plan, codes, access });
+}
+
+const NOWHERE: Walk = { hits: [], edges: [], truncated: false };
 
 async function breadthFirst(
   reader: Reader,
@@ -316,7 +343,7 @@ async function breadthFirst(
     const met = frontier.flatMap((_, at) => bySide.flatMap((lists) => lists[at] ?? []));
     const others = met.map(({ other }) => other);
     const visible = await readableIds(reader, others, access);
-    const hidden = includeTombstoned ? NOBODY : await tombstonedIds(reader, others);
+    const hidden = plan.showHidden ? NOBODY : await tombstonedIds(reader, others);
     frontier = [];
     for (const edge of met) {
       const name = keyString(edge.other);
@@ -406,10 +433,12 @@ export interface Inspection {
   readonly versions: readonly HistoryItem[];
   /** What use has made of it by now; left out when the past is asked for. */
   readonly counters?: Counter;
+  /** How much it matters, and why; for the past, at the time of the position. For the owner alone. */
+  readonly salience?: Salience;
   readonly seq: number;
 }
 
-/** A memory with its links, backlinks, versions and counters; `undefined` when there is none. */
+/** A memory with its links, backlinks, versions and counters, and how much it matters. */
 export async function inspect(
   engine: Engine,
   ref: Ref,
@@ -424,7 +453,8 @@ export async function inspect(
     if (found === undefined || !(await isShown(reader, access, found))) return undefined;
     const [row] = await reader.getMany([idKey("counter", found.id)]);
     const counters = reader.live ? { counters: decodeCounter(row) } : {};
-    return { found, counters, seq: reader.seq };
+    const salience = access.kind === "owner" ? await ownSalience(engine, reader, found) : {};
+    return { found, counters, salience, seq: reader.seq };
   });
   if (here === undefined) return undefined;
   // The rest is read at the very position the memory was found at.
@@ -441,6 +471,19 @@ export async function inspect(
     backlinks,
     versions: versions ?? [],
     ...here.counters,
+    ...here.salience,
     seq: here.seq,
   };
+}
+
+/** Weights are learned from every memory there is: guests are not told what they make of one. */
+async function ownSalience(
+  engine: Engine,
+  reader: Reader,
+  found: FoundMemory,
+): Promise<Pick<Inspection, "salience">> {
+  const nowMs = await timeAt(engine, reader);
+  const pinned = new Set(isPinnedMemory(found) ? [keyString(found.id)] : []);
+  const [salience] = await salienceOf(reader, [found], { nowMs, pinned });
+  return salience === undefined ? {} : { salience };
 }

@@ -34,6 +34,9 @@ import {
   type Status,
   type Visibility,
 } from "../memory/types.js";
+import { gatedStatus, isRelayed } from "../trust/gate.js";
+import { TRUST } from "../trust/levels.js";
+import { threatsIn } from "../trust/scan.js";
 import {
   checkObject,
   checkOptions,
@@ -115,6 +118,7 @@ export interface PreparedVersion {
   readonly validFrom: number | undefined;
   readonly validTo: number | undefined;
   readonly expiresAt: number | undefined;
+  readonly flags: readonly string[] | undefined;
 }
 
 /** The head fields that a caller may give. */
@@ -160,10 +164,12 @@ export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
   const type = checkMemoryType(input.type);
   const { text, data } = gatherData(type, input);
   const parsed = parseData(type, { text, data }, engine.actor);
-  const source = input.source === undefined ? "user_input" : checkSource(input.source);
+  const { defaults } = engine;
+  const source = sourceFor(engine, input.source);
   const version = prepareVersion(type, parsed, input, source);
   const slot = input.slot === undefined ? undefined : checkSlot(input.slot);
   const { corrects, externalId } = input;
+  const head = prepareHead(input, defaults?.visibility);
   return {
     id: input.id === undefined ? freshId(engine) : checkNewId(input.id),
     by: checkPrincipal(input.by, engine.principal),
@@ -171,13 +177,14 @@ export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
     version,
     head: {
       type,
-      ...prepareHead(input),
+      ...head,
+      status: gatedStatus(type, source, head.status),
       source,
       slot,
       externalId: externalId === undefined ? undefined : checkExternalId(externalId),
       fingerprint: REPEATABLE.has(type)
         ? undefined
-        : fingerprintOf(engine, { type, data: parsed, source, slot }),
+        : fingerprintOf(engine, { type, data: parsed, slot }),
     },
     supersedes: checkRefs(engine, input.supersedes, "supersedes"),
     derivedFrom: localRefs(engine, version.provenance.derivedFrom),
@@ -189,6 +196,7 @@ export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
 /** The head fields of an input, with defaults. */
 export function prepareHead(
   input: HeadInput,
+  visibility: Visibility = "private",
 ): Pick<
   Head,
   "lifecycle" | "visibility" | "importance" | "tags" | "frames" | "status" | "siblings"
@@ -196,7 +204,7 @@ export function prepareHead(
   Pick<Head, "kind" | "freshnessAt"> {
   return {
     lifecycle: "active",
-    visibility: input.visibility === undefined ? "private" : checkVisibility(input.visibility),
+    visibility: input.visibility === undefined ? visibility : checkVisibility(input.visibility),
     importance:
       input.importance === undefined ? IMPORTANCE_DEFAULT : checkImportance(input.importance),
     tags: input.tags === undefined ? [] : checkTags(input.tags),
@@ -225,15 +233,39 @@ export function prepareVersion(
   if (from !== undefined && to !== undefined && to < from) {
     throw invalid("validTo", "a time not before validFrom", to);
   }
+  const forms = input.forms === undefined ? renderForms(type, data) : checkForms(input.forms);
+  const provenance = checkProvenance(input.provenance, source);
   return {
-    forms: input.forms === undefined ? renderForms(type, data) : checkForms(input.forms),
+    forms,
     formsOverride: input.forms !== undefined,
     confidence: input.confidence === undefined ? 1 : checkConfidence(input.confidence),
-    provenance: checkProvenance(input.provenance, source),
+    provenance,
+    flags: flagsOf([source, provenance.source], data, forms),
     validFrom: from,
     validTo: to,
     expiresAt: expiresAt === undefined ? undefined : checkTime(expiresAt, "expiresAt"),
   };
+}
+
+/**
+ * What the scanner sees in the words of a source that hands them on; `undefined` when there is nothing
+ * to tell. The words of the owner and of the agent itself are not looked through.
+ */
+export function flagsOf(
+  sources: readonly Source[],
+  data: Data,
+  forms: Forms,
+): readonly string[] | undefined {
+  if (!sources.some(isRelayed)) return undefined;
+  const flags = threatsIn([...textsIn(data, LIMITS.metadataDepth), forms.short, forms.medium]);
+  return flags.length === 0 ? undefined : flags;
+}
+
+/** Every text inside data, however deep. */
+function textsIn(value: unknown, depth: number): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || depth < 0) return [];
+  return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member, depth - 1)]);
 }
 
 /** Sorts loose data fields from the ones every write has; an unknown name is refused. */
@@ -264,18 +296,18 @@ export function gatherData(
   };
 }
 
-/** Marks text of one type, source and slot that says the same: 10 bytes. */
+/** Marks text of one type and slot that says the same, whoever says it: 10 bytes. */
 export function fingerprintOf(
   engine: Engine,
   what: {
     readonly type: MemoryType;
     readonly data: Data;
-    readonly source: Source;
     readonly slot: string | undefined;
   },
 ): Uint8Array {
   const text = normaliseClaim(claimText(what.type, what.data));
-  const claim = encode([what.type, what.source, what.slot ?? null, text]);
+  // The second member is the owner's name for every source: a claim is one, whoever makes it.
+  const claim = encode([what.type, "user_input", what.slot ?? null, text]);
   return domainHash(engine.sha256, "fingerprint", claim).slice(0, 10);
 }
 
@@ -287,7 +319,9 @@ export function requestMark(
   request: unknown,
 ): { readonly request?: Uint8Array } {
   if (key === undefined) return {};
-  const name = checkText(key, "idempotencyKey", { maxBytes: LIMITS.idempotencyKeyBytes });
+  const given = checkText(key, "idempotencyKey", { maxBytes: LIMITS.idempotencyKeyBytes });
+  const { defaults } = engine;
+  const name = defaults === undefined ? given : `${defaults.realm} ${given}`;
   const mark = new Uint8Array(32);
   mark.set(domainHash(engine.sha256, "idempotencyKey", utf8(name)).subarray(0, 16), 0);
   // With the key in it, the hash tells nothing about the request to whoever has only the journal:
@@ -326,8 +360,13 @@ function checkNewId(input: unknown): Uint8Array {
   return id;
 }
 
-function checkSource(input: unknown): Source {
-  return checkNameOf(SOURCES, input, { field: "source" });
+/** Whose words a call brings: as it says, or those of whoever is calling. */
+export function sourceFor(engine: Engine, input: unknown): Source {
+  const most = engine.defaults?.source;
+  if (input === undefined) return most ?? "user_input";
+  const source = checkNameOf(SOURCES, input, { field: "source" });
+  if (most === undefined || TRUST[source].rank <= TRUST[most].rank) return source;
+  throw invalid("source", `at most the trust of ${most}`, source, "ERR_DENIED");
 }
 
 function checkForms(input: Forms): Forms {

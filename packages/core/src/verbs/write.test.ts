@@ -105,7 +105,7 @@ describe("fields", () => {
       visibility: "public",
       importance: 9,
       kind: "schedule",
-      status: "confirmed",
+      status: "disputed",
       freshnessAt: 77,
       source: "document",
       slot: "Ferry Time",
@@ -126,7 +126,7 @@ describe("fields", () => {
     const found = await memory.get(id);
     expect(found?.head).toMatchObject({
       lifecycle: "active",
-      status: "confirmed",
+      status: "disputed",
       visibility: "public",
       importance: 9,
       source: "document",

@@ -1,24 +1,39 @@
 /**
  * `write`: one new memory, with everything that follows from it in the same entry: the value of a
  * slot replaces the one before, named memories are superseded, provenance becomes edges. Text that a
- * live memory of the same type, source and slot says already reinforces that memory instead.
+ * live memory of the same type, source and slot says already reinforces that memory instead. What a
+ * source may do to the words of another is decided in `claims.ts`.
  */
+import type { Access } from "../access.js";
 import { encode } from "../codec/cbor.js";
+import { parseUlid } from "../codec/ulid.js";
 import { memoryTreeKey } from "../edges/edge.js";
 import { CortexError, describe } from "../errors.js";
-import { splitIds } from "../history/fold-state.js";
-import { decodeMemoryRow } from "../history/pointers.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { INDEX, idKey, indexPrefix, prefixRange, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
+import { primaryText } from "../memory/data.js";
 import { jsonBytes } from "../memory/fields.js";
-import type { MemoryRecord } from "../memory/record.js";
-import { LIFECYCLES } from "../memory/types.js";
+import type { Head, MemoryRecord } from "../memory/record.js";
+import { LIFECYCLES, type Status } from "../memory/types.js";
 import { buildUri } from "../memory/uri.js";
+import { askGivingWay, judge, type Stated, sayerIds, UNOPPOSED, type Verdict } from "./claims.js";
 import { checkKindAllowed } from "./config.js";
-import { archivePart, edgeLeaf, memoryPart, mintFresh, subject } from "./drafts.js";
 import {
+  archivePart,
+  type EdgeDraft,
+  edgeLeaf,
+  heldSince,
+  memoryPart,
+  mintEdge,
+  mintFresh,
+  nextVersion,
+  RIVAL,
+  subject,
+} from "./drafts.js";
+import {
+  checkOptions,
   type Engine,
   type Located,
   locate,
@@ -28,15 +43,31 @@ import {
   refKeys,
 } from "./engine.js";
 import { firstResult, idempotencyKeys } from "./idempotency.js";
-import { ask, askMoves, askRecords, configEntry, memoryLeaf, recordKeys } from "./read-ahead.js";
+import { ask, configEntry, memoryLeaf, recordKeys } from "./read-ahead.js";
 import { type MemoryRef, shapeRef, type WriteResult } from "./shapes.js";
+import { similarTo } from "./similar.js";
 import { type PreparedWrite, prepareWrite, type WriteInput } from "./write-input.js";
 
+/** What `write` takes beside the memory. */
+export interface WriteOptions {
+  readonly access?: Access;
+  /** Whether to name live memories that say nearly the same. */
+  readonly similar?: boolean;
+}
+
 /** Writes one memory. */
-export async function write(engine: Engine, input: WriteInput): Promise<WriteResult> {
+export async function write(
+  engine: Engine,
+  input: WriteInput,
+  options: WriteOptions = {},
+): Promise<WriteResult> {
+  checkOptions(options, ["access", "similar"]);
   const prepared = prepareWrite(engine, input);
   const { value } = await engine.writer.submit(writeOperation(engine, prepared));
-  return value;
+  if (options.similar !== true || value.reinforced) return value;
+  const text = primaryText(prepared.head.type, prepared.data);
+  const except = [value, ...value.replaced].flatMap(({ id }) => parseUlid(id) ?? []);
+  return { ...value, similar: await similarTo(engine, text, except, options.access) };
 }
 
 /** The operation behind `write`. */
@@ -68,42 +99,104 @@ export function writeNeeds(
 
 /** Applies a prepared write inside a commit. */
 export function applyWrite(engine: Engine, tx: WriteTx, prepared: PreparedWrite): WriteResult {
-  const { id, head } = prepared;
+  const { head } = prepared;
   refuseExisting(tx, prepared);
   askTargets(tx, prepared);
   checkKindAllowed(tx, head.kind);
-  const restated = restatement(tx, prepared);
-  if (restated !== undefined) return reinforce(engine, tx, prepared, restated);
-  const old = replacedMemories(tx, prepared);
-  const record = newRecord(tx, prepared);
-  const parts: RecordDraft[] = [memoryPart(tx, prepared.by, id, record)];
+  const verdict = judge(tx, prepared, head.slot === undefined ? [] : slotHolders(tx, head.slot));
+  if (verdict.repeats !== undefined) return reinforce(engine, tx, prepared, verdict.repeats);
+  askGivingWay(tx, verdict);
+  const told = tell(tx, prepared, verdict);
+  const parts: RecordDraft[] = [memoryPart(tx, prepared.by, told.id, told.record)];
   const replaced: MemoryRef[] = [];
-  for (const found of [...old.slot, ...old.named]) {
+  for (const found of [...verdict.slot, ...verdict.named]) {
     const archived = archivePart(tx, prepared.by, found);
     parts.push(archived.part);
     replaced.push(shapeRef(engine.actor, found.id, found.row.type, archived.version));
   }
-  parts.push(...lifecycleEdges(engine, tx, prepared, old));
+  parts.push(...lifecycleEdges(engine, tx, prepared, { verdict, id: told.id }));
+  if (told.lifted) parts.push(reinforcement(told.id, told.record.head.version));
   const seq = tx.append({
-    kind: "write",
+    kind: told.lifted ? "reinforce" : "write",
     by: prepared.by,
     parts,
     ...(prepared.request === undefined ? {} : { request: prepared.request }),
   });
+  const { version } = told.record.head;
   return {
-    id: memoryId(id),
-    uri: buildUri({ actor: engine.actor, type: head.type, id, version: 1 }),
-    version: 1,
+    id: memoryId(told.id),
+    uri: buildUri({ actor: engine.actor, type: head.type, id: told.id, version }),
+    version,
     seq,
     replaced,
-    conflicts: [],
+    conflicts: verdict.rivals.map(({ id, row }) =>
+      shapeRef(engine.actor, id, row.type, tx.fold.records.version(row)),
+    ),
     similar: [],
-    reinforced: false,
+    reinforced: told.lifted,
   };
 }
 
+/** The memory that holds what was written: a new one, or one whose claim became the writer's. */
+interface Told {
+  readonly id: Bytes;
+  readonly record: MemoryRecord;
+  readonly lifted: boolean;
+}
+
+function tell(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Told {
+  const { lifts } = verdict;
+  if (lifts !== undefined) {
+    return { id: lifts.id, record: liftedRecord(tx, prepared, verdict, lifts), lifted: true };
+  }
+  return { id: prepared.id, record: newRecord(tx, prepared, verdict), lifted: false };
+}
+
+/**
+ * The record of a memory whose claim a more trusted source makes now: it becomes that source's, in a
+ * version of the same words; the versions before keep saying whose they were.
+ */
+function liftedRecord(
+  tx: WriteTx,
+  prepared: PreparedWrite,
+  verdict: Verdict,
+  lifts: Stated,
+): MemoryRecord {
+  const before = tx.fold.records.version(lifts.row);
+  const { provenance, confidence, flags } = prepared.version;
+  const both = (a: readonly string[], b: readonly string[]) => [...new Set([...a, ...b])];
+  const version = nextVersion(tx, prepared.by, lifts.head, {
+    ...before,
+    confidence: Math.max(confidence, before.confidence),
+    provenance: {
+      ...before.provenance,
+      ...provenance,
+      derivedFrom: both(before.provenance.derivedFrom, provenance.derivedFrom),
+      attestations: both(before.provenance.attestations, provenance.attestations),
+    },
+    // Saying the same again does not move the time since when it is true.
+    validFrom: heldSince(before),
+    flags,
+  });
+  const { slot, status, source } = prepared.head;
+  const head: Head = {
+    ...lifts.head,
+    source,
+    status: statusOf(verdict, lifts.head.status === "confirmed" ? "confirmed" : status),
+    slot: verdict.takesSlot ? slot : undefined,
+    version: version.number,
+    siblings: [],
+  };
+  return { head, version };
+}
+
+/** A rival awaits review, whatever its writer says of it. */
+function statusOf(verdict: Verdict, status: Status): Status {
+  return verdict.rivals.length > 0 ? "provisional" : status;
+}
+
 /** The record of a memory being born. Spelled out: copying by spread cost a tenth of a batch. */
-function newRecord(tx: WriteTx, prepared: PreparedWrite): MemoryRecord {
+function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): MemoryRecord {
   const { head, version } = prepared;
   return {
     head: {
@@ -114,11 +207,11 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite): MemoryRecord {
       importance: head.importance,
       tags: head.tags,
       frames: head.frames,
-      status: head.status,
+      status: statusOf(verdict, head.status),
       source: head.source,
       createdAt: tx.at,
       siblings: head.siblings,
-      slot: head.slot,
+      slot: verdict.takesSlot ? head.slot : undefined,
       kind: head.kind,
       externalId: head.externalId,
       freshnessAt: head.freshnessAt,
@@ -137,15 +230,9 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite): MemoryRecord {
       validFrom: version.validFrom,
       validTo: version.validTo,
       expiresAt: version.expiresAt,
+      flags: version.flags,
     },
   };
-}
-
-interface Replaced {
-  /** Former holders of the slot. */
-  readonly slot: readonly Located[];
-  /** Memories the writer named in `supersedes`. */
-  readonly named: readonly Located[];
 }
 
 function refuseExisting(tx: WriteTx, prepared: PreparedWrite): void {
@@ -170,17 +257,6 @@ function refuseExisting(tx: WriteTx, prepared: PreparedWrite): void {
   }
 }
 
-/** The live memory that says the same already, unless the write asks for more than saying it. */
-function restatement(tx: WriteTx, prepared: PreparedWrite): Located | undefined {
-  const { fingerprint, externalId } = prepared.head;
-  const plain = prepared.supersedes.length === 0 && prepared.corrects === undefined;
-  if (fingerprint === undefined || externalId !== undefined || !plain) return undefined;
-  const [id] = splitIds(tx.view.get(idKey("fingerprint", fingerprint)));
-  if (id === undefined) return undefined;
-  const row = tx.view.get(idKey("memory", id));
-  return row === undefined ? undefined : { id, row: decodeMemoryRow(row) };
-}
-
 function reinforce(
   engine: Engine,
   tx: WriteTx,
@@ -190,12 +266,7 @@ function reinforce(
   const seq = tx.append({
     kind: "reinforce",
     by: prepared.by,
-    parts: [
-      {
-        subject: subject(SUBJECT.attachment, found.id),
-        record: encode(["reinforce", found.row.version]),
-      },
-    ],
+    parts: [reinforcement(found.id, found.row.version)],
     ...(prepared.request === undefined ? {} : { request: prepared.request }),
   });
   const { type, version } = found.row;
@@ -211,27 +282,32 @@ function reinforce(
   };
 }
 
+/** The part that counts a restatement. */
+function reinforcement(id: Bytes, version: number): RecordDraft {
+  return {
+    subject: subject(SUBJECT.attachment, id),
+    record: encode(["reinforce", version]),
+  };
+}
+
 /** The range of live memories in a slot. */
 export function slotRange(slot: string): KvRange {
   const term = Buffer.from(slot, "utf8");
   return prefixRange(indexPrefix("index", INDEX.slot, LIFECYCLES.active.code, term), 8);
 }
 
-const NOTHING_REPLACED: Replaced = { slot: [], named: [] };
-
 /** Reads in one go what the hints led to: who said it already, who holds the slot, who is named. */
 function askTargets(tx: WriteTx, prepared: PreparedWrite): void {
   const { fingerprint, slot } = prepared.head;
-  const [restated] =
-    fingerprint === undefined ? [] : splitIds(tx.view.get(idKey("fingerprint", fingerprint)));
+  const sayers = sayerIds(tx, fingerprint);
   const holders = slot === undefined ? [] : slotHolders(tx, slot);
   const named = namedRefs(prepared).flatMap(
     (ref) => ref.id ?? tx.view.get(textKey("externalId", ref.externalId ?? "")) ?? [],
   );
   const targets = [...holders, ...named];
   const keys = [...configEntry(tx), ...targets.map((id) => idKey("memory", id))];
-  if (restated !== undefined) keys.push(idKey("memory", restated), idKey("counter", restated));
-  for (const id of targets) keys.push(...recordKeys(tx, id));
+  for (const id of sayers) keys.push(idKey("memory", id), idKey("counter", id));
+  for (const id of [...sayers, ...targets]) keys.push(...recordKeys(tx, id));
   // Most writes lead nowhere: nothing to allocate for them.
   if (keys.length === 0) return;
   const from = prepared.id;
@@ -256,51 +332,31 @@ function slotHolders(tx: WriteTx, slot: string): Bytes[] {
   return tx.view.range(slotRange(slot)).map(({ key }) => key.subarray(key.length - 16));
 }
 
-function replacedMemories(tx: WriteTx, prepared: PreparedWrite): Replaced {
-  const { slot } = prepared.head;
-  if (slot === undefined && prepared.supersedes.length === 0) return NOTHING_REPLACED;
-  const named = prepared.supersedes.map((ref, at) => locateLiving(tx, ref, `supersedes[${at}]`));
-  const inSlot = (slot === undefined ? [] : slotHolders(tx, slot)).flatMap((id): Located[] => {
-    const row = tx.view.get(idKey("memory", id));
-    return row === undefined ? [] : [{ id, row: decodeMemoryRow(row) }];
-  });
-  const slotIds = new Set(inSlot.map(({ id }) => memoryId(id)));
-  const others = named.filter(
-    ({ id, row }, at) =>
-      row.lifecycle === "active" &&
-      !slotIds.has(memoryId(id)) &&
-      named.findIndex((other) => memoryId(other.id) === memoryId(id)) === at,
-  );
-  const replaced = [...inSlot, ...others];
-  askRecords(tx, replaced);
-  askMoves(
-    tx,
-    replaced.map(({ id, row }) => ({ id, head: tx.fold.records.head(row) })),
-  );
-  return { slot: inSlot, named: others };
-}
-
-/** The edges the store mints: change of a slot, replacement, amendment, derivation. */
+/** The edges the store mints: change of a slot, replacement, dispute, backing, amendment, origin. */
 function lifecycleEdges(
   engine: Engine,
   tx: WriteTx,
   prepared: PreparedWrite,
-  old: Replaced,
+  told: { readonly verdict: Verdict; readonly id: Bytes },
 ): RecordDraft[] {
-  const { id, by } = prepared;
+  const { verdict, id } = told;
   const mute =
-    old === NOTHING_REPLACED &&
-    prepared.corrects === undefined &&
-    prepared.derivedFrom.length === 0;
+    verdict === UNOPPOSED && prepared.corrects === undefined && prepared.derivedFrom.length === 0;
   // Most writes bring no edges: nothing to allocate for them.
   if (mute) return [];
-  const links: { readonly kind: string; readonly to: Bytes }[] = [];
-  for (const found of old.slot) {
-    links.push(...SLOT_KINDS.map((kind) => ({ kind, to: found.id })));
+  const links: Omit<EdgeDraft, "from">[] = [];
+  for (const { id: to } of verdict.slot) links.push(...SLOT_KINDS.map((kind) => ({ kind, to })));
+  for (const { id: to, by, row } of verdict.rivals) {
+    const claim = by === "slot" ? (prepared.head.slot ?? true) : true;
+    const metadata = { [RIVAL]: claim, version: row.version };
+    links.push({ kind: "contradicts", to, metadata });
   }
+  const held = new Set(verdict.stays.map((one) => memoryId(one.id)));
   for (const [at, ref] of prepared.supersedes.entries()) {
-    links.push({ kind: "supersedes", to: locateLiving(tx, ref, `supersedes[${at}]`).id });
+    const { id: to } = locateLiving(tx, ref, `supersedes[${at}]`);
+    if (!held.has(memoryId(to))) links.push({ kind: "supersedes", to });
   }
+  if (verdict.supports !== undefined) links.push({ kind: "supports", to: verdict.supports.id });
   if (prepared.corrects !== undefined) {
     links.push({ kind: "corrects", to: locateLiving(tx, prepared.corrects, "corrects").id });
   }
@@ -310,11 +366,14 @@ function lifecycleEdges(
       links.push({ kind: "derived_from", to: found.id });
     }
   }
-  const unique = new Map(links.map((link) => [`${link.kind} ${memoryId(link.to)}`, link]));
-  const drafts = [...unique.values()].map((link) => ({
-    from: id,
-    source: "derived" as const,
-    ...link,
-  }));
-  return mintFresh(tx, engine, by, drafts);
+  const unique = new Map(links.map((link) => [`${link.kind} ${memoryId(link.to as Bytes)}`, link]));
+  const drafts = [...unique.values()]
+    // A memory that was there before may be its own origin.
+    .filter(({ to }) => memoryId(to as Bytes) !== memoryId(id))
+    .map((link): EdgeDraft => ({ from: id, source: "derived", ...link }));
+  if (verdict.lifts === undefined) return mintFresh(tx, engine, prepared.by, drafts);
+  return drafts.flatMap((draft) => {
+    const { outcome } = mintEdge(tx, engine, prepared.by, draft);
+    return "part" in outcome ? [outcome.part] : [];
+  });
 }

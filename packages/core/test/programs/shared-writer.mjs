@@ -5,6 +5,8 @@
  * - `increment { times }`: adds one to the memory `counter` that often, by compare-and-set on its
  *   version, and writes one memory of its own each time.
  * - `write { prefix, ms, lanes }`: writes as fast as it can for so long; answers the seqs it got.
+ * - `attest { name, times }`: attests that often that the memory of that name helped; answers the
+ *   weights each attestation found and left.
  * - `note { name, text }` and `get { name }`: one write, one read.
  * - `batches { prefix, count }`: batches of five memories under one tag, an update and a link between;
  *   each acknowledged one is read back at once.
@@ -16,7 +18,7 @@ import { open } from "../../dist/index.js";
 import { receive, say } from "./lines.mjs";
 
 const { folder } = await receive();
-const memory = await open(folder, { actor: "ada" });
+const memory = await open(folder, { actor: "ada", rateLimits: false });
 say("open");
 
 /** Lets other work of this process happen. */
@@ -58,6 +60,16 @@ const verbs = {
     };
     await Promise.all(Array.from({ length: lanes }, lane));
     return { seqs };
+  },
+  async attest({ name, times }) {
+    const steps = [];
+    for (let i = 0; i < times; i++) {
+      const input = { intentId: "t", outcome: "success", cited: [name] };
+      const { previousWeights, weights } = await memory.attest(input);
+      steps.push({ before: previousWeights, after: weights });
+      await turn();
+    }
+    return { steps };
   },
   async note({ name, text }) {
     const { seq } = await memory.write({ type: "note", externalId: name, text });

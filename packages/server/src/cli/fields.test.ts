@@ -23,6 +23,7 @@ const operation = defineOperation({
     validFrom: z.int().meta({ description: "a time", time: true }).exactOptional(),
     asOf: z.union([z.int(), z.string()]).describe("a position").exactOptional(),
     data: z.record(z.string(), z.unknown()).describe("data").exactOptional(),
+    pairs: z.record(z.string(), z.string()).describe("pairs").exactOptional(),
     on: z.boolean().describe("on").exactOptional(),
     off: z.boolean().meta({ description: "off", standard: true }).exactOptional(),
     turns: z.array(z.object({ a: z.int() })).describe("turns"),
@@ -55,6 +56,7 @@ test("every field that is neither an argument nor a body has a flag", () => {
     "valid-from time",
     "as-of position",
     "data json",
+    "pairs pairs",
     "on switch",
     "off switch",
   ]);
@@ -71,6 +73,8 @@ describe("values", () => {
     ["validFrom", "2026-01-01T00:00:00Z", 1767225600000],
     ["validFrom", "-5", -5],
     ["data", '{"a":1}', { a: 1 }],
+    ["pairs", ["a=1", "b=x=y"], { a: "1", b: "x=y" }],
+    ["pairs", '{"a":"1"}', { a: "1" }],
     ["tags", ["x", "y"], ["x", "y"]],
     ["on", true, true],
     ["off", false, false],
@@ -87,6 +91,8 @@ describe("values", () => {
     ["words", ["a", "c"], "--x: expected one of a, b, got an array of 2"],
     ["validFrom", "yesterday", "ISO time"],
     ["data", "{", "--x: expected JSON"],
+    ["pairs", ["a"], '--x: expected key=value, got "a"'],
+    ["pairs", ["a=1", "a=2"], "--x: expected each key once"],
   ])("--%s refuses %j", (name, raw, message) => {
     expect(() => readValue(field(name), raw, "--x")).toThrow(message);
   });

@@ -1,11 +1,12 @@
 /**
  * From the fields of an input to flags, and from a flag's text to a field's value. The schema decides
- * both: a list can be repeated, a switch takes no value, a time may be given in ISO form, an object is
- * JSON. A value is checked by its own field, so that a bad one is named by its flag.
+ * both: a list can be repeated, a switch takes no value, a time may be given in ISO form, an object of
+ * texts is given pair by pair, any other as JSON. A value is checked by its own field, so that a bad one is named by its flag.
  */
 import type * as z from "zod";
 import type { CommandSpec, Operation } from "../operations/define.js";
 import { expectedBy, innerSchema, metaOf, shortly } from "../operations/input-error.js";
+import { ISO_EXAMPLE, isoTimeMs } from "../operations/times.js";
 import { UsageError } from "./usage.js";
 
 /** How a field is written on a command line. */
@@ -16,6 +17,7 @@ export type Syntax =
   | "choice"
   | "list"
   | "position"
+  | "pairs"
   | "json"
   | "time"
   | "file";
@@ -98,6 +100,8 @@ function syntaxOf(schema: z.core.$ZodType): Syntax {
       return "position";
     case "array":
       return SCALARS.includes(elementType(schema)) ? "list" : "json";
+    case "record":
+      return (def as z.core.$ZodRecordDef).valueType._zod.def.type === "string" ? "pairs" : "json";
     default:
       return "json";
   }
@@ -132,6 +136,8 @@ export function placeholder(field: Field): string {
       return "TIME";
     case "json":
       return "JSON";
+    case "pairs":
+      return "KEY=VALUE";
     case "file":
       return "FILE";
     case "list":
@@ -156,13 +162,15 @@ export function readValue(field: Field, raw: unknown, shown: string): unknown {
   );
 }
 
-function parseValue(field: Field, raw: unknown, shown: string): unknown {
+/** The value that a text stands for, before the field's own schema has judged it. */
+export function parseValue(field: Field, raw: unknown, shown: string): unknown {
   if (field.syntax === "switch") return field.sets;
   if (field.syntax === "list") {
     return field.numbers && Array.isArray(raw)
       ? raw.map((text) => numberOf(String(text), shown))
       : raw;
   }
+  if (field.syntax === "pairs" && Array.isArray(raw)) return pairsOf(raw.map(String), shown);
   const text = String(raw);
   switch (field.syntax) {
     case "number":
@@ -172,6 +180,7 @@ function parseValue(field: Field, raw: unknown, shown: string): unknown {
     case "time":
       return timeOf(text, shown);
     case "json":
+    case "pairs":
       return jsonOf(text, shown);
     default:
       return text;
@@ -186,11 +195,22 @@ function numberOf(text: string, shown: string): number {
 /** Milliseconds from digits, or from a full ISO date or time. */
 function timeOf(text: string, shown: string): number {
   if (/^-?\d+$/.test(text)) return Number(text);
-  const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
-  const ms = iso.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
-  const expected = "an ISO time such as 2026-03-01T12:00:00Z, or milliseconds";
+  const ms = isoTimeMs(text);
+  if (ms !== undefined) return ms;
+  const expected = `${ISO_EXAMPLE}, or milliseconds`;
   throw new UsageError(`${shown}: expected ${expected}, got ${shortly(text)}`);
+}
+
+/** An object from `key=value` texts, each key once. */
+function pairsOf(texts: readonly string[], shown: string): Record<string, string> {
+  const pairs = texts.map((text) => {
+    const at = text.indexOf("=");
+    if (at > 0) return [text.slice(0, at), text.slice(at + 1)] as const;
+    throw new UsageError(`${shown}: expected key=value, got ${shortly(text)}`);
+  });
+  const found = Object.fromEntries(pairs);
+  if (Object.keys(found).length === pairs.length) return found;
+  throw new UsageError(`${shown}: expected each key once, got one twice`);
 }
 
 /** JSON from text. */

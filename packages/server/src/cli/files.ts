@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { resolve } from "node:path";
@@ -40,6 +41,7 @@ export function commandFiles(host: Around): CommandFiles {
       takeOut();
       return (chunk) => host.writeChunk(chunk);
     },
+    secret: (name) => secretText(resolve(host.cwd, name)),
     async save(name, text, mayReplace) {
       if (name !== "-") {
         saveWhole(resolve(host.cwd, name), text, mayReplace);
@@ -76,6 +78,23 @@ function saveWhole(path: string, text: string, mayReplace: (before: string) => b
     const isFull = "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
     const code = isFull ? "ERR_DISK_FULL" : "ERR_STORAGE";
     throw new CortexError(code, `cannot write ${path}: ${error.message}`, {}, error);
+  }
+}
+
+/** A key that others can read is theirs as well, so it is refused. */
+function secretText(path: string): string {
+  try {
+    const { mode } = statSync(path);
+    // Where there are no modes, the folder of the user has to do.
+    if (process.platform !== "win32" && (mode & 0o077) !== 0) {
+      const got = `0${(mode & 0o777).toString(8)}`;
+      const message = `${path}: expected a file of mode 0600, got ${got}; try chmod 600`;
+      throw new CortexError("ERR_DENIED", message, { field: "file", expected: "0600", got });
+    }
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof CortexError || !(error instanceof Error)) throw error;
+    throw new CortexError("ERR_STORAGE", `cannot read ${path}: ${error.message}`, {}, error);
   }
 }
 

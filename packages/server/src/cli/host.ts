@@ -1,6 +1,7 @@
 /**
  * The process around a command line, as an interface, so that tests can stand in for it.
  */
+import { once } from "node:events";
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { performance } from "node:perf_hooks";
@@ -22,15 +23,30 @@ export interface Host extends Surroundings {
   readChunks(): AsyncIterable<Uint8Array>;
   /** Writes bytes to stdout; the next may follow when the promise has resolved. */
   writeChunk(chunk: Uint8Array): Promise<void>;
+  /** Resolves when what was written to `out` is on its way. */
+  drained(): Promise<void>;
   readFile(path: string): string;
   /** The first bytes of a file; `undefined` when there is no such file. */
   startOf(path: string, bytes: number): string | undefined;
+  /**
+   * From now on a reader of stdout that goes away does not end the process, which has accepted work to
+   * finish. The result takes no more from stdin, so that the process can end.
+   */
+  beginServing(): () => void;
   /** A clock that only goes forward. */
   nowMs(): number;
+  /** Calls back when somebody wants the process to end; until the returned function is called. */
+  onInterrupt(stop: () => void): () => void;
 }
 
 /** The running process as a host. */
 export function processHost(): Host {
+  let isServing = false;
+  // A reader that has seen enough, such as `head`, closes the pipe: that is no failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    if (!isServing) process.exit(0);
+  });
   return {
     args: process.argv.slice(2),
     env: process.env,
@@ -44,9 +60,25 @@ export function processHost(): Host {
     readStdin,
     readChunks: () => process.stdin as AsyncIterable<Uint8Array>,
     writeChunk,
+    drained,
     readFile: (path) => readFileSync(path, "utf8"),
     startOf,
     nowMs: () => performance.now(),
+    beginServing: () => {
+      isServing = true;
+      return () => process.stdin.destroy();
+    },
+    onInterrupt,
+  };
+}
+
+/** The signals by which terminals and supervisors ask a process to end. */
+const INTERRUPTS = ["SIGINT", "SIGTERM"] as const;
+
+function onInterrupt(stop: () => void): () => void {
+  for (const signal of INTERRUPTS) process.on(signal, stop);
+  return () => {
+    for (const signal of INTERRUPTS) process.off(signal, stop);
   };
 }
 
@@ -70,6 +102,10 @@ function writeChunk(chunk: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(chunk, (error) => (error ? reject(error) : resolve()));
   });
+}
+
+async function drained(): Promise<void> {
+  if (process.stdout.writableNeedDrain) await once(process.stdout, "drain");
 }
 
 /** The first bytes of a regular file as Latin-1; a pipe is left alone, for it can be read only once. */

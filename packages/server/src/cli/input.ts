@@ -91,6 +91,7 @@ function refuseForeign(operation: Operation, raw: RawCommand): void {
   const known = new Set([
     ...flagFields(operation).map(({ flag }) => flag),
     ...(operation.cli.assign === undefined ? [] : [operation.cli.assign]),
+    ...(operation.cli.whenMeans === undefined ? [] : [operation.cli.when]),
     ...["data", "actor", "json"],
   ]);
   const { when } = operation.cli;

@@ -3,9 +3,17 @@
  * parses and describes; carrying a command out is left to the `Runner` it is given.
  */
 import { Argument, Command, Option } from "commander";
-import { SETTINGS } from "../config.js";
+import {
+  SERVE_SETTINGS,
+  SETTINGS,
+  type ServeSettingName,
+  type ServeSettingSpec,
+} from "../config.js";
+import { CLIENTS, type ClientName } from "../mcp/clients.js";
+import { PROFILES, type Profile } from "../mcp/profiles.js";
 import { type ArgumentSpec, GROUPS, type Operation } from "../operations/define.js";
 import { packageVersion } from "../version.js";
+import { completionScript, SHELLS, type Shell } from "./completion.js";
 import { type Field, fieldsOf, flagFields, placeholder } from "./fields.js";
 
 /** The flags that every command takes. */
@@ -24,11 +32,22 @@ export interface RawCommand {
   readonly globals: GlobalFlags;
 }
 
+/** What to print for which client. */
+export interface ConfigRequest {
+  readonly client: ClientName;
+  readonly profile: Profile;
+  /** Through npx instead of by path. */
+  readonly npx: boolean;
+}
+
 /** Carries commands out. */
 export interface Runner {
   /** `operations` share the command; the flags say which one is meant. */
   operation(operations: readonly Operation[], raw: RawCommand): Promise<void>;
   demo(globals: GlobalFlags): Promise<void>;
+  mcp(globals: GlobalFlags, profile: Profile): Promise<void>;
+  mcpConfig(globals: GlobalFlags, what: ConfigRequest): Promise<void>;
+  serve(globals: GlobalFlags, flags: ServeFlags): Promise<void>;
 }
 
 /** Where help and complaints go. */
@@ -64,7 +83,10 @@ export function buildProgram(
     const parent = parentOf(program, words, shared, output);
     parent.addCommand(operationCommand(words, shared, runner, output));
   }
+  program.addCommand(serveCommand(runner, output));
+  program.addCommand(mcpCommand(runner, output));
   program.addCommand(demoCommand(runner, output));
+  program.addCommand(completionCommand(program, output));
   return program;
 }
 
@@ -168,6 +190,7 @@ function operationCommand(
   for (const field of flags.values()) command.addOption(flagOption(field));
   for (const { cli } of shared) {
     if (cli.assign !== undefined) command.addOption(assignOption(cli.assign));
+    if (cli.whenMeans !== undefined) command.addOption(new Option(`--${cli.when}`, cli.whenMeans));
   }
   addGlobalFlags(command);
   const examples = [...new Set(shared.map(({ example }) => `  $ ${example}`))].join("\n");
@@ -234,7 +257,8 @@ function flagOption(field: Field): Option {
     `--${field.flag} <${placeholder(field)}>`,
     `${field.description}${words}`,
   );
-  return field.syntax === "list" ? option.argParser(collect) : option;
+  const isMany = field.syntax === "list" || field.syntax === "pairs";
+  return isMany ? option.argParser(collect) : option;
 }
 
 function assignOption(flag: string): Option {
@@ -258,6 +282,36 @@ function globalsOf(command: Command): GlobalFlags {
   };
 }
 
+/** Flags by the names of the settings they give. */
+type ServeFlags = { readonly [name in ServeSettingName]?: string };
+
+function serveCommand(runner: Runner, output: ProgramOutput): Command {
+  const command = new Command("serve")
+    .summary("Serve every store of a folder over HTTP")
+    .description(
+      "REST for every operation, with its OpenAPI document, health and metrics, until Ctrl-C.\n" +
+        "Without a token it listens on a loopback address only. CORTEX_TOKEN holds the token.",
+    )
+    .helpGroup(`${GROUPS.store}:`)
+    .addHelpText("after", "\nExample:\n  $ cortex serve --port 7777");
+  prepare(command, output);
+  const specs = Object.entries<ServeSettingSpec>(SERVE_SETTINGS).filter(
+    ([, one]) => one.flag !== "",
+  );
+  for (const [, { flag, meaning, standard }] of specs) {
+    const otherwise = standard === "" ? "" : `; ${standard} when not given`;
+    command.addOption(new Option(`${flag} <VALUE>`, `${meaning}${otherwise}`));
+  }
+  addGlobalFlags(command);
+  return command.action(async () => {
+    const given = specs.flatMap(([name, { flag }]) => {
+      const value: unknown = command.getOptionValue(new Option(`${flag} <VALUE>`).attributeName());
+      return typeof value === "string" ? [[name, value]] : [];
+    });
+    await runner.serve(globalsOf(command), Object.fromEntries(given) as ServeFlags);
+  });
+}
+
 function demoCommand(runner: Runner, output: ProgramOutput): Command {
   const command = new Command("demo")
     .summary("Show what it does, on a small graph of its own")
@@ -272,5 +326,67 @@ function demoCommand(runner: Runner, output: ProgramOutput): Command {
   addGlobalFlags(command);
   return command.action(async () => {
     await runner.demo(globalsOf(command));
+  });
+}
+
+function completionCommand(program: Command, output: ProgramOutput): Command {
+  const command = new Command("completion")
+    .summary("Print a script that completes commands in your shell")
+    .description(
+      "For bash: source it from ~/.bashrc; for zsh from ~/.zshrc; for fish keep it in " +
+        "~/.config/fish/completions/cortex.fish.",
+    )
+    .helpGroup(`${GROUPS.store}:`)
+    .addArgument(new Argument("SHELL", "which shell").choices(SHELLS).argRequired())
+    .addHelpText("after", "\nExample:\n  $ source <(cortex completion bash)");
+  prepare(command, output);
+  addGlobalFlags(command);
+  return command.action(() => {
+    output.out(completionScript(command.processedArgs[0] as Shell, program));
+  });
+}
+
+function profileOption(): Option {
+  return new Option("--profile <WORD>", "which tools to show")
+    .choices(PROFILES)
+    .default("standard");
+}
+
+function mcpCommand(runner: Runner, output: ProgramOutput): Command {
+  const command = new Command("mcp")
+    .summary("Serve the store to an agent: MCP over stdin and stdout")
+    .description(
+      "Speaks the Model Context Protocol on stdin and stdout until stdin ends. Makes the store if " +
+        "there is none.\nThe profile standard shows the tools an agent needs, full every operation.",
+    )
+    .helpGroup(`${GROUPS.store}:`)
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .addOption(profileOption())
+    .addHelpText("after", "\nExample:\n  $ cortex mcp config claude");
+  prepare(command, output);
+  addGlobalFlags(command);
+  command.action(async () => {
+    await runner.mcp(globalsOf(command), command.opts<{ readonly profile: Profile }>().profile);
+  });
+  return command.addCommand(mcpConfigCommand(runner, output));
+}
+
+function mcpConfigCommand(runner: Runner, output: ProgramOutput): Command {
+  const names = Object.keys(CLIENTS);
+  const command = new Command("config")
+    .summary("Print what to paste into a client")
+    .description("Prints the block that makes a client start this server, with absolute paths.")
+    .addArgument(new Argument("<CLIENT>", "which client").choices(names))
+    .addOption(profileOption())
+    .option("--npx", "start it through npx instead of by path")
+    .addHelpText("after", "\nExample:\n  $ cortex mcp config vscode --actor ada");
+  prepare(command, output);
+  addGlobalFlags(command);
+  return command.action(async (client: ClientName) => {
+    const { profile, npx = false } = command.opts<
+      Pick<ConfigRequest, "profile"> & { npx?: boolean }
+    >();
+    await runner.mcpConfig(globalsOf(command), { client, profile, npx });
   });
 }

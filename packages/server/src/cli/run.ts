@@ -1,31 +1,44 @@
 /**
  * Carrying a command line out, from words to an exit code: settings, store, operation, answer.
  *
- * Promise: stdout holds the answer and nothing else, under `--json` exactly one document; stderr
+ * Promise: stdout holds the answer and nothing else, under `--json` exactly one document, or one a line
+ * from an operation that goes on answering; stderr
  * holds the path in use, progress and failures, and under `--json` a failure is the one document
  * there. Exit 0 done, 1 failed, 2 used wrongly. Stores are closed whatever happens.
  */
-import { join } from "node:path";
 import {
   type Cortex,
+  type CortexApi,
   CortexError,
   checkActorName,
   isCortexError,
   OWNER,
   open,
+  type RemoteLocation,
+  type RemoteOptions,
 } from "@cortex-memory/core";
 import { CommanderError } from "commander";
-import { isAddress, type Settings, settingsFor } from "../config.js";
+import {
+  type Settings,
+  serveSettingsFor,
+  serviceSettingsFor,
+  settingsFor,
+  shownSettings,
+} from "../config.js";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
 import type { CallContext, Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
+import { servicesIn } from "../services.js";
+import { chooseStore } from "../store-choice.js";
 import { runDemo } from "./demo.js";
 import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, wordsOf } from "./input.js";
+import { runMcp, runMcpConfig } from "./mcp.js";
 import { buildProgram, type RawCommand } from "./program.js";
+import { printStream } from "./stream.js";
 import { UsageError } from "./usage.js";
 
 /** Runs one command line; the result is the exit code. */
@@ -42,6 +55,17 @@ export async function runCli(
       },
       demo: async (globals) => {
         exit = await runDemo(host, globals);
+      },
+      mcp: async (globals, profile) => {
+        exit = await runMcp(host, globals, profile);
+      },
+      mcpConfig: async (globals, what) => {
+        exit = runMcpConfig(host, globals, what);
+      },
+      serve: async (globals, flags) => {
+        // Loaded for this command alone: others should not wait for the server.
+        const { runServe } = await import("./serve.js");
+        exit = await runServe(host, globals, flags, operations);
       },
     },
     { out: (text) => host.out.write(text), err: (text) => host.err.write(text) },
@@ -69,13 +93,17 @@ async function runOperation(
   const files = commandFiles(host);
   let answer: unknown;
   try {
-    const context = { access: OWNER, files, settings: [settings.data, settings.actor] };
+    const serve = Object.values(serveSettingsFor({}, host));
+    const services = serviceSettingsFor(host);
+    const shown = shownSettings([settings.data, settings.actor, ...services, ...serve]);
+    const context = { access: OWNER, files, settings: shown };
     answer = await perform(host, operation, { settings, json, input, context });
   } catch (error) {
     throw notABackupEither(shared, operation, raw, error);
   }
   // Under --json the line waits, so that a failure is alone on stderr; so is the answer beside a file.
   if (usesStore && json && !files.tookOut()) announce(host, settings);
+  if (operation.stream !== undefined) return 0;
   warn(host, answer);
   printAnswer(files.tookOut() ? { ...host, out: host.err } : host, operation, answer, json);
   return hasFailed(answer) ? 1 : 0;
@@ -97,12 +125,15 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
     host.nowMs,
   );
   try {
-    return await operation.run(memory, task.input, {
+    const context = {
       ...task.context,
       location: settings.data.value,
       actor: settings.actor.value,
       onProgress: progress.report,
-    });
+    };
+    const { input, json } = task;
+    if (operation.stream === undefined) return await operation.run(memory, input, context);
+    return await printStream(host, operation, operation.stream, { memory, input, context, json });
   } finally {
     progress.end();
     await memory.close();
@@ -112,20 +143,27 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
 /** Opens the store, or makes one for an operation that may. */
 async function openFor(operation: Operation, settings: Settings, host: Host): Promise<Cortex> {
   const actor = checkActorName(settings.actor.value);
-  const { store } = operation.cli;
-  const nothing = (): Promise<Cortex> => open("memory:", { actor });
-  if (store === "none") return nothing();
   const data = settings.data.value;
-  if (data === "") throw new UsageError("--data: expected a folder, got nothing");
-  if (store === "fresh") return nothing();
-  const create = store === "create";
-  const isFolder = data !== "memory:" && !isAddress(data);
-  if (isFolder && !create && !host.isFolder(join(data, actor))) {
-    if (store === "optional") return nothing();
-    const message = `data: no store of actor ${actor} in ${data}; the first write makes one`;
-    throw new CortexError("ERR_NOT_FOUND", message, { field: "data", subject: data });
+  if (data === "" && operation.cli.store !== "none") {
+    throw new UsageError("--data: expected a folder, got nothing");
   }
-  return store === "closed" ? nothing() : open(data, { actor, create });
+  const choice = chooseStore(operation, { data, actor, isFolder: host.isFolder });
+  if (choice === "nothing") return open("memory:", { actor });
+  const create = choice === "create";
+  if (/^https?:\/\//.test(data)) return openServer(data as RemoteLocation, { actor, create }, host);
+  return open(data, { actor, create, ...servicesIn(host.env) });
+}
+
+/** A store on a server, which has services of its own and may want its token. */
+async function openServer(
+  address: RemoteLocation,
+  options: Pick<RemoteOptions, "actor" | "create">,
+  { env }: Host,
+): Promise<Cortex> {
+  const { CORTEX_TOKEN: token = "" } = env;
+  const remote = await open(address, { ...options, ...(token === "" ? {} : { token }) });
+  // Operations call verbs and nothing else, and a client has every one of them.
+  return remote as CortexApi as Cortex;
 }
 
 /** A word that is no memory may have been meant as a file: the failure says that it is none. */
@@ -221,6 +259,9 @@ function asksForJson(args: readonly string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).includes("--json");
 }
 
+/** Commands that are no operations. */
+const OWN_COMMANDS: readonly string[] = ["completion", "demo", "mcp", "serve"];
+
 /** The help that would have shown the way. */
 function helpFor(args: readonly string[]): string {
   const named = args.filter((word) => /^[a-z][a-z-]*$/.test(word));
@@ -228,6 +269,7 @@ function helpFor(args: readonly string[]): string {
   const two = named.slice(0, 2).join(" ");
   if (known.has(two)) return `cortex ${two} --help`;
   const one = named[0] ?? "";
-  const isCommand = [...known].some((command) => command.split(" ")[0] === one) || one === "demo";
+  const isCommand =
+    [...known].some((command) => command.split(" ")[0] === one) || OWN_COMMANDS.includes(one);
   return isCommand ? `cortex ${one} --help` : "cortex --help";
 }

@@ -25,8 +25,16 @@ import { inputError } from "./input-error.js";
 /** A verb of the facade. */
 export type VerbName = keyof typeof POLICIES;
 
-/** A function of the library that moves something into a store at a location, which is not open. */
-export type PlaceFunction = "importJournal" | "restoreBackup" | "upgrade";
+/**
+ * A function that moves something into a store at a location, which is not open: of the library, or
+ * of this package for files of other programs.
+ */
+export type PlaceFunction =
+  | "importJournal"
+  | "importForeign"
+  | "restoreBackup"
+  | "upgrade"
+  | "openHub";
 
 /**
  * The files that an input names. A door decides what a name stands for: on a command line it is a path,
@@ -37,6 +45,8 @@ export interface Files {
   source(name: string): ImportSource;
   /** A file that is not there yet. */
   target(name: string): ExportTarget;
+  /** The text of a file that nobody else may read: one that others can read is refused. */
+  secret(name: string): string;
   /** Keeps a document whole or not at all; `mayReplace` judges what the file holds already. */
   save(name: string, text: string, mayReplace: (before: string) => boolean): Promise<void>;
 }
@@ -54,13 +64,22 @@ export interface CallContext {
   readonly onProgress: (done: number, total: number) => void;
 }
 
+/** What a door knows beside the input of an operation that goes on answering. */
+export interface StreamContext extends CallContext {
+  /** Aborted when nobody listens any more. */
+  readonly signal: AbortSignal;
+}
+
 /** The headings under which help lists commands. */
 export const GROUPS = {
   memories: "Memories",
   sessions: "Conversations",
   edges: "Links",
+  learning: "Context and learning",
   goals: "Goals",
+  graphs: "Graphs",
   history: "Journal and roots",
+  scopes: "Letting others in",
   store: "Store",
 } as const;
 
@@ -100,6 +119,8 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   readonly assign?: string;
   /** Of operations that share a command, this one is meant when the flag is given. */
   readonly when?: string;
+  /** What that flag says, where it is a switch of its own: neither a field nor an assignment. */
+  readonly whenMeans?: string;
   /** Of operations that share a command, this one is meant when the arguments are backup files. */
   readonly whenBackups?: true;
   /**
@@ -111,6 +132,18 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   /** The answer for people; a plain outline when not given. */
   readonly human?: (output: Out, ink: Ink) => string;
 }
+
+/**
+ * How HTTP renders an operation. Without a word about it: a JSON body in, a JSON body out, at a path
+ * made of the operation's name.
+ */
+export type HttpSpec<F extends string = string> =
+  /** A path other than the operation's name. */
+  | { readonly path: string }
+  /** The field that names a file is left out: the response is that file, of this media type. */
+  | { readonly sends: F; readonly mediaType: string }
+  /** Why it cannot be asked for over HTTP. */
+  | { readonly unavailable: string };
 
 /** Everything that is said about an operation. */
 export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
@@ -137,6 +170,22 @@ export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
     context: CallContext,
   ) => Promise<z.input<O> | undefined>;
   readonly cli: CommandSpec<keyof I["shape"] & string, z.output<O>>;
+  readonly http?: HttpSpec<keyof I["shape"] & string>;
+}
+
+/**
+ * Everything that is said about an operation that goes on answering; `output` is the shape of one item,
+ * and so is what `human` renders. A door that can send items as they come renders it; to others it is
+ * not there.
+ */
+export interface StreamSpec<I extends z.ZodObject, O extends z.ZodType>
+  extends Omit<OperationSpec<I, O>, "call" | "absent" | "place"> {
+  /** The items as they come; it ends when the signal of the context is aborted. */
+  readonly stream: (
+    memory: Cortex,
+    input: z.output<I>,
+    context: StreamContext,
+  ) => AsyncIterable<z.input<O>>;
 }
 
 /** A row of the table, with its types behind it. */
@@ -147,8 +196,15 @@ export interface Operation
   > {
   readonly policy: Policy;
   readonly cli: CommandSpec;
+  readonly http?: HttpSpec;
   /** Checks the input, performs the operation and returns its answer. */
   run(memory: Cortex, input: unknown, context: CallContext): Promise<unknown>;
+  /** Checks the input and answers item by item; only where the operation goes on answering. */
+  readonly stream?: (
+    memory: Cortex,
+    input: unknown,
+    context: StreamContext,
+  ) => AsyncIterable<unknown>;
 }
 
 /** Makes a row; a row that contradicts itself fails at load. */
@@ -162,14 +218,36 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
     policy: spec.place === undefined ? sharedPolicy(spec.name, spec.verbs) : "owner",
     cli: cli as CommandSpec,
     async run(memory, input, context) {
-      const parsed = spec.input.safeParse(input);
-      if (!parsed.success) throw inputError(spec.input, parsed.error, input);
-      const answer = await call(memory, parsed.data, context);
+      const checked = checkInput(spec.input, input);
+      const answer = await call(memory, checked, context);
       if (answer !== undefined) return answer;
-      const what = absent?.(parsed.data) ?? "nothing there";
+      const what = absent?.(checked) ?? "nothing there";
       throw new CortexError("ERR_NOT_FOUND", what);
     },
   };
+}
+
+/** Makes the row of an operation that goes on answering. */
+export function defineStream<I extends z.ZodObject, O extends z.ZodType>(
+  spec: StreamSpec<I, O>,
+): Operation {
+  const { stream, cli, ...row } = spec;
+  return {
+    ...row,
+    policy: sharedPolicy(spec.name, spec.verbs),
+    cli: cli as CommandSpec,
+    async run() {
+      const message = `${spec.name}: goes on answering, which this door cannot send`;
+      throw new CortexError("ERR_UNSUPPORTED", message);
+    },
+    stream: (memory, input, context) => stream(memory, checkInput(spec.input, input), context),
+  };
+}
+
+function checkInput<I extends z.ZodObject>(schema: I, input: unknown): z.output<I> {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) throw inputError(schema, parsed.error, input);
+  return parsed.data;
 }
 
 function sharedPolicy(name: string, verbs: readonly VerbName[]): Policy {

@@ -154,6 +154,8 @@ const listOperation = defineOperation({
     flags: { kinds: "kind" },
     human: showEdges,
   },
+  // The noun alone is memgraph's path for writing one.
+  http: { path: "list-edges" },
 });
 
 const traverseOperation = defineOperation({

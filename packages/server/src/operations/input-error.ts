@@ -34,6 +34,8 @@ export function expectedBy(issue: z.core.$ZodIssue): string {
       return `${issue.origin === "array" ? "a length of " : ""}at least ${issue.minimum}`;
     case "too_big":
       return `${issue.origin === "array" ? "a length of " : ""}at most ${issue.maximum}`;
+    case "unrecognized_keys":
+      return `keys other than ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
     case "invalid_union":
       return "one of the forms that the reference lists";
     default:

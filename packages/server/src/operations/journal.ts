@@ -2,20 +2,23 @@
  * Operations on the journal and what it promises: entries, changes, undoing, the root, checking,
  * building again.
  */
+import { ENTRY_KINDS } from "@cortex-memory/core";
 import * as z from "zod";
 import {
   showChanges,
   showCheck,
+  showEvent,
   showLog,
   showRebuild,
   showReverted,
   showRoot,
 } from "../render/store.js";
-import { defineOperation } from "./define.js";
-import { by, limit, position } from "./fields.js";
+import { defineOperation, defineStream } from "./define.js";
+import { by, limit, listOf, position } from "./fields.js";
 import {
   changesShape,
   checkShape,
+  eventShape,
   logShape,
   rebuildShape,
   revertedShape,
@@ -36,6 +39,45 @@ const logOperation = defineOperation({
   output: logShape,
   call: (memory, options, { access }) => memory.log({ ...options, access }),
   cli: { command: "log", group: "history", human: showLog },
+});
+
+const subscribeOperation = defineStream({
+  name: "subscribe",
+  verbs: ["subscribe"],
+  kind: "read",
+  summary: "Print entries as they are committed, by this process or another",
+  help: `From now on unless --from says otherwise; each entry once and in order, without content. Ends when
+it is interrupted, with 0, or after --limit entries. To go on later, give the last seq plus one.`,
+  example: "cortex log --follow --from 0 --limit 1",
+  input: z.strictObject({
+    from: z.int().min(0).describe("the seq to start at").exactOptional(),
+    limit,
+    kinds: listOf(z.enum(ENTRY_KINDS))
+      .describe("only entries of this kind; may be repeated")
+      .exactOptional(),
+    pollMs: z
+      .int()
+      .min(20)
+      .describe("the longest pause between looks at what others wrote, in ms; 500 when not given")
+      .exactOptional(),
+  }),
+  output: eventShape,
+  stream: async function* (memory, { limit: most, ...options }, { access, signal }) {
+    let left = most ?? Number.POSITIVE_INFINITY;
+    for await (const event of memory.subscribe({ ...options, access, signal })) {
+      yield event;
+      left -= 1;
+      if (left === 0) return;
+    }
+  },
+  cli: {
+    command: "log",
+    group: "history",
+    flags: { kinds: "kind" },
+    when: "follow",
+    whenMeans: "go on printing entries as they come",
+    human: showEvent,
+  },
 });
 
 const changesOperation = defineOperation({
@@ -127,6 +169,7 @@ const rebuildOperation = defineOperation({
 /** The operations on the journal, its roots and its replay. */
 export const JOURNAL_OPERATIONS = [
   logOperation,
+  subscribeOperation,
   changesOperation,
   revertOperation,
   rootOperation,

@@ -55,7 +55,7 @@ const writeOperation = defineOperation({
   help: `One sentence is enough. The argument is that sentence, or a JSON object with any of the fields
 below and the data fields of the type; \`-\` reads it from stdin. Flags win over the object.
 Text that is known already reinforces the memory that says it. A memory in a slot replaces the one
-that was there, which becomes history.`,
+that was there, which becomes history; without a slot nothing is replaced unless supersedes names it.`,
   example: 'cortex write fact "Ada lives in Porto" --slot "home city" --tag travel',
   input: z.looseObject({
     type: memoryType,
@@ -68,9 +68,14 @@ that was there, which becomes history.`,
       .describe("a memory this one replaces; may be repeated")
       .exactOptional(),
     corrects: z.string().describe("a memory this one amends").exactOptional(),
+    similar: z
+      .boolean()
+      .describe("name live memories that say nearly the same; true when not given")
+      .exactOptional(),
   }),
   output: writtenShape,
-  call: (memory, input, { access }) => memory.write(input, { access }),
+  call: (memory, { similar = true, ...input }, { access }) =>
+    memory.write(input, { access, similar }),
   cli: {
     command: "write",
     store: "create",
@@ -196,7 +201,7 @@ const updateHeadOperation = defineOperation({
   summary: "Change tags, importance and the like, without a new version",
   help: "What is given replaces what was there; what is not given stays.",
   example: "cortex update-head home --tag travel --tag home --importance 8",
-  input: z.strictObject({ id: ref, ...headFields, by }),
+  input: z.strictObject({ id: ref, ...headFields, source, by }),
   output: writtenShape,
   call: (memory, { id, ...patch }, { access }) => memory.updateHead(id, patch, { access }),
   cli: {
@@ -235,10 +240,14 @@ const restoreOperation = defineOperation({
   verbs: ["restore"],
   kind: "write",
   summary: "Bring back what was hidden or archived",
-  help: `Given the id of a memory. Refused with ERR_CONFLICT when its slot has another value by now. The same
-command restores a whole store when it is given backup files instead: see below.`,
+  help: `Given the id of a memory. Refused with ERR_CONFLICT while another memory stands in its place; --swap
+archives that one. The same command restores a whole store when it is given backup files: see below.`,
   example: "cortex restore rule",
-  input: z.strictObject({ id: ref, by }),
+  input: z.strictObject({
+    id: ref,
+    swap: z.boolean().describe("archive what took its place, instead of refusing").exactOptional(),
+    by,
+  }),
   output: writtenShape,
   call: (memory, { id, ...options }, { access }) => memory.restore(id, { ...options, access }),
   cli: {
@@ -282,7 +291,7 @@ const historyOperation = defineOperation({
   verbs: ["history"],
   kind: "read",
   summary: "List the versions of a memory, newest first",
-  help: "What a slot held before is another memory: see its links, or list --slot.",
+  help: "What a slot held before is another memory: see cortex slot.",
   example: "cortex history home",
   input: z.strictObject({ id: ref, asOf }),
   output: historyShape,

@@ -38,6 +38,9 @@ const trusted = z
   .exactOptional();
 
 const newFile = z.string().describe("a new file; - writes to stdout");
+/** Exports and backups are bytes of a format of their own. */
+const BYTES = "application/octet-stream";
+const ON_THE_MACHINE = "it works on files of the server's machine; run the command there";
 const fileOut = { field: "file", label: "FILE|-" } as const;
 
 const vacuumOperation = defineOperation({
@@ -67,6 +70,7 @@ complete; one that is there already is not overwritten. With \`-\` the answer go
   call: (memory, { file }, { access, files, onProgress }) =>
     memory.exportJournal(files.target(file), { access, onProgress }),
   cli: { command: "export", group: "store", arguments: [fileOut], human: showExported("exported") },
+  http: { sends: "file", mediaType: BYTES },
 });
 
 const importOperation = defineOperation({
@@ -96,6 +100,7 @@ checked; until all of it is, there is no store. With --data memory: it only chec
     arguments: [{ field: "file", label: "FILE|-" }],
     human: showImported("imported"),
   },
+  http: { unavailable: ON_THE_MACHINE },
 });
 
 const backupOperation = defineOperation({
@@ -123,6 +128,7 @@ that erasures writes apart from the backups, and renew it after every forget.`,
     arguments: [fileOut],
     human: showExported("backed up"),
   },
+  http: { sends: "file", mediaType: BYTES },
 });
 
 const erasuresOperation = defineOperation({
@@ -141,6 +147,7 @@ forgotten memories back. The file is replaced if it is an older list of the same
     return { entries: list.size, seq: list.size - 1, erased: list.erased.length };
   },
   cli: { command: "erasures", group: "store", arguments: [fileOut], human: showErasures },
+  http: { sends: "file", mediaType: "application/json" },
 });
 
 /** Whether a list says everything that an older text says, so that the text is no loss. */
@@ -195,6 +202,7 @@ without it, what was forgotten since the backup comes back, and a warning says s
     arguments: [{ field: "files", label: "FILE", rest: true }],
     human: showImported("restored"),
   },
+  http: { unavailable: ON_THE_MACHINE },
 });
 
 const upgradeOperation = defineOperation({
@@ -223,6 +231,7 @@ journals the change. A store of this form is left as it is. --dry-run says what 
     return upgrade(location, options);
   },
   cli: { command: "upgrade", group: "store", store: "closed", human: showUpgrade },
+  http: { unavailable: ON_THE_MACHINE },
 });
 
 /** The operations that move a store. */

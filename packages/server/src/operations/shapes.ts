@@ -5,6 +5,7 @@
 import {
   frameSchema,
   goalStateSchema,
+  LANGUAGES,
   LIFECYCLES,
   MEMORY_TYPES,
   SOURCES,
@@ -14,6 +15,7 @@ import {
 } from "@cortex-memory/core";
 import * as z from "zod";
 import { anyObject, listOf, words } from "./fields.js";
+import { salienceShape } from "./learning-shapes.js";
 
 const timeMs = z.int();
 const seq = z.int();
@@ -63,6 +65,7 @@ const versionRecord = z.object({
   validFrom: timeMs.exactOptional(),
   validTo: timeMs.exactOptional(),
   expiresAt: timeMs.exactOptional(),
+  flags: listOf(z.string()).exactOptional(),
 });
 
 const head = z.object({
@@ -192,6 +195,7 @@ export const inspectionShape = z.object({
       lastUsedAt: timeMs,
     })
     .optional(),
+  salience: salienceShape.optional(),
   seq,
 });
 
@@ -199,6 +203,7 @@ export const inspectionShape = z.object({
 export const rememberedShape = z.object({
   session: z.string(),
   turns: listOf(z.object({ id: z.string(), uri: z.string(), index: z.int(), added: z.boolean() })),
+  dropped: z.int(),
   seq,
 });
 
@@ -259,6 +264,12 @@ const setting = z.object({
 const graphConfig = z.object({
   conflictPolicy: z.enum(["lww", "manual"]),
   kindWhitelist: listOf(z.string()),
+  name: z.string().exactOptional(),
+  metadata: anyObject.exactOptional(),
+  archived: z.literal(true).exactOptional(),
+  language: z.enum(LANGUAGES).exactOptional(),
+  trustedIssuers: listOf(z.string()).exactOptional(),
+  ttlDays: z.record(z.string(), z.int()).exactOptional(),
 });
 
 /** Settings of the door and configuration of the graph. */
@@ -268,20 +279,31 @@ export const configShape = z.object({
   seq: seq.exactOptional(),
 });
 
-/** A page of the journal. */
-export const logShape = z.object({
-  entries: listOf(
+const entryShape = z.object({
+  seq,
+  kind: z.string(),
+  at: timeMs,
+  by: z.string(),
+  parts: listOf(
+    z.object({ subject: z.string(), hash: z.string().exactOptional(), erased: z.boolean() }),
+  ),
+  batch: z.object({ first: z.int(), length: z.int() }).exactOptional(),
+});
+
+/** An entry as it is committed. */
+export const eventShape = entryShape.extend({
+  memories: listOf(
     z.object({
-      seq,
-      kind: z.string(),
-      at: timeMs,
-      by: z.string(),
-      parts: listOf(
-        z.object({ subject: z.string(), hash: z.string().exactOptional(), erased: z.boolean() }),
-      ),
-      batch: z.object({ first: z.int(), length: z.int() }).exactOptional(),
+      id: z.string(),
+      type: words(MEMORY_TYPES).exactOptional(),
+      erased: z.boolean(),
     }),
   ),
+});
+
+/** A page of the journal. */
+export const logShape = z.object({
+  entries: listOf(entryShape),
   next: z.int().exactOptional(),
   seq,
 });
@@ -322,6 +344,21 @@ export const revertedShape = z.object({
   edges: z.int(),
 });
 
+/** Where a background job stands. */
+const jobShape = z.object({
+  name: z.string(),
+  owner: z.string(),
+  leased: z.boolean(),
+  expiresAt: timeMs,
+  cursor: z.int(),
+  lag: z.int(),
+  done: z.int(),
+  lastRunAt: timeMs.exactOptional(),
+  lastError: z
+    .object({ at: timeMs, code: z.string(), message: z.string(), count: z.int() })
+    .exactOptional(),
+});
+
 /** How much a store holds, and where. */
 export const statsShape = z.object({
   data: z.string(),
@@ -341,7 +378,27 @@ export const statsShape = z.object({
     tombstoned: z.int(),
     erased: z.int(),
   }),
+  types: listOf(z.object({ type: words(MEMORY_TYPES), count: z.int() })),
   edges: z.object({ live: z.int(), removed: z.int(), openKinds: z.int() }),
+  text: z.object({
+    analyser: z.string(),
+    cursor: z.int(),
+    segments: z.int(),
+    documents: z.int(),
+    tail: z.int(),
+    lag: z.int(),
+    failure: z.string().exactOptional(),
+  }),
+  vectors: z
+    .object({
+      model: z.string(),
+      dimensions: z.int(),
+      memories: z.int(),
+      cursor: z.int(),
+      lag: z.int(),
+    })
+    .exactOptional(),
+  jobs: listOf(jobShape),
   sizeBytes: z.int(),
 });
 

@@ -1,6 +1,7 @@
 /**
  * Operations on the store itself: configuration and counts.
  */
+import { LANGUAGES } from "@cortex-memory/core";
 import * as z from "zod";
 import { showConfig, showStats } from "../render/store.js";
 import { defineOperation } from "./define.js";
@@ -29,7 +30,9 @@ const configureOperation = defineOperation({
   kind: "write",
   summary: "Change the graph's configuration",
   help: `With --set key=value, which may be repeated; lists are separated by commas. The configuration is
-journaled in the graph: conflictPolicy is lww or manual, kindWhitelist names the kinds allowed.`,
+journaled in the graph: conflictPolicy is lww or manual, kindWhitelist names the kinds allowed,
+language says by which endings words are searched, trustedIssuers whose scopes are honoured,
+ttlDays after how many days memories of a kind expire: ttlDays={"scrap":7}.`,
   example: "cortex config --set conflictPolicy=manual",
   input: z.strictObject({
     conflictPolicy: z
@@ -38,6 +41,17 @@ journaled in the graph: conflictPolicy is lww or manual, kindWhitelist names the
       .exactOptional(),
     kindWhitelist: listOf(z.string())
       .describe("the kinds allowed; an empty list allows every kind")
+      .exactOptional(),
+    language: z
+      .enum(LANGUAGES)
+      .describe("the language of the texts, for searching; none keeps words as they are")
+      .exactOptional(),
+    trustedIssuers: listOf(z.string())
+      .describe("the public keys whose scopes are honoured; an empty list trusts nobody")
+      .exactOptional(),
+    ttlDays: z
+      .record(z.string(), z.int().min(1).nullable())
+      .describe("days after which memories of a kind expire, kind by kind; null removes one")
       .exactOptional(),
     by,
   }),

@@ -15,6 +15,7 @@ import type {
 } from "../operations/shapes.js";
 import { showLinks } from "./edges.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
+import { showSalience } from "./learning.js";
 
 type Memory = z.output<typeof memoryShape>;
 type Written = z.output<typeof writtenShape>;
@@ -114,7 +115,9 @@ export function showHistory(answer: z.output<typeof historyShape>, ink: Ink): st
 
 /** Everything about one memory. */
 export function showInspection(found: z.output<typeof inspectionShape>, ink: Ink): string {
-  const { counters } = found;
+  const { counters, salience } = found;
+  const why =
+    salience === undefined ? [] : [`\n${ink.bold("salience")}\n${showSalience(salience, ink)}`];
   const use =
     counters === undefined
       ? []
@@ -124,6 +127,7 @@ export function showInspection(found: z.output<typeof inspectionShape>, ink: Ink
     `\n${ink.bold("links")}\n${showLinks({ links: found.links }, ink)}`,
     `\n${ink.bold("linked from")}\n${showLinks({ links: found.backlinks }, ink)}`,
     `\n${ink.bold("versions")}\n${versionLines(found.versions, ink).join("\n")}`,
+    ...why,
     ...use.map((line) => `\n${ink.dim(line)}`),
   ].join("\n");
 }
@@ -132,7 +136,8 @@ export function showInspection(found: z.output<typeof inspectionShape>, ink: Ink
 export function showRemembered(answer: z.output<typeof rememberedShape>, ink: Ink): string {
   const added = answer.turns.filter((turn) => turn.added).length;
   const known = answer.turns.length - added;
-  const repeat = known === 0 ? "" : `, ${known} known already`;
+  const echoes = answer.dropped === 0 ? "" : `, ${answer.dropped} held recalled text only`;
+  const repeat = `${known === 0 ? "" : `, ${known} known already`}${echoes}`;
   const place = ink.dim(`seq ${answer.seq}`);
   return `${ink.green("✓")} ${counted(added, "turn")} added to ${ink.bold(clean(answer.session))}${repeat} ${place}`;
 }

@@ -6,6 +6,7 @@ import type {
   changesShape,
   checkShape,
   configShape,
+  eventShape,
   logShape,
   rebuildShape,
   revertedShape,
@@ -16,7 +17,7 @@ import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 /** How much a store holds. */
 export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string {
-  const { memories, edges } = stats;
+  const { memories, edges, vectors } = stats;
   const rows = [
     ["data", clean(stats.data)],
     ["actor", stats.actor],
@@ -27,10 +28,46 @@ export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string 
       "memories",
       `${memories.active} active, ${memories.archived} archived, ${memories.tombstoned} hidden, ${memories.erased} forgotten`,
     ],
+    ...(stats.types.length === 0
+      ? []
+      : [["types", stats.types.map(({ type, count }) => `${count} ${type}`).join(", ")] as const]),
     ["edges", `${edges.live} live, ${edges.removed} removed, ${edges.openKinds} kinds of its own`],
+    ["text", showText(stats.text, ink)],
+    ...(vectors === undefined
+      ? []
+      : [
+          [
+            "vectors",
+            `${counted(vectors.memories, "memory", "memories")} by ${clean(vectors.model)}, ${behind(vectors.lag)}`,
+          ] as const,
+        ]),
+    ...stats.jobs.map((job) => [`job ${clean(job.name)}`, showJob(job, ink)] as const),
     ["format", `${stats.format}, fold ${stats.foldVersion}, epoch ${stats.epoch}`],
   ] as const;
   return pairs(rows, ink);
+}
+
+function showText(text: z.output<typeof statsShape>["text"], ink: Ink): string {
+  const { segments, documents, lag, failure } = text;
+  const held = `${counted(documents, "text")} in ${counted(segments, "segment")}`;
+  const waiting = lag === 0 ? "" : `, ${counted(lag, "entry", "entries")} not yet in one`;
+  const failed = failure === undefined ? "" : `; ${ink.red(clean(failure))}`;
+  return `${held}${waiting}${failed}`;
+}
+
+function behind(lag: number): string {
+  return lag === 0 ? "up to date" : `${counted(lag, "entry", "entries")} behind`;
+}
+
+function showJob(job: z.output<typeof statsShape>["jobs"][number], ink: Ink): string {
+  const { lastRunAt, lastError, leased, owner, lag } = job;
+  const ran = lastRunAt === undefined ? "never ran" : `last ran at ${showTime(lastRunAt)}`;
+  const by = leased ? `, at work by ${owner.slice(0, 8)}` : "";
+  const failed =
+    lastError === undefined
+      ? ""
+      : `; ${ink.red(`failed ${counted(lastError.count, "time")}`)}: ${clean(lastError.message)}`;
+  return `${behind(lag)}, ${ran}${by}${failed}`;
 }
 
 /** Settings and configuration. */
@@ -38,25 +75,40 @@ export function showConfig(config: z.output<typeof configShape>, ink: Ink): stri
   const settings = config.settings.map(
     ({ name, value, from }) => [name, `${clean(value)} ${ink.dim(`(${from})`)}`] as const,
   );
-  const { conflictPolicy, kindWhitelist } = config.graph;
+  const { conflictPolicy, kindWhitelist, language = "english" } = config.graph;
+  const { trustedIssuers = [], ttlDays = {} } = config.graph;
+  const kept = Object.entries(ttlDays).map(([kind, days]) => `${clean(kind)} ${days}`);
   const graph = [
     ["conflictPolicy", conflictPolicy],
     ["kindWhitelist", kindWhitelist.length === 0 ? "every kind" : kindWhitelist.join(", ")],
+    ["language", language],
+    ["trustedIssuers", trustedIssuers.length === 0 ? "nobody" : trustedIssuers.join(", ")],
+    ["ttlDays", kept.length === 0 ? "nothing expires by its kind" : kept.join(", ")],
   ] as const;
   return `${ink.bold("settings")}\n${pairs(settings, ink)}\n\n${ink.bold("graph")}\n${pairs(graph, ink)}`;
 }
 
 /** Entries of the journal. */
 export function showLog(page: z.output<typeof logShape>, ink: Ink): string {
-  const lines = page.entries.map(({ seq, kind, at, by, parts, batch }) => {
-    const span = batch === undefined ? "" : ink.dim(` batch ${batch.first}+${batch.length}`);
-    const subjects = parts
-      .map(({ subject, erased }) => (erased ? `${subject} ${ink.yellow("[erased]")}` : subject))
-      .join(" ");
-    return `${String(seq).padStart(6)}  ${ink.dim(showTime(at))}  ${ink.cyan(kind)}  ${clean(by)}  ${subjects}${span}`;
-  });
+  const lines = page.entries.map((entry) => showEntry(entry, ink));
   const more = page.next === undefined ? [] : [ink.dim(`more: --from ${page.next}`)];
   return lines.length === 0 ? ink.dim("no entries from there on") : [...lines, ...more].join("\n");
+}
+
+/** An entry as it comes. */
+export function showEvent(event: z.output<typeof eventShape>, ink: Ink): string {
+  return showEntry(event, ink);
+}
+
+function showEntry(
+  { seq, kind, at, by, parts, batch }: z.output<typeof logShape>["entries"][number],
+  ink: Ink,
+): string {
+  const span = batch === undefined ? "" : ink.dim(` batch ${batch.first}+${batch.length}`);
+  const subjects = parts
+    .map(({ subject, erased }) => (erased ? `${subject} ${ink.yellow("[erased]")}` : subject))
+    .join(" ");
+  return `${String(seq).padStart(6)}  ${ink.dim(showTime(at))}  ${ink.cyan(kind)}  ${clean(by)}  ${subjects}${span}`;
 }
 
 /** What happened between two positions. */

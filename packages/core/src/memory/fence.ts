@@ -14,6 +14,18 @@ export function fence(text: string): string {
   return `${FENCE_OPEN}\n${text}\n${FENCE_CLOSE}`;
 }
 
+/**
+ * Text on one line, in which no fence can open or close: a memory may say anything, and must not end
+ * the block it is shown in. A space breaks a mark; taking characters out could make a new one.
+ */
+export function flatten(text: string): string {
+  return text
+    .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
+    .trim()
+    .replaceAll(FENCE_OPEN, FENCE_OPEN.replace("<c", "< c"))
+    .replaceAll(FENCE_CLOSE, FENCE_CLOSE.replace("y>", "y >"));
+}
+
 /** Content without fenced blocks; an open fence without an end drops the rest. */
 export function dropFenced(content: string): string {
   if (!content.includes(FENCE_OPEN)) return content;

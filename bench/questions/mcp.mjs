@@ -1,0 +1,154 @@
+/**
+ * How fast is the MCP door? `cortex mcp` runs as clients start it, in a process of its own; this process
+ * is the client, on its stdin and stdout, without a library, so that the server's time is what counts.
+ * The time from the start to the first answer, then one memory read by a random id and one found by tag.
+ */
+import { spawn } from "node:child_process";
+import { mkdir, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { createInterface } from "node:readline";
+import { open } from "@cortex-memory/core";
+import { engineRow, NO_SYNC } from "../lib/passes.mjs";
+import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
+
+const MEMORIES = 20_000;
+const UNDER_WAY = 50;
+const CALLS_MIN = 2000;
+
+/**
+ * Answers the question.
+ * @param {import("../lib/settings.mjs").Settings} settings
+ * @returns {Promise<import("../lib/settings.mjs").Answer>}
+ */
+export async function answer(settings) {
+  const folder = join(settings.folder, "mcp");
+  await mkdir(folder, { recursive: true });
+  const memories = Math.min(settings.size, MEMORIES);
+  settings.progress(`mcp: filling ${memories}`);
+  const { ids, tag } = await fill(folder, memories, settings);
+  const starts = [];
+  const gets = [];
+  const finds = [];
+  try {
+    for (let run = 0; run < settings.runs; run += 1) {
+      settings.progress(`mcp: run ${run + 1} of ${settings.runs}`);
+      const fromMs = performance.now();
+      const server = startServer(folder);
+      await server.ask("initialize", HANDSHAKE);
+      starts.push(performance.now() - fromMs);
+      const next = seededNumbers(settings.seed + run);
+      const get = () => ({ name: "memory_get", arguments: { id: ids[next(ids.length)] } });
+      const find = () => ({ name: "memory_find", arguments: { tags: [tag], limit: 5 } });
+      const count = Math.max(CALLS_MIN, settings.reads);
+      await callsPerSecond(server, get, Math.ceil(count / 4));
+      gets.push(await callsPerSecond(server, get, count));
+      finds.push(await callsPerSecond(server, find, count));
+      await server.stop();
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  const about = { question: "mcp", sync: NO_SYNC, memories };
+  const rows = [
+    engineRow(about, "start to first answer", "ms", starts),
+    engineRow(about, "memory_get", "calls/s", gets),
+    engineRow(about, "memory_find by tag", "calls/s", finds),
+  ];
+  return {
+    rows,
+    figures: {
+      mcpStartMs: { value: rows[0]?.value ?? Number.NaN, memories },
+      mcpCalls: { value: rows[1]?.value ?? Number.NaN, memories },
+    },
+    notes: [`MCP: over stdio, ${UNDER_WAY} calls under way, the client in a process of its own.`],
+  };
+}
+
+const HANDSHAKE = {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "bench", version: "1" },
+};
+
+/**
+ * @param {string} folder
+ * @param {number} count
+ * @param {import("../lib/settings.mjs").Settings} settings
+ */
+async function fill(folder, count, { seed, batchItems }) {
+  const engine = await open(folder);
+  const workload = startWorkload(seed);
+  const ids = [];
+  let tag = "";
+  while (ids.length < count) {
+    const items = workload.take(Math.min(batchItems, count - ids.length)).map(asWrite);
+    tag ||= items.flatMap(({ tags }) => tags ?? [])[0] ?? "";
+    const { results } = await engine.batch(items.map((write) => ({ write })));
+    for (const one of results) if (one.ok) ids.push(one.id);
+  }
+  await engine.close();
+  return { ids, tag };
+}
+
+/**
+ * The built binary, as a client starts it.
+ * @param {string} folder
+ */
+function startServer(folder) {
+  const main = join(
+    dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")),
+    "main.js",
+  );
+  const child = spawn(process.execPath, [main, "mcp", "--data", folder], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  /** @type {Map<number, (message: { readonly result?: { readonly isError?: boolean } }) => void>} */
+  const waiting = new Map();
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const message = JSON.parse(line);
+    waiting.get(message.id)?.(message);
+    waiting.delete(message.id);
+  });
+  let last = 0;
+  return {
+    /**
+     * @param {string} method
+     * @param {object} params
+     * @returns {Promise<{ readonly result?: { readonly isError?: boolean } }>}
+     */
+    ask(method, params) {
+      last += 1;
+      const id = last;
+      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+      return new Promise((resolve) => {
+        waiting.set(id, resolve);
+      });
+    },
+    async stop() {
+      child.stdin.end();
+      await gone;
+    },
+  };
+}
+
+/**
+ * @param {ReturnType<typeof startServer>} server
+ * @param {() => object} params
+ * @param {number} count
+ */
+async function callsPerSecond(server, params, count) {
+  const fromMs = performance.now();
+  let left = count;
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1;
+      const { result } = await server.ask("tools/call", params());
+      if (result === undefined || result.isError === true) throw new Error("a call failed");
+    }
+  };
+  await Promise.all(Array.from({ length: UNDER_WAY }, worker));
+  return (count / (performance.now() - fromMs)) * 1000;
+}

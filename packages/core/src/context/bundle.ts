@@ -1,0 +1,133 @@
+/**
+ * The context bundle: what an agent should have before it when it starts on something, scored,
+ * trimmed to a budget and rendered for a prompt.
+ *
+ * Promise: a pure read, and the same bytes for the same store, position and `nowMs`. Time enters in
+ * one place alone: the recency of each memory, and with it the order and what is trimmed. The budget
+ * is that of the whole text, headings and fence included; the memory with the lowest score goes
+ * first, and one always stays.
+ *
+ * Left to others: who is asking (`verbs/context.ts`), where memories are found (`tiers.ts`).
+ */
+import type { FoundMemory, Reader } from "../history/reader.js";
+import { keyString } from "../kv/keyspace.js";
+import { countTokens } from "../memory/forms.js";
+import { salienceOf } from "../query/salience-reader.js";
+import {
+  type Form,
+  formText,
+  frameTokens,
+  lineTokens,
+  promptLine,
+  promptText,
+} from "./prompt-text.js";
+import { readTiers, type Show, TIERS, type Tier, type TierPlan } from "./tiers.js";
+
+/** What to build. */
+export interface ContextPlan extends TierPlan {
+  readonly form: Form;
+  readonly budgetTokens: number;
+  readonly nowMs: number;
+}
+
+/** A memory in a bundle. */
+export interface Placed {
+  readonly tier: Tier;
+  readonly memory: FoundMemory;
+  /** What it says, in the form asked for. */
+  readonly text: string;
+  /** Its line in the prompt. */
+  readonly line: string;
+  /** The tokens of that line. */
+  readonly tokens: number;
+  readonly score: number;
+}
+
+/** A bundle, before it is shaped for a caller. */
+export interface Bundle {
+  /** By tier; pinned and frame-relevant by score, outcomes newest first. */
+  readonly placed: readonly Placed[];
+  /** What the budget left out, the highest score first. */
+  readonly dropped: readonly Placed[];
+  readonly capped: readonly Tier[];
+  readonly text: string;
+  readonly tokens: number;
+}
+
+/** What stands above the lines of each tier. */
+const TITLES: { readonly [tier in Tier]: string } = {
+  pinned: "Always",
+  outcomes: "Came of this before",
+  frame_relevant: "About this",
+};
+
+/** Reads, scores, trims and renders. */
+export async function buildBundle(reader: Reader, plan: ContextPlan, show: Show): Promise<Bundle> {
+  const { found, capped } = await readTiers(reader, plan, show);
+  const pinned = new Set(
+    found.flatMap(({ tier, memory }) => (tier === "pinned" ? [keyString(memory.id)] : [])),
+  );
+  const scores = await salienceOf(
+    reader,
+    found.map(({ memory }) => memory),
+    { nowMs: plan.nowMs, pinned },
+  );
+  const all = found.map(({ tier, memory }, at): Placed => {
+    const line = promptLine(memory, plan.form);
+    return {
+      tier,
+      memory,
+      text: formText(memory, plan.form),
+      line,
+      tokens: lineTokens(line),
+      score: scores[at]?.score ?? 0,
+    };
+  });
+  const { kept, dropped } = trim(all, plan.budgetTokens);
+  const placed = TIERS.flatMap((tier) => inOrder(tier, kept));
+  const text = promptText(
+    TIERS.map((tier) => ({
+      title: TITLES[tier],
+      lines: placed.filter((one) => one.tier === tier).map(({ line }) => line),
+    })),
+  );
+  return { placed, dropped, capped, text, tokens: countTokens(text) };
+}
+
+/** The lowest score goes first, of equal ones the smaller id; one stays whatever the budget. */
+function trim(
+  all: readonly Placed[],
+  budgetTokens: number,
+): { readonly kept: readonly Placed[]; readonly dropped: readonly Placed[] } {
+  const lowestFirst = [...all].sort(
+    (a, b) => a.score - b.score || Buffer.compare(a.memory.id, b.memory.id),
+  );
+  const left = new Map<Tier, number>();
+  for (const { tier } of all) left.set(tier, (left.get(tier) ?? 0) + 1);
+  const titles = (): string[] =>
+    TIERS.filter((tier) => (left.get(tier) ?? 0) > 0).map((tier) => TITLES[tier]);
+  let tokens = all.reduce((sum, one) => sum + one.tokens, 0);
+  let from = 0;
+  while (from < all.length - 1 && tokens + frameTokens(titles()) > budgetTokens) {
+    const out = lowestFirst[from];
+    if (out === undefined) break;
+    tokens -= out.tokens;
+    left.set(out.tier, (left.get(out.tier) ?? 0) - 1);
+    from += 1;
+  }
+  return { kept: lowestFirst.slice(from), dropped: lowestFirst.slice(0, from).reverse() };
+}
+
+function inOrder(tier: Tier, kept: readonly Placed[]): readonly Placed[] {
+  const mine = kept.filter((one) => one.tier === tier);
+  return mine.sort(
+    (a, b) =>
+      (tier === "outcomes" ? createdAt(b) - createdAt(a) : 0) ||
+      b.score - a.score ||
+      Buffer.compare(a.memory.id, b.memory.id),
+  );
+}
+
+function createdAt({ memory }: Placed): number {
+  return memory.head.record.head.createdAt;
+}

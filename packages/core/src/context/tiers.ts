@@ -1,0 +1,135 @@
+/**
+ * What a cold start may need, tier by tier, at a reader's position: what always holds, what came of
+ * the same work before, and what else was filed under it.
+ *
+ * An id belongs to the first tier that found it. Tiers are cut after filtering: what the caller may
+ * not see takes nobody's place. Each is read through an index of its own, newest first, so the cost
+ * goes with what is found and not with what is stored; a tier that has more than
+ * `LIMITS.contextCandidates` says so.
+ */
+import { frameTerm } from "../history/fold-state.js";
+import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
+import { INDEX, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import type { Frame } from "../memory/frames.js";
+import { isPinned, PINNED_TYPES } from "../memory/pinned.js";
+import { LIFECYCLES, MEMORY_TYPES } from "../memory/types.js";
+import { openMembers, type Term } from "../query/members.js";
+
+/** The tiers, in the order in which they claim memories. */
+export const TIERS = ["pinned", "outcomes", "frame_relevant"] as const;
+
+/** The name of a tier. */
+export type Tier = (typeof TIERS)[number];
+
+/** Of memories found at the position, those the caller may see. */
+export type Show = (
+  found: readonly (FoundMemory | undefined)[],
+) => Promise<readonly (FoundMemory | undefined)[]>;
+
+/** What to look for. */
+export interface TierPlan {
+  readonly tiers: readonly Tier[];
+  /** The work at hand: one frame for each object. */
+  readonly frames: readonly Frame[];
+  readonly outcomeLimit: number;
+}
+
+/** A memory, and the tier it belongs to. */
+export interface Candidate {
+  readonly tier: Tier;
+  readonly memory: FoundMemory;
+}
+
+/** What was found. */
+export interface Candidates {
+  readonly found: readonly Candidate[];
+  /** Tiers that had more memories than are looked at; the newest were. */
+  readonly capped: readonly Tier[];
+}
+
+/** Reads the tiers of a plan. */
+export async function readTiers(reader: Reader, plan: TierPlan, show: Show): Promise<Candidates> {
+  const wants = (tier: Tier): boolean => plan.tiers.includes(tier);
+  const wantsFrames = wants("outcomes") || wants("frame_relevant");
+  const [pinned, framed] = await Promise.all([
+    wants("pinned") ? newest(reader, PINNED_TERMS, show) : NOTHING,
+    wantsFrames ? newest(reader, plan.frames.map(termOf), show) : NOTHING,
+  ]);
+  const taken = new Set(pinned.memories.map(({ id }) => keyString(id)));
+  const free = framed.memories.filter(({ id }) => !taken.has(keyString(id)));
+  const outcomes = wants("outcomes")
+    ? free.filter(({ row }) => row.type === "event").sort(byCreation)
+    : [];
+  const shown = outcomes.slice(0, plan.outcomeLimit);
+  for (const { id } of shown) taken.add(keyString(id));
+  const rest = wants("frame_relevant") ? free.filter(({ id }) => !taken.has(keyString(id))) : [];
+  const found = [
+    ...pinned.memories.map((memory) => ({ tier: "pinned" as const, memory })),
+    ...shown.map((memory) => ({ tier: "outcomes" as const, memory })),
+    ...rest.map((memory) => ({ tier: "frame_relevant" as const, memory })),
+  ];
+  const capped = TIERS.filter(
+    (tier) => wants(tier) && (tier === "pinned" ? pinned.capped : framed.capped),
+  );
+  return { found, capped };
+}
+
+/** Whether a memory belongs to the pinned tier, by what its Version says. */
+export function isPinnedMemory({ head, body }: FoundMemory): boolean {
+  return isPinned(head.record.head.type, bodyOf(body).data);
+}
+
+const PINNED_TERMS: readonly Term[] = PINNED_TYPES.map((type) => ({
+  index: INDEX.pinned,
+  lifecycle: LIFECYCLES.active.code,
+  term: Uint8Array.of(MEMORY_TYPES[type].code),
+}));
+
+function termOf({ verb, object, ref }: Frame): Term {
+  return {
+    index: INDEX.frame,
+    lifecycle: LIFECYCLES.active.code,
+    term: frameTerm(verb, object, ref),
+  };
+}
+
+/** Newest first; of one moment, the smaller id first. */
+function byCreation(a: FoundMemory, b: FoundMemory): number {
+  const [x, y] = [a.head.record.head.createdAt, b.head.record.head.createdAt];
+  return x === y ? Buffer.compare(a.id, b.id) : y - x;
+}
+
+interface Newest {
+  readonly memories: readonly FoundMemory[];
+  readonly capped: boolean;
+}
+
+const NOTHING: Newest = { memories: [], capped: false };
+
+/** Rows of an index that one read takes. */
+const PAGE_ROWS = 256;
+
+/** The newest memories under any of the terms that the caller may see, each once. */
+async function newest(reader: Reader, terms: readonly Term[], show: Show): Promise<Newest> {
+  if (terms.length === 0) return NOTHING;
+  const source = await openMembers(reader, terms, PAGE_ROWS);
+  const memories = new Map<string, FoundMemory>();
+  for (let cursor: Bytes | undefined; ; ) {
+    const page = await source.page({ cursor, reverse: true, limit: PAGE_ROWS });
+    const ids = page.members
+      .map((member) => member.subarray(member.length - 16))
+      .filter((id) => !memories.has(keyString(id)));
+    const found = await show(await reader.memories(ids, await reader.memoryRows(ids)));
+    for (const memory of found) {
+      if (memory === undefined) continue;
+      if (memories.size >= LIMITS.contextCandidates && !memories.has(keyString(memory.id))) {
+        return { memories: [...memories.values()], capped: true };
+      }
+      memories.set(keyString(memory.id), memory);
+    }
+    if (!page.more) return { memories: [...memories.values()], capped: false };
+    cursor = page.end;
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * What a model's reply may say: the one gate between a model and the store.
+ *
+ * A reply that is not one JSON object of the agreed members is refused whole, and so is one of which
+ * nothing holds: its turns are tried again. In a reply of the right shape each entry is judged by
+ * itself, in the order of `DROP_RULES`; an entry that breaks a rule is dropped and counted, and takes
+ * with it only the links that rest on it.
+ *
+ * A fact is *known* when an offered memory makes the same statement: the same words in the same order,
+ * but for capitals, articles and a full stop. Likeness is no reason to drop a fact: "deploys on Mondays"
+ * is as like "deploys on Fridays" as a sentence can be, and is a change of its value.
+ *
+ * Pure. Who may replace whom is decided when facts are written (`verbs/claims.ts`).
+ */
+import { isWellFormed, normaliseClaim, normaliseSlot, utf8Length } from "../codec/text.js";
+import { LIMITS } from "../limits.js";
+import { dropFenced, flatten } from "../memory/fence.js";
+import type { MemoryType, Source } from "../memory/types.js";
+import { OWNERS_TYPES, standingOf } from "../trust/gate.js";
+import { FACT_TYPES, LINK_KINDS, type LinkKind, type Offer } from "./prompt.js";
+
+/** Why an entry of a reply is dropped, in the order in which it is judged. */
+export const DROP_RULES = {
+  shape: "an entry is not an object of the agreed members",
+  too_many: "a reply says more than counts",
+  text: "a fact has no text, or too much of it, or repeats rendered memory",
+  type: "a fact is of no type that may be extracted",
+  protected: "words from outside state an identity, a preference or a constraint",
+  turn: "a fact names no turn that was offered",
+  slot: "a slot has no letter or digit, or is too long",
+  importance: "an importance is not an integer from 0 to 10",
+  replaces: "a fact replaces what was not offered",
+  repeated: "a reply says the same twice",
+  reference: "a link names what was not offered, or what was dropped",
+  kind: "a link is of no kind that may be extracted",
+  reason: "a link has no reason",
+  strength: "a strength is not an integer from 1 to 5",
+  weak: "a link is too weak to be kept",
+  topics: "a memory gets more links of the same topic than count",
+} as const;
+
+/** A rule by which entries are dropped. */
+export type DropRule = keyof typeof DROP_RULES;
+
+/** A fact that holds. */
+export interface ProposedFact {
+  /** What links call it. */
+  readonly name: string;
+  readonly text: string;
+  readonly type: MemoryType;
+  /** Places of the turns it rests on, in the offer. */
+  readonly turns: readonly number[];
+  readonly slot?: string;
+  readonly importance?: number;
+  /** Place of the memory it replaces, in the offer. */
+  readonly replaces?: number;
+}
+
+/** A link that holds; its ends are names of facts (`f1`) or of offered memories (`k1`). */
+export interface ProposedLink {
+  readonly from: string;
+  readonly kind: LinkKind;
+  readonly to: string;
+  readonly reason: string;
+  readonly strength: number;
+}
+
+/** What is left of a reply. */
+export interface Proposal {
+  readonly facts: readonly ProposedFact[];
+  readonly links: readonly ProposedLink[];
+  /** Facts that an offered memory states already. */
+  readonly known: number;
+  readonly dropped: ReadonlyMap<DropRule, number>;
+}
+
+/** A reply read: what holds, or why nothing does. */
+export type ReadReply = { readonly proposal: Proposal } | { readonly refused: string };
+
+const MEMBERS = ["facts", "relationships"];
+const FACT_MEMBERS = ["text", "type", "turns", "slot", "importance", "replaces"];
+const LINK_MEMBERS = ["from", "kind", "to", "reason", "strength"];
+
+/** Below this a link of a factual kind is a guess. */
+const STRENGTH_MIN = 3;
+const STRENGTH_MISSING = 3;
+const STRENGTH_SAME_TOPIC = 2;
+
+/** Reads a reply to an offer; `source` is whose words the facts will be. */
+export function readReply(reply: string, offer: Offer, source: Source): ReadReply {
+  let value: unknown;
+  try {
+    value = JSON.parse(reply);
+  } catch {
+    return { refused: "expected one JSON object and nothing else" };
+  }
+  if (!isObject(value)) return { refused: "expected a JSON object" };
+  const { facts, relationships = [] } = value;
+  if (Object.keys(value).some((name) => !MEMBERS.includes(name))) {
+    return { refused: `expected no members but ${MEMBERS.join(" and ")}` };
+  }
+  if (!Array.isArray(facts)) return { refused: "expected a list facts" };
+  if (!Array.isArray(relationships)) return { refused: "expected a list relationships" };
+  const proposal = new Judge(offer, source).judge(facts, relationships);
+  const asked = facts.length + relationships.length;
+  const held = proposal.facts.length + proposal.links.length + proposal.known;
+  if (asked > 0 && held === 0) {
+    const rules = [...proposal.dropped.keys()].join(", ");
+    return { refused: `nothing of the reply holds (${rules})` };
+  }
+  return { proposal };
+}
+
+/** Adds what one reply dropped to what others did. */
+export function tally(sum: Map<DropRule, number>, more: ReadonlyMap<DropRule, number>): void {
+  for (const [rule, count] of more) sum.set(rule, (sum.get(rule) ?? 0) + count);
+}
+
+/** Whether two sentences state the same: see the file header. */
+export function sameStatement(a: string, b: string): boolean {
+  return statementOf(a) === statementOf(b);
+}
+
+function statementOf(text: string): string {
+  return normaliseClaim(flatten(text).replace(ARTICLES, ""));
+}
+
+/** A capital A may be a name: hepatitis A is not hepatitis. */
+const ARTICLES = /(?<![^ ])(?:[Tt]he|[Aa]n|a) /gu;
+
+/** The judgement of one reply. */
+class Judge {
+  readonly #offer: Offer;
+  readonly #source: Source;
+  readonly #statements: readonly string[];
+  readonly #dropped = new Map<DropRule, number>();
+  /** What a name in a link stands for: a fact that holds, or an offered memory. */
+  readonly #ends = new Map<string, string>();
+  readonly #said = new Set<string>();
+  readonly #joined = new Set<string>();
+  readonly #topics = new Map<string, number>();
+  #known = 0;
+
+  constructor(offer: Offer, source: Source) {
+    this.#offer = offer;
+    this.#source = source;
+    this.#statements = offer.known.map(({ text }) => statementOf(text));
+    for (const at of offer.known.keys()) this.#ends.set(`k${at + 1}`, `k${at + 1}`);
+  }
+
+  judge(facts: readonly unknown[], links: readonly unknown[]): Proposal {
+    const kept: ProposedFact[] = [];
+    for (const [at, given] of facts.entries()) {
+      const fact = at < LIMITS.extractFacts ? this.#fact(given, `f${at + 1}`) : "too_many";
+      if (typeof fact === "string") this.#drop(fact);
+      else if (fact !== undefined) kept.push(fact);
+    }
+    const joined: ProposedLink[] = [];
+    for (const [at, given] of links.entries()) {
+      const link = at < LIMITS.extractLinks ? this.#link(given) : "too_many";
+      if (typeof link === "string") this.#drop(link);
+      else joined.push(link);
+    }
+    return { facts: kept, links: joined, known: this.#known, dropped: this.#dropped };
+  }
+
+  #drop(rule: DropRule): void {
+    this.#dropped.set(rule, (this.#dropped.get(rule) ?? 0) + 1);
+  }
+
+  /** A fact that holds, the rule it breaks, or nothing when it is known. */
+  #fact(given: unknown, name: string): ProposedFact | DropRule | undefined {
+    if (!isObject(given) || !hasOnly(given, FACT_MEMBERS)) return "shape";
+    const text = textOf(given.text, LIMITS.extractFactBytes);
+    if (text === undefined) return "text";
+    const type = FACT_TYPES.find((known) => known === given.type);
+    if (type === undefined) return "type";
+    if (OWNERS_TYPES.has(type) && standingOf(this.#source) === "outside") return "protected";
+    const turns = placesOf(given.turns, "t", this.#offer.turns.length);
+    if (turns === undefined || turns.length === 0) return "turn";
+    const slot = slotOf(given.slot);
+    if (slot === null) return "slot";
+    const importance = given.importance ?? undefined;
+    if (importance !== undefined && !isWithin(importance, 0, LIMITS.importanceMax)) {
+      return "importance";
+    }
+    const replaces = given.replaces ?? undefined;
+    const [replaced] = replaces === undefined ? [] : (this.#memory(replaces) ?? []);
+    if (replaces !== undefined && replaced === undefined) return "replaces";
+    const statement = statementOf(text);
+    const known = this.#statements.indexOf(statement);
+    if (known >= 0) {
+      this.#ends.set(name, `k${known + 1}`);
+      this.#known += 1;
+      return undefined;
+    }
+    if (this.#said.has(statement)) return "repeated";
+    this.#said.add(statement);
+    this.#ends.set(name, name);
+    return {
+      name,
+      text,
+      type,
+      turns,
+      ...(slot === undefined ? {} : { slot }),
+      ...(importance === undefined ? {} : { importance: importance as number }),
+      ...(replaced === undefined ? {} : { replaces: replaced }),
+    };
+  }
+
+  #memory(name: unknown): readonly number[] | undefined {
+    return placesOf([name], "k", this.#offer.known.length);
+  }
+
+  #link(given: unknown): ProposedLink | DropRule {
+    if (!isObject(given) || !hasOnly(given, LINK_MEMBERS)) return "shape";
+    const [from, to] = [given.from, given.to].map((end) =>
+      typeof end === "string" ? this.#ends.get(end) : undefined,
+    );
+    if (from === undefined || to === undefined || from === to) return "reference";
+    const kind = LINK_KINDS.find((known) => known === given.kind);
+    if (kind === undefined) return "kind";
+    const reason = textOf(given.reason, LIMITS.extractFactBytes);
+    if (reason === undefined) return "reason";
+    const asked = given.strength ?? STRENGTH_MISSING;
+    if (!isWithin(asked, 1, LIMITS.edgeStrengthMax)) return "strength";
+    const strength = kind === "same_topic" ? STRENGTH_SAME_TOPIC : asked;
+    if (kind !== "same_topic" && strength < STRENGTH_MIN) return "weak";
+    const pair = [from, to].sort().join(" ");
+    if (this.#joined.has(pair)) return "repeated";
+    if (kind === "same_topic" && !this.#countTopic(from, to)) return "topics";
+    this.#joined.add(pair);
+    return { from, kind, to, reason, strength };
+  }
+
+  #countTopic(...ends: readonly string[]): boolean {
+    const counts = ends.map((end) => this.#topics.get(end) ?? 0);
+    if (counts.some((count) => count >= LIMITS.extractSameTopic)) return false;
+    for (const [at, end] of ends.entries()) this.#topics.set(end, (counts[at] ?? 0) + 1);
+    return true;
+  }
+}
+
+function isObject(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function hasOnly(value: object, members: readonly string[]): boolean {
+  return Object.keys(value).every((name) => members.includes(name));
+}
+
+/** Text on one line, without rendered memory; `undefined` when nothing is left or too much is. */
+function textOf(value: unknown, mostBytes: number): string | undefined {
+  if (typeof value !== "string" || !isWellFormed(value)) return undefined;
+  const text = flatten(dropFenced(value));
+  return text === "" || utf8Length(text) > mostBytes ? undefined : text;
+}
+
+/** A slot that is given, `undefined` for none, `null` for one that cannot be. */
+function slotOf(value: unknown): string | null | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  if (typeof value !== "string" || !isWellFormed(value)) return null;
+  const slot = normaliseSlot(value);
+  return slot === "" || utf8Length(value) > LIMITS.slotBytes ? null : slot;
+}
+
+/** Places in the offer that names stand for, each once; `undefined` if any was not offered. */
+function placesOf(names: unknown, letter: "t" | "k", offered: number): number[] | undefined {
+  if (!Array.isArray(names)) return undefined;
+  const places = new Set<number>();
+  for (const name of names as readonly unknown[]) {
+    const digits = typeof name === "string" && name[0] === letter ? name.slice(1) : "";
+    const place = /^[1-9]\d{0,3}$/.test(digits) ? Number(digits) : 0;
+    if (place < 1 || place > offered) return undefined;
+    places.add(place - 1);
+  }
+  return [...places];
+}
+
+function isWithin(value: unknown, least: number, most: number): value is number {
+  return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+}

@@ -1,0 +1,56 @@
+/**
+ * Waiting for the journal to grow, whoever makes it grow.
+ *
+ * Commits of this process are heard at once. Those of other processes nobody announces, so the head
+ * row is looked at again and again, first soon and then less often: a store at rest costs one small
+ * read every `pollMs`. Nothing is listened to and no timer runs except while somebody waits.
+ */
+import type { Kv } from "../kv/kv.js";
+import { headOf } from "./build-beside.js";
+import type { CommitSignal } from "./signal.js";
+
+/** Waits so long, or until the signal is aborted; never fails. */
+export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
+
+/** What waiting needs. */
+export interface GrowthParts {
+  readonly kv: Kv;
+  readonly signal: CommitSignal;
+  readonly pause: Pause;
+}
+
+/** How to wait. */
+export interface GrowthOptions {
+  /** The longest pause between two looks at the head row. */
+  readonly pollMs: number;
+  /** Any of these ends the waiting. */
+  readonly until: readonly AbortSignal[];
+}
+
+/** The first pause between two looks at the head row; each is twice the one before. */
+export const FIRST_POLL_MS = 20;
+
+/** Resolves when the journal has more than `size` entries, or when a signal of `until` is aborted. */
+export async function waitForGrowth(
+  parts: GrowthParts,
+  size: number,
+  { pollMs, until }: GrowthOptions,
+): Promise<void> {
+  const wake = new AbortController();
+  const end = (): void => wake.abort();
+  // Heard from here on, and looked at afterwards: no commit falls in between.
+  const unlisten = parts.signal.listen((now) => {
+    if (now > size) end();
+  });
+  for (const signal of until) signal.addEventListener("abort", end, { once: true });
+  try {
+    if (until.some(({ aborted }) => aborted)) return;
+    for (let pauseMs = FIRST_POLL_MS; ; pauseMs *= 2) {
+      if (wake.signal.aborted || (await headOf(parts.kv)).size > size) return;
+      await parts.pause(Math.min(pauseMs, pollMs), wake.signal);
+    }
+  } finally {
+    unlisten();
+    for (const signal of until) signal.removeEventListener("abort", end);
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * How journal entries of one graph change the rows of the catalogue: which memories and lineages it
+ * has, which of them have rivals, and which edges lead out of it.
+ *
+ * A function of the entries and of the rows it asks for, so folding a journal in pieces or at once
+ * gives the same rows; `check` of the hub relies on it. Only rows of the graph's own number are read
+ * and written.
+ */
+import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { sha256Node } from "../codec/sha256-node.js";
+import { decodeEdgeRecord, type EdgeRecord, farKey } from "../edges/edge.js";
+import { type Entry, type EntryHeader, partRecord, SUBJECT } from "../journal/entry.js";
+import { keyString } from "../kv/keyspace.js";
+import type { Bytes, KvRow } from "../kv/kv.js";
+import { decodeMemoryRecord, list, text } from "../memory/record.js";
+import {
+  conflictKey,
+  decodeCount,
+  encodeCount,
+  inboundKey,
+  inCountKey,
+  lineageHash,
+  lineageKey,
+  memoryRowKey,
+  ordinalKey,
+  outCountKey,
+  symlinkKey,
+} from "./catalogue-rows.js";
+
+/** What a fold of entries changes. */
+export interface CatalogueChanges {
+  readonly puts: readonly KvRow[];
+  readonly deletes: readonly Bytes[];
+}
+
+type Get = (keys: readonly Bytes[]) => Promise<(Bytes | undefined)[]>;
+
+const EMPTY = new Uint8Array(0);
+
+/** Folds entries of the graph with this number, in order. */
+export async function foldCatalogue(
+  number: number,
+  entries: readonly Entry[],
+  get: Get,
+): Promise<CatalogueChanges> {
+  const rows = new Rows(get);
+  await rows.load(entries.flatMap(({ header }) => ownKeys(number, header)));
+  const counts = new Map<string, number>();
+  for (const { header, parts } of entries) {
+    for (const [at, ref] of header.parts.entries()) {
+      const id = ref.subject.subarray(1);
+      const part = parts[at];
+      if (ref.subject[0] === SUBJECT.memory && part !== undefined) {
+        foldMemory(rows, number, id, decodeMemoryRecord(partRecord(part), header));
+      } else if (ref.subject[0] === SUBJECT.edge) {
+        // A part that is gone was erased: then so was the edge.
+        const record = part === undefined ? undefined : decodeEdgeRecord(partRecord(part), header);
+        foldEdge(rows, number, { key: id, record }, counts);
+        if (record === undefined) rows.delete(ordinalKey(number, id));
+        else if (record.ordinal !== undefined) rows.put(ordinalKey(number, id), EMPTY);
+      }
+    }
+  }
+  await foldCounts(rows, number, counts);
+  return rows.changes();
+}
+
+/** The rows that an entry may change, as far as its header tells. */
+function ownKeys(number: number, header: EntryHeader): Bytes[] {
+  return header.parts.flatMap(({ subject }) => {
+    const id = subject.subarray(1);
+    if (subject[0] === SUBJECT.memory) return [memoryRowKey(id, number), conflictKey(number, id)];
+    return subject[0] === SUBJECT.edge ? [symlinkKey(number, id)] : [];
+  });
+}
+
+function foldMemory(
+  rows: Rows,
+  number: number,
+  id: Bytes,
+  { head }: ReturnType<typeof decodeMemoryRecord>,
+): void {
+  const key = memoryRowKey(id, number);
+  if (head.lifecycle === "erased") {
+    const hash = rows.get(key);
+    if (hash !== undefined && hash.length > 0) rows.delete(lineageKey(hash, number));
+    rows.delete(key);
+    rows.delete(conflictKey(number, id));
+    return;
+  }
+  const hash = head.externalId === undefined ? EMPTY : lineageHash(head.externalId);
+  rows.put(key, hash);
+  if (hash.length > 0) rows.put(lineageKey(hash, number), id);
+  if (head.siblings.length > 0) rows.put(conflictKey(number, id), EMPTY);
+  else rows.delete(conflictKey(number, id));
+}
+
+/**
+ * An edge into another graph keeps its rows when it is removed: reads of the past start from them.
+ * Only live ones count.
+ */
+function foldEdge(
+  rows: Rows,
+  number: number,
+  edge: { readonly key: Bytes; readonly record: EdgeRecord | undefined },
+  counts: Map<string, number>,
+): void {
+  const { key, record } = edge;
+  const rowKey = symlinkKey(number, key);
+  const bytes = rows.get(rowKey);
+  const before = bytes === undefined ? undefined : decodeSymlink(bytes);
+  const after = symlinkOf(record);
+  const graph = after?.graph ?? before?.graph;
+  if (graph === undefined) return;
+  const change = (after?.isLive === true ? 1 : 0) - (before?.isLive === true ? 1 : 0);
+  counts.set(graph, (counts.get(graph) ?? 0) + change);
+  if (after !== undefined) {
+    rows.put(rowKey, encode([after.far, after.graph, after.isLive]));
+    rows.put(inboundKey(after.far, number, key), EMPTY);
+  } else if (before !== undefined) {
+    rows.delete(rowKey);
+    rows.delete(inboundKey(before.far, number, key));
+  }
+}
+
+/** An edge that leads into another graph. */
+export interface Symlink {
+  /** Stands for the far end. */
+  readonly far: Bytes;
+  readonly graph: string;
+  readonly isLive: boolean;
+}
+
+function symlinkOf(record: EdgeRecord | undefined): Symlink | undefined {
+  const to = record?.to;
+  if (to === undefined || to instanceof Uint8Array || to.graph === "") return undefined;
+  const isLive = record?.tombstone === undefined;
+  return { far: farKey(sha256Node, to), graph: to.graph, isLive };
+}
+
+/** Reads the row of an edge that leads out of its graph. */
+export function decodeSymlink(bytes: Bytes): Symlink {
+  const [far, graph, isLive] = list(decode(bytes)) as readonly CborValue[];
+  return { far: far as Uint8Array, graph: text(graph), isLive: isLive === true };
+}
+
+async function foldCounts(
+  rows: Rows,
+  number: number,
+  changes: ReadonlyMap<string, number>,
+): Promise<void> {
+  await rows.load([...changes.keys()].map((graph) => outCountKey(number, graph)));
+  for (const [graph, change] of changes) {
+    const count = decodeCount(rows.get(outCountKey(number, graph))) + change;
+    for (const key of [outCountKey(number, graph), inCountKey(graph, number)]) {
+      if (count > 0) rows.put(key, encodeCount(count));
+      else rows.delete(key);
+    }
+  }
+}
+
+/** Rows as a fold leaves them, over those that were read. */
+class Rows {
+  readonly #get: Get;
+  readonly #known = new Map<string, Bytes | undefined>();
+  readonly #changed = new Map<string, { readonly key: Bytes; readonly value: Bytes | undefined }>();
+
+  constructor(get: Get) {
+    this.#get = get;
+  }
+
+  async load(keys: readonly Bytes[]): Promise<void> {
+    const unique = [...new Map(keys.map((key) => [keyString(key), key])).values()];
+    const values = unique.length === 0 ? [] : await this.#get(unique);
+    for (const [at, key] of unique.entries()) this.#known.set(keyString(key), values[at]);
+  }
+
+  get(key: Bytes): Bytes | undefined {
+    const name = keyString(key);
+    const changed = this.#changed.get(name);
+    return changed === undefined ? this.#known.get(name) : changed.value;
+  }
+
+  put(key: Bytes, value: Bytes): void {
+    this.#changed.set(keyString(key), { key, value });
+  }
+
+  delete(key: Bytes): void {
+    this.#changed.set(keyString(key), { key, value: undefined });
+  }
+
+  changes(): CatalogueChanges {
+    const puts: KvRow[] = [];
+    const deletes: Bytes[] = [];
+    for (const { key, value } of this.#changed.values()) {
+      if (value !== undefined) puts.push({ key, value });
+      else deletes.push(key);
+    }
+    return { puts, deletes };
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The rows of the catalogue: keys, values, and nothing else.
+ *
+ * The catalogue is a store of its own and its keys have nothing to do with those of a graph. A graph
+ * has a number in it, given once: rows about a graph end in its number, and when the store behind a
+ * name turns out to be another one, it gets a new number and the rows of the old one mean nothing any
+ * more. What people write never stands here in the clear, except for what a graph's configuration
+ * says: lineage ids and far ends are kept as hashes, because a forget in a graph must not leave them
+ * readable beside it.
+ */
+import { decode, encode } from "../codec/cbor.js";
+import { domainHash } from "../codec/hash.js";
+import { keyOf } from "../codec/keys.js";
+import { sha256Node } from "../codec/sha256-node.js";
+import { utf8 } from "../codec/text.js";
+import type { Bytes } from "../kv/kv.js";
+import { int, list } from "../memory/record.js";
+import type { GraphConfig } from "../verbs/config.js";
+
+/** The first byte of every key, by what the row is about. 0x00 and 0x01 belong to the backends. */
+export const CATALOGUE = {
+  /** A graph by its name: see `GraphRow`. */
+  graph: 0x10,
+  /** The name behind a number. */
+  number: 0x11,
+  /** The number the next graph gets. */
+  nextNumber: 0x12,
+  /** (memory id 16, number 4) → hash of its external id, or empty. */
+  memory: 0x20,
+  /** (hash of an external id 16, number 4) → memory id. */
+  lineage: 0x21,
+  /** (hash of a tenant's external id 16) → [number, time]: a graph is about to write it. */
+  claim: 0x22,
+  /** (number 4, memory id 16): the memory has rival versions. */
+  conflict: 0x30,
+  /** (number 4, edge key 32) → [far end 16, graph, live]: an edge out of the graph. */
+  symlink: 0x40,
+  /** (far end 16, number 4, edge key 32): the same edge, from its other end. */
+  inbound: 0x41,
+  /** (number 4, graph) → how many live edges lead there. */
+  outCount: 0x42,
+  /** (graph, number 4) → the same count, from its other end. */
+  inCount: 0x43,
+  /** (number 4, edge key 32): the edge has an ordinal, which its record alone tells. */
+  ordinal: 0x44,
+} as const;
+
+/** What the catalogue knows about a graph. */
+export interface GraphRow {
+  readonly number: number;
+  /** Tells a store from another one of the same name: its id, and its epoch. */
+  readonly store: string;
+  /** The stamp under which `config` and `size` were read. */
+  readonly stamp: string;
+  readonly createdAt: number;
+  /** Entries of the journal then. */
+  readonly size: number;
+  readonly config: GraphConfig;
+  /** Up to where the journal is in the other rows, and the stamp under which that was all. */
+  readonly cursor: number;
+  readonly cursorStamp: string;
+}
+
+/** The key of a graph's row. */
+export function graphKey(name: string): Bytes {
+  return keyOf(CATALOGUE.graph).text(name).end();
+}
+
+/** The key of the name behind a number. */
+export function numberKey(number: number): Bytes {
+  return keyOf(CATALOGUE.number).u32(number).end();
+}
+
+/** The key of the number that the next graph gets. */
+export const NEXT_NUMBER_KEY: Bytes = Uint8Array.of(CATALOGUE.nextNumber);
+
+/** The key of a memory's row; without a number, what the rows of one id have in common. */
+export function memoryRowKey(id: Bytes, number?: number): Bytes {
+  const key = keyOf(CATALOGUE.memory).raw(id);
+  return (number === undefined ? key : key.u32(number)).end();
+}
+
+/** Stands for an external id. */
+export function lineageHash(externalId: string): Bytes {
+  return domainHash(sha256Node, "lineage", utf8(externalId)).slice(0, 16);
+}
+
+/** The key of an external id's row; without a number, what the rows of one id have in common. */
+export function lineageKey(hash: Bytes, number?: number): Bytes {
+  const key = keyOf(CATALOGUE.lineage).raw(hash);
+  return (number === undefined ? key : key.u32(number)).end();
+}
+
+/** The key of the claim to an external id among the graphs of one tenant. */
+export function claimKey(prefix: string, externalId: string): Bytes {
+  const hash = domainHash(sha256Node, "lineage", utf8(prefix), Uint8Array.of(0), utf8(externalId));
+  return keyOf(CATALOGUE.claim).raw(hash.subarray(0, 16)).end();
+}
+
+/** A graph's claim to an external id. */
+export interface Claim {
+  readonly number: number;
+  readonly at: number;
+}
+
+/** The bytes of a claim. */
+export function encodeClaim({ number, at }: Claim): Bytes {
+  return encode([number, at]);
+}
+
+/** Reads a claim. */
+export function decodeClaim(bytes: Bytes): Claim {
+  const [number, at] = list(decode(bytes));
+  return { number: int(number, 0), at: int(at, 0) };
+}
+
+/** The key that says that a memory has rival versions; without an id, of all in one graph. */
+export function conflictKey(number: number, id?: Bytes): Bytes {
+  const key = keyOf(CATALOGUE.conflict).u32(number);
+  return (id === undefined ? key : key.raw(id)).end();
+}
+
+/** The key of an edge out of a graph; without an edge key, of all such edges. */
+export function symlinkKey(number: number, edgeKey?: Bytes): Bytes {
+  const key = keyOf(CATALOGUE.symlink).u32(number);
+  return (edgeKey === undefined ? key : key.raw(edgeKey)).end();
+}
+
+/** The key of an edge from its far end; without a number, of all that lead there. */
+export function inboundKey(far: Bytes, number?: number, edgeKey?: Bytes): Bytes {
+  const key = keyOf(CATALOGUE.inbound).raw(far);
+  if (number === undefined || edgeKey === undefined) return key.end();
+  return key.u32(number).raw(edgeKey).end();
+}
+
+/** The key of a count of edges from a graph to another; without the other, of all counts. */
+export function outCountKey(number: number, graph?: string): Bytes {
+  const key = keyOf(CATALOGUE.outCount).u32(number);
+  return (graph === undefined ? key : key.text(graph)).end();
+}
+
+/** The same count from its other end; without a number, of all that lead to the graph. */
+export function inCountKey(graph: string, number?: number): Bytes {
+  const key = keyOf(CATALOGUE.inCount).text(graph);
+  return (number === undefined ? key : key.u32(number)).end();
+}
+
+/** The key that says that an edge has an ordinal; without an edge, of all that have one. */
+export function ordinalKey(number: number, edgeKey?: Bytes): Bytes {
+  const key = keyOf(CATALOGUE.ordinal).u32(number);
+  return (edgeKey === undefined ? key : key.raw(edgeKey)).end();
+}
+
+/** The bytes of a graph's row: JSON, because a list decodes thousands and Node does that natively. */
+export function encodeGraphRow(row: GraphRow): Bytes {
+  const { number, store, stamp, createdAt, size, config, cursor, cursorStamp } = row;
+  const fields = [number, store, stamp, createdAt, size, config, cursor, cursorStamp];
+  return Buffer.from(JSON.stringify(fields), "utf8");
+}
+
+/** Reads a graph's row; nobody but `encodeGraphRow` writes one. */
+export function decodeGraphRow(bytes: Bytes): GraphRow {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  const fields = JSON.parse(text) as readonly [
+    GraphRow["number"],
+    GraphRow["store"],
+    GraphRow["stamp"],
+    GraphRow["createdAt"],
+    GraphRow["size"],
+    GraphRow["config"],
+    GraphRow["cursor"],
+    GraphRow["cursorStamp"],
+  ];
+  const [number, store, stamp, createdAt, size, config, cursor, cursorStamp] = fields;
+  return { number, store, stamp, createdAt, size, config, cursor, cursorStamp };
+}
+
+/** The bytes of a number: four, big-endian. */
+export function encodeCount(count: number): Bytes {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(count);
+  return bytes;
+}
+
+/** Reads a number; an absent one is 0. */
+export function decodeCount(bytes: Bytes | undefined): number {
+  if (bytes === undefined) return 0;
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0);
+}
+
+/** The number at the end of a key. */
+export function numberAtEnd(key: Bytes): number {
+  return decodeCount(key.subarray(key.length - 4));
+}
+
+/** A text component of a key: every byte stands one higher, a zero ends it. */
+export function textInKey(component: Bytes): string {
+  const shifted = component.subarray(0, component.length - 1);
+  return Buffer.from(shifted.map((byte) => byte - 1)).toString("utf8");
+}

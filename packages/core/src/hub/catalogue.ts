@@ -1,0 +1,391 @@
+/**
+ * The catalogue of a hub: which graphs there are and what they are called, which graph holds a
+ * lineage, which edges lead from one graph into another. A cache, in a small store of its own.
+ *
+ * Promises: an answer knows everything that was committed to any graph before it was asked for, by
+ * whichever process, through a hub or not, alive or killed since. Nobody has to announce anything: a
+ * graph's files say whether it has changed (`kv/lmdb-stamp.ts`), and what changed is read from its
+ * journal, from where the catalogue stopped. The stamp is always taken before the graph is read, so
+ * what is recorded is at least as new as its stamp. Two processes that catch up at once compare and
+ * commit on the graph's row; the loser starts over.
+ *
+ * Two depths: `graphs` brings what a list shows up to date and reads no journal; `caughtUp` brings
+ * lineages and symlinks up to date as well. Losing the whole store costs time and nothing else.
+ */
+import { encode } from "../codec/cbor.js";
+import { isCortexError } from "../errors.js";
+import { Reader, scan } from "../history/reader.js";
+import { decodeEntry } from "../journal/entry.js";
+import { genesisOf } from "../journal/genesis.js";
+import { journalKey } from "../kv/keyspace.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvRow, type KvSnapshot, sameBytes } from "../kv/kv.js";
+import { type GraphConfig, readConfig } from "../verbs/config.js";
+import { foldCatalogue } from "./catalogue-fold.js";
+import {
+  CATALOGUE,
+  decodeCount,
+  decodeGraphRow,
+  encodeCount,
+  encodeGraphRow,
+  type GraphRow,
+  graphKey,
+  NEXT_NUMBER_KEY,
+  numberKey,
+  textInKey,
+} from "./catalogue-rows.js";
+import type { GraphStores, Places } from "./stores.js";
+
+/** The form of the rows; a catalogue of another form is thrown away and built again. */
+const CATALOGUE_FORM = encode(["cortex catalogue", 1]);
+
+/** Journal entries folded into one commit of the catalogue. */
+const CHUNK_ENTRIES = 500;
+/** Graphs brought up to date at the same time. */
+const REFRESH_WIDTH = 4;
+/** Rows removed in one commit. */
+const CLEAR_ROWS = 10_000;
+
+const EMPTY = new Uint8Array(0);
+
+/** What is known of all graphs of the hub. */
+export interface Graphs {
+  /** By name, in order of names. */
+  readonly rows: ReadonlyMap<string, GraphRow>;
+  /** Folders that look like graphs and cannot be read. */
+  readonly problems: readonly GraphProblem[];
+}
+
+/** Why a graph cannot be read. */
+export interface GraphProblem {
+  readonly id: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What a catalogue is made of. */
+export interface CatalogueParts {
+  readonly kv: Kv;
+  readonly places: Places;
+  readonly stores: GraphStores;
+  /** Whether a name belongs to a graph of this hub. */
+  readonly isOurs: (name: string) => boolean;
+}
+
+/** See the file header. */
+export class Catalogue {
+  readonly kv: Kv;
+  readonly #parts: CatalogueParts;
+  /** Rows as they were read last: most have not changed when they are read again. */
+  readonly #decoded = new Map<string, { readonly bytes: Bytes; readonly row: GraphRow }>();
+
+  private constructor(parts: CatalogueParts) {
+    this.kv = parts.kv;
+    this.#parts = parts;
+  }
+
+  /** Opens the catalogue over its store; an empty one is furnished, an old one emptied. */
+  static async open(parts: CatalogueParts): Promise<Catalogue> {
+    const { kv } = parts;
+    const catalogue = new Catalogue(parts);
+    for (;;) {
+      const [head] = await catalogue.read((snapshot) => snapshot.getMany([HEAD_KEY]));
+      if (sameBytes(head, CATALOGUE_FORM)) return catalogue;
+      if (head !== undefined) await catalogue.clear();
+      await kv.commit({ expectHead: head, head: CATALOGUE_FORM, puts: [], deletes: [] });
+    }
+  }
+
+  /** Reads from one state of the catalogue. */
+  async read<T>(use: (snapshot: KvSnapshot) => Promise<T>): Promise<T> {
+    const snapshot = await this.kv.snapshot();
+    try {
+      return await use(snapshot);
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  /** Every graph, with its configuration as it is now. */
+  graphs(): Promise<Graphs> {
+    return this.#sweep("stamp");
+  }
+
+  /** Every graph, with lineages and symlinks up to date as well. */
+  caughtUp(): Promise<Graphs> {
+    return this.#sweep("cursorStamp");
+  }
+
+  /** One graph as it is now; `undefined` when there is none of this name. */
+  async graph(name: string): Promise<GraphRow | undefined> {
+    const { places } = this.#parts;
+    const { row } = await this.#rowOf(name);
+    if (row !== undefined) {
+      const changed = await places.changed(new Map([[name, row.stamp]]));
+      if (changed.length === 0) return row;
+    }
+    return this.refresh(name, "stamp");
+  }
+
+  /** One graph with its lineages and symlinks up to date. */
+  async caughtUpGraph(name: string): Promise<GraphRow | undefined> {
+    const { row } = await this.#rowOf(name);
+    if (row !== undefined) {
+      const changed = await this.#parts.places.changed(new Map([[name, row.cursorStamp]]));
+      if (changed.length === 0) return row;
+    }
+    return this.refresh(name, "cursorStamp");
+  }
+
+  /** The row of a graph as it stands, however old. */
+  async knownRow(name: string): Promise<GraphRow | undefined> {
+    return (await this.#rowOf(name)).row;
+  }
+
+  /** The names behind numbers; `undefined` for one that was given up, or of another tenant. */
+  async namesOf(snapshot: KvSnapshot, numbers: readonly number[]): Promise<(string | undefined)[]> {
+    const named = await snapshot.getMany(numbers.map(numberKey));
+    const names = named.map((bytes) => Buffer.from(bytes ?? EMPTY).toString("utf8"));
+    const rows = await snapshot.getMany(names.map(graphKey));
+    return names.map((name, at) => {
+      const bytes = rows[at];
+      if (bytes === undefined || !this.#parts.isOurs(name)) return undefined;
+      return this.#decode(name, bytes).number === numbers[at] ? name : undefined;
+    });
+  }
+
+  /** Removes every row but the next number: a number is never given twice. */
+  async clear(): Promise<void> {
+    const found = await this.read(async (snapshot) => {
+      const keys: Bytes[] = [];
+      for await (const { key } of allRows(snapshot)) keys.push(key);
+      return keys.filter((key) => !sameBytes(key, NEXT_NUMBER_KEY));
+    });
+    // Rows of graphs come first and so go first: whoever catches up meanwhile loses and starts over.
+    for (let at = 0; at < found.length; at += CLEAR_ROWS) {
+      const deletes = found.slice(at, at + CLEAR_ROWS);
+      await this.kv.commitCaches({ expect: [], puts: [], deletes });
+    }
+    this.#decoded.clear();
+  }
+
+  async #sweep(depth: Depth): Promise<Graphs> {
+    const { places, isOurs } = this.#parts;
+    const names = (await places.names()).filter(isOurs);
+    const known = await this.#allRows();
+    const present = new Set(names);
+    const stamps = new Map<string, string>();
+    const unknown: string[] = [];
+    for (const name of names) {
+      const row = known.get(name);
+      if (row === undefined) unknown.push(name);
+      else stamps.set(name, row[depth]);
+    }
+    const stale = [...unknown, ...(await places.changed(stamps))];
+    const problems: GraphProblem[] = [];
+    await inParallel(stale, REFRESH_WIDTH, async (name) => {
+      try {
+        const row = await this.refresh(name, depth);
+        if (row === undefined) known.delete(name);
+        else known.set(name, row);
+      } catch (error) {
+        // One graph that cannot be read must not hide the others.
+        if (!isCortexError(error) || error.code === "ERR_CLOSED") throw error;
+        known.delete(name);
+        problems.push({ id: name, code: error.code, message: error.message });
+      }
+    });
+    for (const name of known.keys()) {
+      if (present.has(name)) continue;
+      await this.#drop(name);
+      known.delete(name);
+    }
+    return { rows: new Map([...known].sort(([a], [b]) => (a < b ? -1 : 1))), problems };
+  }
+
+  /** Reads a graph and records what it says; `undefined` when it is not there. */
+  async refresh(name: string, depth: Depth): Promise<GraphRow | undefined> {
+    for (;;) {
+      const stamp = await this.#parts.places.stamp(name);
+      const done =
+        stamp === undefined
+          ? undefined
+          : await this.#parts.stores.use(name, ({ engine }) =>
+              this.#record(name, engine.kv, stamp, depth),
+            );
+      if (done === undefined) {
+        await this.#drop(name);
+        return undefined;
+      }
+      if (done !== "lost") return done;
+    }
+  }
+
+  /**
+   * Brings a graph up to date that is about to close and still open: later it would have to be opened
+   * for it. Does nothing where nothing was written.
+   */
+  async settle(name: string, graph: Kv): Promise<void> {
+    const { places } = this.#parts;
+    for (;;) {
+      const { row } = await this.#rowOf(name);
+      const known = new Map(row === undefined ? [] : [[name, row.cursorStamp]]);
+      const isSettled = row !== undefined && (await places.changed(known)).length === 0;
+      const stamp = isSettled ? undefined : await places.stamp(name);
+      if (stamp === undefined) return;
+      if ((await this.#record(name, graph, stamp, "cursorStamp")) !== "lost") return;
+    }
+  }
+
+  async #record(name: string, graph: Kv, stamp: string, depth: Depth): Promise<GraphRow | "lost"> {
+    // The row before the graph: what others have recorded is then never newer than what is read here.
+    let before = await this.#rowOf(name);
+    const facts = await factsOf(graph);
+    const isSame = before.row?.store === facts.store && before.row.size <= facts.size;
+    const numbered =
+      before.row !== undefined && isSame
+        ? {
+            number: before.row.number,
+            cursor: before.row.cursor,
+            cursorStamp: before.row.cursorStamp,
+          }
+        : await this.#newNumber(name);
+    let row: GraphRow = { ...facts, ...numbered, stamp };
+    if (!(await this.#put(name, before.bytes, row))) return "lost";
+    while (depth === "cursorStamp" && row.cursorStamp !== stamp) {
+      before = { bytes: encodeGraphRow(row), row };
+      const entries = await entriesOf(graph, row.cursor, facts.size);
+      const cursor = row.cursor + entries.length;
+      const changes = await this.read((snapshot) =>
+        foldCatalogue(row.number, entries, (keys) => snapshot.getMany(keys)),
+      );
+      row = { ...row, cursor, cursorStamp: cursor === facts.size ? stamp : row.cursorStamp };
+      if (!(await this.#put(name, before.bytes, row, changes))) return "lost";
+    }
+    return row;
+  }
+
+  async #put(
+    name: string,
+    before: Bytes | undefined,
+    row: GraphRow,
+    more: Awaited<ReturnType<typeof foldCatalogue>> = { puts: [], deletes: [] },
+  ): Promise<boolean> {
+    const value = encodeGraphRow(row);
+    if (sameBytes(before, value)) return true;
+    return this.kv.commitCaches({
+      expect: [{ key: graphKey(name), value: before }],
+      puts: [{ key: graphKey(name), value }, ...more.puts],
+      deletes: more.deletes,
+    });
+  }
+
+  /** Takes a number that no graph ever had. */
+  async #newNumber(name: string): Promise<Pick<GraphRow, "number" | "cursor" | "cursorStamp">> {
+    for (;;) {
+      const [next] = await this.read((snapshot) => snapshot.getMany([NEXT_NUMBER_KEY]));
+      const number = decodeCount(next);
+      const taken = await this.kv.commitCaches({
+        expect: [{ key: NEXT_NUMBER_KEY, value: next }],
+        puts: [
+          { key: NEXT_NUMBER_KEY, value: encodeCount(number + 1) },
+          { key: numberKey(number), value: Buffer.from(name, "utf8") },
+        ],
+        deletes: [],
+      });
+      if (taken) return { number, cursor: 0, cursorStamp: "" };
+    }
+  }
+
+  async #drop(name: string): Promise<void> {
+    const { bytes, row } = await this.#rowOf(name);
+    if (row === undefined) return;
+    await this.kv.commitCaches({
+      expect: [{ key: graphKey(name), value: bytes }],
+      puts: [],
+      deletes: [graphKey(name), numberKey(row.number)],
+    });
+  }
+
+  async #rowOf(
+    name: string,
+  ): Promise<{ readonly bytes: Bytes | undefined; readonly row: GraphRow | undefined }> {
+    const [bytes] = await this.read((snapshot) => snapshot.getMany([graphKey(name)]));
+    return { bytes, row: bytes === undefined ? undefined : this.#decode(name, bytes) };
+  }
+
+  async #allRows(): Promise<Map<string, GraphRow>> {
+    return this.read(async (snapshot) => {
+      const rows = new Map<string, GraphRow>();
+      for await (const { key, value } of scan(snapshot, Uint8Array.of(CATALOGUE.graph))) {
+        const name = textInKey(key.subarray(1));
+        if (this.#parts.isOurs(name)) rows.set(name, this.#decode(name, value));
+      }
+      return rows;
+    });
+  }
+
+  #decode(name: string, bytes: Bytes): GraphRow {
+    const known = this.#decoded.get(name);
+    if (known !== undefined && sameBytes(known.bytes, bytes)) return known.row;
+    const row = decodeGraphRow(bytes);
+    this.#decoded.set(name, { bytes, row });
+    return row;
+  }
+}
+
+/** The stamp that must hold: that of the configuration, or that of the journal as a whole. */
+type Depth = "stamp" | "cursorStamp";
+
+interface GraphFacts {
+  readonly store: string;
+  readonly createdAt: number;
+  readonly size: number;
+  readonly config: GraphConfig;
+}
+
+/** What a list of graphs shows of one. */
+function factsOf(graph: Kv): Promise<GraphFacts> {
+  return Reader.with(graph, undefined, async (reader) => {
+    const [first] = await reader.getMany([journalKey(0)]);
+    if (first === undefined) throw new Error("an open store has no entry 0");
+    const entry = decodeEntry(first);
+    return {
+      store: `${genesisOf(entry).storeId}.${reader.head.epoch}`,
+      createdAt: entry.header.at,
+      size: reader.head.size,
+      config: await readConfig(reader),
+    };
+  });
+}
+
+async function entriesOf(
+  graph: Kv,
+  from: number,
+  to: number,
+): Promise<ReturnType<typeof decodeEntry>[]> {
+  return Reader.with(graph, undefined, async (reader) => {
+    const end = Math.min(to, from + CHUNK_ENTRIES);
+    const [rows = []] = await reader.ranges([
+      { gte: journalKey(from), lt: journalKey(end), limit: CHUNK_ENTRIES },
+    ]);
+    return rows.map(({ value }) => decodeEntry(value));
+  });
+}
+
+/** Every row of a catalogue, in order of keys. */
+export async function* allRows(snapshot: KvSnapshot): AsyncGenerator<KvRow> {
+  for (const prefix of Object.values(CATALOGUE)) yield* scan(snapshot, Uint8Array.of(prefix));
+}
+
+/** Does something for each item, a few at a time. */
+export async function inParallel<T>(
+  items: readonly T[],
+  width: number,
+  body: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items].reverse();
+  const run = async (): Promise<void> => {
+    for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) await body(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, run));
+}

@@ -1,0 +1,188 @@
+/**
+ * Checking the catalogue against the graphs, and building it again from them.
+ *
+ * The check folds every journal into a second catalogue in memory and compares row by row, so it finds
+ * whatever a mistake, a lost write or a damaged file left behind; it repairs nothing. Numbers of graphs
+ * differ between two catalogues, so rows are compared under the names of graphs.
+ */
+import { keyString } from "../kv/keyspace.js";
+import type { Bytes, KvSnapshot } from "../kv/kv.js";
+import { openKv } from "../open.js";
+import { checkOptions } from "../verbs/engine.js";
+import { allRows, Catalogue, type GraphProblem } from "./catalogue.js";
+import { CATALOGUE, decodeCount, decodeGraphRow } from "./catalogue-rows.js";
+import type { HubContext } from "./context.js";
+import { CATALOGUE_FOLDER } from "./stores.js";
+
+/** What a check of a hub found. */
+export interface HubCheckReport {
+  readonly ok: boolean;
+  readonly graphs: number;
+  /** Rows of the catalogue that were compared. */
+  readonly rows: number;
+  /** Everything that is wrong: with the catalogue, or with a graph. */
+  readonly problems: readonly GraphProblem[];
+}
+
+/** What building a catalogue again did. */
+export interface HubRebuildReport {
+  readonly graphs: number;
+  readonly rows: number;
+  readonly problems: readonly GraphProblem[];
+}
+
+/** How a hub is checked. */
+export interface HubCheckOptions {
+  /** True checks every graph as well, in full. */
+  readonly graphs?: boolean;
+}
+
+/** Problems of the catalogue that are told; more would not help anybody. */
+const PROBLEMS_TOLD = 100;
+/** Times that a check starts over because somebody wrote meanwhile. */
+const ATTEMPTS = 5;
+
+/** Checks the catalogue, and the graphs if asked to. */
+export async function checkHub(
+  hub: HubContext,
+  options: HubCheckOptions = {},
+): Promise<HubCheckReport> {
+  checkOptions(options, ["graphs", "access"]);
+  const compared = await compareCatalogues(hub);
+  const { rows, problems } = await hub.catalogue.graphs();
+  const broken: GraphProblem[] = [];
+  for (const id of options.graphs === true ? rows.keys() : []) {
+    const report = await hub.stores.use(id, ({ memory }) => memory.check());
+    for (const problem of report?.problems ?? []) {
+      broken.push({ id, code: problem.code, message: problem.message });
+    }
+  }
+  const all = [...problems, ...compared.problems, ...broken];
+  return { ok: all.length === 0, graphs: rows.size, rows: compared.rows, problems: all };
+}
+
+/** Throws the catalogue away and builds it again from the graphs. */
+export async function rebuildHub(hub: HubContext, options: object = {}): Promise<HubRebuildReport> {
+  checkOptions(options, ["access"]);
+  await hub.catalogue.clear();
+  const { rows, problems } = await hub.catalogue.caughtUp();
+  const { size } = await hub.catalogue.read((snapshot) => dump(hub.catalogue, snapshot));
+  return { graphs: rows.size, rows: size, problems };
+}
+
+async function compareCatalogues(
+  hub: HubContext,
+): Promise<Pick<HubCheckReport, "rows" | "problems">> {
+  const { places, stores, prefix } = hub;
+  const isOurs = (name: string): boolean => name.startsWith(prefix);
+  for (let attempt = 1; ; attempt += 1) {
+    const kv = await openKv("memory:", CATALOGUE_FOLDER, {});
+    try {
+      const fresh = await Catalogue.open({ kv, places, stores, isOurs });
+      const known = await hub.catalogue.caughtUp();
+      const again = await fresh.caughtUp();
+      const isSettled = [...known.rows].every(
+        ([name, row]) => again.rows.get(name)?.cursor === row.cursor,
+      );
+      if (!isSettled && attempt < ATTEMPTS) continue;
+      const [ours, theirs] = await Promise.all([
+        hub.catalogue.read((snapshot) => dump(hub.catalogue, snapshot)),
+        fresh.read((snapshot) => dump(fresh, snapshot)),
+      ]);
+      return { rows: ours.size, problems: differences(ours, theirs) };
+    } finally {
+      await kv.close();
+    }
+  }
+}
+
+interface Dumped {
+  readonly graph: string;
+  readonly value: string;
+}
+
+/** Every row that can be compared, under the name of its graph. */
+async function dump(
+  catalogue: Catalogue,
+  snapshot: KvSnapshot,
+): Promise<ReadonlyMap<string, Dumped>> {
+  const rows: { readonly key: Bytes; readonly value: Bytes; readonly number: number }[] = [];
+  const numbers = new Set<number>();
+  for await (const { key, value } of allRows(snapshot)) {
+    const number = numberOf(key, value);
+    if (number === undefined) continue;
+    numbers.add(number);
+    rows.push({ key, value, number });
+  }
+  const listed = [...numbers];
+  const names = await catalogue.namesOf(snapshot, listed);
+  const nameOf = new Map(listed.map((number, at) => [number, names[at]]));
+  const dumped = new Map<string, Dumped>();
+  for (const { key, value, number } of rows) {
+    const graph = nameOf.get(number);
+    // Rows of numbers that were given up mean nothing; nobody reads them.
+    if (graph === undefined) continue;
+    const [from, to] = numberPlace(key);
+    const rest = `${keyString(key.subarray(0, from))}${graph}${keyString(key.subarray(to))}`;
+    dumped.set(rest, { graph, value: comparable(key, value) });
+  }
+  return dumped;
+}
+
+/** The number of the graph that a row is about; `undefined` for rows that cannot be compared. */
+function numberOf(key: Bytes, value: Bytes): number | undefined {
+  switch (key[0]) {
+    case CATALOGUE.graph:
+      return decodeGraphRow(value).number;
+    case CATALOGUE.number:
+    case CATALOGUE.nextNumber:
+    case CATALOGUE.claim:
+      return undefined;
+    default:
+      return decodeCount(key.subarray(...numberPlace(key)));
+  }
+}
+
+/** Where the number stands in a key. */
+function numberPlace(key: Bytes): readonly [number, number] {
+  switch (key[0]) {
+    case CATALOGUE.graph:
+      return [key.length, key.length];
+    case CATALOGUE.conflict:
+    case CATALOGUE.symlink:
+    case CATALOGUE.outCount:
+    case CATALOGUE.ordinal:
+      return [1, 5];
+    case CATALOGUE.inbound:
+      return [17, 21];
+    default:
+      return [key.length - 4, key.length];
+  }
+}
+
+function comparable(key: Bytes, value: Bytes): string {
+  if (key[0] !== CATALOGUE.graph) return keyString(value);
+  const { store, createdAt, size, config, cursor } = decodeGraphRow(value);
+  return JSON.stringify([store, createdAt, size, config, cursor]);
+}
+
+function differences(
+  ours: ReadonlyMap<string, Dumped>,
+  theirs: ReadonlyMap<string, Dumped>,
+): readonly GraphProblem[] {
+  const problems: GraphProblem[] = [];
+  const tell = (name: string, { graph }: Dumped, what: string): void => {
+    const prefix = name.charCodeAt(0).toString(16);
+    const message = `catalogue: a row of prefix 0x${prefix} about graph ${graph} ${what}`;
+    if (problems.length < PROBLEMS_TOLD) problems.push({ id: graph, code: "ERR_CORRUPT", message });
+  };
+  for (const [name, row] of theirs) {
+    const own = ours.get(name);
+    if (own === undefined) tell(name, row, "is missing");
+    else if (own.value !== row.value) tell(name, row, "differs from its journal");
+  }
+  for (const [name, row] of ours) {
+    if (!theirs.has(name)) tell(name, row, "has no ground in its journal");
+  }
+  return problems;
+}

@@ -1,0 +1,307 @@
+/**
+ * `subscribe`: what happens in the graphs of a hub, as it happens.
+ *
+ * Promises: an event is delivered after the commit that brought it is durable, outside any lock,
+ * whichever process wrote it; the events of one graph come in the order of its journal, each once. The
+ * reader pulls and may do what it likes between two events, writing included. Commits of this process
+ * are heard at once; those of others are found by looking, every `pollMs` at the latest. A graph that
+ * is made later is followed from its first entry. To go on after a break, give back the positions.
+ *
+ * Events are what memgraph has: nodes, edges, removed edges, graphs. A change of a head alone is none,
+ * and a forget leaves nothing to tell. `subscribe` of a Cortex delivers every entry.
+ */
+
+import { OWNER } from "../access.js";
+import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
+import { invalid } from "../errors.js";
+import { Reader } from "../history/reader.js";
+import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
+import { journalKey, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { decodeMemoryRecord } from "../memory/record.js";
+import { checkOptions, type Engine, memoryId } from "../verbs/engine.js";
+import type { GraphRow } from "./catalogue-rows.js";
+import type { HubContext } from "./context.js";
+import { type GraphEdge, shapeGraphEdge } from "./edge.js";
+import { type Seen, seenMemories } from "./edge-read.js";
+import { type GraphInfo, shapeGraph } from "./graph.js";
+import { checkGraphId } from "./names.js";
+import { type GraphNode, lineageOf, shapeNode } from "./node.js";
+
+/** What every event says. */
+interface EventPlace {
+  readonly graphId: string;
+  /** The entry of the graph's journal that it tells of. */
+  readonly seq: number;
+  readonly at: number;
+}
+
+/** Something that happened in a graph. */
+export type HubEvent = EventPlace &
+  (
+    | { readonly type: "node"; readonly node: GraphNode }
+    | { readonly type: "edge"; readonly edge: GraphEdge }
+    | { readonly type: "edgeRemoved"; readonly edge: GraphEdge }
+    /** A graph was made or configured; it is shown as it is now. */
+    | { readonly type: "graph"; readonly graph: GraphInfo }
+  );
+
+/** What to follow, and how. */
+export interface HubSubscribeOptions {
+  /** Only these graphs. */
+  readonly graphs?: readonly string[];
+  /** The next seq to deliver, by graph; graphs it does not name are followed from their first entry. */
+  readonly from?: { readonly [graphId: string]: number };
+  /** The longest pause between two looks at what other processes wrote; 500 by default. */
+  readonly pollMs?: number;
+  /** Ends the subscription when it is aborted. */
+  readonly signal?: AbortSignal;
+}
+
+/** Events as they come: an async iterable that ends, and can be ended. */
+export interface HubSubscription extends AsyncIterableIterator<HubEvent>, AsyncDisposable {
+  /** Where each graph stands: give it to `from` to go on later. */
+  positions(): { readonly [graphId: string]: number };
+  /** Ends it, also while `next` waits. */
+  return(): Promise<IteratorResult<HubEvent>>;
+}
+
+const POLL_MS = 500;
+const POLL_MS_MIN = 10;
+const POLL_MS_MAX = 60_000;
+/** Entries of one graph that are read together. */
+const PAGE_ENTRIES = 500;
+
+/** Follows the graphs of a hub; resolves once everything written from now on will be delivered. */
+export async function subscribe(
+  hub: HubContext,
+  options: HubSubscribeOptions = {},
+): Promise<HubSubscription> {
+  checkOptions(options, ["graphs", "from", "pollMs", "signal", "access"]);
+  const plan = checkPlan(hub, options);
+  const dirty = new Set<string>();
+  let wake = (): void => {};
+  const unlisten = hub.onCommit((graph) => {
+    dirty.add(graph);
+    wake();
+  });
+  const stop = new AbortController();
+  const until = AbortSignal.any([
+    stop.signal,
+    hub.closing,
+    ...(options.signal === undefined ? [] : [options.signal]),
+  ]);
+  const positions = new Map(Object.entries(options.from ?? {}));
+  try {
+    const { rows } = await hub.catalogue.graphs();
+    if (options.from === undefined) for (const [name, row] of rows) positions.set(name, row.size);
+  } catch (error) {
+    unlisten();
+    throw error;
+  }
+  const feed: Feed = {
+    hub,
+    plan,
+    positions,
+    dirty,
+    until,
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+  };
+  until.addEventListener("abort", () => wake(), { once: true });
+  const events = follow(feed, unlisten);
+  const end = async (): Promise<IteratorResult<HubEvent>> => {
+    stop.abort();
+    unlisten();
+    return events.return(undefined);
+  };
+  const subscription: HubSubscription = {
+    next: () => events.next(),
+    return: end,
+    positions: () => Object.fromEntries(positions),
+    [Symbol.asyncIterator]: () => subscription,
+    [Symbol.asyncDispose]: async () => {
+      await end();
+    },
+  };
+  return subscription;
+}
+
+interface Plan {
+  readonly graphs: ReadonlySet<string> | undefined;
+  readonly pollMs: number;
+}
+
+interface Feed {
+  readonly hub: HubContext;
+  readonly plan: Plan;
+  /** The next seq to deliver, by graph. */
+  readonly positions: Map<string, number>;
+  /** Graphs that this process has committed to since they were looked at. */
+  readonly dirty: Set<string>;
+  readonly until: AbortSignal;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+async function* follow(feed: Feed, unlisten: () => void): AsyncGenerator<HubEvent, undefined> {
+  const { dirty, until, plan } = feed;
+  try {
+    // The first look is at everything: others may have written since the start.
+    let rows = await allRows(feed);
+    while (!until.aborted) {
+      for (const [graph, row] of rows) {
+        yield* graphEvents(feed, graph, row);
+        if (until.aborted) return;
+      }
+      if (dirty.size === 0) await feed.wait(plan.pollMs);
+      rows = until.aborted ? [] : await nextRows(feed);
+    }
+  } finally {
+    unlisten();
+  }
+}
+
+type Rows = readonly (readonly [string, GraphRow])[];
+
+async function allRows({ hub, plan }: Feed): Promise<Rows> {
+  const { rows } = await hub.catalogue.graphs();
+  return [...rows].filter(([name]) => plan.graphs?.has(name) ?? true);
+}
+
+/** What this process wrote, if it wrote anything; else everything. */
+async function nextRows(feed: Feed): Promise<Rows> {
+  const names = [...feed.dirty];
+  feed.dirty.clear();
+  if (names.length === 0) return allRows(feed);
+  const wanted = names.filter((name) => feed.plan.graphs?.has(name) ?? true);
+  const rows = await Promise.all(wanted.map((name) => feed.hub.catalogue.graph(name)));
+  return wanted.flatMap((name, at) => {
+    const row = rows[at];
+    return row === undefined ? [] : [[name, row] as const];
+  });
+}
+
+/** The events of one graph from where it stands to the end that the row names. */
+async function* graphEvents(
+  feed: Feed,
+  graph: string,
+  row: GraphRow,
+): AsyncGenerator<HubEvent, undefined> {
+  let next = feed.positions.get(graph) ?? 0;
+  while (next < row.size && !feed.until.aborted) {
+    const page = await feed.hub.stores.use(graph, ({ engine }) =>
+      readEvents(engine, next, Math.min(row.size, next + PAGE_ENTRIES), shapeGraph(graph, row)),
+    );
+    if (page === undefined) return;
+    for (const [at, event] of page.events.entries()) {
+      if (feed.until.aborted) return;
+      // Whoever has the last event of an entry has all of it.
+      const isLast = page.events[at + 1]?.seq !== event.seq;
+      feed.positions.set(graph, isLast ? event.seq + 1 : event.seq);
+      yield event;
+    }
+    next = page.next;
+    feed.positions.set(graph, next);
+  }
+}
+
+async function readEvents(
+  engine: Engine,
+  from: number,
+  to: number,
+  info: GraphInfo,
+): Promise<{ readonly events: readonly HubEvent[]; readonly next: number }> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const [rows = []] = await reader.ranges([
+      { gte: journalKey(from), lt: journalKey(to), limit: PAGE_ENTRIES },
+    ]);
+    const entries = rows.map(({ value }) => decodeEntry(value));
+    const edges = entries.flatMap(edgesIn);
+    const ends = edges.flatMap(({ from: near, to: far }) =>
+      far instanceof Uint8Array ? [near, far] : [near],
+    );
+    const seen = await seenMemories(reader, ends, OWNER);
+    const now = engine.clock();
+    // A graph that is made and configured in one go has become one graph.
+    const lastGraph = entries.findLast(isAboutGraph)?.header.seq;
+    const events = entries.flatMap((entry): HubEvent[] => {
+      const { seq, at } = entry.header;
+      const place = { graphId: engine.actor, seq, at };
+      const graph: HubEvent[] =
+        seq === lastGraph ? [{ ...place, type: "graph", graph: { ...info, seq: to - 1 } }] : [];
+      const nodes = nodesIn(engine.actor, entry, now).map(
+        (node): HubEvent => ({ ...place, type: "node", node }),
+      );
+      const links = edgesIn(entry).map(
+        (edge): HubEvent => ({
+          ...place,
+          type: edge.tombstone === undefined ? "edge" : "edgeRemoved",
+          edge: shapeGraphEdge(engine.actor, edge, lineagesOf(edge, seen)),
+        }),
+      );
+      return [...graph, ...nodes, ...links];
+    });
+    return { events, next: from + entries.length };
+  });
+}
+
+function isAboutGraph({ header }: Entry): boolean {
+  return header.kind === "genesis" || header.kind === "config";
+}
+
+function edgesIn({ header, parts }: Entry): EdgeRecord[] {
+  return header.parts.flatMap(({ subject }, at) => {
+    const part = parts[at];
+    if (subject[0] !== SUBJECT.edge || part === undefined) return [];
+    return [decodeEdgeRecord(partRecord(part), header)];
+  });
+}
+
+function nodesIn(graph: string, { header, parts }: Entry, now: number): GraphNode[] {
+  return header.parts.flatMap(({ subject }, at) => {
+    const part = parts[at];
+    if (subject[0] !== SUBJECT.memory || part === undefined) return [];
+    const { head, version } = decodeMemoryRecord(partRecord(part), header);
+    if (version === undefined) return [];
+    return [shapeNode({ graph, id: subject.subarray(1), head, written: { head, version }, now })];
+  });
+}
+
+function lineagesOf(
+  { from, to }: EdgeRecord,
+  seen: Seen,
+): { readonly fromLineage: string; readonly toLineage: string } {
+  const lineageAt = (id: Bytes): string => {
+    const found = seen.get(keyString(id));
+    return found === undefined ? memoryId(id) : lineageOf(found.head.record.head, id);
+  };
+  return {
+    fromLineage: lineageAt(from),
+    toLineage: to instanceof Uint8Array ? lineageAt(to) : to.name,
+  };
+}
+
+function checkPlan(hub: HubContext, options: HubSubscribeOptions): Plan {
+  const { graphs, from = {}, pollMs = POLL_MS, signal } = options;
+  if (graphs !== undefined && !Array.isArray(graphs)) {
+    throw invalid("graphs", "a list of graphs", graphs);
+  }
+  for (const [name, seq] of Object.entries(from)) {
+    checkGraphId(name, hub.prefix, "from");
+    if (!Number.isSafeInteger(seq) || seq < 0) throw invalid(`from.${name}`, "a seq", seq);
+  }
+  if (!(typeof pollMs === "number" && pollMs >= POLL_MS_MIN && pollMs <= POLL_MS_MAX)) {
+    throw invalid("pollMs", `a number from ${POLL_MS_MIN} to ${POLL_MS_MAX}`, pollMs);
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw invalid("signal", "an AbortSignal", signal);
+  }
+  const names = graphs?.map((name, at) => checkGraphId(name, hub.prefix, `graphs[${at}]`));
+  return { graphs: names === undefined ? undefined : new Set(names), pollMs };
+}

@@ -1,0 +1,64 @@
+/**
+ * The verbs about graphs as a whole: create, get, list, configure.
+ */
+import type { Access } from "../access.js";
+import { type ConfigPatch, setConfig } from "../verbs/config.js";
+import { checkOptions } from "../verbs/engine.js";
+import { type HubContext, inGraph } from "./context.js";
+import {
+  byAge,
+  checkGraphInput,
+  furnishGraph,
+  type GraphFilter,
+  type GraphInfo,
+  type GraphInput,
+  type GraphList,
+  graphExists,
+  shapeGraph,
+} from "./graph.js";
+import { noGraph } from "./lineages.js";
+import { checkGraphId, graphIdFor } from "./names.js";
+
+/** Makes a graph; `ERR_EXISTS` when there is one of this id. */
+export async function createGraph(hub: HubContext, input: GraphInput): Promise<GraphInfo> {
+  const patch = checkGraphInput(input);
+  const id =
+    input.id === undefined
+      ? graphIdFor(input.name, hub.random, hub.prefix)
+      : checkGraphId(input.id, hub.prefix, "id");
+  if ((await hub.places.stamp(id)) !== undefined) throw graphExists(id);
+  await hub.stores.create(id, ({ engine }) => furnishGraph(engine, patch, input));
+  return fresh(hub, id);
+}
+
+/** One graph; `undefined` when there is none of this id. */
+export async function getGraph(hub: HubContext, id: string): Promise<GraphInfo | undefined> {
+  const row = await hub.catalogue.graph(checkGraphId(id, hub.prefix, "id"));
+  return row === undefined ? undefined : shapeGraph(id, row);
+}
+
+/** Every graph, oldest first; archived ones on request. */
+export async function listGraphs(hub: HubContext, filter: GraphFilter = {}): Promise<GraphList> {
+  checkOptions(filter, ["includeArchived", "access"], "filter");
+  const { rows, problems } = await hub.catalogue.graphs();
+  const graphs = [...rows].map(([id, row]) => shapeGraph(id, row));
+  const shown = graphs.filter(({ archived }) => filter.includeArchived === true || !archived);
+  return { graphs: shown.sort(byAge), problems };
+}
+
+/** Changes the configuration of a graph; what the patch leaves out stays. */
+export async function configureGraph(
+  hub: HubContext,
+  id: string,
+  patch: ConfigPatch,
+  options: { readonly by?: string; readonly access?: Access } = {},
+): Promise<GraphInfo> {
+  await inGraph(hub, id, (engine) => setConfig(engine, patch, options));
+  return fresh(hub, id);
+}
+
+async function fresh(hub: HubContext, id: string): Promise<GraphInfo> {
+  const row = await hub.catalogue.refresh(id, "stamp");
+  if (row === undefined) throw noGraph(id);
+  return shapeGraph(id, row);
+}

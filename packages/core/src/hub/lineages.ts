@@ -1,0 +1,240 @@
+/**
+ * Which graph holds a lineage, and how a graph gets one for itself.
+ *
+ * A lineage belongs to one graph. Generated ids cannot clash. An id that a caller supplies is claimed
+ * in the catalogue before the graph is written, by compare and commit, so that of two writers who want
+ * the same one in two graphs only the first gets it; a claim whose writer died is taken over once it is
+ * a minute old and the graph still lacks the lineage. Claims hold among writers that use a hub of the
+ * same tenant. Whoever writes a graph directly can still give two graphs the same external id; such a
+ * lineage is read by naming the graph.
+ *
+ * Looking up takes the short way first: what this process wrote itself, then what the catalogue says
+ * as it stands. Either is checked in the graph. Only what is found in neither is looked for in a
+ * catalogue that was caught up.
+ */
+import { parseUlid } from "../codec/ulid.js";
+import { CortexError, describe } from "../errors.js";
+import { Reader } from "../history/reader.js";
+import { prefixRange } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import type { OpenedGraph } from "../open.js";
+import { findIds, parseRef } from "../verbs/engine.js";
+import type { Catalogue } from "./catalogue.js";
+import {
+  type Claim,
+  claimKey,
+  decodeClaim,
+  encodeClaim,
+  lineageHash,
+  lineageKey,
+  memoryRowKey,
+  numberAtEnd,
+} from "./catalogue-rows.js";
+import type { GraphStores } from "./stores.js";
+
+/** How long a claim keeps others out although the graph has no such lineage yet. */
+const CLAIM_MS = 60_000;
+/** Lineages of this process whose graph is remembered. */
+const HINTS = 100_000;
+/** More graphs than hold one lineage. */
+const HOLDERS = 10_000;
+
+/** What lineages are looked up with. */
+export interface LineageParts {
+  readonly catalogue: Catalogue;
+  readonly stores: GraphStores;
+  readonly clock: () => number;
+  /** What names of this hub's graphs begin with. */
+  readonly prefix: string;
+}
+
+interface Wanted {
+  readonly graph: string;
+  readonly lineage: string;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** See the file header. */
+export class Lineages {
+  readonly #parts: LineageParts;
+  readonly #hints = new Map<string, string>();
+  #waiting: Wanted[] = [];
+  #claiming: Promise<void> | undefined;
+
+  constructor(parts: LineageParts) {
+    this.#parts = parts;
+  }
+
+  /** Remembers where a lineage is. */
+  note(lineage: string, graph: string): void {
+    this.#hints.delete(lineage);
+    this.#hints.set(lineage, graph);
+    if (this.#hints.size <= HINTS) return;
+    const [oldest] = this.#hints.keys();
+    if (oldest !== undefined) this.#hints.delete(oldest);
+  }
+
+  /**
+   * The graph that holds a lineage; `undefined` when none does. `ERR_INVALID` when several do, which
+   * happens only to those that were not written through a hub.
+   */
+  async graphOf(lineage: string): Promise<string | undefined> {
+    const hint = this.#hints.get(lineage);
+    if (hint !== undefined && (await this.holds(hint, lineage))) return hint;
+    const known = await this.#holders(lineage);
+    if (known.length > 0) return only(lineage, known);
+    await this.#parts.catalogue.caughtUp();
+    return only(lineage, await this.#holders(lineage));
+  }
+
+  /** Whether a graph holds a lineage. */
+  async holds(graph: string, lineage: string): Promise<boolean> {
+    const found = await this.#parts.stores.use(graph, (opened) => idIn(opened, lineage));
+    return found !== undefined;
+  }
+
+  /** Makes lineages the graph's own, in one commit; `ERR_EXISTS` when another graph has one. */
+  async claim(graph: string, lineages: readonly string[]): Promise<void> {
+    const claimed = lineages.map(
+      (lineage) =>
+        new Promise<void>((resolve, reject) => {
+          this.#waiting.push({ graph, lineage, resolve, reject });
+        }),
+    );
+    this.#claiming ??= this.#claimAll();
+    await Promise.all(claimed);
+  }
+
+  /** Claims what waits, all in one commit, until nothing waits. */
+  async #claimAll(): Promise<void> {
+    // Let callers of the same turn join.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0);
+      try {
+        await this.#claimGroup(group);
+      } catch (error) {
+        for (const wanted of group) wanted.reject(error);
+      }
+    }
+    this.#claiming = undefined;
+  }
+
+  async #claimGroup(group: readonly Wanted[]): Promise<void> {
+    const { catalogue, clock, prefix } = this.#parts;
+    for (;;) {
+      const keys = group.map(({ lineage }) => claimKey(prefix, lineage));
+      const before = await catalogue.read((snapshot) => snapshot.getMany(keys));
+      const expect: { readonly key: Bytes; readonly value: Bytes | undefined }[] = [];
+      const puts = new Map<string, { readonly key: Bytes; readonly value: Bytes }>();
+      const granted: Wanted[] = [];
+      for (const [at, wanted] of group.entries()) {
+        const key = keys[at];
+        const row =
+          (await catalogue.knownRow(wanted.graph)) ??
+          (await catalogue.refresh(wanted.graph, "stamp"));
+        if (key === undefined || row === undefined) {
+          wanted.reject(noGraph(wanted.graph));
+          continue;
+        }
+        const { number } = row;
+        const holder = await this.#rival(wanted, number, before[at]);
+        const twin = puts.get(wanted.lineage);
+        const own = encodeClaim({ number, at: clock() });
+        if (holder !== undefined || (twin !== undefined && numberIn(twin.value) !== number)) {
+          wanted.reject(taken(wanted, holder));
+          continue;
+        }
+        granted.push(wanted);
+        if (twin !== undefined) continue;
+        expect.push({ key, value: before[at] });
+        puts.set(wanted.lineage, { key, value: own });
+      }
+      const change = { expect, puts: [...puts.values()], deletes: [] };
+      if (puts.size === 0 || (await catalogue.kv.commitCaches(change))) {
+        for (const wanted of granted) wanted.resolve();
+        return;
+      }
+    }
+  }
+
+  /** The other graph that has a lineage, or is about to. */
+  async #rival(
+    { graph, lineage }: Wanted,
+    number: number,
+    bytes: Bytes | undefined,
+  ): Promise<string | undefined> {
+    const { catalogue, clock } = this.#parts;
+    const claim: Claim | undefined = bytes === undefined ? undefined : decodeClaim(bytes);
+    if (claim !== undefined && claim.number !== number) {
+      const [holder] = await catalogue.read((snapshot) =>
+        catalogue.namesOf(snapshot, [claim.number]),
+      );
+      const isFresh = clock() - claim.at < CLAIM_MS;
+      if (holder !== undefined && (isFresh || (await this.holds(holder, lineage)))) return holder;
+    }
+    const holders = await this.#holders(lineage);
+    return holders.find((name) => name !== graph);
+  }
+
+  /** The graphs that hold a lineage, of those the catalogue names; each is asked. */
+  async #holders(lineage: string): Promise<string[]> {
+    const { catalogue } = this.#parts;
+    const names = await catalogue.read(async (snapshot) => {
+      const ranges = lineagePrefixes(lineage).map((prefix) => prefixRange(prefix, HOLDERS));
+      const rows = await snapshot.ranges(ranges);
+      return catalogue.namesOf(
+        snapshot,
+        rows.flat().map(({ key }) => numberAtEnd(key)),
+      );
+    });
+    const unique = [...new Set(names.flatMap((name) => name ?? []))];
+    const held = await Promise.all(unique.map((name) => this.holds(name, lineage)));
+    return unique.filter((_, at) => held[at] === true).sort();
+  }
+}
+
+/** The id behind a lineage in an open graph, forgotten ones included. */
+export async function idIn({ engine }: OpenedGraph, lineage: string): Promise<Bytes | undefined> {
+  const ref = parseRef(engine, lineage, "lineageId");
+  const [id] = await Reader.with(engine.kv, undefined, (reader) => findIds(reader, [ref]));
+  return id;
+}
+
+function lineagePrefixes(lineage: string): Bytes[] {
+  // A lineage is an external id, or the id of a memory, and may look like either.
+  const id = parseUlid(lineage);
+  const named = lineageKey(lineageHash(lineage));
+  return id === undefined ? [named] : [memoryRowKey(id), named];
+}
+
+function numberIn(claim: Bytes): number {
+  return decodeClaim(claim).number;
+}
+
+function only(lineage: string, graphs: readonly string[]): string | undefined {
+  if (graphs.length <= 1) return graphs[0];
+  throw new CortexError(
+    "ERR_INVALID",
+    `graph: expected the graph that is meant, because ${graphs.length} graphs hold ${describe(lineage)}`,
+    { field: "graph", subject: lineage },
+  );
+}
+
+/** The failure of a call that wants to change something in a graph that is not there. */
+export function noGraph(graph: string): CortexError {
+  return new CortexError(
+    "ERR_NOT_FOUND",
+    `graph: expected a graph, got ${describe(graph)}, which names none`,
+    { field: "graph", subject: graph },
+  );
+}
+
+function taken({ graph, lineage }: Wanted, holder: string | undefined): CortexError {
+  return new CortexError(
+    "ERR_EXISTS",
+    `lineageId: expected a lineage of graph ${graph}, got ${describe(lineage)}, which belongs to ${holder ?? "another graph"}`,
+    { field: "lineageId", subject: lineage },
+  );
+}

@@ -1,0 +1,95 @@
+/**
+ * Names of graphs: how any text becomes a safe one, and what a tenant's names look like.
+ *
+ * Promises: `actorFor` gives two texts two names and the same text the same name, always and
+ * everywhere, without a table; the name begins with what a person can recognise. A tenant is the part
+ * of a name before its first dot, and only a name with that part belongs to the tenant.
+ *
+ * A name is never erased: what should be forgettable must not be recognisable in it, and
+ * `readable: false` leaves the readable part out.
+ */
+import { domainHash } from "../codec/hash.js";
+import { sha256Node } from "../codec/sha256-node.js";
+import { isWellFormed, utf8 } from "../codec/text.js";
+import { ulidText } from "../codec/ulid.js";
+import { describe, invalid } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import { checkActorName } from "../memory/uri.js";
+import { checkOptions } from "../verbs/engine.js";
+
+/** How a name is made. */
+export interface ActorForOptions {
+  /** The tenant whose name it is to be. */
+  readonly tenant?: string;
+  /** False leaves out everything of the text that a person could recognise. */
+  readonly readable?: boolean;
+}
+
+/** Characters of the readable part. */
+const READABLE_CHARS = 24;
+/** Characters of the chance part of a graph's id. */
+const CHANCE_CHARS = 10;
+
+/** A safe actor name for any text, such as a user id of yours; see the file header. */
+export function actorFor(externalId: string, options: ActorForOptions = {}): string {
+  if (typeof externalId !== "string" || externalId === "") {
+    throw invalid("externalId", "a text that is not empty", externalId);
+  }
+  if (!isWellFormed(externalId)) {
+    throw invalid("externalId", "well-formed text", "a lone surrogate", "ERR_ILL_FORMED");
+  }
+  checkOptions(options, ["tenant", "readable"]);
+  // 128 bits of the hash: no two texts that anybody can find share a name.
+  const hash = domainHash(sha256Node, "actorName", utf8(externalId)).slice(0, 16);
+  const text = options.readable === false ? "" : externalId;
+  return nameOf(text, ulidText(hash).toLowerCase(), tenantPrefix(options.tenant));
+}
+
+/** A new id for a graph of this name; names need not be unique, ids are. */
+export function graphIdFor(
+  name: string,
+  random: (bytes: number) => Uint8Array,
+  prefix: string,
+): string {
+  return nameOf(name, ulidText(random(16)).slice(-CHANCE_CHARS).toLowerCase(), prefix);
+}
+
+/** What the names of a tenant begin with; nothing when there is no tenant. */
+export function tenantPrefix(tenant: string | undefined): string {
+  if (tenant === undefined) return "";
+  if (typeof tenant !== "string" || !/^[a-z0-9][a-z0-9_-]{0,31}$/.test(tenant)) {
+    const expected = "1 to 32 of a-z, 0-9, underscore and hyphen, starting with a letter or digit";
+    throw invalid("tenant", expected, tenant, "ERR_BAD_NAME");
+  }
+  checkActorName(`${tenant}.a`, "tenant");
+  return `${tenant}.`;
+}
+
+/** Checks the id of a graph; one of another tenant is refused. */
+export function checkGraphId(id: unknown, prefix: string, field = "graph"): string {
+  const name = checkActorName(id, field);
+  if (name.startsWith(prefix)) return name;
+  throw invalid(field, `a name that starts with ${prefix}`, describe(id), "ERR_BAD_NAME");
+}
+
+/** Whether a name can be that of a graph of this tenant. */
+export function isGraphId(name: string, prefix: string): boolean {
+  try {
+    return checkGraphId(name, prefix) === name;
+  } catch {
+    return false;
+  }
+}
+
+function nameOf(text: string, unique: string, prefix: string): string {
+  const room = Math.min(READABLE_CHARS, LIMITS.actorChars - prefix.length - unique.length - 1);
+  const readable = text
+    .slice(0, 4 * READABLE_CHARS)
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, Math.max(0, room))
+    .replaceAll(/^-+|-+$/g, "");
+  return checkActorName(`${prefix}${readable === "" ? "" : `${readable}-`}${unique}`);
+}

@@ -1,0 +1,319 @@
+/** Nodes: what becomes of versions, lineages and rivals beyond the numbered cases. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { GUEST } from "../access.js";
+import { open } from "../open.js";
+import { openTestHub, type TestHub } from "../testing/index.js";
+import type { NodeInput, NodeResult } from "./node-write.js";
+
+async function graph(
+  { hub }: TestHub,
+  id = "g",
+  policy: "lww" | "manual" = "lww",
+): Promise<string> {
+  return (await hub.createGraph({ name: id, id, conflictPolicy: policy })).id;
+}
+
+function put(world: TestHub, input: Partial<NodeInput> = {}, id = "g"): Promise<NodeResult> {
+  return world.hub.putNode(id, { kind: "fact", content: "c", ...input });
+}
+
+describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
+  test("kind, tags, metadata and freshness belong to the version that came with them", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world);
+    const first = await put(world, {
+      lineageId: "a lineage, any text: 日本",
+      kind: "draft",
+      tags: ["b", "a"],
+      metadata: { n: 1 },
+      freshnessAt: 7,
+      createdBy: "ada",
+    });
+    const second = await put(world, { lineageId: first.node.lineageId, kind: "final" });
+    expect(first.created && !second.created).toBe(true);
+    const [now, then] = await world.hub.history(first.node.lineageId);
+    expect(now).toMatchObject({ version: 2, kind: "final", tags: [], isStale: false });
+    expect(now?.metadata ?? now?.freshnessAt).toBeUndefined();
+    expect(then).toMatchObject({
+      version: 1,
+      kind: "draft",
+      tags: ["b", "a"],
+      metadata: { n: 1 },
+      freshnessAt: 7,
+      createdBy: "ada",
+      supersededBy: second.node.id,
+      isCurrent: false,
+      isStale: false,
+    });
+    expect((await world.hub.listNodes("g", { kinds: ["draft"] })).total).toBe(0);
+    expect((await world.hub.listNodes("g", { kinds: ["final"] })).total).toBe(1);
+    // A head that changes without a version shows on the current node alone.
+    await world.hub.use("g", (memory) => memory.updateHead(now?.lineageId ?? "", { tags: ["z"] }));
+    expect((await world.hub.history(first.node.lineageId)).map(({ tags }) => tags)).toEqual([
+      ["z"],
+      ["b", "a"],
+    ]);
+  });
+
+  test("stale is what is current and past its time, and it is always returned", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world);
+    const past = await put(world, { freshnessAt: world.clock.last() - 1000 });
+    const future = await put(world, { freshnessAt: world.clock.last() + 100_000 });
+    expect([past.node.isStale, future.node.isStale]).toEqual([true, false]);
+    const { nodes } = await world.hub.listNodes("g", { compact: true });
+    expect(nodes.map(({ isStale }) => isStale)).toEqual([false, true]);
+    const fresh = await world.hub.search("g", { text: "c", freshOnly: true });
+    expect(fresh.hits.map(({ node }) => node.id)).toEqual([future.node.id]);
+  });
+
+  test("a lineage belongs to one graph", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world, "g");
+    await graph(world, "h");
+    await put(world, { lineageId: "mine" }, "g");
+    await expect(put(world, { lineageId: "mine" }, "h")).rejects.toMatchObject({
+      code: "ERR_EXISTS",
+      details: { field: "lineageId", subject: "mine" },
+    });
+    expect((await put(world, { lineageId: "mine" }, "g")).node.version).toBe(2);
+    expect((await world.hub.listNodes("h")).total).toBe(0);
+    const both = await Promise.allSettled([
+      put(world, { lineageId: "contested" }, "g"),
+      put(world, { lineageId: "contested" }, "h"),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  test("a lineage that was forgotten is gone from every answer, and its name is free again", async () => {
+    await using world = await openTestHub({ backend });
+    const { hub } = world;
+    await graph(world, "g");
+    await graph(world, "h");
+    const { node } = await put(world, { lineageId: "gone" }, "g");
+    await hub.use("g", (memory) => memory.forget("gone", "asked"));
+    expect(await hub.getNode("gone")).toBeUndefined();
+    expect(await hub.getNode(node.id)).toBeUndefined();
+    expect(await hub.history("gone", { graph: "g" })).toEqual([]);
+    world.clock.advance(120_000);
+    expect((await put(world, { lineageId: "gone" }, "h")).node).toMatchObject({ graphId: "h" });
+    expect(await hub.getNode("gone")).toMatchObject({ graphId: "h" });
+  });
+
+  test("a hidden lineage is read and not listed; writing to it is refused", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world);
+    await put(world, { lineageId: "hidden" });
+    await world.hub.use("g", (memory) => memory.tombstone("hidden", "wrong"));
+    expect(await world.hub.getNode("hidden")).toMatchObject({ lifecycle: "tombstoned" });
+    expect((await world.hub.listNodes("g")).total).toBe(0);
+    await expect(put(world, { lineageId: "hidden" })).rejects.toMatchObject({
+      code: "ERR_TOMBSTONED",
+    });
+  });
+
+  test("what is no node is refused", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world);
+    await world.hub.use("g", (memory) =>
+      memory.write({ type: "fact", text: "a fact", externalId: "fact" }),
+    );
+    const refused: readonly (readonly [object, string])[] = [
+      [{ kind: "" }, "ERR_INVALID"],
+      [{ kind: undefined }, "ERR_INVALID"],
+      [{ lineageId: "" }, "ERR_BAD_ID"],
+      [{ lineageId: "cortex://g/Note/x#1" }, "ERR_BAD_URI"],
+      [{ lineageId: "x".repeat(257) }, "ERR_BAD_ID"],
+      [{ lineageId: "fact" }, "ERR_INVALID"],
+      [{ basedOnVersion: 1.5 }, "ERR_INVALID"],
+      [{ metadata: "x" }, "ERR_INVALID"],
+      [{ content: 5 }, "ERR_INVALID"],
+      [{ content: "x".repeat(64 * 1024 + 1) }, "ERR_TOO_LARGE"],
+      [{ colour: "red" }, "ERR_UNKNOWN_FIELD"],
+    ];
+    for (const [input, code] of refused) {
+      await expect(put(world, input), JSON.stringify(input).slice(0, 60)).rejects.toMatchObject({
+        code,
+      });
+    }
+    expect((await world.hub.listNodes("g", { kinds: ["fact"] })).total).toBe(1);
+  });
+
+  test("a list is newest first, has a total, and pages by offset", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world);
+    for (const lineageId of ["a", "b", "c", "d"]) await put(world, { lineageId });
+    // Writing again brings a lineage to the front.
+    await put(world, { lineageId: "b" });
+    const page = async (filter: object): Promise<unknown> => {
+      const { nodes, total, nextOffset } = await world.hub.listNodes("g", filter);
+      return [nodes.map(({ lineageId }) => lineageId).join(""), total, nextOffset];
+    };
+    expect(await page({})).toEqual(["bdca", 4, undefined]);
+    expect(await page({ limit: 0, offset: 1 })).toEqual(["dca", 4, undefined]);
+    expect(await page({ limit: 2 })).toEqual(["bd", 4, 2]);
+    expect(await page({ limit: 2, offset: 2 })).toEqual(["ca", 4, undefined]);
+    expect(await page({ limit: 2, offset: 9 })).toEqual(["", 4, undefined]);
+    expect(await world.hub.listNodes("nobody")).toMatchObject({ nodes: [], total: 0 });
+  });
+
+  test("rivals are listed one by one, each under its own kind and tags", async () => {
+    await using world = await openTestHub({ backend });
+    await graph(world, "g", "manual");
+    await put(world, { lineageId: "a", tags: ["base"] });
+    await put(world, { lineageId: "a", kind: "left", tags: ["l"], basedOnVersion: 1 });
+    await put(world, { lineageId: "a", kind: "right", tags: ["r"], basedOnVersion: 1 });
+    const versions = async (filter: object): Promise<readonly number[]> =>
+      (await world.hub.listNodes("g", filter)).nodes.map(({ version }) => version);
+    expect(await versions({})).toEqual([3, 2]);
+    expect(await versions({ kinds: ["left"] })).toEqual([2]);
+    expect(await versions({ tags: ["r"] })).toEqual([3]);
+    expect(await versions({ tags: ["base"] })).toEqual([]);
+    const schema = await world.hub.describeSchema("g");
+    expect(schema).toMatchObject({ nodeCount: 2 });
+    expect(schema.kinds.map(({ kind }) => kind).sort()).toEqual(["left", "right"]);
+    expect((await world.hub.listTags("g")).tags).toEqual([
+      { tag: "l", count: 1 },
+      { tag: "r", count: 1 },
+    ]);
+  });
+
+  test("a conflict is listed and settled only by somebody who saw all of it", async () => {
+    await using world = await openTestHub({ backend });
+    const { hub } = world;
+    await graph(world, "g", "manual");
+    await put(world, { lineageId: "a", content: "base" });
+    await put(world, { lineageId: "a", content: "left", tags: ["l"], basedOnVersion: 1 });
+    await put(world, { lineageId: "a", content: "right", basedOnVersion: 1 });
+    const { conflicts } = await hub.conflicts("g");
+    expect(conflicts).toMatchObject([
+      { graphId: "g", lineageId: "a", nodes: [{ content: "right" }, { content: "left" }] },
+    ]);
+    await expect(hub.resolve("a", { versions: [3], keep: 3 })).rejects.toMatchObject({
+      code: "ERR_CONFLICT",
+    });
+    const settled = await hub.resolve("a", { versions: [2, 3], keep: 2, by: "ada" });
+    expect(settled.node).toMatchObject({
+      version: 4,
+      content: "left",
+      tags: ["l"],
+      createdBy: "ada",
+      conflicts: [],
+    });
+    expect((await hub.conflicts("g")).conflicts).toEqual([]);
+    for (const bad of [
+      { versions: [4] },
+      { versions: [4], keep: 3 },
+      { versions: "4", keep: 4 },
+      { versions: [4], keep: 4, node: { kind: "fact" } },
+    ]) {
+      await expect(hub.resolve("a", bad as never)).rejects.toMatchObject({ code: "ERR_INVALID" });
+    }
+    const own = await hub.resolve("a", { versions: [4], node: { kind: "fact", content: "both" } });
+    expect(own.node).toMatchObject({ version: 5, content: "both" });
+    await expect(hub.resolve("nobody", { versions: [1], keep: 1 })).rejects.toMatchObject({
+      code: "ERR_NOT_FOUND",
+    });
+  });
+
+  test("a guest sees what is public: in reads, lists, counts and conflicts", async () => {
+    await using world = await openTestHub({ backend });
+    const { hub } = world;
+    await graph(world, "g", "manual");
+    const open = await put(world, { lineageId: "open", content: "shared word", tags: ["t"] });
+    await put(world, { lineageId: "shut", content: "secret word", tags: ["t", "u"] });
+    await put(world, { lineageId: "shut", content: "secret word", basedOnVersion: 9 });
+    await hub.use("g", (memory) => memory.updateHead("open", { visibility: "public" }));
+    const access = { access: GUEST };
+    expect(await hub.getNode("open", access)).toMatchObject({ id: open.node.id });
+    expect(await hub.getNode("shut", access)).toBeUndefined();
+    expect(await hub.history("shut", access)).toEqual([]);
+    expect(await hub.listNodes("g", access)).toMatchObject({ total: 1 });
+    expect((await hub.conflicts("g", access)).conflicts).toEqual([]);
+    const found = await hub.search("g", { text: "word" }, access);
+    expect(found.hits.map(({ node }) => node.lineageId)).toEqual(["open"]);
+    expect(await hub.describeSchema("g", access)).toMatchObject({ nodeCount: 1 });
+    expect((await hub.listTags("g", access)).tags).toEqual([{ tag: "t", count: 1 }]);
+  });
+});
+
+test("a lineage that two graphs hold is read by naming the graph", async () => {
+  await using world = await openTestHub({ backend: "lmdb" });
+  for (const actor of ["ada", "bob"]) {
+    const memory = await open(world.location, {
+      actor,
+      clock: world.clock.read,
+      relaxedDurability: true,
+    });
+    await memory.write({ type: "note", text: `profile of ${actor}`, externalId: "profile" });
+    await memory.close();
+  }
+  await expect(world.hub.getNode("profile")).rejects.toMatchObject({
+    code: "ERR_INVALID",
+    details: { field: "graph" },
+  });
+  const read = await world.hub.getNode("profile", { graph: "bob" });
+  expect(read).toMatchObject({ content: "profile of bob" });
+  expect((await world.hub.putNode("bob", { kind: "n", lineageId: "profile" })).node.version).toBe(
+    2,
+  );
+});
+
+interface Row {
+  readonly version: number;
+  supersededBy: number | undefined;
+}
+
+/** The decision table, told by itself: the current versions and what each write does to them. */
+function modelWrite(rows: Row[], policy: "lww" | "manual", basedOn: number | undefined): boolean {
+  const heads = rows.filter(({ supersededBy }) => supersededBy === undefined);
+  const version = Math.max(0, ...heads.map((row) => row.version)) + 1;
+  const isKnown = basedOn === undefined || heads.some((row) => row.version === basedOn);
+  const isRival = heads.length > 0 && !isKnown && policy === "manual";
+  if (!isRival) for (const head of heads) head.supersededBy = version;
+  rows.push({ version, supersededBy: undefined });
+  return isRival;
+}
+
+const SEED = 41_208;
+
+test(`any sequence of writes follows the decision table (seed ${SEED})`, async () => {
+  const writes = fc.array(fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }), {
+    minLength: 1,
+    maxLength: 10,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom("lww" as const, "manual" as const),
+      writes,
+      async (policy, all) => {
+        await using world = await openTestHub();
+        await graph(world, "g", policy);
+        const rows: Row[] = [];
+        for (const basedOnVersion of all) {
+          const based = basedOnVersion === undefined ? {} : { basedOnVersion };
+          const { node, conflict } = await put(world, { lineageId: "a", ...based });
+          expect(conflict !== undefined).toBe(modelWrite(rows, policy, basedOnVersion));
+          expect(node.version).toBe(rows.length);
+        }
+        const nodes = await world.hub.history("a");
+        const idOf = (version: number): string | undefined =>
+          nodes.find((node) => node.version === version)?.id;
+        const heads = rows.filter(({ supersededBy }) => supersededBy === undefined).reverse();
+        for (const { version, supersededBy } of rows) {
+          const node = await world.hub.getNode(idOf(version) ?? "");
+          expect(node).toEqual(nodes.find((one) => one.version === version));
+          const next = supersededBy === undefined ? undefined : idOf(supersededBy);
+          expect(node?.supersededBy).toBe(next);
+          const others = heads
+            .filter((row) => row.version !== version)
+            .map((row) => idOf(row.version));
+          expect(node?.conflicts).toEqual(supersededBy === undefined ? others : []);
+        }
+        expect((await world.hub.getNode("a"))?.version).toBe(heads[0]?.version);
+      },
+    ),
+    { seed: SEED, numRuns: 60 },
+  );
+}, 60_000);

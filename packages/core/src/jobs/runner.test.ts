@@ -1,0 +1,359 @@
+/**
+ * Jobs under leases, with a clock and pauses that the test moves: one owner at a time, a dead one
+ * followed by the next, failures that stay inside, and no writing where there is nothing to do.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { toHex } from "../codec/keys.js";
+import { CortexError } from "../errors.js";
+import type { Pause } from "../history/growth.js";
+import { Reader } from "../history/reader.js";
+import { textKey } from "../kv/keyspace.js";
+import type { Kv } from "../kv/kv.js";
+import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
+import { open } from "../open.js";
+import { countingKv } from "../testing/index.js";
+import { type JobReport, type JobStatus, LEASE_MS_MAX, readJobs } from "./lease.js";
+import { type Job, JobRunner, type RunnerSettings } from "./runner.js";
+
+const SETTINGS: RunnerSettings = { intervalMs: 1000, leaseMs: 9000, backoffMaxMs: 20_000 };
+
+/** Lets everything happen that waits for nothing but its turn. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Time that passes when the test says so. */
+class Time {
+  now = 1_000_000;
+  /** How long each pause was meant to last. */
+  readonly pauses: number[] = [];
+  #waiting: { readonly at: number; readonly end: () => void }[] = [];
+
+  readonly clock = (): number => this.now;
+  readonly pause: Pause = (ms, signal) =>
+    new Promise((resolve) => {
+      this.pauses.push(ms);
+      if (signal?.aborted === true) return resolve();
+      const end = (): void => {
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      this.#waiting.push({ at: this.now + ms, end });
+      signal?.addEventListener("abort", end, { once: true });
+    });
+
+  /** Passes, and ends the pauses that are over on the way, in order. */
+  async pass(ms: number): Promise<void> {
+    const until = this.now + ms;
+    await settle();
+    for (;;) {
+      const next = this.#waiting.reduce(
+        (first, { at }) => Math.min(first, at),
+        Number.POSITIVE_INFINITY,
+      );
+      if (next > until) break;
+      this.now = Math.max(this.now, next);
+      const over = this.#waiting.filter(({ at }) => at <= next);
+      this.#waiting = this.#waiting.filter(({ at }) => at > next);
+      for (const { end } of over) end();
+      await settle();
+    }
+    this.now = until;
+  }
+}
+
+/** A job that the test directs. */
+class Directed implements Job {
+  readonly name = "work";
+  runs = 0;
+  signals: AbortSignal[] = [];
+  next: () => Promise<JobReport> = async () => ({ done: 0, cursor: 1, lag: 0 });
+
+  async run(signal: AbortSignal): Promise<JobReport> {
+    this.runs += 1;
+    this.signals.push(signal);
+    return this.next();
+  }
+}
+
+const runners: JobRunner[] = [];
+afterEach(async () => {
+  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+});
+
+async function born(): Promise<MemoryStore> {
+  const data = new MemoryStore();
+  await (await open("memory:", { kv: openMemoryKv(data) })).close();
+  return data;
+}
+
+function runnerOf(
+  kv: Kv,
+  time: Time,
+  job: Job,
+  more: Partial<RunnerSettings> & { readonly id?: number } = {},
+): JobRunner {
+  const { id = 1, ...settings } = more;
+  const owner = new Uint8Array(16).fill(id);
+  const { clock, pause } = time;
+  const runner = new JobRunner(job, { kv, clock, pause, owner }, { ...SETTINGS, ...settings });
+  runners.push(runner);
+  return runner;
+}
+
+async function statusOf(kv: Kv, now: number): Promise<JobStatus | undefined> {
+  return (await Reader.with(kv, undefined, (reader) => readJobs(reader, now)))[0];
+}
+
+const ownerOf = (id: number): string => toHex(new Uint8Array(16).fill(id));
+
+describe("one owner", () => {
+  test("of two that start at once one works, and goes on working", async () => {
+    const data = await born();
+    const time = new Time();
+    const [a, b] = [new Directed(), new Directed()];
+    runnerOf(openMemoryKv(data), time, a, { id: 1 }).start();
+    runnerOf(openMemoryKv(data), time, b, { id: 2 }).start();
+    await time.pass(30_000);
+    expect([a.runs > 20, b.runs]).toEqual([true, 0]);
+    expect(await statusOf(openMemoryKv(data), time.now)).toMatchObject({
+      name: "work",
+      owner: ownerOf(1),
+      leased: true,
+      cursor: 1,
+      lag: 0,
+    });
+  });
+
+  test("a dead owner is followed when its lease is over, and not before", async () => {
+    const data = await born();
+    const [mine, theirs] = [new Time(), new Time()];
+    const [dead, next] = [new Directed(), new Directed()];
+    runnerOf(openMemoryKv(data), theirs, dead, { id: 1 }).start();
+    await theirs.pass(0);
+    expect(dead.runs).toBe(1);
+    // From here on no time passes for it: it does not renew, it does not run.
+    const taker = runnerOf(openMemoryKv(data), mine, next, { id: 2 });
+    taker.start();
+    await mine.pass(8999);
+    expect(next.runs).toBe(0);
+    await mine.pass(1);
+    expect(next.runs).toBe(1);
+    expect((await statusOf(openMemoryKv(data), mine.now))?.owner).toBe(ownerOf(2));
+  });
+
+  test("a long run keeps its lease by renewing it", async () => {
+    const data = await born();
+    const time = new Time();
+    const [long, other] = [new Directed(), new Directed()];
+    let finish = (_: JobReport): void => {};
+    long.next = () =>
+      new Promise((resolve) => {
+        finish = resolve;
+      });
+    runnerOf(openMemoryKv(data), time, long, { id: 1 }).start();
+    await time.pass(0);
+    runnerOf(openMemoryKv(data), time, other, { id: 2 }).start();
+    await time.pass(100_000);
+    expect([long.runs, other.runs]).toEqual([1, 0]);
+    expect(long.signals[0]?.aborted).toBe(false);
+    finish({ done: 5, cursor: 1, lag: 0 });
+    await time.pass(0);
+    expect(await statusOf(openMemoryKv(data), time.now)).toMatchObject({
+      done: 5,
+      lastRunAt: time.now,
+    });
+  });
+
+  test("a run whose lease was taken is told at once, and does not report", async () => {
+    const data = await born();
+    const time = new Time();
+    const job = new Directed();
+    const report = { done: 7, cursor: 1, lag: 0 };
+    let finish = (): void => {};
+    job.next = () =>
+      new Promise((resolve) => {
+        finish = () => resolve(report);
+      });
+    runnerOf(openMemoryKv(data), time, job, { id: 1 }).start();
+    await time.pass(0);
+    const kv = openMemoryKv(data);
+    const key = textKey("lease", "work");
+    const snapshot = await kv.snapshot();
+    const [value] = await snapshot.getMany([key]);
+    snapshot.close();
+    const stolen = Buffer.from(value ?? []);
+    stolen.fill(9, stolen.indexOf(1), stolen.indexOf(1) + 16);
+    await kv.commitCaches({ expect: [], puts: [{ key, value: stolen }], deletes: [] });
+    expect(job.signals[0]?.aborted).toBe(false);
+    await time.pass(3000);
+    expect(job.signals[0]?.aborted).toBe(true);
+    finish();
+    await time.pass(0);
+    expect(await statusOf(kv, time.now)).toMatchObject({ owner: ownerOf(9), done: 0 });
+  });
+
+  test("a lease that claims to last for years is not believed", async () => {
+    const data = await born();
+    const [wrong, right] = [new Time(), new Time()];
+    wrong.now += 2 * LEASE_MS_MAX;
+    const [dead, next] = [new Directed(), new Directed()];
+    runnerOf(openMemoryKv(data), wrong, dead, { id: 1 }).start();
+    await wrong.pass(0);
+    runnerOf(openMemoryKv(data), right, next, { id: 2 }).start();
+    await right.pass(0);
+    expect([dead.runs, next.runs]).toEqual([1, 1]);
+  });
+
+  test("stop waits for the run, and gives the lease back for others to take", async () => {
+    const data = await born();
+    const time = new Time();
+    const [first, second] = [new Directed(), new Directed()];
+    let finish = (): void => {};
+    first.next = () =>
+      new Promise((resolve) => {
+        finish = () => resolve({ done: 3, cursor: 1, lag: 0 });
+      });
+    const runner = runnerOf(openMemoryKv(data), time, first, { id: 1 });
+    runner.start();
+    runner.start();
+    await time.pass(0);
+    let isStopped = false;
+    const stopping = runner.stop().then(() => {
+      isStopped = true;
+    });
+    await settle();
+    expect([first.signals[0]?.aborted, isStopped, runner.isRunning]).toEqual([true, false, true]);
+    finish();
+    await stopping;
+    expect(runner.isRunning).toBe(false);
+    expect(await statusOf(openMemoryKv(data), time.now)).toMatchObject({ leased: false, done: 3 });
+    runnerOf(openMemoryKv(data), time, second, { id: 2 }).start();
+    await time.pass(0);
+    expect([first.runs, second.runs]).toEqual([1, 1]);
+    runner.start();
+    await time.pass(1000);
+    expect(first.runs).toBe(1);
+  });
+});
+
+describe("when it runs", () => {
+  test("again at once while it gets on and is behind, else after the interval", async () => {
+    const data = await born();
+    const time = new Time();
+    const job = new Directed();
+    const reports = [
+      { done: 10, cursor: 10, lag: 5 },
+      { done: 5, cursor: 15, lag: 0 },
+      { done: 0, cursor: 15, lag: 4 },
+    ];
+    job.next = async () => reports.shift() ?? { done: 0, cursor: 19, lag: 0 };
+    runnerOf(openMemoryKv(data), time, job).start();
+    await time.pass(0);
+    expect(job.runs).toBe(2);
+    await time.pass(1000);
+    expect(job.runs).toBe(3);
+    await time.pass(999);
+    expect(job.runs).toBe(3);
+    await time.pass(1);
+    expect(job.runs).toBe(4);
+  });
+
+  test("a store at rest is looked at and not written", async () => {
+    const data = await born();
+    const time = new Time();
+    const kv = countingKv(openMemoryKv(data));
+    const job = new Directed();
+    let isDue = true;
+    const asked: Job = {
+      name: job.name,
+      pending: async () => isDue,
+      run: (signal) => {
+        isDue = false;
+        return job.run(signal);
+      },
+    };
+    runnerOf(kv, time, asked).start();
+    await time.pass(0);
+    expect([job.runs, kv.counts().commits]).toEqual([1, 2]);
+    await time.pass(3_600_000);
+    expect([job.runs, kv.counts().commits]).toEqual([1, 2]);
+    isDue = true;
+    await time.pass(1000);
+    expect([job.runs, kv.counts().commits]).toEqual([2, 4]);
+  });
+});
+
+describe("failures", () => {
+  test("are recorded and told, and the next try waits longer each time, up to a bound", async () => {
+    const data = await born();
+    const time = new Time();
+    const job = new Directed();
+    const told: unknown[] = [];
+    const trouble = new CortexError("ERR_EMBEDDER", "embedder: no answer");
+    job.next = async () => {
+      throw trouble;
+    };
+    runnerOf(openMemoryKv(data), time, job, {
+      onError: (name, error) => {
+        told.push([name, error]);
+        throw new Error("a listener that fails");
+      },
+    }).start();
+    const tries: number[] = [];
+    for (let second = 0; second <= 70; second += 1) {
+      const before = job.runs;
+      await time.pass(second === 0 ? 0 : 1000);
+      if (job.runs > before) tries.push(second);
+    }
+    expect(tries).toEqual([0, 2, 6, 14, 30, 50, 70]);
+    expect(told).toEqual(Array(7).fill(["work", trouble]));
+    expect((await statusOf(openMemoryKv(data), time.now))?.lastError).toEqual({
+      at: time.now,
+      code: "ERR_EMBEDDER",
+      message: "embedder: no answer",
+      count: 7,
+    });
+    job.next = async () => ({ done: 1, cursor: 1, lag: 0 });
+    await time.pass(20_000);
+    expect(job.runs).toBe(8);
+    expect(await statusOf(openMemoryKv(data), time.now)).not.toHaveProperty("lastError");
+    await time.pass(1000);
+    expect(job.runs).toBe(9);
+  });
+
+  test("what others throw may hold anything, so only its kind is kept", async () => {
+    const data = await born();
+    const time = new Time();
+    const job = new Directed();
+    job.next = async () => {
+      throw new TypeError("a secret of the user");
+    };
+    runnerOf(openMemoryKv(data), time, job).start();
+    await time.pass(0);
+    const status = await statusOf(openMemoryKv(data), time.now);
+    expect(status?.lastError?.code).toBe("TypeError");
+    expect(JSON.stringify(status)).not.toContain("secret");
+  });
+
+  test("of the storage stay inside as well", async () => {
+    const data = await born();
+    const time = new Time();
+    const job = new Directed();
+    const inner = openMemoryKv(data);
+    let isFull = true;
+    const kv: Kv = {
+      ...countingKv(inner),
+      commitCaches: async (change) => {
+        if (isFull) throw new CortexError("ERR_DISK_FULL", "the disk is full");
+        return inner.commitCaches(change);
+      },
+    };
+    const told: string[] = [];
+    const onError = (_: string, error: unknown): void => void told.push(String(error));
+    runnerOf(kv, time, job, { onError }).start();
+    await time.pass(0);
+    expect([job.runs, told]).toEqual([0, ["CortexError: the disk is full"]]);
+    isFull = false;
+    await time.pass(2000);
+    expect(job.runs).toBe(1);
+  });
+});

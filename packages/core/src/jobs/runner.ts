@@ -1,0 +1,164 @@
+/**
+ * Running a job in the background: again and again, in one process at a time, for as long as the store
+ * is open or until it is stopped.
+ *
+ * Promises: nothing of a job reaches the host. A failure is recorded in the job's row and told to
+ * whoever asked to be told, and the next try comes later each time. A run that has lost its lease is
+ * told to stop at once through its signal, and what it reports is not recorded. `stop` returns when
+ * the run that was going on has ended, and gives the lease back. A store at rest is looked at and not
+ * written: a lease is taken only when there is something to do.
+ */
+import { isCortexError } from "../errors.js";
+import type { Pause } from "../history/growth.js";
+import type { Bytes, Kv } from "../kv/kv.js";
+import { type JobReport, Lease } from "./lease.js";
+
+/** Something that is done again and again. */
+export interface Job {
+  readonly name: string;
+  /** Whether a run would find something to do; asked without a lease. Without it, one always would. */
+  pending?(): Promise<boolean>;
+  /** Does a bounded piece of the work; stops early when the signal is aborted. */
+  run(signal: AbortSignal): Promise<JobReport>;
+}
+
+/** How jobs are run. */
+export interface RunnerSettings {
+  /** How long to wait before a job is asked again whether there is something to do. */
+  readonly intervalMs: number;
+  /** How long a lease lasts without being renewed. */
+  readonly leaseMs: number;
+  /** The longest wait after failures. */
+  readonly backoffMaxMs: number;
+  /** Told of every failure of a job. */
+  readonly onError?: (name: string, error: unknown) => void;
+}
+
+/** What a runner is made of. */
+export interface RunnerParts {
+  readonly kv: Kv;
+  readonly clock: () => number;
+  readonly pause: Pause;
+  /** The id of this process's runners. */
+  readonly owner: Bytes;
+}
+
+/** One job, running or not. */
+export class JobRunner {
+  readonly job: Job;
+  readonly #parts: RunnerParts;
+  readonly #settings: RunnerSettings;
+  readonly #lease: Lease;
+  #stop = new AbortController();
+  #loop: Promise<void> | undefined;
+
+  constructor(job: Job, parts: RunnerParts, settings: RunnerSettings) {
+    this.job = job;
+    this.#parts = parts;
+    this.#settings = settings;
+    this.#lease = new Lease({ ...parts, name: job.name, leaseMs: settings.leaseMs });
+  }
+
+  /** Whether it was started and not stopped. */
+  get isRunning(): boolean {
+    return this.#loop !== undefined;
+  }
+
+  /** Starts running; idempotent. */
+  start(): void {
+    if (this.#loop !== undefined) return;
+    this.#stop = new AbortController();
+    this.#loop = this.#run(this.#stop.signal);
+  }
+
+  /** Stops after the run that is going on; idempotent. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+    this.#loop = undefined;
+  }
+
+  async #run(stop: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!stop.aborted) {
+      const outcome = await this.#turn(stop);
+      failures = outcome === "failed" ? failures + 1 : 0;
+      // Even a job that is far behind lets others have their turn.
+      const waitMs = outcome === "more" ? 0 : this.#waitMs(failures);
+      if (!stop.aborted) await this.#parts.pause(waitMs, stop);
+    }
+    await this.#lease.release().catch((error: unknown) => this.#tell(error));
+  }
+
+  #waitMs(failures: number): number {
+    const { intervalMs, backoffMaxMs } = this.#settings;
+    return failures === 0 ? intervalMs : Math.min(backoffMaxMs, intervalMs * 2 ** failures);
+  }
+
+  /** Looks whether there is work and does a piece of it, if no other process does. */
+  async #turn(stop: AbortSignal): Promise<"rest" | "more" | "failed"> {
+    try {
+      const isDue = (await this.job.pending?.()) ?? true;
+      if (!isDue || stop.aborted || !(await this.#lease.take())) return "rest";
+      const report = await this.#runLeased(stop);
+      if (report === undefined || !(await this.#lease.record(report))) return "rest";
+      return report.done > 0 && report.lag > 0 ? "more" : "rest";
+    } catch (error) {
+      if (stop.aborted) return "rest";
+      this.#tell(error);
+      // What cannot be recorded either has been told already.
+      await this.#lease.record(failureOf(error)).catch(() => false);
+      return "failed";
+    }
+  }
+
+  /** One run, its lease renewed meanwhile; `undefined` when the lease was lost. */
+  async #runLeased(stop: AbortSignal): Promise<JobReport | undefined> {
+    const over = new AbortController();
+    const cancel = new AbortController();
+    const onStop = (): void => cancel.abort();
+    stop.addEventListener("abort", onStop, { once: true });
+    const renewed = this.#keepLease(over.signal, cancel);
+    try {
+      const report = await this.job.run(cancel.signal);
+      return cancel.signal.aborted && !stop.aborted ? undefined : report;
+    } catch (error) {
+      // Told to stop, a run may end in any way.
+      if (!cancel.signal.aborted) throw error;
+      return undefined;
+    } finally {
+      stop.removeEventListener("abort", onStop);
+      over.abort();
+      await renewed;
+    }
+  }
+
+  /** Renews the lease until the run is over; a lost one cancels the run. */
+  async #keepLease(over: AbortSignal, run: AbortController): Promise<void> {
+    while (!over.aborted) {
+      await this.#parts.pause(this.#settings.leaseMs / 3, over);
+      if (over.aborted) return;
+      const isHeld = await this.#lease.renew().catch((error: unknown) => {
+        this.#tell(error);
+        return false;
+      });
+      if (!isHeld) run.abort();
+      if (run.signal.aborted) return;
+    }
+  }
+
+  #tell(error: unknown): void {
+    try {
+      this.#settings.onError?.(this.job.name, error);
+    } catch {
+      // A listener that fails is the host's own affair, and no reason to stop.
+    }
+  }
+}
+
+/** A failure fit for the store: the messages of others may hold anything, so they are left out. */
+function failureOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (isCortexError(error)) return { code: error.code, message: error.message };
+  const code = error instanceof Error ? error.name : typeof error;
+  return { code, message: "a fault that is none of Cortex's; onError is told what" };
+}

@@ -1,0 +1,87 @@
+/**
+ * How evidence travels: from a turn to its neighbours, from a conversation to its turns, no word twice.
+ */
+import { describe, expect, test } from "vitest";
+import { type Candidate, SPREAD, spread } from "./evidence.js";
+
+const TERMS = [
+  { term: "porto", weight: 4 },
+  { term: "flight", weight: 2 },
+];
+
+function candidate(
+  key: string,
+  own: readonly number[],
+  place?: readonly [string, number],
+): Candidate {
+  return {
+    key,
+    own: Float64Array.from(own),
+    voice: 1,
+    ...(place === undefined ? {} : { place: { session: place[0], index: place[1] } }),
+  };
+}
+
+function scores(candidates: readonly Candidate[], settings = SPREAD): Record<string, number> {
+  return Object.fromEntries(
+    spread(TERMS, candidates, settings).map(({ key, score }) => [key, score]),
+  );
+}
+
+describe("evidence", () => {
+  test("without conversations is the weighted sum", () => {
+    expect(scores([candidate("a", [0.5, 0.5]), candidate("b", [0, 0.5])])).toEqual({ a: 3, b: 1 });
+  });
+
+  test("passes half to the next turn and a quarter to the one after, within the session", () => {
+    const settings = { ...SPREAD, session: 0 };
+    const found = scores(
+      [
+        candidate("hit", [0.8, 0], ["s", 5]),
+        candidate("next", [0, 0], ["s", 6]),
+        candidate("later", [0, 0], ["s", 7]),
+        candidate("far", [0, 0], ["s", 8]),
+        candidate("other", [0, 0], ["t", 6]),
+      ],
+      settings,
+    );
+    expect(found).toEqual({ hit: 3.2, next: 1.6, later: 0.8, far: 0, other: 0 });
+  });
+
+  test("does not count one word twice: two sides that say the same add a part only", () => {
+    const settings = { ...SPREAD, session: 0 };
+    const both = scores(
+      [candidate("a", [0.8, 0], ["s", 0]), candidate("b", [0.8, 0], ["s", 1])],
+      settings,
+    );
+    expect(both.a).toBeCloseTo(4 * (0.8 + 0.3 * 0.4));
+    const complement = scores(
+      [candidate("a", [0.8, 0], ["s", 0]), candidate("b", [0, 0.8], ["s", 1])],
+      settings,
+    );
+    expect(complement.a).toBeCloseTo(4 * 0.8 + 2 * 0.4);
+  });
+
+  test("a turn of the conversation that speaks of all of it stands above the same turn elsewhere", () => {
+    const found = scores([
+      candidate("rich", [0.5, 0], ["s", 0]),
+      candidate("around", [0, 0.9], ["s", 9]),
+      candidate("poor", [0.5, 0], ["t", 0]),
+    ]);
+    expect(found.rich).toBeGreaterThan(found.poor ?? 0);
+  });
+
+  test("an assistant's own words weigh less", () => {
+    const quiet = { ...candidate("a", [0.6, 0]), voice: 0.5 };
+    expect(scores([quiet, candidate("b", [0.6, 0])])).toEqual({ a: 1.2, b: 2.4 });
+  });
+
+  test("coverage is the share of the question that is spoken of, by weight", () => {
+    const [hit, next] = spread(TERMS, [
+      candidate("hit", [0.1, 0], ["s", 0]),
+      candidate("next", [0, 0.1], ["s", 1]),
+    ]);
+    expect(hit?.coverage).toBeCloseTo((4 + 1) / 6);
+    expect(next?.coverage).toBeCloseTo((2 + 2) / 6);
+  });
+});

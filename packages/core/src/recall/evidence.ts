@@ -1,0 +1,149 @@
+/**
+ * Evidence: for one memory and each word of a question, how strongly the memory speaks of it, 0 to 1.
+ *
+ * Promise: pure. Lexical scores are sums of evidence weighted by how rare each word is, so evidence
+ * can be passed along (from a turn to its neighbours, from a conversation to its turns) without
+ * counting the same word twice: what two sources say of one word is combined, not added.
+ */
+
+/** A word of the question as the index knows it. */
+export interface QuestionTerm {
+  readonly term: string;
+  /** How much the word tells: rare words tell more. */
+  readonly weight: number;
+}
+
+/** A memory under consideration. */
+export interface Candidate {
+  /** `keyString` of the id. */
+  readonly key: string;
+  /** Own evidence, one value a term; all zero for one that was reached otherwise. */
+  readonly own: Float64Array;
+  /** Where it stands in a conversation, if it is a turn. */
+  readonly place?: TurnPlaceOf;
+  /** Factor of its own words: an assistant's repeat what others said. */
+  readonly voice: number;
+}
+
+/** A turn's place. */
+export interface TurnPlaceOf {
+  readonly session: string;
+  readonly index: number;
+}
+
+/** How evidence travels; one configuration for every store. */
+export interface SpreadSettings {
+  /** Share of a turn's evidence that the turn one place away takes, then two, … */
+  readonly neighbours: readonly number[];
+  /** Of evidence a memory has from two sides, how much the weaker side adds. */
+  readonly second: number;
+  /** Share of the best score that a turn gets for its whole conversation. */
+  readonly session: number;
+}
+
+/** The settings that recall uses; how they were found is written in docs/evaluation.md. */
+export const SPREAD: SpreadSettings = { neighbours: [0.5, 0.25], second: 0.3, session: 0.3 };
+
+/** A scored memory. */
+export interface Scored {
+  readonly key: string;
+  readonly score: number;
+  /** Its own words alone. */
+  readonly own: number;
+  /** Share of the question, by weight, that it and its neighbours cover. */
+  readonly coverage: number;
+}
+
+/**
+ * Scores candidates by their own evidence, that of the turns around them and that of their
+ * conversation. Turns around a candidate must be candidates themselves, with no evidence if they
+ * have none.
+ */
+export function spread(
+  terms: readonly QuestionTerm[],
+  candidates: readonly Candidate[],
+  settings: SpreadSettings = SPREAD,
+): Scored[] {
+  const borrowed = fromNeighbours(candidates, terms.length, settings);
+  const scored = candidates.map((candidate) => {
+    const near = borrowed.get(candidate.key);
+    let [score, own, covered, total] = [0, 0, 0, 0];
+    for (const [at, { weight }] of terms.entries()) {
+      const mine = candidate.own[at] ?? 0;
+      const theirs = near?.[at] ?? 0;
+      const voiced = mine * candidate.voice;
+      own += weight * voiced;
+      score += weight * (Math.max(voiced, theirs) + settings.second * Math.min(voiced, theirs));
+      covered += weight * (mine > 0 ? 1 : theirs > 0 ? 0.5 : 0);
+      total += weight;
+    }
+    return { key: candidate.key, score, own, coverage: total === 0 ? 0 : covered / total };
+  });
+  return withSessions(terms, candidates, scored, settings);
+}
+
+function fromNeighbours(
+  candidates: readonly Candidate[],
+  width: number,
+  { neighbours }: SpreadSettings,
+): ReadonlyMap<string, Float64Array> {
+  const byPlace = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    const { place } = candidate;
+    if (place !== undefined) byPlace.set(placeName(place.session, place.index), candidate);
+  }
+  const borrowed = new Map<string, Float64Array>();
+  for (const { place, own } of candidates) {
+    if (place === undefined || !own.some((value) => value > 0)) continue;
+    for (const [at, share] of neighbours.entries()) {
+      for (const index of [place.index - at - 1, place.index + at + 1]) {
+        const other = byPlace.get(placeName(place.session, index));
+        if (other === undefined) continue;
+        const evidence = borrowed.get(other.key) ?? new Float64Array(width);
+        for (let term = 0; term < width; term += 1) {
+          evidence[term] = Math.max(evidence[term] ?? 0, share * (own[term] ?? 0));
+        }
+        borrowed.set(other.key, evidence);
+      }
+    }
+  }
+  return borrowed;
+}
+
+/** Adds what the whole conversation says: of each word, the chance that some turn speaks of it. */
+function withSessions(
+  terms: readonly QuestionTerm[],
+  candidates: readonly Candidate[],
+  scored: readonly Scored[],
+  settings: SpreadSettings,
+): Scored[] {
+  const sessions = new Map<string, Float64Array>();
+  for (const { place, own } of candidates) {
+    if (place === undefined) continue;
+    const joint = sessions.get(place.session) ?? new Float64Array(terms.length);
+    for (const [at, value] of own.entries()) {
+      const before = joint[at] ?? 0;
+      joint[at] = before + value - before * value;
+    }
+    sessions.set(place.session, joint);
+  }
+  const sums = new Map<string, number>();
+  for (const [session, joint] of sessions) {
+    sums.set(
+      session,
+      terms.reduce((sum, { weight }, at) => sum + weight * (joint[at] ?? 0), 0),
+    );
+  }
+  const best = Math.max(0, ...scored.map(({ score }) => score));
+  const bestSession = Math.max(0, ...sums.values());
+  return scored.map((item, at) => {
+    const session = candidates[at]?.place?.session;
+    if (session === undefined || bestSession === 0 || item.score === 0) return item;
+    const prior = (settings.session * best * (sums.get(session) ?? 0)) / bestSession;
+    return { ...item, score: item.score + prior };
+  });
+}
+
+function placeName(session: string, index: number): string {
+  return `${index} ${session}`;
+}

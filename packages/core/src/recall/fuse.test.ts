@@ -1,0 +1,105 @@
+/**
+ * Joining lanes into one order, and showing once what several memories say.
+ */
+import { describe, expect, test } from "vitest";
+import { collapse } from "./collapse.js";
+import { type Contender, fuse, type LaneScores, type Standing } from "./fuse.js";
+
+const PLAIN: Standing = { trust: 1, salience: 0.5, speaker: false };
+
+function contender(key: string, lanes: LaneScores, more: Partial<Contender> = {}): Contender {
+  return { key, lanes, standing: PLAIN, seq: 1, ...more };
+}
+
+function order(...contenders: readonly Contender[]): string[] {
+  return fuse(contenders).map(({ key }) => key);
+}
+
+describe("fusing lanes", () => {
+  test("lanes add up, and silence is left out", () => {
+    expect(
+      order(
+        contender("words", { lexical: 0.9 }),
+        contender("both", { lexical: 0.6, names: 0.5 }),
+        contender("nothing", {}),
+        contender("only the date", { time: 1 }),
+      ),
+    ).toEqual(["both", "words"]);
+  });
+
+  test("the date decides between equals", () => {
+    expect(
+      order(
+        contender("other day", { lexical: 0.8 }),
+        contender("that day", { lexical: 0.7, time: 1 }),
+      ),
+    ).toEqual(["that day", "other day"]);
+  });
+
+  test("a document never stands above the owner for saying it better", () => {
+    const document = { standing: { ...PLAIN, trust: 0.6 } };
+    expect(
+      order(contender("document", { lexical: 1 }, document), contender("owner", { lexical: 0.7 })),
+    ).toEqual(["owner", "document"]);
+  });
+
+  test("use moves neighbours, not a clear difference", () => {
+    const used = { standing: { ...PLAIN, salience: 1 } };
+    const unused = { standing: { ...PLAIN, salience: 0 } };
+    expect(
+      order(contender("a", { lexical: 0.8 }, unused), contender("b", { lexical: 0.75 }, used)),
+    ).toEqual(["b", "a"]);
+    expect(
+      order(contender("a", { lexical: 0.8 }, unused), contender("b", { lexical: 0.6 }, used)),
+    ).toEqual(["a", "b"]);
+  });
+
+  test("who spoke counts when the question names them", () => {
+    const spoke = { standing: { ...PLAIN, speaker: true } };
+    expect(
+      order(contender("about", { lexical: 0.7 }), contender("by", { lexical: 0.65 }, spoke)),
+    ).toEqual(["by", "about"]);
+  });
+
+  test("equals: the newer first, then by id", () => {
+    expect(
+      order(
+        contender("b", { lexical: 0.5 }),
+        contender("a", { lexical: 0.5 }),
+        contender("c", { lexical: 0.5 }, { seq: 2 }),
+      ),
+    ).toEqual(["c", "a", "b"]);
+  });
+});
+
+describe("collapsing", () => {
+  const set = (key: string, text: string) => ({ key, words: new Set(text.split(" ")) });
+
+  test("the same words are one", () => {
+    const groups = collapse([set("a", "ada lives in porto"), set("b", "in porto lives ada")]);
+    expect([...groups]).toEqual([["a", ["b"]]]);
+  });
+
+  test("another word in its place is another answer", () => {
+    const first = "the team deploys every service to production only on fridays after lunch";
+    const groups = collapse([set("a", first), set("b", first.replace("fridays", "mondays"))]);
+    expect([...groups.keys()]).toEqual(["a", "b"]);
+  });
+
+  test("a long one with a word more is the same", () => {
+    const first = "the team deploys every service to production only on fridays";
+    expect([...collapse([set("a", first), set("b", `${first} lunchtime`)])]).toEqual([
+      ["a", ["b"]],
+    ]);
+    expect(collapse([set("a", "red car"), set("b", "red car fast")]).size).toBe(2);
+  });
+
+  test("memories without words are never one", () => {
+    expect(
+      collapse([
+        { key: "a", words: new Set() },
+        { key: "b", words: new Set() },
+      ]).size,
+    ).toBe(2);
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * The walk along names: from the best hits to what they name, and to what names them.
+ *
+ * Promise: pure; what stands under which name is given. A memory reached this way counts by how good
+ * the hit was, how rare the name is, and how much it says of the words of the question that the hit
+ * left open: in "the mayor of the town where X was born" the page of X explains one half, and the page
+ * of the town, which X's page names, the other. One step only: two-step walks were measured and gave
+ * nothing.
+ */
+import { type NameWords, nameMark, stretches, titleMark } from "../text/names.js";
+import type { QuestionTerm } from "./evidence.js";
+
+/** A hit to walk from. */
+export interface NamedHit {
+  readonly key: string;
+  /** Its score, 1 for the best. */
+  readonly score: number;
+  /** Own evidence, one value a term. */
+  readonly own: Float64Array;
+  readonly names: readonly NameWords[];
+  readonly title?: NameWords | undefined;
+}
+
+/** What stands under a mark: how many memories, and which; none are named of too many. */
+export interface Marked {
+  readonly count: number;
+  readonly keys: readonly string[];
+}
+
+/** Hits that are walked from. */
+export const WALK_HITS = 5;
+/** A name that more memories share says nothing about any of them. */
+const SHARED_MOST = 12;
+/** What more memories are titled is a subject of many, not a title. */
+const TITLED_MOST = 16;
+/** A title that more memories name is no longer a link. */
+export const NAMED_MOST = 100;
+
+const WEIGHTS = { names: 1, namedBy: 0.7, shares: 0.5, always: 0.3, leftOpen: 0.6, asked: 0.5 };
+
+/** The marks that walking from hits, and reading the question's own names, has to look up. */
+export function marksOf(
+  question: NameWords,
+  hits: readonly NamedHit[],
+  isCommon: (word: string) => boolean,
+): readonly string[] {
+  const marks = new Set(stretches(question, isCommon).map(titleMark));
+  for (const { names, title } of hits) {
+    for (const name of names) {
+      marks.add(nameMark(name.join(" ")));
+      for (const part of stretches(name, isCommon)) marks.add(titleMark(part));
+    }
+    if (title !== undefined && title.length > 0) marks.add(nameMark(title.join(" ")));
+  }
+  return [...marks];
+}
+
+/** The memories whose title the question names, with what that is worth. */
+export function askedByTitle(
+  question: NameWords,
+  marked: ReadonlyMap<string, Marked>,
+  isCommon: (word: string) => boolean,
+): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const stretch of stretches(question, isCommon)) {
+    const titled = marked.get(titleMark(stretch));
+    if (titled === undefined || titled.count > TITLED_MOST) continue;
+    for (const key of titled.keys) found.set(key, WEIGHTS.asked);
+  }
+  return found;
+}
+
+/** The memories one step from a hit along names, with the strength of the link, 0 to 1. */
+export function linksOf(
+  hit: NamedHit,
+  marked: ReadonlyMap<string, Marked>,
+  isCommon: (word: string) => boolean,
+): ReadonlyMap<string, number> {
+  const links = new Map<string, number>();
+  const link = (keys: readonly string[], weight: number): void => {
+    for (const key of keys) {
+      if (key !== hit.key) links.set(key, Math.max(links.get(key) ?? 0, weight));
+    }
+  };
+  for (const name of hit.names) {
+    for (const part of stretches(name, isCommon)) {
+      const titled = marked.get(titleMark(part));
+      if (titled === undefined || titled.count > TITLED_MOST) continue;
+      const named = marked.get(nameMark(part))?.count ?? 1;
+      link(titled.keys, WEIGHTS.names / Math.sqrt(Math.max(1, named)));
+    }
+    const shared = marked.get(nameMark(name.join(" ")));
+    if (shared !== undefined && shared.count >= 2 && shared.count <= SHARED_MOST) {
+      link(shared.keys, WEIGHTS.shares / shared.count);
+    }
+  }
+  const named = hit.title === undefined ? undefined : marked.get(nameMark(hit.title.join(" ")));
+  if (named !== undefined && named.count <= NAMED_MOST) {
+    link(named.keys, WEIGHTS.namedBy / Math.sqrt(Math.max(1, named.count)));
+  }
+  return links;
+}
+
+/**
+ * What the walk gives each memory it reaches. `evidenceOf` is asked for memories that were reached;
+ * one it does not know says nothing of the question.
+ */
+export function walkNames(
+  terms: readonly QuestionTerm[],
+  hits: readonly NamedHit[],
+  links: readonly ReadonlyMap<string, number>[],
+  evidenceOf: (key: string) => Float64Array | undefined,
+): Map<string, number> {
+  const gained = new Map<string, number>();
+  for (const [at, hit] of hits.entries()) {
+    const open = terms.map(({ weight }, term) => ((hit.own[term] ?? 0) > 0 ? 0 : weight));
+    const most = open.reduce((sum, weight) => sum + weight, 0) / 2;
+    for (const [key, strength] of links[at] ?? []) {
+      const evidence = evidenceOf(key);
+      const said = open.reduce((sum, weight, term) => sum + weight * (evidence?.[term] ?? 0), 0);
+      const answer = most === 0 ? 0 : Math.min(1, said / most);
+      const gain = hit.score * strength * (WEIGHTS.always + WEIGHTS.leftOpen * answer);
+      gained.set(key, (gained.get(key) ?? 0) + gain);
+    }
+  }
+  return gained;
+}

@@ -1,0 +1,69 @@
+/**
+ * The times questions speak of, by a table of questions and one fixed present.
+ */
+import { describe, expect, test } from "vitest";
+import { fitOf, timeWords } from "./time-words.js";
+
+/** Wednesday, 14 June 2023, noon. */
+const NOW = Date.UTC(2023, 5, 14, 12);
+const DAY_MS = 86_400_000;
+
+function shown(question: string): string[] {
+  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+  return timeWords(question, NOW).periods.map(
+    ({ fromMs, toMs }) => `${day(fromMs)}..${day(toMs - 1)}`,
+  );
+}
+
+describe("the time a question speaks of", () => {
+  test.each([
+    ["what happened on 2022-03-04?", ["2022-03-04..2022-03-04"]],
+    ["What did Joanna finish in January 2022?", ["2022-01-01..2022-01-31"]],
+    ["where was I on 3 March 2023", ["2023-03-03..2023-03-03"]],
+    ["where was I on March 3rd, 2023", ["2023-03-03..2023-03-03"]],
+    ["which spot did she visit in May?", ["2023-05-01..2023-05-31", "2022-05-01..2022-05-31"]],
+    ["in November, of which year?", ["2022-11-01..2022-11-30", "2021-11-01..2021-11-30"]],
+    ["the second week of November 2022", ["2022-11-08..2022-11-14"]],
+    ["the last week of February 2024", ["2024-02-23..2024-02-29"]],
+    ["what did I buy yesterday?", ["2023-06-13..2023-06-13"]],
+    ["who called last Monday?", ["2023-06-12..2023-06-12"]],
+    ["who called last Wednesday?", ["2023-06-07..2023-06-07"]],
+    ["what changed last week?", ["2023-06-01..2023-06-13"]],
+    ["two weeks ago I met someone", ["2023-05-28..2023-06-03"]],
+    ["10 days ago", ["2023-06-03..2023-06-05"]],
+    ["trips in 2021", ["2021-01-01..2021-12-31"]],
+    ["last year's plan", ["2022-01-01..2022-12-31"]],
+  ])("%s", (question, periods) => {
+    expect(shown(question)).toEqual(periods);
+  });
+
+  test.each([
+    "what may happen if I march on?",
+    "where do I live?",
+    "room 2022 in the hotel",
+    "",
+    "我住在哪里",
+  ])("names no time: %s", (question) => {
+    expect(shown(question)).toEqual([]);
+  });
+
+  test.each([
+    ["where did I live before Porto?", true],
+    ["where did she used to work", true],
+    ["what was the original plan, originally?", true],
+    ["where do I live now?", false],
+  ])("asks about the past: %s", (question, past) => {
+    expect(timeWords(question, NOW).past).toBe(past);
+  });
+
+  test("fits best inside, a little beside, not at all elsewhere", () => {
+    const period = { fromMs: NOW, toMs: NOW + 30 * DAY_MS };
+    expect(fitOf(NOW, period)).toBe(1);
+    expect(fitOf(NOW + 30 * DAY_MS - 1, period)).toBe(1);
+    const beside = fitOf(NOW - DAY_MS, period);
+    expect(beside).toBeGreaterThan(0);
+    expect(beside).toBeLessThan(0.5);
+    expect(fitOf(NOW - 8 * DAY_MS, period)).toBe(0);
+    expect(fitOf(NOW + 60 * DAY_MS, period)).toBe(0);
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * What a call sends: the arguments of a verb, put together and written as JSON.
+ *
+ * Promise: what cannot be sent is refused before anything is sent. That is functions (a signer, a
+ * counter of tokens), signals, numbers that JSON has no word for, and an access other than the owner's:
+ * on a server, who is asking is decided by what the client was opened with.
+ */
+import { CortexError, describe, invalid } from "../errors.js";
+
+/** The input of an operation. */
+export type Body = { readonly [field: string]: unknown };
+
+/** Puts the parts of an input together; a field that two of them name is refused. */
+export function join(named: Body, ...others: readonly unknown[]): Body {
+  const all: Record<string, unknown> = { ...named };
+  for (const other of others) {
+    if (other === undefined) continue;
+    if (typeof other !== "object" || other === null || Array.isArray(other)) {
+      throw invalid("options", "an object", other);
+    }
+    for (const [field, value] of Object.entries(other)) {
+      if (value === undefined) continue;
+      if (all[field] !== undefined) {
+        const message = `${field}: expected it in one place, got it twice`;
+        throw new CortexError("ERR_UNKNOWN_FIELD", message, { field });
+      }
+      all[field] = value;
+    }
+  }
+  return all;
+}
+
+/** Options that stay on this side. */
+const KEPT: readonly string[] = ["access", "onProgress"];
+
+/** The JSON of an input. */
+export function bodyText(body: Body): string {
+  checkAccess(body.access);
+  const sent = Object.entries(body).filter(([field]) => !KEPT.includes(field));
+  return JSON.stringify(Object.fromEntries(sent), plain);
+}
+
+function checkAccess(access: unknown): void {
+  if (access === undefined) return;
+  const kind = typeof access === "object" && access !== null && "kind" in access && access.kind;
+  if (kind === "owner") return;
+  throw new CortexError(
+    "ERR_UNSUPPORTED",
+    "access: on a server the token or scope of the client decides; open another client",
+    { field: "access" },
+  );
+}
+
+function plain(field: string, value: unknown): unknown {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "undefined":
+      return value;
+    case "number":
+      if (Number.isFinite(value)) return value;
+      throw invalid(field, "a finite number", value);
+    case "object":
+      return plainObject(field, value);
+    default:
+      throw notSent(field, value);
+  }
+}
+
+function plainObject(field: string, value: object | null): unknown {
+  if (value === null || Array.isArray(value)) return value;
+  // Vectors are handed over as they come from a model.
+  if (value instanceof Float32Array || value instanceof Float64Array) return [...value];
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // An object of another realm has a prototype of its own, which has none either.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return value;
+  throw notSent(field, value);
+}
+
+function notSent(field: string, value: unknown): CortexError {
+  const message = `${field}: expected plain data, which can be sent to a server, got ${describe(value)}`;
+  return new CortexError("ERR_UNSUPPORTED", message, { field });
+}

@@ -1,0 +1,270 @@
+/**
+ * A memory graph on a running server, with the interface of one at hand. Nothing but `fetch` and the
+ * language itself is used, so that it runs in a browser, at the edge and in Node alike.
+ *
+ * Every verb goes by its row in `table.ts`. The client keeps the last checkpoint it saw and demands that
+ * the server's history goes on from there: see `witness.ts`. What the server offers to the caller is the
+ * server's to decide, by the token or scope that the client was opened with.
+ */
+
+import { sha256Pure } from "../codec/sha256-pure.js";
+import { CortexError, isCortexError } from "../errors.js";
+import { parseCheckpoint } from "../journal/checkpoint.js";
+import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
+import type { SubscribeOptions, Subscription } from "../verbs/subscribe.js";
+import type { CortexApi, VerbName } from "./api.js";
+import { type Body, bodyText } from "./body.js";
+import { download, sinkOf } from "./download.js";
+import { checkFollowing, followRemote } from "./events.js";
+import { type RemoteOptions, type RemoteSettings, readSettings } from "./settings.js";
+import { isRepeatable, type RemoteRoute, ROUTES } from "./table.js";
+import { closed, request } from "./transport.js";
+import { Witness } from "./witness.js";
+
+/** A memory graph on a server. */
+export interface RemoteCortex extends CortexApi {
+  /** The newest checkpoint seen: keep it, and give it as `checkpoint` when opening again. */
+  trusted(): string | undefined;
+  /** Demands now, not at the next occasion, that the server's history goes on from what was seen. */
+  confirm(): Promise<void>;
+}
+
+const JSON_TYPE = "application/json";
+const EVENTS_TYPE = "text/event-stream";
+
+/**
+ * Opens the memory graph of an actor on a server. A server that is not there, is none of ours, refuses
+ * the caller or has another history than `checkpoint` fails here.
+ */
+export async function openRemote(url: string, options: RemoteOptions = {}): Promise<RemoteCortex> {
+  const client = new Client(readSettings(url, options));
+  await client.begin();
+  return client.face();
+}
+
+/** What a route answers, as far as the client itself is concerned. */
+type AnyRoute = Omit<RemoteRoute, "input" | "answer"> & {
+  readonly input: (...args: readonly unknown[]) => Body;
+  readonly answer?: (answer: Body) => unknown;
+};
+
+class Client {
+  readonly #settings: RemoteSettings;
+  readonly #witness: Witness;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  /** Subscriptions that are finding out where they begin: what is asked after them waits for that. */
+  readonly #starts = new Set<Promise<unknown>>();
+  #isClosed = false;
+
+  constructor(settings: RemoteSettings) {
+    this.#settings = settings;
+    this.#witness = new Witness(
+      async (since) => (await this.#json(ROUTES.prove as AnyRoute, { since })) as unknown as Proof,
+      settings.confirmEveryMs,
+      () => performance.now(),
+    );
+  }
+
+  /** The first look at the server. */
+  async begin(): Promise<void> {
+    const { checkpoint, isScope } = this.#settings;
+    if (checkpoint !== undefined) {
+      this.#witness.trust(checkpoint);
+      await this.#witness.confirm();
+      return;
+    }
+    // The checkpoint is the owner's; holders of a scope see their first one in a proof.
+    if (isScope) return;
+    try {
+      await this.#look();
+    } catch (error) {
+      if (!isCortexError(error, "ERR_NOT_FOUND")) throw error;
+      if (error.details.field !== "data") {
+        const message = "location: there is a server, but Cortex is not at this path of it";
+        throw new CortexError("ERR_UNSUPPORTED", message, { field: "location" }, error);
+      }
+      if (!this.#settings.mayCreate) throw error;
+      await this.#makeStore();
+      await this.#look();
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { checkpoint } = await this.#json(ROUTES.checkpoint as AnyRoute, {});
+    await this.#witness.see(String(checkpoint));
+  }
+
+  /**
+   * Opening a store that is not there makes one, here as on a disk. On a server writing makes it, and a
+   * change of the configuration that changes nothing leaves the new store without an entry of its own.
+   */
+  async #makeStore(): Promise<void> {
+    try {
+      await this.#json(ROUTES.configure as AnyRoute, {});
+    } catch (error) {
+      if (!isCortexError(error, "ERR_NO_CHANGE")) throw error;
+    }
+  }
+
+  /** The client as its users see it. */
+  face(): RemoteCortex {
+    const names = Object.keys(ROUTES) as VerbName[];
+    const verbs = names.map((verb) => [verb, this.#method(verb)]);
+    const { actor = this.#actorSeen() } = this.#settings;
+    const close = (): Promise<void> => this.#close();
+    return {
+      // The table is complete by type; what is made of it here has lost its types on the way.
+      ...(Object.fromEntries(verbs) as unknown as Pick<CortexApi, VerbName>),
+      actor,
+      trusted: () => this.#witness.newest,
+      confirm: () => this.#tracked(() => this.#witness.confirm()),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  }
+
+  #actorSeen(): string {
+    const seen = this.#witness.newest;
+    return seen === undefined ? "default" : parseCheckpoint(sha256Pure, seen).actor;
+  }
+
+  #method(verb: VerbName): (...args: readonly unknown[]) => unknown {
+    const route = ROUTES[verb] as AnyRoute;
+    if (route.sends === "events") return (options) => this.#subscribe(route, options ?? {});
+    if (route.sends === "file") {
+      return (...args) => this.#tracked(() => this.#download(route, args));
+    }
+    return (...args) => this.#tracked(() => this.#perform(verb, route, args));
+  }
+
+  async #tracked<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw closed();
+    this.#witness.check();
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  async #perform(verb: VerbName, route: AnyRoute, args: readonly unknown[]): Promise<unknown> {
+    const input = route.input(...args);
+    // Refused before anything is waited for.
+    bodyText(input);
+    await Promise.allSettled(this.#starts);
+    try {
+      const [answer] = await Promise.all([this.#json(route, input), this.#witness.confirmIfDue()]);
+      const seen = checkpointIn(verb, answer);
+      if (seen !== undefined) await this.#witness.see(seen);
+      return route.answer === undefined ? answer : route.answer(answer);
+    } catch (error) {
+      const isMissing = route.mayMiss === true && isCortexError(error, "ERR_NOT_FOUND");
+      const { field } = isMissing ? error.details : { field: "" };
+      // Other fields name something else that is missing, which fails at hand as well.
+      if (isMissing && (field === undefined || field === "data")) return undefined;
+      throw error;
+    }
+  }
+
+  #json(route: AnyRoute, input: Body): Promise<Body> {
+    const call = {
+      path: route.path,
+      body: bodyText(input),
+      accept: JSON_TYPE,
+      isRepeatable: isRepeatable(route, input),
+      isLong: route.isLong === true,
+      signal: this.#closing.signal,
+    };
+    return request(this.#settings, call, async (response) => {
+      if (/^application\/json/i.test(response.headers.get("content-type") ?? "")) {
+        return (await response.json()) as Body;
+      }
+      await response.body?.cancel();
+      throw new CortexError("ERR_STORAGE", "server: expected JSON, got something else");
+    });
+  }
+
+  async #download(route: AnyRoute, args: readonly unknown[]): Promise<unknown> {
+    const [target, options] = args as Parameters<CortexApi["backup"]>;
+    const sink = sinkOf(target);
+    const call = {
+      path: route.path,
+      body: bodyText(route.input(...args)),
+      accept: "application/octet-stream",
+      // What has gone to the sink cannot be taken back.
+      isRepeatable: false,
+      isLong: true,
+      signal: this.#closing.signal,
+    };
+    return request(this.#settings, call, (response) =>
+      download(bodyOf(response), sink, options?.onProgress),
+    );
+  }
+
+  #subscribe(route: AnyRoute, given: unknown): Subscription {
+    if (this.#isClosed) throw closed();
+    this.#witness.check();
+    const { signal: _, ...sent } = given as SubscribeOptions;
+    bodyText(route.input(sent));
+    const options = given as SubscribeOptions;
+    checkFollowing(options);
+    const start = this.#startOf(options.from);
+    return followRemote(options, {
+      start,
+      closing: this.#closing.signal,
+      connect: async (parameters, signal) => {
+        const call = {
+          path: route.path,
+          parameters,
+          accept: EVENTS_TYPE,
+          isRepeatable: false,
+          isLong: false,
+          signal,
+        };
+        // The time limit is for the beginning of the answer; how long it goes on is the reader's affair.
+        return request(this.#settings, call, async (response) => bodyOf(response));
+      },
+    });
+  }
+
+  /** What this client writes after the call counts as after the call. */
+  #startOf(from: number | undefined): Promise<number> {
+    if (from !== undefined) return Promise.resolve(from);
+    const start = this.#json(ROUTES.root as AnyRoute, {}).then(({ seq }) => Number(seq) + 1);
+    this.#starts.add(start);
+    start.then(
+      () => this.#starts.delete(start),
+      () => this.#starts.delete(start),
+    );
+    return start;
+  }
+
+  /** Waits for what was asked, as closing a store does, and ends subscriptions. */
+  async #close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled([...this.#running]);
+    this.#closing.abort();
+  }
+}
+
+/** The checkpoint that an answer states, where it states the present. */
+function checkpointIn(verb: VerbName, answer: Body): string | undefined {
+  switch (verb) {
+    case "checkpoint":
+    case "snapshot":
+    case "share":
+      return String(answer.checkpoint);
+    case "prove":
+      return decodeProof(proofBytes(answer)).checkpoint;
+    default:
+      return undefined;
+  }
+}
+
+function bodyOf(response: Response): ReadableStream<Uint8Array> {
+  if (response.body !== null) return response.body as ReadableStream<Uint8Array>;
+  throw new CortexError("ERR_STORAGE", "server: expected a body, got none");
+}

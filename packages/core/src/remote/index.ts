@@ -1,0 +1,5 @@
+/** The public surface of `@cortex-memory/core/remote`: a client that needs `fetch` and nothing of Node. */
+export { CortexError, ERROR_CODES, type ErrorCode, isCortexError } from "../errors.js";
+export type { CortexApi, VerbName } from "./api.js";
+export { openRemote, type RemoteCortex } from "./client.js";
+export type { RemoteLocation, RemoteOptions, RequestSigner } from "./settings.js";

@@ -1,0 +1,254 @@
+/**
+ * The table of the remote client: for every verb of the facade the operation of the server that does it,
+ * its path, how arguments become its input, and how its answer becomes the verb's.
+ *
+ * It is complete by type. That it agrees with the server's own table is a test over there, because
+ * core does not know the server.
+ */
+import { CortexError, ERROR_CODES, type ErrorCode, type ErrorDetails } from "../errors.js";
+import type { CortexApi, VerbName } from "./api.js";
+import { type Body, join } from "./body.js";
+
+/** What a verb answers, once it has. */
+type Answer<V extends VerbName> = Awaited<ReturnType<CortexApi[V]>>;
+
+/** How a verb is asked for. */
+export interface RemoteRoute<V extends VerbName = VerbName> {
+  /** The last part of the path. */
+  readonly path: string;
+  /** A read can be asked for again; a write may have been done although no answer came. */
+  readonly kind: "read" | "write";
+  readonly input: (...args: Parameters<CortexApi[V]>) => Body;
+  /** What the verb answers, out of the operation's answer; the same when not given. */
+  readonly answer?: (answer: Body) => Answer<V>;
+  /** What comes back: JSON when not given. */
+  readonly sends?: "file" | "events";
+  /** The verb answers `undefined` where the operation says that there is no such thing. */
+  readonly mayMiss?: true;
+  /** It takes as long as it takes: only a limit that the caller set ends it. */
+  readonly isLong?: true;
+}
+
+/** A member of the answer that is the whole answer of the verb. */
+function member<A>(name: string): (answer: Body) => A {
+  return (answer) => answer[name] as A;
+}
+
+const byId = (id: unknown, ...rest: readonly unknown[]): Body => join({ id }, ...rest);
+const options = (...given: readonly unknown[]): Body => join({}, ...given);
+const edge = (from: string, kind: string, to: string, ...rest: readonly unknown[]): Body =>
+  join({ from, kind, to }, ...rest);
+
+/** Every verb. */
+export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
+  write: {
+    path: "write",
+    kind: "write",
+    // The operation looks for similar memories unless told not to; the verb only when told to.
+    input: (input, { similar = false, ...rest } = {}) => join({ similar }, input, rest),
+  },
+  get: { path: "get", kind: "read", input: byId, mayMiss: true },
+  resolve: {
+    path: "resolve",
+    kind: "read",
+    input: (uri, given) => join({ uri }, given),
+    mayMiss: true,
+  },
+  update: { path: "update", kind: "write", input: byId },
+  updateHead: { path: "update-head", kind: "write", input: byId },
+  tombstone: {
+    path: "tombstone",
+    kind: "write",
+    input: (id, reason, given) => join({ id, reason }, given),
+  },
+  restore: { path: "restore", kind: "write", input: byId },
+  history: {
+    path: "history",
+    kind: "read",
+    input: byId,
+    answer: member("versions"),
+    mayMiss: true,
+  },
+  list: { path: "list", kind: "read", input: options },
+  slotHistory: {
+    path: "slot-history",
+    kind: "read",
+    input: (slot, given) => join({ slot }, given),
+  },
+  review: { path: "review", kind: "read", input: options },
+  settle: {
+    path: "settle",
+    kind: "write",
+    input: (item, input, given) => join({ item }, input, given),
+  },
+  recall: { path: "recall", kind: "read", input: questionOf },
+  search: { path: "search", kind: "read", input: (text, given) => join({ text }, given) },
+  searchBatch: {
+    path: "search-batch",
+    kind: "read",
+    input: (queries, given) => join({ queries }, given),
+  },
+  find: { path: "find", kind: "read", input: options },
+  batch: {
+    path: "batch",
+    kind: "write",
+    input: (items, given) => join({ items }, given),
+    answer: batchAnswer,
+  },
+  remember: { path: "remember", kind: "write", input: (turns, given) => join({ turns }, given) },
+  session: { path: "session", kind: "read", input: (session, given) => join({ session }, given) },
+  addEdge: { path: "add-edge", kind: "write", input: edge },
+  link: { path: "add-edge", kind: "write", input: edge },
+  removeEdge: { path: "remove-edge", kind: "write", input: edge },
+  removeEdgeById: { path: "remove-edge-by-id", kind: "write", input: byId },
+  getEdge: { path: "get-edge", kind: "read", input: edge, mayMiss: true },
+  edgesOut: {
+    path: "list-edges",
+    kind: "read",
+    input: (id, given) => join({ id, direction: "out" }, given),
+  },
+  edgesIn: {
+    path: "list-edges",
+    kind: "read",
+    input: (id, given) => join({ id, direction: "in" }, given),
+  },
+  traverse: { path: "traverse", kind: "read", input: byId },
+  linksFrom: { path: "links-from", kind: "read", input: byId, answer: member("links") },
+  backlinksTo: { path: "backlinks-to", kind: "read", input: byId, answer: member("links") },
+  inspect: { path: "inspect", kind: "read", input: byId, mayMiss: true },
+  context: { path: "context", kind: "read", input: options },
+  attest: { path: "attest", kind: "write", input: options },
+  weights: { path: "weights", kind: "read", input: options },
+  compactContext: { path: "compact-context", kind: "write", input: options },
+  contextRecord: {
+    path: "context-record",
+    kind: "read",
+    input: (intentId, stepId, given) => join({ intentId, stepId }, given),
+    mayMiss: true,
+  },
+  goalState: {
+    path: "goal-state",
+    kind: "read",
+    input: byId,
+    answer: member("state"),
+    mayMiss: true,
+  },
+  setGoalState: {
+    path: "set-goal-state",
+    kind: "write",
+    input: (id, state, given) => join({ id, state }, given),
+  },
+  deleteGoalState: { path: "delete-goal-state", kind: "write", input: byId },
+  goalStates: { path: "goal-states", kind: "read", input: options, answer: member("goals") },
+  config: { path: "config", kind: "read", input: options, answer: member("graph") },
+  configure: {
+    path: "configure",
+    kind: "write",
+    input: options,
+    answer: ({ graph, seq }) => ({ ...(graph as object), seq }) as Answer<"configure">,
+  },
+  log: { path: "log", kind: "read", input: options },
+  subscribe: { path: "subscribe", kind: "read", input: options, sends: "events" },
+  stats: {
+    path: "stats",
+    kind: "read",
+    input: options,
+    // Where the store is on the server's machine is the operation's to say, not the verb's.
+    answer: ({ data: _, ...stats }) => stats as unknown as Answer<"stats">,
+  },
+  describeSchema: { path: "describe-schema", kind: "read", input: options },
+  listTags: { path: "list-tags", kind: "read", input: options },
+  changes: {
+    path: "changes",
+    kind: "read",
+    input: (from, to, given) => join({ from, to }, given),
+  },
+  revert: { path: "revert", kind: "write", input: (seq, given) => join({ seq }, given) },
+  forget: {
+    path: "forget",
+    kind: "write",
+    input: (id, reason, given) => join({ id, reason }, given),
+  },
+  root: { path: "root", kind: "read", input: options },
+  checkpoint: { path: "checkpoint", kind: "read", input: options },
+  snapshot: { path: "snapshot", kind: "write", input: (reason, given) => join({ reason }, given) },
+  snapshots: { path: "snapshots", kind: "read", input: options, answer: member("snapshots") },
+  prove: {
+    path: "prove",
+    kind: "read",
+    input: (what, given) => options(Array.isArray(what) ? { memories: what } : what, given),
+  },
+  share: { path: "share", kind: "read", input: options },
+  check: { path: "check", kind: "read", input: options, isLong: true },
+  maintain: { path: "maintain", kind: "write", input: options, isLong: true },
+  rebuild: { path: "rebuild", kind: "write", input: options, isLong: true },
+  vacuum: { path: "vacuum", kind: "write", input: options, isLong: true },
+  exportJournal: {
+    path: "export",
+    kind: "read",
+    input: (_target, given) => options(given),
+    sends: "file",
+    isLong: true,
+  },
+  backup: {
+    path: "backup",
+    kind: "read",
+    input: (_target, given) => options(given),
+    sends: "file",
+    isLong: true,
+  },
+  erasures: { path: "erasures", kind: "read", input: options, isLong: true },
+  embedPending: { path: "embed-pending", kind: "write", input: options, isLong: true },
+  extract: { path: "extract", kind: "write", input: options, isLong: true },
+  relink: { path: "relink", kind: "write", input: options, isLong: true },
+  postScope: { path: "post-scope", kind: "write", input: (scope, given) => join({ scope }, given) },
+  showScope: { path: "show-scope", kind: "read", input: (scope, given) => join({ scope }, given) },
+  revokeScope: {
+    path: "revoke-scope",
+    kind: "write",
+    input: (scope, given) => join({ scope }, given),
+  },
+};
+
+/** Reads that leave an entry when asked to: those are not sent twice. */
+export function isRepeatable({ kind }: Pick<RemoteRoute, "kind">, body: Body): boolean {
+  return kind === "read" && body.audit !== true && body.lateBinding !== true;
+}
+
+function questionOf(...[question, given]: Parameters<CortexApi["recall"]>): Body {
+  if (!Array.isArray(question)) return join({ question }, given);
+  const [first, ...also] = question as readonly string[];
+  return join({ question: first, ...(also.length === 0 ? {} : { also }) }, given);
+}
+
+interface FailedItem {
+  readonly ok: false;
+  readonly error: {
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly details?: ErrorDetails;
+  };
+}
+
+/** Failed items hold errors again, as they do where the store is at hand. */
+function batchAnswer({ results, seq }: Body): Answer<"batch"> {
+  const items = results as readonly ({ readonly ok: true } | FailedItem)[];
+  return {
+    seq,
+    results: items.map((item) => {
+      if (item.ok) return item;
+      const { code, message, details } = item.error;
+      return { ok: false, error: new CortexError(knownCode(code), message, details) };
+    }),
+  } as Answer<"batch">;
+}
+
+/** A code of the list; a newer server may have others, which say that something is not known here. */
+export function knownCode(code: unknown): ErrorCode {
+  return isKnownCode(code) ? code : "ERR_UNSUPPORTED";
+}
+
+/** Whether a code is one of the list. */
+export function isKnownCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
+}

@@ -1,0 +1,122 @@
+/**
+ * Salience: how much a memory matters now, from how it was used. Five factors, each from 0 to 1, under
+ * five weights that sum to 1.
+ *
+ * Promise: pure, the same numbers for the same input. A score is rounded to a millionth, so that two
+ * machines whose logarithms differ in the last bit still order memories alike. Similarity counts
+ * where a query has one; without it the other four weights are scaled to sum to 1. Nothing here is
+ * stored: counters come from the journal, scores are made on reading and are part of no root.
+ *
+ * Left to others: where counters and weights are read from (`query/salience-reader.ts`), how weights
+ * learn (`learn.ts`).
+ */
+import { LIMITS } from "../limits.js";
+
+/** The five factors by name, in the order in which weights are stored. */
+export const FACTORS = ["recency", "access", "citations", "importance", "similarity"] as const;
+
+/** The name of a factor. */
+export type FactorName = (typeof FACTORS)[number];
+
+/** How much each factor counts; the five sum to 1. */
+export type Weights = { readonly [name in FactorName]: number };
+
+/** What holds until something was learned. */
+export const COLD_WEIGHTS: Weights = {
+  recency: 0.25,
+  access: 0.15,
+  citations: 0.3,
+  importance: 0.2,
+  similarity: 0.1,
+};
+
+/** After this long without use, recency has fallen to 1/e. */
+export const RECENCY_MS = 90 * 24 * 60 * 60 * 1000;
+
+/** The number of uses, or citations, at which their factor reaches 1. */
+export const SATURATION = 1000;
+
+/** No memory that the caller pins scores less. */
+export const PINNED_FLOOR = 0.7;
+
+/** What the factors of a memory are made from. */
+export interface Use {
+  /** When it was last used or changed. */
+  readonly lastUsedAt: number;
+  readonly accessed: number;
+  readonly cited: number;
+  /** 0 to 10, as its head says. */
+  readonly importance: number;
+}
+
+/** The factors of one memory, each from 0 to 1. */
+export interface Factors {
+  readonly recency: number;
+  readonly access: number;
+  readonly citations: number;
+  readonly importance: number;
+  /** Present where a query was compared with the memory. */
+  readonly similarity?: number;
+}
+
+/** How much a memory matters, and why. */
+export interface Salience {
+  /** 0 to 1, to a millionth. */
+  readonly score: number;
+  readonly factors: Factors;
+  /** The weights behind the score. */
+  readonly weights: Weights;
+  /** What age leaves of the weighted sum: the factor by which the type of the memory has decayed. */
+  readonly decay: number;
+  /** True when the floor for pinned memories was in force. */
+  readonly pinned: boolean;
+}
+
+/** The factors at `nowMs`; `cosine` is that of memory and query, from −1 to 1. */
+export function factorsOf(use: Use, nowMs: number, cosine?: number): Factors {
+  const idleMs = Math.max(0, nowMs - use.lastUsedAt);
+  return {
+    recency: Math.exp(-idleMs / RECENCY_MS),
+    access: saturating(use.accessed),
+    citations: saturating(use.cited),
+    importance: unit(use.importance / LIMITS.importanceMax),
+    ...(cosine === undefined ? {} : { similarity: unit((1 + cosine) / 2) }),
+  };
+}
+
+/** What bears on a score beside its factors. */
+export interface Standing {
+  readonly pinned?: boolean;
+  /** What age leaves of the score, 0 to 1: see `decay.ts`. */
+  readonly decay?: number;
+}
+
+/** The salience that factors give under weights; a pinned memory has a floor, whatever its age. */
+export function salience(
+  factors: Factors,
+  weights: Weights,
+  { pinned = false, decay = 1 }: Standing = {},
+): Salience {
+  const { similarity } = factors;
+  const own =
+    weights.recency * factors.recency +
+    weights.access * factors.access +
+    weights.citations * factors.citations +
+    weights.importance * factors.importance;
+  const score =
+    similarity === undefined
+      ? own / (1 - weights.similarity)
+      : own + weights.similarity * similarity;
+  const aged = decay * score;
+  const floored = pinned ? Math.max(PINNED_FLOOR, aged) : aged;
+  return { score: Math.round(unit(floored) * 1e6) / 1e6, factors, weights, decay, pinned };
+}
+
+/** ln(1 + n) on a scale that ends at 1 for `SATURATION`. */
+function saturating(count: number): number {
+  return unit(Math.log1p(count) / Math.log1p(SATURATION));
+}
+
+function unit(value: number): number {
+  return Math.min(1, Math.max(0, value));
+}

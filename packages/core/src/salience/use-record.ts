@@ -1,0 +1,106 @@
+/**
+ * What entries say about the use of a memory, and how that counts.
+ *
+ * An `attest` entry holds one part for every memory that was cited; the part belongs to that memory,
+ * so that forgetting the memory takes the words with it: which task it was, and why it ended so. The
+ * part names what it adds to the counters; the fold only adds. Pure.
+ */
+import { decode, encode, fields } from "../codec/cbor.js";
+import { CortexError, unreachable } from "../errors.js";
+import { type EntryKind, partRecord } from "../journal/entry.js";
+import { asFields, int, text } from "../memory/record.js";
+import { type AttestOutcome, directionOf } from "./learn.js";
+
+/** What use has made of a memory. */
+export interface Counter {
+  readonly reinforced: number;
+  readonly accessed: number;
+  readonly cited: number;
+  readonly lastUsedAt: number;
+}
+
+/** The counters of a memory that nobody used yet. */
+export const UNUSED: Counter = { reinforced: 0, accessed: 0, cited: 0, lastUsedAt: 0 };
+
+/** What an attestation says about one memory. */
+export interface AttestRecord {
+  readonly outcome: AttestOutcome;
+  /** Added to the citations, which never fall below 0. */
+  readonly cited: number;
+  readonly accessed: number;
+  readonly intentId: string;
+  readonly reason?: string;
+}
+
+const OUTCOMES: readonly AttestOutcome[] = ["success", "failure"];
+
+/** What an outcome adds to the counters of each memory cited. */
+export function attestRecord(
+  outcome: AttestOutcome,
+  intentId: string,
+  reason: string | undefined,
+): AttestRecord {
+  const direction = directionOf(outcome, reason);
+  const cited = direction === "toward" ? 1 : direction === "away" ? -1 : 0;
+  const accessed = outcome === "success" ? 1 : 0;
+  return { outcome, cited, accessed, intentId, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** The bytes of an attestation's part. */
+export function encodeAttestRecord(record: AttestRecord): Uint8Array {
+  const { outcome, cited, accessed, intentId, reason } = record;
+  return encode(fields([undefined, OUTCOMES.indexOf(outcome), cited, accessed, intentId, reason]));
+}
+
+/** Reads an attestation's part. */
+export function decodeAttestRecord(bytes: Uint8Array): AttestRecord {
+  const { at } = asFields(decode(bytes), "attestation");
+  const outcome = OUTCOMES[int(at[1], 0)];
+  if (outcome === undefined) {
+    throw new CortexError("ERR_CORRUPT", "attestation: expected the outcome 0 or 1");
+  }
+  return {
+    outcome,
+    cited: int(at[2], 0),
+    accessed: int(at[3], 0),
+    intentId: text(at[4]),
+    ...(at[5] === undefined ? {} : { reason: text(at[5]) }),
+  };
+}
+
+/** The kinds of entries whose attached parts count as use of a memory. */
+export type UseKind = "reinforce" | "find_late" | "attest";
+
+/** An entry whose attached parts count. */
+export interface UseEntry {
+  readonly kind: UseKind;
+  readonly at: number;
+}
+
+/** Whether the attached parts of an entry count as use. */
+export function isUse<E extends { readonly kind: EntryKind }>(
+  entry: E,
+): entry is E & { readonly kind: UseKind } {
+  return entry.kind === "reinforce" || entry.kind === "find_late" || entry.kind === "attest";
+}
+
+/** A memory's counters after one of its attached parts. */
+export function countUse(counter: Counter, entry: UseEntry, part: Uint8Array): Counter {
+  const used = { ...counter, lastUsedAt: entry.at };
+  switch (entry.kind) {
+    case "reinforce":
+      return { ...used, reinforced: counter.reinforced + 1 };
+    case "find_late":
+      return { ...used, accessed: counter.accessed + 1 };
+    case "attest": {
+      const { cited, accessed } = decodeAttestRecord(partRecord(part));
+      return {
+        ...used,
+        cited: Math.max(0, counter.cited + cited),
+        accessed: counter.accessed + accessed,
+      };
+    }
+    default:
+      return unreachable(entry.kind);
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Signed requests: HTTP message signatures (RFC 9421), the part of them that binds a scope to a key.
+ *
+ * One signature, labelled `cortex`, by Ed25519, over the method, the path, the query, the
+ * authorization that names the scope, and the digest of the body where there is one; with the time and
+ * the key in its parameters. So a scope that was overheard is of no use without the key, and a request
+ * that was overheard cannot be changed. That it is not sent twice is for the door to watch, by the
+ * signature that `verifyRequest` gives back and the time until which it would be good.
+ *
+ * Pure: the clock, the hash and the check of signatures are arguments.
+ */
+import { fromBase64, toBase64 } from "../codec/base64.js";
+import type { VerifyEd25519 } from "../codec/ed25519-node.js";
+import type { Sha256 } from "../codec/hash.js";
+import { utf8 } from "../codec/text.js";
+import { CortexError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import { keyOf } from "./public-key.js";
+
+/** A request as both sides see it. */
+export interface RequestLine {
+  /** In capitals. */
+  readonly method: string;
+  /** The path as it was sent, percent signs and all. */
+  readonly path: string;
+  /** The query as it was sent, without its question mark; empty for none. */
+  readonly query: string;
+  /** The value of the `Authorization` header. */
+  readonly authorization: string;
+  /** The body; empty for none. */
+  readonly body: Uint8Array;
+}
+
+/** The headers of a signature; absent ones are `undefined`. */
+export interface SignatureHeaders {
+  readonly signatureInput: string | undefined;
+  readonly signature: string | undefined;
+  readonly contentDigest: string | undefined;
+}
+
+/** The label of the one signature that is read. */
+const LABEL = "cortex";
+const COMPONENTS = '"@method" "@path" "@query" "authorization"';
+const WITH_BODY = `${COMPONENTS} "content-digest"`;
+
+/** Exactly what a signer writes: another order or another parameter would be another statement. */
+const INPUT = new RegExp(
+  `^${LABEL}=(\\((${WITH_BODY}|${COMPONENTS})\\);created=(\\d{1,12});keyid="([A-Za-z0-9+/=]{44})"` +
+    ';alg="ed25519";nonce="([A-Za-z0-9+/=]{8,64})")$',
+);
+
+/** Signs a request: the headers to send with it. */
+export async function signRequest(
+  request: RequestLine,
+  signer: {
+    readonly publicKey: Uint8Array;
+    sign(message: Uint8Array): Promise<Uint8Array> | Uint8Array;
+  },
+  made: { readonly nowMs: number; readonly nonce: Uint8Array; readonly sha256: Sha256 },
+): Promise<{ readonly [header: string]: string }> {
+  const hasBody = request.body.length > 0;
+  const digest = digestOf(made.sha256, request.body);
+  const created = Math.floor(made.nowMs / 1000);
+  const parameters =
+    `(${hasBody ? WITH_BODY : COMPONENTS});created=${created}` +
+    `;keyid="${toBase64(signer.publicKey)}";alg="ed25519";nonce="${toBase64(made.nonce)}"`;
+  const base = signatureBase(request, parameters, hasBody ? digest : undefined);
+  const signature = await signer.sign(utf8(base));
+  return {
+    "Signature-Input": `${LABEL}=${parameters}`,
+    Signature: `${LABEL}=:${toBase64(signature)}:`,
+    ...(hasBody ? { "Content-Digest": digest } : {}),
+  };
+}
+
+/** A signature that holds. */
+export interface SignedBy {
+  /** The key, in base64. */
+  readonly key: string;
+  /** What is never to be taken a second time. */
+  readonly signature: string;
+  /** Until when it would be good. */
+  readonly untilMs: number;
+}
+
+/** Whose signature a request bears; `undefined` for none, `ERR_SCOPE_HOLDER` for one that is wrong. */
+export function verifyRequest(
+  request: RequestLine,
+  headers: SignatureHeaders,
+  checks: {
+    readonly nowMs: number;
+    readonly sha256: Sha256;
+    readonly verifySignature: VerifyEd25519;
+  },
+): SignedBy | undefined {
+  const { signatureInput, signature, contentDigest } = headers;
+  if (signatureInput === undefined && signature === undefined) return undefined;
+  const [, parameters = "", components, created = "", keyid = ""] =
+    INPUT.exec(signatureInput ?? "") ?? [];
+  const key = keyOf(keyid);
+  if (components === undefined || key === undefined) {
+    throw refused("signature-input", `one labelled ${LABEL}, in the form that the docs show`);
+  }
+  const hasBody = request.body.length > 0;
+  if ((components === WITH_BODY) !== hasBody) {
+    throw refused("signature-input", "content-digest exactly where there is a body");
+  }
+  const digest = digestOf(checks.sha256, request.body);
+  if (hasBody && contentDigest !== digest) {
+    throw refused("content-digest", "the sha-256 of the body");
+  }
+  const untilMs = Number(created) * 1000 + LIMITS.signatureAgeMs;
+  if (Math.abs(checks.nowMs - Number(created) * 1000) > LIMITS.signatureAgeMs) {
+    throw refused("signature-input", "a time of creation within five minutes of the server's");
+  }
+  const [, encoded = ""] = /^cortex=:([A-Za-z0-9+/=]{88}):$/.exec(signature ?? "") ?? [];
+  const bytes = fromBase64(encoded);
+  const base = signatureBase(request, parameters, hasBody ? digest : undefined);
+  if (bytes === undefined || !checks.verifySignature(key, utf8(base), bytes)) {
+    throw refused("signature", "one that keyid made over this request");
+  }
+  return { key: keyid, signature: encoded, untilMs };
+}
+
+/** The `Content-Digest` of a body (RFC 9530). */
+function digestOf(sha256: Sha256, body: Uint8Array): string {
+  return `sha-256=:${toBase64(sha256(body))}:`;
+}
+
+/** The text that is signed (RFC 9421, section 2.5). */
+function signatureBase(
+  request: RequestLine,
+  parameters: string,
+  digest: string | undefined,
+): string {
+  return [
+    `"@method": ${request.method}`,
+    `"@path": ${request.path}`,
+    `"@query": ?${request.query}`,
+    `"authorization": ${request.authorization}`,
+    ...(digest === undefined ? [] : [`"content-digest": ${digest}`]),
+    `"@signature-params": ${parameters}`,
+  ].join("\n");
+}
+
+function refused(field: string, expected: string): CortexError {
+  return new CortexError("ERR_SCOPE_HOLDER", `${field}: expected ${expected}, got another`, {
+    field,
+    expected,
+  });
+}

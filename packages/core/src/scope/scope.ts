@@ -1,0 +1,283 @@
+/**
+ * A scope: a signed, expiring, bounded permission for another agent, and its bytes.
+ *
+ * What is signed is the canonical CBOR of the scope with `null` in the place of the signature, so one
+ * scope has one text. The fields and their numbers are those of format 1; a field at its default is
+ * absent. A scope names the issuer by public key and the holder by public key, or by the word `bearer`
+ * and a name: a bearer scope serves whoever has it, and says so in its own text.
+ *
+ * Pure. Whether a scope holds is for `verify-scope.ts`; keys and signing are the issuer's.
+ */
+import { fromBase64, toBase64 } from "../codec/base64.js";
+import { decode, encode, fields } from "../codec/cbor.js";
+import { readBytesOf, readInteger, readMap, readText } from "../codec/cbor-read.js";
+import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
+import { equalBytes, fromHex, toHex } from "../codec/keys.js";
+import { CortexError, describe, invalid } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import { checkText } from "../memory/fields.js";
+import { checkTime } from "../memory/frames.js";
+import { checkNameOf, nameOf, SOURCES, type Source } from "../memory/types.js";
+import { checkActorName } from "../memory/uri.js";
+import { KEY_BYTES, keyOf } from "./public-key.js";
+import { checkSelector, readSelector, type Selector, selectorFields } from "./selector.js";
+
+/** The one version of the struct that this release reads. */
+const SCHEMA_VERSION = 1;
+
+const SIGNATURE_BYTES = 64;
+
+/** How the text of a scope, and of a handle of one, starts. */
+const SCOPE_PREFIX = "cortex-scope-1.";
+const HANDLE_PREFIX = "cortex-handle-1.";
+/** How `grantedTo` starts where no key holds the scope. */
+const BEARER_PREFIX = "bearer:";
+
+/** The trust that a scope may claim unless its issuer says otherwise. */
+export const MAX_SOURCE_DEFAULT: Source = "agent";
+
+/** What an issuer grants. */
+export interface ScopeTerms {
+  /** Whose memory. */
+  readonly actor: string;
+  /** What the holder may see, as far as the memories' visibility allows. */
+  readonly include: Selector;
+  /** What it may not see all the same. */
+  readonly exclude: Selector;
+  /** The last millisecond at which the scope holds. */
+  readonly expiresAt: number;
+  readonly issuedAt: number;
+  /** Most tokens of one answer. */
+  readonly budgetTokens?: number;
+  /** The holder's public key in base64, or `bearer:` and a name. */
+  readonly grantedTo: string;
+  readonly writable: boolean;
+  /** The source of highest rank that the holder's writes may name. */
+  readonly maxSource: Source;
+  /** The root of a snapshot that must exist, in hex. */
+  readonly snapshotRoot?: string;
+  /** Proof, at that root, of the ids that `include` names. */
+  readonly proof?: Uint8Array;
+}
+
+/** A scope as it was signed. */
+export interface Scope extends ScopeTerms {
+  /** The issuer's public key in base64. */
+  readonly grantedBy: string;
+  readonly signature: Uint8Array;
+}
+
+/** What an issuer gives; what is left out has a default. */
+export interface ScopeInput
+  extends Partial<Omit<ScopeTerms, "actor" | "include" | "expiresAt" | "grantedTo" | "issuedAt">>,
+    Pick<ScopeTerms, "actor" | "include" | "expiresAt" | "grantedTo" | "issuedAt"> {}
+
+/** Whoever issues scopes: a public key, and a way to sign that never shows the other one. */
+export interface ScopeSigner {
+  readonly publicKey: Uint8Array;
+  sign(message: Uint8Array): Promise<Uint8Array> | Uint8Array;
+}
+
+const TERMS = [
+  "actor",
+  "include",
+  "exclude",
+  "expiresAt",
+  "issuedAt",
+  "budgetTokens",
+  "grantedTo",
+  "writable",
+  "maxSource",
+  "snapshotRoot",
+  "proof",
+];
+
+/** Checks what an issuer gives, and completes it. */
+export function checkScopeTerms(input: ScopeInput): ScopeTerms {
+  const unknown = Object.keys(input).find((name) => !TERMS.includes(name));
+  if (unknown !== undefined) {
+    const message = `${unknown}: expected one of ${TERMS.join(", ")}, got an unknown field`;
+    throw new CortexError("ERR_UNKNOWN_FIELD", message, { field: unknown });
+  }
+  const { budgetTokens, writable = false, snapshotRoot, proof } = input;
+  if (budgetTokens !== undefined && !(Number.isSafeInteger(budgetTokens) && budgetTokens >= 1)) {
+    throw invalid("budgetTokens", "an integer of at least 1", budgetTokens);
+  }
+  if (typeof writable !== "boolean") throw invalid("writable", "true or false", writable);
+  const root = typeof snapshotRoot === "string" ? fromHex(snapshotRoot) : undefined;
+  if (snapshotRoot !== undefined && root?.length !== HASH_BYTES) {
+    throw invalid("snapshotRoot", "a root in 64 hex digits", snapshotRoot);
+  }
+  return {
+    actor: checkActorName(input.actor),
+    include: checkSelector(input.include, "include"),
+    exclude: checkSelector(input.exclude ?? {}, "exclude"),
+    expiresAt: checkTime(input.expiresAt, "expiresAt"),
+    issuedAt: checkTime(input.issuedAt, "issuedAt"),
+    grantedTo: checkGrantee(input.grantedTo),
+    writable,
+    maxSource: checkNameOf(SOURCES, input.maxSource ?? MAX_SOURCE_DEFAULT, { field: "maxSource" }),
+    ...(budgetTokens === undefined ? {} : { budgetTokens }),
+    ...(snapshotRoot === undefined ? {} : { snapshotRoot }),
+    ...(proof === undefined ? {} : { proof }),
+  };
+}
+
+function checkGrantee(input: unknown): string {
+  const text = checkText(input, "grantedTo", { maxBytes: LIMITS.principalBytes });
+  const isBearer = text.startsWith(BEARER_PREFIX) && text.length > BEARER_PREFIX.length;
+  if (isBearer || keyOf(text) !== undefined) return text;
+  throw invalid("grantedTo", "a public key in base64, or bearer: and a name", input);
+}
+
+/** Whether a scope serves whoever has it. */
+export function isBearer({ grantedTo }: Pick<ScopeTerms, "grantedTo">): boolean {
+  return grantedTo.startsWith(BEARER_PREFIX);
+}
+
+/** Whose name the entries of a holder carry. */
+export function holderOf({ grantedTo }: Pick<ScopeTerms, "grantedTo">): string {
+  return isBearer({ grantedTo }) ? grantedTo : `key:${grantedTo}`;
+}
+
+/** Signs terms: the text of the scope, to be handed to its holder. */
+export async function issueScope(input: ScopeInput, signer: ScopeSigner): Promise<string> {
+  const terms = checkScopeTerms(input);
+  if (signer.publicKey.length !== KEY_BYTES) {
+    throw invalid("signer.publicKey", `${KEY_BYTES} bytes`, signer.publicKey);
+  }
+  const grantedBy = toBase64(signer.publicKey);
+  const signature = await signer.sign(unsignedBytes({ ...terms, grantedBy }));
+  if (signature.length !== SIGNATURE_BYTES) {
+    throw invalid("signer.sign", `${SIGNATURE_BYTES} bytes`, signature);
+  }
+  const bytes = encodeScope({ ...terms, grantedBy, signature });
+  if (bytes.length > LIMITS.scopeBytes) {
+    throw invalid("scope", `at most ${LIMITS.scopeBytes} bytes`, bytes, "ERR_TOO_LARGE");
+  }
+  return scopeText(bytes);
+}
+
+/** What an issuer signs. */
+export function unsignedBytes(scope: Omit<Scope, "signature">): Uint8Array {
+  return encodeWith(scope, null);
+}
+
+/** The canonical bytes of a scope. */
+export function encodeScope(scope: Scope): Uint8Array {
+  return encodeWith(scope, scope.signature);
+}
+
+function encodeWith(scope: Omit<Scope, "signature">, signature: Uint8Array | null): Uint8Array {
+  return encode(
+    fields([
+      SCHEMA_VERSION,
+      scope.actor,
+      scope.snapshotRoot === undefined ? undefined : fromHex(scope.snapshotRoot),
+      selectorFields(scope.include),
+      selectorFields(scope.exclude),
+      scope.proof,
+      scope.expiresAt,
+      scope.budgetTokens,
+      keyOf(scope.grantedBy),
+      scope.grantedTo,
+      scope.writable ? true : undefined,
+      signature,
+      scope.issuedAt,
+      scope.maxSource === MAX_SOURCE_DEFAULT ? undefined : SOURCES[scope.maxSource].code,
+    ]),
+  );
+}
+
+/** Reads the bytes of a scope; anything but what `encodeScope` gives is `ERR_SCOPE_MALFORMED`. */
+export function decodeScope(bytes: Uint8Array): Scope {
+  try {
+    const scope = readScope(bytes);
+    // Whatever was not read would not be written again: an unknown field, a default spelled out.
+    if (equalBytes(encodeScope(scope), bytes)) return scope;
+  } catch (error) {
+    if (!(error instanceof CortexError)) throw error;
+    throw malformed(error.message, error);
+  }
+  throw malformed("it is not spelled as it would be written");
+}
+
+function readScope(bytes: Uint8Array): Scope {
+  const at = readMap(decode(bytes), "scope");
+  if (at[0] !== SCHEMA_VERSION) {
+    throw invalid("schema version", String(SCHEMA_VERSION), at[0]);
+  }
+  const terms = checkScopeTerms({
+    actor: readText(at[1], "actor"),
+    include: readSelector(at[3], "include"),
+    exclude: readSelector(at[4], "exclude"),
+    expiresAt: readInteger(at[6], "expiresAt"),
+    issuedAt: readInteger(at[12], "issuedAt"),
+    grantedTo: readText(at[9], "grantedTo"),
+    writable: at[10] === true,
+    maxSource: at[13] === undefined ? MAX_SOURCE_DEFAULT : nameOf(SOURCES, at[13], "maxSource"),
+    ...(at[2] === undefined
+      ? {}
+      : { snapshotRoot: toHex(readBytesOf(at[2], HASH_BYTES, "snapshotRoot")) }),
+    ...(at[5] instanceof Uint8Array ? { proof: at[5] } : {}),
+    ...(at[7] === undefined ? {} : { budgetTokens: readInteger(at[7], "budgetTokens") }),
+  });
+  return {
+    ...terms,
+    grantedBy: toBase64(readBytesOf(at[8], KEY_BYTES, "grantedBy")),
+    signature: readBytesOf(at[11], SIGNATURE_BYTES, "signature"),
+  };
+}
+
+/** The text of a scope's bytes: fit for a header, a file or a mail. */
+export function scopeText(bytes: Uint8Array): string {
+  return `${SCOPE_PREFIX}${toBase64(bytes)}`;
+}
+
+/** Reads the text of a scope. */
+export function parseScope(text: unknown): Scope {
+  return decodeScope(scopeBytes(text));
+}
+
+/** The bytes that the text of a scope spells. */
+export function scopeBytes(text: unknown): Uint8Array {
+  if (typeof text !== "string" || !text.startsWith(SCOPE_PREFIX)) {
+    throw malformed(`expected text that starts with ${SCOPE_PREFIX}, got ${kindOf(text)}`);
+  }
+  if (text.length > 2 * LIMITS.scopeBytes) throw malformed("it is too long");
+  const bytes = fromBase64(text.slice(SCOPE_PREFIX.length));
+  if (bytes === undefined) throw malformed("its text is not base64");
+  if (bytes.length > LIMITS.scopeBytes) throw malformed("it is too long");
+  return bytes;
+}
+
+/** A permission never stands in a message. */
+function kindOf(text: unknown): string {
+  return typeof text === "string" ? `${text.length} other characters` : describe(text);
+}
+
+/** What a scope is known by: a hash over all its bytes, signature included. */
+export function scopeHash(sha256: Sha256, bytes: Uint8Array): Uint8Array {
+  return domainHash(sha256, "scope", bytes);
+}
+
+/** The text of a handle: what stands for a scope that the store was given before. */
+export function handleText(hash: Uint8Array): string {
+  return `${HANDLE_PREFIX}${toBase64(hash)}`;
+}
+
+/** The hash that a handle spells; `undefined` when the text is no handle. */
+export function parseHandle(text: unknown): Uint8Array | undefined {
+  if (typeof text !== "string" || !text.startsWith(HANDLE_PREFIX)) return undefined;
+  const hash = fromBase64(text.slice(HANDLE_PREFIX.length));
+  return hash?.length === HASH_BYTES ? hash : undefined;
+}
+
+/** Whether a text sets out to be a scope or a handle of one. */
+export function isScopeText(text: string): boolean {
+  return text.startsWith(SCOPE_PREFIX) || text.startsWith(HANDLE_PREFIX);
+}
+
+function malformed(what: string, cause?: unknown): CortexError {
+  return new CortexError("ERR_SCOPE_MALFORMED", `scope: ${what}`, { field: "scope" }, cause);
+}

@@ -1,0 +1,265 @@
+/**
+ * The facade, half of it: the verbs on a store as a whole. Its configuration, its journal and roots, its
+ * upkeep, moving it elsewhere, and letting others in. The verbs on memories are in `cortex.ts`.
+ *
+ * Every method admits the caller by its policy and calls the verb of the same name; nothing else
+ * happens here.
+ */
+import { type Access, OWNER, type ScopeAccess } from "./access.js";
+import type { ExportReport } from "./history/export-journal.js";
+import type { AsOf } from "./history/reader.js";
+import type { CheckReport, RebuildReport } from "./history/rebuild.js";
+import type { VacuumReport } from "./history/vacuum.js";
+import { type EmbedOptions, type EmbedReport, embedPending } from "./jobs/embed.js";
+import type { ErasureDocument } from "./journal/erasure-list.js";
+import type { Proof } from "./journal/proof.js";
+import type { POLICIES } from "./policies.js";
+import { admitted } from "./verbs/admission.js";
+import { type ChangesPage, changes } from "./verbs/changes.js";
+import { type ConfigPatch, type GraphConfig, getConfig, setConfig } from "./verbs/config.js";
+import type { Engine, Ref } from "./verbs/engine.js";
+import { type ExtractOptions, type ExtractReport, extract } from "./verbs/extract.js";
+import { type ForgetOptions, type ForgetResult, forget } from "./verbs/forget.js";
+import { type LogPage, log, type Stats, stats } from "./verbs/journal.js";
+import { type MaintainOptions, type MaintainReport, maintain } from "./verbs/maintain.js";
+import type { ExportTarget } from "./verbs/move-files.js";
+import {
+  type BackupOptions,
+  backup,
+  erasures,
+  exportJournal,
+  type MoveOptions,
+  vacuum,
+} from "./verbs/moves.js";
+import { prove } from "./verbs/prove.js";
+import type { ProveOptions, ProveRequest } from "./verbs/prove-question.js";
+import { type RelinkOptions, type RelinkReport, relink } from "./verbs/relink.js";
+import { type RevertResult, revert } from "./verbs/revert.js";
+import {
+  describeSchema,
+  type ListTagsOptions,
+  listTags,
+  type Schema,
+  type TagList,
+} from "./verbs/schema.js";
+import {
+  type PostedScope,
+  type PresentOptions,
+  postScope,
+  type RevokedScope,
+  revokeScope,
+  type ScopeReport,
+  scopeAccess,
+  showScope,
+} from "./verbs/scopes.js";
+import { type SharedSlice, type ShareSelector, share } from "./verbs/share.js";
+import {
+  type CheckpointAt,
+  checkpointOf,
+  type SnapshotFilter,
+  type SnapshotInfo,
+  type SnapshotOptions,
+  snapshot,
+  snapshots,
+} from "./verbs/snapshot.js";
+import { type SubscribeOptions, type Subscription, subscribe } from "./verbs/subscribe.js";
+import type { LifecycleOptions } from "./verbs/update.js";
+import { check, type RootAt, rebuild, root } from "./verbs/upkeep.js";
+
+/** Options that say who is asking. */
+export interface AccessOption {
+  readonly access?: Access;
+}
+
+/** See the file header. */
+export class StoreFacade {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** The graph's configuration. */
+  async config(options: AccessOption = {}): Promise<GraphConfig> {
+    return getConfig(this.admit("config", options));
+  }
+
+  /** Changes the graph's configuration. */
+  async configure(
+    patch: ConfigPatch,
+    options: LifecycleOptions & AccessOption = {},
+  ): Promise<GraphConfig & { readonly seq: number }> {
+    return setConfig(this.admit("configure", options), patch, options);
+  }
+
+  /** Journal entries, without content. */
+  async log(options: NonNullable<Parameters<typeof log>[1]> & AccessOption = {}): Promise<LogPage> {
+    return log(this.admit("log", options), options);
+  }
+
+  /** Entries as they are committed, by this process or another; see `subscribe.ts`. */
+  subscribe(options: SubscribeOptions & AccessOption = {}): Subscription {
+    return subscribe(this.admit("subscribe", options), options);
+  }
+
+  /** How much the store holds. */
+  async stats(options: AccessOption = {}): Promise<Stats> {
+    return stats(this.admit("stats", options));
+  }
+
+  /** The types, kinds, tags, slots and edge kinds in use, with counts. */
+  async describeSchema(options: AccessOption = {}): Promise<Schema> {
+    return describeSchema(this.admit("describeSchema", options), options);
+  }
+
+  /** Tags in use, the most frequent first. */
+  async listTags(options: ListTagsOptions = {}): Promise<TagList> {
+    return listTags(this.admit("listTags", options), options);
+  }
+
+  /** What happened after one position, up to another. */
+  async changes(
+    from: AsOf,
+    to?: AsOf,
+    options: NonNullable<Parameters<typeof changes>[3]> & AccessOption = {},
+  ): Promise<ChangesPage> {
+    return changes(this.admit("changes", options), from, to, options);
+  }
+
+  /** Undoes what one entry did, by a new entry. */
+  async revert(seq: number, options: LifecycleOptions & AccessOption = {}): Promise<RevertResult> {
+    return revert(this.admit("revert", options), seq, options);
+  }
+
+  /** Destroys a memory's content for good; proofs made before still verify. */
+  async forget(
+    ref: Ref,
+    reason: string,
+    options: ForgetOptions & AccessOption = {},
+  ): Promise<ForgetResult> {
+    return forget(this.admit("forget", options), ref, reason, options);
+  }
+
+  /** The root over everything, and its position. */
+  async root(options: AccessOption = {}): Promise<RootAt> {
+    return root(this.admit("root", options));
+  }
+
+  /** The checkpoint of the current position: what `verify` trusts, as text; seals nothing. */
+  async checkpoint(options: AccessOption = {}): Promise<CheckpointAt> {
+    return checkpointOf(this.admit("checkpoint", options));
+  }
+
+  /** Seals the roots of the current position under a number; signed if a signer is given. */
+  async snapshot(
+    reason = "explicit",
+    options: SnapshotOptions & AccessOption = {},
+  ): Promise<SnapshotInfo> {
+    return snapshot(this.admit("snapshot", options), reason, options);
+  }
+
+  /** The snapshots there are, newest first, or those of one position or root. */
+  async snapshots(filter: SnapshotFilter & AccessOption = {}): Promise<readonly SnapshotInfo[]> {
+    return snapshots(this.admit("snapshots", filter), filter);
+  }
+
+  /** Proves memories, edges and entries to whoever trusts a checkpoint; see `./verify`. */
+  async prove(what: readonly Ref[] | ProveRequest, options: ProveOptions = {}): Promise<Proof> {
+    return prove(this.admit("prove", options), what, options);
+  }
+
+  /** The memories that match, with a proof that can be checked offline. */
+  async share(selector: ShareSelector & AccessOption = {}): Promise<SharedSlice> {
+    return share(this.admit("share", selector), selector);
+  }
+
+  /** Checks journal, hashes, rows and roots against each other; repairs nothing. */
+  async check(
+    options: NonNullable<Parameters<typeof check>[1]> & AccessOption = {},
+  ): Promise<CheckReport> {
+    return check(this.admit("check", options), options);
+  }
+
+  /** Does what keeps the store quick and small, in bounded pieces; a dry run says what there is. */
+  async maintain(options: MaintainOptions & AccessOption = {}): Promise<MaintainReport> {
+    return maintain(this.admit("maintain", options), options);
+  }
+
+  /** Builds every derived row again from the journal. */
+  async rebuild(
+    options: NonNullable<Parameters<typeof rebuild>[1]> & AccessOption = {},
+  ): Promise<RebuildReport> {
+    return rebuild(this.admit("rebuild", options), options);
+  }
+
+  /** Writes the store anew, so that its file keeps no byte of what was forgotten. */
+  async vacuum(options: MoveOptions & AccessOption = {}): Promise<VacuumReport> {
+    return vacuum(this.admit("vacuum", options), options);
+  }
+
+  /** Writes the whole journal out as a portable file; `importJournal` reads it in. */
+  async exportJournal(
+    target: ExportTarget,
+    options: MoveOptions & AccessOption = {},
+  ): Promise<ExportReport> {
+    return exportJournal(this.admit("exportJournal", options), target, options);
+  }
+
+  /** A consistent copy while others write: all of it, or what came after a seq. */
+  async backup(
+    target: ExportTarget,
+    options: BackupOptions & AccessOption = {},
+  ): Promise<ExportReport> {
+    return backup(this.admit("backup", options), target, options);
+  }
+
+  /** The places of everything forgotten so far: keep it apart from the backups. */
+  async erasures(options: AccessOption = {}): Promise<ErasureDocument> {
+    return erasures(this.admit("erasures", options));
+  }
+
+  /** Gives every memory the vector of its current text, by the embedder the store was opened with. */
+  async embedPending(options: EmbedOptions & AccessOption = {}): Promise<EmbedReport> {
+    return embedPending(this.admit("embedPending", options), options);
+  }
+
+  /** Distils turns that wait into facts and links, by the model the store was opened with. */
+  async extract(options: ExtractOptions & AccessOption = {}): Promise<ExtractReport> {
+    return extract(this.admit("extract", options), options);
+  }
+
+  /** Looks for links between memories in the whole graph, by the same model. */
+  async relink(options: RelinkOptions & AccessOption = {}): Promise<RelinkReport> {
+    return relink(this.admit("relink", options), options);
+  }
+
+  /** The access of whoever presents a scope, or a handle of one: for a door to give to the verbs. */
+  async scopeAccess(presented: string, options: PresentOptions = {}): Promise<ScopeAccess> {
+    return scopeAccess(this.#engine, presented, options);
+  }
+
+  /** Takes a scope in, so that its handle is enough from then on. */
+  async postScope(text: string, options: AccessOption = {}): Promise<PostedScope> {
+    return postScope(this.admit("postScope", options), text, options);
+  }
+
+  /** What a scope grants, and whether it holds here and now. */
+  async showScope(presented: string, options: AccessOption = {}): Promise<ScopeReport> {
+    return showScope(this.admit("showScope", options), presented, options);
+  }
+
+  /** Takes a scope back, for every process and for good. */
+  async revokeScope(
+    named: string,
+    options: NonNullable<Parameters<typeof revokeScope>[2]> & AccessOption = {},
+  ): Promise<RevokedScope> {
+    return revokeScope(this.admit("revokeScope", options), named, options);
+  }
+
+  /** The engine, for a caller whom the verb's policy admits. */
+  protected admit(verb: keyof typeof POLICIES, options: AccessOption): Engine {
+    // Options that are no object are refused by the verb, which can say so.
+    const access = options?.access;
+    return admitted(this.#engine, access === undefined ? OWNER : access, verb);
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * The languages words can be reduced by: which ending goes, which words say nothing by themselves,
+ * and what accents and apostrophes mean.
+ *
+ * Promise: the list is closed and the rules are fixed for a version of the analyser; whoever changes
+ * one counts `ANALYSER_VERSION` up, and every index is built again. The only file that names the
+ * library of stemmers, which is loaded when it is first needed: it takes 20 ms.
+ */
+import { unreachable } from "../errors.js";
+
+/** Every language a graph may be configured for; `none` keeps words as they are. */
+export const LANGUAGES = [
+  "none",
+  "arabic",
+  "armenian",
+  "basque",
+  "catalan",
+  "czech",
+  "danish",
+  "dutch",
+  "english",
+  "finnish",
+  "french",
+  "german",
+  "hungarian",
+  "irish",
+  "italian",
+  "norwegian",
+  "porter",
+  "portuguese",
+  "romanian",
+  "russian",
+  "slovene",
+  "spanish",
+  "swedish",
+  "tamil",
+  "turkish",
+] as const;
+
+/** A language of the list. */
+export type Language = (typeof LANGUAGES)[number];
+
+/** What holds unless a graph is configured otherwise. */
+export const LANGUAGE_DEFAULT: Language = "english";
+
+/** True for a name of the list. */
+export function isLanguage(name: unknown): name is Language {
+  return (LANGUAGES as readonly unknown[]).includes(name);
+}
+
+/** How words of a language are treated. */
+export interface LanguageRules {
+  /** The word without its ending; may be the word itself. */
+  readonly stem: (word: string) => string;
+  /** Whether accents go before the ending is looked at; see `accentsFirst`. */
+  readonly accentsFirst: boolean;
+  /** `l'avion` is two words; elsewhere an apostrophe joins what it stands in. */
+  readonly splitsApostrophes: boolean;
+  /** Words a query can do without, in lower case and without accents. */
+  readonly stopWords: ReadonlySet<string>;
+}
+
+/** Loads the rules of a language. */
+export async function loadLanguage(language: Language): Promise<LanguageRules> {
+  const rules = {
+    accentsFirst: accentsFirst(language),
+    splitsApostrophes: ["french", "italian", "catalan"].includes(language),
+    stopWords: new Set((STOP_WORDS[language] ?? "").split(" ").filter((word) => word !== "")),
+  };
+  if (language === "none") return { ...rules, stem: (word) => word };
+  const { newStemmer } = await import("snowball-stemmers");
+  const stemmer = newStemmer(language);
+  return { ...rules, stem: (word) => stemmer.stem(word) };
+}
+
+/**
+ * Some algorithms tell endings by their accents ("mangé", "mangée"): those see the word as it is
+ * written, and an accent in an ending may then make two words of it. Everywhere else accents go
+ * first, so that "résumé" is "resume" whatever the ending.
+ */
+function accentsFirst(language: Language): boolean {
+  switch (language) {
+    case "basque":
+    case "catalan":
+    case "czech":
+    case "french":
+    case "hungarian":
+    case "irish":
+    case "italian":
+    case "portuguese":
+    case "romanian":
+    case "slovene":
+    case "spanish":
+    case "turkish":
+      return false;
+    case "none":
+    case "arabic":
+    case "armenian":
+    case "danish":
+    case "dutch":
+    case "english":
+    case "finnish":
+    case "german":
+    case "norwegian":
+    case "porter":
+    case "russian":
+    case "swedish":
+    case "tamil":
+      return true;
+    default:
+      return unreachable(language);
+  }
+}
+
+const ENGLISH =
+  "a about after all also am an and any are as at be been before being both but by can could did do " +
+  "does doing dont for from had has have having he her here hers him his how i if in into is it its " +
+  "just me more most my no nor not of off on once only or other our out over own same she should so " +
+  "some such than that the their them then there these they this those through to too under until " +
+  "up very was we were what when where which while who whom why will with would you your";
+
+/**
+ * Function words only: a word that can carry meaning is not in a list, since dropping it from a query
+ * loses answers, and keeping it only costs time. Languages without a list drop nothing.
+ */
+const STOP_WORDS: { readonly [L in Language]?: string } = {
+  english: ENGLISH,
+  porter: ENGLISH,
+  german:
+    "aber als am an auch auf aus bei bin bis bist da das dass dem den der des dich die dir doch du " +
+    "ein eine einem einen einer eines er es fur hat hatte hatten ich ihm ihn ihr im in ist ja kann " +
+    "mein mich mir mit nach nicht noch nur ob oder sein seine sich sie sind so uber um und uns " +
+    "unser unter vom von vor war was weil welche wenn wer werden wie wir wird wo zu zum zur",
+  french:
+    "a ai as au aux avec c ce ces cet cette d dans de des du elle elles en es est et eu il ils j je " +
+    "l la le les leur leurs lui m ma mais me mes mon n ne nos notre nous on ont ou par pas pour qu " +
+    "que qui quoi s sa se ses si son sont sur t ta te tes toi ton tu un une vos votre vous y",
+  italian:
+    "a ad ai al alla alle anche c che chi ci come con cui d da dai dal dalla del della delle dei di " +
+    "e ed egli ella era gli ha hai ho i il in io l la le lei lo loro lui ma mi mia mio ne nei nel " +
+    "nella noi non o per perche piu quale quando quello questo se sei si sia sono su sua sui sul " +
+    "suo ti tra tu tuo un una uno vi voi",
+  spanish:
+    "a al algo como con cual cuando de del desde donde e el ella ellas ellos en entre era es esa ese " +
+    "eso esta este esto fue ha hay la las le les lo los mas me mi mis muy ni no nos o para pero por " +
+    "porque que quien se si sin sobre son su sus tambien te tu tus un una uno unos y ya yo",
+  portuguese:
+    "a ao aos as com como da das de dela dele do dos e ela elas ele eles em entre era essa esse esta " +
+    "este eu foi ha isso isto ja lhe mais mas me meu minha muito na nao nas nem no nos nossa nosso " +
+    "num numa o os ou para pela pelo por qual quando que quem se sem seu sua sao tambem te tem um " +
+    "uma voce",
+  dutch:
+    "aan al als ben bij dan dat de der des die dit doch doen door dus een en er ge had heb hebben " +
+    "heeft het hij hoe hun iets ik in is ja je kan maar me men met mij mijn na naar niet nog nu of om " +
+    "onder ons ook op over te tot uit uw van veel voor was wat we wel werd wie wij wil worden zal ze " +
+    "zich zij zijn zo zou",
+  swedish:
+    "alla att av blev bli da dar de dem den denna det detta dig din du efter ej eller en er ett fran " +
+    "for ha hade han har hon hur i icke in inte jag kan man med men mig min mot na nar ni nu och om " +
+    "oss pa sa sig sin som till under upp ut utan vad var vem vi vid",
+  danish:
+    "af alle at blev blive da de dem den denne der deres det dig din dine du efter eller en er et for " +
+    "fra ham han hans har havde hende her hun hvad hvem hvis hvor i ikke ind jeg kan man med men mig " +
+    "min nar nu og om op os over pa sa sig sin som til ud under var vi vil",
+  norwegian:
+    "a alle at av ble bli da de deg dem den denne der det dette du eller en enn er et etter for fra " +
+    "ha hadde han har hun hva hvem hvis hvor i ikke inn jeg kan man med meg men min na nar og om opp " +
+    "oss over pa sa seg sin skal som til under ut var vi vil",
+  finnish:
+    "ei eli en etta han he hyvin ja jo joka jos kanssa kuin kun me mika mina missa mita mutta myos " +
+    "ne niin nyt oli olla on ovat se sen sina siis tai tama te vai vaan vain",
+  russian:
+    "а без был была были было быть в вам вас во вот все вы где да для до его ее если есть еще же за " +
+    "и из или им их к как ко когда кто ли мне мой мы на над не него нее нет но о об он она они оно " +
+    "от по под при с со так там то тоже только ты у уже что чтобы это этот эта эти я",
+};

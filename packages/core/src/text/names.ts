@@ -1,0 +1,160 @@
+/**
+ * What a text names: runs of capitalised words, such as people, places, products and works.
+ *
+ * Promise: pure and without lists of names. A run is found by its capitals alone, small joining words
+ * inside it ("of", "de", "van") kept; a leading stop word ("The", "What") is not part of a name.
+ * Scripts without capitals name nothing here; titles and subjects still do. Names are compared in
+ * lower case, without accents and possessive endings.
+ */
+import { truncateUtf8 } from "../codec/text.js";
+
+/** One name as its words, lower case. */
+export type NameWords = readonly string[];
+
+/** Longest name that is looked at, in words. */
+const NAME_WORDS = 6;
+/** Most names taken from one text, so that a table of contents costs no more than a page. */
+const NAMES = 64;
+
+const RUN =
+  /\p{Lu}[\p{L}\p{N}'’-]*(?: (?:(?:of|the|de|la|von|van|del|der|di) )*\p{Lu}[\p{L}\p{N}'’-]*| \d{4}(?![\p{L}\p{N}]))*/gu;
+
+const JOINING: ReadonlySet<string> = new Set("of the de la von van del der di".split(" "));
+
+/** The names in a text, each once, in the order in which they come. */
+export function namesIn(text: string, isCommon: (word: string) => boolean): readonly NameWords[] {
+  const found = new Map<string, NameWords>();
+  for (const run of runsIn(text)) {
+    const words = trimmed(nameWords(run), isCommon);
+    const key = words.join(" ");
+    if (key.length < 3 || found.has(key)) continue;
+    found.set(key, words);
+    if (found.size === NAMES) break;
+  }
+  return [...found.values()];
+}
+
+/** Stretches of text that begin with a capital and go on with capitals. */
+function runsIn(text: string): readonly string[] {
+  const runs: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const unit = text.charCodeAt(at);
+    // Beyond ASCII the slow way knows which letters are capitals: everything is looked at again.
+    if (unit >= 128) return text.match(RUN) ?? [];
+    if (!isLetterOrDigit(unit)) {
+      at += 1;
+      continue;
+    }
+    const end = isCapital(unit) ? runEnd(text, at) : wordEnd(text, at);
+    if (isCapital(unit)) runs.push(text.slice(at, end));
+    at = end;
+  }
+  return runs;
+}
+
+/** Where a run that begins at `start` ends. */
+function runEnd(text: string, start: number): number {
+  let end = wordEnd(text, start);
+  for (;;) {
+    let next = end;
+    let word: string;
+    do {
+      if (text.charCodeAt(next) !== SPACE) return end;
+      const from = next + 1;
+      next = wordEnd(text, from);
+      word = text.slice(from, next);
+    } while (JOINING.has(word));
+    if (!isCapital(word.charCodeAt(0)) && !/^\d{4}$/.test(word)) return end;
+    end = next;
+  }
+}
+
+function wordEnd(text: string, start: number): number {
+  let end = start;
+  while (end < text.length && isInWord(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
+const SPACE = 0x20;
+
+function isCapital(unit: number): boolean {
+  return unit >= 0x41 && unit <= 0x5a;
+}
+
+function isLetterOrDigit(unit: number): boolean {
+  return isCapital(unit) || (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
+}
+
+/** Letters, digits, and the signs that stand inside names. */
+function isInWord(unit: number): boolean {
+  return isLetterOrDigit(unit) || unit === 0x27 || unit === 0x2d || unit >= 128;
+}
+
+/** A title or subject as a name; a remark in brackets is left out. */
+export function nameOfTitle(title: string): NameWords {
+  return nameWords(title.replace(/\(.*?\)/g, " ")).slice(0, 2 * NAME_WORDS);
+}
+
+/** The words of a text, as names are compared. */
+export function nameWords(text: string): NameWords {
+  if (PLAIN.test(text)) return text.toLowerCase().split(" ");
+  const plain = text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/['’]s(?![\p{L}\p{N}])/gu, "");
+  return (
+    plain
+      .normalize("NFD")
+      .replace(/\p{M}+/gu, "")
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}
+
+/** Nothing but ASCII words with one space between them: most names. */
+const PLAIN = /^[0-9A-Za-z]+(?: [0-9A-Za-z]+)*$/;
+
+/** Every stretch of words that could be a name of its own; a single short or common word is none. */
+export function stretches(
+  words: NameWords,
+  isCommon: (word: string) => boolean,
+): readonly string[] {
+  const found: string[] = [];
+  for (let start = 0; start < words.length; start += 1) {
+    for (let length = 1; length <= NAME_WORDS && start + length <= words.length; length += 1) {
+      const stretch = words.slice(start, start + length).join(" ");
+      if (length === 1 && (stretch.length < 4 || isCommon(stretch))) continue;
+      found.push(stretch);
+    }
+  }
+  return found;
+}
+
+function trimmed(words: NameWords, isCommon: (word: string) => boolean): NameWords {
+  const from = words.findIndex((word) => !isCommon(word));
+  return from < 0 ? [] : words.slice(from, from + 2 * NAME_WORDS);
+}
+
+/**
+ * Index terms that are no words: what a memory is titled, and what it names. They stand in the same
+ * index as words, under a first character that no word has, so that "who else names this" is one
+ * lookup and a forget takes them along.
+ */
+export const MARK = { title: "\u0002", name: "\u0001" } as const;
+
+/** Longest name under a mark; the rest of a longer one is cut. */
+const NAME_BYTES = 256;
+
+/** The term under which memories with this title stand. */
+export function titleMark(name: string): string {
+  return MARK.title + truncateUtf8(name, NAME_BYTES);
+}
+
+/** The term under which memories that name this stand. */
+export function nameMark(name: string): string {
+  return MARK.name + truncateUtf8(name, NAME_BYTES);
+}
+
+/** Whether a term of the index is a mark rather than a word: it counts for no length. */
+export function isMark(term: string): boolean {
+  return term.charCodeAt(0) <= 2;
+}

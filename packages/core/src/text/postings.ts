@@ -1,0 +1,155 @@
+/**
+ * Which documents of a segment hold a word, and how often: the bytes, and reading them.
+ *
+ * Documents are numbered from 0 in the order in which they began. 64 consecutive numbers are a block;
+ * a block that no document of the word falls into is not there. Each block says the most that one of
+ * its documents can get from the word, rounded up, so that a search may pass over it unread:
+ *
+ *     count, count of ended documents, then for each block:
+ *     blocks left out since the last, bytes that follow, bound, then for each document
+ *     one byte: number in its block (6 bits), times - 1 (2 bits); 3 there means that times - 4 follows
+ *
+ * Counts and lengths are varints. The bound is in 255ths of `IMPACT_MAX`, for the average length that
+ * the segment had when it was written. Pure; which rows hold the bytes is left to `buckets.ts`.
+ */
+import { ByteReader, type ByteWriter } from "./bytes.js";
+import { IMPACT_MAX, impactOf } from "./score.js";
+
+/** Documents of a block. */
+export const BLOCK_DOCUMENTS = 64;
+
+/** The documents of a word, ascending, and how often each holds it. */
+export interface WordDocuments {
+  readonly documents: readonly number[];
+  readonly times: readonly number[];
+}
+
+/** What bounds are computed from. */
+export interface Lengths {
+  readonly lengths: ArrayLike<number>;
+  readonly averageLength: number;
+}
+
+/** The documents of a word as stored, its blocks found but not read. */
+export interface Postings {
+  /** Documents that hold the word, ended ones included. */
+  readonly count: number;
+  /** Documents of this segment or of older ones that held it and ended in the segment's interval. */
+  readonly ended: number;
+  readonly bytes: Uint8Array;
+  /** Number, start, end and bound of each block, ascending. */
+  readonly blocks: readonly number[];
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  readonly bounds: readonly number[];
+}
+
+/** Writes the documents of a word. */
+export function writePostings(
+  writer: ByteWriter,
+  word: WordDocuments,
+  ended: number,
+  lengths: Lengths,
+): void {
+  const { documents, times } = word;
+  writer.varint(documents.length);
+  writer.varint(ended);
+  let last = -1;
+  for (let from = 0; from < documents.length; ) {
+    const block = blockOf(documents[from] as number);
+    let to = from;
+    let bytes = 0;
+    let impact = 0;
+    while (to < documents.length && blockOf(documents[to] as number) === block) {
+      const document = documents[to] as number;
+      const count = times[to] as number;
+      bytes += count < 4 ? 1 : 1 + varintBytes(count - 4);
+      const length = lengths.lengths[document] as number;
+      impact = Math.max(impact, impactOf(count, length, lengths.averageLength));
+      to += 1;
+    }
+    writer.varint(block - last - 1);
+    writer.varint(bytes);
+    writer.u8(Math.min(255, Math.ceil((impact / IMPACT_MAX) * 255)));
+    for (; from < to; from += 1) {
+      const count = times[from] as number;
+      const inBlock = (documents[from] as number) & (BLOCK_DOCUMENTS - 1);
+      writer.u8((inBlock << 2) | Math.min(count - 1, 3));
+      if (count >= 4) writer.varint(count - 4);
+    }
+    last = block;
+  }
+}
+
+function blockOf(document: number): number {
+  return document >>> 6;
+}
+
+function varintBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 128)) bytes += 1;
+  return bytes;
+}
+
+/** Finds the blocks in `bytes[start..end)`. */
+export function readPostings(bytes: Uint8Array, start: number, end: number): Postings {
+  const reader = new ByteReader(bytes, start, end);
+  const count = reader.varint();
+  const ended = reader.varint();
+  const postings = {
+    count,
+    ended,
+    bytes,
+    blocks: [] as number[],
+    starts: [] as number[],
+    ends: [] as number[],
+    bounds: [] as number[],
+  };
+  let last = -1;
+  while (!reader.isDone) {
+    last += 1 + reader.varint();
+    const length = reader.varint();
+    postings.blocks.push(last);
+    postings.bounds.push(reader.u8());
+    postings.starts.push(reader.at);
+    reader.pass(length);
+    postings.ends.push(reader.at);
+  }
+  return postings;
+}
+
+/** Calls `each` with every document of a block, ascending, and how often it holds the word. */
+export function eachInBlock(
+  postings: Postings,
+  index: number,
+  each: (document: number, times: number) => void,
+): void {
+  const first = (postings.blocks[index] as number) * BLOCK_DOCUMENTS;
+  const { bytes } = postings;
+  const end = postings.ends[index] as number;
+  for (let at = postings.starts[index] as number; at < end; ) {
+    const byte = bytes[at++] as number;
+    let times = (byte & 3) + 1;
+    if (times === 4) {
+      for (let scale = 1; ; scale *= 128) {
+        const more = bytes[at++] as number;
+        times += (more & 0x7f) * scale;
+        if (more < 0x80) break;
+      }
+    }
+    each(first + (byte >>> 2), times);
+  }
+}
+
+/** All documents of a word. */
+export function allDocuments(postings: Postings): WordDocuments {
+  const documents: number[] = [];
+  const times: number[] = [];
+  for (let index = 0; index < postings.blocks.length; index += 1) {
+    eachInBlock(postings, index, (document, count) => {
+      documents.push(document);
+      times.push(count);
+    });
+  }
+  return { documents, times };
+}

@@ -1,0 +1,64 @@
+/**
+ * What a caller typed, as words to look for.
+ *
+ * Any text is legal: there are no operators but one. Words are alternatives, the more of them the
+ * better; a phrase in double quotes must be there as it stands. A quote without its partner is a
+ * separator like any other. Words that say nothing are left out unless nothing else is left.
+ */
+import { LIMITS } from "../limits.js";
+import type { Analyser } from "./analyse.js";
+
+/** A query, taken apart. */
+export interface TextQuery {
+  /** Different words in the order in which they were first met: all that count for the score. */
+  readonly words: readonly string[];
+  /** Words that a document must hold: those of the phrases. */
+  readonly required: readonly string[];
+  /** Words that must follow each other. */
+  readonly phrases: readonly (readonly string[])[];
+}
+
+/** Takes a query apart. */
+export function parseQuery(analyser: Analyser, text: string): TextQuery {
+  const phrases: (readonly string[])[] = [];
+  let loose = "";
+  let end = 0;
+  for (const found of text.matchAll(QUOTED)) {
+    loose += `${text.slice(end, found.index)} `;
+    end = found.index + found[0].length;
+    const words = analyser.tokens(found[1] ?? "").map(({ word }) => word);
+    if (words.length > 0) phrases.push(words);
+  }
+  loose += text.slice(end);
+  const required = distinct(phrases.flat()).slice(0, LIMITS.queryWords);
+  const words = distinct([...required, ...looseWords(analyser, loose, required.length > 0)]);
+  return { words: words.slice(0, LIMITS.queryWords), required, phrases };
+}
+
+/** Every different word of a text, however little it says: for questions that ask for all of them. */
+export function everyWord(analyser: Analyser, text: string): readonly string[] {
+  const words = analyser.tokens(text).map(({ word }) => word);
+  return distinct(words).slice(0, LIMITS.queryWords);
+}
+
+const QUOTED = /["“”„]([^"“”„]*)["“”„]/g;
+
+function looseWords(analyser: Analyser, text: string, others: boolean): readonly string[] {
+  const tokens = analyser.tokens(text);
+  const telling = tokens.filter(({ start, end }) => !analyser.isStopWord(text.slice(start, end)));
+  const kept = telling.length > 0 || others ? telling : tokens;
+  return kept.map(({ word }) => word);
+}
+
+function distinct(words: readonly string[]): readonly string[] {
+  return [...new Set(words)];
+}
+
+/** Whether a phrase stands in a text whose words are given. */
+export function holdsPhrase(words: readonly string[], phrase: readonly string[]): boolean {
+  const last = words.length - phrase.length;
+  for (let at = 0; at <= last; at += 1) {
+    if (phrase.every((word, index) => words[at + index] === word)) return true;
+  }
+  return false;
+}

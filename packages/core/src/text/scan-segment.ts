@@ -1,0 +1,163 @@
+/**
+ * The inner loop of a search: the documents of one segment, or of one draft, that hold words of a
+ * query, offered with their scores from the newest to the oldest.
+ *
+ * A segment is gone through in windows of 64 documents. A window whose bounds together cannot beat
+ * the worst of the best hits so far is passed over unread: the result is the same, since bounds are
+ * rounded up, and most windows of common words fall.
+ */
+import { BLOCK_DOCUMENTS, type Postings, type WordDocuments } from "./postings.js";
+import { B, type BestHits, IMPACT_MAX, K1 } from "./score.js";
+
+/** A word of the query, as far as one source goes. */
+export interface QueryWord<Held> {
+  /** `undefined` where the source does not hold the word. */
+  readonly held: Held | undefined;
+  readonly weight: number;
+  readonly isRequired: boolean;
+}
+
+/** How documents of a source are scored. */
+export interface ScanParts {
+  /** What hits of this source are marked with. */
+  readonly source: number;
+  readonly lengths: ArrayLike<number>;
+  /** Over everything that is searched, now. */
+  readonly averageLength: number;
+  /** Words that a document must hold. */
+  readonly requiredCount: number;
+  readonly isVisible: (document: number) => boolean;
+  readonly best: BestHits;
+}
+
+/** More than the sum of bounds can err by rounding. */
+const ROUNDING = 1 + 1e-9;
+
+/** A word's way through the blocks of a segment, from the last to the first. */
+interface Cursor {
+  readonly held: Postings;
+  readonly weight: number;
+  readonly isRequired: boolean;
+  /** What a bound of 1 is worth. */
+  readonly scale: number;
+  place: number;
+  /** The number of the block at `place`; -1 when there is none left. */
+  block: number;
+}
+
+/** Offers the documents of a segment; its bounds were computed with `segmentAverage`. */
+export function scanSegment(
+  words: readonly QueryWord<Postings>[],
+  segmentAverage: number,
+  parts: ScanParts,
+): void {
+  // If documents are longer now than they were, the same length weighs less: bounds stretch.
+  const stretch = Math.max(1, parts.averageLength / segmentAverage);
+  const cursors = words.flatMap(({ held, weight, isRequired }): Cursor[] => {
+    if (held === undefined || held.blocks.length === 0) return [];
+    const place = held.blocks.length - 1;
+    const scale = (weight * IMPACT_MAX * stretch * ROUNDING) / 255;
+    return [{ held, weight, isRequired, scale, place, block: held.blocks[place] ?? -1 }];
+  });
+  const window = newWindow();
+  for (let block = lastBlock(cursors); block >= 0; block = lastBlock(cursors)) {
+    let bound = 0;
+    let required = 0;
+    for (const cursor of cursors) {
+      if (cursor.block !== block) continue;
+      bound += (cursor.held.bounds[cursor.place] as number) * cursor.scale;
+      if (cursor.isRequired) required += 1;
+    }
+    const isHopeful = bound > parts.best.threshold && required >= parts.requiredCount;
+    for (const cursor of cursors) {
+      if (cursor.block !== block) continue;
+      if (isHopeful) addBlock(window, cursor, parts);
+      cursor.place -= 1;
+      cursor.block = cursor.place < 0 ? -1 : (cursor.held.blocks[cursor.place] as number);
+    }
+    if (isHopeful) offerWindow(window, block * BLOCK_DOCUMENTS, parts);
+  }
+}
+
+function lastBlock(cursors: readonly Cursor[]): number {
+  let last = -1;
+  for (const { block } of cursors) if (block > last) last = block;
+  return last;
+}
+
+/** The documents of one block while they are scored. */
+interface Window {
+  readonly scores: Float64Array;
+  /** Words held, and of those the required ones. */
+  readonly held: Uint16Array;
+  readonly required: Uint16Array;
+}
+
+function newWindow(documents = BLOCK_DOCUMENTS): Window {
+  return {
+    scores: new Float64Array(documents),
+    held: new Uint16Array(documents),
+    required: new Uint16Array(documents),
+  };
+}
+
+/** Spelled out rather than built on `eachInBlock`: it is where a search spends its time. */
+function addBlock(window: Window, cursor: Cursor, { lengths, averageLength }: ScanParts): void {
+  const { held: postings, weight, isRequired, place } = cursor;
+  const { bytes } = postings;
+  const first = (postings.blocks[place] as number) * BLOCK_DOCUMENTS;
+  const end = postings.ends[place] as number;
+  for (let at = postings.starts[place] as number; at < end; ) {
+    const byte = bytes[at++] as number;
+    let times = (byte & 3) + 1;
+    if (times === 4) {
+      for (let scale = 1; ; scale *= 128) {
+        const more = bytes[at++] as number;
+        times += (more & 0x7f) * scale;
+        if (more < 0x80) break;
+      }
+    }
+    const document = byte >>> 2;
+    const length = lengths[first + document] as number;
+    const share = (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / averageLength));
+    (window.scores[document] as number) += weight * share;
+    (window.held[document] as number) += 1;
+    if (isRequired) (window.required[document] as number) += 1;
+  }
+}
+
+function offerWindow(window: Window, first: number, parts: ScanParts): void {
+  const { scores, held, required } = window;
+  let { threshold } = parts.best;
+  for (let at = scores.length - 1; at >= 0; at -= 1) {
+    if (held[at] === 0) continue;
+    const score = scores[at] as number;
+    const isWanted = score > threshold && (required[at] as number) >= parts.requiredCount;
+    if (isWanted && parts.isVisible(first + at)) {
+      parts.best.offer(parts.source, first + at, score);
+      threshold = parts.best.threshold;
+    }
+    scores[at] = 0;
+    held[at] = 0;
+    required[at] = 0;
+  }
+}
+
+/** Offers the documents of a draft, all of which are in memory. */
+export function scanDraft(words: readonly QueryWord<WordDocuments>[], parts: ScanParts): void {
+  const { lengths, averageLength } = parts;
+  const window = newWindow(lengths.length);
+  for (const { held, weight, isRequired } of words) {
+    if (held === undefined) continue;
+    for (let at = 0; at < held.documents.length; at += 1) {
+      const document = held.documents[at] as number;
+      const times = held.times[at] as number;
+      const length = lengths[document] as number;
+      const share = (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / averageLength));
+      (window.scores[document] as number) += weight * share;
+      (window.held[document] as number) += 1;
+      if (isRequired) (window.required[document] as number) += 1;
+    }
+  }
+  offerWindow(window, 0, parts);
+}

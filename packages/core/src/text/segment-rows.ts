@@ -1,0 +1,162 @@
+/**
+ * The rows of a segment beside its dictionary: lengths of documents, who they are, where chunks begin
+ * and what ended. Fixed widths, so that a document's number is its place.
+ */
+import { readU64 } from "../codec/keys.js";
+import { CortexError } from "../errors.js";
+import { segmentKey } from "../kv/keyspace.js";
+import type { Bytes, KvRow } from "../kv/kv.js";
+import { ByteReader, ByteWriter } from "./bytes.js";
+
+/** Documents of one row of lengths. */
+export const LENGTHS_PER_ROW = 8192;
+/** Documents of one row that says who they are. */
+export const DOCUMENTS_PER_ROW = 128;
+/** The largest length that a row can hold; a longer document counts as this long. */
+export const LENGTH_MAX = 0xfffe;
+/** In the place of a length: the document was taken out. */
+export const LENGTH_GONE = 0xffff;
+
+const ENTRY_BYTES = 24;
+
+/** A document: whose it is, and the entry that it began with. */
+export interface DocumentEntry {
+  readonly id: Bytes;
+  readonly begin: number;
+}
+
+/** A document that ended, and the entry that ended it. */
+export interface DocumentEnd {
+  readonly document: number;
+  readonly end: number;
+}
+
+/** The rows for the documents of a segment. */
+export function documentRows(
+  segment: number,
+  documents: readonly DocumentEntry[],
+  lengths: ArrayLike<number>,
+): readonly KvRow[] {
+  const rows: KvRow[] = [];
+  const fences = new Uint8Array(8 * Math.ceil(documents.length / DOCUMENTS_PER_ROW));
+  for (let from = 0; from < documents.length; from += DOCUMENTS_PER_ROW) {
+    const chunk = documents.slice(from, from + DOCUMENTS_PER_ROW);
+    const value = new Uint8Array(chunk.length * ENTRY_BYTES);
+    for (const [at, entry] of chunk.entries()) {
+      value.set(entry.id, at * ENTRY_BYTES);
+      putU64(value, at * ENTRY_BYTES + 16, entry.begin);
+    }
+    const number = from / DOCUMENTS_PER_ROW;
+    putU64(fences, 8 * number, chunk[0]?.begin ?? 0);
+    rows.push({ key: segmentKey("textDocuments", segment, number), value });
+  }
+  for (let from = 0; from < documents.length; from += LENGTHS_PER_ROW) {
+    const count = Math.min(LENGTHS_PER_ROW, documents.length - from);
+    const value = new Uint8Array(2 * count);
+    for (let at = 0; at < count; at += 1) putLength(value, at, lengths[from + at] as number);
+    rows.push({ key: segmentKey("textLengths", segment, from / LENGTHS_PER_ROW), value });
+  }
+  if (fences.length > 0) rows.push({ key: segmentKey("textFences", segment), value: fences });
+  return rows;
+}
+
+/** The keys of all rows of lengths of a segment. */
+export function lengthKeys(segment: number, size: number): readonly Bytes[] {
+  return Array.from({ length: Math.ceil(size / LENGTHS_PER_ROW) }, (_, at) =>
+    segmentKey("textLengths", segment, at),
+  );
+}
+
+/** The keys of all rows that say who the documents of a segment are. */
+export function documentKeys(segment: number, size: number): readonly Bytes[] {
+  return Array.from({ length: Math.ceil(size / DOCUMENTS_PER_ROW) }, (_, at) =>
+    segmentKey("textDocuments", segment, at),
+  );
+}
+
+/** The lengths that rows hold, put together. */
+export function readLengths(rows: readonly (Bytes | undefined)[], size: number): Uint16Array {
+  const lengths = new Uint16Array(size);
+  for (const [number, row] of rows.entries()) {
+    if (row === undefined) throw missing("lengths");
+    const from = number * LENGTHS_PER_ROW;
+    for (let at = 0; 2 * at < row.length; at += 1) {
+      lengths[from + at] = ((row[2 * at] as number) << 8) | (row[2 * at + 1] as number);
+    }
+  }
+  return lengths;
+}
+
+/** A row of lengths without the length of one document. */
+export function withoutLength(row: Bytes, at: number): Bytes {
+  const copy = row.slice();
+  putLength(copy, at, LENGTH_GONE);
+  return copy;
+}
+
+function putLength(row: Uint8Array, at: number, length: number): void {
+  row[2 * at] = length >>> 8;
+  row[2 * at + 1] = length;
+}
+
+/** The document at a place of its row; `undefined` where it was taken out. */
+export function documentAt(row: Bytes | undefined, at: number): DocumentEntry | undefined {
+  if (row === undefined || row.length < (at + 1) * ENTRY_BYTES) throw missing("documents");
+  const start = at * ENTRY_BYTES;
+  const id = row.slice(start, start + 16);
+  return id.every((byte) => byte === 0) ? undefined : { id, begin: readU64(row, start + 16) };
+}
+
+/** Every document of a row, by place. */
+export function documentsIn(row: Bytes | undefined): readonly (DocumentEntry | undefined)[] {
+  if (row === undefined) throw missing("documents");
+  return Array.from({ length: row.length / ENTRY_BYTES }, (_, at) => documentAt(row, at));
+}
+
+/** A row of documents without one of them. */
+export function withoutDocument(row: Bytes, at: number): Bytes {
+  const copy = row.slice();
+  // The seq stays: documents stand in its order, and it says nothing that the journal does not.
+  copy.fill(0, at * ENTRY_BYTES, at * ENTRY_BYTES + 16);
+  return copy;
+}
+
+/** The begin of the first document of each chunk. */
+export function readFences(row: Bytes | undefined): Float64Array {
+  if (row === undefined) throw missing("fences");
+  return Float64Array.from({ length: row.length / 8 }, (_, at) => readU64(row, 8 * at));
+}
+
+/** The row of documents that ended, ascending by number. */
+export function encodeEnds(ends: readonly DocumentEnd[]): Bytes {
+  const writer = new ByteWriter(16 + 8 * ends.length);
+  let last = -1;
+  for (const { document, end } of ends) {
+    writer.varint(document - last - 1);
+    writer.varint(end);
+    last = document;
+  }
+  return writer.take();
+}
+
+/** Reads a row of documents that ended. */
+export function decodeEnds(row: Bytes): readonly DocumentEnd[] {
+  const reader = new ByteReader(row);
+  const ends: DocumentEnd[] = [];
+  let last = -1;
+  while (!reader.isDone) {
+    last += 1 + reader.varint();
+    ends.push({ document: last, end: reader.varint() });
+  }
+  return ends;
+}
+
+function putU64(bytes: Uint8Array, at: number, value: number): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset + at, 8);
+  view.setUint32(0, Math.floor(value / 2 ** 32));
+  view.setUint32(4, value >>> 0);
+}
+
+function missing(what: string): CortexError {
+  return new CortexError("ERR_CORRUPT", `text index: a row of ${what} is missing or cut short`);
+}

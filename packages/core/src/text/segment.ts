@@ -1,0 +1,335 @@
+/**
+ * A segment while it is in memory: documents of one lifecycle with their words, gathered from the
+ * journal. It can be searched as it is, and written out as rows.
+ *
+ * Promise: what is gathered is only added to, except that a forgotten memory is taken out whole. So a
+ * search that began before an addition sees the documents it knew, in the same places.
+ */
+import { keyString, segmentKey } from "../kv/keyspace.js";
+import type { Bytes, KvRow } from "../kv/kv.js";
+import { bucketBits, bucketOf, hashOf, writeBucketWord } from "./buckets.js";
+import { ByteWriter } from "./bytes.js";
+import type { SegmentInfo } from "./manifest.js";
+import { isMark } from "./names.js";
+import { type Lengths, type WordDocuments, writePostings } from "./postings.js";
+import { type DocumentEntry, documentRows, encodeEnds, LENGTH_MAX } from "./segment-rows.js";
+
+/** A document of an older segment that ended while this one was gathered. */
+export interface OlderEnd {
+  readonly id: Bytes;
+  readonly begin: number;
+  readonly end: number;
+  readonly length: number;
+  readonly words: ReadonlySet<string>;
+}
+
+interface Gathered {
+  readonly documents: number[];
+  readonly times: number[];
+}
+
+/** Documents of one lifecycle, being gathered. */
+export class DraftSegment {
+  /** By document number; `undefined` where the memory was forgotten. */
+  readonly documents: (DocumentEntry | undefined)[] = [];
+  readonly lengths: number[] = [];
+  /** The seq at which a document ended; 0 while it stands. */
+  readonly ends: number[] = [];
+  readonly words = new Map<string, Gathered>();
+  olderEnds: OlderEnd[] = [];
+  /** The document being said, and its words so far. */
+  #number = -1;
+  #length = 0;
+  readonly #take = (word: string): void => {
+    const document = this.#number;
+    if (!isMark(word)) this.#length += 1;
+    const held = this.words.get(word);
+    if (held === undefined) {
+      this.words.set(word, { documents: [document], times: [1] });
+      return;
+    }
+    const { documents, times } = held;
+    const last = documents.length - 1;
+    if (documents[last] === document) (times[last] as number) += 1;
+    else {
+      documents.push(document);
+      times.push(1);
+    }
+  };
+
+  /** Begins a document; `say` gives its words one by one. Returns its number. */
+  begin(entry: DocumentEntry, say: (take: (word: string) => void) => void): number {
+    this.#number = this.documents.length;
+    this.#length = 0;
+    say(this.#take);
+    this.documents.push(entry);
+    this.lengths.push(Math.min(this.#length, LENGTH_MAX));
+    this.ends.push(0);
+    return this.#number;
+  }
+
+  /** Takes a memory out as if it had never been there. */
+  forget(id: Bytes): void {
+    const name = keyString(id);
+    this.olderEnds = this.olderEnds.filter((end) => keyString(end.id) !== name);
+    const gone = new Set<number>();
+    for (const [number, entry] of this.documents.entries()) {
+      if (entry === undefined || keyString(entry.id) !== name) continue;
+      gone.add(number);
+      this.documents[number] = undefined;
+      this.lengths[number] = 0;
+    }
+    if (gone.size === 0) return;
+    for (const [word, held] of this.words) {
+      if (!held.documents.some((document) => gone.has(document))) continue;
+      const kept = held.documents.flatMap((document, at) => (gone.has(document) ? [] : [at]));
+      if (kept.length === 0) this.words.delete(word);
+      else {
+        this.words.set(word, {
+          documents: kept.map((at) => held.documents[at] ?? 0),
+          times: kept.map((at) => held.times[at] ?? 0),
+        });
+      }
+    }
+  }
+}
+
+/** What a segment will be called, and where it stands. */
+export interface SegmentPlace {
+  readonly number: number;
+  readonly lifecycle: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A segment ready to be written. */
+export interface BuiltSegment {
+  readonly info: SegmentInfo;
+  readonly rows: readonly KvRow[];
+}
+
+/**
+ * Turns what was gathered of the entries before `place.to` into rows. Later ones may come in meanwhile:
+ * they stand behind, and are left out.
+ */
+export function buildSegment(
+  draft: DraftSegment,
+  place: SegmentPlace,
+  breathe: Breathe,
+): Promise<BuiltSegment> {
+  const cut = cutDraft(draft, place.to);
+  const { kept, ends, olderEnds } = cut;
+  const ended = new Map<string, number>();
+  const count = (word: string): void => void ended.set(word, (ended.get(word) ?? 0) + 1);
+  for (const { words } of olderEnds) for (const word of words) count(word);
+  for (const [word, { documents }] of draft.words) {
+    for (const document of documents) if (ends.has(document)) count(word);
+  }
+  const gone = [
+    ...[...ends.keys()].map((document) => draft.lengths[document] ?? 0),
+    ...olderEnds.map(({ length }) => length),
+  ];
+  return writeSegment(place, {
+    documents: kept.flatMap((at) => draft.documents[at] ?? []),
+    lengths: kept.map((at) => draft.lengths[at] ?? 0),
+    ends: kept.flatMap((at, document) => {
+      const end = ends.get(at);
+      return end === undefined ? [] : [{ document, end }];
+    }),
+    endedDocuments: gone.length,
+    endedWords: sum(gone),
+    words: inPortions(wordsOf(draft, kept, ended), breathe),
+  });
+}
+
+/** Whether the entries before a seq left anything to write. */
+export function hasContent(draft: DraftSegment, to: number): boolean {
+  const { kept, olderEnds } = cutDraft(draft, to);
+  return kept.length > 0 || olderEnds.length > 0;
+}
+
+/** The numbers of documents that began before a seq, and what had ended by then. */
+function cutDraft(
+  draft: DraftSegment,
+  to: number,
+): {
+  readonly kept: readonly number[];
+  readonly ends: ReadonlyMap<number, number>;
+  readonly olderEnds: readonly OlderEnd[];
+} {
+  const kept = draft.documents.flatMap((entry, at) =>
+    entry !== undefined && entry.begin < to ? [at] : [],
+  );
+  const ends = new Map<number, number>();
+  for (const at of kept) {
+    const end = draft.ends[at] ?? 0;
+    if (end > 0 && end < to) ends.set(at, end);
+  }
+  return { kept, ends, olderEnds: draft.olderEnds.filter(({ end }) => end < to) };
+}
+
+/** Lets the process do something else for a moment. */
+export type Breathe = () => Promise<void>;
+
+/** Words between two breaths: a few milliseconds of work. */
+const PORTION_WORDS = 1024;
+
+async function* inPortions(
+  words: Iterable<SegmentWord>,
+  breathe: Breathe,
+): AsyncGenerator<readonly SegmentWord[]> {
+  let portion: SegmentWord[] = [];
+  for (const word of words) {
+    portion.push(word);
+    if (portion.length < PORTION_WORDS) continue;
+    yield portion;
+    portion = [];
+    await breathe();
+  }
+  yield portion;
+}
+
+/** The words of the documents that are kept, numbered without gaps. */
+function* wordsOf(
+  draft: DraftSegment,
+  kept: readonly number[],
+  ended: ReadonlyMap<string, number>,
+): Iterable<SegmentWord> {
+  const numbers = new Int32Array(draft.documents.length).fill(-1);
+  for (const [number, at] of kept.entries()) numbers[at] = number;
+  const isWhole = kept.length === numbers.length;
+  for (const [word, held] of draft.words) {
+    const gone = ended.get(word) ?? 0;
+    if (isWhole && (held.documents.at(-1) ?? 0) < kept.length) {
+      yield { word, documents: held.documents, times: held.times, ended: gone };
+      continue;
+    }
+    const documents: number[] = [];
+    const times: number[] = [];
+    for (let at = 0; at < held.documents.length; at += 1) {
+      const number = numbers[held.documents[at] as number] ?? -1;
+      if (number < 0) continue;
+      documents.push(number);
+      times.push(held.times[at] as number);
+    }
+    if (documents.length > 0 || gone > 0) yield { word, documents, times, ended: gone };
+  }
+  for (const [word, count] of ended) {
+    if (!draft.words.has(word)) yield { word, documents: [], times: [], ended: count };
+  }
+}
+
+/** A word of a segment on its way into a row. */
+export interface SegmentWord extends WordDocuments {
+  readonly word: string;
+  readonly ended: number;
+}
+
+/** Everything a segment consists of. */
+export interface SegmentContent {
+  readonly documents: readonly DocumentEntry[];
+  readonly lengths: ArrayLike<number>;
+  readonly ends: readonly { readonly document: number; readonly end: number }[];
+  readonly endedDocuments: number;
+  readonly endedWords: number;
+  /** In any order, each once; in portions, so that other work comes between. */
+  readonly words: AsyncIterable<readonly SegmentWord[]>;
+}
+
+/** The rows of a segment and what the manifest says of it. */
+export async function writeSegment(
+  place: SegmentPlace,
+  content: SegmentContent,
+): Promise<BuiltSegment> {
+  const { documents, lengths } = content;
+  const words = sum(Array.from(lengths));
+  const averageMilli = Math.max(1, Math.round((1000 * words) / Math.max(1, documents.length)));
+  const dictionary = await writeDictionary(place.number, content.words, {
+    lengths,
+    averageLength: averageMilli / 1000,
+  });
+  const rows = [...dictionary.rows, ...documentRows(place.number, documents, lengths)];
+  const { ends } = content;
+  if (ends.length > 0) {
+    const key = segmentKey("textEnds", place.number, place.number);
+    rows.push({ key, value: encodeEnds(ends) });
+  }
+  const info: SegmentInfo = {
+    ...place,
+    size: documents.length,
+    documents: documents.length,
+    words,
+    endedDocuments: content.endedDocuments,
+    endedWords: content.endedWords,
+    averageMilli,
+    bits: dictionary.bits,
+    edition: 0,
+    endsFlush: ends.length > 0 ? place.number : 0,
+    endsCount: ends.length,
+  };
+  return { info, rows };
+}
+
+/** Writes every word once, then cuts the bytes into rows in the order of hashes. */
+async function writeDictionary(
+  segment: number,
+  words: AsyncIterable<readonly SegmentWord[]>,
+  lengths: Lengths,
+): Promise<{ readonly rows: readonly KvRow[]; readonly bits: number }> {
+  const all = new ByteWriter(256 * 1024);
+  const postings = new ByteWriter();
+  const entries: DictionaryEntry[] = [];
+  for await (const portion of words) {
+    for (const word of portion) {
+      postings.clear();
+      writePostings(postings, word, word.ended, lengths);
+      const start = all.length;
+      writeBucketWord(all, word.word, postings);
+      entries.push({ hash: hashOf(word.word), word: word.word, start, end: all.length });
+    }
+  }
+  // Equal hashes are told apart by the words, so that equal segments have equal bytes.
+  entries.sort((a, b) => a.hash - b.hash || (a.word < b.word ? -1 : 1));
+  const bits = bucketBits(all.length);
+  return { rows: bucketRows(segment, entries, all.take(), bits), bits };
+}
+
+/** A word among the bytes of a dictionary. */
+interface DictionaryEntry {
+  readonly hash: number;
+  readonly word: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+function bucketRows(
+  segment: number,
+  entries: readonly DictionaryEntry[],
+  bytes: Uint8Array,
+  bits: number,
+): readonly KvRow[] {
+  const rows: KvRow[] = [];
+  for (let from = 0; from < entries.length; ) {
+    const bucket = bucketOf(entries[from]?.hash ?? 0, bits);
+    let to = from;
+    let length = 0;
+    for (let one = entries[to]; one !== undefined && bucketOf(one.hash, bits) === bucket; ) {
+      length += one.end - one.start;
+      to += 1;
+      one = entries[to];
+    }
+    const value = new Uint8Array(length);
+    let at = 0;
+    for (; from < to; from += 1) {
+      const { start, end } = entries[from] as DictionaryEntry;
+      value.set(bytes.subarray(start, end), at);
+      at += end - start;
+    }
+    rows.push({ key: segmentKey("textWords", segment, bucket), value });
+  }
+  return rows;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

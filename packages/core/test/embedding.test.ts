@@ -1,0 +1,370 @@
+/**
+ * The embedder's pass over the journal: what it asks for and what it does not ask for again, what it
+ * does when the embedder fails or refuses, how it shares a store, and that forgotten means gone.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { toHex } from "../src/codec/keys.js";
+import { sha256Node } from "../src/codec/sha256-node.js";
+import { CortexError, isCortexError } from "../src/index.js";
+import type { Kv } from "../src/kv/kv.js";
+import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
+import { dropOtherModels } from "../src/query/vector-changes.js";
+import { checkEmbedder } from "../src/vector/embedder.js";
+import { encodeVector, modelTag, textHash } from "../src/vector/vector-rows.js";
+import { cleanUp } from "./other-process.js";
+import {
+  type CountingEmbedder,
+  graphWith,
+  nearText,
+  readVectorRows,
+  rowsHolding,
+  wordEmbedder,
+} from "./vector-support.js";
+
+afterEach(cleanUp);
+
+const refusal = (): CortexError =>
+  new CortexError("ERR_EMBEDDER", "no such text", { field: "input" });
+
+/** The same store, with another way to change caches; closing it leaves the store open. */
+function withCaches(kv: Kv, commitCaches: Kv["commitCaches"]): Kv {
+  return {
+    manifest: kv.manifest,
+    snapshot: (options) => kv.snapshot(options),
+    commit: (change) => kv.commit(change),
+    commitCaches,
+    nextGeneration: () => kv.nextGeneration(),
+    sizeBytes: () => kv.sizeBytes(),
+    close: async () => {},
+  };
+}
+
+describe("what is embedded", () => {
+  test("is the full form of the current version; the same text is asked for once", async () => {
+    const embedder = wordEmbedder();
+    const { memory, engine } = await graphWith(embedder);
+    const fact = await memory.write({ type: "fact", text: "Ada lives in Porto", tags: ["home"] });
+    await memory.write({ type: "note", text: "coffee" });
+    await memory.write({ type: "note", text: "coffee" });
+    await memory.remember([{ role: "user", speaker: "Ada", content: "Good morning" }], {
+      session: "s",
+    });
+    const report = await memory.embedPending();
+    expect(embedder.asked).toEqual(["Ada lives in Porto", "coffee", "Ada: Good morning"]);
+    expect(report).toMatchObject({ texts: 3, memories: 4, refused: 0, purged: 0, lag: 0 });
+    expect(report.cursor).toBe(report.seq + 1);
+    expect(report.model).toBe(embedder.model);
+    const rows = await readVectorRows(engine.kv);
+    expect(rows.vectors).toBe(3);
+    expect([...rows.owners.values()][0]).toHaveLength(4);
+
+    await memory.updateHead(fact.id, { importance: 9 });
+    await memory.tombstone(fact.id, "gone");
+    await memory.restore(fact.id);
+    await memory.link(
+      fact.id,
+      "related_to",
+      (await memory.write({ type: "note", text: "coffee" })).id,
+    );
+    expect(await memory.embedPending()).toMatchObject({ texts: 0, memories: 1, lag: 0 });
+    expect(embedder.asked).toHaveLength(3);
+
+    await memory.update(fact.id, { text: "Ada lives in Lyon" });
+    expect(await memory.embedPending()).toMatchObject({ texts: 1, memories: 1 });
+    expect(embedder.asked.at(-1)).toBe("Ada lives in Lyon");
+    // The text of before is nobody's any more.
+    expect((await readVectorRows(engine.kv)).vectors).toBe(3);
+    expect((await memory.check()).ok).toBe(true);
+  });
+
+  test("does not touch the root, and hidden memories wait until they are restored", async () => {
+    const embedder = wordEmbedder();
+    const { memory } = await graphWith(embedder);
+    const { id } = await memory.write({ type: "note", text: "hidden at once" });
+    await memory.tombstone(id, "not yet");
+    const before = await memory.root();
+    await memory.embedPending();
+    expect(await memory.root()).toEqual(before);
+    expect(embedder.asked).toEqual([]);
+    await memory.restore(id);
+    await memory.embedPending();
+    expect(embedder.asked).toEqual(["hidden at once"]);
+  });
+
+  test("is nothing where there is no text", async () => {
+    const embedder = wordEmbedder();
+    const { memory, engine } = await graphWith(embedder);
+    await memory.remember([{ role: "assistant", content: "" }], { session: "s" });
+    expect(await memory.embedPending()).toMatchObject({ texts: 0, memories: 0, lag: 0 });
+    const { id } = await memory.write({ type: "note", text: "something" });
+    await memory.embedPending();
+    expect((await readVectorRows(engine.kv)).vectors).toBe(1);
+    await memory.update(id, { text: "" });
+    await memory.embedPending();
+    expect((await readVectorRows(engine.kv)).vectors).toBe(0);
+    expect(embedder.asked).toEqual(["something"]);
+  });
+
+  test("goes on where it stopped, in another process", async () => {
+    const store = new MemoryStore();
+    const embedder = wordEmbedder();
+    const first = await graphWith(embedder, openMemoryKv(store));
+    for (let at = 0; at < 600; at += 1) await first.memory.write({ type: "note", text: `n ${at}` });
+    const stop = new AbortController();
+    const partial = await first.memory.embedPending({
+      signal: stop.signal,
+      onProgress: () => stop.abort(),
+    });
+    expect(partial.cursor).toBeLessThan(600);
+    expect(partial.lag).toBe(partial.seq + 1 - partial.cursor);
+    await first.memory.close();
+    const second = await graphWith(embedder, openMemoryKv(store), 2);
+    const progress: [number, number][] = [];
+    await second.memory.embedPending({ onProgress: (...step) => void progress.push(step) });
+    expect(embedder.asked.toSorted()).toEqual(
+      Array.from({ length: 600 }, (_, at) => `n ${at}`).toSorted(),
+    );
+    expect(progress.at(-1)).toEqual([601, 601]);
+    expect((await second.engine.vectors.status())?.memories).toBe(600);
+    await second.memory.embedPending();
+    expect(embedder.asked).toHaveLength(600);
+  });
+});
+
+describe("an embedder that fails", () => {
+  test("loses nothing: what it gave is kept, the rest is asked for later", async () => {
+    const embedder = wordEmbedder();
+    const { memory, engine } = await graphWith(embedder);
+    for (let at = 0; at < 100; at += 1) await memory.write({ type: "note", text: `n ${at}` });
+    embedder.failures.push(undefined, undefined, new Error("the line is dead"));
+    await expect(memory.embedPending()).rejects.toMatchObject({ code: "ERR_EMBEDDER" });
+    expect(embedder.asked).toHaveLength(64);
+    const kept = await readVectorRows(engine.kv);
+    expect([...kept.owners.values()][0]).toHaveLength(64);
+    // What was kept can be found although the cursor has not moved.
+    expect((await engine.vectors.status())?.cursor).toBe(0);
+    expect((await nearText({ memory, engine }, "n 5", 1))[0]?.distance).toBeCloseTo(0, 6);
+    embedder.asked.length = 0;
+    expect(await memory.embedPending()).toMatchObject({ texts: 36, lag: 0 });
+    expect(embedder.asked).toHaveLength(36);
+  });
+
+  test("leaves a text out that it refuses, after showing that it works", async () => {
+    const inner = wordEmbedder();
+    const picky: CountingEmbedder = {
+      ...inner,
+      async embed(texts) {
+        if (texts.some((text) => text.includes("poison"))) throw refusal();
+        return inner.embed(texts);
+      },
+    };
+    const graph = await graphWith(picky);
+    const { memory } = graph;
+    for (const text of ["one", "poison", "two", "more poison"]) {
+      await memory.write({ type: "note", text });
+    }
+    const report = await memory.embedPending();
+    expect(report).toMatchObject({ texts: 2, memories: 2, refused: 2, lag: 0 });
+    expect((await nearText(graph, "two", 9)).length).toBe(2);
+    // A good text that turns bad loses the vector of the good one.
+    const { id } = await memory.write({ type: "note", text: "fine" });
+    await memory.embedPending();
+    await memory.update(id, { text: "poison again" });
+    expect(await memory.embedPending()).toMatchObject({ refused: 1 });
+    expect((await nearText(graph, "fine", 9)).map((hit) => hit.id)).not.toContain(id);
+    await readVectorRows(graph.engine.kv);
+  });
+
+  test("that refuses everything is at fault itself: no text is left out", async () => {
+    const broken = { ...wordEmbedder(), embed: async () => Promise.reject(refusal()) };
+    const { memory, engine } = await graphWith(broken);
+    await memory.write({ type: "note", text: "one" });
+    await expect(memory.embedPending()).rejects.toMatchObject({ code: "ERR_EMBEDDER" });
+    expect((await engine.vectors.status())?.cursor).toBe(0);
+  });
+});
+
+describe("several at once", () => {
+  test("two processes embed one store; rows agree and nothing is missing", async () => {
+    const store = new MemoryStore();
+    const embedders = [wordEmbedder(), wordEmbedder()];
+    const graphs = await Promise.all(
+      embedders.map((embedder, at) => graphWith(embedder, openMemoryKv(store), at + 1)),
+    );
+    const [one, two] = graphs;
+    if (one === undefined || two === undefined) throw new Error("no graphs");
+    for (let at = 0; at < 400; at += 1) await one.memory.write({ type: "note", text: `n ${at}` });
+    const reports = await Promise.all(graphs.map(({ memory }) => memory.embedPending()));
+    expect(reports.map(({ lag }) => lag)).toEqual([0, 0]);
+    const { owners, vectors } = await readVectorRows(one.engine.kv);
+    expect([...owners.values()].map((ids) => ids.length)).toEqual([400]);
+    expect(vectors).toBe(400);
+    for (const graph of graphs) {
+      expect((await nearText(graph, "n 123", 1))[0]?.distance).toBeCloseTo(0, 6);
+    }
+    // Each follows what the other embeds.
+    const { id } = await two.memory.write({ type: "note", text: "only the second knows" });
+    await two.memory.embedPending();
+    expect((await nearText(one, "only the second knows", 1))[0]?.id).toBe(id);
+  });
+
+  test("another model has vectors of its own, and the old ones can be dropped", async () => {
+    const store = new MemoryStore();
+    const old = await graphWith(wordEmbedder(16, "old"), openMemoryKv(store));
+    for (let at = 0; at < 30; at += 1) await old.memory.write({ type: "note", text: `n ${at}` });
+    await old.memory.embedPending();
+    const embedder = wordEmbedder(24, "new");
+    const next = await graphWith(embedder, openMemoryKv(store), 2);
+    expect(await nearText(next, "n 7", 3)).toEqual([]);
+    expect(await next.memory.embedPending()).toMatchObject({ texts: 30, memories: 30 });
+    expect((await nearText(next, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);
+    expect((await nearText(old, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);
+    expect((await readVectorRows(next.engine.kv)).owners.size).toBe(2);
+
+    const keep = modelTag(sha256Node, embedder);
+    const { kv } = next.engine;
+    expect(await dropOtherModels(kv, keep, { limit: 1000, dryRun: true })).toEqual({
+      done: 0,
+      left: 91,
+    });
+    const part = await dropOtherModels(kv, keep, { limit: 50 });
+    expect(part.done).toBeGreaterThanOrEqual(50);
+    expect(part.left).toBe(91 - part.done);
+    await readVectorRows(kv);
+    expect(await dropOtherModels(kv, keep, { limit: 1000 })).toEqual({ done: part.left, left: 0 });
+    const { owners, cursors } = await readVectorRows(kv);
+    expect(owners.size).toBe(1);
+    expect([...cursors.values()].map(({ model }) => model)).toEqual([embedder.model]);
+    expect(await nearText(old, "n 7", 1)).toEqual([]);
+  });
+});
+
+describe("forget", () => {
+  async function traces(kv: Kv, embedder: CountingEmbedder, text: string): Promise<number> {
+    const [vector = new Float32Array(0)] = await checkEmbedder(embedder).embed([text]);
+    const found = [
+      ...(await rowsHolding(kv, encodeVector(vector))),
+      ...(await rowsHolding(kv, textHash(sha256Node, text))),
+    ];
+    return new Set(found.map(({ key }) => toHex(key))).size;
+  }
+
+  test("takes the vector and its hash away, unless another memory says the same", async () => {
+    const embedder = wordEmbedder();
+    const { memory, engine } = await graphWith(embedder);
+    const { kv } = engine;
+    const secret = await memory.write({ type: "note", text: "my secret" });
+    const twin = await memory.write({ type: "note", text: "my twin" });
+    const other = await memory.write({ type: "note", text: "my twin" });
+    await memory.embedPending();
+    await memory.update(secret.id, { text: "my other secret" });
+    await memory.embedPending();
+    expect(await traces(kv, embedder, "my secret")).toBe(0);
+    expect(await traces(kv, embedder, "my other secret")).toBe(3);
+    await memory.forget(secret.id, "asked");
+    expect(await traces(kv, embedder, "my other secret")).toBe(0);
+    await memory.forget(twin.id, "asked");
+    expect(await traces(kv, embedder, "my twin")).toBe(3);
+    await memory.forget(other.id, "asked");
+    expect(await traces(kv, embedder, "my twin")).toBe(0);
+    expect((await readVectorRows(kv)).vectors).toBe(0);
+    await memory.embedPending();
+    expect((await readVectorRows(kv)).vectors).toBe(0);
+  });
+
+  test("works on the vectors of every model, and without any embedder", async () => {
+    const store = new MemoryStore();
+    const kv = openMemoryKv(store);
+    let id = "";
+    for (const salt of ["a", "b"]) {
+      const { memory } = await graphWith(wordEmbedder(16, salt), openMemoryKv(store));
+      if (id === "") ({ id } = await memory.write({ type: "note", text: "my secret" }));
+      await memory.embedPending();
+      await memory.close();
+    }
+    expect((await readVectorRows(kv)).vectors).toBe(2);
+    const { memory } = await graphWith(undefined, openMemoryKv(store), 3);
+    await memory.forget(id, "asked");
+    expect((await readVectorRows(kv)).vectors).toBe(0);
+  });
+
+  test("is finished by the next pass, or by forgetting again, if the process died half-way", async () => {
+    for (const finish of ["pass", "forget"] as const) {
+      const store = new MemoryStore();
+      const embedder = wordEmbedder();
+      const kv = openMemoryKv(store);
+      // The entry is committed, and then the process is gone: caches cannot be changed any more.
+      let isDying = false;
+      const dying = withCaches(kv, (change) =>
+        isDying ? Promise.reject(new Error("the process is gone")) : kv.commitCaches(change),
+      );
+      const first = await graphWith(embedder, dying);
+      const { id } = await first.memory.write({ type: "note", text: "my secret" });
+      await first.memory.embedPending();
+      isDying = true;
+      await expect(first.memory.forget(id, "asked")).rejects.toThrow("the process is gone");
+      expect(await traces(kv, embedder, "my secret")).toBe(3);
+      const second = await graphWith(embedder, openMemoryKv(store), 2);
+      expect(await nearText(second, "my secret", 5)).toEqual([]);
+      if (finish === "pass")
+        expect(await second.memory.embedPending()).toMatchObject({ purged: 1 });
+      else await second.memory.forget(id, "asked again");
+      expect(await traces(kv, embedder, "my secret")).toBe(0);
+      await readVectorRows(kv);
+    }
+  });
+
+  test("while its text is at the embedder leaves nothing behind", async () => {
+    const inner = wordEmbedder();
+    const during: (() => Promise<unknown>)[] = [];
+    const slow: CountingEmbedder = {
+      ...inner,
+      async embed(texts) {
+        const vectors = await inner.embed(texts);
+        await during.shift()?.();
+        return vectors;
+      },
+    };
+    const { memory, engine } = await graphWith(slow);
+    const secret = await memory.write({ type: "note", text: "my secret" });
+    await memory.write({ type: "note", text: "harmless" });
+    during.push(() => memory.forget(secret.id, "asked"));
+    await memory.embedPending();
+    expect(await traces(engine.kv, inner, "my secret")).toBe(0);
+    const { owners } = await readVectorRows(engine.kv);
+    expect([...owners.values()].flat()).toHaveLength(1);
+    // The text that was left is not asked for twice because of the lost race.
+    expect(inner.asked.filter((text) => text === "harmless")).toHaveLength(1);
+  });
+
+  test("between the last look and the commit leaves nothing behind either", async () => {
+    const kv = openMemoryKv();
+    const during: (() => Promise<unknown>)[] = [];
+    const racing = withCaches(kv, async (change) => {
+      await during.shift()?.();
+      return kv.commitCaches(change);
+    });
+    const embedder = wordEmbedder();
+    const { memory } = await graphWith(embedder, racing);
+    const secret = await memory.write({ type: "note", text: "my secret" });
+    await memory.write({ type: "note", text: "harmless" });
+    during.push(() => memory.forget(secret.id, "asked"));
+    await memory.embedPending();
+    expect(await traces(kv, wordEmbedder(), "my secret")).toBe(0);
+    expect([...(await readVectorRows(kv)).owners.values()].flat()).toHaveLength(1);
+    expect(embedder.asked).toEqual(["my secret", "harmless"]);
+  });
+});
+
+test("options nobody knows are refused, and so are callers who are not the owner", async () => {
+  const { memory } = await graphWith(wordEmbedder());
+  const codes = await Promise.all(
+    [{ limit: 5 }, { access: { kind: "guest" } }].map((options) =>
+      memory.embedPending(options as object).then(
+        () => "none",
+        (error: unknown) => (isCortexError(error) ? error.code : String(error)),
+      ),
+    ),
+  );
+  expect(codes).toEqual(["ERR_UNKNOWN_FIELD", "ERR_DENIED"]);
+});

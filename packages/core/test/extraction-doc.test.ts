@@ -1,0 +1,29 @@
+/** The page on extraction: its program prints what it says, and its tables name every rule and outcome. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { DROP_RULES, LIMITS } from "../src/index.js";
+import { DEBOUNCE_MS } from "../src/jobs/extract.js";
+import { pagePath, runPage } from "./page-program.js";
+
+const page = readFileSync(pagePath("extraction.md"), "utf8");
+
+test("the program prints what the page says", async () => {
+  const { expected, said } = await runPage("extraction.md");
+  expect(expected).toHaveLength(6);
+  expect(said).toEqual(expected);
+});
+
+test("the tables name every rule by which an entry is dropped", () => {
+  const rows = page.split("\n").filter((line) => line.startsWith("| `"));
+  const named = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)]);
+  const names = new Set(named.map(([, name]) => name));
+  for (const rule of Object.keys(DROP_RULES)) expect(names).toContain(rule);
+});
+
+test("the numbers are those of the limits", () => {
+  expect(page).toContain(`silent for ${DEBOUNCE_MS / 1000} seconds`);
+  expect(page).toContain(`${LIMITS.extractTurns}, or ${LIMITS.extractBytes / 1024} KiB`);
+  expect(page).toContain(
+    `facts beyond ${LIMITS.extractFacts}, links beyond ${LIMITS.extractLinks}`,
+  );
+});

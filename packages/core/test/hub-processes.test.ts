@@ -1,0 +1,213 @@
+/**
+ * A hub among processes: one that is killed at any commit of the catalogue, others that write without
+ * a hub, two that want the same lineage. Whatever was acknowledged is in every later answer, and the
+ * catalogue passes its check.
+ */
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { CATALOGUE, conflictKey, graphKey, memoryRowKey } from "../src/hub/catalogue-rows.js";
+import type { Hub } from "../src/hub/hub.js";
+import { openHub } from "../src/index.js";
+import { openKv } from "../src/open.js";
+import { atCleanUp, cleanUp, isBuilt, startProgram, temporaryFolder } from "./other-process.js";
+
+afterEach(cleanUp);
+
+type Answer = { readonly ok: true } | { readonly ok: false; readonly code: string } | "killed";
+
+interface Peer {
+  call(verb: string, ...args: readonly unknown[]): Promise<Answer>;
+  kill(): Promise<void>;
+}
+
+interface Kill {
+  readonly commit: number;
+  readonly when: "before" | "after";
+}
+
+async function startPeer(folder: string, kill?: Kill): Promise<Peer> {
+  const program = startProgram("hub-peer.mjs");
+  program.send({ folder, ...(kill === undefined ? {} : { kill }) });
+  return {
+    async call(verb, ...args) {
+      program.send({ verb, args });
+      for (;;) {
+        const line = await program.next();
+        if (line === undefined) return "killed";
+        if (line.startsWith("done ")) return { ok: true };
+        if (line.startsWith("failed ")) {
+          return { ok: false, code: (JSON.parse(line.slice(7)) as { code: string }).code };
+        }
+      }
+    },
+    kill: () => program.kill(),
+  };
+}
+
+async function hubAt(folder: string, clock?: () => number): Promise<Hub> {
+  const hub = await openHub(folder, clock === undefined ? {} : { clock });
+  atCleanUp(() => hub.close());
+  return hub;
+}
+
+/** What the peer is asked to do, one after the other, each with how a reader can tell. */
+const STEPS: readonly {
+  readonly call: readonly [string, ...unknown[]];
+  readonly seen: (hub: Hub) => Promise<boolean>;
+}[] = [
+  {
+    call: ["createGraph", { name: "One", id: "one" }],
+    seen: async (hub) => (await hub.getGraph("one")) !== undefined,
+  },
+  {
+    call: ["createGraph", { name: "Two", id: "two" }],
+    seen: async (hub) => (await hub.listGraphs()).graphs.some(({ id }) => id === "two"),
+  },
+  {
+    call: ["putNode", "one", { kind: "n", lineageId: "a", content: "first" }],
+    seen: async (hub) => (await hub.getNode("a"))?.graphId === "one",
+  },
+  {
+    call: ["putNode", "two", { kind: "n", lineageId: "x" }],
+    seen: async (hub) => (await hub.getNode("x"))?.graphId === "two",
+  },
+  {
+    call: ["putEdge", "one", { fromLineage: "a", toLineage: "x", toGraph: "two", kind: "cites" }],
+    seen: async (hub) => (await hub.incoming("x")).edges.length === 1,
+  },
+  {
+    call: ["symlinks", "two"],
+    seen: async (hub) => (await hub.symlinks("two")).inbound[0]?.edgeCount === 1,
+  },
+  {
+    call: ["putNode", "one", { kind: "n", lineageId: "b" }],
+    seen: async (hub) => (await hub.listNodes("one")).total === 2,
+  },
+];
+
+/** Runs the steps until the peer dies or is done; gives how many were acknowledged. */
+async function runSteps(folder: string, kill: Kill): Promise<number> {
+  const peer = await startPeer(folder, kill);
+  let done = 0;
+  for (const { call } of STEPS) {
+    const answer = await peer.call(...call);
+    if (answer === "killed") return done;
+    expect(answer).toEqual({ ok: true });
+    done += 1;
+  }
+  await peer.kill();
+  return done;
+}
+
+test("killed at any commit of the catalogue, everything acknowledged is in every later answer", async () => {
+  if (!isBuilt()) return;
+  let ended = 0;
+  for (let commit = 1; ended < 2; commit += 1) {
+    for (const when of ["before", "after"] as const) {
+      const folder = temporaryFolder();
+      const done = await runSteps(folder, { commit, when });
+      const hub = await hubAt(folder, () => Date.now() + 120_000);
+      for (const [at, { seen }] of STEPS.slice(0, done).entries()) {
+        expect(await seen(hub), `step ${at}, killed ${when} commit ${commit}`).toBe(true);
+      }
+      expect(await hub.check({ graphs: true })).toMatchObject({ ok: true, problems: [] });
+      // Who was killed before its node was written holds nothing for ever.
+      if (done === 2) {
+        expect((await hub.putNode("two", { kind: "n", lineageId: "a" })).created).toBe(true);
+      }
+      if (done === STEPS.length) ended += 1;
+      await hub.close();
+    }
+  }
+}, 240_000);
+
+test("what a process without a hub wrote is known, also when it was killed", async () => {
+  if (!isBuilt()) return;
+  const folder = temporaryFolder();
+  const hub = await hubAt(folder);
+  const writer = startProgram("shared-writer.mjs");
+  writer.send({ folder });
+  await writer.until("open");
+  expect((await hub.listGraphs()).graphs).toMatchObject([{ id: "ada", seq: 0 }]);
+  for (let at = 0; at < 5; at += 1) {
+    writer.send({ verb: "note", name: `note-${at}`, text: `text ${at}` });
+    await writer.until("done");
+    expect(await hub.getNode(`note-${at}`)).toMatchObject({
+      graphId: "ada",
+      content: `text ${at}`,
+    });
+    expect((await hub.listGraphs()).graphs).toMatchObject([{ seq: at + 1 }]);
+  }
+  writer.send({ verb: "note", name: "last", text: "last" });
+  await writer.until("done");
+  await writer.kill();
+  expect(await hub.getNode("last")).toMatchObject({ content: "last" });
+  expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
+}, 60_000);
+
+test("of two processes that want the same lineage in two graphs, one gets it", async () => {
+  if (!isBuilt()) return;
+  const folder = temporaryFolder();
+  const hub = await hubAt(folder);
+  for (const id of ["one", "two"]) await hub.createGraph({ name: id, id });
+  const peers = [await startPeer(folder), await startPeer(folder)];
+  for (let round = 0; round < 10; round += 1) {
+    const lineageId = `wanted-${round}`;
+    const answers = await Promise.all(
+      peers.map((peer, at) =>
+        peer.call("putNode", at === 0 ? "one" : "two", { kind: "n", lineageId }),
+      ),
+    );
+    expect(answers.filter((answer) => answer !== "killed" && answer.ok)).toHaveLength(1);
+    expect(answers).toContainEqual({ ok: false, code: "ERR_EXISTS" });
+    expect(await hub.getNode(lineageId)).toBeDefined();
+  }
+  expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
+}, 60_000);
+
+test("a damaged catalogue is found by its check and mended by a rebuild; a lost one costs nothing", async () => {
+  const folder = temporaryFolder();
+  const hub = await hubAt(folder);
+  await hub.createGraph({ name: "g", id: "g", conflictPolicy: "manual" });
+  const { node } = await hub.putNode("g", { kind: "n", lineageId: "a" });
+  await hub.putEdge("g", { fromLineage: "a", toLineage: "x", toGraph: "h", kind: "cites" });
+  expect(await hub.check()).toMatchObject({ ok: true, graphs: 1 });
+  const id = await hub.use("g", async (memory) => (await memory.get("a"))?.id);
+  expect(id).toBeDefined();
+  const kv = await openKv(folder, ".catalogue", {});
+  atCleanUp(() => kv.close());
+  const snapshot = await kv.snapshot();
+  const [rows = []] = await snapshot.ranges([
+    { gte: Uint8Array.of(CATALOGUE.memory), lt: Uint8Array.of(0xff), limit: 100 },
+  ]);
+  snapshot.close();
+  expect(rows.length).toBeGreaterThan(4);
+  for (const { key, value } of rows) {
+    if (key[0] === CATALOGUE.claim) continue;
+    await kv.commitCaches({ expect: [], puts: [], deletes: [key] });
+    expect(await hub.check(), `without ${key[0]}`).toMatchObject({ ok: false });
+    await kv.commitCaches({ expect: [], puts: [{ key, value }], deletes: [] });
+  }
+  const stray = conflictKey(0, new Uint8Array(16).fill(9));
+  const wrong = memoryRowKey(new Uint8Array(16).fill(9), 0);
+  const puts = [stray, wrong].map((key) => ({ key, value: new Uint8Array(0) }));
+  await kv.commitCaches({ expect: [], puts, deletes: [] });
+  expect((await hub.check()).problems.map(({ message }) => message)).toEqual([
+    "catalogue: a row of prefix 0x20 about graph g has no ground in its journal",
+    "catalogue: a row of prefix 0x30 about graph g has no ground in its journal",
+  ]);
+  expect(await hub.rebuild()).toMatchObject({ graphs: 1, problems: [] });
+  expect(await hub.check()).toMatchObject({ ok: true });
+  expect(await hub.getNode("a")).toMatchObject({ id: node.id });
+  expect((await hub.symlinks("g")).outbound).toMatchObject([{ graphId: "h", edgeCount: 1 }]);
+  await kv.commitCaches({ expect: [], puts: [], deletes: [graphKey("g")] });
+  expect((await hub.listGraphs()).graphs).toMatchObject([{ id: "g", name: "g" }]);
+  await hub.close();
+  await kv.close();
+  rmSync(join(folder, ".catalogue"), { recursive: true });
+  expect(readdirSync(folder)).toEqual(["g"]);
+  const again = await hubAt(folder);
+  expect(await again.getNode("a")).toMatchObject({ id: node.id });
+  expect(await again.check({ graphs: true })).toMatchObject({ ok: true });
+}, 60_000);

@@ -1,0 +1,93 @@
+/**
+ * `cortex mcp`: the store to an agent over stdin and stdout, and `cortex mcp config`: what to paste
+ * into a client so that it starts that.
+ *
+ * Promise: stdout carries the protocol alone, stderr the path in use and faults of the program. It ends
+ * with exit 0 when stdin ends or the process is asked to end, after finishing what it accepted; asked
+ * twice, it ends at once.
+ */
+import { fileURLToPath } from "node:url";
+import { checkActorName, type Hub, OWNER, open, openHub } from "@cortex-memory/core";
+import { type Settings, serviceSettingsFor, settingsFor, shownSettings } from "../config.js";
+import { CLIENTS, clientBlock, isInNpxCache } from "../mcp/clients.js";
+import type { Profile } from "../mcp/profiles.js";
+import { clean } from "../render/ink.js";
+import { backgroundIn } from "../services.js";
+import type { Host } from "./host.js";
+import type { ConfigRequest, GlobalFlags } from "./program.js";
+import { UsageError } from "./usage.js";
+
+/** Serves the store over stdin and stdout; the result is the exit code. */
+export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile): Promise<number> {
+  const settings = settingsFor(globals, host);
+  const actor = checkActorName(settings.actor.value);
+  const location = settings.data.value;
+  if (location === "") throw new UsageError("--data: expected a folder, got nothing");
+  // Loaded for this command alone: others should not wait for the protocol.
+  const { serveStreams } = await import("../mcp/sdk-stdio.js");
+  const memory = await open(location, { actor, ...backgroundIn(host.env) });
+  let opening: Promise<Hub> | undefined;
+  const hub = (): Promise<Hub> => {
+    opening ??= openHub(location);
+    return opening;
+  };
+  const say = (line: string): void => host.err.write(`cortex: ${clean(line)}\n`);
+  const endServing = host.beginServing();
+  try {
+    say(`${location}, actor ${actor}`);
+    const connection = serveStreams(
+      {
+        memory,
+        access: OWNER,
+        location,
+        settings: shownSettings([settings.data, settings.actor, ...serviceSettingsFor(host)]),
+        profile,
+        hub,
+        log: say,
+      },
+      { input: host.readChunks(), write: (chunk) => host.writeChunk(chunk) },
+    );
+    let asked = false;
+    const forget = host.onInterrupt(() => {
+      if (asked) process.exit(130);
+      asked = true;
+      connection.stop();
+    });
+    await connection.done;
+    forget();
+    return 0;
+  } finally {
+    endServing();
+    await (await opening?.catch(() => undefined))?.close();
+    await memory.close();
+  }
+}
+
+/** Prints what to paste into a client; the result is the exit code. */
+export function runMcpConfig(host: Host, globals: GlobalFlags, what: ConfigRequest): number {
+  const settings = settingsFor(globals, host);
+  checkActorName(settings.actor.value);
+  const script = fileURLToPath(new URL("../main.js", import.meta.url));
+  const block = clientBlock(what.client, {
+    node: process.execPath,
+    script,
+    platform: host.platform,
+    npx: what.npx || isInNpxCache(script),
+    args: argumentsOf(settings, what.profile),
+  });
+  const { title, where } = CLIENTS[what.client];
+  host.err.write(`${title}: add this to ${where}\n`);
+  host.out.write(`${JSON.stringify(block, null, 2)}\n`);
+  return 0;
+}
+
+/** The store is named, because the client's folder and variables will be others than these. */
+function argumentsOf({ data, actor }: Settings, profile: Profile): readonly string[] {
+  return [
+    "--data",
+    data.value,
+    "--actor",
+    actor.value,
+    ...(profile === "standard" ? [] : ["--profile", profile]),
+  ];
+}

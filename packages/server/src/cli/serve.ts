@@ -1,0 +1,170 @@
+/**
+ * `cortex serve`: the HTTP door as a process. It says where everything is and what to paste, serves until
+ * it is told to stop, and then finishes what it accepted. A second signal ends it at once.
+ *
+ * Promise: stdout holds the addresses, under `--json` one document; stderr holds the log, one JSON line
+ * per request.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { CortexError, checkActorName } from "@cortex-memory/core";
+import {
+  isAddress,
+  type ServeSettingName,
+  type Setting,
+  type Settings,
+  serveSettingsFor,
+  serviceSettingsFor,
+  settingsFor,
+  shownSettings,
+} from "../config.js";
+import type { AppOptions } from "../http/app.js";
+import { type RunningServer, startServer } from "../http/server.js";
+import { readServeOptions, type SecretFile, type ServeOptions } from "../http/settings.js";
+import { Stores } from "../http/stores.js";
+import type { Operation } from "../operations/define.js";
+import { clean, makeInk, wantsColour } from "../render/ink.js";
+import { backgroundIn } from "../services.js";
+import { packageVersion } from "../version.js";
+import type { Host } from "./host.js";
+import type { GlobalFlags } from "./program.js";
+import { UsageError } from "./usage.js";
+
+/** The flags of `cortex serve`. */
+export type ServeFlags = { readonly [name in ServeSettingName]?: string };
+
+/** Serves until told to stop; the result is the exit code. */
+export async function runServe(
+  host: Host,
+  globals: GlobalFlags,
+  flags: ServeFlags,
+  operations: readonly Operation[],
+): Promise<number> {
+  const settings = settingsFor(globals, host);
+  const serve = serveSettingsFor(flags, host);
+  const options = readServeOptions(serve, (path) => secretAt(path, serve.tokenFile));
+  const stopped = stopSignal(host);
+  const made = serverOf(host, { settings, serve, options, operations });
+  let server: RunningServer;
+  try {
+    server = await startServer(made);
+  } catch (error) {
+    await made.stores.close();
+    throw listenFailure(error, options);
+  }
+  announce(host, server, { settings, options, json: globals.json === true });
+  await stopped;
+  await server.close();
+  return 0;
+}
+
+interface Served {
+  readonly settings: Settings;
+  readonly serve: { readonly [name in ServeSettingName]: Setting };
+  readonly options: ServeOptions;
+  readonly operations: readonly Operation[];
+}
+
+function serverOf(host: Host, { settings, serve, options, operations }: Served): AppOptions {
+  const location = settings.data.value;
+  if (location === "") throw new UsageError("--data: expected a folder, got nothing");
+  if (isAddress(location)) throw new UsageError("--data: expected a folder or memory:");
+  return {
+    operations,
+    options,
+    actor: checkActorName(settings.actor.value),
+    version: packageVersion(),
+    stores: new Stores({
+      location,
+      isFolder: host.isFolder,
+      nowMs: host.nowMs,
+      opening: backgroundIn(host.env),
+    }),
+    bodyLimitBytes: options.bodyLimitBytes,
+    location,
+    settings: shownSettings([
+      settings.data,
+      settings.actor,
+      ...serviceSettingsFor(host),
+      ...Object.values(serve),
+    ]),
+    writeLog: host.err.write,
+    clock: Date.now,
+    nowMs: host.nowMs,
+  };
+}
+
+/** Resolves when the process is asked to end; asked again, it ends at once. */
+function stopSignal(host: Host): Promise<void> {
+  return new Promise((resolve) => {
+    let isAsked = false;
+    host.onInterrupt(() => {
+      if (isAsked) process.exit(130);
+      isAsked = true;
+      resolve();
+    });
+  });
+}
+
+function secretAt(path: string, setting: Setting): SecretFile {
+  try {
+    const { mode } = statSync(path);
+    const isPosix = process.platform !== "win32";
+    return { text: readFileSync(path, "utf8"), mode: isPosix ? mode : undefined };
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    throw new UsageError(`${setting.from}: cannot read the file with the token: ${why}`);
+  }
+}
+
+/** A port that is taken, or not ours to take, in words. */
+function listenFailure(error: unknown, { host, port }: ServeOptions): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (!/^E[A-Z]+$/.test(code)) return error;
+  const why = code === "EADDRINUSE" ? "something else listens there" : code;
+  const message = `--port: cannot listen on ${host} port ${port}: ${why}; try another --port`;
+  return new CortexError("ERR_INVALID", message, { field: "port", got: String(port) }, error);
+}
+
+interface Said {
+  readonly settings: Settings;
+  readonly options: ServeOptions;
+  readonly json: boolean;
+}
+
+function announce(host: Host, { url }: RunningServer, { settings, options, json }: Said): void {
+  const [data, actor] = [settings.data.value, settings.actor.value];
+  const rest = `${url}/v1`;
+  const mcp = `${url}/mcp`;
+  const openapi = `${url}/openapi.json`;
+  if (json) {
+    const { token } = options;
+    const document = { url, rest, mcp, openapi, data, actor, token: token !== undefined };
+    host.out.write(`${JSON.stringify(document, null, 2)}\n`);
+    return;
+  }
+  const ink = makeInk(wantsColour(host.out, host.env));
+  const bearer = options.token === undefined ? "" : ' -H "Authorization: Bearer $CORTEX_TOKEN"';
+  const who =
+    options.token === undefined
+      ? "Anybody on this machine may call; nobody else can."
+      : "Every call has to bear the admin token.";
+  host.out.write(
+    [
+      `${ink.bold("cortex")} serves ${clean(data)}, actor ${clean(actor)}. ${who}`,
+      "",
+      `  REST      ${ink.cyan(rest)}`,
+      `  MCP       ${ink.cyan(mcp)}`,
+      `  OpenAPI   ${ink.cyan(openapi)}`,
+      `  health    ${ink.cyan(`${url}/healthz`)}, /readyz, /metrics`,
+      "",
+      "Try, in another terminal:",
+      "",
+      `  curl${bearer} ${rest}/write -H "Content-Type: application/json" \\`,
+      `    -d '{"type": "fact", "text": "Ada lives in Porto", "externalId": "home"}'`,
+      `  curl${bearer} "${rest}/get?id=home"`,
+      "",
+      `${ink.dim("The log follows on stderr. Ctrl-C ends it.")}`,
+      "",
+    ].join("\n"),
+  );
+}

@@ -1,0 +1,268 @@
+/**
+ * The routes of the server as one function from a request to a response.
+ *
+ * Around every request, in this order: it gets an id; pages of allowed origins are told so; the guard
+ * decides who may call and the limiter how often; then the route answers. Whatever goes wrong on the
+ * way is a problem document. At the end the request is counted and logged, once.
+ */
+
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import type { Operation } from "../operations/define.js";
+import { makeStreams, type Streams } from "./events.js";
+import { type Gate, makeGate, type State } from "./gate.js";
+import type { ScopePaths } from "./guard.js";
+import { HubDoor } from "./hub-door.js";
+import { type McpRoute, mcpRoute } from "./mcp-route.js";
+import { addMemgraphRoutes } from "./memgraph-routes.js";
+import { type Metrics, makeMetrics } from "./metrics.js";
+import { addOwnRoutes } from "./own-routes.js";
+import { type Door, perform } from "./perform.js";
+import { HttpFailure } from "./problem.js";
+import { makeRequestIds, REQUEST_ID_HEADER } from "./request-id.js";
+import { makeRequestLog, type RequestLine } from "./request-log.js";
+import { commonHeaders, problemResponse, type Seen } from "./respond.js";
+import { pathsOf, routesOf } from "./routes.js";
+import { POST_SCOPE, Replays } from "./scope-door.js";
+import type { ServeOptions } from "./settings.js";
+
+/** What a server is made of. */
+export interface AppOptions extends Omit<Door, "streams" | "replays"> {
+  readonly operations: readonly Operation[];
+  readonly options: ServeOptions;
+  /** Whose store is meant where a path names no actor. */
+  readonly actor: string;
+  readonly version: string;
+  /** Where lines of the log go. */
+  readonly writeLog: (text: string) => void;
+  /** A clock that only goes forward. */
+  readonly nowMs: () => number;
+}
+
+/** The server without its socket. */
+export interface App {
+  /** Answers one request; never rejects. */
+  fetch(request: Request, bindings?: Partial<HttpBindings>): Promise<Response>;
+  /** A failure that came before there was a request. */
+  refuse(error: unknown): Response;
+  /** No more requests: those that come are told so, streams end, what is being done is waited for. */
+  stop(): Promise<void>;
+}
+
+/** What a route is given beside its request. */
+export interface Bound extends Partial<HttpBindings> {
+  readonly seen: Seen;
+}
+
+/** The same, as the router's types want it. */
+export type Env = { readonly Bindings: Bound };
+
+/** Makes the routes. */
+export function makeApp(made: AppOptions): App {
+  const { options, nowMs } = made;
+  const state: State = { inFlight: 0, isStopping: false };
+  const streams = makeStreams();
+  const replays = new Replays();
+  const metrics = makeMetrics();
+  const hub = new HubDoor(made.location);
+  const mcp = mcpRoute(made, hub, replays);
+  const answer = makeAnswer(
+    made,
+    makeGate(options, state, { nowMs, paths: scopePaths(made) }),
+    (hono) => {
+      addRoutes(hono, made, { ...made, streams, replays });
+      addMcp(hono, made, mcp);
+      addMemgraphRoutes(hono, made, { hub, streams });
+      addOwnRoutes(hono, made, metricsText(made, metrics, { state, streams }));
+    },
+  );
+  const requestId = makeRequestIds();
+  const { write, clock, slowMs } = { write: made.writeLog, clock: made.clock, ...options };
+  const { log, flush } = makeRequestLog({ write, clock, slowMs });
+  const finish = (line: Omit<RequestLine, "ms">, fromMs: number): void => {
+    const ms = nowMs() - fromMs;
+    metrics.count(line.operation, line.status, ms);
+    log({ ...line, ms });
+  };
+  return {
+    async fetch(request, bindings = {}) {
+      const fromMs = nowMs();
+      const seen: Seen = {
+        requestId: requestId(request.headers.get(REQUEST_ID_HEADER)),
+        operation: "none",
+      };
+      state.inFlight += 1;
+      try {
+        const response = await answer(request, { ...bindings, seen });
+        finish({ ...seen, method: methodName(request.method), status: response.status }, fromMs);
+        return response;
+      } finally {
+        state.inFlight -= 1;
+      }
+    },
+    refuse(error) {
+      const seen: Seen = { requestId: requestId(null), operation: "none" };
+      const response = problemResponse(seen, error);
+      finish({ ...seen, method: "none", status: response.status }, nowMs());
+      return response;
+    },
+    async stop() {
+      state.isStopping = true;
+      streams.end();
+      await mcp.close();
+      await Promise.all([made.stores.close(), hub.close()]);
+      flush();
+    },
+  };
+}
+
+/** The paths of the operations, for callers with a scope. */
+function scopePaths({ operations }: AppOptions): ScopePaths {
+  const routes = routesOf(operations);
+  const names = new Set([...routes.map(({ name }) => name), "mcp"]);
+  const posting = routes.find(({ operation }) => operation.name === POST_SCOPE)?.name;
+  const nameIn = (path: string): string | undefined =>
+    /^\/v1\/(?:actors\/[^/]+\/)?([^/]+)$/.exec(path)?.[1];
+  return {
+    isOperation: (path) => path === "/mcp" || names.has(nameIn(path) ?? ""),
+    isPosting: (path) => posting !== undefined && nameIn(path) === posting,
+  };
+}
+
+type Answer = (request: Request, bound: Bound) => Response | Promise<Response>;
+
+/** The router with the gate before it. */
+function makeAnswer(
+  { options }: AppOptions,
+  gate: Gate,
+  addAll: (hono: Hono<Env>) => void,
+): Answer {
+  const hono = new Hono<Env>();
+  addFailures(hono);
+  const isShared = options.corsOrigins.length > 0;
+  if (isShared) addOrigins(hono, options, gate);
+  addAll(hono);
+  return (request, bound) => {
+    try {
+      if (!isShared) gate(request, bound);
+      return hono.fetch(request, bound);
+    } catch (error) {
+      return problemResponse(bound.seen, error);
+    }
+  };
+}
+
+/** What was counted, with what can be seen at the time of asking. */
+function metricsText(
+  { stores, nowMs }: AppOptions,
+  metrics: Metrics,
+  { state, streams }: { readonly state: State; readonly streams: Streams },
+): () => Promise<string> {
+  const startedMs = nowMs();
+  return async () => {
+    const opened = await stores.opened();
+    const stats = await Promise.allSettled(opened.map((memory) => memory.stats()));
+    const entries = stats.map((one) => (one.status === "fulfilled" ? one.value.entries : 0));
+    return metrics.render({
+      openStores: opened.length,
+      entries: entries.reduce((sum, count) => sum + count, 0),
+      streamClients: streams.clients(),
+      inFlight: state.inFlight,
+      uptimeSeconds: Math.round((nowMs() - startedMs) / 1000),
+    });
+  };
+}
+
+/** Methods that routes have of their own; the router makes HEAD of GET. */
+const METHODS = ["GET", "POST", "PATCH", "DELETE"];
+
+/** Methods that the log shows; a caller can send any word. */
+const SHOWN_METHODS = [...METHODS, "HEAD", "OPTIONS", "PUT"];
+
+function methodName(method: string): string {
+  return SHOWN_METHODS.includes(method) ? method : "other";
+}
+
+/**
+ * Pages of the origins that were named may call and read, refusals included; so the gate comes after.
+ * A server without such origins asks the gate outside the router, which then has one thing to do.
+ */
+function addOrigins(hono: Hono<Env>, { corsOrigins }: ServeOptions, gate: Gate): void {
+  hono.use(
+    cors({
+      origin: [...corsOrigins],
+      allowMethods: ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"],
+      allowHeaders: [
+        "Authorization",
+        "Content-Type",
+        "Accept",
+        "If-Match",
+        "If-None-Match",
+        "Idempotency-Key",
+        "Last-Event-ID",
+        "Content-Digest",
+        "Signature",
+        "Signature-Input",
+        REQUEST_ID_HEADER,
+      ],
+      exposeHeaders: ["ETag", "Link", "Retry-After", REQUEST_ID_HEADER],
+      maxAge: 600,
+    }),
+    async (c, next) => {
+      gate(c.req.raw, c.env);
+      await next();
+    },
+  );
+}
+
+/** Failures are problem documents, those of the router included. */
+function addFailures(hono: Hono<Env>): void {
+  hono.onError((error, c) => problemResponse(c.env.seen, error));
+  hono.notFound((c) => {
+    const { seen } = c.env;
+    const methods = METHODS.filter((method) => hasRoute(hono, method, c.req.path));
+    if (methods.length === 0) {
+      return problemResponse(seen, new HttpFailure("noRoute", "path: nothing is served here"));
+    }
+    const head = methods.includes("GET") ? ["HEAD"] : [];
+    const Allow = [...methods, ...head, "OPTIONS"].join(", ");
+    if (c.req.method === "OPTIONS") {
+      return new Response(null, { status: 204, headers: commonHeaders(seen, { Allow }) });
+    }
+    const message = `method: expected one of ${Allow}`;
+    return problemResponse(seen, new HttpFailure("method", message, { Allow }));
+  });
+}
+
+function hasRoute(hono: Hono<Env>, method: string, path: string): boolean {
+  const [handlers] = hono.router.match(method, path);
+  // What stands before every route is registered for all methods.
+  return handlers.some(([[, route]]) => route.method !== "ALL");
+}
+
+/** The table of operations. */
+function addRoutes(hono: Hono<Env>, made: AppOptions, door: Door): void {
+  for (const route of routesOf(made.operations)) {
+    const answer = (c: Context<Env>, actor: string): Promise<Response> =>
+      perform(door, {
+        route,
+        actor,
+        request: c.req.raw,
+        seen: c.env.seen,
+        breakOff: () => c.env.outgoing?.destroy(),
+      });
+    const [own, any] = pathsOf(route);
+    hono.on([...route.methods], own, (c) => answer(c, made.actor));
+    hono.on([...route.methods], any, (c) => answer(c, c.req.param("actor") ?? ""));
+  }
+}
+
+/** The door for agents. */
+function addMcp(hono: Hono<Env>, made: AppOptions, mcp: McpRoute): void {
+  const [own, any] = mcp.paths;
+  hono.on([...mcp.methods], own, (c) => mcp.answer(c.req.raw, made.actor, c.env.seen));
+  hono.on([...mcp.methods], any, (c) =>
+    mcp.answer(c.req.raw, c.req.param("actor") ?? "", c.env.seen),
+  );
+}

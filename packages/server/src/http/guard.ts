@@ -1,0 +1,104 @@
+/**
+ * Who may call. One file decides, before anything else looks at a request.
+ *
+ * With an admin token, every request has to bear it, whatever address it comes from. Without one the
+ * server is for this machine only: the `Host` has to be a loopback name, which a page that was made to
+ * point its own name here (DNS rebinding) cannot say, and a browser must not say that a page of another
+ * origin is asking, which stops requests that a page can send without being able to read the answer.
+ *
+ * A request that bears a scope instead of the token goes on to the operations, where the store decides
+ * what the scope is worth (`scope-door.ts`); everything else that is served here is the owner's. A scope
+ * too large for a header is posted without one, and proves itself.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Access, OWNER } from "@cortex-memory/core";
+import { HttpFailure } from "./problem.js";
+import { bearerOf, scopeOf } from "./scope-door.js";
+import { isLoopback, type ServeOptions } from "./settings.js";
+
+/** Decides whether a request may go on; throws the refusal when not. */
+export type Guard = (request: Request, path: string) => void;
+
+/** What callers with a scope, and those who hand one in, may ask for. */
+export interface ScopePaths {
+  /** Whether an operation is asked for. */
+  readonly isOperation: (path: string) => boolean;
+  /** Whether a scope is handed in. */
+  readonly isPosting: (path: string) => boolean;
+}
+
+/** What the caller of a request that bears no scope may see and do. */
+export function accessOf(request: Request): Access {
+  if (scopeOf(request) !== undefined) throw notHere();
+  return OWNER;
+}
+
+function notHere(): HttpFailure {
+  return unauthenticated("authorization: a scope is honoured by the operations below /v1 alone");
+}
+
+function unauthenticated(message: string): HttpFailure {
+  return new HttpFailure("unauthenticated", message, {
+    "WWW-Authenticate": 'Bearer realm="cortex"',
+  });
+}
+
+/** The guard that the settings ask for. */
+export function makeGuard(
+  { token, corsOrigins }: Pick<ServeOptions, "token" | "corsOrigins">,
+  paths: ScopePaths,
+): Guard {
+  const refuse = makeRefusal(token, corsOrigins);
+  return (request, path) => {
+    const hasScope = scopeOf(request) !== undefined;
+    if (hasScope && !paths.isOperation(path)) throw notHere();
+    if (token === undefined) return refuse(request);
+    const isBare = request.headers.get("authorization") === null;
+    if (hasScope || (isBare && paths.isPosting(path))) return;
+    refuse(request);
+  };
+}
+
+function makeRefusal(
+  token: string | undefined,
+  corsOrigins: readonly string[],
+): (request: Request) => void {
+  if (token === undefined) return (request) => checkLocal(request, corsOrigins);
+  const expected = digest(token);
+  return (request) => {
+    const given = bearerOf(request);
+    // Digests are of one length, so that the time to compare tells nothing about the token.
+    if (given !== undefined && timingSafeEqual(digest(given), expected)) return;
+    throw unauthenticated("authorization: expected the admin token as Bearer");
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** Refuses what did not start on this machine by the hand of its user. */
+function checkLocal(request: Request, corsOrigins: readonly string[]): void {
+  const { headers } = request;
+  const host = headers.get("host") ?? "";
+  // The URL is made of the header, unless the request line named a host of its own.
+  const isNamedTwice = !request.url.startsWith(`http://${host}/`);
+  const named = isNamedTwice ? new URL(request.url).hostname : "localhost";
+  if (!isLoopback(nameIn(host)) || !isLoopback(named)) {
+    throw new HttpFailure("foreign", "host: expected a loopback name such as 127.0.0.1");
+  }
+  const origin = headers.get("origin");
+  if (origin !== null) {
+    if (origin === `http://${host}` || corsOrigins.includes(origin)) return;
+    throw new HttpFailure("foreign", "origin: expected none, or the server's own");
+  }
+  // Browsers leave the origin out of some requests, but not this.
+  const site = headers.get("sec-fetch-site");
+  if (site === null || site === "same-origin" || site === "none") return;
+  throw new HttpFailure("foreign", "sec-fetch-site: expected none or same-origin");
+}
+
+/** The name in a `Host` header; empty when it is not one. */
+function nameIn(host: string): string {
+  return /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase() ?? "";
+}

@@ -1,0 +1,111 @@
+/**
+ * `/mcp`: the MCP door of this server, for its own actor and, below the path of an actor, for any. The
+ * gate in front of all routes has decided who may call; the protocol is loaded when a client first asks.
+ */
+
+import type { Access } from "@cortex-memory/core";
+import { PROFILES, type Profile } from "../mcp/profiles.js";
+import type { McpHandler, McpMount } from "../mcp/sdk-http.js";
+import { clean } from "../render/ink.js";
+import type { AppOptions } from "./app.js";
+import { accessOf } from "./guard.js";
+import type { HubDoor } from "./hub-door.js";
+import { readBytes } from "./input.js";
+import { HttpFailure } from "./problem.js";
+import { commonHeaders, type Seen } from "./respond.js";
+import { accessAt, type Replays, readPresented, scopeOf, withStranger } from "./scope-door.js";
+
+/** The MCP routes of a server. */
+export interface McpRoute {
+  /** The paths, with and without an actor. */
+  readonly paths: readonly [string, string];
+  readonly methods: readonly string[];
+  answer(request: Request, actor: string, seen: Seen): Promise<Response>;
+  /** Ends subscriptions and waits for what is being answered. */
+  close(): Promise<void>;
+}
+
+/** A client's store is made when it connects: it comes to write. */
+const CREATE = { command: "", group: "store", store: "create" } as const;
+
+/** Makes the routes. */
+export function mcpRoute(made: AppOptions, hub: HubDoor, replays: Replays): McpRoute {
+  let loading: Promise<McpHandler> | undefined;
+  const mount: McpMount = {
+    location: made.location,
+    settings: made.settings,
+    log: (line) => made.writeLog(`${JSON.stringify({ level: "error", mcp: clean(line) })}\n`),
+    bodyBytesMax: made.bodyLimitBytes,
+    // Stores that are not kept stand alone: there is no hub of them.
+    ...(made.location === "memory:" ? {} : { hub: () => hub.use(async (opened) => opened) }),
+    withStore: (actor, work) => made.stores.use({ cli: CREATE }, actor, work),
+  };
+  const load = async (): Promise<McpHandler> => {
+    const { mcpHandler } = await import("../mcp/sdk-http.js");
+    return mcpHandler(mount);
+  };
+  return {
+    paths: ["/mcp", "/v1/actors/:actor/mcp"],
+    methods: ["POST", "GET", "DELETE"],
+    async answer(request, actor, seen) {
+      seen.operation = "mcp";
+      loading ??= load();
+      const handler = await loading;
+      const profile = profileOf(request);
+      const access = await mcpAccess(request, actor, made, replays);
+      const response = await handler(request, { actor, access, profile });
+      for (const [name, value] of Object.entries(commonHeaders(seen))) {
+        if (!response.headers.has(name)) response.headers.set(name, value);
+      }
+      return response;
+    },
+    async close() {
+      await (await loading)?.close();
+    },
+  };
+}
+
+/** Methods of the protocol that tell of changes, which are the owner's to follow. */
+const FOLLOWS: readonly unknown[] = ["subscriptions/listen", "resources/subscribe"];
+
+/** Whether a body asks to be told of changes; what is no JSON is refused by the protocol. */
+function followsChanges(body: Uint8Array): boolean {
+  try {
+    const sent: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    const messages: readonly unknown[] = Array.isArray(sent) ? sent : [sent];
+    return messages.some((one) => {
+      const isObject = typeof one === "object" && one !== null && "method" in one;
+      return isObject && FOLLOWS.includes(one.method);
+    });
+  } catch {
+    return false;
+  }
+}
+
+/** What the caller may see: everything, or what the scope grants that it bears. */
+async function mcpAccess(
+  request: Request,
+  actor: string,
+  made: AppOptions,
+  replays: Replays,
+): Promise<Access> {
+  if (scopeOf(request) === undefined) return accessOf(request);
+  // Other methods open streams; a copy is read, because the protocol reads the body itself.
+  const isPost = request.method === "POST";
+  const body = isPost ? await readBytes(request.clone(), made.bodyLimitBytes) : new Uint8Array();
+  const nowMs = made.clock();
+  const presented = readPresented(request, body, { nowMs, replays });
+  const asks = FOLLOWS.includes(request.headers.get("mcp-method")) || followsChanges(body);
+  if (presented === undefined || !isPost || asks) {
+    throw new HttpFailure("unauthenticated", "a scope does not open what follows changes");
+  }
+  const at = { stores: made.stores, actor, nowMs };
+  return withStranger(at, presented, (memory) => accessAt(memory, presented));
+}
+
+function profileOf(request: Request): Profile {
+  const asked = new URL(request.url).searchParams.get("profile") ?? PROFILES[0];
+  const profile = PROFILES.find((one) => one === asked);
+  if (profile !== undefined) return profile;
+  throw new HttpFailure("malformed", `profile: expected one of ${PROFILES.join(", ")}`);
+}

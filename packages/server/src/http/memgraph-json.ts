@@ -1,0 +1,23 @@
+/**
+ * What REST writes otherwise than memgraph's other doors: the ties of a graph stand in an object of
+ * their own, and a hit has its snippet.
+ */
+import type { GraphInfo, NodeHit, SymlinkManifest } from "@cortex-memory/core";
+import { graphJson, nodeJson } from "../memgraph/shapes.js";
+
+/** A JSON object. */
+export type Json = { readonly [member: string]: unknown };
+
+/** A graph, and with how many others it is tied. */
+export function restGraphJson(
+  graph: GraphInfo,
+  ties: Pick<SymlinkManifest, "outbound" | "inbound">,
+): Json {
+  const { outbound_count, inbound_count, ...rest } = graphJson(graph, ties);
+  return { ...rest, symlink_manifest_summary: { outbound_count, inbound_count } };
+}
+
+/** A node that a search found. */
+export function hitJson({ node, score, snippet }: NodeHit): Json {
+  return { node: nodeJson(node), ...(snippet === "" ? {} : { snippet }), score };
+}

@@ -1,0 +1,104 @@
+/**
+ * What the server counts, and its rendering in the text format of Prometheus. The names are fixed on
+ * the page for operators. No label names an actor, an id or anything else a caller chose, so that the
+ * number of series does not grow with use and nothing about anybody leaks.
+ */
+
+/** Upper bounds of the buckets of durations, in seconds. */
+const BOUNDS_SECONDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60,
+] as const;
+
+interface Histogram {
+  readonly counts: number[];
+  sumSeconds: number;
+  count: number;
+}
+
+/** What is read at the time of asking. */
+export interface Gauges {
+  readonly openStores: number;
+  /** Journal entries of the open stores together. */
+  readonly entries: number;
+  readonly streamClients: number;
+  readonly inFlight: number;
+  readonly uptimeSeconds: number;
+}
+
+/** Counts requests. */
+export interface Metrics {
+  /** `operation` is a name of the table or of a route, never text of a caller. */
+  count(operation: string, status: number, ms: number): void;
+  render(gauges: Gauges): string;
+}
+
+/** Starts counting. */
+export function makeMetrics(): Metrics {
+  const requests = new Map<string, Map<number, number>>();
+  const durations = new Map<string, Histogram>();
+  return {
+    count(operation, status, ms) {
+      const byStatus = requests.get(operation) ?? new Map<number, number>();
+      requests.set(operation, byStatus);
+      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+      const known = durations.get(operation);
+      const histogram = known ?? { counts: BOUNDS_SECONDS.map(() => 0), sumSeconds: 0, count: 0 };
+      if (known === undefined) durations.set(operation, histogram);
+      observe(histogram, ms / 1000);
+    },
+    render(gauges) {
+      const counted = [...requests].flatMap(([operation, byStatus]) =>
+        [...byStatus].map(
+          ([status, count]) =>
+            `cortex_http_requests_total{operation="${operation}",status="${status}"} ${count}`,
+        ),
+      );
+      return `${[
+        ...family("cortex_http_requests_total", "counter", "Requests answered.", counted),
+        ...family(
+          "cortex_http_request_duration_seconds",
+          "histogram",
+          "Time from the request's head to its answer's.",
+          [...durations].flatMap(([operation, one]) => histogramLines(operation, one)),
+        ),
+        ...gauge("cortex_http_requests_in_flight", "Requests being answered.", gauges.inFlight),
+        ...gauge("cortex_stores_open", "Stores open now.", gauges.openStores),
+        ...gauge("cortex_journal_entries", "Journal entries of the open stores.", gauges.entries),
+        ...gauge("cortex_stream_clients", "Clients that follow a stream.", gauges.streamClients),
+        ...gauge("cortex_uptime_seconds", "Time since the start.", gauges.uptimeSeconds),
+      ].join("\n")}\n`;
+    },
+  };
+}
+
+function observe(histogram: Histogram, seconds: number): void {
+  histogram.count += 1;
+  histogram.sumSeconds += seconds;
+  const at = BOUNDS_SECONDS.findIndex((bound) => seconds <= bound);
+  if (at >= 0) histogram.counts[at] = (histogram.counts[at] ?? 0) + 1;
+}
+
+/** The buckets are cumulative in the text, though not in memory. */
+function histogramLines(operation: string, { counts, sumSeconds, count }: Histogram): string[] {
+  const name = "cortex_http_request_duration_seconds";
+  const label = `operation="${operation}"`;
+  let sum = 0;
+  const buckets = BOUNDS_SECONDS.map((bound, at) => {
+    sum += counts[at] ?? 0;
+    return `${name}_bucket{${label},le="${bound}"} ${sum}`;
+  });
+  return [
+    ...buckets,
+    `${name}_bucket{${label},le="+Inf"} ${count}`,
+    `${name}_sum{${label}} ${sumSeconds}`,
+    `${name}_count{${label}} ${count}`,
+  ];
+}
+
+function gauge(name: string, help: string, value: number): string[] {
+  return family(name, "gauge", help, [`${name} ${value}`]);
+}
+
+function family(name: string, type: string, help: string, lines: readonly string[]): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
+}

@@ -1,0 +1,248 @@
+/**
+ * The OpenAPI 3.1 document, rendered from the routes and so from the table of operations: it cannot say
+ * anything that the server does not do. Answers are open, because members may be added to them.
+ */
+import * as z from "zod";
+import { type Field, fieldsOf } from "../cli/fields.js";
+import { ERROR_STATUS } from "../error-status.js";
+import { EVENT_STREAM } from "./events.js";
+import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
+import { REQUEST_ID_HEADER } from "./request-id.js";
+import { pathsOf, type Route } from "./routes.js";
+
+/** A JSON document, or a part of one. */
+export type Json = { readonly [member: string]: unknown };
+
+/** What our schemas say about themselves for other doors. */
+const OWN_KEYWORDS = ["code", "file", "standard", "time"];
+
+/** The JSON Schema of what a caller sends or gets. */
+export function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    // Answers, too, are described as what may come: members that are not named are no error.
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      const own: { [keyword: string]: unknown } = jsonSchema;
+      for (const keyword of OWN_KEYWORDS) delete own[keyword];
+    },
+  });
+  return json;
+}
+
+const ABOUT = `Every operation is a POST with a JSON body; one that only reads answers GET as well. Without
+an actor in the path the server's own is meant. Failures are problem details (RFC 9457) with a code.`;
+
+/** The document for some routes. */
+export function openApiDocument(routes: readonly Route[], version: string): Json {
+  const schemas = Object.fromEntries(
+    routes.flatMap(({ operation, file, unavailable }) => [
+      ...(file === undefined && unavailable === undefined
+        ? [[`${operation.name}Answer`, schemaOf(operation.output)]]
+        : []),
+    ]),
+  );
+  const inputs = Object.fromEntries(
+    routes.flatMap((route) =>
+      route.unavailable === undefined ? [[`${route.operation.name}Input`, inputSchema(route)]] : [],
+    ),
+  );
+  return {
+    openapi: "3.1.0",
+    info: { title: "Cortex", version, description: ABOUT },
+    servers: [{ url: "/" }],
+    security: [{}, { token: [] }],
+    tags: [...new Set(routes.map(({ operation }) => operation.cli.group))].map((name) => ({
+      name,
+    })),
+    paths: Object.fromEntries(routes.flatMap(pathItems)),
+    components: {
+      schemas: { Problem: schemaOf(problemSchema), ...inputs, ...schemas },
+      responses: { Problem: problemAnswer },
+      parameters: { actor: actorParameter, ...headerParameters },
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+    },
+  };
+}
+
+/** The input of a route: what the row says, without the field whose file is the response. */
+function inputSchema({ operation, file }: Route): Json {
+  const schema = schemaOf(operation.input);
+  if (file === undefined) return schema;
+  const { [file.field]: _, ...properties } = schema.properties as Json;
+  const required = (schema.required as readonly string[]).filter((name) => name !== file.field);
+  return { ...schema, properties, required };
+}
+
+const problemSchema = z.object({
+  type: z.string().describe("where the code is explained"),
+  title: z.string().describe("what the code means"),
+  status: z.int(),
+  detail: z.string().describe("what happened this time"),
+  code: z.string(),
+  field: z.string().exactOptional(),
+  expected: z.string().exactOptional(),
+  got: z.string().exactOptional(),
+  seq: z.int().exactOptional(),
+  requestId: z.string(),
+});
+
+const problemAnswer = {
+  description: "What went wrong: the code says which of the listed errors it is.",
+  headers: { [REQUEST_ID_HEADER]: { schema: { type: "string" } } },
+  content: { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
+};
+
+const actorParameter = {
+  name: "actor",
+  in: "path",
+  required: true,
+  description: "whose memory",
+  schema: { type: "string" },
+};
+
+const headerParameters = {
+  idempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description: "the same as the member idempotencyKey",
+    schema: { type: "string" },
+  },
+  ifMatch: {
+    name: "If-Match",
+    in: "header",
+    description: "the entity tag of the version that was read: the same as basedOnVersion",
+    schema: { type: "string" },
+  },
+  lastEventId: {
+    name: "Last-Event-ID",
+    in: "header",
+    description: "the id of the last event that was seen: the next one follows",
+    schema: { type: "string" },
+  },
+  ifNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    description: "the entity tag of an answer that is at hand",
+    schema: { type: "string" },
+  },
+};
+
+/** Statuses of failures that any request may meet. */
+const FAILURES: readonly number[] = [
+  ...new Set([
+    ...Object.values(REFUSALS).map(({ status }) => status),
+    ...Object.values(ERROR_STATUS).map(({ http }) => http),
+    500,
+  ]),
+].sort((one, other) => one - other);
+
+function pathItems(route: Route): readonly (readonly [string, Json])[] {
+  const [own, any] = pathsOf(route);
+  const actor = { $ref: "#/components/parameters/actor" };
+  return [
+    [own, pathItem(route, "")],
+    [any.replace(":actor", "{actor}"), { parameters: [actor], ...pathItem(route, "Of") }],
+  ];
+}
+
+function pathItem(route: Route, suffix: string): Json {
+  const { operation, unavailable } = route;
+  const base = {
+    tags: [operation.cli.group],
+    summary: operation.summary,
+    description: unavailable ?? operation.help.replaceAll("\n", " "),
+    responses: responsesOf(route),
+  };
+  const isReading = route.methods.includes("GET");
+  const get = {
+    ...base,
+    operationId: `${operation.name}${suffix}Get`,
+    parameters: [...parametersOf(route), { $ref: "#/components/parameters/ifNoneMatch" }],
+  };
+  const post = {
+    ...base,
+    operationId: `${operation.name}${suffix}`,
+    ...headersOf(route),
+    ...(unavailable === undefined ? { requestBody: bodyOf(route) } : { deprecated: true }),
+  };
+  return { ...(isReading ? { get } : {}), ...(route.methods.includes("POST") ? { post } : {}) };
+}
+
+function responsesOf({ operation, file, unavailable }: Route): Json {
+  const problems = Object.fromEntries(
+    FAILURES.map((status) => [String(status), { $ref: "#/components/responses/Problem" }]),
+  );
+  if (unavailable !== undefined) return problems;
+  const schema = { $ref: `#/components/schemas/${operation.name}Answer` };
+  const isStream = operation.stream !== undefined;
+  const content =
+    file !== undefined
+      ? { [file.mediaType]: {} }
+      : isStream
+        ? { [EVENT_STREAM]: {} }
+        : { "application/json": { schema } };
+  const said = isStream ? "Events: the data of each is an answer of this kind." : "The answer.";
+  const ok = {
+    description: file === undefined ? said : "The file.",
+    headers: { ETag: { schema: { type: "string" } } },
+    content,
+  };
+  const same = { description: "The answer at hand is still right." };
+  return { "200": ok, ...(operation.kind === "read" ? { "304": same } : {}), ...problems };
+}
+
+function headersOf({ fields }: Route): Json {
+  const parameters = [
+    ...(fields.includes("idempotencyKey") ? ["idempotencyKey"] : []),
+    ...(fields.includes("basedOnVersion") ? ["ifMatch"] : []),
+  ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return parameters.length === 0 ? {} : { parameters };
+}
+
+function bodyOf({ operation }: Route): Json {
+  const required = fieldsOf(operation).some((field) => field.required);
+  const schema = { $ref: `#/components/schemas/${operation.name}Input` };
+  return { required, content: { "application/json": { schema } } };
+}
+
+function parametersOf(route: Route): readonly Json[] {
+  const properties = inputSchema(route).properties as { readonly [name: string]: Json };
+  return fieldsOf(route.operation)
+    .filter(({ name }) => route.fields.includes(name))
+    .map((field) => ({
+      name: field.name,
+      in: "query",
+      required: field.required,
+      description: field.description,
+      ...parameterForm(field, properties[field.name] ?? {}),
+    }));
+}
+
+/** How a parameter is written: a list by repeating it, an object as JSON, anything else as text. */
+function parameterForm(field: Field, schema: Json): Json {
+  switch (field.syntax) {
+    case "json":
+    case "pairs":
+      return { content: { "application/json": { schema } } };
+    case "list":
+      return {
+        style: "form",
+        explode: true,
+        schema: { ...schema, items: textForm(schema.items as Json) },
+      };
+    case "position":
+      return { schema: textForm(schema) };
+    case "time":
+      return { schema: { anyOf: [schema, { type: "string", format: "date-time" }] } };
+    default:
+      return { schema };
+  }
+}
+
+/** Of the forms of a value, those that one word can give. */
+function textForm(items: Json): Json {
+  const forms = (items.anyOf ?? [items]) as readonly Json[];
+  const words = forms.filter((one) => one.type !== "object");
+  return words.length === 1 ? (words[0] ?? items) : { anyOf: words };
+}

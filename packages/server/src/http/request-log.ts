@@ -1,0 +1,66 @@
+/**
+ * The log: one JSON line per request. A line never holds content: no body, no parameter, no header
+ * of the caller but its request id, no message of an error; the operation, the status and the code say
+ * what happened, and the stack of a fault of ours is told without its message.
+ */
+
+/** What is said about one request. */
+export interface RequestLine {
+  readonly requestId: string;
+  readonly method: string;
+  /** A name of the table, of a route, or `none`. */
+  readonly operation: string;
+  readonly status: number;
+  readonly ms: number;
+  /** The code of a failure. */
+  readonly code?: string;
+  /** What a fault of ours was. */
+  readonly fault?: unknown;
+}
+
+/** Where lines go and what counts as slow. */
+export interface LogOptions {
+  readonly write: (text: string) => void;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly slowMs: number;
+}
+
+/** Writes the line of one request. */
+export type RequestLog = (line: RequestLine) => void;
+
+/** Makes the log. Lines of one turn are written together: one system call for many requests. */
+export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
+  readonly log: RequestLog;
+  /** Writes what is still held. */
+  readonly flush: () => void;
+} {
+  let held = "";
+  const flush = (): void => {
+    if (held === "") return;
+    const text = held;
+    held = "";
+    write(text);
+  };
+  const log: RequestLog = ({ fault, ms, ...line }) => {
+    if (held === "") setImmediate(flush);
+    const isSlow = ms >= slowMs;
+    held += `${JSON.stringify({
+      time: new Date(clock()).toISOString(),
+      // 501 is a refusal like any other; the rest of its hundred is trouble of ours.
+      level: line.status >= 500 && line.status !== 501 ? "error" : isSlow ? "warn" : "info",
+      ...line,
+      ms: Math.round(ms * 100) / 100,
+      ...(isSlow ? { slow: true } : {}),
+      ...(fault === undefined ? {} : { fault: withoutMessage(fault) }),
+    })}\n`;
+  };
+  return { log, flush };
+}
+
+/** Name and frames of an error; a message may quote what it was about. */
+function withoutMessage(fault: unknown): string {
+  if (!(fault instanceof Error)) return typeof fault;
+  const frames = (fault.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return [fault.name, ...frames.slice(0, 8).map((line) => line.trim())].join(" | ");
+}

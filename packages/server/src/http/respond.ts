@@ -1,0 +1,84 @@
+/**
+ * Answers as responses: the headers that every answer has, JSON, compression and failures.
+ *
+ * Header objects stay plain and bodies stay strings or bytes: the adapter to Node writes those without
+ * building a response of the web standard, which costs more than a small read of the store.
+ */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { INTERNAL_CODE } from "../error-status.js";
+import { PROBLEM_TYPE, problemOf } from "./problem.js";
+import { REQUEST_ID_HEADER } from "./request-id.js";
+
+/** What the door knows about one request. */
+export interface Seen {
+  readonly requestId: string;
+  /** A name of the table or of a route; never text of the caller. */
+  operation: string;
+  /** The code of a failure. */
+  code?: string;
+  /** What a fault of ours was. */
+  fault?: unknown;
+}
+
+/** Headers by name. */
+export type PlainHeaders = Readonly<Record<string, string>>;
+
+/** Bodies below this gain less by compression than it costs. */
+const GZIP_BYTES_MIN = 4096;
+
+const compress = promisify(gzip);
+
+/** The headers of every answer: nothing may be kept by a shared cache or read as another type. */
+export function commonHeaders({ requestId }: Seen, more: PlainHeaders = {}): PlainHeaders {
+  return {
+    [REQUEST_ID_HEADER]: requestId,
+    "Cache-Control": "private, no-cache",
+    "X-Content-Type-Options": "nosniff",
+    ...more,
+  };
+}
+
+/** A JSON text as a response, compressed where it is large and the caller takes that. */
+export async function jsonResponse(
+  seen: Seen,
+  request: Request,
+  text: string,
+  headers: PlainHeaders = {},
+): Promise<Response> {
+  const all = commonHeaders(seen, { "Content-Type": "application/json", ...headers });
+  if (text.length < GZIP_BYTES_MIN) return new Response(text, { headers: all });
+  const varied: PlainHeaders = { ...all, Vary: "Accept-Encoding" };
+  if (!takesGzip(request.headers.get("accept-encoding"))) {
+    return new Response(text, { headers: varied });
+  }
+  // Other bytes are another representation: the tag may only promise that they mean the same.
+  const { ETag: tag } = headers;
+  const weak: PlainHeaders = tag === undefined ? {} : { ETag: tag.replace(/^(?!W\/)/, "W/") };
+  return new Response(await compress(text), {
+    headers: { ...varied, ...weak, "Content-Encoding": "gzip" },
+  });
+}
+
+/** Whether `Accept-Encoding` allows gzip. */
+export function takesGzip(accepted: string | null): boolean {
+  const weights = new Map(
+    (accepted ?? "").split(",").map((one) => {
+      const [name = "", ...parameters] = one.split(";").map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((part) => part.startsWith("q="))?.slice(2);
+      return [name, weight === undefined ? 1 : Number(weight)];
+    }),
+  );
+  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
+}
+
+/** A failure as a response; what it was is noted for the log. */
+export function problemResponse(seen: Seen, error: unknown): Response {
+  const { problem, headers } = problemOf(error, seen.requestId);
+  seen.code = problem.code;
+  if (problem.code === INTERNAL_CODE) seen.fault = error;
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: commonHeaders(seen, { "Content-Type": PROBLEM_TYPE, ...headers }),
+  });
+}

@@ -1,0 +1,94 @@
+/** From the text of settings to values, and what is refused before a port is opened. */
+import { describe, expect, test } from "vitest";
+import { type ServeSettingName, serveSettingsFor, shownSettings } from "../config.js";
+import { isLoopback, readServeOptions } from "./settings.js";
+
+const read = (
+  flags: { readonly [name in ServeSettingName]?: string },
+  env: Record<string, string> = {},
+  mode = 0o600,
+) =>
+  readServeOptions(serveSettingsFor(flags, { env }), () => ({
+    text: "a-token-out-of-a-file\n",
+    mode,
+  }));
+
+test("without a word, a server for this machine", () => {
+  const options = read({});
+  expect(options).toMatchObject({
+    host: "127.0.0.1",
+    port: 7777,
+    corsOrigins: [],
+    ratePerSecond: 0,
+  });
+  expect(options.token).toBeUndefined();
+});
+
+test("a flag wins over a variable, and a variable over the default", () => {
+  expect(read({ port: "1" }, { CORTEX_PORT: "2" }).port).toBe(1);
+  expect(read({}, { CORTEX_PORT: "2" }).port).toBe(2);
+  expect(read({}, { CORTEX_PORT: "" }).port).toBe(7777);
+});
+
+test("a token comes from the variable or from a file, not from both", () => {
+  expect(read({}, { CORTEX_TOKEN: "0123456789abcdef" }).token).toBe("0123456789abcdef");
+  expect(read({ tokenFile: "x" }).token).toBe("a-token-out-of-a-file");
+  expect(() => read({ tokenFile: "x" }, { CORTEX_TOKEN: "0123456789abcdef" })).toThrow(/got both/);
+  for (const mode of [0o640, 0o604, 0o601])
+    expect(() => read({ tokenFile: "x" }, {}, mode)).toThrow(/0600/);
+});
+
+test("an address that others reach needs a token", () => {
+  for (const host of ["0.0.0.0", "::", "10.0.0.1", "192.168.1.1", "fe80::1"]) {
+    expect(() => read({ host }), host).toThrow(/needs an admin token/);
+    expect(read({ host }, { CORTEX_TOKEN: "0123456789abcdef" }).host).toBe(host);
+  }
+  for (const host of ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+    expect(read({ host }).host).toBe(host);
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["[::1]", true],
+  ["localhost", true],
+  ["127.0.0.1.example", false],
+  ["localhost.", false],
+  ["127", false],
+  ["0.0.0.0", false],
+  ["", false],
+])("%s can only be this machine: %s", (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
+});
+
+describe("values", () => {
+  test.each([
+    [{ port: "-1" }, /0 to 65535/],
+    [{ port: "1e3" }, /whole number/],
+    [{ requestTimeoutMs: "5" }, /100 to/],
+    [{ bodyLimitBytes: "12" }, /1024 or more/],
+    [{ corsOrigins: "https://a.example/path" }, /origins such as/],
+    [{ corsOrigins: "*" }, /origins such as/],
+    [{ corsOrigins: "null" }, /origins such as/],
+  ])("%j is refused", (flags, message) => {
+    expect(() => read(flags)).toThrow(message);
+  });
+
+  test("origins are separated by commas", () => {
+    const corsOrigins = "https://a.example, http://localhost:3000";
+    expect(read({ corsOrigins }).corsOrigins).toEqual([
+      "https://a.example",
+      "http://localhost:3000",
+    ]);
+  });
+});
+
+test("a secret is said to be there, never shown", () => {
+  const settings = Object.values(
+    serveSettingsFor({}, { env: { CORTEX_TOKEN: "0123456789abcdef" } }),
+  );
+  const shown = shownSettings(settings);
+  expect(JSON.stringify(shown)).not.toContain("0123456789abcdef");
+  expect(shown.find(({ name }) => name === "token")?.value).toBe("set, not shown");
+  const none = shownSettings(Object.values(serveSettingsFor({}, { env: {} })));
+  expect(none.find(({ name }) => name === "token")?.value).toBe("not set");
+});

@@ -1,0 +1,114 @@
+/**
+ * Lines of a text file as JSON, one at a time: a file of any length takes the memory of its longest
+ * line. Blank lines are passed over; a line that is no JSON, or longer than any record can be, is an
+ * item that says so, and the lines behind it are read all the same.
+ */
+import { createReadStream, statSync } from "node:fs";
+import { CortexError } from "@cortex-memory/core";
+import { attempt, jsonIn, type Unusable } from "./records.js";
+
+/** The longest line that is kept; a memory with every field at its limit is smaller. */
+const LINE_BYTES_MAX = 4 * 1024 * 1024;
+
+const NEWLINE = 0x0a;
+const MARK = Buffer.from("\uFEFF");
+
+/** One line. */
+export interface JsonLine {
+  /** `line 7`. */
+  readonly at: string;
+  /** Its value, or why it has none. */
+  readonly line: { readonly value: unknown } | Unusable;
+  /** Bytes read so far, this line included. */
+  readonly done: number;
+}
+
+/** The size of a file; refuses what is none. */
+export function fileBytes(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() === true) return found.size;
+  const what = found === undefined ? "there is no such file" : "it is no file";
+  throw new CortexError("ERR_STORAGE", `cannot read ${path}: ${what}`, { field: "file" });
+}
+
+/** The chunks of a file; a failure of the disk names the file. */
+export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new CortexError("ERR_STORAGE", `cannot read ${path}: ${error.message}`, {}, error);
+  }
+}
+
+/** The lines of a file that are not blank. */
+export async function* jsonLines(path: string): AsyncGenerator<JsonLine> {
+  let number = 0;
+  let done = 0;
+  for await (const bytes of rawLines(path)) {
+    number += 1;
+    done += bytes.length + 1;
+    const at = `line ${number}`;
+    if (bytes.kept === undefined) {
+      yield { at, line: tooLong(at), done };
+      continue;
+    }
+    const start =
+      number === 1 && bytes.kept.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
+    const line = attempt(at, () => ({ text: utf8Text(bytes.kept?.subarray(start) ?? MARK) }));
+    if (!("text" in line)) yield { at, line, done };
+    else if (line.text.trim() !== "") {
+      yield { at, line: attempt(at, () => ({ value: jsonIn(line.text, "line") })), done };
+    }
+  }
+}
+
+interface RawLine {
+  readonly length: number;
+  /** `undefined` when it was too long to keep. */
+  readonly kept: Buffer | undefined;
+}
+
+async function* rawLines(path: string): AsyncGenerator<RawLine> {
+  let pieces: Buffer[] = [];
+  let length = 0;
+  const end = (): RawLine => {
+    const kept = length > LINE_BYTES_MAX ? undefined : Buffer.concat(pieces);
+    const line = { length, kept };
+    pieces = [];
+    length = 0;
+    return line;
+  };
+  const add = (piece: Buffer): void => {
+    length += piece.length;
+    if (length > LINE_BYTES_MAX) pieces = [];
+    else pieces.push(piece);
+  };
+  for await (const chunk of chunksOf(path)) {
+    let from = 0;
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      add(chunk.subarray(from, to));
+      yield end();
+      from = to + 1;
+    }
+    add(chunk.subarray(from));
+  }
+  if (length > 0) yield end();
+}
+
+const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Well-formed text, or `ERR_ILL_FORMED`. */
+export function utf8Text(bytes: Uint8Array): string {
+  try {
+    return DECODER.decode(bytes);
+  } catch (cause) {
+    const message = "line: expected well-formed UTF-8, got other bytes";
+    throw new CortexError("ERR_ILL_FORMED", message, { field: "line" }, cause);
+  }
+}
+
+function tooLong(at: string): Unusable {
+  const message = `line: expected at most ${LINE_BYTES_MAX} bytes, got more`;
+  return { at, unusable: "bad", code: "ERR_TOO_LARGE", message };
+}

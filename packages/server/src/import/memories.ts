@@ -1,0 +1,249 @@
+/**
+ * Memories of a file into a store, a thousand items to a commit.
+ *
+ * Each record is held against what the store has under the same id: what says the same is left alone,
+ * what is new is written, what the file says anew becomes a version, and what was changed or hidden
+ * here since stays as it is. So a run that was cut off goes on with the next one, and one that was
+ * not adds nothing.
+ *
+ * A dry run takes every step but the last: what it would write is written to a store in memory that
+ * is thrown away, so that it finds the same bad records.
+ */
+import {
+  type BatchItem,
+  type Cortex,
+  type CortexError,
+  type ErrorCode,
+  isCortexError,
+  type Memory,
+  open,
+} from "@cortex-memory/core";
+import { addItems, appendItems, charsOf, type Decision, decide, headPatch } from "./decide.js";
+import { badRecord, type ForeignFile, isUnusable, type MemoryRecord } from "./records.js";
+import type { Tally } from "./tally.js";
+import type { Target } from "./target.js";
+
+/** Items of one commit. */
+export const BATCH_ITEMS = 1000;
+/** Characters at which a batch is closed early: well below the bytes that a commit may have. */
+const BATCH_CHARS = 4 * 1024 * 1024;
+
+/** What an import works with. */
+export interface ImportWork {
+  readonly file: ForeignFile;
+  readonly target: Target;
+  readonly tally: Tally;
+  readonly dryRun: boolean;
+  /** In a dry run: the memories that the file has, for its links. */
+  readonly known: KnownRefs;
+  readonly onProgress: (done: number) => void;
+}
+
+/** Which memories a file has, by graph. */
+export class KnownRefs {
+  readonly #refs = new Map<string, Set<string>>();
+
+  add(graph: string | undefined, ref: string): void {
+    const refs = this.#refs.get(graph ?? "") ?? new Set();
+    this.#refs.set(graph ?? "", refs.add(ref));
+  }
+
+  has(graph: string | undefined, ref: string): boolean {
+    return this.#refs.get(graph ?? "")?.has(ref) === true;
+  }
+}
+
+/** Brings the memories of a file in. */
+export async function importMemories(work: ImportWork): Promise<void> {
+  const { file, tally, onProgress } = work;
+  const group = new Group();
+  let last = "the start";
+  const flush = async (): Promise<void> => {
+    const records = group.take();
+    if (records.length > 0) await bringIn(work, records);
+  };
+  try {
+    for await (const { item, done } of file.memories()) {
+      if (isUnusable(item)) {
+        // What stands before it is kept, whatever becomes of it.
+        await flush();
+        if (!tally.hasStopped) tally.unusable(item);
+      } else {
+        if (!group.takes(item)) await flush();
+        group.add(item);
+      }
+      if (tally.hasStopped) return;
+      last = item.at;
+      onProgress(done);
+    }
+    await flush();
+  } catch (error) {
+    // A damaged page deep in a database: what could be read before it is kept.
+    if (!isCortexError(error, "ERR_CORRUPT")) throw error;
+    await flush();
+    tally.stop({ at: `after ${last}`, code: error.code, message: error.message });
+  }
+}
+
+/** Records that are brought in together: of one graph, each memory once, not too much. */
+class Group {
+  #records: MemoryRecord[] = [];
+  #refs = new Set<string>();
+  #items = 0;
+  #chars = 0;
+
+  takes({ graph, ref }: MemoryRecord): boolean {
+    const [first] = this.#records;
+    if (first === undefined) return true;
+    if (first.graph !== graph || this.#refs.has(ref)) return false;
+    return this.#items < BATCH_ITEMS && this.#chars < BATCH_CHARS;
+  }
+
+  add(record: MemoryRecord): void {
+    this.#records.push(record);
+    this.#refs.add(record.ref);
+    this.#items += record.versions.length;
+    for (const { input } of record.versions) this.#chars += charsOf(input);
+  }
+
+  take(): readonly MemoryRecord[] {
+    const records = this.#records;
+    [this.#records, this.#refs, this.#items, this.#chars] = [[], new Set(), 0, 0];
+    return records;
+  }
+}
+
+interface Planned {
+  readonly record: MemoryRecord;
+  readonly decision: Extract<Decision, { readonly what: "add" | "append" }>;
+}
+
+/**
+ * Brings records in. A store that is new is not asked what it has: a record that the file repeats is
+ * refused by the write, and then looked up.
+ */
+async function bringIn(
+  work: ImportWork,
+  records: readonly MemoryRecord[],
+  lookUp = !work.target.isNew(records[0]?.graph),
+): Promise<void> {
+  const { target, tally, dryRun, known } = work;
+  const graph = records[0]?.graph;
+  const repeated = await target.use(graph, async (memory) => {
+    const planned: Planned[] = [];
+    const existing = await Promise.all(
+      records.map((record) =>
+        lookUp || record.versions.length > 1 ? existingOf(memory, record) : undefined,
+      ),
+    );
+    for (const [at, record] of records.entries()) {
+      const found = existing[at];
+      if (isCortexError(found)) {
+        tally.unusable(badRecord(record.at, found));
+        if (tally.hasStopped) break;
+        continue;
+      }
+      if (dryRun) known.add(graph, record.ref);
+      const decision = decide(record, found);
+      if (decision.what === "skip") tally.skip(record.at, decision.reason);
+      else if (decision.what === "unchanged") tally.memory(graph, "unchanged");
+      else planned.push({ record, decision });
+    }
+    if (planned.length === 0) return [];
+    if (dryRun || memory === undefined) return tryOut(work, planned);
+    return writeAll(work, memory, planned, lookUp);
+  });
+  if (repeated.length > 0) await bringIn(work, repeated, true);
+}
+
+/** How a text that can be no id is refused. */
+const NO_ID: readonly ErrorCode[] = [
+  "ERR_BAD_ID",
+  "ERR_BAD_URI",
+  "ERR_ACTOR_MISMATCH",
+  "ERR_ILL_FORMED",
+];
+
+/** What the store has under the id of a record; the failure when it can be no id at all. */
+async function existingOf(
+  memory: Cortex | undefined,
+  { ref }: MemoryRecord,
+): Promise<Memory | CortexError | undefined> {
+  try {
+    return await memory?.get(ref);
+  } catch (error) {
+    if (isCortexError(error) && NO_ID.includes(error.code)) return error;
+    throw error;
+  }
+}
+
+/** Writes what is planned and counts what became of it; gives what proved to be there unasked. */
+async function writeAll(
+  work: ImportWork,
+  memory: Cortex,
+  planned: readonly Planned[],
+  lookedUp: boolean,
+): Promise<readonly MemoryRecord[]> {
+  // Tags and the like first: a run that is cut off in between finds the version still missing.
+  await Promise.all(
+    planned.flatMap(({ record, decision }) => {
+      const patch = decision.what === "append" ? headPatch(record, decision.memory) : undefined;
+      return patch === undefined ? [] : [memory.updateHead(record.ref, patch)];
+    }),
+  );
+  const items = planned.map(({ record, decision }) =>
+    decision.what === "add" ? addItems(record) : appendItems(record, decision.from),
+  );
+  return commit(work, memory, { planned, items, lookedUp });
+}
+
+/** Writes what is planned to a store that is thrown away. */
+async function tryOut(
+  work: ImportWork,
+  planned: readonly Planned[],
+): Promise<readonly MemoryRecord[]> {
+  await using scratch = await open("memory:");
+  await scratch.configure({ conflictPolicy: "manual" });
+  const items = planned.map(({ record }) => addItems(record));
+  return await commit(work, scratch, { planned, items, lookedUp: true });
+}
+
+async function commit(
+  { tally }: ImportWork,
+  memory: Cortex,
+  what: {
+    readonly planned: readonly Planned[];
+    readonly items: readonly (readonly BatchItem[])[];
+    readonly lookedUp: boolean;
+  },
+): Promise<readonly MemoryRecord[]> {
+  const { planned, items, lookedUp } = what;
+  const flat = items.flatMap((own, at) => own.map((item) => ({ item, at })));
+  const failures = new Map<number, CortexError>();
+  for (let from = 0; from < flat.length; from += BATCH_ITEMS) {
+    const slice = flat.slice(from, from + BATCH_ITEMS);
+    // A bad item leaves nothing and does not disturb the others of its commit.
+    const options = { atomic: false };
+    const { results } = await memory.batch(
+      slice.map(({ item }) => item),
+      options,
+    );
+    for (const [index, result] of results.entries()) {
+      const at = slice[index]?.at ?? 0;
+      if (!result.ok && !failures.has(at)) failures.set(at, result.error);
+    }
+  }
+  const repeated: MemoryRecord[] = [];
+  for (const [at, { record, decision }] of planned.entries()) {
+    const failure = failures.get(at);
+    if (failure?.code === "ERR_EXISTS" && !lookedUp) repeated.push(record);
+    else if (failure !== undefined) tally.unusable(badRecord(record.at, plain(failure)));
+    else tally.memory(record.graph, decision.what === "add" ? "added" : "updated");
+  }
+  return repeated;
+}
+
+/** The failure of an item without its place in the batch, which says nothing about the file. */
+function plain(error: CortexError): CortexError {
+  return isCortexError(error.cause) ? error.cause : error;
+}

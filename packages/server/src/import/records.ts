@@ -1,0 +1,174 @@
+/**
+ * What a file of another program is read as, whatever program it was: memories with all their
+ * versions, then links between them, each with the place in the file that it came from.
+ *
+ * Left to others: reading files (`lines.ts`, `elements.ts`, `sqlite-file.ts`), what the fields of a
+ * program mean (`from-*.ts`), what the store has already and what is new (`memories.ts`, `links.ts`).
+ */
+import {
+  type ConflictPolicy,
+  CortexError,
+  type ErrorCode,
+  isCortexError,
+  type WriteInput,
+} from "@cortex-memory/core";
+
+/** One version of a memory to be. */
+export interface VersionDraft {
+  /** Everything about it, as a write would say it. */
+  readonly input: WriteInput;
+  /** It stood beside the versions before it and took the place of none. */
+  readonly rival?: boolean;
+}
+
+/** A memory to be. */
+export interface MemoryRecord {
+  /** Where it stands, such as `line 7`. */
+  readonly at: string;
+  /** The graph it belongs to, where the file has several. */
+  readonly graph?: string;
+  /** By what it is known again: its external id, or its own. */
+  readonly ref: string;
+  /** The oldest first; at least one. */
+  readonly versions: readonly VersionDraft[];
+  /** The file has every version there ever was: the nth of them is version n. */
+  readonly numbered?: true;
+}
+
+/** A link to be. */
+export interface LinkRecord {
+  readonly at: string;
+  readonly graph?: string;
+  readonly from: string;
+  readonly kind: string;
+  readonly to: string;
+  /** The graph of the far end, where it is another one. */
+  readonly toGraph?: string;
+  readonly ordinal?: number;
+  readonly reason?: string;
+  readonly metadata?: { readonly [key: string]: unknown };
+  readonly validFrom?: number;
+  readonly by?: string;
+  /** The member of `metadata` by which the link is known again, in a file that may repeat links. */
+  readonly mark?: string;
+}
+
+/** A graph that a file has. */
+export interface GraphPlan {
+  /** The id it gets here: the same in every run. */
+  readonly id: string;
+  readonly name: string;
+  readonly conflictPolicy: ConflictPolicy;
+  readonly kindWhitelist: readonly string[];
+  readonly metadata: { readonly [key: string]: unknown };
+}
+
+/** A record that cannot be used, or a link that leads nowhere; the file goes on behind it. */
+export interface Unusable {
+  readonly at: string;
+  /** `bad` ends the import unless bad records are passed over; `skip` is only reported. */
+  readonly unusable: "bad" | "skip";
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** How far the reading has come. */
+export interface Step<R> {
+  readonly item: R | Unusable;
+  /** In the unit of `total`. */
+  readonly done: number;
+}
+
+/** An open file of another program. */
+export interface ForeignFile {
+  /** The graphs it has; `undefined` when all of it goes into one store. */
+  readonly graphs: readonly GraphPlan[] | undefined;
+  /** The work of both passes together, in bytes or rows. */
+  readonly total: number;
+  memories(): AsyncIterable<Step<MemoryRecord>>;
+  links(): AsyncIterable<Step<LinkRecord>>;
+  close(): Promise<void>;
+}
+
+/** Whether an item is one that cannot be used. */
+export function isUnusable(item: object): item is Unusable {
+  return "unusable" in item;
+}
+
+/** The record that stands for a failure. */
+export function badRecord(at: string, error: unknown): Unusable {
+  if (!isCortexError(error)) throw error;
+  return { at, unusable: "bad", code: error.code, message: error.message };
+}
+
+/** Reads one record; what is wrong with it becomes an item of its own. */
+export function attempt<R>(at: string, read: () => R): R | Unusable {
+  try {
+    return read();
+  } catch (error) {
+    return badRecord(at, error);
+  }
+}
+
+/** A failure that says which member of a record is wrong; never what it holds. */
+export function wrong(field: string, expected: string, value: unknown): CortexError {
+  return new CortexError("ERR_INVALID", `${field}: expected ${expected}, got ${kindOf(value)}`, {
+    field,
+    expected,
+  });
+}
+
+/** A member that must be a text. */
+export function textIn(value: unknown, field: string): string {
+  if (typeof value === "string") return value;
+  throw wrong(field, "a text", value);
+}
+
+/** A member that must be a list of texts. */
+export function textsIn(value: unknown, field: string): readonly string[] {
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value;
+  throw wrong(field, "a list of texts", value);
+}
+
+/** A member that must be an object. */
+export function objectIn(value: unknown, field: string): { readonly [name: string]: unknown } {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as { readonly [name: string]: unknown };
+  }
+  throw wrong(field, "an object", value);
+}
+
+/** The value of a JSON text; a failure names the field, not the text. */
+export function jsonIn(text: string, field: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const message = `${field}: expected JSON, got a text that is none`;
+    throw new CortexError("ERR_INVALID", message, { field }, cause);
+  }
+}
+
+/** Date, time, fraction and offset, with a `T` or a space between date and time. */
+const TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2})?(\.\d+)?(?: ?(Z|[+-]\d{2}:?\d{2}))?(?: [A-Z]{3,4}(?: m=.*)?)?)?$/;
+
+/**
+ * A time in whole milliseconds: of an ISO text with any number of digits behind the second, or of a
+ * number of milliseconds. Without an offset it is UTC.
+ */
+export function timeIn(value: unknown, field: string): number {
+  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  const [, date, minute = "00:00", second = ":00", fraction = ".0", offset = "Z"] =
+    typeof value === "string" ? (TIME.exec(value) ?? []) : [];
+  const zone =
+    offset === "Z" || offset.includes(":") ? offset : `${offset.slice(0, 3)}:${offset.slice(3)}`;
+  const ms = Date.parse(`${date}T${minute}${second}${fraction.padEnd(4, "0").slice(0, 4)}${zone}`);
+  if (Number.isNaN(ms)) throw wrong(field, "an ISO time such as 2026-03-01T12:00:00Z", value);
+  return ms;
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `another ${typeof value}`;
+}

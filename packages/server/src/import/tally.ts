@@ -1,0 +1,139 @@
+/**
+ * What an import did so far: counts, what was passed over and why, and the bad record it stopped at.
+ * Lists are cut at a hundred lines, counts are not.
+ */
+import type { ErrorCode } from "@cortex-memory/core";
+import type { GraphPlan, Unusable } from "./records.js";
+
+/** Lines of each list that a report shows. */
+const SHOWN = 100;
+
+/** What became of memories. */
+export interface MemoryCounts {
+  readonly added: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
+/** Something that was passed over. */
+export interface Passed {
+  /** Where it stands in the file. */
+  readonly at: string;
+  readonly reason: string;
+}
+
+/** A bad record. */
+export interface Trouble {
+  readonly at: string;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** One graph of a file that has several. */
+export interface GraphReport extends MemoryCounts {
+  readonly id: string;
+  readonly name: string;
+  /** It was there before. */
+  readonly reused: boolean;
+}
+
+/** What an import did, or with `dryRun` would do. */
+export interface ForeignReport {
+  /** False when it stopped at a bad record. */
+  readonly ok: boolean;
+  readonly dryRun: boolean;
+  readonly memories: MemoryCounts;
+  readonly links: { readonly added: number; readonly unchanged: number };
+  /** Memories and links that were passed over: how many, and the first hundred. */
+  readonly skipped: { readonly count: number; readonly first: readonly Passed[] };
+  /** Bad records that were passed over because that was asked for. */
+  readonly errors: { readonly count: number; readonly first: readonly Trouble[] };
+  /** The bad record it stopped at. */
+  readonly stopped?: Trouble;
+  readonly graphs?: readonly GraphReport[];
+}
+
+type Outcome = keyof MemoryCounts;
+
+/** Counts while an import runs. */
+export class Tally {
+  readonly #skipBad: boolean;
+  readonly #memories = { added: 0, updated: 0, unchanged: 0 };
+  readonly #links = { added: 0, unchanged: 0 };
+  readonly #skipped: Passed[] = [];
+  readonly #errors: Trouble[] = [];
+  readonly #graphs = new Map<
+    string,
+    { plan: GraphPlan; reused: boolean } & Record<Outcome, number>
+  >();
+  #skippedCount = 0;
+  #errorCount = 0;
+  #stopped: Trouble | undefined;
+
+  constructor(skipBad: boolean) {
+    this.#skipBad = skipBad;
+  }
+
+  /** Whether a bad record ended the import. */
+  get hasStopped(): boolean {
+    return this.#stopped !== undefined;
+  }
+
+  /** Whether every record of the file could be used. */
+  get isClean(): boolean {
+    return this.#stopped === undefined && this.#errorCount === 0;
+  }
+
+  /** Begins to count for a graph. */
+  graph(plan: GraphPlan, reused: boolean): void {
+    this.#graphs.set(plan.id, { plan, reused, added: 0, updated: 0, unchanged: 0 });
+  }
+
+  memory(graph: string | undefined, outcome: Outcome): void {
+    this.#memories[outcome] += 1;
+    const own = graph === undefined ? undefined : this.#graphs.get(graph);
+    if (own !== undefined) own[outcome] += 1;
+  }
+
+  link(outcome: "added" | "unchanged"): void {
+    this.#links[outcome] += 1;
+  }
+
+  /** Something that is left out and needs no repair of the file. */
+  skip(at: string, reason: string): void {
+    this.#skippedCount += 1;
+    if (this.#skipped.length < SHOWN) this.#skipped.push({ at, reason });
+  }
+
+  /** An item of the file that cannot be used: it ends the import, or is counted. */
+  unusable({ at, unusable, code, message }: Unusable): void {
+    if (unusable === "skip") this.skip(at, message);
+    else if (this.#skipBad) {
+      this.#errorCount += 1;
+      if (this.#errors.length < SHOWN) this.#errors.push({ at, code, message });
+    } else this.stop({ at, code, message });
+  }
+
+  /** Ends the import; the first reason counts. */
+  stop(trouble: Trouble): void {
+    this.#stopped ??= trouble;
+  }
+
+  report(dryRun: boolean): ForeignReport {
+    const graphs = [...this.#graphs.values()].map(({ plan, ...counts }) => ({
+      id: plan.id,
+      name: plan.name,
+      ...counts,
+    }));
+    return {
+      ok: this.#stopped === undefined,
+      dryRun,
+      memories: { ...this.#memories },
+      links: { ...this.#links },
+      skipped: { count: this.#skippedCount, first: this.#skipped },
+      errors: { count: this.#errorCount, first: this.#errors },
+      ...(this.#stopped === undefined ? {} : { stopped: this.#stopped }),
+      ...(graphs.length === 0 ? {} : { graphs }),
+    };
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Memories in brief, as tools hand them to a model: what it says, since when, where it came from and
+ * the id to ask on with. One line of text each; lists are cut to a budget, in the structured answer as
+ * in the text, and say what was left out.
+ *
+ * Text of memories may come from anywhere. It is printed on one line, control characters spelled out,
+ * inside the fence that `remember` drops, so that what was recalled is never stored as something said.
+ */
+import {
+  countTokens,
+  fence,
+  flatten,
+  type Memory,
+  truncateToTokens,
+  withheld,
+} from "@cortex-memory/core";
+import * as z from "zod";
+import { listOf } from "../operations/fields.js";
+import { clean } from "../render/ink.js";
+
+/** A memory in brief. */
+export const briefShape = z.object({
+  id: z.string(),
+  uri: z.string(),
+  type: z.string(),
+  version: z.int(),
+  text: z.string(),
+  /** Since when it holds, else when it was written: a day, or a time where one was given. */
+  since: z.string(),
+  source: z.string(),
+  /** Left out when active and asserted. */
+  state: z.string().exactOptional(),
+  slot: z.string().exactOptional(),
+  kind: z.string().exactOptional(),
+  tags: listOf(z.string()).exactOptional(),
+});
+
+/** A memory in brief. */
+export type Brief = z.input<typeof briefShape>;
+
+/** Longest text of one memory in a list. */
+const LINE_TOKENS = 120;
+
+/** A memory in brief, its text cut to so many tokens. */
+export function briefOf(memory: Memory, textTokens = LINE_TOKENS): Brief {
+  const { head, versionRecord } = memory;
+  const { flags } = versionRecord;
+  const state = stateOf(head);
+  return {
+    id: memory.id,
+    uri: memory.uri,
+    type: memory.type,
+    version: memory.version,
+    text: flags === undefined ? truncateToTokens(memory.text, textTokens) : withheld(flags),
+    since: day(versionRecord.validFrom ?? versionRecord.createdAt),
+    source: versionRecord.provenance.source,
+    ...(state === "" ? {} : { state }),
+    ...(head.slot === undefined ? {} : { slot: head.slot }),
+    ...(head.kind === undefined ? {} : { kind: head.kind }),
+    ...(head.tags.length === 0 ? {} : { tags: head.tags }),
+  };
+}
+
+/** What an active, asserted memory need not say. */
+function stateOf({ lifecycle, status, siblings }: Memory["head"]): string {
+  return [
+    ...(lifecycle === "active" ? [] : [lifecycle]),
+    ...(status === "asserted" ? [] : [status]),
+    ...(siblings.length === 0 ? [] : ["conflicting versions"]),
+  ].join(", ");
+}
+
+/** A time as a model reads it: the day, and the time of day if it was not midnight. */
+export function day(ms: number): string {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) return String(ms);
+  return date
+    .toISOString()
+    .replace("T00:00:00.000Z", "")
+    .replace(/:\d{2}\.\d{3}Z$/, "Z");
+}
+
+/** Sources whose words stand as they are; those of all others are quoted. */
+const PLAIN_SOURCES: readonly string[] = ["user_input", "agent", "observed"];
+
+/** A memory on one line: what it is in brackets, then what it says. */
+export function briefLine(brief: Brief): string {
+  const { id, since, type, kind, source, state, slot, tags = [] } = brief;
+  const what = [id, since, kind === undefined ? type : `${type}/${kind}`, state, `from ${source}`];
+  const marks = what.filter((mark) => mark !== undefined).join(", ");
+  const text = PLAIN_SOURCES.includes(source) ? flat(brief.text) : JSON.stringify(flat(brief.text));
+  const about = [slot === undefined ? "" : `${slot}: `, text, ...tags.map((tag) => ` #${tag}`)];
+  return `- [${flat(marks)}] ${flat(about.join(""))}`;
+}
+
+/** Text on one line, in which no fence can open or close and nothing moves a cursor. */
+export function flat(text: string): string {
+  return clean(flatten(text));
+}
+
+/** What fits a budget. */
+export interface Fitted<T> {
+  readonly items: readonly T[];
+  /** How many were left out. */
+  readonly left: number;
+}
+
+/** As many items, from the first on, as fit the budget in JSON; at least one. */
+export function fit<T>(items: readonly T[], budgetTokens: number): Fitted<T> {
+  let used = 0;
+  const end = items.findIndex((item, at) => {
+    used += countTokens(JSON.stringify(item));
+    return at > 0 && used > budgetTokens;
+  });
+  return end < 0 ? { items, left: 0 } : { items: items.slice(0, end), left: items.length - end };
+}
+
+/** Lines inside the fence; `head` stands before it, and what was left out is said after it. */
+export function fenced(head: string, lines: readonly string[], left = 0): string {
+  const more = left === 0 ? [] : [`${left} more left out; raise budgetTokens.`];
+  return [head, ...(lines.length === 0 ? [] : [fence(lines.join("\n"))]), ...more].join("\n");
+}

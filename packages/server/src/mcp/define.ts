@@ -1,0 +1,168 @@
+/**
+ * What a tool is: one row of the tables that the MCP door renders.
+ *
+ * Promise: a row names the facade verbs it calls, so that its hints follow from the facade's own
+ * policies; `run` is the one way to perform it. It checks the arguments against the row's schema,
+ * with the failures every door gives, and answers with structured content and a short text for a
+ * model, within the budget of tokens that the caller set.
+ *
+ * Left to others: the protocol (`sdk-*.ts`), and everything about values (core).
+ */
+import {
+  type Access,
+  type Cortex,
+  HUB_POLICIES,
+  type Hub,
+  isCortexError,
+  POLICIES,
+  type Policy,
+  truncateToTokens,
+} from "@cortex-memory/core";
+import * as z from "zod";
+import type { Setting } from "../config.js";
+import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
+import type { VerbName } from "../operations/define.js";
+import { inputError } from "../operations/input-error.js";
+import { announcedLater, type JsonSchema, withTimes } from "./schema.js";
+
+/** A verb of the hub, told apart from the facade's verb of the same name. */
+export type HubVerb = `hub.${keyof typeof HUB_POLICIES}`;
+
+/** What an access means for a verb. */
+export function policyOf(verb: VerbName | HubVerb): Policy {
+  const [, ofHub] = verb.split("hub.");
+  if (ofHub !== undefined) return HUB_POLICIES[ofHub as keyof typeof HUB_POLICIES];
+  return POLICIES[verb as VerbName];
+}
+
+/** What a call knows beside its arguments. */
+export interface ToolContext {
+  readonly access: Access;
+  /** Where the store is, as people would write it. */
+  readonly location: string;
+  readonly settings: readonly Setting[];
+  /** The principal that entries name. */
+  readonly by: string;
+  /** The graphs of the deployment, opened when first asked for; absent where there is no hub. */
+  readonly hub?: () => Promise<Hub>;
+  /** Faults of the program itself go here, never to the client. */
+  readonly log: (line: string) => void;
+}
+
+/** What a tool answers. */
+export interface ToolAnswer {
+  readonly text: string;
+  readonly structured?: { readonly [member: string]: unknown };
+  readonly isError?: true;
+}
+
+/** What a tool does to the store. */
+export type Effect = "read" | "write" | "destroy";
+
+/** A row of the tables. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** The facade verbs it calls. */
+  readonly verbs: readonly (VerbName | HubVerb)[];
+  readonly effect: Effect;
+  /** Whether repeating the same call changes nothing more. */
+  readonly idempotent: boolean;
+  /** As announced. */
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  /** Performs it; failures are answers too. */
+  run(memory: Cortex, input: unknown, context: ToolContext): Promise<ToolAnswer>;
+}
+
+/** Everything that is said about a tool. */
+export interface ToolSpec<I extends z.ZodObject, O extends z.ZodObject>
+  extends Pick<Tool, "name" | "title" | "description" | "verbs" | "effect" | "idempotent"> {
+  readonly input: I;
+  readonly output: O;
+  readonly call: (
+    memory: Cortex,
+    input: z.output<I>,
+    context: ToolContext,
+  ) => Promise<z.input<O> | undefined>;
+  /** The answer for a model, in at most this many tokens. */
+  readonly text: (output: z.input<O>, budgetTokens: number) => string;
+  /** What is missing when `call` answers `undefined`. */
+  readonly absent?: (input: z.output<I>) => string;
+}
+
+/** The budget of a text when the caller sets none. */
+export const BUDGET_TOKENS = 1000;
+
+/** The budget of a call that sets none: the usual one, or what the caller's scope allows. */
+export function usualBudget(access: Access): number {
+  const cap = access.kind === "scope" ? access.scope.budgetTokens : undefined;
+  return Math.min(BUDGET_TOKENS, cap ?? BUDGET_TOKENS);
+}
+
+/** The argument that sets the budget. */
+export const budgetTokens = z
+  .int()
+  .min(50)
+  .max(20_000)
+  .describe(`size of the answer; ${BUDGET_TOKENS}`)
+  .exactOptional();
+
+/** Makes a row; one whose effect contradicts the policies of its verbs fails at load. */
+export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
+  spec: ToolSpec<I, O>,
+): Tool {
+  const { input, output, call, text, absent, ...row } = spec;
+  const writes = spec.verbs.some((verb) => policyOf(verb) === "write");
+  if (writes && spec.effect === "read")
+    throw new Error(`tool ${spec.name} only says that it reads`);
+  const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];
+  return {
+    ...row,
+    get inputSchema() {
+      return inputSchema();
+    },
+    get outputSchema() {
+      return outputSchema();
+    },
+    async run(memory, given, context) {
+      try {
+        const asked = withTimes(input, given);
+        const parsed = input.safeParse(asked);
+        if (!parsed.success) throw inputError(input, parsed.error, asked);
+        const answer = await call(memory, parsed.data, context);
+        if (answer === undefined) return missing(absent?.(parsed.data) ?? "nothing there");
+        const budget = budgetOf(parsed.data);
+        return { structured: answer, text: truncateToTokens(text(answer, budget), budget) };
+      } catch (error) {
+        return failure(error, spec.name, context.log);
+      }
+    },
+  };
+}
+
+function budgetOf(input: { readonly [field: string]: unknown }): number {
+  return typeof input.budgetTokens === "number" ? input.budgetTokens : BUDGET_TOKENS;
+}
+
+function missing(message: string): ToolAnswer {
+  return failed("ERR_NOT_FOUND", message, FAMILIES.missing);
+}
+
+/** A failure as an answer: code, message and what to do about it. Faults of ours tell nothing more. */
+export function failure(
+  error: unknown,
+  what: string,
+  log: ToolContext["log"],
+): ToolAnswer & { readonly isError: true } {
+  if (isCortexError(error)) {
+    return failed(error.code, error.message, FAMILIES[ERROR_STATUS[error.code].family]);
+  }
+  log(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return failed(INTERNAL_CODE, "a fault of cortex itself", "The server's log says more.");
+}
+
+function failed(code: string, message: string, advice: string) {
+  return { isError: true, text: JSON.stringify({ code, message, advice }) } as const;
+}

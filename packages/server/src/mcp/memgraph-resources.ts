@@ -1,0 +1,86 @@
+/**
+ * Graphs and lineages as the resources that memgraph's clients know, over the hub: `memgraph://<graph>`
+ * is a graph, `memgraph://<graph>/<lineage>` the current node of a lineage, each as JSON.
+ */
+import type { Hub } from "@cortex-memory/core";
+import { graphJson, nodeJson } from "../memgraph/shapes.js";
+import type { Following } from "./changes.js";
+import type { Door } from "./door.js";
+import type { ResourceContent } from "./resources.js";
+
+const JSON_TYPE = "application/json";
+
+/** The template of graphs; every graph is also listed. */
+export const GRAPH_TEMPLATE = {
+  name: "memgraph_graph",
+  uriTemplate: "memgraph://{graph_id}",
+  title: "A graph",
+  description: "One graph: its name, policy, kinds and links, as JSON.",
+  mimeType: JSON_TYPE,
+} as const;
+
+/** The template of lineages. */
+export const LINEAGE_TEMPLATE = {
+  name: "memgraph_lineage",
+  uriTemplate: "memgraph://{graph_id}/{lineage_id}",
+  title: "A lineage",
+  description: "The current node of a lineage, as JSON.",
+  mimeType: JSON_TYPE,
+} as const;
+
+type HubDoor = Pick<Door, "access"> & { readonly hub: () => Promise<Hub> };
+
+/** Every graph, as a resource. */
+export async function listGraphResources({ hub, access }: HubDoor) {
+  const { graphs } = await (await hub()).listGraphs({ access });
+  return graphs.map(({ id, name }) => ({
+    uri: `memgraph://${id}`,
+    name,
+    mimeType: JSON_TYPE as string,
+  }));
+}
+
+/** Reads a graph; `undefined` when there is none. */
+export async function readGraphResource(
+  { hub, access }: HubDoor,
+  uri: string,
+  graphId: string,
+): Promise<readonly ResourceContent[] | undefined> {
+  const opened = await hub();
+  const graph = await opened.getGraph(graphId, { access });
+  if (graph === undefined) return undefined;
+  const links = await opened.symlinks(graphId, { access });
+  return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(graphJson(graph, links)) }];
+}
+
+/** Reads the current node of a lineage; `undefined` when there is none. */
+export async function readLineageResource(
+  { hub, access }: HubDoor,
+  uri: string,
+  lineage: string,
+): Promise<readonly ResourceContent[] | undefined> {
+  const node = await (await hub()).getNode(decodeURIComponent(lineage), { access });
+  if (node === undefined) return undefined;
+  return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(nodeJson(node)) }];
+}
+
+/** Tells when a graph is made or configured, until ended or until the hub closes. */
+export function followGraphs(
+  { hub }: HubDoor,
+  onChanged: () => void,
+  log: (line: string) => void,
+): Following {
+  const stop = new AbortController();
+  const done = (async () => {
+    const events = await (await hub()).subscribe({ signal: stop.signal });
+    for await (const { type } of events) if (type === "graph") onChanged();
+  })().catch((error: unknown) => {
+    log(`following the graphs ended: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  return {
+    async end() {
+      stop.abort();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,270 @@
+/**
+ * From the tables of this folder to a server of the protocol's SDK. The `sdk-*.ts` files are the only
+ * ones that know the SDK; everything that is said and done stands in the tables.
+ *
+ * Promise: arguments are checked by the tool, not by the SDK, so that a bad argument fails with the
+ * code it has at every door. A failing tool answers with a result that says so; misuse of the protocol,
+ * an unknown tool, a resource that is not there, is a JSON-RPC error. Lists do not change while a
+ * server runs, and it does not claim otherwise; only that of graphs does, and it tells.
+ */
+import { holderOf, isCortexError } from "@cortex-memory/core";
+import {
+  CLIENT_INFO_META_KEY,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
+import { ERROR_STATUS } from "../error-status.js";
+import { packageVersion } from "../version.js";
+import { clientPrincipal } from "./agent.js";
+import { type Following, followChanges } from "./changes.js";
+import type { Tool } from "./define.js";
+import type { Door } from "./door.js";
+import { instructionsFor } from "./instructions.js";
+import {
+  followGraphs,
+  GRAPH_TEMPLATE,
+  LINEAGE_TEMPLATE,
+  listGraphResources,
+  readGraphResource,
+  readLineageResource,
+} from "./memgraph-resources.js";
+import { promptsFor } from "./prompts.js";
+import {
+  completions,
+  graphResource,
+  MEMORY_TEMPLATE,
+  type ResourceContent,
+  readGraph,
+  readMemory,
+} from "./resources.js";
+import type { JsonSchema } from "./schema.js";
+import { toolsOf } from "./tools.js";
+
+/** What a server of one connection or request is made with. */
+export interface ServerOptions {
+  /**
+   * Who tells subscribers of resources about changes: this server, from the first subscription on
+   * (`asked`) or from its start (`always`), somebody else (`elsewhere`), or `nobody`.
+   */
+  readonly changes: "asked" | "always" | "elsewhere" | "nobody";
+}
+
+/** Builds the server behind one connection or request. */
+export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
+  const hub = door.profile === "full" ? door.hub : undefined;
+  const tools = toolsOf(door.profile, hub !== undefined);
+  const subscribe = door.access.kind === "owner" && changes !== "nobody";
+  // Only a connection that stays can be told that a graph was made.
+  const followed = subscribe && changes !== "elsewhere" ? hub : undefined;
+  const server = new McpServer(
+    { name: "cortex", title: "Cortex memory", version: VERSION },
+    {
+      instructions: instructionsFor(tools),
+      capabilities: {
+        tools: { listChanged: false },
+        resources: { listChanged: followed !== undefined, subscribe },
+        prompts: { listChanged: false },
+      },
+    },
+  );
+  for (const tool of tools) addTool(server, door, tool);
+  addResources(server, door);
+  addPrompts(server, tools);
+  if (hub !== undefined) addGraphs(server, { ...door, hub });
+  const followings: Following[] = [];
+  if (subscribe && changes !== "elsewhere") addSubscriptions(server, door, changes, followings);
+  if (followed !== undefined) {
+    const tell = (): void => server.sendResourceListChanged();
+    followings.push(followGraphs({ ...door, hub: followed }, tell, door.log));
+  }
+  server.server.onclose = () => {
+    for (const following of followings) void following.end();
+  };
+  return server;
+}
+
+/** Read once: a server is made for every request over HTTP. */
+const VERSION = packageVersion();
+
+/** A schema that is announced; values pass it as they are, because the tool checks them. */
+function announcing(schema: () => JsonSchema): StandardSchemaWithJSON {
+  const plain = (): Record<string, unknown> => ({ ...schema() });
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "cortex",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: plain, output: plain },
+    },
+  };
+}
+
+function addTool(server: McpServer, door: Door, tool: Tool): void {
+  const { name, title, description } = tool;
+  server.registerTool(
+    name,
+    {
+      title,
+      description,
+      inputSchema: announcing(() => tool.inputSchema),
+      outputSchema: announcing(() => tool.outputSchema),
+      annotations: annotationsOf(tool),
+    },
+    async (given: unknown, context: ServerContext) => {
+      const run = tool.run(door.memory, given, {
+        access: door.access,
+        location: door.location,
+        settings: door.settings,
+        log: door.log,
+        ...(door.hub === undefined ? {} : { hub: door.hub }),
+        // Who holds a scope writes under the scope's name, whatever the client calls itself.
+        by:
+          door.access.kind === "scope"
+            ? holderOf(door.access.scope)
+            : clientPrincipal(clientName(server, context)),
+      });
+      door.onRun?.(run);
+      const { text, structured, isError } = await run;
+      return {
+        content: [{ type: "text", text }],
+        ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
+        ...(isError === true ? { isError } : {}),
+      };
+    },
+  );
+}
+
+/** What a client may do without asking a person follows from these. */
+function annotationsOf({ title, effect, idempotent }: Tool): ToolAnnotations {
+  return {
+    title,
+    readOnlyHint: effect === "read",
+    destructiveHint: effect === "destroy",
+    idempotentHint: idempotent,
+    openWorldHint: false,
+  };
+}
+
+/** What the client calls itself: with every request, or once at the handshake of older revisions. */
+function clientName(server: McpServer, { mcpReq }: ServerContext): unknown {
+  const envelope = mcpReq.envelope as { readonly [key: string]: unknown } | undefined;
+  const told = envelope?.[CLIENT_INFO_META_KEY] as { readonly name?: unknown } | undefined;
+  return (told ?? server.server.getClientVersion())?.name;
+}
+
+function addResources(server: McpServer, door: Door): void {
+  const { name: graph, uri: graphUri, ...aboutGraph } = graphResource(door.memory);
+  server.registerResource(graph, graphUri, aboutGraph, async () => ({
+    contents: [...(await asProtocol(() => readGraph(door), door))],
+  }));
+  const { name, uriTemplate, ...about } = MEMORY_TEMPLATE;
+  const template = new ResourceTemplate(uriTemplate, {
+    list: undefined,
+    complete: {
+      actor: (start) => completions(door.memory, "actor", start),
+      type: (start) => completions(door.memory, "type", start),
+    },
+  });
+  server.registerResource(name, template, about, async ({ href }) => {
+    return contentsAt(href, await asProtocol(() => readMemory(door, href), door));
+  });
+}
+
+/** Runs something whose failure no tool result can carry. */
+async function asProtocol<T>(run: () => Promise<T>, door: Door): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isCortexError(error)) {
+      const { code, message } = error;
+      throw new ProtocolError(ERROR_STATUS[code].mcp, message, { code });
+    }
+    door.log(
+      `resource: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
+    throw new ProtocolError(ProtocolErrorCode.InternalError, "a fault of cortex itself");
+  }
+}
+
+function addGraphs(server: McpServer, door: Door & Required<Pick<Door, "hub">>): void {
+  const { name: graph, uriTemplate: graphUri, ...aboutGraph } = GRAPH_TEMPLATE;
+  const list = async () => ({ resources: await asProtocol(() => listGraphResources(door), door) });
+  const graphs = new ResourceTemplate(graphUri, { list });
+  server.registerResource(graph, graphs, aboutGraph, async ({ href }, { graph_id: id }) =>
+    contentsAt(href, await asProtocol(() => readGraphResource(door, href, String(id)), door)),
+  );
+  const { name: lineage, uriTemplate: lineageUri, ...aboutLineage } = LINEAGE_TEMPLATE;
+  const lineages = new ResourceTemplate(lineageUri, { list: undefined });
+  server.registerResource(lineage, lineages, aboutLineage, async ({ href }, { lineage_id: id }) =>
+    contentsAt(href, await asProtocol(() => readLineageResource(door, href, String(id)), door)),
+  );
+}
+
+/** What was read, or the failure that says that nothing is there. */
+function contentsAt(uri: string, contents: readonly ResourceContent[] | undefined) {
+  if (contents === undefined) throw new ResourceNotFoundError(uri);
+  return { contents: [...contents] };
+}
+
+function addPrompts(server: McpServer, tools: readonly Tool[]): void {
+  for (const { name, title, description, args, text } of promptsFor(tools)) {
+    server.registerPrompt(name, { title, description, argsSchema: args }, (given) => ({
+      messages: [{ role: "user", content: { type: "text", text: text(given) } }],
+    }));
+  }
+}
+
+/** Most URIs that one connection of an older revision may subscribe to. */
+const SUBSCRIBED_MAX = 1024;
+
+function addSubscriptions(
+  server: McpServer,
+  door: Door,
+  changes: "asked" | "always",
+  followings: Following[],
+): void {
+  const { server: protocol } = server;
+  const { uri: graphUri } = graphResource(door.memory);
+  const subscribed = new Set<string>();
+  let isFollowing = false;
+  const follow = (): void => {
+    if (isFollowing) return;
+    isFollowing = true;
+    const following = followChanges(
+      door.memory,
+      (uri) => {
+        // A connection of the newest revision filters by itself what its subscriptions ask for.
+        if (changes === "asked" && !subscribed.has(uri)) return;
+        protocol.sendResourceUpdated({ uri }).catch(() => {
+          // The connection is gone; so is whoever wanted to know.
+        });
+      },
+      door.log,
+    );
+    followings.push(following);
+  };
+  if (changes === "always") {
+    follow();
+    return;
+  }
+  protocol.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
+    const isThere = uri === graphUri || (await asProtocol(() => readMemory(door, uri), door));
+    if (isThere === undefined) throw new ResourceNotFoundError(uri);
+    if (subscribed.size >= SUBSCRIBED_MAX && !subscribed.has(uri)) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "too many subscriptions");
+    }
+    subscribed.add(uri);
+    follow();
+    return {};
+  });
+  protocol.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
+    subscribed.delete(uri);
+    return {};
+  });
+}

@@ -1,0 +1,257 @@
+/**
+ * MCP over a pair of streams, one JSON document per line.
+ *
+ * Promises: the output carries the protocol and nothing else. When the input ends, or `stop` is called,
+ * nothing more is read, every request that was accepted is finished and answered, and then the
+ * connection closes; a reader that went away does not keep accepted work from being finished. A line
+ * that is no JSON, no message or too long gets a JSON-RPC error and the next line is read. A client
+ * that sends without reading is not read from once too many of its requests are waiting.
+ */
+import {
+  INVALID_REQUEST,
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  PARSE_ERROR,
+  parseJSONRPCMessage,
+  type RequestId,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Door } from "./door.js";
+import { buildServer } from "./sdk-server.js";
+
+/** The largest message, in bytes: a save of ten thousand turns fits, a runaway client does not. */
+export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Requests that may be under way before reading waits. */
+const UNDER_WAY_MAX = 1024;
+
+/** The streams of a connection. */
+export interface Streams {
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Resolves when the next may follow; rejects when nobody reads any more. */
+  readonly write: (chunk: Uint8Array) => Promise<void>;
+}
+
+/** A connection that is being served. */
+export interface Connection {
+  /** Reads no more; what was accepted is finished. */
+  stop(): void;
+  /** Resolves when everything is finished and the connection is closed. */
+  readonly done: Promise<void>;
+}
+
+/** Serves one connection over streams. */
+export function serveStreams(door: Door, streams: Streams): Connection {
+  const wire = new Wire(streams);
+  const handle = serveStdio(
+    ({ era }) => buildServer(door, { changes: era === "modern" ? "always" : "asked" }),
+    { transport: wire, onerror: (error) => door.log(`protocol: ${error.message}`) },
+  );
+  return {
+    stop: () => wire.stop(),
+    done: wire.finished.then(() => handle.close()),
+  };
+}
+
+const NEWLINE = 0x0a;
+
+/** A request that stays open for as long as its subscription does. */
+const LISTEN = "subscriptions/listen";
+
+/** The wire: lines in, lines out, and which requests are under way. */
+class Wire implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** Resolves when no more is read and everything accepted has been answered. */
+  readonly finished: Promise<void>;
+
+  readonly #streams: Streams;
+  readonly #underWay = new Set<RequestId>();
+  readonly #stopped: Promise<undefined>;
+  readonly #lines: string[] = [];
+  #writing: Promise<void> | undefined;
+  #stop: () => void = () => {};
+  #finish: () => void = () => {};
+  #wake: (() => void) | undefined;
+  #isReading = true;
+  #isClosed = false;
+
+  constructor(streams: Streams) {
+    this.#streams = streams;
+    this.finished = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+    this.#stopped = new Promise((resolve) => {
+      this.#stop = () => resolve(undefined);
+    });
+  }
+
+  async start(): Promise<void> {
+    void this.#read();
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
+    await this.#write(message);
+    if (isAnswer && message.id !== undefined) this.#settle(message.id);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stop();
+    // Nothing can be answered any more.
+    this.#underWay.clear();
+    this.#wake?.();
+    this.#finishWhenIdle();
+    this.onclose?.();
+  }
+
+  /** Writes a line; lines that come while others are on their way go together. */
+  #write(message: JSONRPCMessage): Promise<void> {
+    this.#lines.push(`${JSON.stringify(message)}\n`);
+    this.#writing ??= this.#writeLines();
+    return this.#writing;
+  }
+
+  async #writeLines(): Promise<void> {
+    // Answers of the same turn are one write: a write costs more than making a small answer.
+    await Promise.resolve();
+    while (this.#lines.length > 0) {
+      const lines = this.#lines.splice(0);
+      try {
+        await this.#streams.write(Buffer.from(lines.join("")));
+      } catch {
+        // Nobody reads the answers any more: no more requests either, but the accepted ones go on.
+        this.#stop();
+      }
+    }
+    // In the same step as the look at the lines, so that none can slip in between.
+    this.#writing = undefined;
+  }
+
+  async #read(): Promise<void> {
+    const lines = new LineReader(MESSAGE_BYTES_MAX);
+    const input = this.#streams.input[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await Promise.race([input.next(), this.#stopped]);
+        if (next === undefined || next.done === true) break;
+        for (const line of lines.add(next.value)) await this.#accept(line);
+      }
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#isReading = false;
+    this.#finishWhenIdle();
+  }
+
+  async #accept(line: Uint8Array | "too long"): Promise<void> {
+    if (line === "too long") {
+      const limit = `a message of at most ${MESSAGE_BYTES_MAX} bytes`;
+      await this.#refuse(INVALID_REQUEST, `expected ${limit}`);
+      return;
+    }
+    let value: unknown;
+    try {
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(line);
+      if (text.trim() === "") return;
+      value = JSON.parse(text);
+    } catch {
+      await this.#refuse(PARSE_ERROR, "expected one JSON document per line");
+      return;
+    }
+    let message: JSONRPCMessage;
+    try {
+      message = parseJSONRPCMessage(value);
+    } catch {
+      await this.#refuse(INVALID_REQUEST, "expected a JSON-RPC 2.0 message", idIn(value));
+      return;
+    }
+    this.#note(message);
+    this.onmessage?.(message);
+    if (this.#underWay.size >= UNDER_WAY_MAX) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #note(message: JSONRPCMessage): void {
+    if (isJSONRPCRequest(message)) {
+      if (message.method !== LISTEN) this.#underWay.add(message.id);
+    } else if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
+      const cancelled = message.params?.requestId;
+      // What is cancelled is not answered.
+      if (cancelled !== undefined) this.#settle(cancelled as RequestId);
+    }
+  }
+
+  #settle(id: RequestId): void {
+    this.#underWay.delete(id);
+    if (this.#underWay.size < UNDER_WAY_MAX) this.#wake?.();
+    this.#finishWhenIdle();
+  }
+
+  #finishWhenIdle(): void {
+    if (!this.#isReading && this.#underWay.size === 0) this.#finish();
+  }
+
+  async #refuse(code: number, message: string, id: RequestId | null = null): Promise<void> {
+    const answer = { jsonrpc: "2.0", id, error: { code, message } };
+    await this.#write(answer as unknown as JSONRPCMessage);
+  }
+}
+
+/** The id of something that would be a request, were it well-formed. */
+function idIn(value: unknown): RequestId | null {
+  const id = (value as { readonly id?: unknown } | null)?.id;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+/** Cuts chunks into lines; of a line that is too long only the fact is kept. */
+class LineReader {
+  readonly #bytesMax: number;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #isSkipping = false;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  add(chunk: Uint8Array): (Uint8Array | "too long")[] {
+    const lines: (Uint8Array | "too long")[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      this.#keep(chunk.subarray(start, end));
+      lines.push(this.#isSkipping ? "too long" : Buffer.concat(this.#chunks, this.#bytes));
+      this.#chunks = [];
+      this.#bytes = 0;
+      this.#isSkipping = false;
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+    return lines;
+  }
+
+  #keep(piece: Uint8Array): void {
+    if (this.#isSkipping || piece.length === 0) return;
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#bytesMax) {
+      this.#isSkipping = true;
+      this.#chunks = [];
+      return;
+    }
+    this.#chunks.push(piece);
+  }
+}

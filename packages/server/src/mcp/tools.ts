@@ -1,0 +1,123 @@
+/**
+ * The tools of each profile. `standard` is what an agent needs and can hold in mind; `full` adds every
+ * other operation of the table, under its own name, with the input and the answer it has everywhere.
+ *
+ * Left out of `full`: what works on files of the machine or on a store that must be closed, which a
+ * client of a running server cannot name, and a name that a tool of the standard profile already has.
+ */
+import type { Cortex } from "@cortex-memory/core";
+import type { CallContext, Files, Operation } from "../operations/define.js";
+import { OPERATIONS } from "../operations.js";
+import { asAgent } from "./agent.js";
+import { failure, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
+import type { Profile } from "./profiles.js";
+import { announcedLater, withTimes } from "./schema.js";
+import { LINK_TOOLS } from "./tools-links.js";
+import { MEMGRAPH_TOOLS } from "./tools-memgraph.js";
+import { MEMORY_TOOLS } from "./tools-memories.js";
+import { RECALL_TOOLS } from "./tools-recall.js";
+import { REVIEW_TOOLS } from "./tools-review.js";
+import { FEEDBACK_TOOLS, FIND_TOOLS, START_TOOLS } from "./tools-task.js";
+
+/** The tools an agent needs, in the order in which it meets them. */
+export const STANDARD_TOOLS: readonly Tool[] = [
+  ...START_TOOLS,
+  ...RECALL_TOOLS,
+  ...MEMORY_TOOLS,
+  ...FIND_TOOLS,
+  ...LINK_TOOLS,
+  ...FEEDBACK_TOOLS,
+  ...REVIEW_TOOLS,
+];
+
+/** Made once, because a server is made for every request over HTTP. */
+let fullTools: readonly Tool[] | undefined;
+
+/** The tools of a profile; memgraph's are among the full ones where there is a hub. */
+export function toolsOf(profile: Profile, hasHub = false): readonly Tool[] {
+  if (profile === "standard") return STANDARD_TOOLS;
+  fullTools ??= withOperations();
+  return hasHub ? [...fullTools, ...MEMGRAPH_TOOLS] : fullTools;
+}
+
+function withOperations(): readonly Tool[] {
+  const names = new Set(STANDARD_TOOLS.map(({ name }) => name));
+  const rest = OPERATIONS.filter(isRemote).filter((one) => !names.has(toolName(one)));
+  return [...STANDARD_TOOLS, ...rest.map(operationTool)];
+}
+
+/** Whether an operation has one answer, on the store that is open, without files of the machine. */
+export function isRemote({ place, http, stream }: Operation): boolean {
+  const needsFiles = http !== undefined && ("sends" in http || "unavailable" in http);
+  return place === undefined && stream === undefined && !needsFiles;
+}
+
+/** The name of an operation as a tool: `updateHead` is `memory_update_head`. */
+export function toolName({ name }: Pick<Operation, "name">): string {
+  return `memory_${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+}
+
+/** The operations that destroy for good. */
+const DESTROYS: ReadonlySet<string> = new Set(["forget"]);
+
+/** The operations of which a second call with the same arguments changes nothing more. */
+const IDEMPOTENT: ReadonlySet<string> = new Set([
+  "tombstone",
+  "restore",
+  "forget",
+  "addEdge",
+  "removeEdge",
+  "removeEdgeById",
+  "setGoalState",
+  "configure",
+  "rebuild",
+  "vacuum",
+]);
+
+function operationTool(operation: Operation): Tool {
+  const { name, summary, help, verbs, kind, input, output } = operation;
+  const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];
+  return {
+    name: toolName(operation),
+    title: summary,
+    description: `${summary}. ${help.replaceAll("\n", " ")}`,
+    verbs,
+    effect: DESTROYS.has(name) ? "destroy" : kind,
+    idempotent: kind === "read" || IDEMPOTENT.has(name),
+    get inputSchema() {
+      return inputSchema();
+    },
+    get outputSchema() {
+      return outputSchema();
+    },
+    async run(memory, given, context) {
+      try {
+        const asked = asAgent(input, withTimes(input, given), context.by);
+        const answer = await operation.run(memory, asked, callContext(memory, context));
+        const text = JSON.stringify(answer);
+        // What the client gets is what JSON makes of the answer, in both renderings.
+        return { structured: JSON.parse(text) as NonNullable<ToolAnswer["structured"]>, text };
+      } catch (error) {
+        return failure(error, name, context.log);
+      }
+    },
+  };
+}
+
+function callContext(memory: Cortex, context: ToolContext): CallContext {
+  return {
+    access: context.access,
+    location: context.location,
+    actor: memory.actor,
+    files: NO_FILES,
+    settings: context.settings,
+    onProgress: () => {},
+  };
+}
+
+/** Operations with files are no tools. */
+function noFiles(): never {
+  throw new Error("a tool has no files");
+}
+
+const NO_FILES: Files = { source: noFiles, target: noFiles, secret: noFiles, save: noFiles };

@@ -1,0 +1,166 @@
+/**
+ * memgraph's JSON, for the doors that its clients know: names with underscores, times as RFC 3339 text,
+ * members left out where they are empty. What the members mean is the hub's affair.
+ */
+import type {
+  CompactNode,
+  GraphEdge,
+  GraphInfo,
+  GraphNode,
+  GraphSchema,
+  SymlinkManifest,
+} from "@cortex-memory/core";
+import * as z from "zod";
+import { anyObject, listOf } from "../operations/fields.js";
+
+/** A node. */
+export const nodeJsonShape = z.object({
+  id: z.string(),
+  graph_id: z.string(),
+  lineage_id: z.string(),
+  version: z.int(),
+  kind: z.string(),
+  content: z.string().exactOptional(),
+  summary: z.string().exactOptional(),
+  tags: listOf(z.string()).exactOptional(),
+  metadata: anyObject.exactOptional(),
+  freshness_at: z.string().exactOptional(),
+  created_at: z.string(),
+  created_by: z.string().exactOptional(),
+  superseded_by: z.string().exactOptional(),
+  is_current: z.boolean(),
+  is_stale: z.boolean(),
+  conflicts: listOf(z.string()).exactOptional(),
+});
+
+/** An edge. */
+export const edgeJsonShape = z.object({
+  id: z.string(),
+  graph_id: z.string(),
+  from_lineage: z.string(),
+  to_graph: z.string(),
+  to_lineage: z.string(),
+  kind: z.string(),
+  metadata: anyObject.exactOptional(),
+  ordinal: z.int().exactOptional(),
+  created_at: z.string(),
+  created_by: z.string(),
+});
+
+/** A graph, and with how many others it is linked. */
+export const graphJsonShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  conflict_policy: z.enum(["lww", "manual"]),
+  kind_whitelist: listOf(z.string()).exactOptional(),
+  metadata: anyObject.exactOptional(),
+  created_at: z.string(),
+  outbound_count: z.int(),
+  inbound_count: z.int(),
+});
+
+/** Which graphs a graph is linked with. */
+export const manifestJsonShape = z.object({
+  outbound: listOf(z.object({ graph_id: z.string(), edge_count: z.int() })),
+  inbound: listOf(z.object({ graph_id: z.string(), edge_count: z.int() })),
+});
+
+const tagJsonShape = z.object({ tag: z.string(), count: z.int() });
+
+/** The kinds and tags in use. */
+export const schemaJsonShape = z.object({
+  graph_id: z.string(),
+  node_count: z.int(),
+  kinds: listOf(z.object({ kind: z.string(), count: z.int(), examples: listOf(z.string()) })),
+  tag_prefixes: listOf(
+    z.object({ prefix: z.string(), count: z.int(), values: listOf(z.string()) }),
+  ),
+  tags: listOf(tagJsonShape),
+});
+
+/** Tags in use. */
+export const tagsJsonShape = z.object({ tags: listOf(tagJsonShape) });
+
+/** A time as text. */
+export function timeJson(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** A node as memgraph writes it; one of a compact list has fewer members. */
+export function nodeJson(node: GraphNode | CompactNode): z.input<typeof nodeJsonShape> {
+  const { id, graphId, lineageId, version, kind, summary, tags, createdAt } = node;
+  return {
+    id,
+    graph_id: graphId,
+    lineage_id: lineageId,
+    version,
+    kind,
+    ...("content" in node ? ownContent(node) : {}),
+    ...(summary === "" ? {} : { summary }),
+    ...(tags.length === 0 ? {} : { tags }),
+    created_at: timeJson(createdAt),
+    is_current: node.isCurrent,
+    is_stale: node.isStale,
+  };
+}
+
+function ownContent(node: GraphNode) {
+  const { content, metadata, freshnessAt, createdBy, supersededBy, conflicts } = node;
+  const isEmpty = metadata === undefined || Object.keys(metadata).length === 0;
+  return {
+    ...(content === "" ? {} : { content }),
+    ...(isEmpty ? {} : { metadata }),
+    ...(freshnessAt === undefined ? {} : { freshness_at: timeJson(freshnessAt) }),
+    ...(createdBy === "" ? {} : { created_by: createdBy }),
+    ...(supersededBy === undefined ? {} : { superseded_by: supersededBy }),
+    ...(conflicts.length === 0 ? {} : { conflicts }),
+  };
+}
+
+/** An edge as memgraph writes it. */
+export function edgeJson(edge: GraphEdge): z.input<typeof edgeJsonShape> {
+  const { id, graphId, fromLineage, toGraph, toLineage, kind, metadata, ordinal } = edge;
+  return {
+    id,
+    graph_id: graphId,
+    from_lineage: fromLineage,
+    to_graph: toGraph,
+    to_lineage: toLineage,
+    kind,
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(ordinal === undefined ? {} : { ordinal }),
+    created_at: timeJson(edge.createdAt),
+    created_by: edge.createdBy,
+  };
+}
+
+/** A graph as memgraph writes it. */
+export function graphJson(
+  graph: GraphInfo,
+  { outbound, inbound }: Pick<SymlinkManifest, "outbound" | "inbound">,
+): z.input<typeof graphJsonShape> {
+  const { id, name, conflictPolicy, kindWhitelist, metadata, createdAt } = graph;
+  return {
+    id,
+    name,
+    conflict_policy: conflictPolicy,
+    ...(kindWhitelist.length === 0 ? {} : { kind_whitelist: kindWhitelist }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+    created_at: timeJson(createdAt),
+    outbound_count: outbound.length,
+    inbound_count: inbound.length,
+  };
+}
+
+/** Links between graphs as memgraph writes them. */
+export function manifestJson(manifest: SymlinkManifest): z.input<typeof manifestJsonShape> {
+  const refs = (list: SymlinkManifest["outbound"]) =>
+    list.map(({ graphId, edgeCount }) => ({ graph_id: graphId, edge_count: edgeCount }));
+  return { outbound: refs(manifest.outbound), inbound: refs(manifest.inbound) };
+}
+
+/** The words in use as memgraph writes them. */
+export function schemaJson(schema: GraphSchema): z.input<typeof schemaJsonShape> {
+  const { graphId, nodeCount, kinds, tagPrefixes, tags } = schema;
+  return { graph_id: graphId, node_count: nodeCount, kinds, tag_prefixes: tagPrefixes, tags };
+}

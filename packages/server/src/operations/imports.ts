@@ -1,0 +1,79 @@
+/**
+ * The operation that reads a file of another program: `cortex import FILE --from PROGRAM`.
+ */
+import { CortexError } from "@cortex-memory/core";
+import * as z from "zod";
+import type { Program } from "../import/foreign.js";
+import { showForeign } from "../render/imports.js";
+import { defineOperation } from "./define.js";
+import { listOf } from "./fields.js";
+
+const counts = { added: z.int(), updated: z.int(), unchanged: z.int() };
+const trouble = z.object({ at: z.string(), code: z.string(), message: z.string() });
+
+/** What an import did, or would do. */
+export const foreignShape = z.object({
+  ok: z.boolean().describe("false when it stopped at a bad record"),
+  dryRun: z.boolean(),
+  memories: z.object(counts),
+  links: z.object({ added: z.int(), unchanged: z.int() }),
+  skipped: z.object({
+    count: z.int(),
+    first: listOf(z.object({ at: z.string(), reason: z.string() })),
+  }),
+  errors: z.object({ count: z.int(), first: listOf(trouble) }),
+  stopped: trouble.exactOptional(),
+  graphs: listOf(
+    z.object({ id: z.string(), name: z.string(), reused: z.boolean(), ...counts }),
+  ).exactOptional(),
+});
+
+/** The names are written out, so that help is printed without loading any reader. */
+const PROGRAM_NAMES = [
+  "memgraph",
+  "mcp-memory",
+  "kb",
+  "mem0",
+  "jsonl",
+] as const satisfies readonly Program[];
+
+const importForeignOperation = defineOperation({
+  name: "importForeign",
+  verbs: [],
+  place: "importForeign",
+  kind: "write",
+  summary: "Given --from, read a file of another program",
+  help: `The store is made if there is none; memgraph and kb bring graphs of their own. Ids and times are kept, a
+second run adds only what is new, and what was changed here stays. A bad record stops it: what came before stays,
+and the next run goes on there.`,
+  example: "cortex import memory.jsonl --from mcp-memory --dry-run",
+  input: z.strictObject({
+    file: z.string().describe("the file; it is only read"),
+    from: z.enum(PROGRAM_NAMES).describe("the program that wrote it"),
+    dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
+    skipBad: z.boolean().describe("report bad records and go on behind them").exactOptional(),
+  }),
+  output: foreignShape,
+  call: async (_memory, { file, ...input }, { location, actor, files, onProgress }) => {
+    const path = files.source(file);
+    if (typeof path !== "string") {
+      const message = "file: expected a path, because the file is read twice; got stdin";
+      throw new CortexError("ERR_INVALID", message, { field: "file" });
+    }
+    // Loaded for this command alone: others should not wait for SQLite.
+    const { importForeign } = await import("../import/foreign.js");
+    return importForeign({ ...input, file: path, location, actor, onProgress });
+  },
+  cli: {
+    command: "import",
+    group: "store",
+    when: "from",
+    store: "fresh",
+    arguments: [{ field: "file", label: "FILE" }],
+    human: showForeign,
+  },
+  http: { unavailable: "it works on files of the server's machine; run the command there" },
+});
+
+/** The operations that read files of other programs. */
+export const IMPORT_OPERATIONS = [importForeignOperation];

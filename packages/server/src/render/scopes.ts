@@ -1,0 +1,67 @@
+/**
+ * Keys and scopes for people to read. The text of a scope is printed as it is, so that it can be piped.
+ */
+import type * as z from "zod";
+import type {
+  issuedShape,
+  keyShape,
+  postedShape,
+  revokedShape,
+  scopeShape,
+} from "../operations/scope-shapes.js";
+import { clean, type Ink, pairs, showTime } from "./ink.js";
+
+/** A key that was made. */
+export function showKey({ file, publicKey }: z.output<typeof keyShape>, ink: Ink): string {
+  return pairs(
+    [
+      ["file", clean(file)],
+      ["public key", publicKey],
+    ],
+    ink,
+  );
+}
+
+/** A scope that was signed: the text alone. */
+export function showIssued({ scope }: z.output<typeof issuedShape>): string {
+  return scope;
+}
+
+/** What a scope grants. */
+export function showScope(scope: z.output<typeof scopeShape>, ink: Ink): string {
+  const { because } = scope;
+  const holds = because === undefined ? "yes" : ink.red(`no: ${clean(because.message)}`);
+  const to = scope.bearer ? `${clean(scope.grantedTo)}, whoever has it` : scope.grantedTo;
+  const rows: readonly (readonly [string, string])[] = [
+    ["holds", holds],
+    ["actor", scope.actor],
+    ["include", showSelector(scope.include)],
+    ["exclude", showSelector(scope.exclude)],
+    ["may write", scope.writable ? `yes, as ${scope.maxSource} at most` : "no"],
+    ["budget", scope.budgetTokens === undefined ? "none" : `${scope.budgetTokens} tokens`],
+    ["issued", showTime(scope.issuedAt)],
+    ["expires", showTime(scope.expiresAt)],
+    ["granted by", scope.grantedBy],
+    ["granted to", to],
+    ["hash", scope.hash],
+  ];
+  return pairs(rows, ink);
+}
+
+function showSelector(selector: z.output<typeof scopeShape>["include"]): string {
+  const lists = Object.entries(selector).map(([name, items]) => {
+    const said = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
+    return `${name} ${clean(said.join(", "))}`;
+  });
+  return lists.length === 0 ? "nothing" : lists.join("; or ");
+}
+
+/** A scope that was taken in. */
+export function showPosted(posted: z.output<typeof postedShape>, ink: Ink): string {
+  return `${posted.handle}\n${ink.dim(`good until ${showTime(posted.expiresAt)}`)}`;
+}
+
+/** A scope that was taken back. */
+export function showRevoked({ hash, revoked }: z.output<typeof revokedShape>, ink: Ink): string {
+  return `${revoked ? "revoked" : "was revoked before"} ${ink.dim(hash)}`;
+}

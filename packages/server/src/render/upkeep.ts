@@ -1,0 +1,98 @@
+/**
+ * What a graph is made of, its tags, and what upkeep did, for people to read.
+ */
+import type * as z from "zod";
+import type { maintainedShape, schemaShape, tagsShape } from "../operations/upkeep.js";
+import { clean, counted, type Ink, oneLine } from "./ink.js";
+
+/** What a graph is made of. */
+export function showSchema(schema: z.output<typeof schemaShape>, ink: Ink): string {
+  const { distinct } = schema;
+  const memories = counted(schema.nodeCount, "active memory", "active memories");
+  return [
+    `${ink.bold(clean(schema.graphId))}  ${memories} ${ink.dim(`seq ${schema.seq}`)}`,
+    ...section(
+      "types",
+      schema.types.map(({ type, count }) => [type, count] as const),
+      ink,
+    ),
+    ...kindLines(schema, ink),
+    ...section("tags", schema.tags.map(tagLine), ink, distinct.tags),
+    ...section(
+      "tag prefixes",
+      schema.tagPrefixes.map(
+        ({ prefix, count, values }) => [`${prefix}: ${values.join(", ")}`, count] as const,
+      ),
+      ink,
+      distinct.tagPrefixes,
+    ),
+    ...section(
+      "slots",
+      schema.slots.map(({ slot, count }) => [slot, count] as const),
+      ink,
+      distinct.slots,
+    ),
+    ...section(
+      "edges",
+      schema.edgeKinds.map(({ kind, count }) => [kind, count] as const),
+      ink,
+    ),
+  ].join("\n");
+}
+
+/** Tags, the most frequent first. */
+export function showTags({ tags }: z.output<typeof tagsShape>, ink: Ink): string {
+  return tags.length === 0 ? ink.dim("no tags") : lines(tags.map(tagLine), ink).join("\n");
+}
+
+/** What upkeep did, or would do. */
+export function showMaintained(report: z.output<typeof maintainedShape>, ink: Ink): string {
+  const head = report.dryRun
+    ? "what there is to do"
+    : report.complete
+      ? `${ink.green("✓")} nothing is left to do`
+      : `${ink.yellow("…")} the time is over; run it again`;
+  const steps = report.steps.map(({ step, done, left }) => {
+    const did = report.dryRun ? "" : `${done} done, `;
+    return `  ${clean(step)}: ${did}${left} ${report.dryRun ? "to do" : "left"}`;
+  });
+  const changes = report.changes.map(({ step, memories, reason, seq }) => {
+    const entry = seq === undefined ? "" : ` ${ink.dim(`seq ${seq}`)}`;
+    return `  ${step} ${memories.map(clean).join(" ")}: ${oneLine(reason, 80)}${entry}`;
+  });
+  const said = changes.length === 0 ? [] : ["", ink.bold("changes"), ...changes];
+  return [`${head} ${ink.dim(`seq ${report.seq}`)}`, ...steps, ...said].join("\n");
+}
+
+type Line = readonly [name: string, count: number];
+
+function tagLine({ tag, count }: { readonly tag: string; readonly count: number }): Line {
+  return [tag, count];
+}
+
+function kindLines({ kinds, distinct }: z.output<typeof schemaShape>, ink: Ink): string[] {
+  if (kinds.length === 0) return [];
+  const width = Math.max(...kinds.map(({ count }) => String(count).length));
+  const shown = kinds.flatMap(({ kind, count, examples }) => [
+    `  ${String(count).padStart(width)}  ${clean(kind)}`,
+    ...examples.map((text) => `  ${" ".repeat(width)}    ${ink.dim(oneLine(text, 80))}`),
+  ]);
+  return ["", ink.bold("kinds"), ...shown, ...more(distinct.kinds - kinds.length, ink)];
+}
+
+/** A heading and its names, and how many names are not shown; nothing where there are none. */
+function section(title: string, named: readonly Line[], ink: Ink, distinct = 0): string[] {
+  if (named.length === 0) return [];
+  return ["", ink.bold(title), ...lines(named, ink, "  "), ...more(distinct - named.length, ink)];
+}
+
+function lines(named: readonly Line[], ink: Ink, indent = ""): string[] {
+  const width = Math.max(...named.map(([, count]) => String(count).length));
+  return named.map(
+    ([name, count]) => `${indent}${ink.dim(String(count).padStart(width))}  ${clean(name)}`,
+  );
+}
+
+function more(left: number, ink: Ink): string[] {
+  return left > 0 ? [ink.dim(`  and ${left} more`)] : [];
+}

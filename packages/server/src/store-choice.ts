@@ -1,0 +1,42 @@
+/**
+ * Which store an operation works on, for every door: the one that is there, one that it may make, or
+ * none at all. Pure; opening is the door's own business.
+ */
+import { join } from "node:path";
+import { CortexError } from "@cortex-memory/core";
+import { isAddress } from "./config.js";
+import type { Operation } from "./operations/define.js";
+
+/** Where a store would be. */
+export interface StorePlace {
+  /** A folder, an address or `memory:`. */
+  readonly data: string;
+  readonly actor: string;
+  readonly isFolder: (path: string) => boolean;
+}
+
+/**
+ * `nothing` asks for a store that is not kept: the operation leaves it alone, or answers with
+ * defaults. A read where there is no store fails, so that a slip in a name never looks like an
+ * empty store.
+ */
+export function chooseStore(
+  { cli }: Pick<Operation, "cli">,
+  place: StorePlace,
+): "nothing" | "there" | "create" {
+  const { store } = cli;
+  if (store === "none" || store === "fresh") return "nothing";
+  if (store === "create") return "create";
+  if (!storeIsThere(place)) {
+    if (store === "optional") return "nothing";
+    const { actor, data } = place;
+    const message = `data: no store of actor ${actor} in ${data}; the first write makes one`;
+    throw new CortexError("ERR_NOT_FOUND", message, { field: "data", subject: data });
+  }
+  return store === "closed" ? "nothing" : "there";
+}
+
+/** Whether there is a store, as far as a look at the folder can tell. */
+function storeIsThere({ data, actor, isFolder }: StorePlace): boolean {
+  return data === "memory:" || isAddress(data) || isFolder(join(data, actor));
+}

@@ -1,0 +1,427 @@
+/**
+ * Databases of memgraph and kb from the command line: graphs, versions, conflicts, edges between
+ * graphs, a second run, dry runs, foreign and damaged files. The cases of kb are named by the numbers
+ * that memgraph's behaviour list gives them.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { actorFor, type Hub, openHub } from "@cortex-memory/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { makePlace, type Place } from "./cortex-process.js";
+import {
+  addRows,
+  edgeRow,
+  graphRow,
+  makeDatabase,
+  makeKb,
+  makeMemgraph,
+  makeMemgraphWithLog,
+  nodeRow,
+  noteRow,
+  runSql,
+  type Tables,
+} from "./foreign-files.js";
+
+let place: Place;
+let file: string;
+/** Where an import may put a copy of the file. */
+let temporary: string;
+beforeEach(() => {
+  place = makePlace();
+  file = join(place.folder, "foreign.db");
+  temporary = join(place.folder, "temporary");
+  mkdirSync(temporary);
+  vi.stubEnv("TMPDIR", temporary);
+});
+afterEach(() => {
+  expect(readdirSync(temporary)).toEqual([]);
+  vi.unstubAllEnvs();
+  place.remove();
+});
+
+const run = (from: string, ...flags: readonly string[]): Promise<Record<string, unknown>> =>
+  place.json(["import", file, "--from", from, ...flags]);
+
+async function inHub<T>(work: (hub: Hub) => Promise<T>): Promise<T> {
+  await using hub = await openHub(place.data);
+  return await work(hub);
+}
+
+async function refusal(from: string): Promise<string> {
+  const { exit, out, err } = await place.cortex(["import", file, "--from", from, "--json"]);
+  expect([exit, out]).toEqual([1, ""]);
+  const { error } = JSON.parse(err) as { error: { code: string; message: string } };
+  return `${error.code} ${error.message}`;
+}
+
+const G1 = "01KRAB0000000000000000000A";
+const G2 = "01KRAB0000000000000000000B";
+const ID1 = G1.toLowerCase();
+const ID2 = G2.toLowerCase();
+
+const TABLES: Tables = {
+  graphs: [
+    graphRow(G1, { name: "Platform", metadata: '{"team":"core"}', kind_whitelist: '["service"]' }),
+    graphRow(G2, { conflict_policy: "manual", created_at: "2026-05-17T10:00:00Z" }),
+  ],
+  nodes: [
+    nodeRow(G1, "api", 1, { superseded_by: "api-v2", tags: '["old"]' }),
+    nodeRow(G1, "api", 2, {
+      kind: "service",
+      summary: "The API",
+      tags: '["team:core","http"]',
+      metadata: '{"port":8080}',
+      freshness_at: "2027-01-01T00:00:00Z",
+      created_at: "2026-05-18T00:00:00.5Z",
+      created_by: "ada",
+    }),
+    nodeRow(G1, "db", 1, { tags: "[]", summary: "", content: "" }),
+    nodeRow(G2, "plan", 1, { superseded_by: "plan-v2" }),
+    nodeRow(G2, "plan", 2),
+    nodeRow(G2, "plan", 3, { created_by: "bob" }),
+  ],
+  edges: [
+    edgeRow("e1", G1, ["api", "db"], { ordinal: 2, metadata: '{"why":"data"}' }),
+    edgeRow("e2", G1, ["api", "db"]),
+    edgeRow("e3", G1, ["api", "plan"], { to_graph: G2, kind: "causes" }),
+    edgeRow("e4", G1, ["db", "db"]),
+    edgeRow("e5", G1, ["api", "gone"]),
+    edgeRow("e6", G1, ["nobody", "api"]),
+  ],
+};
+
+describe("a memgraph database", () => {
+  test("graphs, versions, times and ids are kept", async () => {
+    makeMemgraph(file, TABLES);
+    expect(await run("memgraph")).toMatchObject({
+      ok: true,
+      memories: { added: 3, updated: 0, unchanged: 0 },
+      links: { added: 5, unchanged: 0 },
+      graphs: [
+        { id: ID1, name: "Platform", reused: false, added: 2 },
+        { id: ID2, name: `graph ${G2}`, reused: false, added: 1 },
+      ],
+      skipped: { count: 1, first: [{ at: "edge e6" }] },
+    });
+    await inHub(async (hub) => {
+      expect(await hub.getGraph(ID1)).toMatchObject({
+        name: "Platform",
+        conflictPolicy: "lww",
+        kindWhitelist: ["service"],
+        metadata: { team: "core", memgraph_id: G1, memgraph_created_at: "2026-05-16T10:00:00Z" },
+      });
+      expect(await hub.getNode("api")).toMatchObject({
+        graphId: ID1,
+        version: 2,
+        kind: "service",
+        content: "api in version 2",
+        summary: "The API",
+        tags: ["team:core", "http"],
+        metadata: { port: 8080, memgraph_id: "api-v2" },
+        freshnessAt: Date.UTC(2027, 0, 1),
+        createdBy: "ada",
+      });
+      const past = await hub.use(ID1, (memory) =>
+        memory.get("api", { validAt: Date.UTC(2026, 4, 17) }),
+      );
+      expect(past).toMatchObject({
+        version: 1,
+        text: "api in version 1",
+        head: { source: "imported" },
+        versionRecord: { validFrom: Date.UTC(2026, 4, 16, 10, 0, 1, 123), createdBy: "claude" },
+      });
+      expect(await hub.getNode("db")).toMatchObject({ content: "", summary: "", tags: [] });
+      expect((await hub.check({ graphs: true })).ok).toBe(true);
+    });
+  });
+
+  test("rivals of a conflict stay rivals", async () => {
+    makeMemgraph(file, TABLES);
+    await run("memgraph");
+    await inHub(async (hub) => {
+      const node = await hub.getNode("plan");
+      expect(node).toMatchObject({ version: 3, createdBy: "bob" });
+      expect(node?.conflicts).toHaveLength(1);
+      expect(await hub.conflicts(ID2)).toMatchObject({ conflicts: [{ lineageId: "plan" }] });
+    });
+  });
+
+  test("under policy lww the newest of rivals wins, and the report says so", async () => {
+    const [first, second] = TABLES.graphs ?? [];
+    makeMemgraph(file, {
+      ...TABLES,
+      graphs: [first ?? {}, { ...second, conflict_policy: "other" }],
+    });
+    const report = await run("memgraph");
+    expect(JSON.stringify(report.skipped)).toContain("2 nodes were current side by side");
+    await inHub(async (hub) => {
+      expect(await hub.getNode("plan")).toMatchObject({ version: 3, conflicts: [] });
+    });
+  });
+
+  test("edges repeat, loop, dangle and cross graphs as they did", async () => {
+    makeMemgraph(file, TABLES);
+    await run("memgraph");
+    await inHub(async (hub) => {
+      const { edges } = await hub.outgoing("api");
+      expect(
+        edges.map(({ kind, toGraph, toLineage, ordinal }) => [kind, toGraph, toLineage, ordinal]),
+      ).toEqual([
+        ["runs_on", ID1, "db", 2],
+        ["runs_on", ID1, "db", undefined],
+        ["causes", ID2, "plan", undefined],
+        ["runs_on", ID1, "gone", undefined],
+      ]);
+      expect(edges[0]).toMatchObject({
+        createdBy: "claude",
+        metadata: { why: "data", memgraph_id: "e1", memgraph_created_at: "2026-05-16T10:00:02Z" },
+      });
+      expect((await hub.outgoing("db")).edges).toMatchObject([{ toLineage: "db" }]);
+      expect((await hub.incoming("plan")).edges).toMatchObject([{ fromLineage: "api" }]);
+    });
+  });
+
+  test("a second run adds nothing, a longer file only what is new", async () => {
+    makeMemgraph(file, TABLES);
+    await run("memgraph");
+    const roots = () =>
+      inHub((hub) => Promise.all([ID1, ID2].map((id) => hub.use(id, (memory) => memory.root()))));
+    const before = await roots();
+    expect(await run("memgraph")).toMatchObject({
+      memories: { added: 0, updated: 0, unchanged: 3 },
+      links: { added: 0, unchanged: 5 },
+      graphs: [
+        { id: ID1, reused: true },
+        { id: ID2, reused: true },
+      ],
+    });
+    expect(await roots()).toEqual(before);
+    runSql(file, "UPDATE nodes SET superseded_by = 'api-v3' WHERE id = 'api-v2'");
+    addRows(file, {
+      nodes: [
+        nodeRow(G1, "api", 3, { kind: "service", tags: '["new"]' }),
+        nodeRow(G1, "cache", 1, { kind: "service" }),
+      ],
+      edges: [edgeRow("e7", G1, ["api", "db"])],
+    });
+    expect(await run("memgraph")).toMatchObject({
+      memories: { added: 1, updated: 1, unchanged: 2 },
+      links: { added: 1, unchanged: 5 },
+    });
+    await inHub(async (hub) => {
+      expect(await hub.getNode("api")).toMatchObject({ version: 3, tags: ["new"] });
+    });
+  });
+
+  test("what was changed here stays, and later nodes do not overwrite it", async () => {
+    makeMemgraph(file, TABLES);
+    await run("memgraph");
+    await inHub((hub) => hub.putNode(ID1, { kind: "service", content: "mine", lineageId: "api" }));
+    addRows(file, { nodes: [nodeRow(G1, "api", 3)] });
+    const report = await run("memgraph");
+    expect(report).toMatchObject({ memories: { added: 0, updated: 0, unchanged: 2 } });
+    expect(JSON.stringify(report.skipped)).toContain("changed here since");
+    await inHub(async (hub) => {
+      expect(await hub.getNode("api")).toMatchObject({ version: 3, content: "mine" });
+    });
+  });
+
+  test("rows that stand in the write-ahead log alone are read, and the file is left alone", async () => {
+    makeMemgraphWithLog(file, TABLES);
+    const bytes = readFileSync(file);
+    const log = readFileSync(`${file}-wal`);
+    const before = readdirSync(place.folder).concat("data").sort();
+    expect(await run("memgraph")).toMatchObject({ memories: { added: 3 }, links: { added: 5 } });
+    expect(readFileSync(file)).toEqual(bytes);
+    expect(readFileSync(`${file}-wal`)).toEqual(log);
+    expect(readdirSync(place.folder).sort()).toEqual(before);
+  });
+
+  test("a dry run counts the same and makes nothing", async () => {
+    makeMemgraph(file, TABLES);
+    const expected = {
+      ok: true,
+      dryRun: true,
+      memories: { added: 3, updated: 0, unchanged: 0 },
+      links: { added: 5, unchanged: 0 },
+      skipped: { count: 1 },
+    };
+    expect(await run("memgraph", "--dry-run")).toMatchObject(expected);
+    expect(existsSync(place.data)).toBe(false);
+    await run("memgraph");
+    const stores = readdirSync(place.data).sort();
+    rmSync(join(place.data, ID2), { recursive: true });
+    expect(await run("memgraph", "--dry-run")).toMatchObject({
+      memories: { added: 1, updated: 0, unchanged: 2 },
+      links: { added: 0, unchanged: 5 },
+      graphs: [{ reused: true }, { reused: false }],
+    });
+    expect(readdirSync(place.data).sort()).toEqual(stores.filter((name) => name !== ID2));
+  });
+
+  test("a bad row stops it by name; what came before is kept, and it goes on when repaired", async () => {
+    makeMemgraph(file, TABLES);
+    runSql(file, "UPDATE nodes SET tags = '[oops' WHERE id = 'db-v1'");
+    const { exit, out } = await place.cortex(["import", file, "--from", "memgraph"]);
+    expect(exit).toBe(1);
+    expect(out).toMatch(/stopped at node db-v1: tags: expected JSON/);
+    expect(await run("memgraph", "--skip-bad")).toMatchObject({
+      memories: { added: 1, unchanged: 1 },
+      errors: { count: 1, first: [{ at: "node db-v1", code: "ERR_INVALID" }] },
+    });
+    runSql(file, "UPDATE nodes SET tags = NULL WHERE id = 'db-v1'");
+    expect(await run("memgraph")).toMatchObject({
+      memories: { added: 1, updated: 0, unchanged: 2 },
+      errors: { count: 0 },
+    });
+  });
+});
+
+describe("files that are something else", () => {
+  test.each([
+    ["no database", () => writeFileSync(file, "hello".repeat(1000)), /^ERR_INVALID .*SQLite/],
+    ["an empty file", () => writeFileSync(file, ""), /^ERR_INVALID .*no table graphs/],
+    ["nothing", () => rmSync(file, { force: true }), /^ERR_STORAGE .*no such file/],
+    [
+      "another program's",
+      () => makeDatabase(file, "CREATE TABLE albums (id TEXT)"),
+      /^ERR_INVALID .*expected a database of memgraph, got one with no table graphs/,
+    ],
+    [
+      "one with other columns",
+      () => makeDatabase(file, "CREATE TABLE graphs (id TEXT, name TEXT)"),
+      /^ERR_INVALID .*no column conflict_policy in graphs/,
+    ],
+    ["an index of kb", () => makeKb(file, []), /^ERR_INVALID .*no table graphs/],
+  ])("%s is refused, and nothing is made", async (_, make, expected) => {
+    make();
+    expect(await refusal("memgraph")).toMatch(expected);
+    expect(existsSync(place.data)).toBe(false);
+  });
+
+  test("a database with damaged pages fails with a code and leaves no copy", async () => {
+    const nodes = Array.from({ length: 3000 }, (_, at) => nodeRow(G1, `n${at}`, 1));
+    makeMemgraph(file, { graphs: TABLES.graphs ?? [], nodes });
+    const bytes = readFileSync(file);
+    bytes.fill(0xa5, 4096 * 8, 4096 * 60);
+    writeFileSync(file, bytes);
+    const { exit, out, err } = await place.cortex(["import", file, "--from", "memgraph", "--json"]);
+    expect(exit).toBe(1);
+    expect(`${out}${err}`).toContain("ERR_CORRUPT");
+  });
+});
+
+const WORK = actorFor("kb work");
+const PERSONAL = actorFor("kb personal");
+const DEFAULT = actorFor("kb default");
+const N1 = "77188071ca2c7de937d50c89ed";
+
+const NOTES = [
+  noteRow("n1", "work", { tags: '["a","b"]', links: '["n2"]' }),
+  noteRow("n2", "work"),
+  noteRow("n3", "personal"),
+  noteRow("n4", null),
+  noteRow("n5", "  "),
+];
+
+describe("an index of kb", () => {
+  test("cases 76, 77 and 83: workspaces are graphs, notes keep everything, ids are stable", async () => {
+    makeKb(file, NOTES);
+    expect(await run("kb")).toMatchObject({
+      graphs: [
+        { id: WORK, name: "work", added: 2 },
+        { id: PERSONAL, name: "personal", added: 1 },
+        { id: DEFAULT, name: "default", added: 2 },
+      ],
+      links: { added: 1, unchanged: 0 },
+      skipped: { count: 0 },
+    });
+    await inHub(async (hub) => {
+      expect(await hub.getGraph(WORK)).toMatchObject({
+        metadata: { kb_managed: true, kb_workspace: "work" },
+      });
+      expect(await hub.getNode(N1)).toMatchObject({
+        graphId: WORK,
+        kind: "fact",
+        content: "Body of n1",
+        summary: "Title n1",
+        tags: ["a", "b"],
+        createdBy: "kb-migration",
+        metadata: { kb_workspace: "work", kb_created: "2026-01-01T00:00:00Z", kb_source: "chat" },
+      });
+      expect((await hub.getNode(N1))?.metadata).not.toHaveProperty("kb_context");
+      expect((await hub.outgoing(N1)).edges).toMatchObject([
+        { kind: "cites", graphId: WORK, toGraph: WORK },
+      ]);
+      expect(await hub.getNode("ad06123e41bda8e7057aa3e990")).toMatchObject({ graphId: DEFAULT });
+    });
+  });
+
+  test("case 78: a link across workspaces is an edge of the source graph into the other", async () => {
+    makeKb(file, [noteRow("n1", "work", { links: '["n3"]' }), noteRow("n3", "personal")]);
+    await run("kb");
+    await inHub(async (hub) => {
+      expect((await hub.outgoing(N1)).edges).toMatchObject([{ graphId: WORK, toGraph: PERSONAL }]);
+      expect(await hub.symlinks(PERSONAL)).toMatchObject({ inbound: [{ graphId: WORK }] });
+    });
+  });
+
+  test("cases 79 and 80: links to missing notes are reported; a dry run counts and makes nothing", async () => {
+    makeKb(file, [noteRow("n1", "work", { links: '["n3","x","y"]' }), noteRow("n3", "personal")]);
+    const expected = {
+      memories: { added: 2 },
+      links: { added: 1 },
+      skipped: {
+        count: 2,
+        first: [
+          { at: "note n1", reason: "links: note x is not in the index" },
+          { at: "note n1", reason: "links: note y is not in the index" },
+        ],
+      },
+    };
+    const dry = await run("kb", "--dry-run");
+    expect(dry).toMatchObject({ ...expected, dryRun: true });
+    expect(dry.graphs).toHaveLength(2);
+    expect(existsSync(place.data)).toBe(false);
+    expect(await run("kb")).toMatchObject({ ...expected, dryRun: false });
+  });
+
+  test("cases 81 and 82: a second run is a no-op, a note that was added comes alone", async () => {
+    makeKb(file, NOTES.slice(0, 3));
+    await run("kb");
+    expect(await run("kb")).toMatchObject({
+      memories: { added: 0, updated: 0, unchanged: 3 },
+      links: { added: 0, unchanged: 1 },
+      graphs: [{ reused: true }, { reused: true }],
+    });
+    addRows(file, { notes: [noteRow("n6", "work", { links: '["n1"]' })] });
+    expect(await run("kb")).toMatchObject({
+      memories: { added: 1, updated: 0, unchanged: 3 },
+      links: { added: 1, unchanged: 1 },
+    });
+    await inHub(async (hub) => expect(await hub.getNode(N1)).toMatchObject({ version: 1 }));
+  });
+
+  test("a note that was changed there becomes a version", async () => {
+    makeKb(file, NOTES);
+    await run("kb");
+    runSql(file, "UPDATE notes SET body = 'another body' WHERE id = 'n1'");
+    expect(await run("kb")).toMatchObject({ memories: { added: 0, updated: 1, unchanged: 4 } });
+    await inHub(async (hub) =>
+      expect(await hub.getNode(N1)).toMatchObject({ version: 2, content: "another body" }),
+    );
+  });
+
+  test("case 84: tags may be a list, empty or nothing; anything else is a bad note", async () => {
+    makeKb(file, [
+      noteRow("n1", "work", { tags: '["a"]' }),
+      noteRow("n2", "work", { tags: "" }),
+      noteRow("n3", "work", { tags: null, title: null, body: null, created: "yesterday" }),
+    ]);
+    expect(await run("kb")).toMatchObject({ memories: { added: 3 } });
+    addRows(file, { notes: [noteRow("n7", "work", { tags: "a, b" })] });
+    const { exit, out } = await place.cortex(["import", file, "--from", "kb"]);
+    expect(exit).toBe(1);
+    expect(out).toMatch(/stopped at note n7: tags: expected JSON/);
+  });
+});

@@ -1,0 +1,91 @@
+/**
+ * An import that is killed in the middle, as a process of its own: what was committed is whole, and
+ * the next run brings in the rest and nothing twice.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { open } from "@cortex-memory/core";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { MAIN, makePlace, type Place } from "./cortex-process.js";
+import { edgeRow, graphRow, makeLines, makeMemgraph, nodeRow } from "./foreign-files.js";
+
+const NOTES = 12_000;
+/** Every tenth note is linked to the one before. */
+const LINKED = Array.from({ length: NOTES / 10 - 1 }, (_, at) => 10 * (at + 1));
+const GRAPH = "01KRAB0000000000000000000A";
+
+let place: Place;
+beforeEach(() => {
+  place = makePlace();
+  mkdirSync(join(place.folder, "temporary"));
+});
+afterEach(() => place.remove());
+
+function jsonlFile(path: string): void {
+  const numbers = Array.from({ length: NOTES }, (_, at) => at);
+  makeLines(path, [
+    ...numbers.map((at) => ({ type: "note", externalId: `n${at}`, text: `note ${at}` })),
+    ...LINKED.map((at) => ({ link: { from: `n${at}`, kind: "related_to", to: `n${at - 1}` } })),
+  ]);
+}
+
+function memgraphFile(path: string): void {
+  const numbers = Array.from({ length: NOTES }, (_, at) => at);
+  makeMemgraph(path, {
+    graphs: [graphRow(GRAPH)],
+    nodes: numbers.map((at) => nodeRow(GRAPH, `n${at}`, 1)),
+    edges: LINKED.map((at) => edgeRow(`e${at}`, GRAPH, [`n${at}`, `n${at - 1}`])),
+  });
+}
+
+/** How many entries a store of another process has by now. */
+async function entriesOf(actor: string): Promise<number> {
+  if (!existsSync(join(place.data, actor))) return 0;
+  try {
+    await using memory = await open(place.data, { actor, create: false });
+    return (await memory.stats()).entries;
+  } catch {
+    // It is being made this very moment.
+    return 0;
+  }
+}
+
+test.each([
+  ["jsonl", "default", jsonlFile],
+  ["memgraph", GRAPH.toLowerCase(), memgraphFile],
+] as const)(
+  "an import from %s that is killed goes on with the next run",
+  async (from, actor, make) => {
+    const file = join(place.folder, "foreign.file");
+    make(file);
+    const args = ["import", file, "--from", from, "--data", place.data];
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      stdio: "ignore",
+      env: { ...process.env, HOME: place.home, TMPDIR: join(place.folder, "temporary") },
+    });
+    const ended = once(child, "exit");
+    while ((await entriesOf(actor)) < 2000 && child.exitCode === null) await wait(5);
+    child.kill("SIGKILL");
+    expect(await ended).toEqual([null, "SIGKILL"]);
+
+    const report = await place.json(["import", file, "--from", from]);
+    const { added, unchanged } = report.memories as { added: number; unchanged: number };
+    expect(unchanged).toBeGreaterThanOrEqual(1000);
+    expect(unchanged % 1000).toBe(0);
+    expect(added).toBeGreaterThan(0);
+    expect(added + unchanged).toBe(NOTES);
+    const links = report.links as { added: number; unchanged: number };
+    expect(links.added + links.unchanged).toBe(LINKED.length);
+    expect(await place.json(["import", file, "--from", from])).toMatchObject({
+      memories: { added: 0, updated: 0, unchanged: NOTES },
+      links: { added: 0, unchanged: LINKED.length },
+    });
+    await using memory = await open(place.data, { actor, create: false });
+    expect((await memory.check()).ok).toBe(true);
+    expect((await memory.get(`n${NOTES - 1}`))?.version).toBe(1);
+  },
+  120_000,
+);

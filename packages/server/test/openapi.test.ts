@@ -1,0 +1,198 @@
+/**
+ * The OpenAPI document is sound and true: it is well formed, it names every route, and thousands of
+ * requests generated from it get only the statuses and bodies that it announces.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openApiDocument } from "../src/http/openapi.js";
+import { pathsOf, routesOf } from "../src/http/routes.js";
+import { OPERATIONS } from "../src/operations.js";
+import { readAll, startTestServer, type TestServer } from "./http-server.js";
+import { arbitraryOf, mismatches, resolve, type Schema, spoiled } from "./json-schema.js";
+
+interface Described {
+  readonly operationId: string;
+  readonly parameters?: readonly Schema[];
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema }> };
+  readonly responses: Record<string, Schema>;
+}
+
+const routes = routesOf(OPERATIONS);
+const document = JSON.parse(JSON.stringify(openApiDocument(routes, "1.2.3"))) as Schema;
+const paths = document.paths as Record<string, Record<string, Described>>;
+const METHODS = ["get", "post"] as const;
+
+const all = Object.entries(paths).flatMap(([path, item]) =>
+  METHODS.flatMap((method) => {
+    const described = item[method];
+    return described === undefined ? [] : [{ path, method, described, item }];
+  }),
+);
+
+describe("the document", () => {
+  test("has the parts that OpenAPI 3.1 demands", () => {
+    expect(document.openapi).toBe("3.1.0");
+    expect(document.info).toMatchObject({ title: expect.any(String), version: "1.2.3" });
+    const ids = all.map(({ described }) => described.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { path, described, item } of all) {
+      expect(Object.keys(described.responses).length, path).toBeGreaterThan(0);
+      for (const response of Object.values(described.responses)) {
+        const found =
+          typeof response.$ref === "string" ? resolve(response.$ref, document) : response;
+        expect(typeof found.description, path).toBe("string");
+      }
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const declared = [...parametersOf(item as never), ...parametersOf(described)]
+        .filter((one) => one.in === "path")
+        .map(({ name }) => name);
+      expect(declared, path).toEqual(inPath);
+    }
+  });
+
+  test("resolves every reference, within itself", () => {
+    const refs: string[] = [];
+    JSON.stringify(document, (key, value: unknown) => {
+      if (key === "$ref") refs.push(String(value));
+      return value;
+    });
+    expect(refs.length).toBeGreaterThan(100);
+    for (const ref of refs) expect(resolve(ref, document)).toBeDefined();
+  });
+
+  test("has every path of every route, and no others", () => {
+    const expected = routes.flatMap((route) =>
+      pathsOf(route).map((path) => path.replace(":actor", "{actor}")),
+    );
+    expect(Object.keys(paths).sort()).toEqual([...expected].sort());
+    for (const { name, methods } of routes) {
+      const described = Object.keys(paths[`/v1/${name}`] ?? {}).map((one) => one.toUpperCase());
+      expect(described.sort()).toEqual([...methods].sort());
+    }
+  });
+
+  test("keeps to JSON Schema: a value that fits is found to fit, one that does not is not", () => {
+    const schema = resolve("#/components/schemas/getInput", document);
+    expect(mismatches({ id: "home", asOf: 3 }, schema, document)).toEqual([]);
+    expect(mismatches({ id: 3 }, schema, document)).toEqual([".id: is no string"]);
+    expect(mismatches({ id: "x", more: 1 }, schema, document)).toEqual([": has more"]);
+    expect(mismatches({}, schema, document)).toEqual([": lacks id"]);
+  });
+});
+
+function parametersOf(item: { readonly parameters?: readonly Schema[] }): readonly Schema[] {
+  return (item.parameters ?? []).map((one) =>
+    typeof one.$ref === "string" ? resolve(one.$ref, document) : one,
+  );
+}
+
+describe("generated requests", () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer();
+    for (const [externalId, type] of Object.entries({
+      home: "fact",
+      rule: "constraint",
+      trip: "goal",
+    })) {
+      await server.post("/v1/write", { type, externalId, text: `about ${externalId}` });
+    }
+    await server.post("/v1/add-edge", { from: "rule", kind: "related_to", to: "home" });
+    await server.post("/v1/remember", {
+      session: "chat-0",
+      turns: [{ role: "user", content: "hello" }],
+    });
+  });
+  afterAll(() => server.close());
+
+  /** Rows that cannot be asked for say so, and have no body to generate. */
+  const asked = all.filter(({ path, described }) => {
+    const isOffered = described.responses["200"] !== undefined;
+    return isOffered && !path.includes("{actor}");
+  });
+
+  const SEED = 20_260_315;
+  const RUNS = 25;
+
+  test.each(asked)(`$method $path, seed ${SEED}`, async ({ path, method, described }) => {
+    const input = method === "get" ? queryOf(described) : bodyOf(described);
+    await fc.assert(
+      fc.asyncProperty(input, async (value) => {
+        const response =
+          method === "get"
+            ? await fetch(`${server.url}${path}?${queryText(value as Record<string, unknown>)}`)
+            : await fetch(server.url + path, {
+                method: "POST",
+                headers: { "Content-Type": "application/json" },
+                body: JSON.stringify(value),
+              });
+        await judge(response, described);
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+    expect((await server.get("/healthz")).status).toBe(200);
+  });
+
+  /** Only announced statuses, no fault of ours, and the body that was announced. */
+  async function judge(response: Response, described: Described): Promise<void> {
+    const announced = described.responses[String(response.status)];
+    expect(announced, `status ${response.status}`).toBeDefined();
+    const type = (response.headers.get("content-type") ?? "").split(";")[0] ?? "";
+    if (type === "text/event-stream") {
+      await response.body?.cancel();
+      return;
+    }
+    const { status, json, text } = await readAll(response);
+    // What cannot be done at all is refused with 501; every other 5xx would be a fault of ours.
+    expect(status < 500 || (status === 501 && json.code === "ERR_UNSUPPORTED"), text).toBe(true);
+    const found =
+      typeof announced?.$ref === "string" ? resolve(announced.$ref, document) : announced;
+    const content = found?.content as Record<string, { readonly schema?: Schema }> | undefined;
+    expect(Object.keys(content ?? {}), type).toContain(type);
+    const schema = content?.[type]?.schema;
+    if (schema !== undefined) expect(mismatches(json, schema, document), text).toEqual([]);
+    if (type === "application/problem+json") expect(text).not.toMatch(/\n\s+at |node_modules/);
+  }
+
+  function bodyOf({ requestBody }: Described): fc.Arbitrary<unknown> {
+    const ref = requestBody?.content["application/json"]?.schema ?? {};
+    const schema = resolve(String(ref.$ref), document);
+    return fc.oneof(
+      { weight: 3, arbitrary: arbitraryOf(schema, document) },
+      { weight: 2, arbitrary: spoiled(schema, document) },
+    );
+  }
+
+  function queryOf(described: Described): fc.Arbitrary<unknown> {
+    const fields = parametersOf(described).filter((one) => one.in === "query");
+    const model = Object.fromEntries(
+      fields.map((one) => {
+        const content = one.content as Record<string, { readonly schema: Schema }> | undefined;
+        const json = content?.["application/json"]?.schema;
+        if (json === undefined) {
+          return [String(one.name), arbitraryOf(one.schema as Schema, document)];
+        }
+        return [
+          String(one.name),
+          arbitraryOf(json, document).map((value) => JSON.stringify(value)),
+        ];
+      }),
+    );
+    const requiredKeys = fields
+      .filter((one) => one.required === true)
+      .map(({ name }) => String(name));
+    const good = fc.record(model, { requiredKeys });
+    const spoil = fc.tuple(good, fc.constantFrom(...Object.keys(model), "unheardOf"));
+    return fc.oneof(
+      { weight: 3, arbitrary: good },
+      { weight: 1, arbitrary: spoil.map(([value, name]) => ({ ...value, [name]: "§" })) },
+    );
+  }
+
+  function queryText(value: Readonly<Record<string, unknown>>): string {
+    const pairs = Object.entries(value).flatMap(([name, one]) =>
+      (Array.isArray(one) ? one : [one]).map((item): [string, string] => [name, String(item)]),
+    );
+    return new URLSearchParams(pairs).toString();
+  }
+});

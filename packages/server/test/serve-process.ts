@@ -1,0 +1,67 @@
+/** `cortex serve` as a process of its own: started, spoken to, and ended by signals. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { MAIN } from "./cortex-process.js";
+
+/** A server in a process. */
+export interface ServeProcess {
+  readonly url: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+  /** What it wrote to stderr so far. */
+  err(): string;
+  /** How it ended: an exit code, or the name of a signal. */
+  readonly ended: Promise<number | string>;
+  post(path: string, body: unknown): Promise<Response>;
+  /** Ends it, if it still runs, and waits. */
+  stop(signal?: NodeJS.Signals): Promise<number | string>;
+}
+
+/** Starts a server over a folder; resolves when it says where it is. */
+export async function startServe(
+  folder: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServeProcess> {
+  const home = join(folder, "..", "home");
+  mkdirSync(home, { recursive: true });
+  const words = [MAIN, "serve", "--data", folder, "--port", "0", "--json", ...args];
+  const child = spawn(process.execPath, words, {
+    env: { PATH: process.env.PATH, HOME: home, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let err = "";
+  child.stderr.setEncoding("utf8");
+  child.stderr.on("data", (text: string) => {
+    err += text;
+  });
+  const ended = new Promise<number | string>((resolve) => {
+    child.once("close", (code, signal) => resolve(code ?? signal ?? "nothing"));
+  });
+  let out = "";
+  child.stdout.setEncoding("utf8");
+  for await (const text of child.stdout) {
+    out += text;
+    if (out.trimEnd().endsWith("}")) break;
+  }
+  if (out === "") throw new Error(`serve ended with ${await ended}: ${err}`);
+  const { url } = JSON.parse(out) as { readonly url: string };
+  return {
+    url,
+    port: Number(new URL(url).port),
+    child,
+    err: () => err,
+    ended,
+    post: (path, body) =>
+      fetch(url + path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * The reference page of REST, rendered from the routes: every path, its methods, its members. Pure.
+ */
+import {
+  type Field,
+  fieldsOf,
+  GROUPS,
+  OPERATIONS,
+  placeholder,
+  type Route,
+  routesOf,
+} from "../packages/server/src/index.js";
+
+/** The page; `made` says where it comes from. */
+export function restPage(made: string): string {
+  const routes = routesOf(OPERATIONS);
+  const groups = Object.entries(GROUPS).flatMap(([group, heading]) => {
+    const own = routes.filter(({ operation }) => operation.cli.group === group);
+    return own.length === 0 ? [] : [[`## ${heading}`, ...own.map(section)].join("\n\n")];
+  });
+  return `${[`${INTRODUCTION}\n\n${made}`, ...groups].join("\n\n")}\n`;
+}
+
+const INTRODUCTION = `# REST, path by path
+
+How to use it is on the [page about REST](../rest.md); a running server describes itself at
+\`/openapi.json\`. Every path below also stands under \`/v1/actors/{actor}\`, for the store of that actor;
+without it, the server's own is meant. Members of a JSON body are listed; GET takes them as parameters.`;
+
+function section(route: Route): string {
+  const { operation, name, methods, file, unavailable } = route;
+  const heading = `### /v1/${name}`;
+  if (unavailable !== undefined) {
+    return `${heading}\n\n${operation.summary}. Not over HTTP: ${unavailable}.`;
+  }
+  const answer =
+    file !== undefined
+      ? `The response is a file, \`${file.mediaType}\`.`
+      : operation.stream === undefined
+        ? ""
+        : "The response is a stream of events.";
+  const fields = fieldsOf(operation).filter((field) => route.fields.includes(field.name));
+  const rows = fields.map(row);
+  const table = ["| member | what |", "|---|---|", ...rows].join("\n");
+  return [
+    heading,
+    `\`${methods.join("`, `")}\` ${operation.summary}. ${answer}`.trimEnd(),
+    ...(rows.length === 0 ? [] : [table]),
+  ].join("\n\n");
+}
+
+function row(field: Field): string {
+  const needed = field.required ? " (required)" : "";
+  const choices =
+    field.choices.length === 0 || field.description.includes(field.choices.join(", "))
+      ? ""
+      : ` (${field.choices.join(", ")})`;
+  const kind = field.syntax === "switch" ? "true or false" : KINDS[placeholder(field)];
+  const shown = kind === undefined ? "" : `; ${kind}`;
+  const text = `${field.description}${choices}${shown}`.replaceAll("|", "\\|");
+  return `| \`${field.name}\`${needed} | ${text} |`;
+}
+
+/** What a placeholder of the command line is in JSON, where the description does not say. */
+const KINDS: Readonly<Record<string, string>> = {
+  N: "a number",
+  T: "a seq, or an ISO time as text",
+  TIME: "milliseconds; as a parameter also an ISO time",
+};
