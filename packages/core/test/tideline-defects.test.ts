@@ -2,11 +2,13 @@
  * The defects that the slot-and-trust design this store grew out of is known for, each as a test that
  * shows it does not happen here. Numbers are those of the list.
  *
- * Elsewhere: 1 in `extract.test.ts`, 14 and 15 in `maintain.test.ts`, 17 in `relink.test.ts`, 18 in
- * `two-processes.test.ts` and the benchmarks; more on 5, 6 and 13 in `src/verbs/recall.test.ts`.
+ * Elsewhere: 1 in `extract.test.ts`, 15 in `maintain.test.ts`, 17 in `relink.test.ts`, the processes of 18
+ * in `two-processes.test.ts`; more on 5, 6 and 13 in `src/verbs/recall.test.ts`.
  */
 import { describe, expect, test } from "vitest";
-import type { Cortex } from "../src/index.js";
+import { type Cortex, open } from "../src/index.js";
+import { openMemoryKv } from "../src/kv/memory-backend.js";
+import { countingKv } from "../src/testing/counting-kv.js";
 import { openTestStore, refusalOf } from "../src/testing/index.js";
 
 /** The texts of the live values of a slot. */
@@ -389,5 +391,52 @@ describe("recall", () => {
     expect(order).toContain(blocker.id);
     const place = order.indexOf(themed.id);
     expect(place === -1 || place > order.indexOf(blocker.id)).toBe(true);
+  });
+});
+
+describe("judging and reading", () => {
+  test("14: contradiction is a matter of slots, not of a score", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const kinds = async (id: string): Promise<string[]> =>
+      (await memory.edgesOut(id)).edges.map(({ kind }) => kind);
+    await memory.write({ type: "fact", slot: "deploy day", text: "User deploys on Fridays" });
+    const change = { type: "fact", slot: "deploy day", text: "User deploys on Mondays" } as const;
+    expect(await kinds((await memory.write(change)).id)).toContain("contradicts");
+    await memory.write({ type: "fact", text: "Ben deploys on Fridays" });
+    const other = await memory.write({ type: "fact", text: "Eve deploys on Mondays" });
+    expect(await kinds(other.id)).toEqual([]);
+    expect((await memory.review()).items).toEqual([]);
+  });
+
+  test("18: a write, a recall and backlinks read no more in a store ten times as large", async () => {
+    const readsIn = async (memories: number): Promise<readonly number[]> => {
+      const kv = countingKv(openMemoryKv());
+      const memory = await open("memory:", { actor: "ada", kv });
+      const kite = await memory.write({ type: "fact", text: "The red kite nests in the mill" });
+      const items = Array.from({ length: memories }, (_, at) => ({
+        write: { type: "note" as const, text: `Entry ${at} about something else` },
+      }));
+      await memory.batch(items);
+      await memory.maintain();
+      const counted = async (call: () => Promise<unknown>): Promise<number> => {
+        await call();
+        kv.reset();
+        await call();
+        return kv.counts().keys + kv.counts().rows;
+      };
+      let written = 0;
+      const reads = [
+        await counted(() => memory.write({ type: "fact", text: `One more, ${written++}` })),
+        await counted(() => memory.recall("where does the red kite nest?")),
+        await counted(() => memory.backlinksTo(kite.id)),
+      ];
+      await memory.close();
+      return reads;
+    };
+    const [small, large] = [await readsIn(400), await readsIn(4000)];
+    for (const [at, reads] of large.entries()) {
+      expect(reads).toBeLessThanOrEqual((small[at] ?? 0) + 20);
+    }
   });
 });
