@@ -39,7 +39,11 @@ test("kill -9 of an owner: the next one takes the lease over when it has run out
   expect(left).toMatchObject({ owner, leased: true });
   await memory.write({ type: "note", text: "after the kill" });
   const mine = memory.jobs.owner;
-  const taken = await until(memory, (job) => job.owner === mine && job.lastRunAt !== undefined);
+  // The row says when the job ran last, whoever ran it: its own run is one after the dead owner's.
+  const taken = await until(
+    memory,
+    (job) => job.owner === mine && (job.lastRunAt ?? 0) > (left?.lastRunAt ?? 0),
+  );
   expect(taken.lastRunAt).toBeGreaterThanOrEqual(left?.expiresAt ?? Number.POSITIVE_INFINITY);
   expect(taken.cursor).toBe((await memory.stats()).entries);
 });
