@@ -73,7 +73,7 @@ export async function answer(settings) {
  * Writes memories of the kinds an agent has, the same for the same seed.
  * @param {Settings} settings
  */
-function startFilling({ seed, batchItems, progress }) {
+function startFilling({ seed, size, batchItems, progress }) {
   const workload = startWorkload(seed);
   const next = seededNumbers(seed + 7);
   const words = /** @type {string[]} */ ([]);
@@ -81,11 +81,13 @@ function startFilling({ seed, batchItems, progress }) {
   const one = (/** @type {{ text: string, tag: string }} */ { text, tag }) => {
     const rest = { text, tags: [tag] };
     const dice = next(100_000);
+    // Rules and work are few however much else is stored: a tenth of the store has them all.
+    if (done >= size / STEPS) return { write: { type: /** @type {const} */ ("fact"), ...rest } };
     if (dice < 20) return { write: { type: /** @type {const} */ ("identity"), ...rest } };
     if (dice < 60) return { write: { type: /** @type {const} */ ("constraint"), ...rest } };
     const frame = { verb: "schedule", object: "plan", ref: `work ${next(WORKS)}` };
     const frames = /** @type {const} */ ([frame]);
-    const filed = dice < 2000 && done < 100_000;
+    const filed = dice < 2000;
     return {
       write: { type: /** @type {const} */ ("fact"), ...rest, ...(filed ? { frames } : {}) },
     };
@@ -94,12 +96,11 @@ function startFilling({ seed, batchItems, progress }) {
     words,
     /**
      * @param {Cortex} engine
-     * @param {number} size
+     * @param {number} count
      */
-    async fillTo(engine, size) {
-      while (done < size) {
-        const items = workload.take(Math.min(batchItems, size - done));
-        // Rules are few however much else is stored: a tenth of the store has them all.
+    async fillTo(engine, count) {
+      while (done < count) {
+        const items = workload.take(Math.min(batchItems, count - done));
         await engine.batch(/** @type {any} */ (items.map(one)));
         done += items.length;
         if (words.length < 3000)

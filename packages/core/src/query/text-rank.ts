@@ -411,20 +411,26 @@ export async function holdersOf(
 }
 
 function timesAt({ documents, times }: WordDocuments, document: number): number {
-  let [low, high] = [0, documents.length - 1];
+  return times[placeOf(documents, document)] ?? 0;
+}
+
+/** Where a number stands in an ascending list; -1 where it does not. */
+function placeOf(ascending: readonly number[], wanted: number): number {
+  let low = 0;
+  let high = ascending.length - 1;
   while (low <= high) {
     const middle = (low + high) >> 1;
-    const here = documents[middle] as number;
-    if (here === document) return times[middle] ?? 0;
-    if (here < document) low = middle + 1;
+    const here = ascending[middle] as number;
+    if (here === wanted) return middle;
+    if (here < wanted) low = middle + 1;
     else high = middle - 1;
   }
-  return 0;
+  return -1;
 }
 
 function timesIn(postings: Postings | undefined, document: number): number {
   if (postings === undefined) return 0;
-  const index = postings.blocks.indexOf(Math.floor(document / BLOCK_DOCUMENTS));
+  const index = placeOf(postings.blocks, Math.floor(document / BLOCK_DOCUMENTS));
   let found = 0;
   if (index >= 0) {
     eachInBlock(postings, index, (number, times) => {

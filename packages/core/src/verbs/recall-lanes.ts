@@ -34,12 +34,12 @@ import type { Engine } from "./engine.js";
 import { indexBytes, readIndex, sessionPrefix } from "./session-read.js";
 
 /** Lexical hits that are looked at, and those of them whose neighbours are. */
-const HITS = 160;
-const NEIGHBOURED = 96;
+const HITS = 112;
+const NEIGHBOURED = 64;
 /** Turns before and after a hit that are looked at. */
 const REACH = 2;
 /** Memories that one walk may bring in. */
-const REACHED = 48;
+const REACHED = 32;
 /** Memories near by meaning that are looked at. */
 const NEAR = 48;
 /** A cosine up to here is that of unrelated texts. */
