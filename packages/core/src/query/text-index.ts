@@ -119,14 +119,24 @@ export class TextIndex {
   }
 
   /**
-   * Brings the segments so near to the end of the journal that a search need not read much of it: to
-   * be called before a reader is opened to search with. Does nothing most of the time.
+   * Brings the segments so near to the end of the journal that a search need not read much of it, and
+   * takes out what a process forgot that died before it could: to be called before a reader is opened to
+   * search with. Does nothing most of the time.
    */
   async ready(): Promise<void> {
     this.#used = true;
-    if ((await this.status()).tail <= 2 * LIMITS.textTailEntries) return;
+    const { isLong, isPending } = await this.#reading(async (reader) => {
+      const at = await this.#manifestAt(reader);
+      const { cursor, purgedTo } = at.manifest;
+      if (reader.head.size - cursor > 2 * LIMITS.textTailEntries) {
+        return { isLong: true, isPending: false };
+      }
+      const { forgotten } = await this.#tailAt(reader, at);
+      return { isLong: false, isPending: forgotten.some(({ seq }) => seq >= purgedTo) };
+    });
     // A store that cannot be written can still be searched, from memory.
-    await this.#work(() => this.#catchUp());
+    if (isLong) await this.#work(() => this.#catchUp());
+    else if (isPending) await this.#work(() => this.purge([]));
   }
 
   /** The best hits for a text at the reader's position, the best first. */

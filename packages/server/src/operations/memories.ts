@@ -70,11 +70,11 @@ that was there, which becomes history; without a slot nothing is replaced unless
     corrects: z.string().describe("a memory this one amends").exactOptional(),
     similar: z
       .boolean()
-      .describe("name live memories that say nearly the same; true when not given")
+      .describe("name live memories that say nearly the same, at the price of a search")
       .exactOptional(),
   }),
   output: writtenShape,
-  call: (memory, { similar = true, ...input }, { access }) =>
+  call: (memory, { similar = false, ...input }, { access }) =>
     memory.write(input, { access, similar }),
   cli: {
     command: "write",
