@@ -261,3 +261,4 @@ export type {
   TraverseOptions,
 } from "./verbs/walk.js";
 export type { HeadInput, VersionInput, WriteInput } from "./verbs/write-input.js";
+export { HEAD_FIELDS, VERSION_FIELDS, WRITE_FIELDS } from "./verbs/write-input.js";

@@ -12,7 +12,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { closureOf, HASHES } from "./import-closure.js";
+import { closureOf, HASHES, realmProgram } from "./import-closure.js";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const ENTRY = join(PACKAGE, "dist", "remote", "index.js");
@@ -20,30 +20,10 @@ const require = createRequire(import.meta.url);
 const run = promisify(execFile);
 
 /** Runs in a child process: links the closure by hand in a context with the web's globals alone. */
-const PROGRAM = `
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import vm from "node:vm";
-const [entry, hashes, url] = process.argv.slice(1);
-const web = { TextEncoder, TextDecoder, URL, URLSearchParams, AbortController, AbortSignal };
-const context = vm.createContext({ ...web, fetch, setTimeout, clearTimeout, performance, crypto });
-const modules = new Map();
-const load = (path) => {
-  const known = modules.get(path);
-  if (known !== undefined) return known;
-  const made = new vm.SourceTextModule(readFileSync(path, "utf8"), { context, identifier: path });
-  modules.set(path, made);
-  return made;
-};
-const link = (specifier, from) => {
-  if (specifier.startsWith(".")) return load(join(dirname(from.identifier), specifier));
-  if (specifier.startsWith("@noble/hashes/")) return load(join(hashes, specifier.slice(14)));
-  throw new Error("refused: " + specifier);
-};
-const main = load(entry);
-await main.link(link);
-await main.evaluate();
-const seen = vm.runInContext("typeof process + typeof Buffer + typeof require", context);
+const PROGRAM = `${realmProgram(
+  "{ TextEncoder, TextDecoder, URL, URLSearchParams, AbortController, AbortSignal, fetch, setTimeout, clearTimeout, performance, crypto }",
+)}
+const [url] = rest;
 const { openRemote } = main.namespace;
 const memory = await openRemote(url, { actor: "ada" });
 const got = await memory.get("home");

@@ -9,36 +9,15 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { closureOf, HASHES } from "./import-closure.js";
+import { closureOf, HASHES, realmProgram } from "./import-closure.js";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const ENTRY = join(PACKAGE, "dist", "verify.js");
 const require = createRequire(import.meta.url);
 
 /** Runs in a child process: links the closure by hand in a context with no globals of Node. */
-const PROGRAM = `
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import vm from "node:vm";
-const [entry, hashes, vectorPath] = process.argv.slice(1);
-const context = vm.createContext({ TextEncoder, TextDecoder });
-const modules = new Map();
-const load = (path) => {
-  const known = modules.get(path);
-  if (known !== undefined) return known;
-  const made = new vm.SourceTextModule(readFileSync(path, "utf8"), { context, identifier: path });
-  modules.set(path, made);
-  return made;
-};
-const link = (specifier, from) => {
-  if (specifier.startsWith(".")) return load(join(dirname(from.identifier), specifier));
-  if (specifier.startsWith("@noble/hashes/")) return load(join(hashes, specifier.slice(14)));
-  throw new Error("refused: " + specifier);
-};
-const main = load(entry);
-await main.link(link);
-await main.evaluate();
-const seen = vm.runInContext("typeof process + typeof Buffer + typeof require", context);
+const PROGRAM = `${realmProgram("{ TextEncoder, TextDecoder }")}
+const [vectorPath] = rest;
 const vector = JSON.parse(readFileSync(vectorPath, "utf8"));
 const { verify, verifyCheckpoint } = main.namespace;
 console.log(JSON.stringify({

@@ -10,33 +10,21 @@ import { truncateUtf8 } from "../codec/text.js";
 import { invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { checkOptions } from "../verbs/engine.js";
-import { describeSchema as describeGraph, listTags as listGraphTags } from "../verbs/schema.js";
+import {
+  describeSchema as describeGraph,
+  listTags as listGraphTags,
+  type Schema,
+} from "../verbs/schema.js";
 import { type HubContext, ifGraph } from "./context.js";
 import { checkGraphId } from "./names.js";
 import type { GraphNode } from "./node.js";
 import { listNodes } from "./node-list.js";
 import { knownRivals } from "./nodes.js";
 
-/** What a graph is made of. */
-export interface GraphSchema {
-  readonly graphId: string;
-  readonly nodeCount: number;
-  /** By count, then by name. */
-  readonly kinds: readonly {
-    readonly kind: string;
-    readonly count: number;
-    /** Up to three, the newest first. */
-    readonly examples: readonly string[];
-  }[];
-  /** Tags of the form `prefix:value`, by prefix. */
-  readonly tagPrefixes: readonly {
-    readonly prefix: string;
-    readonly count: number;
-    /** Up to ten, the most frequent first. */
-    readonly values: readonly string[];
-  }[];
+/** What a graph is made of, as memgraph tells it: current nodes count, rivals apart. */
+export interface GraphSchema
+  extends Pick<Schema, "graphId" | "nodeCount" | "kinds" | "tagPrefixes" | "seq"> {
   readonly tags: readonly GraphTag[];
-  readonly seq: number;
 }
 
 /** A tag, and how many current nodes have it. */

@@ -162,23 +162,14 @@ class LmdbKv implements Kv {
     assertCommit(change);
     // Building commits thousands of rows at a time and never waits for the disk.
     if (this.#place.mode === CONSTRUCTION_MODE) await nextTurn();
-    for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
-      const file = this.#writable();
-      this.#assertRoom(file, change);
-      const met = writeIf(file, agreesWith(change.expectHead), () => {
+    const met = await this.#write(
+      change,
+      () => agreesWith(change.expectHead),
+      (file) => {
         if (!sameBytes(change.expectHead, change.head)) file.putHead(change.head);
-        file.change(change.puts, change.deletes);
-      });
-      if (met.outcome === "written") return { ok: true };
-      if (met.outcome === "lost") return { ok: false, head: met.head };
-      if (met.outcome === "held") {
-        attempt -= 1;
-        await sleep(HELD_PAUSE_MS);
-      } else {
-        this.#follow(file);
-      }
-    }
-    throw lostChain(this.#place.folder);
+      },
+    );
+    return met.outcome === "written" ? { ok: true } : { ok: false, head: met.head };
   }
 
   async commitCaches(change: KvCacheCommit): Promise<boolean> {
@@ -186,15 +177,29 @@ class LmdbKv implements Kv {
     // Caches are changed by long passes of reads and commits. Within one turn of the event loop the
     // engine keeps old reads alive, and no freed page is used again: 10,000 vectors took 91 MB, not 38.
     await nextTurn();
+    const met = await this.#write(
+      change,
+      (file) => (head) =>
+        head !== undefined &&
+        change.expect.every(({ key, value }) => sameBytes(file.get(key), value)),
+    );
+    return met.outcome === "written";
+  }
+
+  /** Changes rows in the newest generation, if it agrees: waits for a hold, follows a move. */
+  async #write(
+    change: Pick<KvCommit, "puts" | "deletes">,
+    agreesIn: (file: LmdbFile) => (head: Bytes | undefined) => boolean,
+    also?: (file: LmdbFile) => void,
+  ): Promise<Extract<Met, { readonly outcome: "written" | "lost" }>> {
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#writable();
       this.#assertRoom(file, change);
-      const agrees = (head: Bytes | undefined): boolean =>
-        head !== undefined &&
-        change.expect.every(({ key, value }) => sameBytes(file.get(key), value));
-      const met = writeIf(file, agrees, () => file.change(change.puts, change.deletes));
-      if (met.outcome === "written") return true;
-      if (met.outcome === "lost") return false;
+      const met = writeIf(file, agreesIn(file), () => {
+        also?.(file);
+        file.change(change.puts, change.deletes);
+      });
+      if (met.outcome === "written" || met.outcome === "lost") return met;
       if (met.outcome === "held") {
         attempt -= 1;
         await sleep(HELD_PAUSE_MS);

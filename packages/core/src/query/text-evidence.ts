@@ -22,11 +22,17 @@ export interface EvidenceQuery {
   readonly accept: (found: readonly FoundMemory[]) => Promise<readonly boolean[]>;
 }
 
+/** A word of the question as the index knows it. */
+export interface QuestionTerm {
+  readonly term: string;
+  /** How much the word tells: rare words tell more. */
+  readonly weight: number;
+}
+
 /** What the index knows of a question. */
 export interface QuestionEvidence {
   readonly analyser: Analyser;
-  /** The words of the question, and how telling each is. */
-  readonly terms: readonly { readonly term: string; readonly weight: number }[];
+  readonly terms: readonly QuestionTerm[];
   /** The best hits; `shares` says of each word how much of the memory it is, 0 to 1. */
   readonly hits: readonly { readonly memory: FoundMemory; readonly shares: Float64Array }[];
   /** The same shares for a text that is no hit. */

@@ -66,11 +66,11 @@ export interface RankedMemory {
   /** The entry that the memory stood as. */
   readonly seq: number;
   readonly score: number;
-  readonly place: DocumentPlaceIn;
+  readonly place: HitPlace;
 }
 
 /** Where a hit lies among what was searched. */
-export interface DocumentPlaceIn {
+export interface HitPlace {
   /** The code of its lifecycle. */
   readonly lifecycle: number;
   /** The number of its segment among those of the lifecycle; below 0 for the tail. */
@@ -358,7 +358,7 @@ function scan(
  * How much of a document each word of a query is, 0 to 1, in the order of the words: what repeating it
  * has brought it to, its length considered. Scores are sums of these.
  */
-export function sharesOf(prepared: Prepared, place: DocumentPlaceIn): Float64Array {
+export function sharesOf(prepared: Prepared, place: HitPlace): Float64Array {
   const { view, wanted, averageLength } = prepared;
   const { lifecycle, source, document } = place;
   const shares = new Float64Array(wanted.words.length);

@@ -6,12 +6,7 @@
  * counting the same word twice: what two sources say of one word is combined, not added.
  */
 
-/** A word of the question as the index knows it. */
-export interface QuestionTerm {
-  readonly term: string;
-  /** How much the word tells: rare words tell more. */
-  readonly weight: number;
-}
+import type { QuestionTerm } from "../query/text-evidence.js";
 
 /** A memory under consideration. */
 export interface Candidate {

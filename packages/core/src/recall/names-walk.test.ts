@@ -2,15 +2,9 @@
  * The walk along names: what is asked for, what it leads to, what links nobody.
  */
 import { describe, expect, test } from "vitest";
+import type { MarkedMemories } from "../query/text-evidence.js";
 import { nameMark, titleMark } from "../text/names.js";
-import {
-  askedByTitle,
-  linksOf,
-  type Marked,
-  marksOf,
-  type NamedHit,
-  walkNames,
-} from "./names-walk.js";
+import { askedByTitle, linksOf, marksOf, type NamedHit, walkNames } from "./names-walk.js";
 
 const isCommon = (word: string): boolean => word === "the" || word === "born";
 
@@ -31,7 +25,9 @@ const PERSON: NamedHit = {
   title: ["ana", "silva"],
 };
 
-function marked(rows: Readonly<Record<string, readonly string[]>>): ReadonlyMap<string, Marked> {
+function marked(
+  rows: Readonly<Record<string, readonly string[]>>,
+): ReadonlyMap<string, MarkedMemories> {
   return new Map(Object.entries(rows).map(([mark, keys]) => [mark, { count: keys.length, keys }]));
 }
 

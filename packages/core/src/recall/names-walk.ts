@@ -7,8 +7,9 @@
  * of the town, which X's page names, the other. One step only: two-step walks were measured and gave
  * nothing.
  */
+
+import type { MarkedMemories, QuestionTerm } from "../query/text-evidence.js";
 import { type NameWords, nameMark, stretches, titleMark } from "../text/names.js";
-import type { QuestionTerm } from "./evidence.js";
 
 /** A hit to walk from. */
 export interface NamedHit {
@@ -19,12 +20,6 @@ export interface NamedHit {
   readonly own: Float64Array;
   readonly names: readonly NameWords[];
   readonly title?: NameWords | undefined;
-}
-
-/** What stands under a mark: how many memories, and which; none are named of too many. */
-export interface Marked {
-  readonly count: number;
-  readonly keys: readonly string[];
 }
 
 /** Hits that are walked from. */
@@ -58,7 +53,7 @@ export function marksOf(
 /** The memories whose title the question names, with what that is worth. */
 export function askedByTitle(
   question: NameWords,
-  marked: ReadonlyMap<string, Marked>,
+  marked: ReadonlyMap<string, MarkedMemories>,
   isCommon: (word: string) => boolean,
 ): Map<string, number> {
   const found = new Map<string, number>();
@@ -73,7 +68,7 @@ export function askedByTitle(
 /** The memories one step from a hit along names, with the strength of the link, 0 to 1. */
 export function linksOf(
   hit: NamedHit,
-  marked: ReadonlyMap<string, Marked>,
+  marked: ReadonlyMap<string, MarkedMemories>,
   isCommon: (word: string) => boolean,
 ): ReadonlyMap<string, number> {
   const links = new Map<string, number>();

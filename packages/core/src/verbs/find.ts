@@ -20,7 +20,6 @@ import { trimToBudget } from "../query/render.js";
 import type { Match } from "../query/scan.js";
 import { checkPrincipal, type Engine, type MemoryId } from "./engine.js";
 import { type CheckedFind, checkFind, type FindQuery, hashOf } from "./find-input.js";
-import { journalUse } from "./find-late.js";
 import { matcherOf } from "./find-match.js";
 import { type CheckedNear, embedded, isFew, nearest } from "./find-near.js";
 import {
@@ -35,6 +34,7 @@ import {
   type Way,
 } from "./find-page.js";
 import { TEXT_PATH, type Words, wordsOf } from "./find-text.js";
+import { journalUse } from "./journal-use.js";
 import { type Memory, shapeMemory } from "./shapes.js";
 import { reach } from "./walk.js";
 

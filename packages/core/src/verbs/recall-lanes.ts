@@ -13,9 +13,14 @@ import { INDEX, indexPrefix, keyBytes, keyString, prefixRange } from "../kv/keys
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../memory/types.js";
-import { markedMemories, type QuestionEvidence, questionEvidence } from "../query/text-evidence.js";
+import {
+  markedMemories,
+  type QuestionEvidence,
+  type QuestionTerm,
+  questionEvidence,
+} from "../query/text-evidence.js";
 import { textOf, turnOf, voiceOf } from "../recall/candidates.js";
-import { type Candidate, type QuestionTerm, type Scored, spread } from "../recall/evidence.js";
+import { type Candidate, type Scored, spread } from "../recall/evidence.js";
 import type { LaneScores } from "../recall/fuse.js";
 import {
   askedByTitle,
@@ -98,8 +103,6 @@ export async function gather(
   return lanes;
 }
 
-type Evidence = QuestionEvidence;
-
 class Lanes implements Gathered {
   readonly memories = new Map<string, FoundMemory>();
   readonly lanes = new Map<string, LaneScores>();
@@ -123,7 +126,7 @@ class Lanes implements Gathered {
   }
 
   /** Words, the turns around them and whole conversations. */
-  async lexical(evidence: Evidence): Promise<void> {
+  async lexical(evidence: QuestionEvidence): Promise<void> {
     for (const { memory } of evidence.hits) this.memories.set(keyString(memory.id), memory);
     this.#own = new Map(
       evidence.hits.map(({ memory, shares }) => [keyString(memory.id), shares] as const),
@@ -143,7 +146,7 @@ class Lanes implements Gathered {
   }
 
   /** Weighs a word less that is the name of somebody who speaks, and marks what they said. */
-  #weighed(evidence: Evidence): readonly QuestionTerm[] {
+  #weighed(evidence: QuestionEvidence): readonly QuestionTerm[] {
     const speakers = new Map<string, Set<string>>();
     for (const { memory } of evidence.hits) {
       const speaker = turnOf(memory)?.speaker;
@@ -160,7 +163,7 @@ class Lanes implements Gathered {
     });
   }
 
-  async #withNeighbours(evidence: Evidence): Promise<readonly Candidate[]> {
+  async #withNeighbours(evidence: QuestionEvidence): Promise<readonly Candidate[]> {
     const none = new Float64Array(evidence.terms.length);
     const candidates = new Map<string, Candidate>();
     const ranges: { readonly session: string; readonly range: KvRange }[] = [];
@@ -185,7 +188,7 @@ class Lanes implements Gathered {
   }
 
   /** Memories that hold a slot which the question names. */
-  async slots({ analyser }: Evidence): Promise<void> {
+  async slots({ analyser }: QuestionEvidence): Promise<void> {
     const isCommon = (word: string): boolean => analyser.isPlainStopWord(word);
     const names = stretches(nameWords(this.#question.text), isCommon).slice(0, LIMITS.queryWords);
     const ranges = names.flatMap((name) =>
@@ -218,7 +221,7 @@ class Lanes implements Gathered {
   }
 
   /** Memories that the question names by their title, and those that names lead to from the best. */
-  async names(evidence: Evidence): Promise<void> {
+  async names(evidence: QuestionEvidence): Promise<void> {
     const isCommon = (word: string): boolean => evidence.analyser.isPlainStopWord(word);
     const question = nameWords(this.#question.text).slice(0, LIMITS.queryWords);
     const hits = this.#namedHits(isCommon);

@@ -31,7 +31,7 @@ import { collapse } from "../recall/collapse.js";
 import { type Contender, fuse, type LaneScores, type Ranked } from "../recall/fuse.js";
 import { fitOf, type TimeWords, timeWords } from "../recall/time-words.js";
 import { checkOptions, checkPrincipal, type Engine, type MemoryId, memoryId } from "./engine.js";
-import { journalUse } from "./find-late.js";
+import { journalUse } from "./journal-use.js";
 import { checkLimit } from "./list.js";
 import { prove } from "./prove.js";
 import { shownMemories } from "./read.js";

@@ -52,6 +52,7 @@ import {
   prepareVersion,
   requestMark,
   sourceFor,
+  VERSION_FIELDS,
   type VersionInput,
 } from "./write-input.js";
 
@@ -65,14 +66,7 @@ export interface UpdateInput extends VersionInput {
 }
 
 const UPDATE_FIELDS: ReadonlySet<string> = new Set([
-  "text",
-  "data",
-  "confidence",
-  "provenance",
-  "validFrom",
-  "validTo",
-  "expiresAt",
-  "forms",
+  ...VERSION_FIELDS,
   "basedOnVersion",
   "by",
   "idempotencyKey",

@@ -131,7 +131,8 @@ export const HEAD_FIELDS = [
   "status",
   "freshnessAt",
 ] as const;
-const VERSION_FIELDS = [
+/** The fields of a version that a caller may give. */
+export const VERSION_FIELDS = [
   "text",
   "data",
   "confidence",
@@ -141,7 +142,8 @@ const VERSION_FIELDS = [
   "expiresAt",
   "forms",
 ] as const;
-const WRITE_FIELDS: ReadonlySet<string> = new Set([
+/** Every field of a write that is not a field of the type's data. */
+export const WRITE_FIELDS: ReadonlySet<string> = new Set([
   "type",
   "id",
   "externalId",

@@ -2,7 +2,16 @@
  * What a record means for a store that may have it already, and the items that bring it in. Pure.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { BatchItem, HeadPatch, Memory, UpdateInput, WriteInput } from "@cortex-memory/core";
+import {
+  type BatchItem,
+  HEAD_FIELDS,
+  type HeadPatch,
+  type Memory,
+  type UpdateInput,
+  VERSION_FIELDS,
+  WRITE_FIELDS,
+  type WriteInput,
+} from "@cortex-memory/core";
 import type { MemoryRecord, VersionDraft } from "./records.js";
 
 /** Who writes what an import brings, unless the file names somebody. */
@@ -49,44 +58,10 @@ function byNumber(versions: readonly VersionDraft[], memory: Memory): Decision {
     : { what: "append", from: count, memory };
 }
 
-/** Fields of a write that are no data. */
-const HEAD_FIELDS = [
-  "tags",
-  "frames",
-  "visibility",
-  "importance",
-  "kind",
-  "status",
-  "freshnessAt",
-] as const;
-const ONCE_FIELDS = [
-  "type",
-  "id",
-  "externalId",
-  "slot",
-  "source",
-  "supersedes",
-  "corrects",
-  "idempotencyKey",
-  ...HEAD_FIELDS,
-] as const;
-const VERSION_FIELDS = [
-  "text",
-  "data",
-  "confidence",
-  "provenance",
-  "validFrom",
-  "validTo",
-  "expiresAt",
-  "forms",
-  "by",
-] as const;
-const NO_DATA: ReadonlySet<string> = new Set([...ONCE_FIELDS, ...VERSION_FIELDS]);
-
 /** Whether a memory says what a write would say; what a note does not say counts as well. */
 function saysTheSame(memory: Memory, input: WriteInput): boolean {
   if (input.text !== undefined && input.text !== memory.text) return false;
-  const loose = Object.entries(input).filter(([name]) => !NO_DATA.has(name));
+  const loose = Object.entries(input).filter(([name]) => !WRITE_FIELDS.has(name));
   const said: { readonly [name: string]: unknown } = {
     ...Object.fromEntries(loose),
     ...input.data,
@@ -139,11 +114,15 @@ export function appendItems({ ref, versions }: MemoryRecord, from: number): read
   return versions.slice(from).map((draft) => updateItem(ref, draft));
 }
 
+/** Whether a field of a write is given once, with the first version, and not with later ones. */
+function isOnce(name: string): boolean {
+  const isLater = (VERSION_FIELDS as readonly string[]).includes(name) || name === "by";
+  return WRITE_FIELDS.has(name) && !isLater;
+}
+
 function updateItem(id: string, { input, rival }: VersionDraft): BatchItem {
   const body = Object.fromEntries(
-    Object.entries(input).filter(
-      ([name, value]) => value !== undefined && !(ONCE_FIELDS as readonly string[]).includes(name),
-    ),
+    Object.entries(input).filter(([name, value]) => value !== undefined && !isOnce(name)),
   ) as UpdateInput;
   return {
     update: {

@@ -15,8 +15,9 @@ import {
   isCortexError,
 } from "@cortex-memory/core";
 import { IMPORTER } from "./decide.js";
+import { drain } from "./drain.js";
 import { BATCH_ITEMS, type ImportWork } from "./memories.js";
-import { badRecord, isUnusable, type LinkRecord } from "./records.js";
+import { badRecord, type LinkRecord } from "./records.js";
 
 /** Failures that are about this link alone: the file may well have such links. */
 const PASSED_OVER: readonly ErrorCode[] = [
@@ -31,35 +32,21 @@ const REMOVED_HERE = "the link was removed here since; it stays removed";
 
 /** Brings the links of a file in. */
 export async function importLinks(work: ImportWork): Promise<void> {
-  const { file, tally, onProgress } = work;
   let group: LinkRecord[] = [];
-  let last = "the start";
-  const flush = async (): Promise<void> => {
-    const links = group;
-    group = [];
-    if (links.length > 0) await bringIn(work, links);
-  };
-  try {
-    for await (const { item, done } of file.links()) {
-      if (isUnusable(item)) {
-        await flush();
-        if (!tally.hasStopped) tally.unusable(item);
-      } else {
-        const [first] = group;
-        const isFull = group.length >= BATCH_ITEMS;
-        if (first !== undefined && (isFull || first.graph !== item.graph)) await flush();
-        group.push(item);
-      }
-      if (tally.hasStopped) return;
-      last = item.at;
-      onProgress(done);
-    }
-    await flush();
-  } catch (error) {
-    if (!isCortexError(error, "ERR_CORRUPT")) throw error;
-    await flush();
-    tally.stop({ at: `after ${last}`, code: error.code, message: error.message });
-  }
+  await drain(
+    work.file.links(),
+    {
+      takes: ({ graph }) =>
+        group[0] === undefined || (group.length < BATCH_ITEMS && group[0].graph === graph),
+      add: (link) => group.push(link),
+      flush: async () => {
+        const links = group;
+        group = [];
+        if (links.length > 0) await bringIn(work, links);
+      },
+    },
+    work,
+  );
 }
 
 async function bringIn(work: ImportWork, links: readonly LinkRecord[]): Promise<void> {

@@ -19,7 +19,8 @@ import {
   open,
 } from "@cortex-memory/core";
 import { addItems, appendItems, charsOf, type Decision, decide, headPatch } from "./decide.js";
-import { badRecord, type ForeignFile, isUnusable, type MemoryRecord } from "./records.js";
+import { drain, type ItemGroup } from "./drain.js";
+import { badRecord, type ForeignFile, type MemoryRecord } from "./records.js";
 import type { Tally } from "./tally.js";
 import type { Target } from "./target.js";
 
@@ -55,42 +56,21 @@ export class KnownRefs {
 
 /** Brings the memories of a file in. */
 export async function importMemories(work: ImportWork): Promise<void> {
-  const { file, tally, onProgress } = work;
-  const group = new Group();
-  let last = "the start";
-  const flush = async (): Promise<void> => {
-    const records = group.take();
-    if (records.length > 0) await bringIn(work, records);
-  };
-  try {
-    for await (const { item, done } of file.memories()) {
-      if (isUnusable(item)) {
-        // What stands before it is kept, whatever becomes of it.
-        await flush();
-        if (!tally.hasStopped) tally.unusable(item);
-      } else {
-        if (!group.takes(item)) await flush();
-        group.add(item);
-      }
-      if (tally.hasStopped) return;
-      last = item.at;
-      onProgress(done);
-    }
-    await flush();
-  } catch (error) {
-    // A damaged page deep in a database: what could be read before it is kept.
-    if (!isCortexError(error, "ERR_CORRUPT")) throw error;
-    await flush();
-    tally.stop({ at: `after ${last}`, code: error.code, message: error.message });
-  }
+  const group = new Group((records) => bringIn(work, records));
+  await drain(work.file.memories(), group, work);
 }
 
 /** Records that are brought in together: of one graph, each memory once, not too much. */
-class Group {
+class Group implements ItemGroup<MemoryRecord> {
+  readonly #bringIn: (records: readonly MemoryRecord[]) => Promise<void>;
   #records: MemoryRecord[] = [];
   #refs = new Set<string>();
   #items = 0;
   #chars = 0;
+
+  constructor(bringIn: (records: readonly MemoryRecord[]) => Promise<void>) {
+    this.#bringIn = bringIn;
+  }
 
   takes({ graph, ref }: MemoryRecord): boolean {
     const [first] = this.#records;
@@ -106,10 +86,10 @@ class Group {
     for (const { input } of record.versions) this.#chars += charsOf(input);
   }
 
-  take(): readonly MemoryRecord[] {
+  async flush(): Promise<void> {
     const records = this.#records;
     [this.#records, this.#refs, this.#items, this.#chars] = [[], new Set(), 0, 0];
-    return records;
+    if (records.length > 0) await this.#bringIn(records);
   }
 }
 

@@ -1,18 +1,13 @@
 /**
  * The answer of a find as a schema.
  */
-import { MEMORY_TYPES } from "@cortex-memory/core";
 import * as z from "zod";
-import { listOf, words } from "./fields.js";
-import { memoryShape } from "./shapes.js";
+import { listOf } from "./fields.js";
+import { hitFields, memoryShape } from "./shapes.js";
 
 const hit = z.object({
-  id: z.string(),
-  uri: z.string(),
-  type: words(MEMORY_TYPES),
+  ...hitFields,
   version: z.int(),
-  text: z.string(),
-  score: z.number(),
   tokens: z.int().exactOptional(),
   hop: z.int().exactOptional(),
   distance: z.number().exactOptional(),

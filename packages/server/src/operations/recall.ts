@@ -1,12 +1,11 @@
 /**
  * Recalling what answers a question.
  */
-import { MEMORY_TYPES } from "@cortex-memory/core";
 import * as z from "zod";
 import { showRecalled } from "../render/recall.js";
 import { defineOperation } from "./define.js";
-import { asOf, by, limit, listOf, memoryType, timeField, words } from "./fields.js";
-import { proofShape } from "./shapes.js";
+import { asOf, by, limit, listOf, memoryType, timeField } from "./fields.js";
+import { hitFields, proofShape } from "./shapes.js";
 
 const lane = z.number().exactOptional();
 
@@ -14,11 +13,7 @@ const lane = z.number().exactOptional();
 export const recalledShape = z.object({
   hits: listOf(
     z.object({
-      id: z.string(),
-      uri: z.string(),
-      type: words(MEMORY_TYPES),
-      text: z.string(),
-      score: z.number(),
+      ...hitFields,
       tokens: z.int(),
       why: z.object({
         lanes: z.object({

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { showSearch, showSearchBatch } from "../render/search.js";
 import { defineOperation } from "./define.js";
 import { asOf, lifecycles, limit, listOf, words } from "./fields.js";
+import { hitFields } from "./shapes.js";
 
 const filterFields = {
   types: listOf(words(MEMORY_TYPES))
@@ -29,11 +30,7 @@ const filterFlags = { types: "type", kinds: "kind", tags: "tag" } as const;
 export const searchShape = z.object({
   hits: listOf(
     z.object({
-      id: z.string(),
-      uri: z.string(),
-      type: words(MEMORY_TYPES),
-      text: z.string(),
-      score: z.number(),
+      ...hitFields,
       snippet: z.string().exactOptional(),
       kind: z.string().exactOptional(),
       tags: listOf(z.string()),
@@ -47,11 +44,7 @@ export const searchShape = z.object({
 export const searchBatchShape = z.object({
   hits: listOf(
     z.object({
-      id: z.string(),
-      uri: z.string(),
-      type: words(MEMORY_TYPES),
-      text: z.string(),
-      score: z.number(),
+      ...hitFields,
       queriesMatched: listOf(z.int()),
     }),
   ),

@@ -207,6 +207,15 @@ export const rememberedShape = z.object({
   seq,
 });
 
+/** What every hit of a find, a search or a recall has. */
+export const hitFields = {
+  id: z.string(),
+  uri: z.string(),
+  type: words(MEMORY_TYPES),
+  text: z.string(),
+  score: z.number(),
+} as const;
+
 /** A page of a conversation. */
 export const sessionShape = z.object({
   session: z.string(),
