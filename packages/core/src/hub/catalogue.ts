@@ -15,7 +15,7 @@
 import { encode } from "../codec/cbor.js";
 import { isCortexError } from "../errors.js";
 import { Reader, scan } from "../history/reader.js";
-import { decodeEntry } from "../journal/entry.js";
+import { decodeEntry, type Entry } from "../journal/entry.js";
 import { genesisOf } from "../journal/genesis.js";
 import { journalKey } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvRow, type KvSnapshot, sameBytes } from "../kv/kv.js";
@@ -38,8 +38,12 @@ import type { GraphStores, Places } from "./stores.js";
 /** The form of the rows; a catalogue of another form is thrown away and built again. */
 const CATALOGUE_FORM = encode(["cortex catalogue", 1]);
 
-/** Journal entries folded into one commit of the catalogue. */
-const CHUNK_ENTRIES = 500;
+/** Journal entries read at once. */
+const READ_ENTRIES = 500;
+/** Journal entries folded into one commit of the catalogue; a commit waits for the disk. */
+const CHUNK_ENTRIES = 16 * READ_ENTRIES;
+/** Once their bytes are this many, the commit is due whatever their number. */
+const CHUNK_BYTES = 8 * 1024 * 1024;
 /** Graphs brought up to date at the same time. */
 const REFRESH_WIDTH = 4;
 /** Rows removed in one commit. */
@@ -358,17 +362,22 @@ function factsOf(graph: Kv): Promise<GraphFacts> {
   });
 }
 
-async function entriesOf(
-  graph: Kv,
-  from: number,
-  to: number,
-): Promise<ReturnType<typeof decodeEntry>[]> {
+/** The next entries of a graph's journal, as many as one commit takes. */
+async function entriesOf(graph: Kv, from: number, to: number): Promise<Entry[]> {
   return Reader.with(graph, undefined, async (reader) => {
     const end = Math.min(to, from + CHUNK_ENTRIES);
-    const [rows = []] = await reader.ranges([
-      { gte: journalKey(from), lt: journalKey(end), limit: CHUNK_ENTRIES },
-    ]);
-    return rows.map(({ value }) => decodeEntry(value));
+    const entries: Entry[] = [];
+    let bytes = 0;
+    while (from + entries.length < end && bytes < CHUNK_BYTES) {
+      const gte = journalKey(from + entries.length);
+      const [rows = []] = await reader.ranges([{ gte, lt: journalKey(end), limit: READ_ENTRIES }]);
+      if (rows.length === 0) break;
+      for (const { value } of rows) {
+        entries.push(decodeEntry(value));
+        bytes += value.length;
+      }
+    }
+    return entries;
   });
 }
 

@@ -24,7 +24,7 @@ export interface OpenHubOptions
   readonly tenant?: string;
   /** False refuses a folder that is not there. */
   readonly create?: boolean;
-  /** Graphs that stay open while nobody uses them; each takes three descriptors. 16 by default. */
+  /** Graphs that stay open while nobody uses them; each takes three descriptors. 8 by default. */
   readonly maxOpen?: number;
   /** How long an unused graph stays open; a minute by default. */
   readonly idleMs?: number;
@@ -36,7 +36,8 @@ export interface HubSeams {
   readonly wrapGraph?: (kv: Kv) => Kv;
 }
 
-const MAX_OPEN = 16;
+/** An open graph takes 3 MB of a process that has opened and closed thousands, and 1 ms to reopen. */
+const MAX_OPEN = 8;
 const IDLE_MS = 60_000;
 
 const HUB_OPTIONS = [

@@ -28,6 +28,7 @@ import {
 import { constants } from "node:os";
 import { dirname } from "node:path";
 import { ABORT, open } from "lmdb";
+import { cutBytes } from "../codec/slab.js";
 import { CortexError } from "../errors.js";
 import {
   type Bytes,
@@ -101,14 +102,17 @@ interface Root extends Table {
  */
 const PLAIN = {
   encoding: "binary",
-  encoder: { encode: (value: Bytes): Bytes => value, decode: copied },
+  encoder: {
+    encode: (value: Bytes): Bytes => value,
+    // The engine shortens its buffer by a property of its own: `length` is the value's.
+    decode: (buffer: Uint8Array): Bytes => copied(buffer, 0, buffer.length),
+  },
   keyEncoder: {
     writeKey(key: Bytes, target: Uint8Array, start: number): number {
       target.set(key, start);
       return start + key.length;
     },
-    readKey: (source: Uint8Array, start: number, end: number): Bytes =>
-      copied(source.subarray(start, end)),
+    readKey: copied,
   },
   cache: false,
 } as const;
@@ -500,28 +504,19 @@ function greater(a: Bytes, b: Bytes): Bytes {
   return compareBytes(a, b) >= 0 ? a : b;
 }
 
-/** Small copies share slabs, as allocating is most of their cost; larger ones stand alone. */
-const SLAB_BYTES = 8192;
-const SLAB_ROW_BYTES_MAX = 1024;
-let slab = new Uint8Array(SLAB_BYTES);
-let slabUsedBytes = 0;
+/** Copies up to this length byte by byte: a view of the source would cost more than the bytes. */
+const LOOP_BYTES_MAX = 64;
 
-function copied(bytes: Uint8Array): Bytes {
-  // The engine shortens its volatile buffer by an own property: `subarray` needs to be told.
-  const { length } = bytes;
-  const exact = bytes.subarray(0, length);
-  if (length > SLAB_ROW_BYTES_MAX) {
-    const alone = new Uint8Array(length);
-    alone.set(exact);
-    return alone;
+/** A copy of `source[start..end)`; the source is the engine's volatile buffer. */
+function copied(source: Uint8Array, start: number, end: number): Bytes {
+  const length = end - start;
+  const copy = cutBytes(length);
+  if (length <= LOOP_BYTES_MAX) {
+    for (let at = 0; at < length; at += 1) copy[at] = source[start + at] ?? 0;
+  } else {
+    // Not `subarray`: the source is a `Buffer`, whose views take several times as long to make.
+    copy.set(new Uint8Array(source.buffer, source.byteOffset + start, length));
   }
-  if (slabUsedBytes + length > SLAB_BYTES) {
-    slab = new Uint8Array(SLAB_BYTES);
-    slabUsedBytes = 0;
-  }
-  slab.set(exact, slabUsedBytes);
-  const copy = new Uint8Array(slab.buffer, slabUsedBytes, length);
-  slabUsedBytes += length;
   return copy;
 }
 

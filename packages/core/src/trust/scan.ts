@@ -33,7 +33,7 @@ function rule(threat: Threat, name: string, pattern: RegExp): Rule {
 }
 
 /** Patterns over folded text: lower case, Latin letters, single spaces, no marks. */
-const RULES: readonly Rule[] = [
+export const RULES: readonly Rule[] = [
   rule(
     "injection",
     "drop instructions",
@@ -111,6 +111,13 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
+/**
+ * Every text that meets a rule holds one of these: of each rule the rarest words that it cannot do
+ * without. Most texts hold none, and are done after one pass.
+ */
+export const SIEVE =
+  /ignor|disregard|forget|overrid|bypass|skip|discard|instruction|prompt|orders|you are now|from now on|pretend|act as|developer|jailbreak|do anything now|without|system|assistant|im_start|endoftext|\[inst\]|<<sys>>|do not|don't|never|user|owner|vergiss|missachte|oubli|olvid|descart|esquec|игнорир|забуд|忽略|无视|忘记|忽視|無視|api key|access key|password|credential|secret|token|private key|conversation|chat history|memor|contacts|personal data|environment variables|!\[|tool|function|plugin|command|shell|script|invoke|curl|wget|rm -rf|cmd|base64/u;
+
 /** Characters that turn text round or hide it: overrides of direction, the invisible alphabet of tags. */
 const HIDING = /[\u202d\u202e\u{e0001}-\u{e007f}]/u;
 /** Flags of regions are written with tags, and hide nothing. */
@@ -149,8 +156,11 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   ].flatMap(([letters = "", latin = ""]) => [...letters].map((letter) => [letter, latin] as const)),
 );
 
+const ASCII = /^[\0-\x7f]*$/;
+
 /** What the patterns are tried on: the text as its author may have meant it to be read. */
 export function foldForScan(text: string): readonly string[] {
+  if (ASCII.test(text)) return [text.toLowerCase().replace(/\s+/gu, " ")];
   const plain = text
     .replace(INVISIBLE, "")
     .normalize("NFKD")
@@ -167,10 +177,11 @@ export function foldForScan(text: string): readonly string[] {
 
 /** Every rule that a text meets. */
 export function scanText(text: string): readonly Finding[] {
-  const forms = foldForScan(text);
+  const forms = foldForScan(text).filter((form) => SIEVE.test(form));
   const found: Finding[] = RULES.filter(({ pattern }) =>
     forms.some((form) => pattern.test(form)),
   ).map(({ threat, rule: name }) => ({ threat, rule: name }));
+  if (ASCII.test(text)) return found;
   if (HIDING.test(text.replace(REGION_FLAG, "")))
     found.push({ threat: "hidden", rule: "characters that hide text" });
   if (SPLIT_WORD.test(text)) found.push({ threat: "hidden", rule: "a word that is split unseen" });

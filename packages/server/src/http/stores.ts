@@ -40,7 +40,8 @@ interface Held {
 const OPTIONAL = { command: "", group: "store", store: "optional" } as const;
 
 const IDLE_MS = 60_000;
-const OPEN_MAX = 256;
+/** An open store takes up to 3 MB and a few descriptors; reopening one takes about a millisecond. */
+const OPEN_MAX = 64;
 
 /** See the file header. */
 export class Stores {
