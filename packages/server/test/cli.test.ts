@@ -499,6 +499,7 @@ describe("the demo", () => {
         kept: true,
         ok: true,
         replaced: ["Ada lives in Lyon"],
+        recalled: expect.arrayContaining(["No red-eye flights"]),
         proved: true,
         provedAfterForget: true,
         traces: { vacuumed: 0 },

@@ -139,6 +139,7 @@ describe("the demo", () => {
       expect(exit, err).toBe(0);
       const told = [
         "replaced",
+        "<<<cortex-memory",
         "holds against it",
         "still verifies against its checkpoint",
         "a new proof says: erased",

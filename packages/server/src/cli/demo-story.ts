@@ -11,6 +11,7 @@ import { clean, counted, type Ink, oneLine } from "../render/ink.js";
 import { memoryLine, showForgotten, showSession, showWritten } from "../render/memories.js";
 import { showVacuum } from "../render/moves.js";
 import { showCheckpoint } from "../render/proofs.js";
+import { showRecalled } from "../render/recall.js";
 import { showCheck, showRebuild } from "../render/store.js";
 
 /** What the demo did, for scripts. */
@@ -20,6 +21,8 @@ export interface DemoResult {
   /** What the slot held before. */
   readonly replaced: readonly string[];
   readonly walked: number;
+  /** What the question brought back, best first. */
+  readonly recalled: readonly string[];
   /** Whether the proof held against the checkpoint, before and after the forget. */
   readonly proved: boolean;
   readonly provedAfterForget: boolean;
@@ -65,6 +68,7 @@ export async function tellStory(stage: Stage): Promise<DemoResult> {
   const wish = await converse(stage);
   const city = await settle(stage);
   const { walked, secret } = await connect(stage, { city: city.now, wish });
+  const recalled = await recall(stage);
   const sealed = await prove(stage, [city.now, secret]);
   const forgotten = await forget(stage, secret, sealed);
   const moved = await moveAndRebuild(stage);
@@ -78,13 +82,21 @@ export async function tellStory(stage: Stage): Promise<DemoResult> {
     edges: edges.live,
     replaced: city.replaced,
     walked,
+    recalled,
     proved: sealed.ok,
     provedAfterForget,
     traces: { ...forgotten.traces, vacuumed: moved.vacuumed },
     past,
     root: moved.root,
     rebuiltRoot: moved.rebuiltRoot,
-    ok: sealed.ok && provedAfterForget && clear && moved.same && past === LYON && sound,
+    ok:
+      recalled.includes(RULE) &&
+      sealed.ok &&
+      provedAfterForget &&
+      clear &&
+      moved.same &&
+      past === LYON &&
+      sound,
   };
 }
 
@@ -127,6 +139,7 @@ async function settle({ memory, ink, say, chapter }: Stage): Promise<City> {
 
 /** Words that nothing but the memory to be forgotten holds. */
 const SECRET = "penicillin";
+const RULE = "No red-eye flights";
 
 async function connect(
   { memory, ink, say, chapter }: Stage,
@@ -137,7 +150,7 @@ async function connect(
     "cortex batch FILE; cortex link …; cortex traverse ID --direction both --max-hops 2",
   );
   const { results } = await memory.batch([
-    { ref: "rule", write: { type: "constraint", text: "No red-eye flights" } },
+    { ref: "rule", write: { type: "constraint", text: RULE } },
     { ref: "health", write: { type: "fact", text: `Ada must not be given ${SECRET}` } },
     { ref: "ada", write: { type: "identity", text: "Ada, an engineer who travels for talks" } },
     { ref: "seat", write: { type: "preference", text: "Ada prefers a window seat" } },
@@ -165,6 +178,16 @@ function because(
   reason: string,
 ): BatchItem {
   return { link: { from: { ref }, kind, to, reason } };
+}
+
+async function recall({ memory, ink, say, chapter }: Stage): Promise<readonly string[]> {
+  const question = "may I book Ada a red-eye flight?";
+  chapter("Ask in plain words, without any model", `cortex recall "${question}"`);
+  const answer = await memory.recall(question, { limit: 4 });
+  say(showRecalled(answer, ink));
+  say(ink.dim("\nand as text for a prompt:"));
+  say(clean(answer.text));
+  return answer.hits.map(({ text }) => text);
 }
 
 interface Sealed {
