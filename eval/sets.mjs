@@ -115,6 +115,9 @@ function* locomo(conversations) {
   }
 }
 
+/** Questions of others that every store is asked as well. */
+const STRANGE = 8;
+
 /**
  * Each question has sessions of its own; then all sessions in one pool.
  * @param {readonly any[]} questions
@@ -125,7 +128,7 @@ function* longMemEval(questions, sessions) {
   const byId = new Map(sessions.map((session) => [session.session_id, session.turns]));
   /** @type {Question[]} */
   const pooled = [];
-  for (const item of questions) {
+  for (const [place, item] of questions.entries()) {
     const answerable = !item.question_id.endsWith("_abs");
     const now = dateOf(item.question_date);
     const dates = new Map(
@@ -149,7 +152,21 @@ function* longMemEval(questions, sessions) {
       },
     };
     pooled.push(question);
-    yield { turns, passages: [], questions: [question], units: ["session", "turn"] };
+    // What other stores were asked, and nothing here answers.
+    const held = new Set(ids);
+    const strange = [...questions.slice(place + 1), ...questions.slice(0, place)]
+      .filter(({ answer_session_ids: answers }) => {
+        return answers.every((/** @type {string} */ id) => !held.has(id));
+      })
+      .slice(0, STRANGE)
+      .map(({ question: text }) => ({
+        text,
+        category: "of another store",
+        answerable: false,
+        ...(now === undefined ? {} : { now }),
+        gold: {},
+      }));
+    yield { turns, passages: [], questions: [question, ...strange], units: ["session", "turn"] };
   }
   const all = [...byId.keys()].sort().flatMap((id) => turnsOf(id, byId.get(id), undefined));
   yield { turns: all, passages: [], questions: pooled, units: ["pooled session"] };
@@ -209,7 +226,7 @@ function* beam(chats) {
       /** @type {any[]} */ (items).map((item) => ({
         text: item.question,
         category: ability,
-        answerable: true,
+        answerable: ability !== "abstention",
         gold: { message: new Set(flat(item.source_chat_ids ?? []).filter((id) => known.has(id))) },
       })),
     );

@@ -19,6 +19,7 @@ import {
   FORGOTTEN_SEQ,
   SLOT_SEQ,
   TURN_SEQ,
+  UNDO_SEQ,
   WRITE_SEQ,
 } from "./data-format/example-store.js";
 import { shortId, showRows, showTime } from "./data-format/rows.js";
@@ -75,6 +76,7 @@ export async function renderBlocks(): Promise<ReadonlyMap<string, string>> {
     ["example", fenced(exampleList(store))],
     ["entry", fenced(showLines(entryLines(entryRow(store, WRITE_SEQ))))],
     ["entry-hashes", fenced(entryHashes(store))],
+    ["again", fenced(showLines(annotate(headerAt(store, UNDO_SEQ), HEADER_SHAPE)))],
     ["erased", fenced(erasedLines(store))],
     ["edge", fenced(showLines(partLines(store, SLOT_SEQ, 2, EDGE_SHAPE)))],
     ["turn", fenced(showLines(partLines(store, TURN_SEQ, 0, MEMORY_SHAPE)))],
@@ -108,6 +110,10 @@ function entryRow(store: ExampleStore, seq: number): Uint8Array {
   return valueAt(store, journalKey(seq));
 }
 
+function headerAt(store: ExampleStore, seq: number): Uint8Array {
+  return splitEntry(entryRow(store, seq)).headerBytes;
+}
+
 function manifestBytes(store: ExampleStore): Uint8Array {
   return rowsUnder(store, KEYSPACE.snapshot.byte)[0]?.value ?? new Uint8Array(0);
 }
@@ -120,6 +126,8 @@ const PART_REF_SHAPE: Shape = {
   members: {
     "0": label("subject", { say: sayBytes }),
     "1": label("part hash", { say: bytes("32 bytes") }),
+    "2": label("first at", { say: at }),
+    "3": label("first by"),
   },
 };
 

@@ -6,6 +6,7 @@ import { ERROR_CODES, type ErrorCode } from "@cortex-memory/core";
 import * as z from "zod";
 import {
   type ArgumentSpec,
+  BENCH_SIZE,
   CLIENTS,
   commandsOf,
   EMBEDDER_SETTINGS,
@@ -16,6 +17,7 @@ import {
   flagFields,
   GROUPS,
   INTERNAL_CODE,
+  JOBS_SETTINGS,
   MODEL_SETTINGS,
   OPERATIONS,
   type Operation,
@@ -53,10 +55,11 @@ function commandLinePage(): string {
     return [
       `## ${heading}`,
       ...sections,
-      ...(group === "store" ? [serveSection(), MCP, DEMO] : []),
+      ...(group === "store" ? [serveSection(), MCP, DEMO, BENCH] : []),
     ].join("\n\n");
   });
-  return `${[INTRODUCTION, settingsTable(), serviceTable(), RULES, ...groups].join("\n\n")}\n`;
+  const tables = [settingsTable(), serviceTable(), jobsTable()];
+  return `${[INTRODUCTION, ...tables, RULES, ...groups].join("\n\n")}\n`;
 }
 
 const INTRODUCTION = `# The command line
@@ -130,6 +133,22 @@ check. It works in a temporary folder that it removes, unless \`--data\` names a
 cortex demo
 \`\`\``;
 
+const BENCH = `### cortex bench
+
+Measure this machine: made-up memories are written one by one, many at once and in batches, every write
+waiting for the disk, then read, searched and recalled. It works in a temporary folder that it removes;
+\`TMPDIR\` says where, and \`--data\` is refused. Times are of single calls, in milliseconds.
+
+| flag | what |
+|---|---|
+| \`--size N\` | memories to write; ${BENCH_SIZE} when not given |
+
+\`\`\`sh
+cortex bench --size 20000
+\`\`\`
+
+Answers \`{ version, machine, size, durable, folder, inMemory, storeBytes, steps }\``;
+
 function settingsTable(): string {
   const rows = Object.values(SETTINGS).map(
     ({ flag, variable, otherwise, meaning }) =>
@@ -145,6 +164,15 @@ function serviceTable(): string {
   const about =
     "Every command and server that may need an embedder or a model finds it in these variables:";
   return [about, "", "| variable | what |", "|---|---|", ...rows].join("\n");
+}
+
+function jobsTable(): string {
+  const rows = Object.values(JOBS_SETTINGS).map(
+    ({ variable, standard, meaning }) => `| \`${variable}\` | \`${standard}\` | ${meaning} |`,
+  );
+  const about = `\`cortex serve\` and \`cortex mcp\` also work in the background
+([jobs](../operating.md#background-jobs)), as these variables say, in milliseconds:`;
+  return [about, "", "| variable | otherwise | what |", "|---|---|---|", ...rows].join("\n");
 }
 
 function commandSection(words: string, shared: readonly Operation[]): string {

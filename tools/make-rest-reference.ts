@@ -1,6 +1,8 @@
 /**
  * The reference page of REST, rendered from the routes: every path, its methods, its members. Pure.
  */
+import { MEMGRAPH_ROUTES, type MemgraphRoute } from "../packages/server/src/http/memgraph-table.js";
+import { templateOf } from "../packages/server/src/http/openapi-parts.js";
 import {
   type Field,
   fieldsOf,
@@ -18,7 +20,7 @@ export function restPage(made: string): string {
     const own = routes.filter(({ operation }) => operation.cli.group === group);
     return own.length === 0 ? [] : [[`## ${heading}`, ...own.map(section)].join("\n\n")];
   });
-  return `${[`${INTRODUCTION}\n\n${made}`, ...groups].join("\n\n")}\n`;
+  return `${[`${INTRODUCTION}\n\n${made}`, ...groups, memgraphSection()].join("\n\n")}\n`;
 }
 
 const INTRODUCTION = `# REST, path by path
@@ -26,6 +28,23 @@ const INTRODUCTION = `# REST, path by path
 How to use it is on the [page about REST](../rest.md); a running server describes itself at
 \`/openapi.json\`. Every path below also stands under \`/v1/actors/{actor}\`, for the store of that actor;
 without it, the server's own is meant. Members of a JSON body are listed; GET takes them as parameters.`;
+
+/** The routes that programs written for memgraph know, which stand under no actor. */
+function memgraphSection(): string {
+  const rows = Object.values<MemgraphRoute>(MEMGRAPH_ROUTES).map(
+    ({ method, path, summary, parameters, body }) => {
+      const names = Object.keys({ ...parameters?.shape, ...body?.shape }).map(
+        (name) => `\`${name}\``,
+      );
+      return `| \`${method} /v1${templateOf(path)}\` | ${summary} | ${names.join(", ")} |`;
+    },
+  );
+  return [
+    "## memgraph's routes",
+    "For programs written for memgraph, for whom [they keep their form](../rest.md#memgraphs-routes).",
+    ["| route | what | parameters or members |", "|---|---|---|", ...rows].join("\n"),
+  ].join("\n\n");
+}
 
 function section(route: Route): string {
   const { operation, name, methods, file, unavailable } = route;

@@ -36,6 +36,8 @@ export const WRITE_SEQ = 2;
 export const SLOT_SEQ = 3;
 /** The entry whose part a forget erases. */
 export const FORGOTTEN_SEQ = 4;
+/** The entry that undoes a settlement, with parts that are carried again. */
+export const UNDO_SEQ = 26;
 /** The second of two turns, remembered in one batch. */
 export const TURN_SEQ = 13;
 
@@ -132,6 +134,14 @@ async function tell(
   // A page says something else than Ada did: it is kept beside her words, for review.
   await then(memory.write({ ...porto, text: "Ada lives in Rome", source: "document" }));
   await letIn(memory, then);
+  // She believes the page, and then does not.
+  const [rival] = (await memory.review({ kinds: ["rival"] })).items;
+  const kept = rival?.sides.find(({ source }) => source === "document");
+  if (rival === undefined || kept === undefined) throw new Error("no rival waits for review");
+  const { seq } = await then(
+    memory.settle(rival.id, { decision: "keep_one", keep: kept.id, reason: "it was on a page" }),
+  );
+  await then(memory.revert(seq));
   return forgottenRow;
 }
 

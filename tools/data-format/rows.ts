@@ -129,12 +129,14 @@ const INDEX_NAMES = [
 ] as const;
 
 function memoryRow(value: Uint8Array): string {
-  const [type, lifecycle, version, seq, part, since, , bodySeq, bodyPart] = listOf(value);
+  const [type, lifecycle, version, seq, part, since, , bodySeq, bodyPart, highest] = listOf(value);
   const state = `${nameOf(MEMORY_TYPES, type, "type")}, ${nameOf(LIFECYCLES, lifecycle, "lifecycle")}`;
-  const body = bodySeq === undefined ? "there too" : `in ${pointer(bodySeq, bodyPart)}`;
+  const isElsewhere = bodySeq !== undefined && bodySeq !== null;
+  const body = isElsewhere ? `in ${pointer(bodySeq, bodyPart)}` : "there too";
+  const given = highest === undefined ? "" : ` of ${highest} that were given`;
   const places = `Head in ${pointer(seq, part)}, Version ${body}`;
   const from = Array.isArray(since) ? `since entries ${since.join(", ")}` : `since entry ${seq}`;
-  return `${state}, version ${version}; ${places}; in its indexes ${from}`;
+  return `${state}, version ${version}${given}; ${places}; in its indexes ${from}`;
 }
 
 function termOf(index: number, term: Uint8Array | undefined): string {
@@ -338,6 +340,7 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
     },
   },
   snapshot: { parts: [8, 8], say: ([n]) => `manifest ${number(n)}; taken apart below` },
+  replica: { parts: [], say: (_, value) => `the store follows ${listOf(value)[0]}` },
   cursor: {
     parts: ["text"],
     pick: isEmbedCursorKey,

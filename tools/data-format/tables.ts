@@ -73,8 +73,6 @@ export function domainTable(): string {
   return table(["text in front", "then", "what the hash is"], rows);
 }
 
-const RESERVED = "named for later; this release writes none";
-
 /** The parts of each kind of entry. */
 const KIND_NOTES: Readonly<Record<EntryKind, string>> = {
   genesis: "entry 0: `00` with the genesis record",
@@ -90,18 +88,22 @@ const KIND_NOTES: Readonly<Record<EntryKind, string>> = {
   remove_edge: "`02` the edge, with a tombstone",
   register_edge_kind: "`04` with [name]",
   goal_state: "`05` with the state, or null to take it away",
-  revert: "`01` and `02`: the states that were there before the entry it undoes",
+  revert:
+    "`01` and `02`: the parts that were there before the entry it undoes, carried again; " +
+    "what the entry created, with a tombstone",
   find_late: '`03` for each memory found, with ["find_late", salt 16 ‖ hash of the query]',
   attest: "`03` for each memory cited, with what it adds to the counters",
   learn_weights: "`00` with the weights it left; follows `attest` in one batch",
   context: "`00` with a context record",
-  recall_audit: RESERVED,
-  settle: RESERVED,
+  recall_audit: '`03` for each memory shown, with ["recall_audit", salt 16 ‖ hash of the question]',
+  settle:
+    "`01` each memory changed; `02` the edge it is about, and each edge minted; " +
+    '`03` with ["settle", decision, reason] for a memory alone, where no edge holds the reason',
   maintain:
     '`01` each memory changed; `02` each edge minted; `03` with ["maintain", step, reason] for each memory it is about, unless an edge holds the reason',
   scope_violation: "`00` with who held and who issued the scope, the memory reached for, and why",
   revoke_scope: "`00` with the scope's hash and a reason",
-  migration: RESERVED,
+  migration: "`00` with the forms before and after an upgrade",
 };
 
 /** The kinds of entries. */

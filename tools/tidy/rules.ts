@@ -50,6 +50,7 @@ export const LAYERS: readonly Layer[] = [
       "store-facade.ts",
       "open.ts",
       "moves.ts",
+      "follow.ts",
       "index.ts",
     ],
   },
@@ -63,7 +64,7 @@ export const BACKENDS = {
   /** The files that are backends; the captured name says which. */
   files: /^kv\/(memory|lmdb|postgres)-[a-z0-9-]+\.ts$/,
   /** All that a backend may import of ours, besides other files of the same backend. */
-  mayImport: ["kv/kv.ts", "errors.ts", "limits.ts"],
+  mayImport: ["kv/kv.ts", "codec/slab.ts", "errors.ts", "limits.ts"],
   /** The only file that may name one. */
   namedBy: "open.ts",
 } as const;

@@ -31,6 +31,7 @@ export const ERROR_CODES = {
   ERR_IDEMPOTENCY: "The idempotency key was used before for another request.",
   ERR_REF: "A ref between items of a batch is unknown or declared twice.",
   ERR_NO_CHANGE: "The patch is empty: there is nothing to change.",
+  ERR_READ_ONLY: "The store is a replica: it follows another one and takes no writes of its own.",
   ERR_DENIED: "The caller's access does not allow this operation.",
   ERR_TRUST: "The source may not say this, or may not touch what a more trusted one said.",
   ERR_SCOPE_MALFORMED: "The text is not a scope, or the scope includes nothing.",
@@ -150,6 +151,14 @@ export function describe(value: unknown): string {
     default:
       return `a ${typeof value}`;
   }
+}
+
+/** Characters of a name that a message shows. */
+const NAME_CHARS = 64;
+
+/** The name of a member for a message: whoever sends it may have named it by megabytes. */
+export function shortName(name: string): string {
+  return name.length <= NAME_CHARS ? name : `${name.slice(0, NAME_CHARS)}…`;
 }
 
 /** Closes an exhaustive switch: the compiler proves it is never reached. */

@@ -16,13 +16,23 @@ export {
   type ErrorCode,
   type ErrorDetails,
   isCortexError,
+  shortName,
 } from "./errors.js";
 export { LINK_KINDS, type LinkKind } from "./extract/prompt.js";
 export { DROP_RULES, type DropRule } from "./extract/reply.js";
+export {
+  follow,
+  type PromoteReport,
+  promote,
+  type ReplicaEvent,
+  type ReplicaOptions,
+  type ReplicaSource,
+} from "./follow.js";
 export type { ExportReport } from "./history/export-journal.js";
 export type { ImportReport } from "./history/import-journal.js";
 export type { AsOf } from "./history/reader.js";
 export type { CheckReport, Problem, RebuildReport } from "./history/rebuild.js";
+export type { FollowFailure } from "./history/replica-mark.js";
 export type { StoreForm, UpgradedTo } from "./history/upgrade.js";
 export type { VacuumReport } from "./history/vacuum.js";
 export type { GraphProblem } from "./hub/catalogue.js";
@@ -77,6 +87,7 @@ export type { JobFailure, JobReport, JobStatus } from "./jobs/lease.js";
 export type { Signer } from "./journal/checkpoint.js";
 export { ENTRY_KINDS, type EntryKind } from "./journal/entry.js";
 export type { ErasureDocument } from "./journal/erasure-list.js";
+export type { JournalPage } from "./journal/journal-page.js";
 export type { Proof } from "./journal/proof.js";
 export { LIMITS } from "./limits.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "./memory/data.js";
@@ -182,7 +193,8 @@ export type { FindExplanation, FindHit, FindResult } from "./verbs/find.js";
 export type { FindQuery, FollowOptions } from "./verbs/find-input.js";
 export type { NearQuery } from "./verbs/find-near.js";
 export type { ForgetOptions, ForgetResult } from "./verbs/forget.js";
-export type { LogItem, LogPage, Stats } from "./verbs/journal.js";
+export type { LogItem, LogPage, ReplicaStatus, Stats } from "./verbs/journal.js";
+export type { JournalPageOptions } from "./verbs/journal-page.js";
 export type { ListOptions, MemoryPage } from "./verbs/list.js";
 export type { MaintainChange, MaintainOptions, MaintainReport } from "./verbs/maintain.js";
 export type { ByteSink, ExportTarget, ImportSource } from "./verbs/move-files.js";
@@ -190,6 +202,7 @@ export type { BackupOptions, MoveOptions } from "./verbs/moves.js";
 export type { EdgeRef, ProveOptions, ProveRequest } from "./verbs/prove-question.js";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./verbs/rate-limits.js";
 export type { GetOptions, ReadOptions } from "./verbs/read.js";
+export type { LaneCounts, OnPlan, PlanOption, ReadPlan } from "./verbs/read-plan.js";
 export type {
   RecallHit,
   RecallOptions,

@@ -55,6 +55,9 @@ export const LIMITS = {
   listLimitDefault: 50,
   /** Entries that a subscription reads, and holds, at a time. */
   followEntries: 256,
+  /** Entries, and bytes of them, of one page of the journal; a batch is never split for it. */
+  journalPageEntries: 1000,
+  journalPageBytes: 4 * 1024 * 1024,
   /** Memories that one find looks at before it gives a short page, or refuses to sort them. */
   findCandidates: 100_000,
   /** Hits of one find that are journaled as used. */

@@ -132,11 +132,12 @@ export async function upgrade(
   checkOptions(options, known);
   const dryRun = options.dryRun === true;
   return withStore(location, options, { create: false, readOnly: dryRun }, async (parts) => {
-    const { size, ...from } = await formOf(parts.kv);
+    const { size, isReplica, ...from } = await formOf(parts.kv);
     if (isCurrent(from)) return { needed: false, from, to: CURRENT_FORM, steps: [] };
     const target = options.backup ?? backupPath(location, options, parts.actor, size - 1);
     const named = typeof target === "string" ? { backup: target } : {};
-    const plan = { needed: true, from, to: CURRENT_FORM, steps: stepsOf(from, size, target) };
+    const steps = stepsOf(from, target, { size, isReplica });
+    const plan = { needed: true, from, to: CURRENT_FORM, steps };
     if (dryRun) return { ...plan, ...named };
     const upgraded = await upgradeStore({
       ...parts,
@@ -151,9 +152,11 @@ export async function upgrade(
   });
 }
 
-const PLACE_OPTIONS = ["actor", "onProgress", "kv"] as const;
+/** Names of the options that every function on a location takes. */
+export const PLACE_OPTIONS = ["actor", "onProgress", "kv"] as const;
 
-async function withStore<T>(
+/** Runs work on the storage of a location, which it opens and closes. */
+export async function withStore<T>(
   location: string,
   options: PlaceOptions,
   how: OpenKvOptions,
@@ -208,11 +211,15 @@ function backupPath(location: string, options: PlaceOptions, actor: string, seq:
   return join(resolve(location), `${actor}.before-upgrade-at-${seq}.cortex`);
 }
 
-function stepsOf(from: StoreForm, size: number, target: ExportTarget): readonly string[] {
+function stepsOf(
+  from: StoreForm,
+  target: ExportTarget,
+  { size, isReplica }: { readonly size: number; readonly isReplica: boolean },
+): readonly string[] {
   const where = typeof target === "string" ? target : "the target given";
   return [
     `back up all ${size} entries to ${where}`,
     `build everything derived again: fold ${from.foldVersion} to ${CURRENT_FORM.foldVersion}`,
-    "journal a migration entry",
+    ...(isReplica ? [] : ["journal a migration entry"]),
   ];
 }

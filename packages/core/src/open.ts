@@ -71,7 +71,8 @@ export async function open(
   if (!isRemoteLocation(location)) return (await openGraph(location, options)).memory;
   refuseStoreOptions(options);
   const { openRemote } = await import("./remote/client.js");
-  return openRemote(location, options);
+  const { withFiles } = await import("./remote/node-files.js");
+  return withFiles(await openRemote(location, options));
 }
 
 /** Options about a store itself, which on a server is the server's to open. */
@@ -144,12 +145,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
       clock,
       random,
       scratch: scratchBeside(kv),
-      text: new TextIndex({
-        kv,
-        signal,
-        language: languageOf,
-        turn: async () => void (await turn()),
-      }),
+      text: textOf(kv, signal),
       vectors: vectorsOf(kv, embedder),
       ...(embedder === undefined ? {} : { embedder }),
       ...(model === undefined ? {} : { model }),
@@ -176,7 +172,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
 }
 
 /** Waits; a signal that is aborted ends it early. */
-const pause: Pause = (ms, signal) => wait(ms, signal, true);
+export const pause: Pause = (ms, signal) => wait(ms, signal, true);
 
 /** The same for what goes on in the background: it does not keep the process alive. */
 const pauseIdly: Pause = (ms, signal) => wait(ms, signal, false);
@@ -187,7 +183,13 @@ async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): 
   });
 }
 
-function vectorsOf(kv: Kv, embedder: CheckedEmbedder | undefined): VectorIndex {
+/** The text index of a store. */
+export function textOf(kv: Kv, signal: CommitSignal): TextIndex {
+  return new TextIndex({ kv, signal, language: languageOf, turn: async () => void (await turn()) });
+}
+
+/** The vectors of a store. */
+export function vectorsOf(kv: Kv, embedder?: CheckedEmbedder): VectorIndex {
   const { cacheFolder } = kv.manifest;
   return new VectorIndex({
     kv,

@@ -48,6 +48,7 @@ export const POLICIES = {
   config: "owner",
   configure: "owner",
   log: "owner",
+  journalPage: "owner",
   subscribe: "owner",
   stats: "owner",
   describeSchema: "filtered",

@@ -12,6 +12,7 @@ import type { CheckReport, RebuildReport } from "./history/rebuild.js";
 import type { VacuumReport } from "./history/vacuum.js";
 import { type EmbedOptions, type EmbedReport, embedPending } from "./jobs/embed.js";
 import type { ErasureDocument } from "./journal/erasure-list.js";
+import type { JournalPage } from "./journal/journal-page.js";
 import type { Proof } from "./journal/proof.js";
 import type { POLICIES } from "./policies.js";
 import { admitted } from "./verbs/admission.js";
@@ -21,6 +22,7 @@ import type { Engine, Ref } from "./verbs/engine.js";
 import { type ExtractOptions, type ExtractReport, extract } from "./verbs/extract.js";
 import { type ForgetOptions, type ForgetResult, forget } from "./verbs/forget.js";
 import { type LogPage, log, type Stats, stats } from "./verbs/journal.js";
+import { type JournalPageOptions, journalPage } from "./verbs/journal-page.js";
 import { type MaintainOptions, type MaintainReport, maintain } from "./verbs/maintain.js";
 import type { ExportTarget } from "./verbs/move-files.js";
 import {
@@ -95,6 +97,11 @@ export class StoreFacade {
   /** Journal entries, without content. */
   async log(options: NonNullable<Parameters<typeof log>[1]> & AccessOption = {}): Promise<LogPage> {
     return log(this.admit("log", options), options);
+  }
+
+  /** A stretch of the journal with its bytes: what a replica reads; see `follow`. */
+  async journalPage(options: JournalPageOptions & AccessOption = {}): Promise<JournalPage> {
+    return journalPage(this.admit("journalPage", options), options);
   }
 
   /** Entries as they are committed, by this process or another; see `subscribe.ts`. */

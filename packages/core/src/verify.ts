@@ -41,6 +41,7 @@ import {
   type EntryHeader,
   type EntryKind,
   entryLeaf,
+  partContext,
   partHash,
   partRecord,
   SUBJECT,
@@ -130,7 +131,7 @@ export interface VerifiedMemory {
   readonly text?: string;
   readonly data?: { readonly [name: string]: PlainValue };
   readonly head?: VerifiedHead;
-  /** The entry that left it so, when the proof shows that entry too. */
+  /** The last entry that the proof shows to hold its part; a revert may hold an earlier part again. */
   readonly seq?: number;
 }
 
@@ -468,28 +469,37 @@ function farEnd(
   return { to: name, ...(graph === "" ? {} : { toGraph: graph }) };
 }
 
-/** The shown entry that wrote a part. */
+/** A shown entry that holds a part. */
+interface HoldingEntry extends Pick<EntryHeader, "seq" | "at"> {
+  /** When the part was first written: earlier than the entry, if a revert carries it again. */
+  readonly firstAt: number;
+}
+
+/** The last of the shown entries that holds a part. */
 function entryOf(
   entries: readonly EntryHeader[],
   tag: number,
   id: Uint8Array,
   hash: Uint8Array,
-): EntryHeader | undefined {
-  return entries.find(({ parts }) =>
-    parts.some(
+): HoldingEntry | undefined {
+  for (const header of entries.toReversed()) {
+    const index = header.parts.findIndex(
       (part) =>
         part.subject[0] === tag &&
         equalBytes(part.subject.subarray(1), id) &&
         part.hash !== null &&
         equalBytes(part.hash, hash),
-    ),
-  );
+    );
+    if (index < 0) continue;
+    return { seq: header.seq, at: header.at, firstAt: partContext(header, index).at };
+  }
+  return undefined;
 }
 
 function readHead(
   at: readonly (CborValue | undefined)[],
   what: string,
-  entry: EntryHeader | undefined,
+  entry: HoldingEntry | undefined,
 ): VerifiedHead {
   const number = (index: number, name: string) =>
     at[index] === undefined ? {} : { [name]: readInteger(at[index], `${what}: its ${name}`) };
@@ -497,7 +507,7 @@ function readHead(
     at[index] === undefined ? {} : { [name]: readText(at[index], `${what}: its ${name}`) };
   const frames = at[7] === undefined ? [] : readList(at[7], `${what}: its frames`);
   const siblings = at[16] === undefined ? [] : readList(at[16], `${what}: its siblings`);
-  const createdAt = at[13] ?? entry?.at;
+  const createdAt = at[13] ?? entry?.firstAt;
   return {
     lifecycle: at[3] === undefined ? "active" : nameOf(LIFECYCLES, at[3], "lifecycle"),
     status: at[9] === undefined ? "asserted" : nameOf(STATUSES, at[9], "status"),

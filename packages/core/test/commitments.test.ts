@@ -89,7 +89,7 @@ interface History {
 async function step({ memory, random, ids, gone, edges }: History): Promise<void> {
   const living = ids.filter((id) => !gone.has(id));
   const [one, two] = [random.pick(ids), random.pick(living)];
-  switch (random.below(9)) {
+  switch (random.below(10)) {
     case 0:
       await memory.update(one, { text: `another text ${random.u32()}` });
       return;
@@ -117,6 +117,11 @@ async function step({ memory, random, ids, gone, edges }: History): Promise<void
         await memory.forget(two, "asked");
       }
       return;
+    case 7: {
+      const { seq } = (await memory.get(one)) ?? {};
+      if (seq !== undefined) await memory.revert(seq);
+      return;
+    }
     default: {
       const slot = random.chance(30) ? { slot: `slot ${random.below(3)}` } : {};
       const made = await memory.write({ type: "fact", text: `text ${random.u32()}`, ...slot });

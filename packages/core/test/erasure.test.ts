@@ -25,6 +25,7 @@ const PLACES = [
   "content",
   "summary",
   "old content",
+  "undone content",
   "tag",
   "old tag",
   "slot",
@@ -110,6 +111,9 @@ async function plant(memory: Cortex, words: Words): Promise<Planted> {
   const [note, neighbour] = results.map((result) => ("id" in result ? result.id : ""));
   if (note === undefined || neighbour === undefined) throw new Error("the batch failed");
   await memory.update(note, { text: `${"long ".repeat(1200)}${words.content}` });
+  const { seq } = await memory.update(note, { text: words["undone content"] });
+  // What it said before is in the journal twice now.
+  await memory.revert(seq);
   await memory.updateHead(note, { tags: [words.tag] });
   await memory.link(note, "supports", other.id, {
     reason: words["edge reason"],
@@ -272,6 +276,7 @@ async function live(random: SeededRandom, steps: number): Promise<Lived> {
         const { erased } = await memory.forget(random.pick(living), "why", { cascade });
         for (const id of erased) forgotten.add(id);
       } else if (dice < 16) await memory.snapshot(`step ${step}`);
+      else if (dice < 22 && living.length > 2) await undoLast(memory, random.pick(living));
       else if (dice < 30 && living.length > 2) await use(memory, random, living);
       else await act(memory, random, { living, ids, dice, step });
     } catch (error) {
@@ -281,6 +286,12 @@ async function live(random: SeededRandom, steps: number): Promise<Lived> {
     journals.push(await journalOf(kv));
   }
   return { kv, memory, forgotten, ids, journals };
+}
+
+/** Undoes the entry that left a memory as it is: its parts are in the journal twice from then on. */
+async function undoLast(memory: Cortex, id: string): Promise<void> {
+  const { seq } = (await memory.get(id)) ?? {};
+  if (seq !== undefined) await memory.revert(seq);
 }
 
 async function act(
@@ -398,7 +409,7 @@ describe("the law of the fold", () => {
       const lived = await live(random, 120);
       expect(lived.forgotten.size).toBeGreaterThan(2);
       const kinds = (await lived.memory.log({ limit: 10_000 })).entries.map(({ kind }) => kind);
-      for (const kind of ["attest", "learn_weights"]) expect(kinds).toContain(kind);
+      for (const kind of ["attest", "learn_weights", "revert"]) expect(kinds).toContain(kind);
       // Live rows against the erased journal, and every snapshot's root at its place.
       expect(await lived.memory.check()).toMatchObject({ ok: true, problems: [] });
       const expected = await foldedRows(lived.kv);

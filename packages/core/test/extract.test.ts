@@ -303,6 +303,9 @@ describe("a model that misbehaves", () => {
   const bad: readonly (readonly [string, ModelBehaviour])[] = [
     ["prose", { says: "Sure! Ada likes tea." }],
     ["prose around JSON", { says: 'Here: {"facts":[]}' }],
+    ["JSON in a fence", { says: `\`\`\`json\n${fact({})}\n\`\`\`` }],
+    ["JSON that breaks off", { says: fact({}).slice(0, -8) }],
+    ["JSON twice", { says: `${fact({})}\n${fact({})}` }],
     ["nothing", "empty"],
     ["ten megabytes", "ten megabytes"],
     ["half a reply", "cut off"],
@@ -313,7 +316,8 @@ describe("a model that misbehaves", () => {
     ["turns that were not offered", { says: fact({ turns: ["t7"] }) }],
     ["ids of its own", { says: fact({ replaces: "01J0000000000000000000000A" }) }],
     ["links to ids of its own", { says: edge({ to: "01J0000000000000000000000A" }) }],
-    ["links without reasons", { says: edge({ reason: "" }) }],
+    ["links with empty reasons", { says: edge({ reason: "" }) }],
+    ["links without reasons", { says: edge({ reason: undefined }) }],
     ["kinds that the store mints", { says: edge({ kind: "supersedes" }) }],
   ];
 
@@ -413,6 +417,30 @@ describe("a model that misbehaves", () => {
 });
 
 describe("no echo", () => {
+  test("100 sessions of nothing but recalled text leave no turn, no memory and no entry", async () => {
+    for (const text of ["Ada lives in Porto", "Ada deploys on Fridays"]) {
+      await memory.write({ type: "fact", text });
+    }
+    const before = await memory.stats();
+    for (let at = 0; at < 100; at += 1) {
+      const { text } = await memory.recall("Where does Ada live, and when does she deploy?");
+      expect(text).toContain("Ada lives in Porto");
+      const said = [text, `\n${text}\n\n${text}`].map((content) => ({
+        role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
+        content,
+      }));
+      expect(await memory.remember(said, { session: `echo-${at}` })).toMatchObject({
+        turns: [],
+        dropped: 2,
+      });
+    }
+    expect(await memory.stats()).toMatchObject({
+      memories: before.memories,
+      entries: before.entries,
+    });
+    expect(await memory.extract()).toMatchObject({ calls: 0, facts: [], waiting: 0 });
+  });
+
   test("100 sessions that repeat recalled text leave the number of memories unchanged", async () => {
     const known = ["Ada lives in Porto", "Ada deploys on Fridays", "The parser ships in May"];
     for (const text of known) await memory.write({ type: "fact", text });

@@ -5,8 +5,8 @@
  * Promise: requests are kept in order with what they asked; behaviours are used up one a request, and
  * after the last the server behaves. `close` ends connections that hang.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
+import { type Fault, fail, isFault, startFaultyServer } from "./faulty-server.js";
 
 /** The document of a prompt, as the model reads it. */
 export interface ShownDocument {
@@ -36,15 +36,12 @@ export interface SeenPrompt {
 /** How one request is answered. */
 export type ModelBehaviour =
   | "well"
-  | "reset"
-  | "silence"
-  | "not json"
   | "ten megabytes"
   | "empty"
   | "cut off"
-  | "redirect"
-  | { readonly status: number; readonly retryAfter?: string; readonly code?: string }
-  | { readonly says: string };
+  | "when told"
+  | { readonly says: string }
+  | Fault;
 
 /** A running server. */
 export interface ModelServer {
@@ -55,6 +52,8 @@ export interface ModelServer {
   shown(): readonly ShownDocument[];
   /** How the next requests are answered, one each. */
   behave(...next: readonly ModelBehaviour[]): void;
+  /** Answers the requests that were to be answered when told, well and too late; says how many. */
+  tell(): number;
   close(): Promise<void>;
 }
 
@@ -64,32 +63,30 @@ export async function startModelServer(
 ): Promise<ModelServer> {
   const seen: SeenPrompt[] = [];
   const planned: ModelBehaviour[] = [];
-  const server = createServer((request, response) => {
-    void answer(request, response).catch(() => response.destroy());
-  });
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as SeenPrompt;
-    const prompt = { ...body, authorization: request.headers.authorization };
+  const held: (() => void)[] = [];
+  const server = await startFaultyServer((request, response, body) => {
+    const prompt = { ...(body as SeenPrompt), authorization: request.headers.authorization };
     seen.push(prompt);
-    respond(request, response, planned.shift() ?? "well", () => reply(documentOf(prompt)));
-  };
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
+    const behaviour = planned.shift() ?? "well";
+    const answerAs = (how: Exclude<ModelBehaviour, "when told">): void => {
+      if (isFault(how)) fail(request, response, how);
+      else respond(response, how, () => reply(documentOf(prompt)));
+    };
+    if (behaviour === "when told") held.push(() => answerAs("well"));
+    else answerAs(behaviour);
   });
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    endpoint: `http://${host}/v1/chat/completions`,
-    host,
+    endpoint: `http://${server.host}/v1/chat/completions`,
+    host: server.host,
     seen,
     shown: () => seen.map(documentOf),
     behave: (...next) => void planned.push(...next),
-    close: () =>
-      new Promise((resolve, reject) => {
-        server.close((error) => (error === undefined ? resolve() : reject(error)));
-        server.closeAllConnections();
-      }),
+    tell() {
+      const late = held.splice(0);
+      for (const answerLate of late) answerLate();
+      return late.length;
+    },
+    close: server.close,
   };
 }
 
@@ -103,9 +100,8 @@ function documentOf({ messages }: SeenPrompt): ShownDocument {
 }
 
 function respond(
-  request: IncomingMessage,
   response: ServerResponse,
-  behaviour: ModelBehaviour,
+  behaviour: Exclude<ModelBehaviour, "when told" | Fault>,
   good: () => unknown,
 ): void {
   response.setHeader("content-type", "application/json");
@@ -114,29 +110,12 @@ function respond(
     response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: end }] }));
   };
   if (typeof behaviour === "object") {
-    if ("says" in behaviour) {
-      say(behaviour.says);
-      return;
-    }
-    const { status, retryAfter, code = "made_up" } = behaviour;
-    response.statusCode = status;
-    if (retryAfter !== undefined) response.setHeader("retry-after", retryAfter);
-    // Servers are known to quote what they were sent.
-    const message = `refused: ${request.headers.authorization}`;
-    response.end(JSON.stringify({ error: { code, message } }));
+    say(behaviour.says);
     return;
   }
   switch (behaviour) {
     case "well":
       say(JSON.stringify(good()));
-      break;
-    case "reset":
-      request.socket.destroy();
-      break;
-    case "silence":
-      break;
-    case "not json":
-      response.end("<html>Bad gateway</html>");
       break;
     case "ten megabytes":
       say(JSON.stringify({ facts: [], relationships: [], padding: "x".repeat(10_000_000) }));
@@ -146,11 +125,6 @@ function respond(
       break;
     case "cut off":
       say('{"facts":[{"text":"Ada lives', "length");
-      break;
-    case "redirect":
-      response.statusCode = 307;
-      response.setHeader("location", "http://127.0.0.1:9/elsewhere");
-      response.end();
       break;
   }
 }

@@ -116,7 +116,7 @@ export function withHeader(frames: readonly Frame[], change: Partial<ExportHeade
 /** The hash that tests compare with. */
 export const sha256: (data: Uint8Array) => Uint8Array = sha256Node;
 
-/** A little of everything: versions, slots, edges, a session, a goal, forgets, snapshots. */
+/** A little of everything: versions, slots, edges, a session, a goal, undos, forgets, snapshots. */
 export async function furnish(
   memory: Cortex,
 ): Promise<{ readonly forgotten: string; readonly kept: string }> {
@@ -128,6 +128,7 @@ export async function furnish(
     tags: ["trip"],
   });
   await memory.update(rule.id, { text: "No flights before six" });
+  await memory.revert((await memory.update(rule.id, { text: "No flights at all" })).seq);
   await memory.snapshot("before");
   await memory.remember(
     [
@@ -138,6 +139,7 @@ export async function furnish(
   );
   const goal = await memory.write({ type: "goal", text: "Book the trip", externalId: "goal-1" });
   await memory.setGoalState(goal.id, { failureStreak: 1, intentsTodayCount: 2, spentToday: "3.5" });
+  await memory.revert((await memory.update(goal.id, { text: "Book no trip" })).seq);
   await memory.link(goal.id, "depends on", rule.id, { reason: "it limits the choice" });
   await memory.tombstone(kept.id, "old");
   await memory.forget(rule.id, "asked for");

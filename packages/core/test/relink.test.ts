@@ -48,22 +48,24 @@ function pairs(names: readonly string[], kind: string): readonly object[] {
 const PEOPLE = ["Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal", "Ida", "Jo", "Kim"];
 
 /** Facts that have little to do with each other. */
-async function crowd(count: number, from = 0): Promise<void> {
-  for (let at = from; at < from + count; at += 1) {
-    const who = PEOPLE[at % PEOPLE.length];
-    await memory.write({ type: "fact", text: `${who} rents cellar ${at} in street ${at % 7}` });
-  }
+async function crowd(count: number): Promise<void> {
+  await memory.batch(
+    Array.from({ length: count }, (_, at) => {
+      const text = `${PEOPLE[at % PEOPLE.length]} rents cellar ${at} in street ${at % 7}`;
+      return { write: { type: "fact" as const, text } };
+    }),
+  );
 }
 
 describe("relink", () => {
   test("links memories however far apart they were written (defect 17)", async () => {
     const first = await memory.write({ type: "fact", text: "Ada designs the Zephyr engine" });
-    await crowd(100);
+    await crowd(210);
     const last = await memory.write({ type: "goal", text: "The Zephyr shall fly in June" });
     const report = await memory.relink();
     const wanted = report.links.filter(({ outcome }) => outcome === "new");
     expect(wanted.map(({ from, to }) => [from, to].sort())).toEqual([[first.id, last.id].sort()]);
-    expect(report).toMatchObject({ memories: 102, failures: [] });
+    expect(report).toMatchObject({ memories: 212, failures: [] });
     expect(report.cursor).toBeUndefined();
     const { edges } = await memory.edgesOut(wanted[0]?.from ?? "");
     expect(edges).toMatchObject([

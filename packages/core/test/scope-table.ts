@@ -144,6 +144,7 @@ export const SCOPE_TABLE: { readonly [verb in keyof typeof POLICIES]: Row } = {
     call: ({ memory, access }) => memory.configure({ trustedIssuers: [ISSUER_KEY] }, { access }),
   },
   log: { call: ({ memory, access }) => memory.log({ access }) },
+  journalPage: { call: ({ memory, access }) => memory.journalPage({ access }) },
   subscribe: {
     call: async ({ memory, access }) => {
       const subscription = memory.subscribe({ access });

@@ -82,7 +82,7 @@ function nextCall(random: SeededRandom, state: ModelState): ModelOperation | Bad
   if (dice < 46) return { verb: "updateHead", ref, patch: somePatch(random) };
   if (dice < 53) return { verb: "tombstone", ref, reason: "not needed" };
   if (dice < 60) return { verb: "restore", ref };
-  if (dice < 66) return { verb: "revert", seq: random.below(state.size + 1) };
+  if (dice < 66) return { verb: "revert", seq: someSeq(random, state) };
   if (dice < 74) return { verb: "link", ...someEnds(random, state), input: someEdge(random) };
   if (dice < 79) return { verb: "removeEdge", ...someEnds(random, state), reason: "no more" };
   if (dice < 84) return someBatch(random, state);
@@ -131,6 +131,12 @@ function someRef(random: SeededRandom, state: ModelState): string {
   if (dice < 4) return "nobody";
   if (dice < 25 && memory.head.externalId !== undefined) return memory.head.externalId;
   return memory.id;
+}
+
+/** Any entry, or half of the time one whose state is current, so that it can be undone. */
+function someSeq(random: SeededRandom, state: ModelState): number {
+  if (random.chance(50)) return random.below(state.size + 1);
+  return random.pick([...state.memories.values()]).seq;
 }
 
 function someRefs(random: SeededRandom, state: ModelState): string[] {

@@ -1,6 +1,6 @@
 /**
  * The text index against the plainest search there is, over a history of ten thousand memories that
- * are changed, hidden, brought back, replaced and forgotten: the same hits in the same order with the
+ * are changed, hidden, brought back, replaced, undone and forgotten: the same hits in the same order with the
  * same scores, now and at earlier positions, whatever of it lies in memory, in segments or in merged
  * ones, and after everything derived was built again.
  */
@@ -95,6 +95,8 @@ async function changeOne({ memory, oracle, random }: World): Promise<void> {
     const { seq } = await memory.updateHead(id, { tags });
     const slots = before.tags.filter((tag) => tag.startsWith("slot "));
     oracle.record(id, { ...before, seq, tags: [...tags, ...slots] });
+  } else if (dice < 63) {
+    await undoLast({ memory, oracle, id, seq: before.seq });
   } else if (dice < 70) {
     const { seq } = await memory.tombstone(id, "hidden");
     oracle.record(id, { ...before, seq, lifecycle: "tombstoned" });
@@ -106,6 +108,30 @@ async function changeOne({ memory, oracle, random }: World): Promise<void> {
   } else {
     await memory.forget(id, "asked for");
     oracle.forget(id);
+  }
+}
+
+/** Undoes the entry that left a memory as it is, unless somebody has its slot by now. */
+async function undoLast({
+  memory,
+  oracle,
+  id,
+  seq: last,
+}: Pick<World, "memory" | "oracle"> & {
+  readonly id: string;
+  readonly seq: number;
+}): Promise<void> {
+  const undone = await memory.revert(last).catch((error: unknown) => {
+    if (error instanceof CortexError && error.code === "ERR_CONFLICT") return undefined;
+    throw error;
+  });
+  if (undone === undefined) return;
+  expect(undone.memories).toContain(id);
+  const { seq } = undone;
+  for (const one of undone.memories) {
+    const [now, then] = [oracle.now(one), oracle.before(one)];
+    if (then !== undefined) oracle.record(one, { ...then, seq });
+    else if (now !== undefined) oracle.record(one, { ...now, seq, lifecycle: "tombstoned" });
   }
 }
 

@@ -37,6 +37,11 @@ export class Oracle {
     this.#states.delete(id);
   }
 
+  /** What a memory was before it became what it is now. */
+  before(id: string): OracleState | undefined {
+    return this.#states.get(id)?.at(-2);
+  }
+
   /** What a memory is now. */
   now(id: string): OracleState | undefined {
     return this.#states.get(id)?.at(-1);

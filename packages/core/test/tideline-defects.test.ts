@@ -2,14 +2,18 @@
  * The defects that the slot-and-trust design this store grew out of is known for, each as a test that
  * shows it does not happen here. Numbers are those of the list.
  *
- * Elsewhere: 1 in `extract.test.ts`, 15 in `maintain.test.ts`, 17 in `relink.test.ts`, the processes of 18
- * in `two-processes.test.ts`; more on 5, 6 and 13 in `src/verbs/recall.test.ts`.
+ * Elsewhere: 1 in `extract.test.ts`, 15 and more on 9 in `src/verbs/maintain-memories.test.ts`, 17 in
+ * `relink.test.ts`, the processes of 18 in `two-processes.test.ts`, the words of 16 in the server's
+ * `src/mcp/tools.test.ts`; more on 5, 6 and 13 in `src/verbs/recall.test.ts`.
  */
 import { describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
 import { countingKv } from "../src/testing/counting-kv.js";
 import { openTestStore, refusalOf } from "../src/testing/index.js";
+
+/** An edge to a hit: its kind and its strength. */
+type EdgeOf = readonly [kind: string, strength: number];
 
 /** The texts of the live values of a slot. */
 async function liveIn(memory: Cortex, slot: string): Promise<readonly string[]> {
@@ -196,7 +200,7 @@ describe("values and slots", () => {
     expect(await liveIn(memory, "home")).toEqual(["lives in Porto"]);
   });
 
-  test("13, the list side: a value that begins later is not listed as valid now", async () => {
+  test("13: a value that begins later is neither recalled now nor listed as valid", async () => {
     await using store = await openTestStore();
     const { memory, clock } = store;
     const start = clock.last() + 1_000_000;
@@ -206,9 +210,13 @@ describe("values and slots", () => {
     expect(await at(clock.last())).toEqual([]);
     expect(await at(start)).toEqual([id]);
     expect(await memory.get(id, { validAt: clock.last() })).toBeUndefined();
+    const recalled = async (now: number) =>
+      (await memory.recall("who works in Oslo?", { now })).hits.map((hit) => hit.id);
+    expect(await recalled(clock.last())).toEqual([]);
+    expect(await recalled(start)).toEqual([id]);
   });
 
-  test("16: a correction without a slot archives nothing, and the words for it say so", async () => {
+  test("16: a correction without a slot archives nothing by itself", async () => {
     await using store = await openTestStore();
     const { memory } = store;
     const before = await memory.write({ type: "fact", text: "the release is on Friday" });
@@ -220,6 +228,9 @@ describe("values and slots", () => {
     expect(after.replaced).toEqual([]);
     expect((await memory.get(before.id))?.head.lifecycle).toBe("active");
     expect(await memory.getEdge(after.id, "corrects", before.id)).toBeDefined();
+    const plain = await memory.write({ type: "fact", text: "the release is on Tuesday" });
+    expect(plain.replaced).toEqual([]);
+    expect((await memory.list({ type: "fact" })).memories).toHaveLength(3);
   });
 });
 
@@ -234,6 +245,10 @@ describe("edges", () => {
       expect(await memory.getEdge(b.id, kind, a.id)).toBeUndefined();
       const out = await memory.edgesOut(b.id, { kinds: [kind] });
       expect(out.edges).toEqual([]);
+      const reached = async (id: string) =>
+        (await memory.traverse(id, { kinds: [kind], direction: "out" })).hits.map((hit) => hit.id);
+      expect(await reached(a.id)).toContain(b.id);
+      expect(await reached(b.id)).not.toContain(a.id);
     }
   });
 
@@ -246,8 +261,12 @@ describe("edges", () => {
       await memory.get(id);
       await memory.recall("what does Ada like?");
       await memory.search("tea");
+      await memory.find({ type: "preference", limit: 5 });
     }
+    const { changes } = await memory.maintain();
+    expect(changes).toEqual([]);
     expect(await memory.get(id)).toEqual(before);
+    expect(before?.head.status).toBe("provisional");
     expect((await memory.inspect(id))?.counters).toMatchObject({ reinforced: 0, accessed: 0 });
   });
 
@@ -297,6 +316,27 @@ describe("edges", () => {
     expect((await memory.review({ kinds: ["rival", "contradiction"] })).items).toEqual([]);
   });
 
+  test("12: what was made from a forgotten memory is named, and goes along when asked", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const mail = await memory.write({ type: "note", text: "a letter from Porto" });
+    const provenance = { derivedFrom: [mail.uri] };
+    const gist = await memory.write({ type: "fact", text: "Porto wrote", provenance });
+    const later = await memory.write({
+      type: "fact",
+      text: "Porto is in touch",
+      provenance: { derivedFrom: [gist.uri] },
+    });
+    const one = await memory.forget(mail.id, "asked");
+    expect(one.derived).toEqual([gist.id]);
+    expect((await memory.get(gist.id))?.text).toBe("Porto wrote");
+    const all = await memory.forget(gist.id, "asked", { cascade: true });
+    expect([...all.erased].sort()).toEqual([gist.id, later.id].sort());
+    expect(await memory.get(gist.id)).toBeUndefined();
+    const left = await memory.search("Porto", { lifecycles: ["active", "archived", "tombstoned"] });
+    expect(left.hits).toEqual([]);
+  });
+
   test("17, the store side: same_topic is capped per memory, not per call", async () => {
     await using store = await openTestStore();
     const { memory } = store;
@@ -318,6 +358,26 @@ describe("edges", () => {
     }
     await memory.removeEdge(hub.id, "same_topic", others[0]?.id ?? "");
     expect((await memory.addEdge(hub.id, "same_topic", last)).changed).toBe(true);
+  });
+
+  test("19: an edge is looked at again when an end of it changes", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const a = await memory.write({ type: "fact", slot: "sky", text: "the sky is green" });
+    const b = await memory.write({ type: "fact", text: "the sky is blue" });
+    await memory.addEdge(b.id, "contradicts", a.id, { reason: "one sky" });
+    const open = async () => (await memory.review({ kinds: ["contradiction"] })).items.length;
+    expect(await open()).toBe(1);
+    const c = await memory.write({ type: "fact", slot: "sky", text: "the sky is grey" });
+    expect(await open()).toBe(0);
+    await memory.restore(a.id, { swap: true });
+    expect(await open()).toBe(1);
+    expect((await memory.get(c.id))?.head.lifecycle).toBe("archived");
+    await memory.removeEdge(b.id, "contradicts", a.id);
+    const gone = await memory.getEdge(b.id, "contradicts", a.id);
+    expect(gone?.tombstone?.at).toBeTypeOf("number");
+    expect(gone?.reason).toBe("one sky");
+    expect(await open()).toBe(0);
   });
 
   test("19: edges say when, by whom and from where, and a settled contradiction is closed", async () => {
@@ -350,6 +410,23 @@ describe("recall", () => {
       (await memory.recall(question)).hits.map((hit) => hit.id);
     expect(await ids("where does Ada live?")).toEqual([porto.id]);
     expect(await ids("where did Ada live before?")).toContain(lyon.id);
+    // The value before is found from the one after, though it shares no word with the question.
+    const shed = await memory.write({ type: "fact", text: "keeps bees in a shed" });
+    const hive = await memory.write({
+      type: "fact",
+      text: "the apiary stands behind the mill",
+      supersedes: [shed.id],
+    });
+    const now = await ids("where is the apiary?");
+    expect(now[0]).toBe(hive.id);
+    expect(now).not.toContain(shed.id);
+    const before = (await memory.recall("where was the apiary before?")).hits;
+    expect(before.find(({ id }) => id === shed.id)?.why.via).toEqual({
+      from: hive.id,
+      kind: "supersedes",
+    });
+    const walk = await memory.traverse(porto.id, { kinds: ["transition"] });
+    expect(walk.hits.map((hit) => hit.id)).toContain(lyon.id);
   });
 
   test("6: the walk remembers trust, whatever words the question has", async () => {
@@ -375,22 +452,31 @@ describe("recall", () => {
   });
 
   test("7: kind and strength count: what blocks a hit comes before what shares its topic", async () => {
-    await using store = await openTestStore();
-    const { memory } = store;
-    const hit = await memory.write({ type: "fact", text: "The release train leaves on Thursday" });
-    const themed = await memory.write({ type: "fact", text: "Paint dries slowly in winter" });
-    const blocker = await memory.write({ type: "fact", text: "Legal has not signed the terms" });
-    await memory.addEdge(hit.id, "same_topic", themed.id, { strength: 1 });
-    await memory.addEdge(blocker.id, "blocks", hit.id, {
-      strength: 5,
-      reason: "no terms, no train",
-    });
-    const { hits } = await memory.recall("when does the release train leave?");
-    const order = hits.map(({ id }) => id);
-    expect(order[0]).toBe(hit.id);
-    expect(order).toContain(blocker.id);
-    const place = order.indexOf(themed.id);
-    expect(place === -1 || place > order.indexOf(blocker.id)).toBe(true);
+    const neighbours = async (first: EdgeOf, second: EdgeOf): Promise<readonly string[]> => {
+      await using store = await openTestStore();
+      const { memory } = store;
+      const hit = await memory.write({
+        type: "fact",
+        text: "The release train leaves on Thursday",
+      });
+      const one = await memory.write({ type: "fact", text: "Paint dries slowly in winter" });
+      const two = await memory.write({ type: "fact", text: "Legal has not signed the terms" });
+      for (const [{ id }, [kind, strength]] of [
+        [one, first],
+        [two, second],
+      ] as const) {
+        await memory.addEdge(id, kind, hit.id, { strength });
+      }
+      const { hits } = await memory.recall("when does the release train leave?");
+      const order = hits.map(({ id }) => id);
+      expect(order[0]).toBe(hit.id);
+      expect(order).toHaveLength(3);
+      return order.slice(1).map((id) => (id === one.id ? "first" : "second"));
+    };
+    expect(await neighbours(["same_topic", 3], ["blocks", 3])).toEqual(["second", "first"]);
+    expect(await neighbours(["blocks", 3], ["same_topic", 3])).toEqual(["first", "second"]);
+    expect(await neighbours(["blocks", 1], ["blocks", 5])).toEqual(["second", "first"]);
+    expect(await neighbours(["blocks", 5], ["blocks", 1])).toEqual(["first", "second"]);
   });
 });
 

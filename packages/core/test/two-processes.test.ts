@@ -63,7 +63,7 @@ describe.each([
   { processes: 2, times: 120 },
   { processes: 4, times: 40 },
 ])("$processes processes", ({ processes, times }) => {
-  test("compare-and-set loses no update, and every acknowledged write is there", async () => {
+  test("compare-and-set loses no update, and every acknowledged write is there (defect 18)", async () => {
     if (!isBuilt()) return;
     const folder = temporaryFolder();
     const memory = await here(folder);

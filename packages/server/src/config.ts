@@ -23,7 +23,8 @@ export const SETTINGS = {
     flag: "--data",
     variable: "CORTEX_DATA",
     otherwise: "`./.cortex` if it exists, else your data folder",
-    meaning: "the store: a folder, or `memory:` for one that is not kept",
+    meaning:
+      "the store: a folder, the address of a server such as `http://127.0.0.1:7777`, or `memory:` for one that is not kept",
   },
   actor: {
     flag: "--actor",
@@ -115,6 +116,8 @@ export type ServeSettingName = keyof typeof SERVE_SETTINGS;
 /** A setting of a service: set by a variable alone, because every command may need it. */
 export interface ServiceSettingSpec {
   readonly variable: string;
+  /** The value when nobody says otherwise; none when absent. */
+  readonly standard?: string;
   readonly meaning: string;
 }
 
@@ -160,6 +163,28 @@ export const MODEL_SETTINGS = {
 
 /** The name of a setting of the model. */
 export type ModelSettingName = keyof typeof MODEL_SETTINGS;
+
+/** The settings of background jobs: documentation and `cortex config` read this. */
+export const JOBS_SETTINGS = {
+  "jobs.maintainEveryMs": {
+    variable: "CORTEX_JOBS_MAINTAIN_EVERY_MS",
+    standard: "3600000",
+    meaning: "how often the upkeep is done where anything was written; 0 for never",
+  },
+  "jobs.snapshotEveryMs": {
+    variable: "CORTEX_JOBS_SNAPSHOT_EVERY_MS",
+    standard: "0",
+    meaning: "how often a snapshot is sealed where anything was written; 0 for never",
+  },
+  "jobs.extractAfterMs": {
+    variable: "CORTEX_JOBS_EXTRACT_AFTER_MS",
+    standard: "45000",
+    meaning: "how long a session is silent before the model reads it, if there is a model",
+  },
+} as const satisfies { readonly [name: string]: ServiceSettingSpec };
+
+/** The name of a setting of background jobs. */
+export type JobsSettingName = keyof typeof JOBS_SETTINGS;
 
 /** The actor when nobody says otherwise. */
 export const DEFAULT_ACTOR = "default";
@@ -217,11 +242,19 @@ export function modelSettingsFor(around: Pick<Surroundings, "env">): {
   return variablesIn(MODEL_SETTINGS, around);
 }
 
-/** The settings of every service, in the order in which they are shown. */
+/** The settings of background jobs that the surroundings give, as they were written. */
+export function jobsSettingsFor(around: Pick<Surroundings, "env">): {
+  readonly [name in JobsSettingName]: Setting;
+} {
+  return variablesIn(JOBS_SETTINGS, around);
+}
+
+/** The settings of every service and of the jobs, in the order in which they are shown. */
 export function serviceSettingsFor(around: Pick<Surroundings, "env">): readonly Setting[] {
   return [
     ...Object.values(embedderSettingsFor(around)),
     ...Object.values(modelSettingsFor(around)),
+    ...Object.values(jobsSettingsFor(around)),
   ];
 }
 
@@ -229,10 +262,11 @@ function variablesIn<Name extends string>(
   specs: { readonly [name in Name]: ServiceSettingSpec },
   { env }: Pick<Surroundings, "env">,
 ): { readonly [name in Name]: Setting } {
-  const found = Object.entries<ServiceSettingSpec>(specs).map(([name, { variable }]) => {
+  const found = Object.entries<ServiceSettingSpec>(specs).map(([name, spec]) => {
+    const { variable, standard = "" } = spec;
     const value = given(env[variable]);
     const from = value === undefined ? "default" : variable;
-    return [name, { name, flag: "", variable, value: value ?? "", from }];
+    return [name, { name, flag: "", variable, value: value ?? standard, from }];
   });
   return Object.fromEntries(found) as { readonly [name in Name]: Setting };
 }
@@ -282,7 +316,12 @@ function absolute(location: string, around: Surroundings): string {
 
 /** Whether a location is an address such as `postgres://…` and not a folder. */
 export function isAddress(location: string): boolean {
-  return /^[a-z][a-z0-9+.-]+:\/\//.test(location);
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(location);
+}
+
+/** Whether a location is the address of a running server. */
+export function isServerAddress(location: string): boolean {
+  return /^https?:\/\//i.test(location);
 }
 
 /** The folder for a user's own data, by the custom of the platform. */

@@ -84,6 +84,7 @@ export const ERROR_STATUS: { readonly [code in ErrorCode]: ErrorStatus } = {
   ERR_IDEMPOTENCY: failed("conflict", 422),
   ERR_REF: failed("input"),
   ERR_NO_CHANGE: failed("input"),
+  ERR_READ_ONLY: failed("conflict"),
   ERR_DENIED: failed("denied"),
   ERR_TRUST: failed("denied"),
   ERR_SCOPE_MALFORMED: failed("denied", 401),

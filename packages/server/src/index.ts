@@ -3,10 +3,11 @@
  */
 export { type Field, fieldsOf, flagFields, placeholder } from "./cli/fields.js";
 export { type Host, processHost } from "./cli/host.js";
-export { buildProgram, commandsOf } from "./cli/program.js";
+export { BENCH_SIZE, buildProgram, commandsOf } from "./cli/program.js";
 export { runCli } from "./cli/run.js";
 export {
   EMBEDDER_SETTINGS,
+  JOBS_SETTINGS,
   MODEL_SETTINGS,
   SERVE_SETTINGS,
   SETTINGS,

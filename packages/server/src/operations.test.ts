@@ -1,8 +1,9 @@
 /** The table is complete, consistent and documented, and its input check speaks like the library. */
 import * as core from "@cortex-memory/core";
-import { Cortex, isCortexError, OWNER, open, POLICIES } from "@cortex-memory/core";
+import { Cortex, isCortexError, open, POLICIES } from "@cortex-memory/core";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { CALL_CONTEXT } from "../test/call-context.js";
 import { fieldsOf, flagFields } from "./cli/fields.js";
 import { isUnconditional } from "./cli/input.js";
 import { commandsOf } from "./cli/program.js";
@@ -32,6 +33,7 @@ const PURE = [
   "parseHandle",
   "parseScope",
   "signRequest",
+  "shortName",
   "signerOf",
   "verifyEd25519",
   "verifyRequest",
@@ -118,22 +120,10 @@ describe("the table", () => {
 });
 
 describe("running an operation", () => {
-  const noFiles = (): never => {
-    throw new Error("no operation of these tests has files");
-  };
-  const context = {
-    access: OWNER,
-    location: "memory:",
-    actor: "default",
-    files: { source: noFiles, target: noFiles, secret: noFiles, save: noFiles },
-    settings: [],
-    onProgress: () => {},
-  };
-
   async function codeOf(name: string, input: unknown): Promise<string> {
     await using memory = await open("memory:");
     try {
-      await OPERATIONS.find((one) => one.name === name)?.run(memory, input, context);
+      await OPERATIONS.find((one) => one.name === name)?.run(memory, input, CALL_CONTEXT);
       return "none";
     } catch (error) {
       if (!isCortexError(error)) throw error;

@@ -15,6 +15,7 @@ import { MEMORY_OPERATIONS } from "./operations/memories.js";
 import { MOVE_OPERATIONS } from "./operations/moves.js";
 import { PROOF_OPERATIONS } from "./operations/proofs.js";
 import { RECALL_OPERATIONS } from "./operations/recall.js";
+import { REPLICA_OPERATIONS } from "./operations/replicas.js";
 import { REVIEW_OPERATIONS } from "./operations/review.js";
 import { SCOPE_OPERATIONS } from "./operations/scopes.js";
 import { SEARCH_OPERATIONS } from "./operations/search.js";
@@ -42,6 +43,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...UPKEEP_OPERATIONS,
   ...VECTOR_OPERATIONS,
   ...MOVE_OPERATIONS,
+  ...REPLICA_OPERATIONS,
   ...IMPORT_OPERATIONS,
   ...SCOPE_OPERATIONS,
 ];

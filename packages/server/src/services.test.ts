@@ -1,6 +1,9 @@
-/** Which embedder and which model the settings give, and that a key alone gives none. */
+/** Which embedder, model and jobs the settings give, and that a key alone gives none. */
 import { inspect } from "node:util";
+import { open } from "@cortex-memory/core";
 import { describe, expect, test } from "vitest";
+import { DEBOUNCE_MS } from "../../core/src/jobs/extract.js";
+import { MAINTAIN_EVERY_MS } from "../../core/src/jobs/maintain.js";
 import { embedderSettingsFor, serviceSettingsFor, shownSettings } from "./config.js";
 import { backgroundIn, servicesIn } from "./services.js";
 
@@ -15,14 +18,14 @@ describe("the embedder of the settings", () => {
   test("is none without an address, whatever keys lie about", () => {
     for (const one of [{}, { OPENAI_API_KEY: KEY, CORTEX_EMBEDDER_MODEL: "small" }]) {
       expect(servicesIn(one)).toEqual({});
-      expect(backgroundIn(one)).toEqual({});
+      expect(Object.keys(backgroundIn(one))).toEqual(["jobs"]);
     }
   });
 
   test("is the model at the address; doors that stay open embed in the background", () => {
     const { embedder } = servicesIn(env);
     expect(embedder).toMatchObject({ model: "small@models.example", dimensions: 384 });
-    expect(backgroundIn(env)).toMatchObject({ jobs: true, embedder: { dimensions: 384 } });
+    expect(backgroundIn(env)).toMatchObject({ jobs: {}, embedder: { dimensions: 384 } });
   });
 
   test("has its key from the variable that is named, and shows it nowhere", () => {
@@ -79,5 +82,44 @@ describe("the model of the settings", () => {
     [{ CORTEX_MODEL_KEY_VARIABLE: "MISSING" }, "names MISSING, which is not set"],
   ])("is refused with %o", (change, message) => {
     expect(() => servicesIn({ ...asked, ...change })).toThrow(message);
+  });
+});
+
+describe("the jobs of a door that stays open", () => {
+  const times = (maintain: string, snapshot: string, extract: string) => ({
+    CORTEX_JOBS_MAINTAIN_EVERY_MS: maintain,
+    CORTEX_JOBS_SNAPSHOT_EVERY_MS: snapshot,
+    CORTEX_JOBS_EXTRACT_AFTER_MS: extract,
+  });
+
+  test("are run as the library runs them, unless the settings say otherwise", async () => {
+    const standard = { maintainEveryMs: MAINTAIN_EVERY_MS, snapshotEveryMs: 0 };
+    expect(backgroundIn({})).toEqual({ jobs: { ...standard, extractAfterMs: DEBOUNCE_MS } });
+    expect(backgroundIn(times("0", "60000", "5"))).toEqual({
+      jobs: { maintainEveryMs: 0, snapshotEveryMs: 60_000, extractAfterMs: 5 },
+    });
+    // What the settings accept, the library accepts.
+    await (await open("memory:", backgroundIn(times("0", "1", "86400000")))).close();
+  });
+
+  test.each([
+    [
+      times("often", "0", "0"),
+      'MAINTAIN_EVERY_MS: expected a whole number, 0 or more, got "often"',
+    ],
+    [times("0", "-1", "0"), "SNAPSHOT_EVERY_MS: expected a whole number"],
+    [times("0", "0", "86400001"), "EXTRACT_AFTER_MS: expected a whole number, 0 to 86400000"],
+  ])("are refused with %o", (change, message) => {
+    expect(() => backgroundIn(change)).toThrow(`CORTEX_JOBS_${message}`);
+  });
+
+  test("have their settings shown with the others", () => {
+    const shown = serviceSettingsFor({ env: { CORTEX_JOBS_SNAPSHOT_EVERY_MS: "1000" } });
+    const jobs = shown.filter(({ name }) => name.startsWith("jobs."));
+    expect(jobs.map(({ name, value, from }) => [name, value, from])).toEqual([
+      ["jobs.maintainEveryMs", "3600000", "default"],
+      ["jobs.snapshotEveryMs", "1000", "CORTEX_JOBS_SNAPSHOT_EVERY_MS"],
+      ["jobs.extractAfterMs", "45000", "default"],
+    ]);
   });
 });

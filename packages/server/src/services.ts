@@ -1,11 +1,19 @@
 /**
- * The embedder and the model that the settings describe, for every door. Used only where an address is
- * set: a key that happens to be in the environment switches nothing on. A key is read from the variable
- * that the settings name, goes to its endpoint and nowhere else, and no setting shows it.
+ * The embedder and the model that the settings describe, for every door, and how jobs are run, for those
+ * that stay open. A service is used only where an address is set: a key that happens to be in the
+ * environment switches nothing on. A key is read from the variable that the settings name, goes to its
+ * endpoint and nowhere else, and no setting shows it.
  */
-import { type Embedder, httpEmbedder, httpModel, type Model } from "@cortex-memory/core";
+import {
+  type Embedder,
+  httpEmbedder,
+  httpModel,
+  type JobsOptions,
+  type Model,
+} from "@cortex-memory/core";
 import { UsageError } from "./cli/usage.js";
-import { embedderSettingsFor, modelSettingsFor, type Setting } from "./config.js";
+import { embedderSettingsFor, jobsSettingsFor, modelSettingsFor, type Setting } from "./config.js";
+import { numberFrom } from "./http/settings.js";
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -17,12 +25,22 @@ export function servicesIn(env: Environment): {
   return { ...embedderIn(env), ...modelIn(env) };
 }
 
-/** The same for a door that stays open: it then works for memories in the background. */
+/** A silence of more than a day is none: the session is over. */
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The same for a door that stays open: it also works for memories in the background. */
 export function backgroundIn(
   env: Environment,
-): ReturnType<typeof servicesIn> & { readonly jobs?: true } {
-  const found = servicesIn(env);
-  return Object.keys(found).length === 0 ? {} : { ...found, jobs: true };
+): ReturnType<typeof servicesIn> & { readonly jobs: JobsOptions } {
+  const settings = jobsSettingsFor({ env });
+  return {
+    ...servicesIn(env),
+    jobs: {
+      maintainEveryMs: numberFrom(settings["jobs.maintainEveryMs"], 0),
+      snapshotEveryMs: numberFrom(settings["jobs.snapshotEveryMs"], 0),
+      extractAfterMs: numberFrom(settings["jobs.extractAfterMs"], 0, DAY_MS),
+    },
+  };
 }
 
 function embedderIn(env: Environment): { readonly embedder?: Embedder } {

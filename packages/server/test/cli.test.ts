@@ -449,6 +449,19 @@ describe("failures: exit 1", () => {
 });
 
 describe("for people", () => {
+  test("a history says which version was undone", async () => {
+    await place.json(["note", "draft", "kept", "--external-id", "undone"]);
+    const { seq } = await place.json(["update", "undone", "taken back"]);
+    await place.json(["revert", String(seq)]);
+    const { versions } = await place.json(["history", "undone"]);
+    expect(versions).toMatchObject([
+      { version: 2, current: false, undone: true },
+      { version: 1, current: true },
+    ]);
+    const { out } = await place.cortex(["history", "undone"]);
+    expect(out).toMatch(/○ 2 .*undone {2}taken back\n● 1 .*kept/);
+  });
+
   test("answers are readable, the path is said, and control characters are not sent", async () => {
     await place.json(["note", "n", "red\u001b[31m alert", "--external-id", "esc"]);
     const { out, err } = await place.cortex(["get", "esc"]);

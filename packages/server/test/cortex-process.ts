@@ -2,7 +2,7 @@
  * A home and a store for the command line, and two ways to run it there: inside the test, which is
  * quick, and as the built binary in a process of its own, which is what people have.
  */
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -44,6 +44,8 @@ export interface Place {
   json(args: readonly string[], start?: Start): Promise<Record<string, unknown>>;
   /** Runs the built binary as a process, as it is. */
   process(args: readonly string[], start?: Start): Ended;
+  /** The same while the test goes on: for commands that ask a server of the test. */
+  apart(args: readonly string[], start?: Start): Promise<Ended>;
   /** Runs a shell line that may call the built binary as `cortex`. */
   shell(line: string, start?: Start): Ended;
   /** What a shell line would give to `cortex`: its arguments, then its stdin. */
@@ -97,6 +99,17 @@ export function makePlace(): Place {
       return JSON.parse(out) as Record<string, unknown>;
     },
     process: (args, start) => spawn(bin, [process.execPath, MAIN, ...args], start),
+    apart: (args, start = {}) =>
+      new Promise((resolve, reject) => {
+        const env = { PATH: process.env.PATH, HOME: home, ...start.env };
+        const options = { cwd: start.cwd ?? empty, env };
+        const child = execFile(process.execPath, [MAIN, ...args], options, (error, out, err) => {
+          const exit = child.exitCode;
+          if (exit === null) reject(error ?? new Error(`ended by ${child.signalCode}`));
+          else resolve({ exit, out, err });
+        });
+        child.stdin?.end(start.input ?? "");
+      }),
     shell: (line, start) => spawn(bin, ["sh", "-c", line], start),
     parse(line, start) {
       const [count = "0", ...rest] = spawn(echo, ["sh", "-c", line], start).out.split("\0");

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_STATUS } from "../src/error-status.js";
 import { routesOf } from "../src/http/routes.js";
 import { OPERATIONS } from "../src/operations.js";
+import { CALL_CONTEXT } from "./call-context.js";
 import { startTestServer, statusOf, type TestServer } from "./http-server.js";
 
 let server: TestServer;
@@ -46,7 +47,7 @@ describe("operations", () => {
   ])("GET %s is the operation's own answer, by POST as well", async (path, name, input) => {
     const operation = OPERATIONS.find((one) => one.name === name);
     await using memory = await open(server.folder);
-    const expected = plain(await operation?.run(memory, input, CONTEXT));
+    const expected = plain(await operation?.run(memory, input, CALL_CONTEXT));
     const got = await server.get(path);
     expect([got.status, got.json]).toEqual([200, expected]);
     const posted = await server.post(path.replace(/\?.*/, ""), input);
@@ -84,18 +85,6 @@ describe("operations", () => {
     const tricky = await server.get("/v1/actors/..%2f..%2fetc/stats");
     expect([tricky.status, tricky.json.code]).toEqual([400, "ERR_BAD_NAME"]);
   });
-
-  const noFiles = (): never => {
-    throw new Error("no operation of this test has files");
-  };
-  const CONTEXT = {
-    access: { kind: "owner" } as const,
-    location: "",
-    actor: "default",
-    files: { source: noFiles, target: noFiles, secret: noFiles, save: noFiles },
-    settings: [],
-    onProgress: () => {},
-  };
 });
 
 describe("failures", () => {

@@ -179,6 +179,10 @@ const CASES: { readonly [tool: string]: ToolCase } = {
       const [a, b] = [await remember("The bridge is open"), await remember("The bridge is shut")];
       const ends = { from: idOf(a), kind: "contradicts", to: idOf(b) };
       await server.call("memory_link", { ...ends, reason: "one bridge" });
+      await remember("The old harbour crane squeaks");
+      await remember("The old harbour crane always squeaks");
+      const twins = await server.call("memory_review", { duplicates: true });
+      expect(twins.text).toMatch(/\nduplicate-\w{26}-\w{26}: one says what the other says/);
       const listed = await server.call("memory_review", {});
       expect(listed.text).toMatch(/^To decide:\n<<<cortex-memory\ncontradiction-\w{26}: said to/);
       const [{ item }] = listed.answer.items as readonly [{ readonly item: string }];

@@ -31,7 +31,7 @@ describe("the page for operators", () => {
   afterAll(() => place.remove());
 
   test("names only commands that there are", () => {
-    const known = new Set([...commandsOf(OPERATIONS).keys(), "demo", "serve"]);
+    const known = new Set([...commandsOf(OPERATIONS).keys(), "bench", "demo", "mcp", "serve"]);
     const named = [...PAGE.matchAll(/\bcortex ([a-z]+(?:-[a-z]+)*)(?= |`|$)/gm)].map(
       ([, word]) => word,
     );

@@ -2,12 +2,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format } from "node:util";
-import { open } from "@cortex-memory/core";
+import { follow, open, type ReplicaOptions } from "@cortex-memory/core";
 import { expect, test } from "vitest";
 import { startTestServer } from "./http-server.js";
 
 type Program = (
   open: (url: string, options: object) => unknown,
+  follow: (location: string, url: string, options: ReplicaOptions) => unknown,
   console: { log(...said: unknown[]): void },
 ) => Promise<void>;
 
@@ -24,13 +25,15 @@ test("its programs do what it says", async () => {
   const server = await startTestServer();
   const said: string[] = [];
   try {
-    await new AsyncFunction("open", "console", program)(
-      (url, options) => open(url.replace(/:7777$/, `:${server.port}`) as "http://", options),
+    const here = (url: string) => url.replace(/:7777$/, `:${server.port}`) as "http://";
+    await new AsyncFunction("open", "follow", "console", program)(
+      (url, options) => open(here(url), options),
+      (location, url, options) => follow(location, here(url), options),
       { log: (...parts) => said.push(format(...parts)) },
     );
   } finally {
     await server.close();
   }
-  expect(expected).toHaveLength(5);
+  expect(expected).toHaveLength(6);
   expect(said).toEqual(expected);
 });

@@ -2,7 +2,7 @@
  * The client of a server: its table agrees with the operations, the facade's tests pass through it, its
  * answers are those of the store, and servers that fail, stall, roll back or fork get what they deserve.
  */
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import {
   signerOf,
   type VerbName,
 } from "@cortex-memory/core";
+import { openRemote } from "@cortex-memory/core/remote";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ROUTES } from "../../core/src/remote/table.js";
 import { routesOf } from "../src/http/routes.js";
@@ -91,6 +92,7 @@ const SAMPLES: { readonly [V in VerbName]: Parameters<CortexApi[V]> } = {
   config: [],
   configure: [{ conflictPolicy: "manual" }, { by: "b" }],
   log: [{ from: 1, limit: 2 }],
+  journalPage: [{ from: 1, limit: 2 }],
   subscribe: [{ from: 1, kinds: ["write"], pollMs: 50 }],
   stats: [],
   describeSchema: [],
@@ -217,7 +219,8 @@ describe("with a server", () => {
     expect(await codeOf(() => remote.recall("x", { countTokens }))).toBe("ERR_UNSUPPORTED");
     const access = { kind: "guest" } as const;
     expect(await codeOf(() => remote.list({ access }))).toBe("ERR_UNSUPPORTED");
-    expect(await codeOf(() => remote.exportJournal("./file"))).toBe("ERR_UNSUPPORTED");
+    const onPlan = (): void => {};
+    expect(await codeOf(() => remote.search("x", { onPlan }))).toBe("ERR_UNSUPPORTED");
     const { signal } = new AbortController();
     expect(await codeOf(() => remote.maintain({ signal }))).toBe("ERR_UNSUPPORTED");
     expect(proxy.passed.length).toBe(before);
@@ -289,6 +292,27 @@ describe("with a server", () => {
     }
     proxy.treat(() => ({ bytes: length }));
     expect(await remote.exportJournal(() => {})).toMatchObject({ entries: 2 });
+  });
+
+  test("an export goes to a path where there are files, whole or not at all", async () => {
+    await using remote = await dial();
+    await remote.write({ type: "fact", text: "x".repeat(1000) });
+    const folder = await mkdtemp(join(tmpdir(), "cortex-export-"));
+    const path = join(folder, "journal.cortex");
+    try {
+      proxy.treat(() => ({ bytes: 700 }));
+      expect(await codeOf(() => remote.exportJournal(path))).toBe("ERR_EXPORT_MALFORMED");
+      expect(readdirSync(folder)).toEqual([]);
+      proxy.treat(() => undefined);
+      const { root } = await remote.exportJournal(path);
+      expect(await importJournal("memory:", path, {})).toMatchObject({ root });
+      expect(await codeOf(() => remote.backup(path))).toBe("ERR_EXISTS");
+      await using bare = await openRemote(proxy.url);
+      expect(await codeOf(() => bare.backup(join(folder, "b")))).toBe("ERR_UNSUPPORTED");
+      expect(readdirSync(folder)).toEqual(["journal.cortex"]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("what is no server of ours is told so when opening", async () => {

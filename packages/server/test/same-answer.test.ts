@@ -12,6 +12,7 @@ import { type EmbeddingsServer, startEmbeddingsServer } from "../../core/test/em
 import { type ModelServer, startModelServer } from "../../core/test/model-server.js";
 import { OPERATIONS } from "../src/operations.js";
 import { type Ended, makePlace, type Place, type Start } from "./cortex-process.js";
+import { startTestServer, type TestServer } from "./http-server.js";
 
 let place: Place;
 /** A scope that the seeded store honours. */
@@ -107,8 +108,8 @@ const READS: readonly Pair[] = [
   },
   {
     operation: "review",
-    args: ["review", "ls", "--kind", "contradiction", "--limit", "2"],
-    library: (m) => m.review({ kinds: ["contradiction"], limit: 2 }),
+    args: ["review", "ls", "--kind", "contradiction", "--kind", "duplicate", "--limit", "5"],
+    library: (m) => m.review({ kinds: ["contradiction", "duplicate"], limit: 5 }),
   },
   {
     operation: "slotHistory",
@@ -248,13 +249,16 @@ async function runExample(line: string, env: NonNullable<Start["env"]>): Promise
 describe("examples", () => {
   let embeddings: EmbeddingsServer;
   let chat: ModelServer;
+  let source: TestServer;
   beforeAll(async () => {
+    source = await startTestServer();
+    await source.post("/v1/write", { type: "fact", text: "Ada lives in Porto" });
     embeddings = await startEmbeddingsServer(hashEmbedder({ dimensions: 8 }));
     chat = await startModelServer(() => ({ facts: [], relationships: [] }));
     const entity = { type: "entity", name: "Ada", entityType: "person", observations: ["lives"] };
     writeFileSync(join(place.folder, "empty", "memory.jsonl"), `${JSON.stringify(entity)}\n`);
   });
-  afterAll(() => Promise.all([embeddings.close(), chat.close()]));
+  afterAll(() => Promise.all([embeddings.close(), chat.close(), source.close()]));
 
   /** The settings of the operations that ask a service. */
   const settingsOf = (name: string): NonNullable<Start["env"]> => {
@@ -269,6 +273,12 @@ describe("examples", () => {
     return { CORTEX_MODEL_ENDPOINT: chat.endpoint, CORTEX_MODEL_NAME: "tiny" };
   };
 
+  /** The line with a server of this machine in it; what goes on for ever ends when it is level. */
+  const lineOf = (name: string, example: string): string => {
+    const local = example.replace("https://memory.example.org", source.url);
+    return `${local}${name === "follow" ? " --once" : ""} --json`;
+  };
+
   // One after the other on one store: each may rely on the rows before it.
   test.each(OPERATIONS)("$name: $example", async ({ name, example, output }) => {
     const memory = await open(place.data);
@@ -277,7 +287,7 @@ describe("examples", () => {
     await memory.close();
     const own = { CORTEX_DATA: place.data, SCOPE: scope, EDGE: edge?.id, ITEM: item?.id };
     const env = { ...own, ...settingsOf(name) };
-    const { exit, out, err } = await runExample(`${example} --json`, env);
+    const { exit, out, err } = await runExample(lineOf(name, example), env);
     expect(exit, err).toBe(0);
     const answer: unknown = JSON.parse(out);
     expect(output.parse(answer), "the shape leaves nothing out").toEqual(answer);

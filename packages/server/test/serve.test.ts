@@ -47,11 +47,35 @@ describe("starting", () => {
     ["a port that is none", ["--port", "70000"], {}, /0 to 65535/],
     ["an origin that is none", ["--cors-origins", "example.com"], {}, /origins such as/],
     ["a limit that is none", [], { CORTEX_BODY_LIMIT_BYTES: "much" }, /CORTEX_BODY_LIMIT_BYTES/],
+    ["a time that is none", [], { CORTEX_JOBS_MAINTAIN_EVERY_MS: "1h" }, /EVERY_MS: expected a wh/],
   ])("refuses %s", (_, args, env, message) => {
     const ended = place.process(["serve", "--data", place.data, "--port", "0", ...args], { env });
     expect(ended.exit, ended.err).toBe(2);
     expect(ended.err).toMatch(message);
     expect(ended.err + ended.out).not.toMatch(/secret|a b c/);
+  });
+
+  test("works in the background as the settings say, and its stats tell", async () => {
+    const server = await serve([], { CORTEX_JOBS_SNAPSHOT_EVERY_MS: "1" });
+    for (const source of ["agent", "extraction", "imported"]) {
+      const body = { type: "fact", text: "The office is in Lisbon", source };
+      expect((await server.post("/v1/write", body)).status).toBe(200);
+    }
+    type Job = { readonly name: string; readonly cursor: number; readonly lastRunAt?: number };
+    const ran = async (): Promise<readonly string[]> => {
+      const { jobs } = (await (await fetch(`${server.url}/v1/stats`)).json()) as {
+        readonly jobs: readonly Job[];
+      };
+      return jobs.filter(({ lastRunAt }) => lastRunAt !== undefined).map(({ name }) => name);
+    };
+    // A test that waits in vain is ended by its own time limit.
+    while ((await ran()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await ran()).toEqual(["maintain", "snapshot"]);
+    expect(await server.stop()).toBe(0);
+    const shown = await place.cortex(["stats"]);
+    expect(shown.out).toMatch(/job maintain +.*last ran at/);
+    expect(shown.out).toMatch(/job snapshot +.*last ran at/);
+    expect(shown.out).not.toContain("at work by");
   });
 
   test("takes a token from a file that nobody else can read", async () => {

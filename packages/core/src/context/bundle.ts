@@ -41,11 +41,13 @@ export interface Placed {
   /** The tokens of that line. */
   readonly tokens: number;
   readonly score: number;
+  /** For a rival, how far below others it must stand; 0 for everything else. */
+  readonly depth: number;
 }
 
 /** A bundle, before it is shaped for a caller. */
 export interface Bundle {
-  /** By tier; pinned and frame-relevant by score, outcomes newest first. */
+  /** By tier; pinned and frame-relevant by score, outcomes newest first, rivals last. */
   readonly placed: readonly Placed[];
   /** What the budget left out, the highest score first. */
   readonly dropped: readonly Placed[];
@@ -61,9 +63,22 @@ const TITLES: { readonly [tier in Tier]: string } = {
   frame_relevant: "About this",
 };
 
+/** What the bundle asks about memories; given, because who is asking is the facade's. */
+export interface Judges {
+  readonly show: Show;
+  /** By `keyString`, those that dispute others, which must stand above them. */
+  readonly disputes: (
+    memories: readonly FoundMemory[],
+  ) => Promise<ReadonlyMap<string, readonly FoundMemory[]>>;
+}
+
 /** Reads, scores, trims and renders. */
-export async function buildBundle(reader: Reader, plan: ContextPlan, show: Show): Promise<Bundle> {
-  const { found, capped } = await readTiers(reader, plan, show);
+export async function buildBundle(
+  reader: Reader,
+  plan: ContextPlan,
+  judges: Judges,
+): Promise<Bundle> {
+  const { found, capped } = await readTiers(reader, plan, judges.show);
   const pinned = new Set(
     found.flatMap(({ tier, memory }) => (tier === "pinned" ? [keyString(memory.id)] : [])),
   );
@@ -81,9 +96,11 @@ export async function buildBundle(reader: Reader, plan: ContextPlan, show: Show)
       line,
       tokens: lineTokens(line),
       score: scores[at]?.score ?? 0,
+      depth: 0,
     };
   });
-  const { kept, dropped } = trim(all, plan.budgetTokens);
+  const disputes = await judges.disputes(found.map(({ memory }) => memory));
+  const { kept, dropped } = trim(withRivalsLow(all, disputes), plan.budgetTokens);
   const placed = TIERS.flatMap((tier) => inOrder(tier, kept));
   const text = promptText(
     TIERS.map((tier) => ({
@@ -94,13 +111,43 @@ export async function buildBundle(reader: Reader, plan: ContextPlan, show: Show)
   return { placed, dropped, capped, text, tokens: countTokens(text) };
 }
 
-/** The lowest score goes first, of equal ones the smaller id; one stays whatever the budget. */
+/**
+ * Puts rivals below what they dispute: in the later tier of the two, behind everybody there, with no
+ * higher a score, so that a budget never leaves a rival and takes what it disputes.
+ */
+function withRivalsLow(
+  all: readonly Placed[],
+  disputes: ReadonlyMap<string, readonly FoundMemory[]>,
+): readonly Placed[] {
+  if (disputes.size === 0) return all;
+  const byKey = new Map(all.map((one) => [keyString(one.memory.id), one]));
+  const lowered = (one: Placed, path: readonly Placed[]): Placed => {
+    const above = (disputes.get(keyString(one.memory.id)) ?? []).flatMap(({ id }) => {
+      const other = byKey.get(keyString(id));
+      return other === undefined || path.includes(other) ? [] : [lowered(other, [...path, one])];
+    });
+    if (above.length === 0) return one;
+    const places = [one, ...above].map(({ tier }) => TIERS.indexOf(tier));
+    return {
+      ...one,
+      tier: TIERS[Math.max(...places)] ?? one.tier,
+      score: Math.min(one.score, ...above.map(({ score }) => score)),
+      depth: 1 + Math.max(...above.map(({ depth }) => depth)),
+    };
+  };
+  return all.map((one) => lowered(one, []));
+}
+
+/**
+ * The lowest score goes first, of equal ones a rival, then the smaller id; one stays whatever the
+ * budget.
+ */
 function trim(
   all: readonly Placed[],
   budgetTokens: number,
 ): { readonly kept: readonly Placed[]; readonly dropped: readonly Placed[] } {
   const lowestFirst = [...all].sort(
-    (a, b) => a.score - b.score || Buffer.compare(a.memory.id, b.memory.id),
+    (a, b) => a.score - b.score || b.depth - a.depth || Buffer.compare(a.memory.id, b.memory.id),
   );
   const left = new Map<Tier, number>();
   for (const { tier } of all) left.set(tier, (left.get(tier) ?? 0) + 1);
@@ -122,6 +169,7 @@ function inOrder(tier: Tier, kept: readonly Placed[]): readonly Placed[] {
   const mine = kept.filter((one) => one.tier === tier);
   return mine.sort(
     (a, b) =>
+      a.depth - b.depth ||
       (tier === "outcomes" ? createdAt(b) - createdAt(a) : 0) ||
       b.score - a.score ||
       Buffer.compare(a.memory.id, b.memory.id),

@@ -53,6 +53,7 @@ describe("the registry", () => {
       "1a contrasts_with",
       "1b same_topic",
       "1c refines",
+      "1d distinct_from",
     ]);
     expect(Math.max(...KINDS.map(({ code }) => code))).toBeLessThan(OPEN_KIND_CODE_MIN);
   });
@@ -96,6 +97,7 @@ describe("the registry", () => {
       "co_constrains",
       "contrasts_with",
       "same_topic",
+      "distinct_from",
     ]);
   });
 
@@ -135,7 +137,7 @@ describe("names", () => {
 
   it("codes lead back to kinds", () => {
     for (const kind of KINDS) expect(kindByCode(kind.code)).toBe(kind);
-    for (const code of [0, 0x1d, OPEN_KIND_CODE_MIN, -1, 1.5, Number.NaN]) {
+    for (const code of [0, 0x1e, OPEN_KIND_CODE_MIN, -1, 1.5, Number.NaN]) {
       expect(kindByCode(code)).toBeUndefined();
     }
   });

@@ -157,6 +157,12 @@ export const EDGE_KINDS = [
     meaning: "A and B share a subject and nothing more.",
   }),
   kind(0x1c, "refines", { group: "factual", walkTrust: 0.8, meaning: "A says B more exactly." }),
+  kind(0x1d, "distinct_from", {
+    group: "thematic",
+    symmetric: true,
+    walkTrust: 0.2,
+    meaning: "A and B are alike and not the same; the review does not ask again.",
+  }),
 ] as const;
 
 /** The name of a built-in kind. */

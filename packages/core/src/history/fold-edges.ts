@@ -6,7 +6,7 @@ import { decode } from "../codec/cbor.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../edges/edge.js";
 import { canonicalKind } from "../edges/kinds.js";
 import { CortexError } from "../errors.js";
-import { partRecord } from "../journal/entry.js";
+import { partContext, partRecord } from "../journal/entry.js";
 import {
   EDGE_STATE,
   type EdgePlace,
@@ -30,7 +30,10 @@ import type { WriteView } from "./write-view.js";
 export function foldEdge(fold: Fold, entry: FoldEntry, part: FoldPart, index: number): void {
   const { view } = fold;
   const record = (part.record ??
-    decodeEdgeRecord(partRecord(part.bytes as Uint8Array), entry)) as EdgeRecord;
+    decodeEdgeRecord(
+      partRecord(part.bytes as Uint8Array),
+      partContext(entry, index),
+    )) as EdgeRecord;
   const rowKey = idKey("edge", record.id);
   const oldBytes = view.get(rowKey);
   const old = oldBytes === undefined ? undefined : decodeEdgeRow(oldBytes);

@@ -10,9 +10,10 @@
  * (`trees.ts`). Edges and erasure have files of their own.
  */
 import { encode } from "../codec/cbor.js";
+import { equalBytes } from "../codec/keys.js";
 import { memoryTreeKey } from "../edges/edge.js";
 import { CortexError } from "../errors.js";
-import { encodeEntry, partRecord, SUBJECT } from "../journal/entry.js";
+import { encodeEntry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import {
   attachmentKey,
   CONFIG_KEY,
@@ -22,6 +23,8 @@ import {
   indexRow,
   journalKey,
   keyString,
+  ownedPrefix,
+  prefixRange,
   TIME_STRIDE,
   textKey,
   timeKey,
@@ -44,9 +47,12 @@ import {
   termName,
 } from "./fold-state.js";
 import {
+  bodyPointer,
   decodeMemoryRow,
+  decodePointer,
   encodeMemoryRow,
   encodePointer,
+  highestVersion,
   type MemoryRow,
   type PartPointer,
   sinceOf,
@@ -133,7 +139,10 @@ function foldMemory(
 ): void {
   const { view } = fold;
   const record = (part.record ??
-    decodeMemoryRecord(partRecord(part.bytes as Uint8Array), entry)) as MemoryRecord;
+    decodeMemoryRecord(
+      partRecord(part.bytes as Uint8Array),
+      partContext(entry, index),
+    )) as MemoryRecord;
   const rowKey = idKey("memory", id);
   const oldRow = view.get(rowKey);
   if (record.head.lifecycle === "erased") {
@@ -147,11 +156,15 @@ function foldMemory(
   const oldHead = old === undefined ? undefined : fold.records.head(old);
   fold.records.remember({ seq: entry.seq, part: index }, record, part.hash);
   if (old !== undefined && oldRow !== undefined) view.put(historyKey(id, old.seq), oldRow);
-  const since = moveIndexes(fold, entry.seq, id, { before: oldHead, row: old, after: record });
   const pointer = { seq: entry.seq, part: index };
-  view.put(rowKey, encodeMemoryRow(memoryRow(record, old, pointer, since)));
-  if (record.version !== undefined && record.version.number > 1) {
-    view.put(versionKey(id, record.version.number), encodePointer({ seq: entry.seq, part: index }));
+  const row = memoryRow(fold, id, { record, old, pointer });
+  if (record.version !== undefined && row.body !== undefined) refuseOther(fold, part, row);
+  const since = moveIndexes(fold, id, { before: oldHead, old, after: record, row });
+  view.put(rowKey, encodeMemoryRow({ ...row, since }));
+  // A version that is current again stays where it was first written.
+  const isNew = old === undefined || row.version > highestVersion(old);
+  if (record.version !== undefined && record.version.number > 1 && isNew) {
+    view.put(versionKey(id, record.version.number), encodePointer(pointer));
   }
   moveFingerprint(fold, id, oldHead, record.head);
   if (old === undefined && record.head.externalId !== undefined) {
@@ -160,38 +173,80 @@ function foldMemory(
   count(fold, oldHead?.lifecycle, record.head.lifecycle);
 }
 
+/** The row of a memory, but for since when it stands in its indexes. */
 function memoryRow(
-  record: MemoryRecord,
-  old: MemoryRow | undefined,
-  pointer: PartPointer,
-  since: readonly number[],
+  fold: Fold,
+  id: Uint8Array,
+  change: {
+    readonly record: MemoryRecord;
+    readonly old: MemoryRow | undefined;
+    readonly pointer: PartPointer;
+  },
 ): MemoryRow {
-  const { type, lifecycle, version, fingerprint } = record.head;
-  const { seq, part } = pointer;
-  const row = { type, lifecycle, version, since, fingerprint, seq, part };
-  if (record.version !== undefined || old === undefined) return row;
-  return { ...row, body: old.body ?? { seq: old.seq, part: old.part } };
+  const { old, pointer } = change;
+  const { type, lifecycle, version, fingerprint } = change.record.head;
+  const row = { type, lifecycle, version, since: [], fingerprint, ...pointer };
+  if (old === undefined) return row;
+  const kept = old.highest === undefined ? {} : { highest: old.highest };
+  if (version === old.version) return { ...row, ...kept, body: bodyPointer(old) };
+  const highest = highestVersion(old);
+  if (version > highest)
+    return { ...row, ...(old.highest === undefined ? {} : { highest: version }) };
+  // An earlier state is back: its Version lies where it was first written.
+  return { ...row, highest, body: earlierBody(fold, id, version, pointer) };
+}
+
+/** Refuses another part under the number of a version: only the part that brought it comes again. */
+function refuseOther(fold: Fold, { hash }: FoldPart, row: MemoryRow): void {
+  if (hash !== null && equalBytes(fold.records.versionPart(row), hash)) return;
+  throw new CortexError(
+    "ERR_CORRUPT",
+    `journal entry ${row.seq}: version ${row.version} of a memory is written a second time`,
+    { seq: row.seq },
+  );
+}
+
+/** Where an earlier version of a memory lies; its first has no row of its own. */
+function earlierBody(
+  { view }: Fold,
+  id: Uint8Array,
+  version: number,
+  { seq }: PartPointer,
+): PartPointer {
+  if (version === 1) {
+    const [birth] = view.range(prefixRange(ownedPrefix("history", id), 1));
+    if (birth !== undefined) return bodyPointer(decodeMemoryRow(birth.value));
+  } else {
+    const row = view.get(versionKey(id, version));
+    if (row !== undefined) return decodePointer(row);
+  }
+  throw new CortexError(
+    "ERR_CORRUPT",
+    `journal entry ${seq}: a memory goes back to version ${version}, which it never had`,
+    { seq },
+  );
 }
 
 /** Ends the index rows a head leaves and starts the ones it enters; gives since when it stands in each. */
 function moveIndexes(
   fold: Fold,
-  seq: number,
   id: Uint8Array,
   change: {
     readonly before: Head | undefined;
-    readonly row: MemoryRow | undefined;
+    readonly old: MemoryRow | undefined;
     readonly after: MemoryRecord;
+    readonly row: MemoryRow;
   },
 ): readonly number[] {
   const { view } = fold;
-  const { before, row } = change;
+  const { before, old: row } = change;
+  const { seq } = change.row;
   const { head, version } = change.after;
   const wasPinned = row !== undefined && isRowPinned(fold, row);
   const next = indexTerms(
     id,
     head,
-    version === undefined ? wasPinned : isPinned(head.type, version.data),
+    version === undefined ? isRowPinned(fold, change.row) : isPinned(head.type, version.data),
   );
   if (before === undefined || row === undefined) {
     for (const term of next) {

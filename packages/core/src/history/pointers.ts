@@ -28,13 +28,15 @@ export interface MemoryRow extends PartPointer {
   readonly since: readonly number[];
   /** What its text says, in brief: a memory that says the same has the same. */
   readonly fingerprint?: Uint8Array | undefined;
-  /** Where the current Version lies, when the part at (seq, part) holds the Head alone. */
+  /** Where the current Version was written, when that is not the part at (seq, part). */
   readonly body?: PartPointer;
+  /** The highest number that a version ever had; there once a revert has set a version aside. */
+  readonly highest?: number;
 }
 
 /** The bytes of a memory's row. `since` is `null` when it is `seq` throughout, as after a birth. */
 export function encodeMemoryRow(row: MemoryRow): Uint8Array {
-  const { since, seq, body } = row;
+  const { since, seq, body, highest } = row;
   const plain = [
     MEMORY_TYPES[row.type].code,
     LIFECYCLES[row.lifecycle].code,
@@ -44,7 +46,9 @@ export function encodeMemoryRow(row: MemoryRow): Uint8Array {
     since.every((from) => from === seq) ? null : since,
     row.fingerprint ?? null,
   ];
-  return encode(body === undefined ? plain : [...plain, body.seq, body.part]);
+  if (body === undefined && highest === undefined) return encode(plain);
+  const place = body === undefined ? [null, null] : [body.seq, body.part];
+  return encode([...plain, ...place, ...(highest === undefined ? [] : [highest])]);
 }
 
 /** Reads a memory's row. */
@@ -60,7 +64,8 @@ export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
     part: int(at[4], 0),
     since: since === null ? NO_SEQS : (list(since) as readonly number[]),
     fingerprint: fingerprint instanceof Uint8Array ? fingerprint : undefined,
-    ...(at[7] === undefined ? {} : { body: { seq: int(at[7], 0), part: int(at[8], 0) } }),
+    ...(typeof at[7] === "number" ? { body: { seq: at[7], part: int(at[8], 0) } } : {}),
+    ...(at[9] === undefined ? {} : { highest: int(at[9], 0) }),
   };
 }
 
@@ -74,6 +79,11 @@ export function sinceOf(row: MemoryRow, at: number): number {
 /** Where the current Version of a memory lies. */
 export function bodyPointer(row: MemoryRow): PartPointer {
   return row.body ?? { seq: row.seq, part: row.part };
+}
+
+/** The highest number that a version of a memory ever had; numbers are never given twice. */
+export function highestVersion({ highest, version }: MemoryRow): number {
+  return highest ?? version;
 }
 
 /** The bytes of a plain pointer. */

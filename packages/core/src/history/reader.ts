@@ -9,7 +9,14 @@
 
 import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
 import { CortexError, describe, invalid } from "../errors.js";
-import { decodeHeader, type EntryHeader, partRecord, splitEntry } from "../journal/entry.js";
+import {
+  decodeHeader,
+  type EntryHeader,
+  type PartContext,
+  partContext,
+  partRecord,
+  splitEntry,
+} from "../journal/entry.js";
 import {
   afterPrefix,
   getU64,
@@ -35,7 +42,7 @@ import { bodyPointer, decodeMemoryRow, type MemoryRow, type PartPointer } from "
 /** A place in the past: a seq (number), or a time (Date, or an ISO 8601 text). */
 export type AsOf = number | Date | string;
 
-/** A record with the header of the entry that wrote it. */
+/** A record with the header of the entry that holds it. */
 export interface Read<T> {
   readonly record: T;
   readonly header: EntryHeader;
@@ -148,7 +155,7 @@ export class Reader {
   /** The records at pointers, each journal row read once; `undefined` where erased. */
   async records<T>(
     pointers: readonly PartPointer[],
-    decode: (bytes: Bytes, header: EntryHeader) => T,
+    decode: (bytes: Bytes, context: PartContext) => T,
   ): Promise<(Read<T> | undefined)[]> {
     const seqs = [...new Set(pointers.map(({ seq }) => seq))];
     const rows = await this.getMany(seqs.map(journalKey));
@@ -158,7 +165,8 @@ export class Reader {
       const entry = entries.get(seq);
       const bytes = entry?.parts[part];
       if (entry === undefined || bytes === undefined) return undefined;
-      return { record: decode(partRecord(bytes), entry.header), header: entry.header };
+      const { header } = entry;
+      return { record: decode(partRecord(bytes), partContext(header, part)), header };
     });
   }
 
@@ -217,10 +225,11 @@ export class Reader {
 }
 
 function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {
-  const entry = openEntry(row, pointer.seq);
-  const bytes = entry.parts[pointer.part];
+  const { header, parts } = openEntry(row, pointer.seq);
+  const bytes = parts[pointer.part];
   if (bytes === undefined) return undefined;
-  return { record: decodeMemoryRecord(partRecord(bytes), entry.header), header: entry.header };
+  const context = partContext(header, pointer.part);
+  return { record: decodeMemoryRecord(partRecord(bytes), context), header };
 }
 
 function openEntry(

@@ -6,7 +6,13 @@
  */
 import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
 import { CortexError } from "../errors.js";
-import { decodeHeader, type EntryHeader, partRecord, splitEntry } from "../journal/entry.js";
+import {
+  decodeHeader,
+  type PartContext,
+  partContext,
+  partRecord,
+  splitEntry,
+} from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import {
   decodeMemoryRecord,
@@ -16,6 +22,14 @@ import {
 } from "../memory/record.js";
 import { bodyPointer, type MemoryRow, type PartPointer } from "./pointers.js";
 import type { WriteView } from "./write-view.js";
+
+/** A part as its entry holds it, to be carried again. */
+export interface KnownPart {
+  /** salt ‖ record */
+  readonly bytes: Uint8Array;
+  /** What the entry says that first held it. */
+  readonly first: PartContext;
+}
 
 /** See the file header. */
 export class RecordReader {
@@ -82,19 +96,25 @@ export class RecordReader {
     return this.#read(pointer, decodeEdgeRecord) as EdgeRecord;
   }
 
+  /** The part at a pointer, of an entry that is sealed. */
+  part(pointer: PartPointer): KnownPart {
+    const row = this.#view.get(journalKey(pointer.seq));
+    if (row === undefined) throw lost(pointer, "is missing");
+    const { headerBytes, parts } = splitEntry(row);
+    const bytes = parts[pointer.part];
+    if (bytes === undefined) throw lost(pointer, "was erased");
+    return { bytes, first: partContext(decodeHeader(headerBytes), pointer.part) };
+  }
+
   #read(
     pointer: PartPointer,
-    decodeRecord: (bytes: Uint8Array, header: EntryHeader) => MemoryRecord | EdgeRecord,
+    decodeRecord: (bytes: Uint8Array, context: PartContext) => MemoryRecord | EdgeRecord,
   ): MemoryRecord | EdgeRecord {
     const name = pointerName(pointer);
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const row = this.#view.get(journalKey(pointer.seq));
-    if (row === undefined) throw lost(pointer, "is missing");
-    const { headerBytes, parts } = splitEntry(row);
-    const part = parts[pointer.part];
-    if (part === undefined) throw lost(pointer, "was erased");
-    const record = decodeRecord(partRecord(part), decodeHeader(headerBytes));
+    const { bytes, first } = this.part(pointer);
+    const record = decodeRecord(partRecord(bytes), first);
     this.#known.set(name, record);
     return record;
   }

@@ -13,12 +13,13 @@ import {
   type Entry,
   type EntryHeader,
   entryLeaf,
+  partContext,
   partHash,
   partRecord,
   SUBJECT,
 } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
-import { type Bytes, HEAD_KEY, type Kv, type KvSnapshot } from "../kv/kv.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvCommit, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeMemoryRecord } from "../memory/record.js";
 import { sealCommit } from "./commit.js";
@@ -135,38 +136,45 @@ function corrupt(seq: number, what: string): CortexError {
 async function commitChunk(
   target: Kv,
   chunk: readonly CheckedRow[],
-  { sha256, epoch = 0 }: ReplayOptions,
+  options: ReplayOptions,
   cache: RowCache,
 ): Promise<void> {
   const snapshot = await target.snapshot();
   try {
-    const view = new WriteView(cache);
-    const inputs = chunk.map(({ entry }) => foldInput(entry));
-    const hints = [HEAD_KEY, ...inputs.flatMap(likelyRows)];
-    const values = await snapshot.getMany(hints);
-    view.load(hints, values);
-    const headBytes = values[0];
-    const head: HeadRow = headBytes === undefined ? { ...UNBORN, epoch } : decodeHeadRow(headBytes);
-    const fold = beginFold(sha256, view, head.counts);
-    for (const [at, input] of inputs.entries()) {
-      await foldWithReads(fold, snapshot, input, chunk[at]?.row ?? EMPTY);
-    }
-    const leafHashes = chunk.map(({ entry }) => entryLeaf(sha256, entry.headerBytes));
-    const at = chunk.at(-1)?.entry.header.at ?? head.at;
-    const commit = await sealCommit(sha256, snapshot, {
-      view,
-      fold,
-      headBytes,
-      head,
-      at,
-      leafHashes,
-    });
+    const { commit, view } = await foldRows(snapshot, chunk, options, cache);
     const result = await target.commit(commit);
     if (!result.ok) throw new Error("somebody else writes into the store that is being built");
     view.keepRows(cache);
   } finally {
     snapshot.close();
   }
+}
+
+/**
+ * Folds checked entries over what a snapshot holds, into one commit that is not made yet. `cache` holds
+ * rows that are known to be as in the snapshot.
+ */
+export async function foldRows(
+  snapshot: KvSnapshot,
+  chunk: readonly CheckedRow[],
+  { sha256, epoch = 0 }: Pick<ReplayOptions, "sha256" | "epoch">,
+  cache: ReadonlyMap<string, Bytes | undefined>,
+): Promise<{ readonly commit: KvCommit; readonly view: WriteView }> {
+  const view = new WriteView(cache);
+  const inputs = chunk.map(({ entry }) => foldInput(entry));
+  const hints = [HEAD_KEY, ...inputs.flatMap(likelyRows)];
+  const values = await snapshot.getMany(hints);
+  view.load(hints, values);
+  const headBytes = values[0];
+  const head: HeadRow = headBytes === undefined ? { ...UNBORN, epoch } : decodeHeadRow(headBytes);
+  const fold = beginFold(sha256, view, head.counts);
+  for (const [at, input] of inputs.entries()) {
+    await foldWithReads(fold, snapshot, input, chunk[at]?.row ?? EMPTY);
+  }
+  const leafHashes = chunk.map(({ entry }) => entryLeaf(sha256, entry.headerBytes));
+  const at = chunk.at(-1)?.entry.header.at ?? head.at;
+  const done = { view, fold, headBytes, head, at, leafHashes };
+  return { commit: await sealCommit(sha256, snapshot, done), view };
 }
 
 const EMPTY = new Uint8Array(0);
@@ -211,22 +219,23 @@ function foldInput({ header, parts }: Entry): FoldEntry {
     kind: header.kind,
     at: header.at,
     by: header.by,
-    parts: header.parts.map(({ subject, hash }, at): FoldPart => {
+    parts: header.parts.map((ref, at): FoldPart => {
       const bytes = parts[at];
-      const record = bytes === undefined ? undefined : recordOf(subject, bytes, header);
-      return { subject, hash, bytes, ...(record === undefined ? {} : { record }) };
+      const record = bytes === undefined ? undefined : recordOf(header, at, bytes);
+      return { ...ref, bytes, ...(record === undefined ? {} : { record }) };
     }),
     ...(header.request === undefined ? {} : { request: header.request }),
   };
 }
 
-function recordOf(subject: Bytes, part: Bytes, header: EntryHeader): FoldPart["record"] {
+function recordOf(header: EntryHeader, at: number, part: Bytes): FoldPart["record"] {
+  const context = partContext(header, at);
   try {
-    switch (subject[0]) {
+    switch (header.parts[at]?.subject[0]) {
       case SUBJECT.memory:
-        return decodeMemoryRecord(partRecord(part), header);
+        return decodeMemoryRecord(partRecord(part), context);
       case SUBJECT.edge:
-        return decodeEdgeRecord(partRecord(part), header);
+        return decodeEdgeRecord(partRecord(part), context);
       default:
         return undefined;
     }

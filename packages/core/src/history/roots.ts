@@ -21,7 +21,7 @@ export interface StoreRoots extends Roots {
 /** Computes the roots that a snapshot of the store commits to. */
 export async function readRoots(
   sha256: Sha256,
-  snapshot: KvSnapshot,
+  snapshot: Pick<KvSnapshot, "getMany">,
   head: HeadRow,
 ): Promise<StoreRoots> {
   const tiles = tilesForRoot(head.size).map(({ level, index }) => tileKey(level, index));
@@ -51,7 +51,7 @@ export async function readRoots(
 /** The root of the journal's first `size` entries; the store must have at least so many. */
 export async function journalRootAt(
   sha256: Sha256,
-  snapshot: KvSnapshot,
+  snapshot: Pick<KvSnapshot, "getMany">,
   size: number,
 ): Promise<Uint8Array> {
   const keys = tilesForRoot(size).map(({ level, index }) => tileKey(level, index));

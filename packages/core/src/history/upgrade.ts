@@ -12,11 +12,11 @@ import type { Hasher } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { SUBJECT } from "../journal/entry.js";
-import type { Kv } from "../kv/kv.js";
+import { REPLICA_KEY } from "../kv/keyspace.js";
+import { HEAD_KEY, type Kv } from "../kv/kv.js";
 import {
   type BuildParts,
   catchUp,
-  headOf,
   levelWith,
   startBuilding,
   takeOver,
@@ -24,7 +24,7 @@ import {
 } from "./build-beside.js";
 import { headBytesAt } from "./compare-stores.js";
 import { type ExportReport, exportChunks } from "./export-journal.js";
-import { decodeHeadRow, FOLD_VERSION, FORMAT, type HeadRow } from "./head-row.js";
+import { decodeAnyHeadRow, decodeHeadRow, FOLD_VERSION, FORMAT, type HeadRow } from "./head-row.js";
 import { readRoots } from "./roots.js";
 import { Writer, type WriterParts } from "./writer.js";
 
@@ -54,13 +54,18 @@ export interface UpgradedTo {
 /** How often it starts over because somebody wrote at the last moment. */
 const ATTEMPTS = 10;
 
-/** The form of a store; only the head row is read. */
-export async function formOf(kv: Kv): Promise<StoreForm & { readonly size: number }> {
-  const { format, foldVersion, size } = await headOf(kv);
+/** The form of a store, how much it holds, and whether it follows another. */
+export async function formOf(
+  kv: Kv,
+): Promise<StoreForm & { readonly size: number; readonly isReplica: boolean }> {
+  const [headBytes, mark] = await withSnapshot(kv, (snapshot) =>
+    snapshot.getMany([HEAD_KEY, REPLICA_KEY]),
+  );
+  const { format, foldVersion, size } = decodeAnyHeadRow(headBytes);
   if (size === 0) {
     throw new CortexError("ERR_FORMAT_UNKNOWN", "the store is empty: nothing was ever written");
   }
-  return { format, foldVersion, size };
+  return { format, foldVersion, size, isReplica: mark !== undefined };
 }
 
 /** Whether a store has to be upgraded before this release can use it. */
@@ -81,7 +86,7 @@ export async function upgradeStore(parts: UpgradeParts): Promise<UpgradedTo> {
 
 async function upgradeOnce(parts: UpgradeParts, isFirst: boolean): Promise<UpgradedTo> {
   const { kv, sha256, hasher } = parts;
-  const from = await formOf(kv);
+  const { isReplica, ...from } = await formOf(kv);
   const generation = await kv.nextGeneration();
   try {
     const building = startBuilding(generation.kv);
@@ -91,7 +96,10 @@ async function upgradeOnce(parts: UpgradeParts, isFirst: boolean): Promise<Upgra
     await takeOver(parts, generation, building, {
       carried: "vectors",
       attempts: 1,
-      finish: () => addMigration(parts, generation.kv, from),
+      finish: async () => {
+        // A replica has its entries from its source alone; the journal says nothing of how it is kept.
+        if (!isReplica) await addMigration(parts, generation.kv, from);
+      },
     });
   } finally {
     await generation.abandon();

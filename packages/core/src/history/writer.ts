@@ -18,10 +18,11 @@ import {
   type EntryDraft,
   encodeHeader,
   entryLeaf,
+  firstContext,
   partHash,
   SALT_BYTES,
 } from "../journal/entry.js";
-import { CONFIG_KEY, keyString } from "../kv/keyspace.js";
+import { CONFIG_KEY, keyString, REPLICA_KEY } from "../kv/keyspace.js";
 import {
   type Bytes,
   HEAD_KEY,
@@ -35,6 +36,8 @@ import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
+import type { KnownPart } from "./record-reader.js";
+import { refuseReplica } from "./replica-mark.js";
 import type { CommitSignal } from "./signal.js";
 import { type LeafRef, likelyPages } from "./trees.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
@@ -42,6 +45,8 @@ import { loadUnread, Unread, WriteView } from "./write-view.js";
 /** A part of a draft, with the decoded record so that the fold need not decode it again. */
 export interface RecordDraft extends DraftPart {
   readonly decoded?: FoldPart["record"];
+  /** An earlier part that is carried again with its salt, in an entry of kind `revert`. */
+  readonly again?: KnownPart;
 }
 
 /** An entry an operation wants to append. */
@@ -227,7 +232,7 @@ export class Writer {
     const snapshot = await this.#parts.kv.snapshot();
     try {
       const view = new WriteView(this.#cache);
-      const hints = [HEAD_KEY, CONFIG_KEY];
+      const hints = [HEAD_KEY, REPLICA_KEY, CONFIG_KEY];
       for (const { operation } of group) for (const key of operation.hints ?? []) hints.push(key);
       if (this.#cache.size === 0) {
         const leaves = group.flatMap(({ operation }) => operation.leaves?.() ?? []);
@@ -238,7 +243,8 @@ export class Writer {
         snapshot.getMany(hints),
         ranges.length === 0 ? [] : snapshot.ranges(ranges),
       ]);
-      const headBytes = values[0];
+      const [headBytes, mark] = values;
+      refuseReplica(mark);
       if (this.#lastHead !== undefined && !sameBytes(headBytes, this.#lastHead)) {
         this.invalidate();
         return await this.#prepare(group);
@@ -404,14 +410,15 @@ class GroupRun {
     const salts = this.#parts.random(draft.parts.length * SALT_BYTES);
     const parts = draft.parts.map((part, at): FoldPart => {
       if (part.record === null) return { subject: part.subject, hash: null, bytes: undefined };
-      const bytes = cutBytes(SALT_BYTES + part.record.length);
-      bytes.set(salts.subarray(at * SALT_BYTES, (at + 1) * SALT_BYTES), 0);
-      bytes.set(part.record, SALT_BYTES);
+      const { again } = part;
+      const salt = salts.subarray(at * SALT_BYTES, (at + 1) * SALT_BYTES);
+      const bytes = again?.bytes ?? saltedPart(salt, part.record);
       return {
         subject: part.subject,
         hash: partHash(this.#parts.sha256, bytes),
         bytes,
         ...(part.decoded === undefined ? {} : { record: part.decoded }),
+        ...(again === undefined ? {} : firstContext(again.first, { at: this.at, by: draft.by })),
       };
     });
     const entry: FoldEntry = {
@@ -440,6 +447,13 @@ class GroupRun {
     }
     this.#open = [];
   }
+}
+
+function saltedPart(salt: Bytes, record: Bytes): Bytes {
+  const bytes = cutBytes(SALT_BYTES + record.length);
+  bytes.set(salt, 0);
+  bytes.set(record, SALT_BYTES);
+  return bytes;
 }
 
 /** Refused alone: in a group, its rows would pass as those of its neighbours' entries. */

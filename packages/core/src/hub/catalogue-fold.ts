@@ -9,7 +9,13 @@
 import { type CborValue, decode, encode } from "../codec/cbor.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../edges/edge.js";
-import { type Entry, type EntryHeader, partRecord, SUBJECT } from "../journal/entry.js";
+import {
+  type Entry,
+  type EntryHeader,
+  partContext,
+  partRecord,
+  SUBJECT,
+} from "../journal/entry.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
 import { decodeMemoryRecord, list, text } from "../memory/record.js";
@@ -50,11 +56,12 @@ export async function foldCatalogue(
     for (const [at, ref] of header.parts.entries()) {
       const id = ref.subject.subarray(1);
       const part = parts[at];
+      const context = partContext(header, at);
       if (ref.subject[0] === SUBJECT.memory && part !== undefined) {
-        foldMemory(rows, number, id, decodeMemoryRecord(partRecord(part), header));
+        foldMemory(rows, number, id, decodeMemoryRecord(partRecord(part), context));
       } else if (ref.subject[0] === SUBJECT.edge) {
         // A part that is gone was erased: then so was the edge.
-        const record = part === undefined ? undefined : decodeEdgeRecord(partRecord(part), header);
+        const record = part === undefined ? undefined : decodeEdgeRecord(partRecord(part), context);
         foldEdge(rows, number, { key: id, record }, counts);
         if (record === undefined) rows.delete(ordinalKey(number, id));
         else if (record.ordinal !== undefined) rows.put(ordinalKey(number, id), EMPTY);

@@ -49,6 +49,27 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     expect(brief(seen.filter(({ graphId }) => graphId === "h"))).toEqual(["node h 2"]);
   });
 
+  test("a revert is an event when another version is current by it, and only then", async () => {
+    await using world = await two(backend);
+    const { hub } = world;
+    await hub.putNode("g", { kind: "n", lineageId: "a", content: "first" });
+    await using events = await hub.subscribe({ graphs: ["g"] });
+    const undo = () => hub.use("g", async (memory) => memory.revert((await memory.stats()).seq));
+    const head = (tag: string) => hub.use("g", (memory) => memory.updateHead("a", { tags: [tag] }));
+    // The head alone, whose part before came with a version.
+    await head("t");
+    await undo();
+    // A version, whose part before is one of the head alone.
+    await head("u");
+    await hub.putNode("g", { kind: "n", lineageId: "a", content: "second" });
+    await undo();
+    const seen = await take(events, 2);
+    expect(brief(seen)).toEqual(["node g 6", "node g 7"]);
+    expect(seen[1]).toMatchObject({
+      node: { content: "first", version: 1, tags: ["u"], isCurrent: true },
+    });
+  });
+
   test("a reader may write between two events, and a rival is an event as well", async () => {
     await using world = await two(backend);
     const { hub } = world;

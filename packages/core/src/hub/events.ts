@@ -15,10 +15,17 @@ import { OWNER } from "../access.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
 import { invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
-import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
+import {
+  decodeEntry,
+  type Entry,
+  type PartRef,
+  partContext,
+  partRecord,
+  SUBJECT,
+} from "../journal/entry.js";
 import { journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { decodeMemoryRecord } from "../memory/record.js";
+import { decodeMemoryRecord, type Version } from "../memory/record.js";
 import { checkOptions, type Engine, memoryId } from "../verbs/engine.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import type { HubContext } from "./context.js";
@@ -226,7 +233,10 @@ async function readEvents(
     const ends = edges.flatMap(({ from: near, to: far }) =>
       far instanceof Uint8Array ? [near, far] : [near],
     );
-    const seen = await seenMemories(reader, ends, OWNER);
+    const [seen, back] = await Promise.all([
+      seenMemories(reader, ends, OWNER),
+      versionsBack(reader, entries),
+    ]);
     const now = engine.clock();
     // A graph that is made and configured in one go has become one graph.
     const lastGraph = entries.findLast(isAboutGraph)?.header.seq;
@@ -235,7 +245,7 @@ async function readEvents(
       const place = { graphId: engine.actor, seq, at };
       const graph: HubEvent[] =
         seq === lastGraph ? [{ ...place, type: "graph", graph: { ...info, seq: to - 1 } }] : [];
-      const nodes = nodesIn(engine.actor, entry, now).map(
+      const nodes = nodesIn(engine.actor, entry, { now, back }).map(
         (node): HubEvent => ({ ...place, type: "node", node }),
       );
       const links = edgesIn(entry).map(
@@ -259,17 +269,51 @@ function edgesIn({ header, parts }: Entry): EdgeRecord[] {
   return header.parts.flatMap(({ subject }, at) => {
     const part = parts[at];
     if (subject[0] !== SUBJECT.edge || part === undefined) return [];
-    return [decodeEdgeRecord(partRecord(part), header)];
+    return [decodeEdgeRecord(partRecord(part), partContext(header, at))];
   });
 }
 
-function nodesIn(graph: string, { header, parts }: Entry, now: number): GraphNode[] {
-  return header.parts.flatMap(({ subject }, at) => {
+/**
+ * The versions that reverts made current again, by the lines of their headers. A part carried again
+ * may hold a version that never ceased to be current, or lack the one that is current again.
+ */
+async function versionsBack(
+  reader: Reader,
+  entries: readonly Entry[],
+): Promise<ReadonlyMap<PartRef, Version>> {
+  const reverted = entries.flatMap(({ header: { seq, kind, parts: refs }, parts }) =>
+    refs.flatMap((ref, at) => {
+      const isMemory = ref.subject[0] === SUBJECT.memory && parts[at] !== undefined;
+      return kind === "revert" && isMemory ? [{ ref, seq, id: ref.subject.subarray(1) }] : [];
+    }),
+  );
+  const found = await Promise.all(
+    reverted.map(async ({ ref, seq, id }): Promise<readonly (readonly [PartRef, Version])[]> => {
+      const [[was], [row]] = await Promise.all([
+        reader.before(seq - 1).memoryRows([id]),
+        reader.before(seq).memoryRows([id]),
+      ]);
+      if (row === undefined || was?.version === row.version) return [];
+      const version = (await reader.memory(id, row))?.body.record.version;
+      return version === undefined ? [] : [[ref, version]];
+    }),
+  );
+  return new Map(found.flat());
+}
+
+function nodesIn(
+  graph: string,
+  { header, parts }: Entry,
+  { now, back }: { readonly now: number; readonly back: ReadonlyMap<PartRef, Version> },
+): GraphNode[] {
+  return header.parts.flatMap((ref, at) => {
     const part = parts[at];
-    if (subject[0] !== SUBJECT.memory || part === undefined) return [];
-    const { head, version } = decodeMemoryRecord(partRecord(part), header);
+    if (ref.subject[0] !== SUBJECT.memory || part === undefined) return [];
+    const { head, version: own } = decodeMemoryRecord(partRecord(part), partContext(header, at));
+    const version = header.kind === "revert" ? back.get(ref) : own;
     if (version === undefined) return [];
-    return [shapeNode({ graph, id: subject.subarray(1), head, written: { head, version }, now })];
+    const id = ref.subject.subarray(1);
+    return [shapeNode({ graph, id, head, written: { head, version }, now })];
   });
 }
 

@@ -4,10 +4,17 @@
  */
 import type { Access } from "../access.js";
 import { invalid } from "../errors.js";
-import { type FoundMemory, Reader } from "../history/reader.js";
+import { type FoundMemory, lastSeqAt, Reader } from "../history/reader.js";
 import { checkTime } from "../memory/frames.js";
 import { type Engine, findIds, type ParsedRef, parseRef } from "../verbs/engine.js";
-import { allVersions, findMemory, isShown, versionOf } from "../verbs/read.js";
+import {
+  allVersions,
+  findMemory,
+  isShown,
+  standingOf,
+  standingVersions,
+  versionOf,
+} from "../verbs/read.js";
 import {
   currentNode,
   type GraphNode,
@@ -21,7 +28,7 @@ import {
 export interface NodeAt {
   /** This version; wins over `atTime`. */
   readonly atVersion?: number;
-  /** The highest version that was there then, in milliseconds. */
+  /** The version that was current then, in milliseconds. */
   readonly atTime?: number;
 }
 
@@ -59,16 +66,16 @@ export async function readNode(
   });
 }
 
-/** The highest version of a memory that was there at a time. */
+/** The version of a memory that was current at a time: one that was undone later counts until then. */
 async function versionAtTime(
   reader: Reader,
-  found: FoundMemory,
+  { id }: FoundMemory,
   time: number,
 ): Promise<number | undefined> {
-  const bodies = await allVersions(reader, found);
-  const there = bodies.filter((body) => writtenBy(body).version.createdAt <= time);
-  const numbers = there.map((body) => writtenBy(body).version.number);
-  return numbers.length === 0 ? undefined : Math.max(...numbers);
+  const seq = await lastSeqAt(reader.snapshot, time);
+  if (seq === undefined) return undefined;
+  const [row] = await reader.before(seq).memoryRows([id]);
+  return row?.version;
 }
 
 /** Every version of a lineage, the highest first; empty when there is none the caller may see. */
@@ -92,7 +99,7 @@ async function versionNodes(
 ): Promise<readonly GraphNode[]> {
   const bodies = await allVersions(reader, found);
   const replacedBy = new Map<number, number>();
-  for (const body of bodies) {
+  for (const body of standingOf(found, bodies)) {
     const { version } = writtenBy(body);
     for (const number of version.supersedes) replacedBy.set(number, version.number);
   }
@@ -173,6 +180,11 @@ async function successorOf(
   found: FoundMemory,
   version: number,
 ): Promise<number | undefined> {
+  if (found.row.highest !== undefined) {
+    const standing = await standingVersions(reader, found);
+    const later = standing.map((body) => writtenBy(body).version);
+    return later.find(({ supersedes }) => supersedes.includes(version))?.number;
+  }
   const last = found.head.record.head.version;
   for (let next = version + 1; next <= last; next += 1) {
     const body = await versionOf(reader, found, next);

@@ -158,7 +158,7 @@ function append(engine: Engine, tx: WriteTx, node: PreparedNode, found: Located)
   const lasting = expiresAt === undefined ? {} : { expiresAt };
   const { by, data } = node.birth;
   const body = prepareVersion("note", data, lasting, before.source);
-  const version = nextVersion(tx, by, before, { ...body, data });
+  const version = nextVersion(tx, by, { head: before, row: found.row }, { ...body, data });
   const { kind, tags, freshnessAt } = node.birth.head;
   const head: Head = {
     ...before,

@@ -68,6 +68,43 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     expect(fresh.hits.map(({ node }) => node.id)).toEqual([future.node.id]);
   });
 
+  test("a version that was undone supersedes nothing, and was there while it stood", async () => {
+    await using world = await openTestHub({ backend });
+    const { hub, clock } = world;
+    await graph(world);
+    const { node: first } = await put(world, { lineageId: "a", content: "one" });
+    clock.advance(1000);
+    const { node: second, seq } = await put(world, { lineageId: "a", content: "two" });
+    clock.advance(1000);
+    await hub.use("g", (memory) => memory.revert(seq));
+    const nodeIds = async () =>
+      (await hub.history("a")).map(({ id, supersededBy }) => [id, supersededBy]);
+    expect(await hub.getNode("a")).toEqual(first);
+    expect(await nodeIds()).toEqual([
+      [second.id, undefined],
+      [first.id, undefined],
+    ]);
+    clock.advance(1000);
+    const { node: third } = await put(world, {
+      lineageId: "a",
+      content: "three",
+      basedOnVersion: 1,
+    });
+    expect([third.version, third.conflicts]).toEqual([3, []]);
+    expect(await nodeIds()).toEqual([
+      [third.id, undefined],
+      [second.id, undefined],
+      [first.id, third.id],
+    ]);
+    for (const node of await hub.history("a")) expect(await hub.getNode(node.id)).toEqual(node);
+    const times = [first.createdAt - 1, first.createdAt, second.createdAt + 500];
+    const later = [second.createdAt + 1500, third.createdAt];
+    const contents = [...times, ...later].map(
+      async (atTime) => (await hub.getNode("a", { atTime }))?.content,
+    );
+    expect(await Promise.all(contents)).toEqual([undefined, "one", "two", "one", "three"]);
+  });
+
   test("a lineage belongs to one graph", async () => {
     await using world = await openTestHub({ backend });
     await graph(world, "g");

@@ -16,6 +16,7 @@ import { documentTexts, eachDocumentWord } from "../text/document.js";
 import { snippetOf } from "../text/snippet.js";
 import { checkOptions, type Engine } from "../verbs/engine.js";
 import { shownMemories } from "../verbs/read.js";
+import { type RankedHit, rivalsBelow } from "../verbs/rivals.js";
 import { inParallel } from "./catalogue.js";
 import { type HubContext, ifGraph } from "./context.js";
 import { checkGraphId } from "./names.js";
@@ -102,7 +103,11 @@ export async function searchNodes(
       reading(engine, async (reader) => {
         positions[graph] = reader.seq;
         const access = options.access ?? OWNER;
-        found.set(graph, await hitsIn(engine, reader, query, { limit, access }));
+        const hits = await hitsIn(engine, reader, query, { limit, access });
+        found.set(
+          graph,
+          hits.map(({ node, score, snippet }) => ({ node, score, snippet })),
+        );
       }),
     );
   });
@@ -147,34 +152,42 @@ export async function searchNodesBatch(
           hitsIn(engine, reader, query, { limit: limits[at] ?? 0, access }),
         ),
       );
-      return { lists, seq: reader.seq };
+      const fused = fuse(lists);
+      const hits = await rivalsBelow(reader, fused.slice(0, total), access);
+      return { lists, hits, uniqueHits: fused.length, seq: reader.seq };
     }),
   );
-  const lists = done?.lists ?? queries.map(() => []);
-  const fused = fuse(lists);
+  const hits = (done?.hits ?? []).map(({ node, score: rrfScore, queriesMatched }) => ({
+    node,
+    rrfScore,
+    queriesMatched,
+  }));
   return {
-    hits: fused.slice(0, total),
+    hits,
     queryCount: queries.length,
-    uniqueHits: fused.length,
-    perQueryHits: lists.map(({ length }) => length),
+    uniqueHits: done?.uniqueHits ?? 0,
+    perQueryHits: queries.map((_, at) => done?.lists[at]?.length ?? 0),
     seq: done?.seq ?? -1,
   };
 }
 
+interface FusedNode extends RankedHit, Pick<NodeBatchHit, "node" | "queriesMatched"> {}
+
 /** Lineages by the sum of what their ranks are worth; of equal ones the first that was met. */
-function fuse(lists: readonly (readonly NodeHit[])[]): readonly NodeBatchHit[] {
-  const met = new Map<string, NodeBatchHit>();
+function fuse(lists: readonly (readonly FoundNode[])[]): readonly FusedNode[] {
+  const met = new Map<string, FusedNode>();
   for (const [query, hits] of lists.entries()) {
-    for (const [rank, { node }] of hits.entries()) {
+    for (const [rank, { node, memory }] of hits.entries()) {
       const before = met.get(node.lineageId);
       met.set(node.lineageId, {
         node: before?.node ?? node,
-        rrfScore: (before?.rrfScore ?? 0) + 1 / (RANK_OFFSET + rank + 1),
+        memory,
+        score: (before?.score ?? 0) + 1 / (RANK_OFFSET + rank + 1),
         queriesMatched: [...(before?.queriesMatched ?? []), query],
       });
     }
   }
-  return [...met.values()].sort((a, b) => b.rrfScore - a.rrfScore);
+  return [...met.values()].sort((a, b) => b.score - a.score);
 }
 
 async function reading<T>(engine: Engine, use: (reader: Reader) => Promise<T>): Promise<T> {
@@ -187,16 +200,19 @@ interface HitBounds {
   readonly access: Access;
 }
 
-/** The nodes of one graph that a query finds. */
+/** A hit, and the memory whose node it is. */
+type FoundNode = NodeHit & RankedHit;
+
+/** The nodes of one graph that a query finds; rivals stand below what they dispute. */
 async function hitsIn(
   engine: Engine,
   reader: Reader,
   query: NodeQuery,
   { limit, access }: HitBounds,
-): Promise<readonly NodeHit[]> {
+): Promise<readonly FoundNode[]> {
   const { words, analyser } = await engine.text.parse(reader, query.text);
   const wanted = new Set(words);
-  const matched = new Map<string, readonly Matched[]>();
+  const matched = new Map<string, MatchedMemory>();
   const ranked = await engine.text.rank(reader, {
     text: query.text,
     limit,
@@ -206,21 +222,32 @@ async function hitsIn(
         shown.map(async (memory) => {
           if (memory === undefined) return false;
           const nodes = await matchedNodes(engine, reader, memory, { query, wanted, analyser });
-          matched.set(keyString(memory.id), nodes);
+          matched.set(keyString(memory.id), { memory, nodes });
           return nodes.length > 0;
         }),
       );
     },
   });
-  return ranked
-    .flatMap(({ id, score }) =>
-      (matched.get(keyString(id)) ?? []).map(({ node, texts }) => ({
+  const found = ranked.flatMap(({ id, score }) => {
+    const one = matched.get(keyString(id));
+    return one === undefined ? [] : [{ ...one, score }];
+  });
+  const order = await rivalsBelow(reader, found, access);
+  return order
+    .flatMap(({ memory, nodes, score }) =>
+      nodes.map(({ node, texts }) => ({
         node,
+        memory,
         score,
         snippet: snippetOf(analyser, texts, wanted),
       })),
     )
     .slice(0, limit);
+}
+
+interface MatchedMemory {
+  readonly memory: FoundMemory;
+  readonly nodes: readonly Matched[];
 }
 
 interface Matched {

@@ -1,9 +1,14 @@
 /** `memory.jobs`: what it is started with, what it does to a store, and what it leaves alone. */
 import { describe, expect, test } from "vitest";
+import type { Cortex } from "../cortex.js";
 import { isCortexError } from "../errors.js";
+import { withSnapshot } from "../history/build-beside.js";
+import { promoteReplica, replicaRow } from "../history/replica-mark.js";
+import { HEAD_KEY } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import { type OpenOptions, open } from "../open.js";
 import { hashEmbedder } from "../vector/hash-embedder.js";
+import type { JobStatus } from "./lease.js";
 
 const quick = { intervalMs: 1, leaseMs: 100 } as const;
 
@@ -15,6 +20,11 @@ async function codeOf(options: OpenOptions): Promise<string> {
     throw error;
   }
   return "none";
+}
+
+/** Where one job of a store stands. */
+async function statusOf(memory: Cortex, name: string): Promise<JobStatus | undefined> {
+  return (await memory.jobs.status()).find((job) => job.name === name);
 }
 
 /** Asks again and again; a test that waits in vain is ended by its own time limit. */
@@ -33,6 +43,7 @@ describe("what is refused", () => {
     [{ leaseMs: 600_001 }, "ERR_INVALID jobs.leaseMs"],
     [{ backoffMaxMs: 1.5 }, "ERR_INVALID jobs.backoffMaxMs"],
     [{ snapshotEveryMs: "1" }, "ERR_INVALID jobs.snapshotEveryMs"],
+    [{ maintainEveryMs: -1 }, "ERR_INVALID jobs.maintainEveryMs"],
     [{ onError: 5 }, "ERR_INVALID jobs.onError"],
     [{ every: 5 }, "ERR_UNKNOWN_FIELD every"],
     ["yes", "ERR_INVALID jobs"],
@@ -58,7 +69,7 @@ describe("snapshots by the clock", () => {
     });
     expect(all.map(({ seq }) => seq)).toEqual([2, 1]);
     await eventually(async () => {
-      const [job] = await memory.jobs.status();
+      const job = await statusOf(memory, "snapshot");
       return job?.cursor === 3 ? job : undefined;
     });
     expect((await memory.check()).ok).toBe(true);
@@ -80,6 +91,48 @@ describe("snapshots by the clock", () => {
     expect(await memory.snapshots()).toHaveLength(1);
     now += 1;
     await eventually(async () => ((await memory.snapshots()).length === 2 ? true : undefined));
+  });
+});
+
+describe("which jobs there are", () => {
+  test.each([
+    [{ maintainEveryMs: 1 }, "maintain", ["maintain"]],
+    [{ snapshotEveryMs: 0 }, "maintain", ["maintain"]],
+    [{ snapshotEveryMs: 1 }, "snapshot", ["maintain", "snapshot"]],
+    [{ snapshotEveryMs: 1, maintainEveryMs: 0 }, "snapshot", ["snapshot"]],
+  ])("%j", async (options, last, names) => {
+    await using memory = await open("memory:", { jobs: { ...quick, ...options } });
+    await memory.write({ type: "note", text: "too little for the text index to be written out" });
+    await eventually(async () => (await statusOf(memory, last))?.lastRunAt);
+    await memory.jobs.stop();
+    expect((await memory.jobs.status()).map(({ name }) => name)).toEqual(names);
+  });
+});
+
+describe("a store that follows another", () => {
+  test("is not written to; its jobs begin when it is promoted", async () => {
+    const kv = openMemoryKv(new MemoryStore());
+    const told: unknown[] = [];
+    await using memory = await open("memory:", { kv });
+    await memory.write({ type: "note", text: "n" });
+    const [head] = await withSnapshot(kv, (snapshot) => snapshot.getMany([HEAD_KEY]));
+    if (head === undefined) throw new Error("a store without a head");
+    const mark = { puts: [replicaRow("https://source.example")], deletes: [] };
+    expect(await kv.commit({ ...mark, expectHead: head, head })).toEqual({ ok: true });
+    const jobs = {
+      ...quick,
+      maintainEveryMs: 1,
+      snapshotEveryMs: 1,
+      onError: told.push.bind(told),
+    };
+    await using follower = await open("memory:", { kv, jobs });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect([await follower.jobs.status(), told]).toEqual([[], []]);
+    await promoteReplica(kv);
+    for (const name of ["maintain", "snapshot"]) {
+      await eventually(async () => (await statusOf(follower, name))?.lastRunAt);
+    }
+    expect(told).toEqual([]);
   });
 });
 
@@ -117,12 +170,12 @@ describe("life and death", () => {
       jobs: { ...quick, leaseMs: 600_000, snapshotEveryMs: 1 },
     });
     await memory.write({ type: "note", text: "n" });
-    await eventually(async () => (await memory.jobs.status())[0]?.lastRunAt);
+    await eventually(async () => (await statusOf(memory, "snapshot"))?.lastRunAt);
     await memory.close();
     expect(() => memory.jobs.start()).toThrow(expect.objectContaining({ code: "ERR_CLOSED" }));
     await memory.jobs.stop();
     await using again = await open("memory:", { kv: openMemoryKv(data) });
-    expect((await again.jobs.status())[0]).toMatchObject({ leased: false, name: "snapshot" });
+    expect(await statusOf(again, "snapshot")).toMatchObject({ leased: false });
   });
 
   test("a store without jobs has none, and opening it draws no id for one", async () => {

@@ -8,11 +8,13 @@
 import { toHex } from "../codec/keys.js";
 import { CortexError, invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
+import { isReplica } from "../history/replica-mark.js";
 import { noEmbedder } from "../query/vector-index.js";
 import { checkOptions, type Engine } from "../verbs/engine.js";
 import { type EmbedOptions, type EmbedReport, embedJob, embedPending } from "./embed.js";
 import { extractJob } from "./extract.js";
 import { type JobStatus, LEASE_MS_MAX, OWNER_BYTES, readJobs } from "./lease.js";
+import { maintainJob } from "./maintain.js";
 import { type Job, JobRunner, type RunnerParts, type RunnerSettings } from "./runner.js";
 import { sealJob } from "./seal.js";
 import { textJob } from "./text.js";
@@ -25,7 +27,9 @@ export interface JobsOptions {
   readonly leaseMs?: number;
   /** The longest wait after failures; 60,000 by default. */
   readonly backoffMaxMs?: number;
-  /** Seal a snapshot this often, if anything was written; never by default. */
+  /** Do the upkeep this often, if anything was written; every hour by default, 0 for never. */
+  readonly maintainEveryMs?: number;
+  /** Seal a snapshot this often, if anything was written; 0, the default, for never. */
   readonly snapshotEveryMs?: number;
   /** How long a session is silent before its turns are distilled; 45,000 by default. */
   readonly extractAfterMs?: number;
@@ -38,6 +42,7 @@ export interface JobsPlan {
   /** Whether they run from the start. */
   readonly isOn: boolean;
   readonly settings: RunnerSettings;
+  readonly maintainEveryMs?: number;
   readonly snapshotEveryMs?: number;
   readonly extractAfterMs?: number;
 }
@@ -51,7 +56,8 @@ const RANGES = {
   intervalMs: [1, DAY_MS],
   leaseMs: [100, LEASE_MS_MAX],
   backoffMaxMs: [1, DAY_MS],
-  snapshotEveryMs: [1, Number.MAX_SAFE_INTEGER],
+  maintainEveryMs: [0, Number.MAX_SAFE_INTEGER],
+  snapshotEveryMs: [0, Number.MAX_SAFE_INTEGER],
   extractAfterMs: [0, DAY_MS],
 } as const;
 
@@ -65,7 +71,7 @@ export function checkJobs(jobs: boolean | JobsOptions | undefined): JobsPlan {
     if (value === undefined || isFit) continue;
     throw invalid(`jobs.${name}`, `an integer from ${least} to ${most}`, value);
   }
-  const { onError, snapshotEveryMs, extractAfterMs } = options;
+  const { onError, maintainEveryMs, snapshotEveryMs, extractAfterMs } = options;
   if (onError !== undefined && typeof onError !== "function") {
     throw invalid("jobs.onError", "a function", onError);
   }
@@ -77,6 +83,7 @@ export function checkJobs(jobs: boolean | JobsOptions | undefined): JobsPlan {
       backoffMaxMs: options.backoffMaxMs ?? STANDARD.backoffMaxMs,
       ...(onError === undefined ? {} : { onError }),
     },
+    ...(maintainEveryMs === undefined ? {} : { maintainEveryMs }),
     ...(snapshotEveryMs === undefined ? {} : { snapshotEveryMs }),
     ...(extractAfterMs === undefined ? {} : { extractAfterMs }),
   };
@@ -154,13 +161,26 @@ export class Jobs {
 }
 
 /** The jobs that a store has, by what it was opened with. */
-function jobsOf(engine: Engine, { snapshotEveryMs, extractAfterMs }: JobsPlan): readonly Job[] {
+function jobsOf(engine: Engine, plan: JobsPlan): readonly Job[] {
   const { vectors, embedder, model } = engine;
+  const { maintainEveryMs, snapshotEveryMs = 0, extractAfterMs } = plan;
   const isBehind = async (): Promise<boolean> => ((await vectors.status())?.lag ?? 0) > 0;
   return [
     textJob(engine.text),
     ...(embedder === undefined ? [] : [{ ...embedJob(engine), pending: isBehind }]),
-    ...(model === undefined ? [] : [extractJob(engine, extractAfterMs)]),
-    ...(snapshotEveryMs === undefined ? [] : [sealJob(engine, snapshotEveryMs)]),
+    ...[
+      ...(model === undefined ? [] : [extractJob(engine, extractAfterMs)]),
+      ...(maintainEveryMs === 0 ? [] : [maintainJob(engine, maintainEveryMs)]),
+      ...(snapshotEveryMs === 0 ? [] : [sealJob(engine, snapshotEveryMs)]),
+    ].map((job) => restsOnReplica(engine, job)),
   ];
+}
+
+/** A job that writes to the store itself: where another store is followed, it has nothing to do. */
+function restsOnReplica({ kv }: Engine, job: Job): Job {
+  return {
+    name: job.name,
+    pending: async () => ((await job.pending?.()) ?? true) && !(await isReplica(kv)),
+    run: (signal) => job.run(signal),
+  };
 }

@@ -5,60 +5,17 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { toHex } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
-import type { Pause } from "../history/growth.js";
 import { Reader } from "../history/reader.js";
 import { textKey } from "../kv/keyspace.js";
 import type { Kv } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import { open } from "../open.js";
 import { countingKv } from "../testing/index.js";
+import { ManualTime, settle } from "../testing/manual-time.js";
 import { type JobReport, type JobStatus, LEASE_MS_MAX, readJobs } from "./lease.js";
 import { type Job, JobRunner, type RunnerSettings } from "./runner.js";
 
 const SETTINGS: RunnerSettings = { intervalMs: 1000, leaseMs: 9000, backoffMaxMs: 20_000 };
-
-/** Lets everything happen that waits for nothing but its turn. */
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Time that passes when the test says so. */
-class Time {
-  now = 1_000_000;
-  /** How long each pause was meant to last. */
-  readonly pauses: number[] = [];
-  #waiting: { readonly at: number; readonly end: () => void }[] = [];
-
-  readonly clock = (): number => this.now;
-  readonly pause: Pause = (ms, signal) =>
-    new Promise((resolve) => {
-      this.pauses.push(ms);
-      if (signal?.aborted === true) return resolve();
-      const end = (): void => {
-        signal?.removeEventListener("abort", end);
-        resolve();
-      };
-      this.#waiting.push({ at: this.now + ms, end });
-      signal?.addEventListener("abort", end, { once: true });
-    });
-
-  /** Passes, and ends the pauses that are over on the way, in order. */
-  async pass(ms: number): Promise<void> {
-    const until = this.now + ms;
-    await settle();
-    for (;;) {
-      const next = this.#waiting.reduce(
-        (first, { at }) => Math.min(first, at),
-        Number.POSITIVE_INFINITY,
-      );
-      if (next > until) break;
-      this.now = Math.max(this.now, next);
-      const over = this.#waiting.filter(({ at }) => at <= next);
-      this.#waiting = this.#waiting.filter(({ at }) => at > next);
-      for (const { end } of over) end();
-      await settle();
-    }
-    this.now = until;
-  }
-}
 
 /** A job that the test directs. */
 class Directed implements Job {
@@ -87,7 +44,7 @@ async function born(): Promise<MemoryStore> {
 
 function runnerOf(
   kv: Kv,
-  time: Time,
+  time: ManualTime,
   job: Job,
   more: Partial<RunnerSettings> & { readonly id?: number } = {},
 ): JobRunner {
@@ -108,7 +65,7 @@ const ownerOf = (id: number): string => toHex(new Uint8Array(16).fill(id));
 describe("one owner", () => {
   test("of two that start at once one works, and goes on working", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const [a, b] = [new Directed(), new Directed()];
     runnerOf(openMemoryKv(data), time, a, { id: 1 }).start();
     runnerOf(openMemoryKv(data), time, b, { id: 2 }).start();
@@ -125,7 +82,7 @@ describe("one owner", () => {
 
   test("a dead owner is followed when its lease is over, and not before", async () => {
     const data = await born();
-    const [mine, theirs] = [new Time(), new Time()];
+    const [mine, theirs] = [new ManualTime(), new ManualTime()];
     const [dead, next] = [new Directed(), new Directed()];
     runnerOf(openMemoryKv(data), theirs, dead, { id: 1 }).start();
     await theirs.pass(0);
@@ -142,7 +99,7 @@ describe("one owner", () => {
 
   test("a long run keeps its lease by renewing it", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const [long, other] = [new Directed(), new Directed()];
     let finish = (_: JobReport): void => {};
     long.next = () =>
@@ -165,7 +122,7 @@ describe("one owner", () => {
 
   test("a run whose lease was taken is told at once, and does not report", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const job = new Directed();
     const report = { done: 7, cursor: 1, lag: 0 };
     let finish = (): void => {};
@@ -193,7 +150,7 @@ describe("one owner", () => {
 
   test("a lease that claims to last for years is not believed", async () => {
     const data = await born();
-    const [wrong, right] = [new Time(), new Time()];
+    const [wrong, right] = [new ManualTime(), new ManualTime()];
     wrong.now += 2 * LEASE_MS_MAX;
     const [dead, next] = [new Directed(), new Directed()];
     runnerOf(openMemoryKv(data), wrong, dead, { id: 1 }).start();
@@ -205,7 +162,7 @@ describe("one owner", () => {
 
   test("stop waits for the run, and gives the lease back for others to take", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const [first, second] = [new Directed(), new Directed()];
     let finish = (): void => {};
     first.next = () =>
@@ -238,7 +195,7 @@ describe("one owner", () => {
 describe("when it runs", () => {
   test("again at once while it gets on and is behind, else after the interval", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const job = new Directed();
     const reports = [
       { done: 10, cursor: 10, lag: 5 },
@@ -259,7 +216,7 @@ describe("when it runs", () => {
 
   test("a store at rest is looked at and not written", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const kv = countingKv(openMemoryKv(data));
     const job = new Directed();
     let isDue = true;
@@ -285,7 +242,7 @@ describe("when it runs", () => {
 describe("failures", () => {
   test("are recorded and told, and the next try waits longer each time, up to a bound", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const job = new Directed();
     const told: unknown[] = [];
     const trouble = new CortexError("ERR_EMBEDDER", "embedder: no answer");
@@ -322,7 +279,7 @@ describe("failures", () => {
 
   test("what others throw may hold anything, so only its kind is kept", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const job = new Directed();
     job.next = async () => {
       throw new TypeError("a secret of the user");
@@ -336,7 +293,7 @@ describe("failures", () => {
 
   test("of the storage stay inside as well", async () => {
     const data = await born();
-    const time = new Time();
+    const time = new ManualTime();
     const job = new Directed();
     const inner = openMemoryKv(data);
     let isFull = true;

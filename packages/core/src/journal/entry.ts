@@ -7,11 +7,17 @@
  *
  * Bytes (format 1):
  * - part    = salt (16) ‖ record, the record being canonical CBOR
- * - header  = CBOR map { 0 seq, 1 kind, 2 at, 3 by, 4 [[subject, part hash | null], …],
+ * - header  = CBOR map { 0 seq, 1 kind, 2 at, 3 by, 4 [part line, …],
  *             5 [first seq, length] of its batch, 6 idempotency key hash ‖ request hash }
+ * - line    = [subject, part hash | null], or [subject, part hash, first at, first by]
  * - row     = CBOR [ header bytes, [part bytes | null, …] ]
  * A part hash of `null` removes the subject's leaf from its tree. A row's part of `null` next to a
  * hash is an erased part.
+ *
+ * A `revert` carries earlier parts again, byte for byte, so that a leaf is what it was. Records leave
+ * out what their entry says already, so such a line names the time and the principal of the entry
+ * that first held the part, unless they are this entry's own: `partContext` is what a record is read
+ * with.
  *
  * Pure: verifiers import this file. What the records say is left to `memory/` and `edges/`, what an
  * entry changes to `history/fold.ts`.
@@ -74,10 +80,20 @@ export const SUBJECT = {
   config: 0x06,
 } as const;
 
+/** What an entry says for all its parts: when it was written, and by whom. */
+export interface PartContext {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** An opaque principal. */
+  readonly by: string;
+}
+
 /** One line of a header: whose part it is, and the part's hash (`null` removes the leaf). */
 export interface PartRef {
   readonly subject: Uint8Array;
   readonly hash: Uint8Array | null;
+  /** Of a part that is carried again: the entry that first held it, where it says something else. */
+  readonly first?: PartContext;
 }
 
 /** Where an entry stands in a batch. */
@@ -133,6 +149,23 @@ export function partRecord(part: Uint8Array): Uint8Array {
   return part.subarray(SALT_BYTES);
 }
 
+/** What the record of a part is read with: what the entry says that first held the part. */
+export function partContext(
+  entry: PartContext & { readonly parts: readonly PartRef[] },
+  index: number,
+): PartContext {
+  return entry.parts[index]?.first ?? entry;
+}
+
+/** What the line of a part carried again says of its first entry; nothing when `entry` says it. */
+export function firstContext(
+  first: PartContext,
+  entry: PartContext,
+): { readonly first?: PartContext } {
+  const { at, by } = first;
+  return at === entry.at && by === entry.by ? {} : { first: { at, by } };
+}
+
 /** The leaf of an entry in the journal tree: its header under RFC 9162's leaf rule. */
 export function entryLeaf(sha256: Sha256, headerBytes: Uint8Array): Uint8Array {
   return logLeafHash(sha256, headerBytes);
@@ -149,7 +182,7 @@ export function encodeHeader(
       header.kind,
       header.at,
       header.by,
-      header.parts.map((part) => [part.subject, part.hash]),
+      header.parts.map(encodePartRef),
       batch === undefined ? undefined : [batch.first, batch.length],
       header.request,
     ]),
@@ -173,7 +206,7 @@ export function decodeHeader(bytes: Uint8Array): EntryHeader {
     kind: kind as EntryKind,
     at,
     by,
-    parts: parts.map((part: CborValue) => decodePartRef(part, seq)),
+    parts: parts.map((part: CborValue) => decodePartRef(part, { seq, kind, at, by })),
     ...(batch === undefined ? {} : { batch: decodeBatch(batch, seq) }),
     ...(request === undefined ? {} : { request: decodeRequest(request, seq) }),
   };
@@ -220,17 +253,49 @@ export function splitEntry(row: Uint8Array): {
   };
 }
 
-function decodePartRef(value: CborValue, seq: number): PartRef {
-  if (!Array.isArray(value) || value.length !== 2) throw corrupt("a part is a pair", seq);
-  const [subject, hash] = value as readonly CborValue[];
+function encodePartRef({ subject, hash, first }: PartRef): CborValue {
+  return first === undefined ? [subject, hash] : [subject, hash, first.at, first.by];
+}
+
+/** What decides whether a line of a header may be as it is. */
+interface LineContext extends PartContext {
+  readonly seq: number;
+  readonly kind: string;
+}
+
+function decodePartRef(value: CborValue, entry: LineContext): PartRef {
+  const { seq } = entry;
+  if (!Array.isArray(value) || (value.length !== 2 && value.length !== 4)) {
+    throw corrupt("a part is a pair, or a pair and its first time and principal", seq);
+  }
+  const [subject, hash, at, by] = value as readonly CborValue[];
   if (!(subject instanceof Uint8Array) || subject.length === 0) {
     throw corrupt("a subject is bytes", seq);
   }
-  if (hash === null) return { subject, hash: null };
+  if (hash === null && value.length === 2) return { subject, hash: null };
   if (!(hash instanceof Uint8Array) || hash.length !== HASH_BYTES) {
     throw corrupt("a part hash is 32 bytes or null", seq);
   }
-  return { subject, hash };
+  return value.length === 2
+    ? { subject, hash }
+    : { subject, hash, first: decodeFirst(at, by, entry) };
+}
+
+/** Only a revert carries parts again, from before it; what it says itself is not said twice. */
+function decodeFirst(
+  at: CborValue | undefined,
+  by: CborValue | undefined,
+  entry: LineContext,
+): PartContext {
+  const { seq, kind } = entry;
+  if (kind !== "revert") throw corrupt("only a revert carries a part again", seq);
+  if (!isCount(at) || at > entry.at || typeof by !== "string") {
+    throw corrupt("a part carried again has a time before its entry, and a principal", seq);
+  }
+  if (at === entry.at && by === entry.by) {
+    throw corrupt("a part carried again names its first entry only if it says something else", seq);
+  }
+  return { at, by };
 }
 
 function decodeBatch(value: CborValue, seq: number): BatchSpan {

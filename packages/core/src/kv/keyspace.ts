@@ -106,6 +106,7 @@ export const KEYSPACE = {
   ),
   revokedScope: row(0x3d, "revoked scope", "exact", "scope hash 32", "[seq, part]"),
   snapshot: row(0x40, "snapshot", "snapshot", "number 8, mark 8", "manifest"),
+  replica: row(0x41, "replica", "snapshot", "–", "[source]; only in a store that follows another"),
   cursor: row(0x80, "cursor", "cache", "name", "where a background job stands"),
   textManifest: row(0x81, "text manifest", "cache", "–", "[analyser, cursor, …, segments]"),
   textWords: row(
@@ -296,6 +297,12 @@ export function segmentKey(
 
 /** The row that says which turns wait to be distilled: `extract/window.ts`. */
 export const EXTRACT_QUEUE_KEY: Bytes = textKey("cursor", "extract");
+
+/** The one row that makes a store a replica: it says what the store follows, and forbids writes. */
+export const REPLICA_KEY: Bytes = Uint8Array.of(KEYSPACE.replica.byte);
+
+/** The row in which whoever follows a source keeps how far that went. */
+export const FOLLOW_KEY: Bytes = textKey("cursor", "follow");
 
 /** The one row that says where the graph's configuration lies. */
 export const CONFIG_KEY: Bytes = Uint8Array.of(KEYSPACE.config.byte);

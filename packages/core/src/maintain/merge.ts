@@ -14,7 +14,6 @@
  */
 import { encode } from "../codec/cbor.js";
 import { compareBytes } from "../codec/keys.js";
-import { normaliseClaim } from "../codec/text.js";
 import { canonicalKind } from "../edges/kinds.js";
 import { decodeCounter } from "../history/pointers.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
@@ -22,6 +21,7 @@ import { idKey, keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { claimText, primaryText } from "../memory/data.js";
 import { markedMemories } from "../query/text-evidence.js";
+import { claimWords } from "../text/alike.js";
 import {
   addChange,
   contestedOf,
@@ -148,14 +148,6 @@ function claimMark({ head, body }: FoundMemory): string {
       rest as Parameters<typeof encode>[0],
     ]),
   );
-}
-
-/** A claim as its words, without what makes no difference to it. */
-function claimWords(text: string): readonly string[] {
-  return normaliseClaim(text)
-    .split(" ")
-    .map((word) => word.replace(/^["“”„(]+|["“”,;:)]+$/gu, ""))
-    .filter((word) => word !== "" && word !== "the");
 }
 
 async function mergeGroup(world: PlanWorld, twins: readonly FoundMemory[]): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { decode, encode } from "../codec/cbor.js";
 import { decodeEdgeRecord } from "../edges/edge.js";
-import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
+import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { int, list } from "../memory/record.js";
@@ -31,9 +31,7 @@ export async function followJournal(
 ): Promise<Progress> {
   const { reader } = world;
   const size = reader.seq + 1;
-  // A cursor beyond the end is that of another store: the caches were carried over by hand.
-  const known = cursor === undefined ? 0 : readSeq(cursor);
-  let from = known > size ? 0 : known;
+  let from = followedUpTo(cursor, size);
   // One snapshot gives one answer, however often an entry touched the memory.
   const seen = new Set<string>();
   while (from < size && !world.isOver() && hasRoom(world)) {
@@ -59,8 +57,11 @@ export function seqCursor(seq: number): Bytes {
   return encode([seq]);
 }
 
-function readSeq(cursor: Bytes): number {
-  return int(list(decode(cursor))[0], 0);
+/** The first entry that was not looked at, in a journal of so many. */
+export function followedUpTo(cursor: Bytes | undefined, size: number): number {
+  const known = cursor === undefined ? 0 : int(list(decode(cursor))[0], 0);
+  // A cursor beyond the end is that of another store: the caches were carried over by hand.
+  return known > size ? 0 : known;
 }
 
 /** The memories that an entry wrote, and the ends of the edges it wrote if they count. */
@@ -72,7 +73,7 @@ function touchedBy({ header, parts }: Entry, edges: boolean): readonly Bytes[] {
         return [subject.slice(1)];
       case SUBJECT.edge: {
         if (!edges || bytes === undefined) return [];
-        const { from, to } = decodeEdgeRecord(partRecord(bytes), header);
+        const { from, to } = decodeEdgeRecord(partRecord(bytes), partContext(header, at));
         return to instanceof Uint8Array ? [from, to] : [from];
       }
       default:

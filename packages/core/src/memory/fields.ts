@@ -11,7 +11,7 @@
  */
 import * as z from "zod";
 import { isWellFormed, utf8Length } from "../codec/text.js";
-import { CortexError, describe, type ErrorCode, invalid } from "../errors.js";
+import { CortexError, describe, type ErrorCode, invalid, shortName } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import { namesOf, type Vocabulary } from "./types.js";
 
@@ -375,7 +375,7 @@ function fieldPath(prefix: string, path: readonly PropertyKey[]): string {
   let text = prefix;
   for (const step of path) {
     if (typeof step === "number") text += `[${step}]`;
-    else text += text === "" ? String(step) : `.${String(step)}`;
+    else text += `${text === "" ? "" : "."}${shortName(String(step))}`;
   }
   return text === "" ? "input" : text;
 }

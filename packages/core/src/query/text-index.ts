@@ -61,6 +61,17 @@ export interface RankQuery {
   /** Active alone when not given. */
   readonly lifecycles?: readonly Lifecycle[];
   readonly accept?: Accept;
+  /** Told what the search looks through. */
+  readonly onLook?: (look: TextLook) => void;
+}
+
+/** What a search looks through. */
+export interface TextLook {
+  /** Words that are looked for. */
+  readonly words: number;
+  readonly segments: number;
+  /** Entries after the last segment. */
+  readonly tail: number;
 }
 
 /** How the index stands. */
@@ -143,6 +154,13 @@ export class TextIndex {
   async rank(reader: Reader, query: RankQuery): Promise<readonly RankedMemory[]> {
     const { view, analyser } = await this.view(reader, query.lifecycles);
     const wanted = parseQuery(analyser, query.text);
+    const { segments, tail } = view;
+    const tailEntries = tail === undefined ? 0 : tail.end - tail.base;
+    query.onLook?.({
+      words: wanted.words.length,
+      segments: segments.length,
+      tail: tailEntries,
+    });
     if (wanted.words.length === 0 || query.limit < 1) return [];
     const prepared = await prepare(view, { ...wanted, scored: true });
     const { limit, accept } = query;

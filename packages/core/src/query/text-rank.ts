@@ -122,6 +122,21 @@ export async function prepare(view: IndexView, wanted: WordsWanted): Promise<Pre
   return { view, wanted, segments, ...statistics(view, wanted, segments) };
 }
 
+/**
+ * The same query with some of its words alone, all of them required where `every` says so: nothing is
+ * read again.
+ */
+export function narrowed(prepared: Prepared, places: readonly number[], every = false): Prepared {
+  const pick = <T>(list: readonly T[]): T[] => places.map((at) => list[at] as T);
+  const words = pick(prepared.wanted.words);
+  return {
+    ...prepared,
+    wanted: { ...prepared.wanted, words, required: every ? words : [] },
+    segments: prepared.segments.map((one) => ({ ...one, postings: pick(one.postings) })),
+    counts: pick(prepared.counts),
+  };
+}
+
 interface Statistics {
   readonly counts: readonly number[];
   readonly total: number;

@@ -13,7 +13,14 @@
 import { CortexError } from "../errors.js";
 import { bodyPointer, decodeMemoryRow, type PartPointer } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
-import { decodeHeader, partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
+import {
+  decodeHeader,
+  type EntryKind,
+  partContext,
+  partRecord,
+  SUBJECT,
+  splitEntry,
+} from "../journal/entry.js";
 import { historyKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../memory/record.js";
@@ -46,6 +53,7 @@ interface Standing {
 
 /** What an entry says about one memory. */
 interface MemoryEvent extends PartPointer {
+  readonly kind: EntryKind;
   readonly id: Bytes;
   /** The id as a text, to find it again. */
   readonly name: string;
@@ -56,9 +64,11 @@ interface MemoryEvent extends PartPointer {
 interface PageContext {
   readonly records: ReadonlyMap<number, MemoryRecord>;
   readonly rivals: Rivals;
+  /** Where the bodies lie that are current again by a revert of the head alone, by its place. */
+  readonly back: ReadonlyMap<number, PartPointer>;
 }
 
-const NOTHING: PageContext = { records: new Map(), rivals: new Rivals() };
+const NOTHING: PageContext = { records: new Map(), rivals: new Rivals(), back: new Map() };
 
 /** See the file header. */
 export class TextTail {
@@ -96,24 +106,27 @@ export class TextTail {
   /** Learns where the memories of a page stood before it, and reads all that the page refers to. */
   async #prepare(reader: Reader, events: readonly MemoryEvent[]): Promise<PageContext> {
     // Most pages of a growing store hold nothing but new memories.
-    if (events.every(({ record }) => isBirth(record))) return NOTHING;
+    if (events.every(isBirth)) return NOTHING;
     const records = new Map<number, MemoryRecord>();
     const unknown = new Map<string, MemoryEvent>();
     const met = new Set<string>();
     for (const event of events) {
       records.set(placeOf(event), event.record);
-      if (!met.has(event.name) && !this.#standing.has(event.name) && !isBirth(event.record)) {
+      if (!met.has(event.name) && !this.#standing.has(event.name) && !isBirth(event)) {
         unknown.set(event.name, event);
       }
       met.add(event.name);
     }
     const earlier = await this.#standBefore(reader, [...unknown.values()]);
+    const back = await bodiesBack(reader, events);
     const pointers = [...met].flatMap((name) => {
       const before = this.#standing.get(name);
       if (before === undefined) return [];
       return before.document === undefined ? [before.head, before.body] : [before.body];
     });
-    const missing = pointers.filter((pointer) => !records.has(placeOf(pointer)));
+    const missing = [...pointers, ...back.values()].filter(
+      (pointer) => !records.has(placeOf(pointer)),
+    );
     const read = await reader.records(missing, decodeMemoryRecord);
     for (const [at, pointer] of missing.entries()) {
       const record = read[at]?.record;
@@ -126,7 +139,7 @@ export class TextTail {
         return record === undefined ? [] : [{ id, head: record.head }];
       }),
     ];
-    return { records, rivals: await Rivals.read(reader, heads) };
+    return { records, rivals: await Rivals.read(reader, heads), back };
   }
 
   /** Finds the documents in segments that the events will end. */
@@ -167,7 +180,8 @@ export class TextTail {
     const before = this.#standing.get(name);
     if (before !== undefined) this.#end(event, before, context);
     const here = { seq, part };
-    const body = record.version === undefined ? (before?.body ?? here) : here;
+    const elsewhere = context.back.get(placeOf(here)) ?? before?.body ?? here;
+    const body = record.version === undefined ? elsewhere : here;
     const lifecycle = LIFECYCLES[record.head.lifecycle].code;
     const source = sourceOf(id, record, body, context);
     const document = this.#draft(lifecycle).begin({ id, begin: seq }, (take) =>
@@ -201,9 +215,26 @@ export class TextTail {
   }
 }
 
-/** Version 1 comes with a memory's first entry and with no other. */
-function isBirth({ version }: MemoryRecord): boolean {
-  return version?.number === 1;
+/** Version 1 comes with a memory's first entry; a revert may carry it again. */
+function isBirth({ kind, record }: MemoryEvent): boolean {
+  return record.version?.number === 1 && kind !== "revert";
+}
+
+/** Where the bodies of reverts lie that hold a head alone: not always where they lay before. */
+async function bodiesBack(
+  reader: Reader,
+  events: readonly MemoryEvent[],
+): Promise<ReadonlyMap<number, PartPointer>> {
+  const alone = events.filter(
+    ({ kind, record }) => kind === "revert" && record.version === undefined,
+  );
+  const rows = await Promise.all(alone.map(({ id, seq }) => reader.before(seq).memoryRows([id])));
+  return new Map(
+    alone.flatMap((event, at) => {
+      const row = rows[at]?.[0];
+      return row === undefined ? [] : [[placeOf(event), bodyPointer(row)] as const];
+    }),
+  );
 }
 
 /** What an entry says about memories; parts that were erased say nothing. */
@@ -215,8 +246,9 @@ function eventsOf(row: Bytes): readonly MemoryEvent[] {
     const bytes = parts[part];
     if (subject[0] !== SUBJECT.memory || bytes === undefined) continue;
     const id = subject.slice(1);
-    const record = decodeMemoryRecord(partRecord(bytes), header);
-    events.push({ seq: header.seq, part, id, name: keyString(id), record });
+    const record = decodeMemoryRecord(partRecord(bytes), partContext(header, part));
+    const { seq, kind } = header;
+    events.push({ seq, part, kind, id, name: keyString(id), record });
   }
   return events;
 }

@@ -22,7 +22,7 @@ import type { ByteSink, ExportTarget } from "../verbs/move-files.js";
 /** Entries between two calls of `onProgress`. */
 const PROGRESS_ENTRIES = 1000;
 
-/** The sink of a target; a path would need a file system, which this client does without. */
+/** The sink of a target; a path needs a file system, which `node-files.ts` has. */
 export function sinkOf(target: ExportTarget): ByteSink {
   if (typeof target === "function") return target;
   if (typeof target !== "string") throw invalid("target", "a function that takes chunks", target);

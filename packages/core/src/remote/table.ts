@@ -148,6 +148,7 @@ export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
     answer: ({ graph, seq }) => ({ ...(graph as object), seq }) as Answer<"configure">,
   },
   log: { path: "log", kind: "read", input: options },
+  journalPage: { path: "journal-page", kind: "read", input: options, isLong: true },
   subscribe: { path: "subscribe", kind: "read", input: options, sends: "events" },
   stats: {
     path: "stats",

@@ -149,7 +149,8 @@ export function shownRecord(state: ModelState, stepId: string): object | undefin
     const memory = findInModel(state, uri);
     if (memory === undefined) return { uri, lifecycle: "erased" };
     const version = Number(uri.split("#")[1]);
-    const text = memory.versions.find(({ number }) => number === version)?.text;
+    const all = [...memory.versions, ...(memory.undone ?? [])];
+    const text = all.find(({ number }) => number === version)?.text;
     return { uri, lifecycle: memory.head.lifecycle, said: text ?? currentVersion(memory).text };
   };
   return {

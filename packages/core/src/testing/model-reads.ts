@@ -47,11 +47,14 @@ function shownVersion(state: ModelState, version: ModelVersion): object {
 /** Every version of a memory, newest first. */
 export function shownHistory(state: ModelState, memory: ModelMemory): readonly object[] {
   const open = [currentVersion(memory).number, ...memory.head.siblings];
-  return memory.versions
+  const { versions, undone = [] } = memory;
+  return [...versions, ...undone]
+    .sort((a, b) => a.number - b.number)
     .map((version) => ({
       uri: modelUri(state.actor, memory, version.number),
       version: version.number,
       current: open.includes(version.number),
+      ...(undone.includes(version) ? { undone: true } : {}),
       text: version.text,
       versionRecord: shownVersion(state, version),
     }))

@@ -49,6 +49,8 @@ export interface ModelMemory {
   readonly head: ModelHead;
   /** Oldest first; the last one is current. */
   readonly versions: readonly ModelVersion[];
+  /** Versions that a revert took back; their numbers are not given again. */
+  readonly undone?: readonly ModelVersion[];
   /** Since which seq it stands under each of its terms, by `termsOf`. */
   readonly since: ReadonlyMap<string, number>;
   readonly turn?: { readonly session: string; readonly index: number; readonly role: string };
@@ -291,6 +293,11 @@ export function termsOf({
 /** The term of a frame. */
 export function frameTerm({ verb, object, ref }: ModelFrame): string {
   return `frame ${verb} ${object} ${ref}`;
+}
+
+/** The number of the next version of a memory. */
+export function nextNumber({ versions, undone = [] }: ModelMemory): number {
+  return versions.length + undone.length + 1;
 }
 
 /** The version in force. */

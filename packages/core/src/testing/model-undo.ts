@@ -9,13 +9,7 @@ import {
   put,
   putEdge,
 } from "./model-draft.js";
-import {
-  currentVersion,
-  idIn,
-  type ModelEdge,
-  type ModelMemory,
-  type ModelVersion,
-} from "./model-state.js";
+import { idIn, type ModelEdge, type ModelMemory } from "./model-state.js";
 
 /** Destroys a memory, and with `cascade` what was derived from it. */
 export function forget(draft: Draft, ref: string, cascade: boolean, at: number): object {
@@ -44,7 +38,7 @@ export function forget(draft: Draft, ref: string, cascade: boolean, at: number):
 
 function childrenOf(draft: Draft, id: string): string[] {
   return [...draft.edges.values()]
-    .filter(({ kind, to }) => kind === "derived_from" && to === id)
+    .filter(({ kind, to, tombstone }) => kind === "derived_from" && to === id && !tombstone)
     .map(({ from }) => from)
     .sort();
 }
@@ -79,7 +73,7 @@ export function revert(draft: Draft, seq: number, at: number): object {
   }));
   const mine = { seq: draft.size, at };
   const mark = { reason: `reverted entry ${seq}`, at, by: draft.actor };
-  const former = memories.map(({ now, before }) => formerMemory(now, before, mark, mine.seq));
+  const former = memories.map(({ now, before }) => formerMemory(now, before, mark));
   refuseTakenSlots(draft, former);
   nextEntry(draft, at);
   for (const memory of former) put(draft, memory, mine);
@@ -113,23 +107,11 @@ function formerMemory(
   now: ModelMemory,
   before: ModelMemory | undefined,
   tombstone: NonNullable<ModelEdge["tombstone"]>,
-  seq: number,
 ): ModelMemory {
   if (before === undefined) {
     return { ...now, head: { ...now.head, lifecycle: "tombstoned", tombstone } };
   }
-  const [last, old] = [currentVersion(now), currentVersion(before)];
-  const { head, source, claimSlot } = before;
-  if (last.number === old.number) return { ...now, head, source, claimSlot };
-  const again: ModelVersion = {
-    ...old,
-    number: last.number + 1,
-    createdAt: tombstone.at,
-    // Versions that were open before are open again.
-    supersedes: [last.number, ...now.head.siblings]
-      .filter((number) => !head.siblings.includes(number))
-      .sort((a, b) => a - b),
-    seq,
-  };
-  return { ...now, head, source, claimSlot, versions: [...now.versions, again] };
+  // Its numbers are used up: what came since is set aside, not taken out.
+  const all = [...now.versions, ...(now.undone ?? [])];
+  return { ...before, undone: all.filter((version) => !before.versions.includes(version)) };
 }

@@ -42,6 +42,7 @@ import {
   type ModelVersion,
   type ModelWrite,
   modelUri,
+  nextNumber,
 } from "./model-state.js";
 import { forget, revert } from "./model-undo.js";
 
@@ -239,7 +240,7 @@ function lifted(
   const now = currentVersion(memory);
   const version: ModelVersion = {
     ...now,
-    number: now.number + 1,
+    number: nextNumber(memory),
     createdAt: given.at,
     confidence: Math.max(now.confidence, input.confidence ?? 1),
     supersedes: openVersions(memory),
@@ -318,7 +319,7 @@ function archive(memory: ModelMemory, { seq, at }: At): ModelMemory {
   const validFrom = now.validFrom ?? now.createdAt;
   const closing: ModelVersion = {
     ...now,
-    number: now.number + 1,
+    number: nextNumber(memory),
     createdAt: at,
     supersedes: openVersions(memory),
     seq,
@@ -359,7 +360,7 @@ function update(draft: Draft, ref: string, input: ModelUpdate, at: number): obje
   if (stale && !draft.manual) throw failure("ERR_CONFLICT");
   const entry = nextEntry(draft, at);
   const version: ModelVersion = {
-    number: now.number + 1,
+    number: nextNumber(memory),
     text,
     createdAt: at,
     confidence: input.confidence ?? now.confidence,
@@ -421,7 +422,7 @@ function restore(draft: Draft, ref: string, at: number): object {
   const entry = nextEntry(draft, at);
   const again: ModelVersion = {
     ...now,
-    number: now.number + 1,
+    number: nextNumber(memory),
     createdAt: at,
     supersedes: openVersions(memory),
     seq: entry.seq,

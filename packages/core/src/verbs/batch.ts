@@ -11,7 +11,7 @@ import { edgeTreeKey } from "../edges/edge.js";
 import { CortexError, describe, invalid, isCortexError } from "../errors.js";
 import { Unread } from "../history/write-view.js";
 import type { Operation, WriteTx } from "../history/writer.js";
-import { type Entry, partRecord } from "../journal/entry.js";
+import { type Entry, partContext, partRecord } from "../journal/entry.js";
 import { keyString, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -201,7 +201,7 @@ function writeStep(engine: Engine, input: WriteInput, keyed: boolean): Step {
       if (entry.header.kind === "reinforce") return prepared.head.fingerprint !== undefined;
       if (entry.header.kind !== "write" || bytes === undefined)
         return entry.header.kind === "write";
-      const { head, version } = decodeMemoryRecord(partRecord(bytes), entry.header);
+      const { head, version } = decodeMemoryRecord(partRecord(bytes), partContext(entry.header, 0));
       const same = head.type === prepared.head.type && head.externalId === prepared.head.externalId;
       return same && version !== undefined && sameData(version.data, prepared.data);
     },

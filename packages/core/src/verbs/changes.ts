@@ -6,7 +6,14 @@ import { ulidText } from "../codec/ulid.js";
 import { decodeEdgeRecord } from "../edges/edge.js";
 import { invalid } from "../errors.js";
 import { type AsOf, positionOf, Reader } from "../history/reader.js";
-import { decodeEntry, type Entry, type EntryKind, partRecord, SUBJECT } from "../journal/entry.js";
+import {
+  decodeEntry,
+  type Entry,
+  type EntryKind,
+  partContext,
+  partRecord,
+  SUBJECT,
+} from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import { decodeMemoryRecord } from "../memory/record.js";
 import type { Lifecycle, MemoryType } from "../memory/types.js";
@@ -24,7 +31,7 @@ export interface MemoryChange {
   readonly uri?: string;
   readonly version?: number;
   readonly lifecycle?: Lifecycle;
-  /** The short form, when the entry brought a new version. */
+  /** The short form, when the entry brought a version, new or back again. */
   readonly text?: string;
 }
 
@@ -83,7 +90,8 @@ function shapeChange(engine: Engine, entry: Entry): Change {
     if (subject[0] === SUBJECT.memory || subject[0] === SUBJECT.attachment) {
       memories.push(shapeMemoryChange(engine, entry, at));
     } else if (subject[0] === SUBJECT.edge && bytes !== undefined) {
-      edges.push(shapeEdge(decodeEdgeRecord(partRecord(bytes), header), header.seq));
+      const edge = decodeEdgeRecord(partRecord(bytes), partContext(header, at));
+      edges.push(shapeEdge(edge, header.seq));
     }
   }
   const { seq, kind, at, by } = header;
@@ -96,7 +104,8 @@ function shapeMemoryChange(engine: Engine, entry: Entry, at: number): MemoryChan
   const id = subject.subarray(1);
   if (bytes === undefined) return { id: memoryId(id), erased: true };
   if (subject[0] === SUBJECT.attachment) return { id: memoryId(id), erased: false };
-  const { head, version } = decodeMemoryRecord(partRecord(bytes), entry.header);
+  const context = partContext(entry.header, at);
+  const { head, version } = decodeMemoryRecord(partRecord(bytes), context);
   if (head.lifecycle === "erased") {
     return { id: ulidText(id) as MemoryId, erased: true, type: head.type, lifecycle: "erased" };
   }

@@ -3,7 +3,7 @@
  * that is hidden or gone, is no failure there; it is listed as skipped.
  */
 import { invalid, isCortexError } from "../errors.js";
-import type { MemoryRow } from "../history/pointers.js";
+import { highestVersion, type MemoryRow } from "../history/pointers.js";
 import type { MemoryType } from "../memory/types.js";
 import { parseUri } from "../memory/uri.js";
 import { type Engine, type ParsedRef, parseRef } from "./engine.js";
@@ -42,8 +42,8 @@ function parseCited(engine: Engine, ref: unknown, field: string): Cited {
   }
 }
 
-/** Whether a citation names the memory of a row: one that is there, of its type and version. */
+/** Whether a citation names the memory of a row: one that is there, of its type, and a version it had. */
 export function isNamedBy(row: MemoryRow, { ref, type }: Cited): boolean {
   if (row.lifecycle === "erased" || row.lifecycle === "tombstoned") return false;
-  return (type ?? row.type) === row.type && (ref?.version ?? row.version) <= row.version;
+  return (type ?? row.type) === row.type && (ref?.version ?? row.version) <= highestVersion(row);
 }

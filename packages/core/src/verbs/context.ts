@@ -22,9 +22,11 @@ import {
 import { buildUri } from "../memory/uri.js";
 import { checkObject, checkOptions, type Engine, type MemoryId, memoryId } from "./engine.js";
 import { shownMemories, timeAt } from "./read.js";
+import { checkOnPlan, meterOf, type PlanOption } from "./read-plan.js";
+import { disputesOf } from "./rivals.js";
 
 /** What a context is wanted for. */
-export interface ContextOptions {
+export interface ContextOptions extends PlanOption {
   /** What is about to be done; together with `objects`. */
   readonly verb?: Verb;
   /** What it is about to be done to: at most one thing of each kind. */
@@ -89,6 +91,7 @@ const OPTIONS = [
   "form",
   "nowMs",
   "asOf",
+  "onPlan",
   "access",
 ];
 
@@ -113,10 +116,15 @@ export async function context(
   }
   const form = formOf(options.form);
   if (options.nowMs !== undefined) checkTime(options.nowMs, "nowMs");
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+  checkOnPlan(options.onPlan);
+  const meter = meterOf(engine.kv, options.onPlan !== undefined);
+  const answer: ContextBundle = await Reader.with(meter.kv, options.asOf, async (reader) => {
     const nowMs = options.nowMs ?? (await timeAt(engine, reader));
     const plan = { tiers, frames, outcomeLimit, form, budgetTokens, nowMs };
-    const bundle = await buildBundle(reader, plan, (found) => shownMemories(reader, access, found));
+    const bundle = await buildBundle(reader, plan, {
+      show: (found) => shownMemories(reader, access, found),
+      disputes: (memories) => disputesOf(reader, memories, access),
+    });
     const of = (tier: Tier): readonly ContextItem[] =>
       bundle.placed.filter((one) => one.tier === tier).map((one) => shapeItem(engine, one));
     return {
@@ -136,6 +144,19 @@ export async function context(
       seq: reader.seq,
     };
   });
+  tellPlan(options, answer, meter.rows());
+  return answer;
+}
+
+function tellPlan({ onPlan }: ContextOptions, answer: ContextBundle, rowsRead: number): void {
+  const { pinned, outcomes, frameRelevant, capped, trimmed } = answer;
+  const tiers = {
+    pinned: pinned.length,
+    outcomes: outcomes.length,
+    frame_relevant: frameRelevant.length,
+  } satisfies { readonly [tier in Tier]: number };
+  const hits = tiers.pinned + tiers.outcomes + tiers.frame_relevant;
+  onPlan?.({ verb: "context", tiers, capped, trimmed, rowsRead, hits });
 }
 
 function shapeItem({ actor }: Engine, { memory, text, tokens, score }: Placed): ContextItem {

@@ -15,10 +15,17 @@ import {
 import { canonicalKind } from "../edges/kinds.js";
 import { CortexError } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
-import { decodeAdjacency, decodeMemoryRow, decodePointer } from "../history/pointers.js";
+import {
+  decodeAdjacency,
+  decodeMemoryRow,
+  decodePointer,
+  highestVersion,
+  type MemoryRow,
+  type PartPointer,
+} from "../history/pointers.js";
 import type { LeafRef } from "../history/trees.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
-import { SUBJECT } from "../journal/entry.js";
+import { partRecord, SUBJECT } from "../journal/entry.js";
 import {
   EDGE_STATE,
   edgeKey,
@@ -67,17 +74,28 @@ export function headPart(tx: WriteTx, by: string, found: Located, head: Head): R
   return memoryPart(tx, by, found.id, { head, versionPart });
 }
 
-/** The next version of a memory: the given body under the next number. */
+/** An earlier part of a memory or an edge, carried again as it was: its leaf is what it was then. */
+export function partAgain(
+  tx: WriteTx,
+  name: Uint8Array,
+  pointer: PartPointer,
+  decoded: MemoryRecord | EdgeRecord,
+): RecordDraft {
+  const again = tx.fold.records.part(pointer);
+  return { subject: name, record: partRecord(again.bytes), decoded, again };
+}
+
+/** The next version of a memory: the given body under the next number that nobody had. */
 export function nextVersion(
   tx: WriteTx,
   by: string,
-  head: Head,
+  { head, row }: { readonly head: Head; readonly row: MemoryRow },
   body: Omit<Version, "number" | "createdAt" | "createdBy" | "supersedes">,
 ): Version {
   const open = [head.version, ...head.siblings];
   return {
     ...body,
-    number: Math.max(...open) + 1,
+    number: highestVersion(row) + 1,
     createdAt: tx.at,
     createdBy: by,
     supersedes: [...open].sort((a, b) => a - b),
@@ -105,11 +123,16 @@ export function archivePart(
   }
   // Closing says when it stopped being true, not when it started: the start is kept.
   const validFrom = version.validFrom ?? version.createdAt;
-  const closed = nextVersion(tx, by, head, {
-    ...version,
-    validFrom,
-    validTo: Math.max(tx.at, validFrom),
-  });
+  const closed = nextVersion(
+    tx,
+    by,
+    { head, row: found.row },
+    {
+      ...version,
+      validFrom,
+      validTo: Math.max(tx.at, validFrom),
+    },
+  );
   const record = { head: { ...archived, version: closed.number, siblings: [] }, version: closed };
   return { part: memoryPart(tx, by, found.id, record), version: closed };
 }

@@ -8,7 +8,7 @@ import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
-import { CortexError, describe, invalid } from "../errors.js";
+import { CortexError, describe, invalid, shortName } from "../errors.js";
 import type { Pause } from "../history/growth.js";
 import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
@@ -253,8 +253,8 @@ export function checkOptions(options: unknown, known: readonly string[], field =
     if (known.includes(name)) continue;
     throw new CortexError(
       "ERR_UNKNOWN_FIELD",
-      `${name}: expected one of the fields ${known.join(", ")}, got an unknown field`,
-      { field: name, expected: `one of ${known.join(", ")}`, got: "an unknown field" },
+      `${shortName(name)}: expected one of the fields ${known.join(", ")}, got an unknown field`,
+      { field: shortName(name), expected: `one of ${known.join(", ")}`, got: "an unknown field" },
     );
   }
 }

@@ -40,6 +40,7 @@ import {
 } from "../extract/window.js";
 import { withSnapshot } from "../history/build-beside.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import { refuseOnReplica } from "../history/replica-mark.js";
 import { EXTRACT_QUEUE_KEY } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { checkText } from "../memory/fields.js";
@@ -118,19 +119,23 @@ export async function extract(
   checkOptions(options, ["session", "limit", "dryRun", "onProgress", "signal", "access"]);
   const { session } = options;
   if (session !== undefined) checkText(session, "session", { maxBytes: LIMITS.sessionBytes });
+  const limit = checkCalls(options.limit);
+  // Before a model is asked, perhaps for money, what could not be written.
+  await refuseOnReplica(engine.kv);
   return new Extraction(engine, {
     ...options,
-    limit: checkCalls(options.limit),
+    limit,
     isDue: () => true,
   }).run();
 }
 
 /** Distils the turns of sessions that have fallen silent: what the background job does. */
-export function extractDue(
+export async function extractDue(
   engine: Engine,
   debounceMs: number,
   signal: AbortSignal,
 ): Promise<ExtractReport> {
+  await refuseOnReplica(engine.kv);
   return new Extraction(engine, {
     limit: LIMITS.extractCallsDefault,
     signal,

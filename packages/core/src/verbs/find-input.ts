@@ -33,6 +33,7 @@ import {
 } from "./engine.js";
 import { type CheckedNear, checkNear, type NearQuery } from "./find-near.js";
 import { checkLimit } from "./list.js";
+import { checkOnPlan, type PlanOption } from "./read-plan.js";
 import { checkWalk, type WalkPlan } from "./walk.js";
 import { checkSlot } from "./write-input.js";
 
@@ -46,7 +47,7 @@ export interface FollowOptions {
 }
 
 /** What to find. At least one member must be something an index serves, or bound the time. */
-export interface FindQuery {
+export interface FindQuery extends PlanOption {
   readonly type?: MemoryType | readonly MemoryType[];
   /** All of them. */
   readonly tags?: readonly string[];
@@ -151,12 +152,14 @@ const HOW = [
   "by",
   "explain",
   "countTotal",
+  "onPlan",
   "access",
 ] as const;
 
 /** Checks a query. */
 export function checkFind(engine: Engine, query: FindQuery): CheckedFind {
   checkOptions(query, [...WHAT, ...HOW], "query");
+  checkOnPlan(query.onPlan);
   const access = query.access ?? OWNER;
   const where: Checked = { op: "and", children: conditionsOf(query) };
   const lifecycles = lifecyclesOf(query);

@@ -16,7 +16,7 @@ import { arrivalOf, type Candidate } from "../query/sources.js";
 import type { Engine } from "./engine.js";
 import type { CheckedFind } from "./find-input.js";
 import { holdsWords, type Words } from "./find-text.js";
-import { allVersions, shownMemories, validBody } from "./read.js";
+import { shownMemories, standingVersions, validBody } from "./read.js";
 
 /** What a hit must satisfy beside the conditions. */
 export interface MatchMore {
@@ -86,7 +86,7 @@ async function bodiesOf(
   if (validAt === undefined) return shown.map((memory) => memory?.body);
   return Promise.all(
     shown.map(async (memory) =>
-      memory === undefined ? undefined : validBody(await allVersions(reader, memory), validAt),
+      memory === undefined ? undefined : validBody(await standingVersions(reader, memory), validAt),
     ),
   );
 }

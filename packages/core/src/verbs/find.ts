@@ -9,7 +9,7 @@ import { formText } from "../context/prompt-text.js";
 import { CortexError } from "../errors.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
-import type { Bytes, Kv } from "../kv/kv.js";
+import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { countTokens } from "../memory/forms.js";
 import { LIFECYCLES, type MemoryType } from "../memory/types.js";
@@ -35,6 +35,7 @@ import {
 } from "./find-page.js";
 import { TEXT_PATH, type Words, wordsOf } from "./find-text.js";
 import { journalUse } from "./journal-use.js";
+import { indexName, meterOf, type ReadPlan } from "./read-plan.js";
 import { type Memory, shapeMemory } from "./shapes.js";
 import { reach } from "./walk.js";
 
@@ -113,10 +114,13 @@ export async function find(engine: Engine, query: FindQuery): Promise<FindResult
   const cursor = text === undefined ? undefined : readCursor(text, hashOf(engine, checked));
   if (checked.text !== undefined) await engine.text.ready();
   const near = checked.near === undefined ? undefined : await embedded(engine, checked.near);
-  const meter = checked.explain ? meteredKv(engine.kv) : { kv: engine.kv, rows: () => 0 };
-  const { ids, ...result } = await Reader.with(meter.kv, positionFor(checked, cursor), (reader) =>
-    answer({ engine, reader, query: { ...checked, near }, cursor }, meter.rows),
+  const meter = meterOf(engine.kv, checked.explain || query.onPlan !== undefined);
+  const { ids, plan, ...result } = await Reader.with(
+    meter.kv,
+    positionFor(checked, cursor),
+    (reader) => answer({ engine, reader, query: { ...checked, near }, cursor }, meter.rows),
   );
+  query.onPlan?.({ ...plan, rowsRead: meter.rows() });
   if (!checked.lateBinding) return result;
   const lateSeq = await journalUse(engine, "find_late", ids, checked.canonical(), by);
   return lateSeq === undefined ? result : { ...result, lateSeq };
@@ -127,29 +131,10 @@ function positionFor(query: CheckedFind, cursor: FindCursor | undefined): AsOf |
   return cursor?.kind === "sorted" ? (cursor.seq ?? query.asOf) : query.asOf;
 }
 
-/** A store that counts the rows read from it. */
-function meteredKv(kv: Kv): { readonly kv: Pick<Kv, "snapshot">; readonly rows: () => number } {
-  let rows = 0;
-  const snapshot: Kv["snapshot"] = async (options) => {
-    const inner = await kv.snapshot(options);
-    return {
-      async getMany(keys) {
-        const values = await inner.getMany(keys);
-        for (const value of values) if (value !== undefined) rows += 1;
-        return values;
-      },
-      async ranges(ranges) {
-        const found = await inner.ranges(ranges);
-        for (const one of found) rows += one.length;
-        return found;
-      },
-      close: () => inner.close(),
-    };
-  };
-  return { kv: { snapshot }, rows: () => rows };
-}
-
-type Answer = FindResult & { readonly ids: readonly Bytes[] };
+type Answer = FindResult & {
+  readonly ids: readonly Bytes[];
+  readonly plan: Omit<Extract<ReadPlan, { readonly verb: "find" }>, "rowsRead">;
+};
 
 async function answer(run: Run, rowsRead: () => number): Promise<Answer> {
   const { engine, reader, query } = run;
@@ -164,6 +149,7 @@ async function answer(run: Run, rowsRead: () => number): Promise<Answer> {
   const { next, total } = page;
   return {
     ...shown,
+    plan: planShown(run, page, plan, shown.hits.length),
     seq: reader.seq,
     ...(total === undefined ? {} : { total }),
     ...(next === undefined ? {} : { cursor: showCursor(next, hashOf(engine, query)) }),
@@ -330,6 +316,21 @@ async function show(
     ids: kept.map(({ id }) => id),
     trimmed: shown.length - kept.length,
     ...(budgetTokens === undefined ? {} : { tokens }),
+  };
+}
+
+/** The plan without anything that was asked for. */
+function planShown({ query }: Run, page: Page, plan: Plan, hits: number): Answer["plan"] {
+  return {
+    verb: "find",
+    index: indexName(plan.path),
+    indexes: plan.considered.map(({ path, estimate }) => ({
+      name: indexName(path),
+      ...(estimate === undefined ? {} : { estimate }),
+    })),
+    order: isNewest(query.orders) ? "index" : "sorted",
+    candidates: page.candidates,
+    hits,
   };
 }
 

@@ -8,7 +8,7 @@ import { decodeEdgeRecord } from "../edges/edge.js";
 import { CortexError } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import type { WriteTx } from "../history/writer.js";
-import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
+import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -125,7 +125,7 @@ export function edgeResultOf(entry: Entry): EdgeResult | undefined {
   const bytes = entry.parts[0];
   if (bytes === undefined) return undefined;
   const { seq } = entry.header;
-  const edge = decodeEdgeRecord(partRecord(bytes), entry.header);
+  const edge = decodeEdgeRecord(partRecord(bytes), partContext(entry.header, 0));
   return { id: edgeId(edge.id), edge: shapeEdge(edge, seq), changed: true, seq };
 }
 
@@ -165,7 +165,8 @@ function disputedBy(engine: Engine, tx: WriteTx, entry: Entry): MemoryRef[] {
   const rivals = entry.header.parts.flatMap(({ subject }, at) => {
     const bytes = entry.parts[at];
     if (subject[0] !== SUBJECT.edge || bytes === undefined) return [];
-    const { metadata, to } = decodeEdgeRecord(partRecord(bytes), entry.header);
+    const context = partContext(entry.header, at);
+    const { metadata, to } = decodeEdgeRecord(partRecord(bytes), context);
     if (metadata?.[RIVAL] === undefined || !(to instanceof Uint8Array)) return [];
     return [{ id: to, version: int(metadata.version, 1) }];
   });
@@ -188,7 +189,7 @@ function headAt(entry: Entry, part: number): Head | undefined {
   if (bytes === undefined || entry.header.parts[part]?.subject[0] !== SUBJECT.memory) {
     return undefined;
   }
-  return decodeMemoryRecord(partRecord(bytes), entry.header).head;
+  return decodeMemoryRecord(partRecord(bytes), partContext(entry.header, part)).head;
 }
 
 function reinforcedVersion(entry: Entry): number {

@@ -4,11 +4,13 @@
 
 import { toHex } from "../codec/keys.js";
 import { ulidText } from "../codec/ulid.js";
-import { invalid } from "../errors.js";
+import { CortexError, invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
+import { type FollowFailure, replicaOf } from "../history/replica-mark.js";
 import { type JobStatus, readJobs } from "../jobs/lease.js";
 import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
-import { journalKey } from "../kv/keyspace.js";
+import { FOLLOW_KEY, journalKey, REPLICA_KEY } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
 import type { TextStatus } from "../query/text-index.js";
 import type { VectorStatus } from "../query/vector-index.js";
 import { checkOptions, type Engine } from "./engine.js";
@@ -57,6 +59,15 @@ export async function log(
   });
 }
 
+/** The failure of a reader who has seen more of the journal than there is. */
+export function beyondTheEnd(from: number, size: number): CortexError {
+  return new CortexError(
+    "ERR_ROLLED_BACK",
+    `from: expected a seq up to ${size}, where the journal ends, got ${from}`,
+    { field: "from", expected: `at most ${size}`, got: String(from), seq: size - 1 },
+  );
+}
+
 /** An entry as the journal's readers see it. */
 export function shapeEntry({ header, parts }: Entry): LogItem {
   return {
@@ -82,6 +93,17 @@ function showSubject(subject: Uint8Array): string {
   const rest = subject.subarray(1);
   if (rest.length === 0) return name;
   return `${name}:${rest.length === 16 ? ulidText(rest) : toHex(rest)}`;
+}
+
+/** How a replica stands to its source. */
+export interface ReplicaStatus {
+  readonly source: string;
+  /** Entries of the source, as last heard, that are not here yet. */
+  readonly lag: number;
+  /** When the source was last heard, in milliseconds; absent before the first time. */
+  readonly heardAt?: number;
+  /** What went wrong since, if something did. */
+  readonly lastError?: FollowFailure;
 }
 
 /** How much a store holds and where it stands. */
@@ -111,6 +133,8 @@ export interface Stats {
   readonly vectors?: Omit<VectorStatus, "loaded">;
   /** Background jobs that any process has run on this store. */
   readonly jobs: readonly JobStatus[];
+  /** What the store follows, and how far; absent unless it is a replica. */
+  readonly replica?: ReplicaStatus;
   readonly sizeBytes: number;
 }
 
@@ -147,10 +171,26 @@ export async function stats(engine: Engine): Promise<Stats> {
       types: typeCounts(await engine.vocabulary.types(reader)),
       ...indexes,
       jobs: await readJobs(reader, engine.clock()),
+      ...replicaStats(await reader.getMany([REPLICA_KEY, FOLLOW_KEY]), head.size),
       sizeBytes,
     };
   };
   return engine.vocabulary.inTurn(() => Reader.with(engine.kv, undefined, read));
+}
+
+/** How a replica stands to its source; nothing for any other store. */
+function replicaStats(rows: readonly (Bytes | undefined)[], size: number): Pick<Stats, "replica"> {
+  const replica = replicaOf(rows);
+  if (replica === undefined) return {};
+  const { sourceSize, heardAt, failure } = replica.status;
+  return {
+    replica: {
+      source: replica.source,
+      lag: Math.max(0, sourceSize - size),
+      ...(heardAt === 0 ? {} : { heardAt }),
+      ...(failure === undefined ? {} : { lastError: failure }),
+    },
+  };
 }
 
 /** Where the indexes stand that follow the journal. */

@@ -22,7 +22,7 @@ import {
 } from "../memory/types.js";
 import { openMembers, type Term } from "../query/members.js";
 import { checkOptions, type Engine } from "./engine.js";
-import { allVersions, shownMemories, validBody } from "./read.js";
+import { shownMemories, standingVersions, validBody } from "./read.js";
 import { type Memory, shapeMemory } from "./shapes.js";
 import { checkSlot } from "./write-input.js";
 
@@ -157,7 +157,7 @@ async function shapeAll(
     shown.map(async (memory) => {
       if (memory === undefined) return undefined;
       if (validAt === undefined) return shapeMemory(engine.actor, memory);
-      const bodies = await allVersions(reader, memory);
+      const bodies = await standingVersions(reader, memory);
       const body = validBody(bodies, validAt);
       return body === undefined ? undefined : shapeMemory(engine.actor, memory, body);
     }),

@@ -142,7 +142,7 @@ function enriched(tx: WriteTx, keep: Stated, give: readonly Stated[]): readonly 
   const version = tx.fold.records.version(keep.row);
   const confidence = Math.max(...all.map(({ row }) => tx.fold.records.version(row).confidence));
   if (confidence > version.confidence) {
-    const surer = nextVersion(tx, MAINTAIN_BY, head, { ...version, confidence });
+    const surer = nextVersion(tx, MAINTAIN_BY, keep, { ...version, confidence });
     const record = { head: { ...next, version: surer.number }, version: surer };
     return [memoryPart(tx, MAINTAIN_BY, keep.id, record)];
   }

@@ -6,11 +6,13 @@
  * By default the only change of memories is that a claim backed by independent voices is confirmed.
  * Archiving what has expired, merging twins and relating memories are asked for one by one. A run is
  * bounded in time and in changes, and the next one goes on where it stopped; a dry run gives the same
- * plan and changes nothing. Safe to run at any time, to stop at any time and to run again.
+ * plan and changes nothing. Safe to run at any time, to stop at any time and to run again. A replica's
+ * memories are its source's: there the indexes alone are looked after.
  */
 import { invalid } from "../errors.js";
 import { headOf } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";
+import { isReplica, refuseOnReplica } from "../history/replica-mark.js";
 import { sealStep } from "../jobs/seal.js";
 import { textKey } from "../kv/keyspace.js";
 import type { Bytes, Kv } from "../kv/kv.js";
@@ -30,6 +32,7 @@ import {
 import { planRelations } from "../maintain/relate.js";
 import { type MaintainStep, runSteps, type StepReport } from "../maintain/steps.js";
 import { flushText, mergeText } from "../maintain/text-steps.js";
+import { followedUpTo } from "../maintain/touched.js";
 import { dropModels } from "../maintain/vector-steps.js";
 import { adjacent } from "./adjacency.js";
 import { readConfig } from "./config.js";
@@ -83,8 +86,16 @@ const PLAN_MS_MAX = 20_000;
 /** Changes that are written together. */
 const GROUP_CHANGES = 64;
 
+/** The one change of memories that nobody has to ask for. */
+const UNASKED: ChangeStep = "confirm";
+
+/** Changes and time of one run in the background: little, so that others have their turn. */
+const BACKGROUND = { maxChanges: 100, budgetMs: 2000 } as const;
+
 interface Asked {
   readonly dryRun: boolean;
+  /** Whether vectors of models other than the one in use may go. */
+  readonly otherModels: boolean;
   readonly steps: readonly ChangeStep[];
   readonly snapshotEveryMs: number | undefined;
   readonly maxChanges: number;
@@ -98,11 +109,34 @@ export async function maintain(
   options: MaintainOptions = {},
 ): Promise<MaintainReport> {
   const asked = checkAsked(options);
+  if (!(await isReplica(engine.kv))) return keepUp(engine, asked);
+  const isByName = asked.steps.some((step) => step !== UNASKED);
+  if (isByName || asked.snapshotEveryMs !== undefined) await refuseOnReplica(engine.kv);
+  return keepUp(engine, { ...asked, steps: [] });
+}
+
+/**
+ * A small run of what nobody has to ask for: what the background job does. Vectors of other models
+ * stay, because another process may have that model: the two would take turns in removing each
+ * other's vectors and paying for them anew.
+ */
+export function maintainDue(engine: Engine, signal: AbortSignal): Promise<MaintainReport> {
+  const quiet = { dryRun: false, otherModels: false, snapshotEveryMs: undefined };
+  return keepUp(engine, { ...quiet, ...BACKGROUND, steps: [UNASKED], signal });
+}
+
+/** The first entry that no run has looked at for claims to confirm. */
+export async function maintainedUpTo(reader: Reader): Promise<number> {
+  const [cursor] = await reader.getMany([cursorKey("confirm")]);
+  return followedUpTo(cursor, reader.head.size);
+}
+
+async function keepUp(engine: Engine, asked: Asked): Promise<MaintainReport> {
   const { dryRun, signal } = asked;
   const end = engine.clock() + asked.budgetMs;
   const isOver = (): boolean =>
     engine.closing.aborted || signal?.aborted === true || engine.clock() >= end;
-  const indexes = await runSteps(stepsOf(engine), { dryRun, isOver });
+  const indexes = await runSteps(stepsOf(engine, asked), { dryRun, isOver });
   const memories = await maintainMemories(engine, asked, isOver);
   // Last, so that what the run itself wrote is sealed as well.
   const { snapshotEveryMs } = asked;
@@ -146,6 +180,7 @@ function checkAsked(options: MaintainOptions): Asked {
   };
   return {
     dryRun: options.dryRun === true,
+    otherModels: true,
     steps: CHANGE_STEPS.filter((step) => isAsked[step]),
     snapshotEveryMs: options.snapshotEveryMs,
     maxChanges,
@@ -155,11 +190,11 @@ function checkAsked(options: MaintainOptions): Asked {
 }
 
 /** The steps about indexes in the order in which they are done: what makes room for others first. */
-function stepsOf({ kv, text, vectors }: Engine): readonly MaintainStep[] {
+function stepsOf({ kv, text, vectors }: Engine, { otherModels }: Asked): readonly MaintainStep[] {
   const { tag } = vectors;
   return [
     // Without an embedder nobody can tell which model is the current one: all are kept.
-    ...(tag === undefined ? [] : [dropModels(kv, tag)]),
+    ...(tag === undefined || !otherModels ? [] : [dropModels(kv, tag)]),
     flushText(text),
     mergeText(text),
   ];
@@ -206,6 +241,11 @@ async function maintainMemories(
   return { steps, changes };
 }
 
+/** Where a step has come to is a row of its own. */
+function cursorKey(step: ChangeStep): Bytes {
+  return textKey("cursor", `maintain ${step}`);
+}
+
 /** Plans every step on one snapshot; what a step takes is gone for those after it. */
 async function planAll(
   engine: Engine,
@@ -229,7 +269,7 @@ async function planAll(
     };
     const plans: Planned[] = [];
     for (const step of asked.steps) {
-      const key = textKey("cursor", `maintain ${step}`);
+      const key = cursorKey(step);
       const [before] = await reader.getMany([key]);
       const first = world.changes.length;
       const { cursor, finished } = await PLANNERS[step](world, before);

@@ -26,15 +26,24 @@ export async function writeOut<T>(
   options: { readonly overwrite?: boolean } = {},
 ): Promise<T> {
   try {
-    if (typeof target === "function") return await pump(chunks, target);
-    if (typeof target === "string" && target !== "") {
-      return await writeFileWhole(resolve(target), chunks, options.overwrite === true);
-    }
-    throw invalid("target", "the path of a file, or a function that takes chunks", target);
+    return await writeVia(target, (sink) => pump(chunks, sink), options);
   } finally {
     // Gives back what the generator holds, also when it was never asked for anything.
     await chunks.return(undefined as T);
   }
+}
+
+/** Gives `produce` the sink of a target; a file gets its name once `produce` is done. */
+export async function writeVia<T>(
+  target: ExportTarget,
+  produce: (sink: ByteSink) => Promise<T>,
+  options: { readonly overwrite?: boolean } = {},
+): Promise<T> {
+  if (typeof target === "function") return produce(target);
+  if (typeof target === "string" && target !== "") {
+    return writeFileWhole(resolve(target), produce, options.overwrite === true);
+  }
+  throw invalid("target", "the path of a file, or a function that takes chunks", target);
 }
 
 async function pump<T>(chunks: AsyncGenerator<Uint8Array, T>, sink: ByteSink): Promise<T> {
@@ -47,7 +56,7 @@ async function pump<T>(chunks: AsyncGenerator<Uint8Array, T>, sink: ByteSink): P
 
 async function writeFileWhole<T>(
   path: string,
-  chunks: AsyncGenerator<Uint8Array, T>,
+  produce: (sink: ByteSink) => Promise<T>,
   overwrite: boolean,
 ): Promise<T> {
   if (!overwrite && (await exists(path))) {
@@ -58,7 +67,7 @@ async function writeFileWhole<T>(
     const file = await open(partial, "w", 0o600);
     let result: T;
     try {
-      result = await pump(chunks, (chunk) => writeAll(file, chunk));
+      result = await produce((chunk) => writeAll(file, chunk));
       await file.sync();
     } finally {
       await file.close();

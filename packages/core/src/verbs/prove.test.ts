@@ -121,7 +121,7 @@ describe("memories", () => {
     await memory.updateHead(id, { importance: 3 });
     await showsCurrent();
     await memory.configure({ conflictPolicy: "manual" });
-    await memory.update(id, { text: "rival", basedOnVersion: 1 });
+    await memory.update(id, { text: "rival", basedOnVersion: 2 });
     await showsCurrent();
     await memory.tombstone(id, "unsettled");
     await showsCurrent();

@@ -157,19 +157,19 @@ function treeQuestions(
   return { memories: question("memories", memories), edges: question("edges", found.edges) };
 }
 
-/** Where the parts of a memory lie: its state, and its Version when that is elsewhere. */
+/** Where the parts of a memory lie: its state, and its Version when that was written elsewhere. */
 function pointersOf(row: MemoryRow | undefined): readonly PartPointer[] {
   if (row === undefined) return [];
   return row.body === undefined ? [row] : [row, row.body];
 }
 
 function shownMemory(rows: LoadedRows, id: Bytes, row: MemoryRow | undefined): ProofMemory {
-  const [part, versionPart] = pointersOf(row).map((pointer) => partBytes(rows, pointer));
-  return {
-    id,
-    ...(part === undefined ? {} : { part }),
-    ...(versionPart === undefined ? {} : { versionPart }),
-  };
+  if (row === undefined) return { id };
+  const part = partBytes(rows, row);
+  if (row.body === undefined) return { id, part };
+  // A part that is carried again is the very part that brought the Version: it is shown once.
+  const isSame = equalBytes(partAt(rows, row).hash, partAt(rows, row.body).hash);
+  return isSame ? { id, part } : { id, part, versionPart: partBytes(rows, row.body) };
 }
 
 function shownEdge(rows: LoadedRows, key: Bytes, pointer: PartPointer | undefined): ProofEdge {

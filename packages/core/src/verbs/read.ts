@@ -112,11 +112,18 @@ export async function history(
     const found = await findMemory(reader, id);
     if (found === undefined || !(await isShown(reader, access, found))) return undefined;
     const bodies = await allVersions(reader, found);
-    return bodies.map((body) => shapeHistory(engine, found, body)).reverse();
+    const standing = new Set(standingOf(found, bodies));
+    return bodies
+      .map((body) => shapeHistory(engine, found, { body, undone: !standing.has(body) }))
+      .reverse();
   });
 }
 
-function shapeHistory(engine: Engine, found: FoundMemory, body: Read<MemoryRecord>): HistoryItem {
+function shapeHistory(
+  engine: Engine,
+  found: FoundMemory,
+  { body, undone }: { readonly body: Read<MemoryRecord>; readonly undone: boolean },
+): HistoryItem {
   const { head } = found.head.record;
   const version = bodyOf(body);
   const open = [head.version, ...head.siblings];
@@ -124,6 +131,7 @@ function shapeHistory(engine: Engine, found: FoundMemory, body: Read<MemoryRecor
     uri: buildUri({ actor: engine.actor, type: head.type, id: found.id, version: version.number }),
     version: version.number,
     current: open.includes(version.number),
+    ...(undone ? { undone } : {}),
     text: primaryText(head.type, version.data) || version.forms.short,
     data: version.data,
     versionRecord: versionRecord(version, body.header.seq),
@@ -223,7 +231,7 @@ async function firstVersion(reader: Reader, found: FoundMemory): Promise<PartPoi
   return decodeMemoryRow(first.value);
 }
 
-/** Every version up to the reader's position, oldest first. */
+/** Every version up to the reader's position, oldest first, those that were undone included. */
 export async function allVersions(
   reader: Reader,
   found: FoundMemory,
@@ -240,6 +248,34 @@ export async function allVersions(
   return bodies.flatMap((body) => (body === undefined ? [] : [body]));
 }
 
+/**
+ * Of the versions of a memory, those that the current ones lead back to by what they superseded. A
+ * version that a revert set aside is not among them: what it said is no part of what came after.
+ */
+export function standingOf(
+  found: FoundMemory,
+  bodies: readonly Read<MemoryRecord>[],
+): readonly Read<MemoryRecord>[] {
+  if (found.row.highest === undefined) return bodies;
+  const { head } = found.head.record;
+  const byNumber = new Map(bodies.map((body) => [bodyOf(body).number, body]));
+  const met = new Set([head.version, ...head.siblings]);
+  // A set is walked in the order it grows in, what is added meanwhile included.
+  for (const number of met) {
+    const body = byNumber.get(number);
+    for (const before of body === undefined ? [] : bodyOf(body).supersedes) met.add(before);
+  }
+  return bodies.filter((body) => met.has(bodyOf(body).number));
+}
+
+/** The versions up to the reader's position that stand, oldest first. */
+export async function standingVersions(
+  reader: Reader,
+  found: FoundMemory,
+): Promise<readonly Read<MemoryRecord>[]> {
+  return standingOf(found, await allVersions(reader, found));
+}
+
 /** The latest version whose world-time interval holds `validAt`. */
 async function validVersion(
   engine: Engine,
@@ -247,13 +283,13 @@ async function validVersion(
   found: FoundMemory,
   validAt: number,
 ): Promise<Memory | undefined> {
-  const bodies = await allVersions(reader, found);
+  const bodies = await standingVersions(reader, found);
   const body = validBody(bodies, validAt);
   return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
 }
 
 /**
- * Of the versions of a memory, oldest first, the one that was valid at a time: the last one that had
+ * Of the versions of a memory that stand, oldest first, the one that was valid at a time: the last one that had
  * begun by then, unless it had ended. A version ends where a later one begins, so what a later one
  * says about the time since is final. One that gives no start holds from its creation.
  */

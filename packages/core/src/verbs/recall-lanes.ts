@@ -20,6 +20,7 @@ import {
   questionEvidence,
 } from "../query/text-evidence.js";
 import { textOf, turnOf, voiceOf } from "../recall/candidates.js";
+import { type AskedSpeaker, askedSpeaker } from "../recall/confidence.js";
 import { type Candidate, type Scored, spread } from "../recall/evidence.js";
 import type { LaneScores } from "../recall/fuse.js";
 import {
@@ -79,6 +80,8 @@ export interface Gathered {
   /** For memories that edges led to: from where, and along which kind. */
   readonly via: ReadonlyMap<string, EdgeStep>;
   readonly similarity: ReadonlyMap<string, number>;
+  /** Whether a memory is what somebody else said than the one whom the question names. */
+  isAside(memory: FoundMemory): boolean;
 }
 
 /** How an edge led to a memory. */
@@ -116,6 +119,8 @@ class Lanes implements Gathered {
   /** Ids that were looked at and may not be shown. */
   readonly #refused = new Set<string>();
   #terms: readonly QuestionTerm[] = [];
+  #asked: AskedSpeaker | undefined;
+  #wordsOf: (text: string) => readonly string[] = () => [];
   #best: readonly Scored[] = [];
   #own: ReadonlyMap<string, Float64Array> = new Map();
 
@@ -148,19 +153,31 @@ class Lanes implements Gathered {
   /** Weighs a word less that is the name of somebody who speaks, and marks what they said. */
   #weighed(evidence: QuestionEvidence): readonly QuestionTerm[] {
     const speakers = new Map<string, Set<string>>();
+    const names = new Map<string, readonly string[]>();
+    this.#wordsOf = (text) => evidence.analyser.tokens(text).map(({ word }) => word);
     for (const { memory } of evidence.hits) {
       const speaker = turnOf(memory)?.speaker;
       if (speaker === undefined) continue;
-      for (const { word } of evidence.analyser.tokens(speaker)) {
+      const name = names.get(speaker) ?? this.#wordsOf(speaker);
+      names.set(speaker, name);
+      for (const word of name) {
         const said = speakers.get(word) ?? new Set();
         speakers.set(word, said.add(keyString(memory.id)));
       }
     }
+    this.#asked = askedSpeaker(new Set(evidence.terms.map(({ term }) => term)), names);
     return evidence.terms.map(({ term, weight }) => {
       const said = speakers.get(term);
       for (const key of said ?? []) this.spoken.add(key);
       return said === undefined ? { term, weight } : { term, weight: weight * SPEAKER_WEIGHT };
     });
+  }
+
+  isAside(memory: FoundMemory): boolean {
+    const asked = this.#asked;
+    const speaker = turnOf(memory)?.speaker;
+    if (asked === undefined || speaker === undefined || speaker === asked.speaker) return false;
+    return !this.#wordsOf(textOf(memory)).some((word) => asked.words.has(word));
   }
 
   async #withNeighbours(evidence: QuestionEvidence): Promise<readonly Candidate[]> {

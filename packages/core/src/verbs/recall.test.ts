@@ -283,6 +283,32 @@ describe("budgets and bad input", () => {
     expect((await memory.recall("")).hits).toEqual([]);
   });
 
+  test("a question about one person that only the words of another cover is weak", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said = (speaker: string, content: string) =>
+      ({ role: "user", speaker, content }) as const;
+    await memory.remember(
+      [
+        said("Bo", "I went surfing in Ericeira with my cousin last summer"),
+        said("Ada", "That sounds like a lot of fun"),
+        said("Bo", "How are things at the bakery? Ada, you work too much"),
+        said("Ada", "We bake rye bread all night"),
+        said("Bo", "I hear that Ada won a medal for her rye bread in Andorra"),
+      ],
+      { session: "chat" },
+    );
+    const isWeak = async (question: string) => (await memory.recall(question)).weak;
+    expect(await isWeak("Where did Bo go surfing with his cousin?")).toBe(false);
+    expect(await isWeak("Where did Ada go surfing with her cousin?")).toBe(true);
+    // Nobody is named, or both are: whoever said it may have the answer.
+    expect(await isWeak("Who went surfing in Ericeira with a cousin?")).toBe(false);
+    expect(await isWeak("Did Ada and Bo talk of surfing with a cousin?")).toBe(false);
+    // Her own words, and those of others that name her.
+    expect(await isWeak("What does Ada bake all night?")).toBe(false);
+    expect(await isWeak("Where did Ada win a medal?")).toBe(false);
+  });
+
   test("is a pure read; an audit journals the ids and no word of the question", async () => {
     await using store = await openTestStore();
     const { memory } = store;

@@ -5,7 +5,8 @@
  *
  * A pure read unless `audit` is asked for: feedback is what `attest` is for. It works without any
  * model; an embedder adds a lane. `weak` says that no lane is confident, so that an agent can say
- * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there.
+ * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there. A rival
+ * is never shown above what it disputes, nor without it: what it disputes stands directly above.
  */
 import { type Access, admit, budgetOf, OWNER } from "../access.js";
 import {
@@ -18,7 +19,7 @@ import {
 import { invalid } from "../errors.js";
 import { type AsOf, bodyOf, type FoundMemory, Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
-import { keyBytes } from "../kv/keyspace.js";
+import { keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { checkText } from "../memory/fields.js";
 import { countTokens } from "../memory/forms.js";
@@ -26,8 +27,9 @@ import { checkTime } from "../memory/frames.js";
 import { checkMemoryType, type Lifecycle, type MemoryType } from "../memory/types.js";
 import { buildUri } from "../memory/uri.js";
 import { salienceOf } from "../query/salience-reader.js";
-import { holdsAt, textOf, trustOf, worldTimeOf } from "../recall/candidates.js";
+import { holdsAt, textOf, trustOf, voiceOf, worldTimeOf } from "../recall/candidates.js";
 import { collapse } from "../recall/collapse.js";
+import { isConfident } from "../recall/confidence.js";
 import { type Contender, fuse, type LaneScores, type Ranked } from "../recall/fuse.js";
 import { fitOf, type TimeWords, timeWords } from "../recall/time-words.js";
 import { checkOptions, checkPrincipal, type Engine, type MemoryId, memoryId } from "./engine.js";
@@ -35,10 +37,12 @@ import { journalUse } from "./journal-use.js";
 import { checkLimit } from "./list.js";
 import { prove } from "./prove.js";
 import { shownMemories } from "./read.js";
+import { checkOnPlan, countLanes, meterOf, type PlanOption } from "./read-plan.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
+import { disputesOf } from "./rivals.js";
 
 /** How memories are recalled. */
-export interface RecallOptions {
+export interface RecallOptions extends PlanOption {
   /** Most memories to return. */
   readonly limit?: number;
   /** What the text for the prompt may cost. */
@@ -124,6 +128,7 @@ const OPTIONS = [
   "audit",
   "countTokens",
   "by",
+  "onPlan",
   "access",
 ];
 
@@ -132,9 +137,6 @@ const TITLE = "Memories that may help (background, possibly out of date)";
 
 /** How many contenders have their use looked up, for so many hits: use moves a memory a few places. */
 const finalistsFor = (limit: number): number => 2 * limit + 16;
-
-/** Below this share of the question's words even the best hit is a guess. */
-const WEAK_COVERAGE = 0.4;
 
 /** Recalls what answers a question. */
 export async function recall(
@@ -145,8 +147,24 @@ export async function recall(
   checkOptions(options, OPTIONS);
   const plan = planOf(engine, question, options);
   if (options.audit === true) admit(plan.access, "write", "recall with audit");
+  checkOnPlan(options.onPlan);
+  const { onPlan } = options;
+  const meter = meterOf(engine.kv, onPlan !== undefined);
   await engine.text.ready();
-  const answer = await Reader.with(engine.kv, options.asOf, (reader) => ask(engine, reader, plan));
+  const brought = new Map<string, LaneScores>();
+  const watched: Plan = onPlan === undefined ? plan : { ...plan, onLanes: into(brought) };
+  const answer = await Reader.with(meter.kv, options.asOf, (reader) =>
+    ask(engine, reader, watched),
+  );
+  onPlan?.({
+    verb: "recall",
+    questions: plan.questions.length,
+    lanes: countLanes(brought.values()),
+    candidates: brought.size,
+    trimmed: answer.trimmed,
+    rowsRead: meter.rows(),
+    hits: answer.hits.length,
+  });
   const proofs = options.prove === true ? await proofsOf(engine, answer.hits) : [];
   if (options.audit === true) {
     const ids = answer.hits.map(({ key }) => keyBytes(key));
@@ -173,6 +191,15 @@ interface Plan {
   readonly history: boolean | undefined;
   readonly count: (text: string) => number;
   readonly by: string;
+  /** Told what the lanes brought in for a question. */
+  readonly onLanes?: (lanes: Gathered["lanes"]) => void;
+}
+
+/** Joins what the lanes brought in for several questions. */
+function into(brought: Map<string, LaneScores>): NonNullable<Plan["onLanes"]> {
+  return (lanes) => {
+    for (const [key, scores] of lanes) brought.set(key, { ...brought.get(key), ...scores });
+  };
 }
 
 function planOf(engine: Engine, question: unknown, options: RecallOptions): Plan {
@@ -252,9 +279,10 @@ async function ask(engine: Engine, reader: Reader, plan: Plan): Promise<Answer> 
       }
     }
   }
-  const order = [...best.values()].sort(
+  const ranked = [...best.values()].sort(
     (a, b) => b.ranked.score - a.ranked.score || (a.ranked.key < b.ranked.key ? -1 : 1),
   );
+  const order = await withDisputed(reader, plan, ranked);
   const groups = await collapsed(engine, reader, order, plan.limit);
   const shown = order.filter(({ ranked }) => groups.has(ranked.key));
   return packed(engine, reader, plan, shown, groups);
@@ -265,7 +293,56 @@ interface Finalist {
   readonly ranked: Ranked;
   readonly memory: FoundMemory;
   readonly coverage: number;
+  /** Somebody else said it than the one whom the question names. */
+  readonly aside?: boolean;
   readonly via: EdgeStep | undefined;
+  /** For a rival, the keys of what it disputes: it is not shown without them. */
+  readonly under?: readonly string[];
+}
+
+/** Memories that one rival may bring in; whoever disputes more is left out. */
+const BROUGHT_MAX = 4;
+
+/** The order with what rivals dispute directly above them, brought in where it was no hit itself. */
+async function withDisputed(
+  reader: Reader,
+  plan: Plan,
+  order: readonly Finalist[],
+): Promise<readonly Finalist[]> {
+  const known = new Map(order.map((one) => [one.ranked.key, one]));
+  const memories = order.map(({ memory }) => memory);
+  const direct = await disputesOf(reader, memories, plan.access);
+  if (direct.size === 0) return order;
+  const isWanted = (memory: FoundMemory): boolean =>
+    known.has(keyString(memory.id)) || (plan.filter(memory) && holdsAt(memory, plan.nowMs, false));
+  // What is brought in may be a rival itself, of something higher still.
+  const brought = [...direct.values()].flat().filter(({ id }) => !known.has(keyString(id)));
+  const disputes = new Map([...direct, ...(await disputesOf(reader, brought, plan.access))]);
+  const placed = new Map<string, Finalist>();
+  const met = new Set<string>();
+  const place = (finalist: Finalist): void => {
+    const { key, score } = finalist.ranked;
+    if (met.has(key)) return;
+    met.add(key);
+    const above = (disputes.get(key) ?? []).filter(isWanted);
+    if (above.filter(({ id }) => !known.has(keyString(id))).length > BROUGHT_MAX) return;
+    for (const memory of above) {
+      const other = known.get(keyString(memory.id)) ?? broughtBy(memory, key);
+      const lifted = { ...other.ranked, score: Math.max(other.ranked.score, score) };
+      place({ ...other, ranked: lifted });
+    }
+    const under = above.map(({ id }) => keyString(id));
+    placed.set(key, under.length === 0 ? finalist : { ...finalist, under });
+  };
+  for (const finalist of order) place(finalist);
+  return [...placed.values()];
+}
+
+/** A memory that no lane found, and the rival that led to it. */
+function broughtBy(memory: FoundMemory, rival: string): Finalist {
+  const standing = { trust: trustOf(memory), salience: 0.5, speaker: false };
+  const ranked = { key: keyString(memory.id), lanes: {}, standing, seq: memory.row.seq, score: 0 };
+  return { ranked, memory, coverage: 0, via: { from: rival, kind: "contradicts" } };
 }
 
 async function askOne(
@@ -285,12 +362,14 @@ async function askOne(
     );
   };
   const gathered = await gather(engine, reader, { text, lifecycles, accept, vector: reader.live });
+  plan.onLanes?.(gathered.lanes);
   const ranked = await rank(reader, plan, gathered, time);
   return ranked.flatMap((one): Finalist[] => {
     const memory = gathered.memories.get(one.key);
     if (memory === undefined) return [];
     const coverage = gathered.coverage.get(one.key) ?? 0;
-    return [{ ranked: one, memory, coverage, via: gathered.via.get(one.key) }];
+    const aside = gathered.isAside(memory);
+    return [{ ranked: one, memory, coverage, aside, via: gathered.via.get(one.key) }];
   });
 }
 
@@ -357,13 +436,14 @@ function packed(
   const lines: string[] = [];
   const hits: KeyedHit[] = [];
   let tokens = shown.length === 0 ? 0 : frameTokens([TITLE]);
-  let trimmed = 0;
+  const trimmed = new Set<string>();
   for (const finalist of shown) {
     const line = promptLine(finalist.memory, plan.form);
     const cost = plan.count(`${line}\n`);
+    const isAlone = finalist.under?.some((key) => trimmed.has(key)) === true;
     // The best hit is given even where it alone is too much: an answer beats an empty budget.
-    if (hits.length > 0 && tokens + cost > plan.budgetTokens) {
-      trimmed += 1;
+    if (isAlone || (hits.length > 0 && tokens + cost > plan.budgetTokens)) {
+      trimmed.add(finalist.ranked.key);
       continue;
     }
     tokens += cost;
@@ -375,7 +455,7 @@ function packed(
     text: promptText([{ title: TITLE, lines }]),
     tokens,
     weak: isWeak(shown),
-    trimmed,
+    trimmed: trimmed.size,
     leftOut: reader.live ? [] : ["vector", "salience"],
     seq: reader.seq,
   };
@@ -409,12 +489,11 @@ function shapeHit(
   };
 }
 
-/** Confident is a hit that covers the question, holds the slot it names, or means the same. */
 function isWeak(shown: readonly Finalist[]): boolean {
-  return !shown.slice(0, 3).some(({ ranked, coverage }) => {
-    const { slot = 0, vector = 0, names = 0 } = ranked.lanes;
-    return coverage >= WEAK_COVERAGE || slot > 0 || vector >= 0.5 || names >= 0.5;
+  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, aside = false }) => {
+    return { lanes, coverage, voice: voiceOf(memory), aside };
   });
+  return !isConfident(grounds);
 }
 
 async function proofsOf(engine: Engine, hits: readonly KeyedHit[]): Promise<readonly Proof[]> {

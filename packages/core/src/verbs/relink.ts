@@ -16,6 +16,7 @@ import { FACT_TYPES, type LinkKind, relinkPrompt } from "../extract/prompt.js";
 import { Packer } from "../extract/relink.js";
 import { type DropRule, type ProposedLink, readReply, tally } from "../extract/reply.js";
 import { Reader } from "../history/reader.js";
+import { refuseOnReplica } from "../history/replica-mark.js";
 import { blamesReply, type Model, modelFailure } from "../model/model.js";
 import { namesIn } from "../text/names.js";
 import { type BatchItemResult, batch } from "./batch.js";
@@ -75,7 +76,9 @@ const NEAR_BY_NAMES = 5;
 /** Looks for links in the whole graph. */
 export async function relink(engine: Engine, options: RelinkOptions = {}): Promise<RelinkReport> {
   checkOptions(options, ["limit", "cursor", "dryRun", "onProgress", "signal", "access"]);
-  return new Relinking(engine, options).run();
+  const relinking = new Relinking(engine, options);
+  await refuseOnReplica(engine.kv);
+  return relinking.run();
 }
 
 /** One call: memories one by one, packed into prompts. */

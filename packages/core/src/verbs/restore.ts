@@ -174,6 +174,7 @@ function reopened(tx: WriteTx, by: string, found: Located, head: Head): MemoryRe
   const closedAt = Math.max(current.createdAt, current.validFrom ?? current.createdAt);
   const wasReplaced = found.row.lifecycle === "archived" && current.validTo === closedAt;
   if (!wasReplaced) return { head };
-  const version = nextVersion(tx, by, head, { ...current, validFrom: tx.at, validTo: undefined });
+  const again = { ...current, validFrom: tx.at, validTo: undefined };
+  const version = nextVersion(tx, by, { head, row: found.row }, again);
   return { head: { ...head, version: version.number, siblings: [] }, version };
 }

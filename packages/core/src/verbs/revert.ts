@@ -1,21 +1,24 @@
 /**
  * `revert`: undoes what one entry did, by a new entry. Nothing is taken out of the journal.
  *
- * A memory the entry created is tombstoned; a memory or an edge it changed gets back the state it had
- * before. That is possible only while the entry's state is still the current one: what has moved on
- * since is refused with `ERR_CONFLICT`, and a forget cannot be reverted at all.
+ * A memory or an edge the entry created is tombstoned; one it changed gets back the very part it had
+ * before, salt included, so that its leaf is the leaf it had. A version that the entry brought keeps
+ * its number and its URI and is set aside. Reverting the revert puts it back the same way.
+ *
+ * That is possible only while the entry's state is still the current one: what has moved on since is
+ * refused with `ERR_CONFLICT`, and a forget cannot be reverted at all.
  */
 
-import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
+import { decodeEdgeRecord, type EdgeRecord, edgeTreeKey } from "../edges/edge.js";
 import { CortexError, invalid } from "../errors.js";
 import { decodeAdjacency, decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
-import { decodeEntry, type Entry, partRecord, SUBJECT } from "../journal/entry.js";
+import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { edgeClosedKey, historyKey, idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import type { Head } from "../memory/record.js";
-import { edgePart, headPart, memoryPart, nextVersion } from "./drafts.js";
-import { checkPrincipal, type Engine, type Located, type MemoryId, memoryId } from "./engine.js";
+import { edgePart, headPart, partAgain, subject } from "./drafts.js";
+import { checkPrincipal, type Engine, type MemoryId, memoryId } from "./engine.js";
 import { slotRange } from "./write.js";
 
 /** What a revert did. */
@@ -76,15 +79,15 @@ function applyRevert(engine: Engine, tx: WriteTx, entry: Entry, by: string): Rev
   const parts: RecordDraft[] = [];
   const memories: MemoryId[] = [];
   let edges = 0;
-  for (const [at, { subject }] of header.parts.entries()) {
+  for (const [at, ref] of header.parts.entries()) {
     const bytes = entry.parts[at];
-    const id = subject.subarray(1);
+    const id = ref.subject.subarray(1);
     if (bytes === undefined) throw gone(header.seq);
-    if (subject[0] === SUBJECT.memory) {
+    if (ref.subject[0] === SUBJECT.memory) {
       parts.push(revertMemory(tx, by, id, header.seq));
       memories.push(memoryId(id));
-    } else if (subject[0] === SUBJECT.edge) {
-      const record = decodeEdgeRecord(partRecord(bytes), header);
+    } else if (ref.subject[0] === SUBJECT.edge) {
+      const record = decodeEdgeRecord(partRecord(bytes), partContext(header, at));
       parts.push(revertEdge(engine, tx, by, record, header.seq));
       edges += 1;
     }
@@ -103,9 +106,10 @@ function isRevertible({ kind, parts }: Entry["header"]): boolean {
 /** Refuses to bring a memory back into a slot that has another value by now. */
 function refuseTakenSlots(tx: WriteTx, parts: readonly RecordDraft[], seq: number): void {
   const heads = new Map<string, Head>();
-  for (const { subject, decoded } of parts) {
+  for (const part of parts) {
+    const { decoded } = part;
     if (decoded !== undefined && "head" in decoded) {
-      heads.set(keyString(subject.subarray(1)), decoded.head);
+      heads.set(keyString(part.subject.subarray(1)), decoded.head);
     }
   }
   const slots = [...heads.values()].flatMap(({ slot, lifecycle }) =>
@@ -146,27 +150,15 @@ function revertMemory(tx: WriteTx, by: string, id: Bytes, seq: number): RecordDr
   const row = decodeMemoryRow(rowBytes);
   if (row.lifecycle === "erased") throw gone(seq);
   if (row.seq !== seq) throw movedOn(`memory ${memoryId(id)}`, seq, row.seq);
-  const found: Located = { id, row };
-  const head = tx.fold.records.head(row);
   const range = { gte: historyKey(id, 0), lt: historyKey(id, seq), limit: 1, reverse: true };
   const [before] = tx.view.range(range);
   if (before === undefined) {
-    const reason = `reverted entry ${seq}`;
-    const tombstone = { reason, at: tx.at, by };
-    return headPart(tx, by, found, { ...head, lifecycle: "tombstoned", tombstone });
+    const tombstone = { reason: `reverted entry ${seq}`, at: tx.at, by };
+    const head: Head = { ...tx.fold.records.head(row), lifecycle: "tombstoned", tombstone };
+    return headPart(tx, by, { id, row }, head);
   }
   const old = decodeMemoryRow(before.value);
-  const oldHead = tx.fold.records.head(old);
-  if (old.version === row.version) return headPart(tx, by, found, oldHead);
-  // Rival versions that were open before the entry are open again.
-  const { siblings } = oldHead;
-  const again = nextVersion(tx, by, head, tx.fold.records.version(old));
-  const version = {
-    ...again,
-    supersedes: again.supersedes.filter((number) => !siblings.includes(number)),
-  };
-  const next: Head = { ...oldHead, version: version.number };
-  return memoryPart(tx, by, id, { head: next, version });
+  return partAgain(tx, subject(SUBJECT.memory, id), old, tx.fold.records.memory(old));
 }
 
 function revertEdge(
@@ -184,8 +176,9 @@ function revertEdge(
   tx.view.need(keys);
   const former = keys.map((key) => tx.view.get(key)).find((value) => value !== undefined);
   if (former !== undefined) {
-    const old = tx.fold.records.edge(decodeAdjacency(former));
-    return edgePart(tx, engine, by, old);
+    const old = decodeAdjacency(former);
+    const name = subject(SUBJECT.edge, edgeTreeKey(engine.sha256, record));
+    return partAgain(tx, name, old, tx.fold.records.edge(old));
   }
   const tombstone = { reason: `reverted entry ${seq}`, at: tx.at, by };
   return edgePart(tx, engine, by, { ...record, tombstone });

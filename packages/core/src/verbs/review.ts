@@ -1,11 +1,13 @@
 /**
  * `review`: what waits for a decision, page by page. Contradictions between two live memories, rivals
  * that a source may not put in the place of a more trusted one, versions left open by a conflict,
- * memories that are disputed, and those that are provisional.
+ * memories that are disputed, and those that are provisional; and, when asked for, near duplicates.
  *
- * Everything is read from exact rows: the fold keeps the contradictions that are open and the heads that
- * are unsettled in ranges of their own, so a page costs what it shows, whatever the store holds. An item
- * is told only to a caller who may see all its sides. `settle` is in `settle.ts`.
+ * All but the last is read from exact rows: the fold keeps the contradictions that are open and the heads
+ * that are unsettled in ranges of their own, so a page costs what it shows, whatever the store holds.
+ * Duplicates are looked for among all memories, through the text index, so a page may look at many and
+ * show few: that is why they are asked for. An item is told only to a caller who may see all its sides.
+ * `settle` is in `settle.ts`.
  */
 import { type Access, OWNER } from "../access.js";
 import { parseUlid, ulidText } from "../codec/ulid.js";
@@ -15,13 +17,14 @@ import { invalid } from "../errors.js";
 import { decodeEdgeRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
 import { afterPrefix, INDEX, idKey, KEYSPACE, keyString, REVIEW_TERM } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { type Bytes, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { MemoryRecord } from "../memory/record.js";
 import { LIFECYCLES, type MemoryType, type Source, type Status } from "../memory/types.js";
 import { openMembers } from "../query/members.js";
 import { adjacent, edgeRecords } from "./adjacency.js";
 import { RIVAL } from "./drafts.js";
+import { nextDuplicates } from "./duplicates.js";
 import { checkOptions, type Engine, type MemoryId } from "./engine.js";
 import { checkLimit } from "./list.js";
 import { allVersions, shownMemories } from "./read.js";
@@ -34,7 +37,11 @@ export const REVIEW_KINDS = [
   "siblings",
   "disputed",
   "provisional",
+  "duplicate",
 ] as const;
+
+/** What is listed unless kinds are asked for: what can be read off its rows. */
+const USUAL_KINDS: readonly ReviewKind[] = REVIEW_KINDS.filter((kind) => kind !== "duplicate");
 
 /** What is open. */
 export type ReviewKind = (typeof REVIEW_KINDS)[number];
@@ -64,7 +71,10 @@ export interface ReviewItem {
   readonly kind: ReviewKind;
   /** Why it is listed, in one line. */
   readonly why: string;
-  /** Newest first for versions; for a contradiction, the one that was said to contradict first. */
+  /**
+   * Newest first for versions; for a contradiction, the one that was said to contradict first; for
+   * duplicates, the shorter first.
+   */
   readonly sides: readonly ReviewSide[];
   /** The slot that a rival claims. */
   readonly slot?: string;
@@ -80,6 +90,7 @@ export interface ReviewPage {
 
 /** What to list. */
 export interface ReviewOptions {
+  /** All but `duplicate` when not given. */
   readonly kinds?: readonly ReviewKind[];
   readonly limit?: number;
   readonly cursor?: string;
@@ -87,7 +98,7 @@ export interface ReviewOptions {
 }
 
 /** The ranges behind the kinds, in order. */
-const SECTIONS = ["contested", "siblings", "disputed", "provisional"] as const;
+const SECTIONS = ["contested", "siblings", "disputed", "provisional", "duplicate"] as const;
 type Section = (typeof SECTIONS)[number];
 
 /** Rows read at once, so that a small page does not crawl past what is over. */
@@ -107,6 +118,7 @@ export async function review(engine: Engine, options: ReviewOptions = {}): Promi
   const limit = checkLimit(options.limit);
   const access = options.access ?? OWNER;
   const start = options.cursor === undefined ? undefined : parseCursor(options.cursor);
+  if (kinds.has("duplicate")) await engine.text.ready();
   return Reader.with(engine.kv, undefined, async (reader) => {
     const items: ReviewItem[] = [];
     let looked = 0;
@@ -130,7 +142,7 @@ export async function review(engine: Engine, options: ReviewOptions = {}): Promi
 }
 
 function checkKinds(kinds: unknown): ReadonlySet<ReviewKind> {
-  if (kinds === undefined) return new Set(REVIEW_KINDS);
+  if (kinds === undefined) return new Set(USUAL_KINDS);
   const known: readonly unknown[] = REVIEW_KINDS;
   if (!Array.isArray(kinds) || kinds.length === 0 || !kinds.every((kind) => known.includes(kind))) {
     throw invalid("kinds", `a list of ${REVIEW_KINDS.join(", ")}`, kinds);
@@ -154,7 +166,7 @@ function showCursor({ section, after }: Place): string {
 function parseCursor(text: unknown): Place {
   const [section, hex = ""] = typeof text === "string" ? text.split(".") : [];
   const known = SECTIONS.find((name) => name === section);
-  if (known === undefined || !/^(?:[0-9a-f]{32}|[0-9a-f]{48})?$/.test(hex)) {
+  if (known === undefined || !/^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{80})?$/.test(hex)) {
     throw invalid("cursor", "a cursor that a review gave", text);
   }
   return { section: known, ...(hex === "" ? {} : { after: Buffer.from(hex, "hex") }) };
@@ -178,34 +190,67 @@ async function readSection(
   reader: Reader,
   request: SectionRequest,
 ): Promise<SectionPage> {
-  const { place, room, kinds } = request;
+  const { place, room, kinds, access } = request;
+  const { section } = place;
+  if (section === "duplicate") return readDuplicates(engine, reader, request);
   const size = Math.max(room, CHUNK_ROWS);
-  const rows = await sectionRows(reader, place, size);
+  const rows = await sectionRows(reader, { ...place, section }, size);
   const found =
-    place.section === "contested"
-      ? await contestedItems(engine, reader, rows, request.access)
-      : await headItems(engine, reader, { section: place.section, rows, access: request.access });
+    section === "contested"
+      ? await contestedItems(engine, reader, rows, access)
+      : await headItems(engine, reader, { section, rows, access });
   const items: ReviewItem[] = [];
   for (const [at, item] of found.entries()) {
     if (item === undefined || !kinds.has(item.kind)) continue;
     items.push(item);
     const after = rows[at];
     if (items.length < room || after === undefined) continue;
-    return { items, looked: at + 1, next: { section: place.section, after } };
+    return { items, looked: at + 1, next: { section, after } };
   }
   const last = rows.at(-1);
   return {
     items,
     looked: rows.length,
-    ...(rows.length < size || last === undefined
-      ? {}
-      : { next: { section: place.section, after: last } }),
+    ...(rows.length < size || last === undefined ? {} : { next: { section, after: last } }),
   };
 }
 
+/** The next few memories that others restate, a pair for each. */
+async function readDuplicates(
+  engine: Engine,
+  reader: Reader,
+  { place, room, access }: SectionRequest,
+): Promise<SectionPage> {
+  const step = await nextDuplicates(engine, reader, { after: place.after, room, access });
+  const items = step.pairs.map(({ shorter, longer, words: [few, many] }): ReviewItem => {
+    const sides = [shorter, longer].map((memory) => shapeSide(engine, memory));
+    return {
+      id: `duplicate-${ulidText(shorter.id)}-${ulidText(longer.id)}`,
+      kind: "duplicate",
+      why:
+        few === many
+          ? "both say the same in nearly the same words"
+          : `one says what the other says: ${few} of its ${many} words`,
+      sides,
+    };
+  });
+  const { looked, next } = step;
+  return {
+    items,
+    looked,
+    ...(next === undefined ? {} : { next: { section: place.section, after: next } }),
+  };
+}
+
+/** Sections that are read row by row. */
+type RowSection = Exclude<Section, "duplicate">;
+
 /** The next rows of a section: edge ids, or members of the review index. */
-async function sectionRows(reader: Reader, place: Place, limit: number): Promise<readonly Bytes[]> {
-  const { section, after } = place;
+async function sectionRows(
+  reader: Reader,
+  { section, after }: Place & { readonly section: RowSection },
+  limit: number,
+): Promise<readonly Bytes[]> {
   if (section === "contested") {
     const prefix = Uint8Array.of(KEYSPACE.contested.byte);
     const gte =
@@ -294,7 +339,7 @@ function contestedItem(
 }
 
 interface HeadRows {
-  readonly section: Exclude<Section, "contested">;
+  readonly section: Exclude<RowSection, "contested">;
   readonly rows: readonly Bytes[];
   readonly access: Access;
 }
@@ -403,10 +448,23 @@ function shapeSide(
 }
 
 /** An item's id, taken apart. */
-export function parseItemId(itemId: unknown): { readonly kind: ReviewKind; readonly id: Bytes } {
-  const [name, text] = typeof itemId === "string" ? itemId.split("-") : [];
+export interface ParsedItem {
+  readonly kind: ReviewKind;
+  /** An edge, or a memory. */
+  readonly id: Bytes;
+  /** The other memory of a pair of duplicates; absent for every other kind. */
+  readonly other?: Bytes;
+}
+
+/** Takes the id of an item apart. */
+export function parseItemId(itemId: unknown): ParsedItem {
+  const [name, ...texts] = typeof itemId === "string" ? itemId.split("-") : [];
   const kind = REVIEW_KINDS.find((known) => known === name);
-  const id = text === undefined ? undefined : parseUlid(text);
-  if (kind !== undefined && id !== undefined) return { kind, id };
+  const [id, other] = texts.map((text) => parseUlid(text));
+  const isPair = kind === "duplicate";
+  const isWhole = texts.length === (isPair ? 2 : 1) && isPair === (other !== undefined);
+  if (kind !== undefined && id !== undefined && isWhole && !sameBytes(id, other)) {
+    return { kind, id, ...(other === undefined ? {} : { other }) };
+  }
   throw invalid("item", "the id of an item that a review gave", itemId);
 }

@@ -203,8 +203,8 @@ class ScopedTx {
 
   #checkMemory(draft: Draft, part: RecordDraft, id: Bytes): void {
     if (part.record === null) throw denied("scope", "a change", "a removal");
-    const entry = { at: this.#outer.at, by: draft.by };
-    const record = (part.decoded ?? decodeMemoryRecord(part.record, entry)) as MemoryRecord;
+    const context = part.again?.first ?? { at: this.#outer.at, by: draft.by };
+    const record = (part.decoded ?? decodeMemoryRecord(part.record, context)) as MemoryRecord;
     const before = this.#headOf(id);
     if (before === "erased" || (before !== "none" && !maySee(this.#access, before, id))) {
       this.reached ??= id;
@@ -232,8 +232,8 @@ class ScopedTx {
 
   #checkEdge(draft: Draft, part: RecordDraft): void {
     if (part.record === null) throw denied("scope", "a change", "a removal");
-    const entry = { at: this.#outer.at, by: draft.by };
-    const edge = (part.decoded ?? decodeEdgeRecord(part.record, entry)) as EdgeRecord;
+    const context = part.again?.first ?? { at: this.#outer.at, by: draft.by };
+    const edge = (part.decoded ?? decodeEdgeRecord(part.record, context)) as EdgeRecord;
     const { from, to } = edge;
     if (!(to instanceof Uint8Array)) throw denied("to", "a memory of this graph", "a symlink");
     if (this.#isHidden(from) || this.#isHidden(to)) throw notThere();

@@ -4,7 +4,8 @@
  *
  * Any text is legal, and a text without words finds nothing. Filters narrow what is shown, never how
  * it is scored: weights of words are those of the whole graph, so a hit has the same score whoever
- * asks and however much they filter.
+ * asks and however much they filter. But for one rule: a rival stands below what it disputes, if both
+ * are hits, and has no higher a score (`rivals.ts`).
  */
 import { type Access, budgetOf, OWNER } from "../access.js";
 import { utf8Length } from "../codec/text.js";
@@ -21,6 +22,7 @@ import {
   type Lifecycle,
   type MemoryType,
 } from "../memory/types.js";
+import type { RankQuery, TextLook } from "../query/text-index.js";
 import type { Accept, RankedMemory } from "../query/text-rank.js";
 import { sourcesOf } from "../query/text-sources.js";
 import { documentTexts } from "../text/document.js";
@@ -28,6 +30,8 @@ import { snippetOf } from "../text/snippet.js";
 import { checkObject, checkOptions, type Engine, type MemoryId } from "./engine.js";
 import { checkLimit } from "./list.js";
 import { shownMemories } from "./read.js";
+import { checkOnPlan, type Meter, meterOf, type OnPlan, type PlanOption } from "./read-plan.js";
+import { rivalsBelow } from "./rivals.js";
 import { shapeMemory } from "./shapes.js";
 
 /** Which memories a search shows. */
@@ -42,7 +46,7 @@ export interface SearchFilter {
 }
 
 /** How a search is done. */
-export interface SearchOptions extends SearchFilter {
+export interface SearchOptions extends SearchFilter, PlanOption {
   readonly limit?: number;
   /** Which states to show; active alone when not given. */
   readonly lifecycles?: readonly Exclude<Lifecycle, "erased">[];
@@ -80,7 +84,7 @@ export type BatchQuery =
   | (SearchFilter & { readonly text: string; readonly limit?: number });
 
 /** How a batch of searches is done. */
-export interface SearchBatchOptions {
+export interface SearchBatchOptions extends PlanOption {
   /** Most hits over all searches. */
   readonly limit?: number;
   readonly asOf?: AsOf;
@@ -114,7 +118,7 @@ export interface SearchBatchResult {
 const RANK_OFFSET = 60;
 
 const FILTERS = ["types", "kinds", "tags", "freshOnly"];
-const OPTIONS = [...FILTERS, "limit", "lifecycles", "asOf", "snippets", "access"];
+const OPTIONS = [...FILTERS, "limit", "lifecycles", "asOf", "snippets", "onPlan", "access"];
 
 /** Finds memories by words. */
 export async function search(
@@ -129,16 +133,19 @@ export async function search(
   const lifecycles = checkLifecycles(options.lifecycles);
   const snippets = checkFlag(options.snippets, "snippets") ?? true;
   const access = options.access ?? OWNER;
+  checkOnPlan(options.onPlan);
+  const watch = watchOf(engine, options.onPlan);
   await engine.text.ready();
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+  const answer = await Reader.with(watch.kv, options.asOf, async (reader) => {
     const accept = acceptShown(engine, reader, access, filter);
     const ranked = await engine.text.rank(reader, {
       text,
       limit,
       lifecycles,
+      ...watch.looking,
       ...(accept === undefined ? {} : { accept }),
     });
-    const found = await wholeMemories(reader, ranked);
+    const found = await rivalsBelow(reader, await wholeMemories(reader, ranked), access);
     const cut = snippets ? await snippetsOf(engine, reader, text, found) : [];
     const hits = found.map(({ memory, score }, at): SearchHit => {
       const snippet = cut[at];
@@ -158,6 +165,39 @@ export async function search(
     });
     return { hits: withinBudget(access, hits), seq: reader.seq };
   });
+  watch.tell("search", 1, answer.hits.length);
+  return answer;
+}
+
+/** What a search reads, for whoever wants to be told. */
+interface Watch extends Pick<Meter, "kv"> {
+  readonly looking: Pick<RankQuery, "onLook">;
+  tell(verb: "search" | "searchBatch", queries: number, hits: number): void;
+}
+
+function watchOf({ kv }: Engine, onPlan: OnPlan | undefined): Watch {
+  if (onPlan === undefined) return { kv, looking: {}, tell: () => {} };
+  const meter = meterOf(kv, true);
+  const looks: TextLook[] = [];
+  return {
+    kv: meter.kv,
+    looking: { onLook: (look) => void looks.push(look) },
+    tell(verb, queries, hits) {
+      const words = looks.reduce((sum, look) => sum + look.words, 0);
+      // All searches of one call look through the same index.
+      const { segments = 0, tail = 0 } = looks[0] ?? {};
+      onPlan({
+        verb,
+        index: "text",
+        queries,
+        words,
+        segments,
+        tail,
+        rowsRead: meter.rows(),
+        hits,
+      });
+    },
+  };
 }
 
 /** The best hits whose texts fit a scope's budget, one at the least. */
@@ -182,24 +222,26 @@ export async function searchBatch(
   options: SearchBatchOptions = {},
 ): Promise<SearchBatchResult> {
   const asked = checkQueries(queries);
-  checkOptions(options, ["limit", "asOf", "access"]);
+  checkOptions(options, ["limit", "asOf", "onPlan", "access"]);
+  checkOnPlan(options.onPlan);
   const limit = clamped(options.limit, LIMITS.searchBatchTotalDefault, LIMITS.searchBatchTotal);
   const access = options.access ?? OWNER;
+  const watch = watchOf(engine, options.onPlan);
   await engine.text.ready();
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+  const answer = await Reader.with(watch.kv, options.asOf, async (reader) => {
     const lists = await Promise.all(
       asked.map(({ text, filter, most }) => {
         const accept = acceptShown(engine, reader, access, filter);
-        const query = { text, limit: most, ...(accept === undefined ? {} : { accept }) };
-        return engine.text.rank(reader, query);
+        const narrowed = accept === undefined ? {} : { accept };
+        return engine.text.rank(reader, { text, limit: most, ...narrowed, ...watch.looking });
       }),
     );
     const fused = fuse(lists);
     const best = fused.slice(0, limit);
-    const found = await wholeMemories(reader, best);
-    const hits = found.map(({ memory, score }, at) => {
+    const found = await rivalsBelow(reader, await wholeMemories(reader, best), access);
+    const hits = found.map(({ memory, score, queries: queriesMatched }) => {
       const { id, uri, type, text } = shapeMemory(engine.actor, memory);
-      return { id, uri, type, text, score, queriesMatched: best[at]?.queries ?? [] };
+      return { id, uri, type, text, score, queriesMatched };
     });
     return {
       hits: withinBudget(access, hits),
@@ -209,6 +251,8 @@ export async function searchBatch(
       seq: reader.seq,
     };
   });
+  watch.tell("searchBatch", asked.length, answer.hits.length);
+  return answer;
 }
 
 interface Fused extends Omit<RankedMemory, "place"> {
@@ -237,12 +281,13 @@ function fuse(lists: readonly (readonly RankedMemory[])[]): readonly Fused[] {
 async function wholeMemories<Hit extends Omit<RankedMemory, "place">>(
   reader: Reader,
   hits: readonly Hit[],
-): Promise<readonly { readonly memory: FoundMemory; readonly score: number }[]> {
+): Promise<readonly (Hit & { readonly memory: FoundMemory })[]> {
   const ids = hits.map(({ id }) => id);
   const found = await reader.memories(ids, await reader.memoryRows(ids));
-  return found.map((memory, at) => {
+  return hits.map((hit, at) => {
+    const memory = found[at];
     if (memory === undefined) throw new Error("a hit is gone within one snapshot");
-    return { memory, score: hits[at]?.score ?? 0 };
+    return { ...hit, memory };
   });
 }
 

@@ -1,9 +1,7 @@
-/** Deciding what is open: each decision, who may take it, and that undoing it leaves no trace. */
-import fc from "fast-check";
+/** Deciding what is open: each decision, and who may take it. That it can be undone: `settle-undo`. */
 import { describe, expect, test } from "vitest";
 import type { Cortex } from "../cortex.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
-import type { Memory } from "./shapes.js";
 
 async function lone(memory: Cortex): Promise<string> {
   const { items } = await memory.review();
@@ -205,81 +203,4 @@ test("what cannot be meant is refused", async () => {
     const refusal = await refusalOf(memory, () => memory.settle(id, input as never));
     expect([id, refusal.code]).toEqual([id, code]);
   }
-});
-
-/** Everything that can be read of memories and edges, but for numbers that only ever grow. */
-async function stateOf(memory: Cortex): Promise<unknown> {
-  const { memories } = await memory.list({
-    lifecycles: ["active", "archived", "tombstoned"],
-    limit: 1000,
-    order: "oldest",
-  });
-  const edges = await Promise.all(memories.map(({ id }) => memory.edgesOut(id)));
-  return {
-    memories: memories.map(plainMemory).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    edges: edges
-      .flatMap((list) => list.edges.map(({ seq: _, ...edge }) => edge))
-      .sort((a, b) => (a.id < b.id ? -1 : 1)),
-    open: (await memory.review()).items.map(({ sides, ...item }) => ({
-      ...item,
-      sides: sides.map(({ id, text, status, source }) => ({ id, text, status, source })),
-    })),
-  };
-}
-
-function plainMemory({ id, type, text, data, head, versionRecord }: Memory) {
-  const { updatedAt: _, version: __, siblings, ...rest } = head;
-  const { confidence, provenance, validTo } = versionRecord;
-  return {
-    id,
-    type,
-    text,
-    data,
-    ...rest,
-    rivals: siblings.length,
-    confidence,
-    provenance,
-    validTo,
-  };
-}
-
-test("settling and undoing it restores every memory, every edge and every open question", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom("agent", "document", "extraction", "user_input"),
-      fc.constantFrom("keep_one", "keep_both", "merge", "retract"),
-      fc.constantFrom(0, 1, undefined),
-      fc.boolean(),
-      async (source, decision, side, edge) => {
-        await using store = await openTestStore();
-        const { memory } = store;
-        const a = await memory.write({
-          type: "fact",
-          slot: "home",
-          text: "lives in Porto",
-          tags: ["t"],
-        });
-        await memory.write({ type: "fact", slot: "home", text: "lives in Rome", source });
-        const b = await memory.write({ type: "goal", text: "learn Greek", source });
-        if (edge || source === "user_input") await memory.addEdge(b.id, "contradicts", a.id);
-        const { items } = await memory.review({ kinds: ["rival", "contradiction"] });
-        const live = items.find(({ sides }) => sides.length === 2);
-        if (live === undefined) return;
-        const before = await stateOf(memory);
-        const keep = side === undefined ? {} : { keep: live.sides[side]?.id ?? "" };
-        const text = decision === "merge" ? { text: "something else" } : {};
-        const settled = await memory
-          .settle(live.id, { decision, reason: "because", ...keep, ...text })
-          .catch((error: { code?: string }) => error.code);
-        if (typeof settled !== "object") {
-          expect([settled, decision, side]).toEqual(["ERR_INVALID", "keep_one", undefined]);
-          return;
-        }
-        expect(await stateOf(memory)).not.toEqual(before);
-        await memory.revert(settled.seq);
-        expect(await stateOf(memory)).toEqual(before);
-      },
-    ),
-    { seed: 6_2026, numRuns: 60 },
-  );
 });

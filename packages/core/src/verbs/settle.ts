@@ -3,14 +3,17 @@
  *
  * - `keep_one` keeps the side named in `keep` and archives the other; a rival that is kept takes the
  *   slot it claims. For open versions it keeps one of them; for a lone memory it accepts it.
- * - `keep_both` says that the two do not contradict each other after all.
+ * - `keep_both` says that the two do not contradict each other after all, or are not duplicates: they
+ *   are joined by `distinct_from`, and the review does not ask again.
  * - `merge` writes `text` as the next version of the side that is kept, and archives the other.
  * - `retract` takes back the side that is not kept, or every side when none is.
  *
  * Promise: the reason is on record in a part that goes when any side is forgotten, and `revert` of the
- * entry brings everything back as it was. A source settles nothing at the cost of a more trusted one.
+ * entry brings everything back as it was, leaf by leaf. A source settles nothing at the cost of a more
+ * trusted one.
  */
 import { encode } from "../codec/cbor.js";
+import { compareBytes } from "../codec/keys.js";
 import type { EdgeRecord } from "../edges/edge.js";
 import { CortexError, invalid, unreachable } from "../errors.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
@@ -22,6 +25,7 @@ import { LIMITS } from "../limits.js";
 import { checkText } from "../memory/fields.js";
 import type { Head, MemoryRecord } from "../memory/record.js";
 import type { Source } from "../memory/types.js";
+import type { Analyser } from "../text/analyse.js";
 import { gatedStatus, mayReplace, refused } from "../trust/gate.js";
 import type { Stated } from "./claims.js";
 import {
@@ -35,6 +39,7 @@ import {
   subject,
   versionsOf,
 } from "./drafts.js";
+import { DISTINCT, isDuplicate, joiningKeys } from "./duplicates.js";
 import {
   checkOptions,
   checkPrincipal,
@@ -108,15 +113,20 @@ export async function settle(
   item: string,
   input: SettleInput,
 ): Promise<Settlement> {
-  const { kind, id } = parseItemId(item);
+  const { kind, id, other } = parseItemId(item);
   const asked = checkInput(engine, { item, kind, input });
   const isEdge = kind === "contradiction" || kind === "rival";
+  // What a sentence says is a matter of its language, which is loaded once.
+  const analyser = other === undefined ? undefined : await engine.text.analyser();
   const { value } = await engine.writer.submit({
     hints: [idKey(isEdge ? "edge" : "memory", id)],
     run: (tx) => {
-      const outcome = isEdge
-        ? settleEdge(engine, tx, asked, id)
-        : settleMemory(engine, tx, asked, id);
+      const outcome =
+        analyser !== undefined && other !== undefined
+          ? settleDuplicate(engine, tx, asked, { ids: [id, other], analyser })
+          : isEdge
+            ? settleEdge(engine, tx, asked, id)
+            : settleMemory(engine, tx, asked, id);
       const seq = tx.append({ kind: "settle", by: asked.by, parts: outcome.parts });
       return {
         item,
@@ -197,19 +207,43 @@ function settleEdge(engine: Engine, tx: WriteTx, asked: Asked, id: Bytes): Outco
     throw over(asked.item);
   }
   const sides = live(tx, asked, [edge.from, edge.to]);
+  const claim = edge.metadata?.[RIVAL];
+  return settlePair(engine, tx, asked, {
+    sides,
+    both: sides.flatMap((side) => accepted(tx, asked, side)),
+    closing: [closedEdge(engine, tx, asked, edge)],
+    slotOf: (winner) => {
+      const isRival = keyString(edge.from) === keyString(winner.id) && typeof claim === "string";
+      return isRival && winner.head.slot === undefined ? (claim as string) : winner.head.slot;
+    },
+  });
+}
+
+/** Two memories about which one question is open. */
+interface OpenPair {
+  readonly sides: readonly Stated[];
+  /** What `keep_both` changes about them. */
+  readonly both: readonly RecordDraft[];
+  /** What puts the answer on record. */
+  readonly closing: readonly RecordDraft[];
+  /** The slot of the side that stays. */
+  readonly slotOf: (winner: Stated, loser: Stated) => string | undefined;
+  /** Why one takes the place of the other, where no other edge says it. */
+  readonly reason?: string;
+}
+
+function settlePair(engine: Engine, tx: WriteTx, asked: Asked, pair: OpenPair): Outcome {
+  const { sides, closing } = pair;
   const kept = keptSide(tx, asked, sides);
   const lost = sides.filter((side) => side !== kept);
-  const closing = closedEdge(engine, tx, asked, edge);
   switch (asked.decision) {
-    case "keep_both": {
-      const parts = sides.flatMap((side) => accepted(tx, asked, side));
-      return { parts: [...parts, closing], kept: sides, archived: [] };
-    }
+    case "keep_both":
+      return { parts: [...pair.both, ...closing], kept: sides, archived: [] };
     case "retract": {
       const parts = lost.map((side) => retracted(tx, asked, side));
       const stay = kept === undefined ? [] : accepted(tx, asked, kept);
       return {
-        parts: [...stay, ...parts, closing],
+        parts: [...stay, ...parts, ...closing],
         kept: kept === undefined ? [] : [kept],
         archived: lost,
       };
@@ -221,11 +255,55 @@ function settleEdge(engine: Engine, tx: WriteTx, asked: Asked, id: Bytes): Outco
       if (winner === undefined || loser === undefined) {
         throw invalid("keep", "the side that stays", asked.keep?.text);
       }
-      return replaced(engine, tx, asked, { winner, loser, edge, closing });
+      return replaced(engine, tx, asked, { winner, loser, pair });
     }
     default:
       return unreachable(asked.decision);
   }
+}
+
+/** Two memories that make nearly the same claim, if they still do and nobody has settled it. */
+function settleDuplicate(
+  engine: Engine,
+  tx: WriteTx,
+  asked: Asked,
+  { ids, analyser }: { readonly ids: readonly [Bytes, Bytes]; readonly analyser: Analyser },
+): Outcome {
+  const sides = live(tx, asked, ids);
+  const [a, b] = sides.map((side) => ({ ...side, version: tx.fold.records.version(side.row) }));
+  const joined = joiningKeys(engine, ...ids);
+  ask(tx, joined);
+  const isOpen = a !== undefined && b !== undefined && isDuplicate(analyser, [a, b]);
+  if (!isOpen || joined.some((key) => tx.view.get(key) !== undefined)) throw over(asked.item);
+  const isReplacement = asked.decision === "keep_one" || asked.decision === "merge";
+  return settlePair(engine, tx, asked, {
+    sides,
+    // That they are two says nothing about either of them.
+    both: [],
+    closing: isReplacement ? [] : [distinction(engine, tx, asked, ids)],
+    // The slot goes on being answered, whichever sentence stays.
+    slotOf: (winner, loser) => winner.head.slot ?? loser.head.slot,
+    reason: asked.reason,
+  });
+}
+
+/**
+ * The edge that says that two memories are not one. A retraction leaves it removed: it says nothing then
+ * but why, and goes with either side.
+ */
+function distinction(
+  engine: Engine,
+  tx: WriteTx,
+  asked: Asked,
+  ids: readonly [Bytes, Bytes],
+): RecordDraft {
+  const { by, reason, decision } = asked;
+  const [from, to] = [...ids].sort(compareBytes) as [Bytes, Bytes];
+  const metadata = { settled: decision };
+  const draft = { from, kind: DISTINCT, to, source: asked.source, reason, metadata };
+  const { edge } = mintEdge(tx, engine, by, draft);
+  const tombstone = { reason, at: tx.at, by };
+  return edgePart(tx, engine, by, decision === "keep_both" ? edge : { ...edge, tombstone });
 }
 
 function keptSide(tx: WriteTx, asked: Asked, sides: readonly Stated[]): Stated | undefined {
@@ -253,17 +331,14 @@ function closedEdge(engine: Engine, tx: WriteTx, asked: Asked, edge: EdgeRecord)
 interface Replacement {
   readonly winner: Stated;
   readonly loser: Stated;
-  readonly edge: EdgeRecord;
-  readonly closing: RecordDraft;
+  readonly pair: OpenPair;
 }
 
 /** One side takes the place of the other; a rival takes the slot it claims. */
 function replaced(engine: Engine, tx: WriteTx, asked: Asked, what: Replacement): Outcome {
-  const { winner, loser, edge, closing } = what;
+  const { winner, loser, pair } = what;
   refuseBelow(asked, loser);
-  const claim = edge.metadata?.[RIVAL];
-  const isRival = keyString(edge.from) === keyString(winner.id) && typeof claim === "string";
-  const slot = isRival && winner.head.slot === undefined ? (claim as string) : winner.head.slot;
+  const slot = pair.slotOf(winner, loser);
   if (slot !== undefined && slot !== winner.head.slot) refuseTaken(tx, asked, slot, loser);
   const head: Head = { ...winner.head, slot, status: acceptedStatus(asked, winner) };
   const own =
@@ -272,13 +347,14 @@ function replaced(engine: Engine, tx: WriteTx, asked: Asked, what: Replacement):
       : [mergedPart(engine, tx, asked, { side: winner, head, other: loser })];
   const archived = archivePart(tx, asked.by, loser);
   const kinds = slot !== undefined && slot === loser.head.slot ? SLOT_CHANGE : REPLACEMENT;
+  const why = pair.reason === undefined ? {} : { reason: pair.reason };
   const edges = kinds.flatMap((kind) => {
-    const draft = { from: winner.id, kind, to: loser.id, source: "derived" as const };
+    const draft = { from: winner.id, kind, to: loser.id, source: "derived" as const, ...why };
     const { outcome } = mintEdge(tx, engine, asked.by, draft);
     return "part" in outcome ? [outcome.part] : [];
   });
   return {
-    parts: [...own, archived.part, closing, ...edges],
+    parts: [...own, archived.part, ...pair.closing, ...edges],
     kept: [winner],
     archived: [loser],
   };
@@ -344,7 +420,7 @@ function mergedPart(
   const current = tx.fold.records.version(side.row);
   const data = nextData(engine, head, current, { text: asked.text ?? "" });
   const body = prepareVersion(head.type, data, {}, asked.source);
-  const version = nextVersion(tx, asked.by, side.head, { ...body, data });
+  const version = nextVersion(tx, asked.by, side, { ...body, data });
   const next: Head = {
     ...head,
     source: asked.source,
@@ -409,7 +485,7 @@ function chosenVersion(engine: Engine, tx: WriteTx, asked: Asked, side: Stated):
   }
   const [chosen] = versionsOf(tx, side, [number]);
   if (chosen === undefined) throw over(asked.item);
-  const version = nextVersion(tx, asked.by, side.head, chosen);
+  const version = nextVersion(tx, asked.by, side, chosen);
   const head: Head = {
     ...side.head,
     version: version.number,

@@ -79,6 +79,8 @@ export interface HistoryItem {
   readonly uri: string;
   readonly version: number;
   readonly current: boolean;
+  /** There, and true, when a revert took the version back. */
+  readonly undone?: true;
   readonly text: string;
   readonly data: Data;
   readonly versionRecord: VersionRecord;

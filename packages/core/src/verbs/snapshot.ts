@@ -13,9 +13,10 @@ import { CortexError, invalid } from "../errors.js";
 import { checkClasses } from "../history/commit.js";
 import { decodeManifest, MARK_BYTES, type Manifest, manifestRow } from "../history/manifest.js";
 import { Reader } from "../history/reader.js";
+import { refuseReplica } from "../history/replica-mark.js";
 import { readRoots, type StoreRoots } from "../history/roots.js";
 import { formatCheckpoint, type Signer, type Statement, signNote } from "../journal/checkpoint.js";
-import { journalKey, KEYSPACE, prefixRange } from "../kv/keyspace.js";
+import { journalKey, KEYSPACE, prefixRange, REPLICA_KEY } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkText } from "../memory/fields.js";
@@ -157,12 +158,13 @@ async function drafted(
   readonly headBytes: Bytes;
 }> {
   return Reader.with(engine.kv, undefined, async (reader) => {
-    const [{ roots, statement }, [headBytes], [last]] = await Promise.all([
+    const [{ roots, statement }, [headBytes, mark], [last]] = await Promise.all([
       stateAt(engine, reader),
-      reader.getMany([HEAD_KEY]),
+      reader.getMany([HEAD_KEY, REPLICA_KEY]),
       reader.ranges([prefixRange(Uint8Array.of(KEYSPACE.snapshot.byte), 1, true)]),
     ]);
     if (headBytes === undefined) throw new Error("an open store has a head row");
+    refuseReplica(mark);
     const before = last?.[0];
     const { head } = reader;
     const draft: Manifest = {

@@ -20,7 +20,7 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { MemoryType } from "../memory/types.js";
 import { checkOptions, type Engine, type MemoryId, memoryId } from "./engine.js";
-import { type LogItem, shapeEntry } from "./journal.js";
+import { beyondTheEnd, type LogItem, shapeEntry } from "./journal.js";
 
 /** What to follow, and how. */
 export interface SubscribeOptions {
@@ -117,11 +117,7 @@ async function startOf(engine: Engine, from: number | undefined): Promise<number
     const { size } = await headOf(engine.kv);
     if (from === undefined) return Math.min(size, firstHeard);
     if (from <= size) return from;
-    throw new CortexError(
-      "ERR_ROLLED_BACK",
-      `from: expected a seq up to ${size}, where the journal ends, got ${from}`,
-      { field: "from", expected: `at most ${size}`, got: String(from), seq: size - 1 },
-    );
+    throw beyondTheEnd(from, size);
   } finally {
     unlisten();
   }

@@ -141,11 +141,16 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
   const isSaid = input.provenance?.source !== undefined;
   const writer = isSaid ? prepared.provenance.source : sourceFor(engine, undefined);
   checkRevision(writer, head.source, parsed.text);
-  const version = nextVersion(tx, by, head, {
-    ...prepared,
-    confidence: input.confidence === undefined ? current.confidence : prepared.confidence,
-    data,
-  });
+  const version = nextVersion(
+    tx,
+    by,
+    { head, row: found.row },
+    {
+      ...prepared,
+      confidence: input.confidence === undefined ? current.confidence : prepared.confidence,
+      data,
+    },
+  );
   const rival = isRival(tx, head, input.basedOnVersion, parsed.text);
   const nextHead: Head = {
     ...head,

@@ -20,7 +20,7 @@ import { indexTerms } from "../history/fold-state.js";
 import type { Pause } from "../history/growth.js";
 import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
-import { decodeEntry, partRecord, SUBJECT } from "../journal/entry.js";
+import { decodeEntry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import {
   afterPrefix,
   EDGE_MEMBER_BYTES,
@@ -255,7 +255,7 @@ async function touchedSince(reader: Reader, size: number): Promise<Touched | und
         if (subject[0] === SUBJECT.memory) {
           memories.set(keyString(subject), subject.subarray(1));
         } else if (subject[0] === SUBJECT.edge && bytes !== undefined) {
-          const edge = decodeEdgeRecord(partRecord(bytes), header);
+          const edge = decodeEdgeRecord(partRecord(bytes), partContext(header, at));
           edges.set(keyString(edge.id), edge.id);
           froms.set(keyString(edge.from), edge.from);
           edgeParts += 1;

@@ -34,6 +34,7 @@ import {
 } from "./engine.js";
 import { checkLimit } from "./list.js";
 import { findMemory, history, isShown, timeAt } from "./read.js";
+import { checkOnPlan, meterOf, type PlanOption } from "./read-plan.js";
 import { type Edge, type HistoryItem, type Memory, shapeEdge, shapeMemory } from "./shapes.js";
 
 /** Which edges of a memory to read. */
@@ -191,7 +192,7 @@ function byOrdinal(edges: readonly Edge[]): Edge[] {
 }
 
 /** How a walk goes. */
-export interface TraverseOptions {
+export interface TraverseOptions extends PlanOption {
   readonly direction?: "out" | "in" | "both";
   readonly kinds?: readonly string[];
   readonly minHops?: number;
@@ -232,7 +233,9 @@ export async function traverse(
   checkOptions(options, WALK_OPTIONS);
   const plan = checkWalk(options);
   const access = options.access ?? OWNER;
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+  checkOnPlan(options.onPlan);
+  const meter = meterOf(engine.kv, options.onPlan !== undefined);
+  const answer = await Reader.with(meter.kv, options.asOf, async (reader) => {
     const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.seq };
     const walk = await reach(reader, parsed, plan, access);
     const ids = walk.hits.map(({ id }) => id);
@@ -245,6 +248,16 @@ export async function traverse(
     const edges = await shapeEdges(reader, walk.edges, access);
     return { hits, edges, truncated: walk.truncated, ...bounds };
   });
+  options.onPlan?.({
+    verb: "traverse",
+    index: "edges",
+    hops: answer.maxHops,
+    edges: answer.edges.length,
+    truncated: answer.truncated,
+    rowsRead: meter.rows(),
+    hits: answer.hits.length,
+  });
+  return answer;
 }
 
 const WALK_OPTIONS = [
@@ -255,6 +268,7 @@ const WALK_OPTIONS = [
   "maxNodes",
   "includeTombstoned",
   "asOf",
+  "onPlan",
   "access",
 ];
 

@@ -66,8 +66,10 @@ export async function write(
   const { value } = await engine.writer.submit(writeOperation(engine, prepared));
   if (options.similar !== true || value.reinforced) return value;
   const text = primaryText(prepared.head.type, prepared.data);
-  const except = [value, ...value.replaced].flatMap(({ id }) => parseUlid(id) ?? []);
-  return { ...value, similar: await similarTo(engine, text, except, options.access) };
+  const except = value.replaced.flatMap(({ id }) => parseUlid(id) ?? []);
+  // Nothing was repeated or lifted, so the memory is the one that was prepared.
+  const query = { text, self: prepared.id, except };
+  return { ...value, similar: await similarTo(engine, query, options.access) };
 }
 
 /** The operation behind `write`. */
@@ -165,7 +167,7 @@ function liftedRecord(
   const before = tx.fold.records.version(lifts.row);
   const { provenance, confidence, flags } = prepared.version;
   const both = (a: readonly string[], b: readonly string[]) => [...new Set([...a, ...b])];
-  const version = nextVersion(tx, prepared.by, lifts.head, {
+  const version = nextVersion(tx, prepared.by, lifts, {
     ...before,
     confidence: Math.max(confidence, before.confidence),
     provenance: {

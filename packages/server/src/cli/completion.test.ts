@@ -9,6 +9,7 @@ const nothing = async (): Promise<void> => {};
 const runner: Runner = {
   operation: nothing,
   demo: nothing,
+  bench: nothing,
   mcp: nothing,
   mcpConfig: nothing,
   serve: nothing,

@@ -7,25 +7,28 @@
  * twice, it ends at once.
  */
 import { fileURLToPath } from "node:url";
-import { checkActorName, type Hub, OWNER, open, openHub } from "@cortex-memory/core";
-import { type Settings, serviceSettingsFor, settingsFor, shownSettings } from "../config.js";
+import { checkActorName, type Hub, OWNER, openHub } from "@cortex-memory/core";
+import {
+  isServerAddress,
+  type Settings,
+  serviceSettingsFor,
+  settingsFor,
+  shownSettings,
+} from "../config.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "../mcp/clients.js";
 import type { Profile } from "../mcp/profiles.js";
 import { clean } from "../render/ink.js";
-import { backgroundIn } from "../services.js";
 import type { Host } from "./host.js";
+import { openToServe } from "./open-store.js";
 import type { ConfigRequest, GlobalFlags } from "./program.js";
-import { UsageError } from "./usage.js";
 
 /** Serves the store over stdin and stdout; the result is the exit code. */
 export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile): Promise<number> {
   const settings = settingsFor(globals, host);
-  const actor = checkActorName(settings.actor.value);
   const location = settings.data.value;
-  if (location === "") throw new UsageError("--data: expected a folder, got nothing");
   // Loaded for this command alone: others should not wait for the protocol.
   const { serveStreams } = await import("../mcp/sdk-stdio.js");
-  const memory = await open(location, { actor, ...backgroundIn(host.env) });
+  const memory = await openToServe(settings, host);
   let opening: Promise<Hub> | undefined;
   const hub = (): Promise<Hub> => {
     opening ??= openHub(location);
@@ -34,7 +37,7 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
   const say = (line: string): void => host.err.write(`cortex: ${clean(line)}\n`);
   const endServing = host.beginServing();
   try {
-    say(`${location}, actor ${actor}`);
+    say(`${location}, actor ${memory.actor}`);
     const connection = serveStreams(
       {
         memory,
@@ -42,7 +45,8 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
         location,
         settings: shownSettings([settings.data, settings.actor, ...serviceSettingsFor(host)]),
         profile,
-        hub,
+        // The graphs of a server are behind its own doors.
+        ...(isServerAddress(location) ? {} : { hub }),
         log: say,
       },
       { input: host.readChunks(), write: (chunk) => host.writeChunk(chunk) },

@@ -45,6 +45,8 @@ export interface Runner {
   /** `operations` share the command; the flags say which one is meant. */
   operation(operations: readonly Operation[], raw: RawCommand): Promise<void>;
   demo(globals: GlobalFlags): Promise<void>;
+  /** `size` as it was written. */
+  bench(globals: GlobalFlags, size: string | undefined): Promise<void>;
   mcp(globals: GlobalFlags, profile: Profile): Promise<void>;
   mcpConfig(globals: GlobalFlags, what: ConfigRequest): Promise<void>;
   serve(globals: GlobalFlags, flags: ServeFlags): Promise<void>;
@@ -86,6 +88,7 @@ export function buildProgram(
   program.addCommand(serveCommand(runner, output));
   program.addCommand(mcpCommand(runner, output));
   program.addCommand(demoCommand(runner, output));
+  program.addCommand(benchCommand(runner, output));
   program.addCommand(completionCommand(program, output));
   return program;
 }
@@ -128,7 +131,7 @@ function showArgument(argument: Argument): string {
 function addGlobalFlags(command: Command): void {
   command
     .addOption(
-      new Option("--data <DIR>", SETTINGS.data.meaning.replaceAll("`", "")).helpGroup(
+      new Option("--data <DIR|URL>", SETTINGS.data.meaning.replaceAll("`", "")).helpGroup(
         "Every command:",
       ),
     )
@@ -326,6 +329,27 @@ function demoCommand(runner: Runner, output: ProgramOutput): Command {
   addGlobalFlags(command);
   return command.action(async () => {
     await runner.demo(globalsOf(command));
+  });
+}
+
+/** Memories of a bench when nobody says otherwise: done within seconds. */
+export const BENCH_SIZE = 5000;
+
+function benchCommand(runner: Runner, output: ProgramOutput): Command {
+  const command = new Command("bench")
+    .summary("Measure this machine: writes, reads and searches in a store of its own")
+    .description(
+      "Writes made-up memories one by one, many at once and in batches, every write waiting for the " +
+        "disk, then reads, searches and recalls, and prints what each took.\n" +
+        "Works in a temporary folder that it removes; TMPDIR says where.",
+    )
+    .helpGroup(`${GROUPS.store}:`)
+    .option("--size <N>", `memories to write; ${BENCH_SIZE} when not given`)
+    .addHelpText("after", "\nExample:\n  $ cortex bench --size 20000");
+  prepare(command, output);
+  addGlobalFlags(command);
+  return command.action(async () => {
+    await runner.bench(globalsOf(command), command.opts<{ readonly size?: string }>().size);
   });
 }
 

@@ -6,17 +6,7 @@
  * holds the path in use, progress and failures, and under `--json` a failure is the one document
  * there. Exit 0 done, 1 failed, 2 used wrongly. Stores are closed whatever happens.
  */
-import {
-  type Cortex,
-  type CortexApi,
-  CortexError,
-  checkActorName,
-  isCortexError,
-  OWNER,
-  open,
-  type RemoteLocation,
-  type RemoteOptions,
-} from "@cortex-memory/core";
+import { CortexError, isCortexError, OWNER } from "@cortex-memory/core";
 import { CommanderError } from "commander";
 import {
   type Settings,
@@ -30,13 +20,12 @@ import type { CallContext, Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
-import { servicesIn } from "../services.js";
-import { chooseStore } from "../store-choice.js";
 import { runDemo } from "./demo.js";
 import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, wordsOf } from "./input.js";
 import { runMcp, runMcpConfig } from "./mcp.js";
+import { openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 import { printStream } from "./stream.js";
 import { UsageError } from "./usage.js";
@@ -55,6 +44,11 @@ export async function runCli(
       },
       demo: async (globals) => {
         exit = await runDemo(host, globals);
+      },
+      bench: async (globals, size) => {
+        // Loaded for this command alone.
+        const { runBench } = await import("./bench.js");
+        exit = await runBench(host, globals, size);
       },
       mcp: async (globals, profile) => {
         exit = await runMcp(host, globals, profile);
@@ -130,40 +124,17 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
       location: settings.data.value,
       actor: settings.actor.value,
       onProgress: progress.report,
+      serverToken: () => tokenFor(host),
     };
     const { input, json } = task;
     if (operation.stream === undefined) return await operation.run(memory, input, context);
-    return await printStream(host, operation, operation.stream, { memory, input, context, json });
+    const onItem = progress.end;
+    const stream = { memory, input, context, json, onItem };
+    return await printStream(host, operation, operation.stream, stream);
   } finally {
     progress.end();
     await memory.close();
   }
-}
-
-/** Opens the store, or makes one for an operation that may. */
-async function openFor(operation: Operation, settings: Settings, host: Host): Promise<Cortex> {
-  const actor = checkActorName(settings.actor.value);
-  const data = settings.data.value;
-  if (data === "" && operation.cli.store !== "none") {
-    throw new UsageError("--data: expected a folder, got nothing");
-  }
-  const choice = chooseStore(operation, { data, actor, isFolder: host.isFolder });
-  if (choice === "nothing") return open("memory:", { actor });
-  const create = choice === "create";
-  if (/^https?:\/\//.test(data)) return openServer(data as RemoteLocation, { actor, create }, host);
-  return open(data, { actor, create, ...servicesIn(host.env) });
-}
-
-/** A store on a server, which has services of its own and may want its token. */
-async function openServer(
-  address: RemoteLocation,
-  options: Pick<RemoteOptions, "actor" | "create">,
-  { env }: Host,
-): Promise<Cortex> {
-  const { CORTEX_TOKEN: token = "" } = env;
-  const remote = await open(address, { ...options, ...(token === "" ? {} : { token }) });
-  // Operations call verbs and nothing else, and a client has every one of them.
-  return remote as CortexApi as Cortex;
 }
 
 /** A word that is no memory may have been meant as a file: the failure says that it is none. */
@@ -260,7 +231,7 @@ function asksForJson(args: readonly string[]): boolean {
 }
 
 /** Commands that are no operations. */
-const OWN_COMMANDS: readonly string[] = ["completion", "demo", "mcp", "serve"];
+const OWN_COMMANDS: readonly string[] = ["bench", "completion", "demo", "mcp", "serve"];
 
 /** The help that would have shown the way. */
 function helpFor(args: readonly string[]): string {

@@ -5,7 +5,6 @@
  * Promise: stdout holds the addresses, under `--json` one document; stderr holds the log, one JSON line
  * per request.
  */
-import { readFileSync, statSync } from "node:fs";
 import { CortexError, checkActorName } from "@cortex-memory/core";
 import {
   isAddress,
@@ -19,13 +18,14 @@ import {
 } from "../config.js";
 import type { AppOptions } from "../http/app.js";
 import { type RunningServer, startServer } from "../http/server.js";
-import { readServeOptions, type SecretFile, type ServeOptions } from "../http/settings.js";
+import { readServeOptions, type ServeOptions } from "../http/settings.js";
 import { Stores } from "../http/stores.js";
 import type { Operation } from "../operations/define.js";
 import { clean, makeInk, wantsColour } from "../render/ink.js";
 import { backgroundIn } from "../services.js";
 import { packageVersion } from "../version.js";
 import type { Host } from "./host.js";
+import { secretAt } from "./open-store.js";
 import type { GlobalFlags } from "./program.js";
 import { UsageError } from "./usage.js";
 
@@ -66,8 +66,12 @@ interface Served {
 
 function serverOf(host: Host, { settings, serve, options, operations }: Served): AppOptions {
   const location = settings.data.value;
-  if (location === "") throw new UsageError("--data: expected a folder, got nothing");
-  if (isAddress(location)) throw new UsageError("--data: expected a folder or memory:");
+  if (location === "" || isAddress(location)) {
+    const got = location === "" ? "nothing" : "an address";
+    throw new UsageError(
+      `--data: expected a folder or memory:, which this server would serve, got ${got}`,
+    );
+  }
   return {
     operations,
     options,
@@ -103,17 +107,6 @@ function stopSignal(host: Host): Promise<void> {
       resolve();
     });
   });
-}
-
-function secretAt(path: string, setting: Setting): SecretFile {
-  try {
-    const { mode } = statSync(path);
-    const isPosix = process.platform !== "win32";
-    return { text: readFileSync(path, "utf8"), mode: isPosix ? mode : undefined };
-  } catch (error) {
-    const why = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
-    throw new UsageError(`${setting.from}: cannot read the file with the token: ${why}`);
-  }
 }
 
 /** A port that is taken, or not ours to take, in words. */
@@ -152,6 +145,7 @@ function announce(host: Host, { url }: RunningServer, { settings, options, json 
     [
       `${ink.bold("cortex")} serves ${clean(data)}, actor ${clean(actor)}. ${who}`,
       "",
+      `  page      ${ink.cyan(`${url}/`)}`,
       `  REST      ${ink.cyan(rest)}`,
       `  MCP       ${ink.cyan(mcp)}`,
       `  OpenAPI   ${ink.cyan(openapi)}`,

@@ -14,6 +14,8 @@ export interface StreamTask {
   readonly input: unknown;
   readonly context: CallContext;
   readonly json: boolean;
+  /** Called before an item is printed. */
+  readonly onItem: () => void;
 }
 
 /** Prints items until there are no more. */
@@ -21,7 +23,7 @@ export async function printStream(
   host: Host,
   { cli }: Pick<Operation, "cli">,
   stream: NonNullable<Operation["stream"]>,
-  { memory, input, context, json }: StreamTask,
+  { memory, input, context, json, onItem }: StreamTask,
 ): Promise<void> {
   const ink = makeInk(wantsColour(host.out, host.env));
   const show = (item: unknown): string =>
@@ -30,6 +32,7 @@ export async function printStream(
   const off = host.onInterrupt(() => stop.abort());
   try {
     for await (const item of stream(memory, input, { ...context, signal: stop.signal })) {
+      onItem();
       host.out.write(`${show(item)}\n`);
       await host.drained();
     }

@@ -22,7 +22,7 @@ import { type Door, perform } from "./perform.js";
 import { HttpFailure } from "./problem.js";
 import { makeRequestIds, REQUEST_ID_HEADER } from "./request-id.js";
 import { makeRequestLog, type RequestLine } from "./request-log.js";
-import { commonHeaders, problemResponse, type Seen } from "./respond.js";
+import { commonHeaders, problemResponse, type Seen, toldOf } from "./respond.js";
 import { pathsOf, routesOf } from "./routes.js";
 import { POST_SCOPE, Replays } from "./scope-door.js";
 import type { ServeOptions } from "./settings.js";
@@ -95,7 +95,9 @@ export function makeApp(made: AppOptions): App {
       state.inFlight += 1;
       try {
         const response = await answer(request, { ...bindings, seen });
-        finish({ ...seen, method: methodName(request.method), status: response.status }, fromMs);
+        const answered = { method: methodName(request.method), status: response.status };
+        if (seen.ends === undefined) finish({ ...seen, ...answered }, fromMs);
+        else void seen.ends.then(() => finish({ ...toldOf(seen), ...answered }, fromMs));
         return response;
       } finally {
         state.inFlight -= 1;

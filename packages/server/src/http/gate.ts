@@ -8,8 +8,14 @@ import { HttpFailure } from "./problem.js";
 import { makeLimiter } from "./rate-limit.js";
 import type { ServeOptions } from "./settings.js";
 
-/** Paths that probes and readers of the interface may ask for without a token. */
-const OPEN_PATHS = /^\/(healthz|readyz|openapi\.json|errors(\/[A-Z_]*)?)$/;
+/**
+ * Paths that browsers, probes and readers of the interface may ask for without a token. A browser cannot
+ * bear one when it opens an address, so what it loads there is open, and holds nothing of any store.
+ */
+const OPEN_PATHS = /^\/(healthz|readyz|openapi\.json|llms\.txt|errors(\/[A-Z_]*)?)?$/;
+
+/** A part of a path that stands for this folder or the one above, also where its dots are encoded. */
+const DOTTED = /^[^?]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
 /** What changes while the server runs. */
 export interface State {
@@ -29,6 +35,10 @@ export function makeGate(
   const guard = makeGuard(options, made.paths);
   const wait = makeLimiter(options, made.nowMs);
   return (request, { incoming }) => {
+    // Addresses are tidied before they come here; what was sent may have meant another path to a proxy.
+    if (incoming !== undefined && DOTTED.test(incoming.url ?? "")) {
+      throw new HttpFailure("malformed", "path: expected no . or .. between slashes");
+    }
     const path = pathOf(request.url);
     const isOpen = OPEN_PATHS.test(path);
     if (!isOpen || options.token === undefined) guard(request, path);

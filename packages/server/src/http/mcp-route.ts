@@ -5,15 +5,16 @@
 
 import type { Access } from "@cortex-memory/core";
 import { PROFILES, type Profile } from "../mcp/profiles.js";
-import type { McpHandler, McpMount } from "../mcp/sdk-http.js";
+import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";
 import { accessOf } from "./guard.js";
 import type { HubDoor } from "./hub-door.js";
 import { readBytes } from "./input.js";
 import { HttpFailure } from "./problem.js";
-import { commonHeaders, type Seen } from "./respond.js";
+import { commonHeaders, planInto, type Seen } from "./respond.js";
 import { accessAt, type Replays, readPresented, scopeOf, withStranger } from "./scope-door.js";
+import { endOfTurn } from "./shared-turn.js";
 
 /** The MCP routes of a server. */
 export interface McpRoute {
@@ -36,6 +37,7 @@ export function mcpRoute(made: AppOptions, hub: HubDoor, replays: Replays): McpR
     settings: made.settings,
     log: (line) => made.writeLog(`${JSON.stringify({ level: "error", mcp: clean(line) })}\n`),
     bodyBytesMax: made.bodyLimitBytes,
+    beforeRun: endOfTurn,
     // Stores that are not kept stand alone: there is no hub of them.
     ...(made.location === "memory:" ? {} : { hub: () => hub.use(async (opened) => opened) }),
     withStore: (actor, work) => made.stores.use({ cli: CREATE }, actor, work),
@@ -53,7 +55,7 @@ export function mcpRoute(made: AppOptions, hub: HubDoor, replays: Replays): McpR
       const handler = await loading;
       const profile = profileOf(request);
       const access = await mcpAccess(request, actor, made, replays);
-      const response = await handler(request, { actor, access, profile });
+      const response = await handler(request, { actor, access, profile, ...watching(seen) });
       for (const [name, value] of Object.entries(commonHeaders(seen))) {
         if (!response.headers.has(name)) response.headers.set(name, value);
       }
@@ -63,6 +65,15 @@ export function mcpRoute(made: AppOptions, hub: HubDoor, replays: Replays): McpR
       await (await loading)?.close();
     },
   };
+}
+
+/** An answer may begin long before the tool is done: the line of the log waits for that. */
+function watching(seen: Seen): Pick<McpCaller, "onPlan" | "onDone"> {
+  let onDone = (): void => {};
+  seen.ends = new Promise((resolve) => {
+    onDone = resolve;
+  });
+  return { onPlan: planInto(seen), onDone };
 }
 
 /** Methods of the protocol that tell of changes, which are the owner's to follow. */

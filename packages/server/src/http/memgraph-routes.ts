@@ -33,8 +33,10 @@ import type { HubDoor } from "./hub-door.js";
 import { sendGraphEvents } from "./hub-events.js";
 import { readJsonBody } from "./input.js";
 import { hitJson, type Json, restGraphJson } from "./memgraph-json.js";
+import { DEFAULTS, DIRECTIONS, MEMGRAPH_ROUTES, type MemgraphRouteName } from "./memgraph-table.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { commonHeaders, jsonResponse } from "./respond.js";
+import { BASE } from "./routes.js";
 import { endOfTurn } from "./shared-turn.js";
 
 /** Who wrote when nobody is named. */
@@ -65,8 +67,21 @@ export function addMemgraphRoutes(
   made: AppOptions,
   { hub: door, streams }: { readonly hub: HubDoor; readonly streams: Streams },
 ): void {
-  const add = (method: string, path: string, name: string, answer: Answer): void => {
-    hono.on(method, `/v1${path}`, async (c) => {
+  const { info, stream, ...routes } = MEMGRAPH_ROUTES;
+  hono.on(info.method, BASE + info.path, (c) => {
+    c.env.seen.operation = "memgraph.info";
+    const time = new Date(made.clock()).toISOString();
+    const store = made.location === "memory:" ? "memory" : "lmdb";
+    return respond(c, ok({ version: made.version, time, store }));
+  });
+  hono.on(stream.method, BASE + stream.path, (c) => {
+    const { seen } = c.env;
+    seen.operation = "stream";
+    return sendGraphEvents(door, streams, { request: c.req.raw, seen });
+  });
+  for (const [name, { method, path }] of Object.entries(routes)) {
+    const answer = ANSWERS[name as AnsweredRoute];
+    hono.on(method, BASE + path, async (c) => {
       c.env.seen.operation = `memgraph.${name}`;
       try {
         const said = await door.use((hub) => answer(callOf(hub, c, made)));
@@ -75,45 +90,7 @@ export function addMemgraphRoutes(
         return failed(c, error);
       }
     });
-  };
-  hono.get("/v1/info", (c) => {
-    c.env.seen.operation = "memgraph.info";
-    const time = new Date(made.clock()).toISOString();
-    const store = made.location === "memory:" ? "memory" : "lmdb";
-    return respond(c, ok({ version: made.version, time, store }));
-  });
-  hono.get("/v1/stream", (c) => {
-    const { seen } = c.env;
-    seen.operation = "stream";
-    return sendGraphEvents(door, streams, { request: c.req.raw, seen });
-  });
-  add("GET", "/graphs", "listGraphs", listGraphs);
-  add("POST", "/graphs", "createGraph", createGraph);
-  add("GET", "/graphs/:id", "getGraph", getGraph);
-  add("PATCH", "/graphs/:id", "configureGraph", configureGraph);
-  add("GET", "/graphs/:id/symlinks", "symlinks", async ({ hub, access, part }) =>
-    ok(manifestJson(await hub.symlinks(part("id"), { access }))),
-  );
-  add("GET", "/graphs/:id/nodes", "listNodes", listNodes);
-  add("GET", "/graphs/:id/search", "search", search);
-  add("GET", "/graphs/:id/schema", "describeSchema", async ({ hub, access, part }) =>
-    ok(schemaJson(await hub.describeSchema(part("id"), { access }))),
-  );
-  add("GET", "/graphs/:id/tags", "listTags", listTags);
-  add("POST", "/nodes", "putNode", putNode);
-  add("GET", "/nodes/:lineage", "getNode", getNode);
-  add("GET", "/nodes/:lineage/history", "history", async ({ hub, access, part }) => {
-    const versions = await hub.history(part("lineage"), { access });
-    return ok({ versions: versions.map(nodeJson) });
-  });
-  add("GET", "/nodes/:lineage/outgoing", "outgoing", edgesAlong("outgoing"));
-  add("GET", "/nodes/:lineage/incoming", "incoming", edgesAlong("incoming"));
-  add("GET", "/nodes/:lineage/neighborhood", "traverse", neighborhood);
-  add("POST", "/edges", "putEdge", putEdge);
-  add("DELETE", "/edges/:id", "deleteEdge", async ({ hub, access, part }) => {
-    await hub.deleteEdge(part("id"), { access });
-    return { status: 204 };
-  });
+  }
 }
 
 function callOf(hub: Hub, c: Context<Env>, made: AppOptions): Call {
@@ -193,12 +170,9 @@ async function graphAt(hub: Hub, id: string, access: Call["access"]) {
   throw new CortexError("ERR_NOT_FOUND", "id: no such graph", { field: "id" });
 }
 
-/** How many nodes a list has when nobody says. */
-const LIST_LIMIT = 50;
-
 const listNodes: Answer = async ({ hub, access, part, c }) => {
   const offset = Math.max(0, numberIn(c, "offset", 0));
-  const limit = numberIn(c, "limit", LIST_LIMIT);
+  const limit = numberIn(c, "limit", DEFAULTS.list);
   const filter = { ...filterIn(c), offset, limit, access };
   const { nodes } = isSet(c, "compact")
     ? await hub.listNodes(part("id"), { ...filter, compact: true })
@@ -206,24 +180,20 @@ const listNodes: Answer = async ({ hub, access, part, c }) => {
   return ok({ nodes: nodes.map(nodeJson), next_offset: offset + nodes.length });
 };
 
-const SEARCH_LIMIT = 20;
-
 const search: Answer = async ({ hub, access, part, c }) => {
   const query = {
     text: c.req.query("q") ?? "",
     ...filterIn(c),
     freshOnly: isSet(c, "fresh_only"),
-    limit: numberIn(c, "limit", SEARCH_LIMIT),
+    limit: numberIn(c, "limit", DEFAULTS.search),
   };
   const { hits } = await hub.search(part("id"), query, { access });
   return ok({ hits: hits.map(hitJson) });
 };
 
-const TAGS_LIMIT = 100;
-
 const listTags: Answer = async ({ hub, access, part, c }) => {
   const prefix = c.req.query("prefix") ?? "";
-  const limit = numberIn(c, "limit", TAGS_LIMIT);
+  const limit = numberIn(c, "limit", DEFAULTS.tags);
   const { tags } = await hub.listTags(part("id"), { prefix, limit, access });
   return ok({ tags });
 };
@@ -261,10 +231,6 @@ function edgesAlong(side: "outgoing" | "incoming"): Answer {
   };
 }
 
-const DEPTH = 2;
-const MAX_NODES = 50;
-const DIRECTIONS = ["outgoing", "incoming", "both"] as const;
-
 const neighborhood: Answer = async ({ hub, access, part, c }) => {
   const asked = c.req.query("direction") ?? "";
   const direction = asked === "" ? "outgoing" : DIRECTIONS.find((one) => one === asked);
@@ -280,8 +246,8 @@ const neighborhood: Answer = async ({ hub, access, part, c }) => {
     direction,
     edgeKinds: listIn(c, "kinds"),
     followSymlinks: isSet(c, "follow_symlinks"),
-    maxDepth: numberIn(c, "depth", DEPTH),
-    maxNodes: numberIn(c, "max_nodes", MAX_NODES),
+    maxDepth: numberIn(c, "depth", DEFAULTS.depth),
+    maxNodes: numberIn(c, "max_nodes", DEFAULTS.nodes),
   });
   return ok({ nodes: nodes.map(nodeJson), edges: edges.map(edgeJson) });
 };
@@ -290,6 +256,37 @@ const putEdge: Answer = async ({ hub, access, body }) => {
   const input = checked(edgeInput, await body());
   const { edge } = await hub.putEdge(input.graph_id, toEdge(input, UNNAMED), { access });
   return { status: 201, json: edgeJson(edge) };
+};
+
+/** Routes that the hub answers. */
+type AnsweredRoute = Exclude<MemgraphRouteName, "info" | "stream">;
+
+const ANSWERS: { readonly [name in AnsweredRoute]: Answer } = {
+  listGraphs,
+  createGraph,
+  getGraph,
+  configureGraph,
+  symlinks: async ({ hub, access, part }) =>
+    ok(manifestJson(await hub.symlinks(part("id"), { access }))),
+  listNodes,
+  search,
+  describeSchema: async ({ hub, access, part }) =>
+    ok(schemaJson(await hub.describeSchema(part("id"), { access }))),
+  listTags,
+  putNode,
+  getNode,
+  history: async ({ hub, access, part }) => {
+    const versions = await hub.history(part("lineage"), { access });
+    return ok({ versions: versions.map(nodeJson) });
+  },
+  outgoing: edgesAlong("outgoing"),
+  incoming: edgesAlong("incoming"),
+  traverse: neighborhood,
+  putEdge,
+  deleteEdge: async ({ hub, access, part }) => {
+    await hub.deleteEdge(part("id"), { access });
+    return { status: 204 };
+  },
 };
 
 /** A list: repeated, or with commas in between. */

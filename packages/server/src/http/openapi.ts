@@ -1,34 +1,15 @@
 /**
- * The OpenAPI 3.1 document, rendered from the routes and so from the table of operations: it cannot say
- * anything that the server does not do. Answers are open, because members may be added to them.
+ * The OpenAPI 3.1 document, rendered from the routes, and so from the table of operations and that of
+ * memgraph's routes: it cannot say anything that the server does not do. Answers are open, because members may be added to them.
  */
 import * as z from "zod";
 import { type Field, fieldsOf } from "../cli/fields.js";
-import { ERROR_STATUS } from "../error-status.js";
 import { EVENT_STREAM } from "./events.js";
-import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
+import { MEMGRAPH_TAG, memgraphPaths, memgraphSchemas } from "./memgraph-openapi.js";
+import { failures, type Json, schemaOf, templateOf } from "./openapi-parts.js";
+import { PROBLEM_TYPE } from "./problem.js";
 import { REQUEST_ID_HEADER } from "./request-id.js";
 import { pathsOf, type Route } from "./routes.js";
-
-/** A JSON document, or a part of one. */
-export type Json = { readonly [member: string]: unknown };
-
-/** What our schemas say about themselves for other doors. */
-const OWN_KEYWORDS = ["code", "file", "standard", "time"];
-
-/** The JSON Schema of what a caller sends or gets. */
-export function schemaOf(schema: z.ZodType): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, {
-    // Answers, too, are described as what may come: members that are not named are no error.
-    io: "input",
-    unrepresentable: "any",
-    override: ({ jsonSchema }) => {
-      const own: { [keyword: string]: unknown } = jsonSchema;
-      for (const keyword of OWN_KEYWORDS) delete own[keyword];
-    },
-  });
-  return json;
-}
 
 const ABOUT = `Every operation is a POST with a JSON body; one that only reads answers GET as well. Without
 an actor in the path the server's own is meant. Failures are problem details (RFC 9457) with a code.`;
@@ -52,12 +33,17 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     info: { title: "Cortex", version, description: ABOUT },
     servers: [{ url: "/" }],
     security: [{}, { token: [] }],
-    tags: [...new Set(routes.map(({ operation }) => operation.cli.group))].map((name) => ({
-      name,
-    })),
-    paths: Object.fromEntries(routes.flatMap(pathItems)),
+    tags: [...new Set(routes.map(({ operation }) => operation.cli.group)), MEMGRAPH_TAG].map(
+      (name) => ({ name }),
+    ),
+    paths: { ...Object.fromEntries(routes.flatMap(pathItems)), ...memgraphPaths() },
     components: {
-      schemas: { Problem: schemaOf(problemSchema), ...inputs, ...schemas },
+      schemas: {
+        Problem: schemaOf(problemSchema),
+        ...inputs,
+        ...schemas,
+        ...memgraphSchemas(),
+      },
       responses: { Problem: problemAnswer },
       parameters: { actor: actorParameter, ...headerParameters },
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
@@ -85,6 +71,8 @@ const problemSchema = z.object({
   got: z.string().exactOptional(),
   seq: z.int().exactOptional(),
   requestId: z.string(),
+  error: z.string().describe("the same, as memgraph's clients read it").exactOptional(),
+  error_code: z.string().describe("memgraph's own code").exactOptional(),
 });
 
 const problemAnswer = {
@@ -128,21 +116,12 @@ const headerParameters = {
   },
 };
 
-/** Statuses of failures that any request may meet. */
-const FAILURES: readonly number[] = [
-  ...new Set([
-    ...Object.values(REFUSALS).map(({ status }) => status),
-    ...Object.values(ERROR_STATUS).map(({ http }) => http),
-    500,
-  ]),
-].sort((one, other) => one - other);
-
 function pathItems(route: Route): readonly (readonly [string, Json])[] {
   const [own, any] = pathsOf(route);
   const actor = { $ref: "#/components/parameters/actor" };
   return [
     [own, pathItem(route, "")],
-    [any.replace(":actor", "{actor}"), { parameters: [actor], ...pathItem(route, "Of") }],
+    [templateOf(any), { parameters: [actor], ...pathItem(route, "Of") }],
   ];
 }
 
@@ -170,9 +149,7 @@ function pathItem(route: Route, suffix: string): Json {
 }
 
 function responsesOf({ operation, file, unavailable }: Route): Json {
-  const problems = Object.fromEntries(
-    FAILURES.map((status) => [String(status), { $ref: "#/components/responses/Problem" }]),
-  );
+  const problems = failures();
   if (unavailable !== undefined) return problems;
   const schema = { $ref: `#/components/schemas/${operation.name}Answer` };
   const isStream = operation.stream !== undefined;

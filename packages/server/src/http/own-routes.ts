@@ -1,11 +1,12 @@
 /**
- * Routes about the server itself: is it alive, can it read, what has it done, what does it offer, and
- * what do its errors mean.
+ * Routes about the server itself: what is here, is it alive, can it read, what has it done, what does it
+ * offer, and what do its errors mean.
  */
 import { ERROR_CODES, type ErrorCode } from "@cortex-memory/core";
 import type { Hono } from "hono";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
 import type { AppOptions, Env } from "./app.js";
+import { HOME_HEADERS, homePage, homeText } from "./home-page.js";
 import { openApiDocument } from "./openapi.js";
 import { HttpFailure, INTERNAL_TITLE } from "./problem.js";
 import { commonHeaders, jsonResponse, type Seen } from "./respond.js";
@@ -19,6 +20,17 @@ export function addOwnRoutes(
 ): void {
   const text = (seen: Seen, body: string, type: string): Response =>
     new Response(body, { headers: commonHeaders(seen, { "Content-Type": type }) });
+  const facts = { version: made.version, hasToken: made.options.token !== undefined };
+  const page = homePage(facts);
+  hono.get("/", ({ env }) => {
+    env.seen.operation = "home";
+    return new Response(page, { headers: commonHeaders(env.seen, HOME_HEADERS) });
+  });
+  const plain = homeText(facts);
+  hono.get("/llms.txt", ({ env }) => {
+    env.seen.operation = "home";
+    return text(env.seen, plain, "text/plain; charset=utf-8");
+  });
   hono.get("/healthz", ({ env }) => {
     env.seen.operation = "healthz";
     return text(env.seen, "ok", "text/plain; charset=utf-8");

@@ -9,7 +9,7 @@ import { type Streams, sendEvents, withLastEvent } from "./events.js";
 import { accessOf } from "./guard.js";
 import { type Input, parseJsonBody, readBytes, readHeaders, readParameters } from "./input.js";
 import { HttpFailure, preconditionFailure } from "./problem.js";
-import { commonHeaders, jsonResponse, type PlainHeaders, type Seen } from "./respond.js";
+import { commonHeaders, jsonResponse, type PlainHeaders, planInto, type Seen } from "./respond.js";
 import type { Route } from "./routes.js";
 import {
   accessAt,
@@ -119,7 +119,7 @@ function inputOf({ route, request }: Asked, bytes: Uint8Array): Input {
 async function run(door: Door, called: Called, input: Input, files: Files): Promise<unknown> {
   const { route, actor, request, presented } = called;
   const { operation } = route;
-  if (operation.kind === "write") await endOfTurn();
+  await endOfTurn();
   if (presented !== undefined) {
     return withStranger(placeOf(door, called), presented, async (memory) => {
       const access = await accessAt(memory, presented);
@@ -146,7 +146,7 @@ function placeOf({ stores, clock }: Door, { actor }: Asked): StrangerPlace {
   return { stores, actor, nowMs: clock() };
 }
 
-function contextOf(door: Door, { actor }: Asked, files: Files, access: Access): CallContext {
+function contextOf(door: Door, { actor, seen }: Asked, files: Files, access: Access): CallContext {
   return {
     access,
     location: door.location,
@@ -154,6 +154,7 @@ function contextOf(door: Door, { actor }: Asked, files: Files, access: Access): 
     files,
     settings: door.settings,
     onProgress: () => {},
+    onPlan: planInto(seen),
   };
 }
 

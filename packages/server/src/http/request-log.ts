@@ -1,8 +1,10 @@
 /**
  * The log: one JSON line per request. A line never holds content: no body, no parameter, no header
  * of the caller but its request id, no message of an error; the operation, the status and the code say
- * what happened, and the stack of a fault of ours is told without its message.
+ * what happened, and the stack of a fault of ours is told without its message. What was slow says by
+ * which plan it was read: names of indexes and counts.
  */
+import type { ReadPlan } from "@cortex-memory/core";
 
 /** What is said about one request. */
 export interface RequestLine {
@@ -16,6 +18,8 @@ export interface RequestLine {
   readonly code?: string;
   /** What a fault of ours was. */
   readonly fault?: unknown;
+  /** How a read was carried out; told where it was slow. */
+  readonly plan?: ReadPlan;
 }
 
 /** Where lines go and what counts as slow. */
@@ -42,7 +46,7 @@ export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
     held = "";
     write(text);
   };
-  const log: RequestLog = ({ fault, ms, ...line }) => {
+  const log: RequestLog = ({ fault, plan, ms, ...line }) => {
     if (held === "") setImmediate(flush);
     const isSlow = ms >= slowMs;
     held += `${JSON.stringify({
@@ -52,6 +56,7 @@ export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
       ...line,
       ms: Math.round(ms * 100) / 100,
       ...(isSlow ? { slow: true } : {}),
+      ...(isSlow && plan !== undefined ? { plan } : {}),
       ...(fault === undefined ? {} : { fault: withoutMessage(fault) }),
     })}\n`;
   };

@@ -6,6 +6,7 @@
  */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { OnPlan, ReadPlan } from "@cortex-memory/core";
 import { INTERNAL_CODE } from "../error-status.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { REQUEST_ID_HEADER } from "./request-id.js";
@@ -19,6 +20,22 @@ export interface Seen {
   code?: string;
   /** What a fault of ours was. */
   fault?: unknown;
+  /** How the last read was carried out that tells of it. */
+  plan?: ReadPlan;
+  /** Resolves when the work is done, where that is after the answer began. */
+  ends?: Promise<void>;
+}
+
+/** What can be told of a request whose work is done. */
+export function toldOf({ ends: _, ...told }: Seen): Omit<Seen, "ends"> {
+  return told;
+}
+
+/** Keeps the plan of a read for the log. */
+export function planInto(seen: Seen): OnPlan {
+  return (plan) => {
+    seen.plan = plan;
+  };
 }
 
 /** Headers by name. */

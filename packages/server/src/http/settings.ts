@@ -39,7 +39,7 @@ export function readServeOptions(
 ): ServeOptions {
   const host = settings.host.value;
   if (host !== "localhost" && isIP(host) === 0) throw refused(settings.host, "an IP address");
-  const token = tokenFrom(settings, readSecret);
+  const token = readToken(settings, readSecret);
   if (token === undefined && !isLoopback(host)) {
     throw new UsageError(
       `${shown(settings.host)}: ${host} can be reached by others, which needs an admin token: set ` +
@@ -66,8 +66,9 @@ export function isLoopback(host: string): boolean {
   return isIP(bare) === 4 && bare.startsWith("127.");
 }
 
-function tokenFrom(
-  settings: { readonly [name in ServeSettingName]: Setting },
+/** The admin token that the settings give, if any. */
+export function readToken(
+  settings: Pick<{ readonly [name in ServeSettingName]: Setting }, "token" | "tokenFile">,
   readSecret: (path: string) => SecretFile,
 ): string | undefined {
   const { token, tokenFile } = settings;
@@ -107,7 +108,8 @@ function originsFrom(setting: Setting): readonly string[] {
   });
 }
 
-function numberFrom(setting: Setting, min: number, max = Number.MAX_SAFE_INTEGER): number {
+/** The whole number that a setting gives; anything else is refused in the name of whoever gave it. */
+export function numberFrom(setting: Setting, min: number, max = Number.MAX_SAFE_INTEGER): number {
   const value = /^\d+$/.test(setting.value) ? Number(setting.value) : Number.NaN;
   if (value >= min && value <= max) return value;
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;

@@ -14,6 +14,7 @@ import {
   HUB_POLICIES,
   type Hub,
   isCortexError,
+  type OnPlan,
   POLICIES,
   type Policy,
   truncateToTokens,
@@ -45,6 +46,8 @@ export interface ToolContext {
   readonly by: string;
   /** The graphs of the deployment, opened when first asked for; absent where there is no hub. */
   readonly hub?: () => Promise<Hub>;
+  /** Told how a read was carried out, at a door that logs what was slow. */
+  readonly onPlan?: OnPlan;
   /** Faults of the program itself go here, never to the client. */
   readonly log: (line: string) => void;
 }

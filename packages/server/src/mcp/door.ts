@@ -3,7 +3,7 @@
  * shown. A door is made by whoever opened the store: the command line for stdio, the HTTP server for
  * `/mcp`.
  */
-import type { Access, Cortex, Hub } from "@cortex-memory/core";
+import type { Access, Cortex, Hub, OnPlan } from "@cortex-memory/core";
 import type { Setting } from "../config.js";
 import type { Profile } from "./profiles.js";
 
@@ -19,6 +19,10 @@ export interface Door {
   readonly hub?: () => Promise<Hub>;
   /** Faults of the program itself, for the operator. */
   readonly log: (line: string) => void;
+  /** Waited for before a tool is run, so that calls that arrived together go on together. */
+  readonly beforeRun?: () => Promise<void>;
+  /** Told how a read was carried out. */
+  readonly onPlan?: OnPlan;
   /** Told of every tool that is being run, for whoever has to wait for the end of it. */
   readonly onRun?: (run: Promise<unknown>) => void;
 }

@@ -7,7 +7,7 @@
  * and in the older ones. A store is held open until the answer has been sent, and for as long as
  * somebody is subscribed to its resources. `close` ends subscriptions and waits for the rest.
  */
-import type { Access, Cortex } from "@cortex-memory/core";
+import type { Access, Cortex, OnPlan } from "@cortex-memory/core";
 import {
   createMcpHandler,
   type McpHttpHandler,
@@ -20,7 +20,8 @@ import type { Profile } from "./profiles.js";
 import { buildServer } from "./sdk-server.js";
 
 /** What the handler needs from the server that mounts it. */
-export interface McpMount extends Pick<Door, "location" | "settings" | "hub" | "log"> {
+export interface McpMount
+  extends Pick<Door, "location" | "settings" | "hub" | "log" | "beforeRun"> {
   /** Opens the store of an actor, or makes it, for as long as the work takes. */
   readonly withStore: <T>(actor: string, work: (memory: Cortex) => Promise<T>) => Promise<T>;
   /** The largest body of a request, in bytes. */
@@ -32,6 +33,10 @@ export interface McpCaller {
   readonly actor: string;
   readonly access: Access;
   readonly profile: Profile;
+  /** Told how a read was carried out. */
+  readonly onPlan?: OnPlan;
+  /** Told when all of the request is done, which is after the answer began. */
+  readonly onDone?: () => void;
 }
 
 /** The MCP door of an HTTP server. */
@@ -71,7 +76,10 @@ export function mcpHandler(mount: McpMount): McpHandler {
         await Promise.allSettled(runs);
       });
       running.add(held);
-      held.catch(reject).finally(() => running.delete(held));
+      held.catch(reject).finally(() => {
+        running.delete(held);
+        caller.onDone?.();
+      });
     });
   return Object.assign(answer, {
     async close() {

@@ -20,10 +20,11 @@ import {
   type ToolAnnotations,
 } from "@modelcontextprotocol/server";
 import { ERROR_STATUS } from "../error-status.js";
+import { asking } from "../operations/define.js";
 import { packageVersion } from "../version.js";
 import { clientPrincipal } from "./agent.js";
 import { type Following, followChanges } from "./changes.js";
-import type { Tool } from "./define.js";
+import type { Tool, ToolAnswer, ToolContext } from "./define.js";
 import type { Door } from "./door.js";
 import { instructionsFor } from "./instructions.js";
 import {
@@ -117,8 +118,8 @@ function addTool(server: McpServer, door: Door, tool: Tool): void {
       annotations: annotationsOf(tool),
     },
     async (given: unknown, context: ServerContext) => {
-      const run = tool.run(door.memory, given, {
-        access: door.access,
+      const run = runTool(door, tool, given, {
+        ...asking(door),
         location: door.location,
         settings: door.settings,
         log: door.log,
@@ -138,6 +139,16 @@ function addTool(server: McpServer, door: Door, tool: Tool): void {
       };
     },
   );
+}
+
+async function runTool(
+  door: Door,
+  tool: Tool,
+  given: unknown,
+  context: ToolContext,
+): Promise<ToolAnswer> {
+  await door.beforeRun?.();
+  return tool.run(door.memory, given, context);
 }
 
 /** What a client may do without asking a person follows from these. */

@@ -3,6 +3,7 @@
  */
 import type { Edge, Traversal } from "@cortex-memory/core";
 import * as z from "zod";
+import { asking } from "../operations/define.js";
 import { edgeKinds, listOf } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { AGENT } from "./agent.js";
@@ -111,13 +112,13 @@ const exploreTool = defineTool({
     budgetTokens,
   }),
   output: walkShape,
-  call: async (memory, { id, hops, direction, kinds, budgetTokens: budget }, { access }) => {
+  call: async (memory, { id, hops, direction, kinds, budgetTokens: budget }, context) => {
     const walk = await memory.traverse(id, {
       direction: direction ?? "both",
       maxHops: hops ?? 1,
       maxNodes: LIMIT,
       ...(kinds === undefined ? {} : { kinds }),
-      access,
+      ...asking(context),
     });
     return walkWithin(walk, budget ?? BUDGET_TOKENS);
   },

@@ -145,7 +145,14 @@ const foundShape = briefShape.extend({
     hidden: z.string().exactOptional(),
   }),
   links: listOf(linkShape),
-  versions: listOf(z.object({ version: z.int(), written: z.string(), text: z.string() })),
+  versions: listOf(
+    z.object({
+      version: z.int(),
+      undone: z.literal(true).exactOptional(),
+      written: z.string(),
+      text: z.string(),
+    }),
+  ),
   /** How much it matters, from 0 to 1, and what that is made of. */
   salience: z
     .object({ score: z.number(), pinned: z.boolean(), factors: z.record(z.string(), z.number()) })
@@ -201,8 +208,9 @@ function foundWithin(found: Inspection, budget: number): z.input<typeof foundSha
   }));
   const earlier = found.versions
     .filter(({ current }) => !current)
-    .map(({ version, text, versionRecord }) => ({
+    .map(({ version, undone, text, versionRecord }) => ({
       version,
+      ...(undone === undefined ? {} : { undone }),
       written: day(versionRecord.createdAt),
       text: truncateToTokens(text, MENTION_TOKENS),
     }));
@@ -242,7 +250,8 @@ function foundText(found: z.input<typeof foundShape>): string {
       return direction === "out" ? `  ${kind} -> ${id}${why}` : `  ${id} ${kind} -> this${why}`;
     }),
     ...found.versions.map(
-      ({ version, written, text }) => `  was (${version}, ${written}): ${flat(text)}`,
+      ({ version, undone, written, text }) =>
+        `  ${undone === true ? "undone" : "was"} (${version}, ${written}): ${flat(text)}`,
     ),
   ];
   return fenced(`Version ${found.version}, seq ${found.seq}`, lines, found.left);

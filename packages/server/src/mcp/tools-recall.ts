@@ -3,6 +3,7 @@
  */
 import { LIMITS } from "@cortex-memory/core";
 import * as z from "zod";
+import { asking } from "../operations/define.js";
 import { headFields, listOf, memoryType } from "../operations/fields.js";
 import { fit } from "./briefs.js";
 import { budgetTokens, defineTool, usualBudget } from "./define.js";
@@ -55,13 +56,13 @@ const recallTool = defineTool({
     budgetTokens,
   }),
   output: recallShape,
-  call: async (memory, { questions, budgetTokens: asked, ...rest }, { access }) => {
-    const budget = asked ?? usualBudget(access);
+  call: async (memory, { questions, budgetTokens: asked, ...rest }, context) => {
+    const budget = asked ?? usualBudget(context.access);
     const room = Math.min(budget, LIMITS.recallTokens);
     const found = await memory.recall(questions, {
       ...rest,
       budgetTokens: Math.max(1, room - WARNING_TOKENS),
-      access,
+      ...asking(context),
     });
     const hits = found.hits.map(({ id, uri, type, score, duplicates }) => ({
       id,

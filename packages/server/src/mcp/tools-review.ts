@@ -43,7 +43,8 @@ const reviewTool = defineTool({
   name: "memory_review",
   title: "Review open conflicts",
   description:
-    "List contradictions, rival values and unconfirmed memories; with item and decision, settle one. " +
+    "List contradictions, rival values and unconfirmed memories, or duplicates; with item and decision, " +
+    "settle one. " +
     "What the user said themselves is set aside by the user alone.",
   verbs: ["review", "settle"],
   effect: "write",
@@ -54,6 +55,7 @@ const reviewTool = defineTool({
     keep: z.string().describe("side that stays: id or URI").exactOptional(),
     text: z.string().describe("for merge").exactOptional(),
     reason: z.string().describe("why").exactOptional(),
+    duplicates: z.boolean().describe("list near duplicates instead").exactOptional(),
     cursor: z.string().exactOptional(),
     budgetTokens,
   }),
@@ -81,7 +83,11 @@ const reviewTool = defineTool({
       );
       return { items: [], settled, seq: settled.seq };
     }
-    const page = await memory.review({ access, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await memory.review({
+      access,
+      ...(input.duplicates === true ? { kinds: ["duplicate"] } : {}),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     const { items, left } = fit(page.items.map(itemOf), input.budgetTokens ?? BUDGET_TOKENS);
     return {
       items,

@@ -10,6 +10,7 @@ import {
   type Schema,
 } from "@cortex-memory/core";
 import * as z from "zod";
+import { asking } from "../operations/define.js";
 import { headFields, listOf, memoryType } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { type Brief, briefLine, briefOf, briefShape, fenced, fit, flat } from "./briefs.js";
@@ -69,11 +70,12 @@ const startTool = defineTool({
   idempotent: true,
   input: z.strictObject({ budgetTokens }),
   output: startShape,
-  call: async (memory, { budgetTokens: asked }, { access }) => {
+  call: async (memory, { budgetTokens: asked }, context) => {
+    const { access } = context;
     const budget = asked ?? usualBudget(access);
     const share = Math.floor(budget * 0.6);
     const [bundle, schema] = await Promise.all([
-      memory.context({ budgetTokens: share, form: "short", access }),
+      memory.context({ budgetTokens: share, form: "short", ...asking(context) }),
       memory.describeSchema({ access }),
     ]);
     const items = bundle.pinned.map(({ id, uri, type, text }) => ({ id, uri, type, text }));
@@ -155,7 +157,7 @@ const findTool = defineTool({
     budgetTokens,
   }),
   output: findShape,
-  call: (memory, input, { access }) => {
+  call: (memory, input, context) => {
     const {
       types,
       changedSince,
@@ -175,7 +177,7 @@ const findTool = defineTool({
       ...(times.length === 0 ? {} : { where: { and: times } }),
       ...(history === true ? { lifecycles: ["active", "archived"] } : {}),
       limit: limit ?? PAGE,
-      access,
+      ...asking(context),
     };
     return findWithin(memory, query, budget ?? BUDGET_TOKENS);
   },

@@ -152,6 +152,39 @@ describe("running a tool", () => {
     expect((await memory.get(id ?? ""))?.versionRecord.provenance.source).toBe("agent");
   });
 
+  test("a version that was undone is not told as what was true before", async () => {
+    await using memory = await open("memory:");
+    const { id } = await memory.write({ type: "fact", text: "One" });
+    await memory.update(id, { text: "Two" });
+    await memory.revert((await memory.update(id, { text: "Three" })).seq);
+    const { text, structured } = await tool("memory_get").run(memory, { id }, context);
+    expect(structured).toMatchObject({
+      version: 2,
+      versions: [
+        { version: 3, undone: true, text: "Three" },
+        { version: 1, text: "One" },
+      ],
+    });
+    expect(text).toMatch(/ {2}undone \(3, .*\): Three\n {2}was \(1, .*\): One/);
+  });
+
+  test("defect 16: what memory_remember says of replacing is what it does", async () => {
+    await using memory = await open("memory:");
+    const { description, run } = tool("memory_remember");
+    expect(description).toContain("Give a slot for anything with one current value");
+    expect(description).not.toMatch(/correct|supersede|automatic/i);
+    const replacedBy = async (text: string, slot?: string) => {
+      const input = { text, ...(slot === undefined ? {} : { slot }) };
+      const { structured } = await run(memory, input, context);
+      return (structured as { readonly replaced: readonly unknown[] }).replaced.length;
+    };
+    expect(await replacedBy("The release is on Friday")).toBe(0);
+    expect(await replacedBy("The release is on Monday, not on Friday")).toBe(0);
+    expect(await replacedBy("Ships on Friday", "release day")).toBe(0);
+    expect(await replacedBy("Ships on Monday", "release day")).toBe(1);
+    expect((await memory.list({ type: "fact" })).memories).toHaveLength(3);
+  });
+
   test("to a guest, what is not public does not exist, and writing is denied", async () => {
     await using memory = await open("memory:");
     const hidden = await memory.write({ type: "fact", text: "Private", tags: ["t"] });

@@ -6,7 +6,7 @@
  * client of a running server cannot name, and a name that a tool of the standard profile already has.
  */
 import type { Cortex } from "@cortex-memory/core";
-import type { CallContext, Files, Operation } from "../operations/define.js";
+import { asking, type CallContext, type Files, type Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { asAgent } from "./agent.js";
 import { failure, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
@@ -106,7 +106,7 @@ function operationTool(operation: Operation): Tool {
 
 function callContext(memory: Cortex, context: ToolContext): CallContext {
   return {
-    access: context.access,
+    ...asking(context),
     location: context.location,
     actor: memory.actor,
     files: NO_FILES,

@@ -14,6 +14,7 @@ import {
   CortexError,
   type ExportTarget,
   type ImportSource,
+  type OnPlan,
   POLICIES,
   type Policy,
 } from "@cortex-memory/core";
@@ -34,6 +35,8 @@ export type PlaceFunction =
   | "importForeign"
   | "restoreBackup"
   | "upgrade"
+  | "follow"
+  | "promote"
   | "openHub";
 
 /**
@@ -62,6 +65,18 @@ export interface CallContext {
   /** The settings in force at this door. */
   readonly settings: readonly Setting[];
   readonly onProgress: (done: number, total: number) => void;
+  /** Told how a read was carried out, at a door that logs what was slow. */
+  readonly onPlan?: OnPlan;
+  /** The token for a server that the input names, at a door that calls others on somebody's behalf. */
+  readonly serverToken?: () => string | undefined;
+}
+
+/** Who asks, and who is told how the read was carried out. */
+export type Asking = Pick<CallContext, "access" | "onPlan">;
+
+/** What a read that tells its plan takes from the door. */
+export function asking({ access, onPlan }: Asking): Asking {
+  return onPlan === undefined ? { access } : { access, onPlan };
 }
 
 /** What a door knows beside the input of an operation that goes on answering. */
@@ -179,7 +194,7 @@ export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
  * not there.
  */
 export interface StreamSpec<I extends z.ZodObject, O extends z.ZodType>
-  extends Omit<OperationSpec<I, O>, "call" | "absent" | "place"> {
+  extends Omit<OperationSpec<I, O>, "call" | "absent"> {
   /** The items as they come; it ends when the signal of the context is aborted. */
   readonly stream: (
     memory: Cortex,
@@ -214,8 +229,7 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
   const { call, absent, cli, ...row } = spec;
   return {
     ...row,
-    // Whoever builds or rewrites a whole store is its owner.
-    policy: spec.place === undefined ? sharedPolicy(spec.name, spec.verbs) : "owner",
+    policy: policyOf(spec),
     cli: cli as CommandSpec,
     async run(memory, input, context) {
       const checked = checkInput(spec.input, input);
@@ -234,7 +248,7 @@ export function defineStream<I extends z.ZodObject, O extends z.ZodType>(
   const { stream, cli, ...row } = spec;
   return {
     ...row,
-    policy: sharedPolicy(spec.name, spec.verbs),
+    policy: policyOf(spec),
     cli: cli as CommandSpec,
     async run() {
       const message = `${spec.name}: goes on answering, which this door cannot send`;
@@ -248,6 +262,15 @@ function checkInput<I extends z.ZodObject>(schema: I, input: unknown): z.output<
   const parsed = schema.safeParse(input);
   if (!parsed.success) throw inputError(schema, parsed.error, input);
   return parsed.data;
+}
+
+function policyOf({
+  name,
+  verbs,
+  place,
+}: Pick<OperationSpec<z.ZodObject, z.ZodType>, "name" | "verbs" | "place">): Policy {
+  // Whoever builds or rewrites a whole store is its owner.
+  return place === undefined ? sharedPolicy(name, verbs) : "owner";
 }
 
 function sharedPolicy(name: string, verbs: readonly VerbName[]): Policy {

@@ -11,7 +11,7 @@ import {
   showLinks,
   showTraversal,
 } from "../render/edges.js";
-import { defineOperation } from "./define.js";
+import { asking, defineOperation } from "./define.js";
 import {
   anyObject,
   asOf,
@@ -176,7 +176,8 @@ const traverseOperation = defineOperation({
     asOf,
   }),
   output: traversalShape,
-  call: (memory, { id, ...options }, { access }) => memory.traverse(id, { ...options, access }),
+  call: (memory, { id, ...options }, context) =>
+    memory.traverse(id, { ...options, ...asking(context) }),
   cli: {
     command: "traverse",
     group: "edges",

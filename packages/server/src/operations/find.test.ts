@@ -1,25 +1,14 @@
 /** The row of `find`: words for orders and meanings, the answer's shape, and what people read. */
-import { type Cortex, type Embedder, isCortexError, OWNER, open } from "@cortex-memory/core";
+import { type Cortex, type Embedder, isCortexError, open } from "@cortex-memory/core";
 import { describe, expect, test } from "vitest";
 import type * as z from "zod";
+import { CALL_CONTEXT } from "../../test/call-context.js";
 import { showFound } from "../render/find.js";
 import { makeInk } from "../render/ink.js";
 import { FIND_OPERATIONS } from "./find.js";
 import { foundShape } from "./find-shapes.js";
 
 const plainInk = makeInk(false);
-
-const noFiles = (): never => {
-  throw new Error("no operation of these tests has files");
-};
-const CONTEXT = {
-  access: OWNER,
-  location: "memory:",
-  actor: "default",
-  files: { source: noFiles, target: noFiles, secret: noFiles, save: noFiles },
-  settings: [],
-  onProgress: () => {},
-};
 
 /** Near means a number that differs little. */
 const NUMBERS: Embedder = {
@@ -44,7 +33,7 @@ async function filled(): Promise<Cortex> {
 
 async function run(memory: Cortex, input: unknown): Promise<z.output<typeof foundShape>> {
   const [operation] = FIND_OPERATIONS;
-  return foundShape.parse(await operation?.run(memory, input, CONTEXT));
+  return foundShape.parse(await operation?.run(memory, input, CALL_CONTEXT));
 }
 
 const texts = (found: z.output<typeof foundShape>): readonly string[] =>

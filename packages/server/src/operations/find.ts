@@ -10,7 +10,7 @@ import {
 } from "@cortex-memory/core";
 import * as z from "zod";
 import { showFound } from "../render/find.js";
-import { defineOperation } from "./define.js";
+import { asking, defineOperation } from "./define.js";
 import {
   anyObject,
   asOf,
@@ -107,14 +107,14 @@ Hits come newest first unless --order says otherwise. --explain tells which inde
     countTotal: z.boolean().describe("say how many hits there are in all").exactOptional(),
   }),
   output: foundShape,
-  call: (memory, { where, near: close, orderBy, ...rest }, { access }) => {
+  call: (memory, { where, near: close, orderBy, ...rest }, context) => {
     const query: FindQuery = {
       ...rest,
       // Core checks the predicate, which is deeper than this schema cares to say.
       ...(where === undefined ? {} : { where: where as unknown as Predicate }),
       ...(close === undefined ? {} : { near: nearOf(close) }),
       ...(orderBy === undefined ? {} : { orderBy: orderBy.map(clauseOf) }),
-      access,
+      ...asking(context),
     };
     return memory.find(query);
   },

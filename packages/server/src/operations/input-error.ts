@@ -3,7 +3,7 @@
  * expected, what came. A schema may carry the code of its failure as metadata, so that an input
  * refused here fails with the code the library would have used.
  */
-import { CortexError, type ErrorCode } from "@cortex-memory/core";
+import { CortexError, type ErrorCode, shortName } from "@cortex-memory/core";
 import type * as z from "zod";
 
 /** The failure that names the first thing wrong with an input. */
@@ -82,7 +82,7 @@ export function metaOf(schema: z.core.$ZodType): FieldMeta {
 
 function showPath(path: readonly PropertyKey[]): string {
   return path
-    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${shortName(String(part))}`))
     .join("")
     .replace(/^\./, "");
 }

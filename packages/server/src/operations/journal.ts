@@ -8,6 +8,7 @@ import {
   showChanges,
   showCheck,
   showEvent,
+  showJournalPage,
   showLog,
   showRebuild,
   showReverted,
@@ -19,6 +20,7 @@ import {
   changesShape,
   checkShape,
   eventShape,
+  journalPageShape,
   logShape,
   rebuildShape,
   revertedShape,
@@ -39,6 +41,27 @@ const logOperation = defineOperation({
   output: logShape,
   call: (memory, options, { access }) => memory.log({ ...options, access }),
   cli: { command: "log", group: "history", human: showLog },
+});
+
+const journalPageOperation = defineOperation({
+  name: "journalPage",
+  verbs: ["journalPage"],
+  kind: "read",
+  summary: "Show a stretch of the journal with its bytes, as a replica reads it",
+  help: `Entries are base64 of what the journal holds, without what was erased; never half a batch. The answer
+holds the checkpoint of the present and a proof that the journal up to its last entry leads there.`,
+  example: "cortex journal-page --from 0 --limit 1",
+  input: z.strictObject({
+    from: z.int().min(0).describe("the seq to start at; 0 when not given").exactOptional(),
+    limit: z
+      .int()
+      .min(1)
+      .describe("how many entries, or a few more to end a batch; 1,000 when not given")
+      .exactOptional(),
+  }),
+  output: journalPageShape,
+  call: (memory, options, { access }) => memory.journalPage({ ...options, access }),
+  cli: { command: "journal-page", group: "history", human: showJournalPage },
 });
 
 const subscribeOperation = defineStream({
@@ -169,6 +192,7 @@ const rebuildOperation = defineOperation({
 /** The operations on the journal, its roots and its replay. */
 export const JOURNAL_OPERATIONS = [
   logOperation,
+  journalPageOperation,
   subscribeOperation,
   changesOperation,
   revertOperation,

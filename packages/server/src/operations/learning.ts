@@ -11,7 +11,7 @@ import {
   showContextRecord,
   showWeights,
 } from "../render/learning.js";
-import { defineOperation } from "./define.js";
+import { asking, defineOperation } from "./define.js";
 import { asOf, by, listOf, timeField, words } from "./fields.js";
 import {
   attestedShape,
@@ -53,7 +53,7 @@ reachable, the least salient left out first. Prints the text for the prompt; --j
     asOf,
   }),
   output: contextShape,
-  call: (memory, options, { access }) => memory.context({ ...options, access }),
+  call: (memory, options, context) => memory.context({ ...options, ...asking(context) }),
   cli: {
     command: "context",
     group: "learning",

@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { showRecalled } from "../render/recall.js";
-import { defineOperation } from "./define.js";
+import { asking, defineOperation } from "./define.js";
 import { asOf, by, limit, listOf, memoryType, timeField } from "./fields.js";
 import { hitFields, proofShape } from "./shapes.js";
 
@@ -69,8 +69,8 @@ nothing is a reliable answer. Asking how things were ("before", "used to") opens
     by,
   }),
   output: recalledShape,
-  call: (memory, { question, also = [], ...options }, { access }) =>
-    memory.recall([question, ...also], { ...options, access }),
+  call: (memory, { question, also = [], ...options }, context) =>
+    memory.recall([question, ...also], { ...options, ...asking(context) }),
   cli: {
     command: "recall",
     group: "memories",

@@ -74,12 +74,15 @@ const reviewOperation = defineOperation({
   kind: "read",
   summary: "List what waits for a decision",
   help: `Contradictions between live memories, rivals that a source may not put in the place of a more
-trusted one, versions that a conflict left open, disputed and provisional memories. A page may be short;
-the cursor reads on.`,
+trusted one, versions that a conflict left open, disputed and provisional memories. Near duplicates are
+listed when their kind is named: they are looked for among all memories. A page may be short; the cursor
+reads on.`,
   example: "cortex review ls --kind rival",
   input: z.strictObject({
     kinds: listOf(z.enum(REVIEW_KINDS))
-      .describe(`only this kind (${REVIEW_KINDS.join(", ")}); may be repeated`)
+      .describe(
+        `only this kind (${REVIEW_KINDS.join(", ")}); may be repeated; all but duplicate when not given`,
+      )
       .exactOptional(),
     limit,
     cursor: z.string().describe("where the page before ended").exactOptional(),
@@ -100,7 +103,7 @@ const settleOperation = defineOperation({
   kind: "write",
   summary: "Decide one item of the review",
   help: `keep_one keeps the side named by --keep and archives the other; keep_both says they do not
-contradict each other; merge writes --text in the place of both; retract takes back what is not kept.
+contradict each other, or are not duplicates; merge writes --text in the place of both; retract takes back what is not kept.
 The entry can be reverted, which brings everything back as it was.`,
   example: `cortex review settle "$ITEM" --decision keep_one --keep home --reason "Ada said so"`,
   input: z.strictObject({

@@ -4,7 +4,7 @@
 import { LIFECYCLES, MEMORY_TYPES } from "@cortex-memory/core";
 import * as z from "zod";
 import { showSearch, showSearchBatch } from "../render/search.js";
-import { defineOperation } from "./define.js";
+import { asking, defineOperation } from "./define.js";
 import { asOf, lifecycles, limit, listOf, words } from "./fields.js";
 import { hitFields } from "./shapes.js";
 
@@ -75,7 +75,8 @@ language the graph is configured for. Found words are shown in square brackets.`
       .exactOptional(),
   }),
   output: searchShape,
-  call: (memory, { text, ...options }, { access }) => memory.search(text, { ...options, access }),
+  call: (memory, { text, ...options }, context) =>
+    memory.search(text, { ...options, ...asking(context) }),
   cli: {
     command: "search",
     group: "memories",
@@ -105,8 +106,8 @@ them find comes first. Answers say which searches found a memory, counted from 0
     asOf,
   }),
   output: searchBatchShape,
-  call: (memory, { queries, ...options }, { access }) =>
-    memory.searchBatch(queries, { ...options, access }),
+  call: (memory, { queries, ...options }, context) =>
+    memory.searchBatch(queries, { ...options, ...asking(context) }),
   cli: {
     command: "search-batch",
     group: "memories",

@@ -104,6 +104,7 @@ const historyItem = z.object({
   uri: z.string(),
   version: z.int(),
   current: z.boolean(),
+  undone: z.literal(true).exactOptional(),
   text: z.string(),
   data: anyObject,
   versionRecord,
@@ -317,6 +318,17 @@ export const logShape = z.object({
   seq,
 });
 
+/** A page of the journal with its bytes. */
+export const journalPageShape = z.object({
+  from: seq,
+  fromRoot: z.string(),
+  entries: listOf(z.string()),
+  consistency: listOf(z.string()),
+  checkpoint: z.string(),
+  epoch: z.int(),
+  seq,
+});
+
 /** What happened between two positions. */
 export const changesShape = z.object({
   changes: listOf(
@@ -408,6 +420,14 @@ export const statsShape = z.object({
     })
     .exactOptional(),
   jobs: listOf(jobShape),
+  replica: z
+    .object({
+      source: z.string(),
+      lag: z.int(),
+      heardAt: timeMs.exactOptional(),
+      lastError: z.object({ code: z.string(), message: z.string(), at: timeMs }).exactOptional(),
+    })
+    .exactOptional(),
   sizeBytes: z.int(),
 });
 

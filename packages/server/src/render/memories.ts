@@ -101,10 +101,11 @@ export function showForgotten(answer: z.output<typeof forgottenShape>, ink: Ink)
 type Versions = z.output<typeof historyShape>["versions"];
 
 function versionLines(versions: Versions, ink: Ink): string[] {
-  return versions.map(({ version, current, text, versionRecord }) => {
+  return versions.map(({ version, current, undone, text, versionRecord }) => {
     const mark = current ? ink.green("●") : ink.dim("○");
     const when = ink.dim(`${showTime(versionRecord.createdAt)} seq ${versionRecord.seq}`);
-    return `${mark} ${version}  ${when}  ${oneLine(text, 80)}`;
+    const state = undone === true ? `${ink.yellow("undone")}  ` : "";
+    return `${mark} ${version}  ${when}  ${state}${oneLine(text, 80)}`;
   });
 }
 

@@ -7,6 +7,7 @@ import type {
   checkShape,
   configShape,
   eventShape,
+  journalPageShape,
   logShape,
   rebuildShape,
   revertedShape,
@@ -41,6 +42,7 @@ export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string 
             `${counted(vectors.memories, "memory", "memories")} by ${clean(vectors.model)}, ${behind(vectors.lag)}`,
           ] as const,
         ]),
+    ...(stats.replica === undefined ? [] : [["replica", showReplica(stats.replica, ink)] as const]),
     ...stats.jobs.map((job) => [`job ${clean(job.name)}`, showJob(job, ink)] as const),
     ["format", `${stats.format}, fold ${stats.foldVersion}, epoch ${stats.epoch}`],
   ] as const;
@@ -57,6 +59,16 @@ function showText(text: z.output<typeof statsShape>["text"], ink: Ink): string {
 
 function behind(lag: number): string {
   return lag === 0 ? "up to date" : `${counted(lag, "entry", "entries")} behind`;
+}
+
+function showReplica(
+  { source, lag, heardAt, lastError }: NonNullable<z.output<typeof statsShape>["replica"]>,
+  ink: Ink,
+): string {
+  const heard = heardAt === undefined ? "never heard" : `last heard at ${showTime(heardAt)}`;
+  const failed =
+    lastError === undefined ? "" : `; ${ink.red(lastError.code)} ${clean(lastError.message)}`;
+  return `of ${clean(source)}, ${behind(lag)}, ${heard}${failed}`;
 }
 
 function showJob(job: z.output<typeof statsShape>["jobs"][number], ink: Ink): string {
@@ -93,6 +105,15 @@ export function showLog(page: z.output<typeof logShape>, ink: Ink): string {
   const lines = page.entries.map((entry) => showEntry(entry, ink));
   const more = page.next === undefined ? [] : [ink.dim(`more: --from ${page.next}`)];
   return lines.length === 0 ? ink.dim("no entries from there on") : [...lines, ...more].join("\n");
+}
+
+/** A stretch of the journal; its bytes are for programs. */
+export function showJournalPage(page: z.output<typeof journalPageShape>, ink: Ink): string {
+  const { length } = page.entries;
+  const entries = counted(length, "entry", "entries");
+  const bytes = page.entries.reduce((sum, one) => sum + Buffer.byteLength(one, "base64"), 0);
+  const span = length === 0 ? "" : ` ${page.from} to ${page.from + length - 1}`;
+  return `${entries}${span}, ${bytes.toLocaleString("en-US")} bytes ${at(page, ink)}`;
 }
 
 /** An entry as it comes. */

@@ -1,0 +1,93 @@
+/**
+ * From `--data` to an open store, for every command: a folder, `memory:`, or the address of a running
+ * server, which has services of its own and may want its token.
+ *
+ * What works on files of the store's own machine cannot be done through an address; it says so before
+ * anything is asked of the server.
+ */
+import { readFileSync, statSync } from "node:fs";
+import {
+  type Cortex,
+  type CortexApi,
+  CortexError,
+  checkActorName,
+  open,
+  type RemoteLocation,
+} from "@cortex-memory/core";
+import { isServerAddress, type Setting, type Settings, serveSettingsFor } from "../config.js";
+import { readToken, type SecretFile } from "../http/settings.js";
+import type { Operation } from "../operations/define.js";
+import { backgroundIn, servicesIn } from "../services.js";
+import { chooseStore } from "../store-choice.js";
+import type { Host } from "./host.js";
+import { UsageError } from "./usage.js";
+
+/** Opens the store of an operation, or makes one for an operation that may. */
+export async function openFor(
+  operation: Operation,
+  settings: Settings,
+  host: Host,
+): Promise<Cortex> {
+  const actor = checkActorName(settings.actor.value);
+  const data = settings.data.value;
+  if (operation.cli.store !== "none") checkData(data);
+  if (isServerAddress(data)) refuseElsewhere(operation);
+  const choice = chooseStore(operation, { data, actor, isFolder: host.isFolder });
+  if (choice === "nothing") return open("memory:", { actor });
+  const create = choice === "create";
+  if (isServerAddress(data)) return openServer(data, { actor, create }, host);
+  return open(data, { actor, create, ...servicesIn(host.env) });
+}
+
+/** Opens the store for a process that stays, and makes it if there is none. */
+export async function openToServe(settings: Settings, host: Host): Promise<Cortex> {
+  const actor = checkActorName(settings.actor.value);
+  const data = settings.data.value;
+  checkData(data);
+  if (isServerAddress(data)) return openServer(data, { actor, create: true }, host);
+  return open(data, { actor, ...backgroundIn(host.env) });
+}
+
+function checkData(data: string): void {
+  if (data === "") throw new UsageError("--data: expected a folder or an address, got nothing");
+}
+
+/** What goes by a location and not by a store is for the machine where the store is. */
+function refuseElsewhere({ place, http, cli }: Operation): void {
+  if (place === undefined) return;
+  const why = http !== undefined && "unavailable" in http ? http.unavailable : "it needs a folder";
+  const message = `data: ${cli.command} cannot be done through the address of a server: ${why}`;
+  throw new CortexError("ERR_UNSUPPORTED", message, { field: "data", expected: "a folder" });
+}
+
+async function openServer(
+  address: string,
+  options: { readonly actor: string; readonly create: boolean },
+  host: Host,
+): Promise<Cortex> {
+  const token = tokenFor(host);
+  const remote = await open(address as RemoteLocation, {
+    ...options,
+    ...(token === undefined ? {} : { token }),
+  });
+  // Commands call verbs and nothing else, and a client has every one of them.
+  return remote as CortexApi as Cortex;
+}
+
+/** The token that a server is called with, as the settings give it. */
+export function tokenFor(host: Pick<Host, "env">): string | undefined {
+  const serve = serveSettingsFor({}, host);
+  return readToken(serve, (path) => secretAt(path, serve.tokenFile));
+}
+
+/** A file with a secret, and who may read it. */
+export function secretAt(path: string, setting: Setting): SecretFile {
+  try {
+    const { mode } = statSync(path);
+    const isPosix = process.platform !== "win32";
+    return { text: readFileSync(path, "utf8"), mode: isPosix ? mode : undefined };
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    throw new UsageError(`${setting.from}: cannot read the file with the token: ${why}`);
+  }
+}
