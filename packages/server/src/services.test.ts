@@ -94,9 +94,12 @@ describe("the jobs of a door that stays open", () => {
 
   test("are run as the library runs them, unless the settings say otherwise", async () => {
     const standard = { maintainEveryMs: MAINTAIN_EVERY_MS, snapshotEveryMs: 0 };
-    expect(backgroundIn({})).toEqual({ jobs: { ...standard, extractAfterMs: DEBOUNCE_MS } });
+    const firstLookMs = 500;
+    expect(backgroundIn({})).toEqual({
+      jobs: { firstLookMs, ...standard, extractAfterMs: DEBOUNCE_MS },
+    });
     expect(backgroundIn(times("0", "60000", "5"))).toEqual({
-      jobs: { maintainEveryMs: 0, snapshotEveryMs: 60_000, extractAfterMs: 5 },
+      jobs: { firstLookMs, maintainEveryMs: 0, snapshotEveryMs: 60_000, extractAfterMs: 5 },
     });
     // What the settings accept, the library accepts.
     await (await open("memory:", backgroundIn(times("0", "1", "86400000")))).close();

@@ -28,6 +28,9 @@ export function servicesIn(env: Environment): {
 /** A silence of more than a day is none: the session is over. */
 const DAY_MS = 24 * 60 * 60_000;
 
+/** Loading what jobs need takes a tenth of the start of a process: the first caller goes before them. */
+const FIRST_LOOK_MS = 500;
+
 /** The same for a door that stays open: it also works for memories in the background. */
 export function backgroundIn(
   env: Environment,
@@ -36,6 +39,7 @@ export function backgroundIn(
   return {
     ...servicesIn(env),
     jobs: {
+      firstLookMs: FIRST_LOOK_MS,
       maintainEveryMs: numberFrom(settings["jobs.maintainEveryMs"], 0),
       snapshotEveryMs: numberFrom(settings["jobs.snapshotEveryMs"], 0),
       extractAfterMs: numberFrom(settings["jobs.extractAfterMs"], 0, DAY_MS),

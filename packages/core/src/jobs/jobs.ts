@@ -23,6 +23,8 @@ import { textJob } from "./text.js";
 export interface JobsOptions {
   /** How often a job is asked whether there is something to do; 1,000 by default. */
   readonly intervalMs?: number;
+  /** How long jobs wait before their first look, so that whoever opened the store goes first. */
+  readonly firstLookMs?: number;
   /** How long a lease lasts without being renewed; 10,000 by default. */
   readonly leaseMs?: number;
   /** The longest wait after failures; 60,000 by default. */
@@ -54,6 +56,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** What a number of the options may be. */
 const RANGES = {
   intervalMs: [1, DAY_MS],
+  firstLookMs: [0, DAY_MS],
   leaseMs: [100, LEASE_MS_MAX],
   backoffMaxMs: [1, DAY_MS],
   maintainEveryMs: [0, Number.MAX_SAFE_INTEGER],
@@ -79,6 +82,7 @@ export function checkJobs(jobs: boolean | JobsOptions | undefined): JobsPlan {
     isOn: jobs !== undefined && jobs !== false,
     settings: {
       intervalMs: options.intervalMs ?? STANDARD.intervalMs,
+      firstLookMs: options.firstLookMs ?? 0,
       leaseMs: options.leaseMs ?? STANDARD.leaseMs,
       backoffMaxMs: options.backoffMaxMs ?? STANDARD.backoffMaxMs,
       ...(onError === undefined ? {} : { onError }),

@@ -62,6 +62,27 @@ async function statusOf(kv: Kv, now: number): Promise<JobStatus | undefined> {
 
 const ownerOf = (id: number): string => toHex(new Uint8Array(16).fill(id));
 
+test("the first look waits as long as it was told, and a stop ends that wait", async () => {
+  const data = await born();
+  const time = new ManualTime();
+  const [early, late] = [new Directed(), new Directed()];
+  runnerOf(openMemoryKv(data), time, early).start();
+  await time.pass(1);
+  expect(early.runs).toBe(1);
+  const runner = runnerOf(openMemoryKv(data), time, late, { id: 1, firstLookMs: 500 });
+  runner.start();
+  await time.pass(499);
+  expect(late.runs).toBe(0);
+  await time.pass(1);
+  expect(late.runs).toBe(1);
+  const stopped = new Directed();
+  const other = runnerOf(openMemoryKv(data), time, stopped, { id: 1, firstLookMs: 500 });
+  other.start();
+  await other.stop();
+  await time.pass(1000);
+  expect(stopped.runs).toBe(0);
+});
+
 describe("one owner", () => {
   test("of two that start at once one works, and goes on working", async () => {
     const data = await born();

@@ -26,6 +26,8 @@ export interface Job {
 export interface RunnerSettings {
   /** How long to wait before a job is asked again whether there is something to do. */
   readonly intervalMs: number;
+  /** How long to wait before the first look; not at all unless told. */
+  readonly firstLookMs?: number;
   /** How long a lease lasts without being renewed. */
   readonly leaseMs: number;
   /** The longest wait after failures. */
@@ -80,6 +82,8 @@ export class JobRunner {
 
   async #run(stop: AbortSignal): Promise<void> {
     let failures = 0;
+    const { firstLookMs = 0 } = this.#settings;
+    if (firstLookMs > 0) await this.#parts.pause(firstLookMs, stop);
     while (!stop.aborted) {
       const outcome = await this.#turn(stop);
       failures = outcome === "failed" ? failures + 1 : 0;
