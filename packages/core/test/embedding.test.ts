@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { toHex } from "../src/codec/keys.js";
 import { sha256Node } from "../src/codec/sha256-node.js";
 import { CortexError, isCortexError } from "../src/index.js";
-import type { Kv } from "../src/kv/kv.js";
+import { around, type Kv } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { dropOtherModels } from "../src/query/vector-changes.js";
 import { checkEmbedder } from "../src/vector/embedder.js";
@@ -28,15 +28,7 @@ const refusal = (): CortexError =>
 
 /** The same store, with another way to change caches; closing it leaves the store open. */
 function withCaches(kv: Kv, commitCaches: Kv["commitCaches"]): Kv {
-  return {
-    manifest: kv.manifest,
-    snapshot: (options) => kv.snapshot(options),
-    commit: (change) => kv.commit(change),
-    commitCaches,
-    nextGeneration: () => kv.nextGeneration(),
-    sizeBytes: () => kv.sizeBytes(),
-    close: async () => {},
-  };
+  return around(kv, { commitCaches, close: async () => {} });
 }
 
 describe("what is embedded", () => {

@@ -12,7 +12,7 @@ import { Writer, type WriterParts, type WriteTx } from "../src/history/writer.js
 import { type Cortex, CortexError, isCortexError, LIMITS, open } from "../src/index.js";
 import { SUBJECT } from "../src/journal/entry.js";
 import { idKey, journalKey, KEYSPACE, textKey } from "../src/kv/keyspace.js";
-import type { Kv } from "../src/kv/kv.js";
+import { around, type Kv } from "../src/kv/kv.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
 import { type CountingKv, countingKv, seededRandom } from "../src/testing/index.js";
 
@@ -148,16 +148,10 @@ describe("failures", () => {
   test("storage that fails rejects the group, and the next one goes through", async () => {
     const inner = openMemoryKv();
     let failing = false;
-    const kv: Kv = {
-      manifest: inner.manifest,
-      snapshot: () => inner.snapshot(),
-      commitCaches: (change) => inner.commitCaches(change),
-      nextGeneration: () => inner.nextGeneration(),
-      sizeBytes: () => inner.sizeBytes(),
-      close: () => inner.close(),
+    const kv = around(inner, {
       commit: (change) =>
         failing ? Promise.reject(new CortexError("ERR_DISK_FULL", "full")) : inner.commit(change),
-    };
+    });
     const memory = await open("memory:", { actor: "ada", kv });
     await memory.write({ type: "note", text: "before" });
     failing = true;
@@ -175,14 +169,13 @@ describe("failures", () => {
     const inner = openMemoryKv();
     let losing = false;
     let tried = 0;
-    const kv: Kv = {
-      ...delegate(inner),
+    const kv = around(inner, {
       commit: async (change) => {
         if (!losing) return inner.commit(change);
         tried += 1;
         return { ok: false, head: undefined };
       },
-    };
+    });
     const memory = await open("memory:", { actor: "ada", kv });
     losing = true;
     const lost = memory.write({ type: "note", text: "never" });
@@ -192,18 +185,6 @@ describe("failures", () => {
     expect((await memory.write({ type: "note", text: "after" })).seq).toBe(1);
   });
 });
-
-function delegate(inner: Kv): Kv {
-  return {
-    manifest: inner.manifest,
-    snapshot: () => inner.snapshot(),
-    commit: (change) => inner.commit(change),
-    commitCaches: (change) => inner.commitCaches(change),
-    nextGeneration: () => inner.nextGeneration(),
-    sizeBytes: () => inner.sizeBytes(),
-    close: () => inner.close(),
-  };
-}
 
 /** A writer of its own, with the clock and the elapsed time in the hands of the test. */
 function testWriter(kv: Kv, times: Partial<WriterParts> = {}): Writer {

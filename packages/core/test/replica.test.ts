@@ -20,7 +20,7 @@ import {
   upgrade,
 } from "../src/index.js";
 import { KEYSPACE } from "../src/kv/keyspace.js";
-import type { Kv } from "../src/kv/kv.js";
+import { around, type Kv } from "../src/kv/kv.js";
 import { LIMITS } from "../src/limits.js";
 import { refusalOf, seededRandom } from "../src/testing/index.js";
 import { verify } from "../src/verify.js";
@@ -47,15 +47,7 @@ async function opened(kv: Kv, more: Parameters<typeof open>[1] = {}): Promise<Co
 
 /** The same storage, which its users cannot close. */
 function kept(kv: Kv): Kv {
-  return {
-    manifest: kv.manifest,
-    snapshot: (options) => kv.snapshot(options),
-    commit: (change) => kv.commit(change),
-    commitCaches: (change) => kv.commitCaches(change),
-    nextGeneration: () => kv.nextGeneration(),
-    sizeBytes: () => kv.sizeBytes(),
-    close: async () => {},
-  };
+  return around(kv, { close: async () => {} });
 }
 
 describe.each(BACKENDS)("on %s", (backend) => {

@@ -6,7 +6,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Cortex } from "../src/index.js";
 import { KEYSPACE, type KeyPrefix } from "../src/kv/keyspace.js";
-import type { Kv } from "../src/kv/kv.js";
+import { around, type Kv } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { openGraph } from "../src/open.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
@@ -182,10 +182,11 @@ describe("forgetting", () => {
     await engine.text.flush();
     await fill(memory, 30, 120);
     // The entry commits; then storage refuses every change of caches, as if the process had died.
-    const dying = await handle(store, 7, (kv) => ({
-      ...bound(kv),
-      commitCaches: () => Promise.reject(new Error("killed")),
-    }));
+    const dying = await handle(store, 7, (kv) =>
+      around(kv, {
+        commitCaches: () => Promise.reject(new Error("killed")),
+      }),
+    );
     await expect(dying.memory.forget(id, "asked")).rejects.toThrow("killed");
     const next = await handle(store, 8);
     expect(await tracesOf(next.kv, SECRET_WORDS)).not.toEqual([]);
@@ -205,10 +206,11 @@ describe("forgetting", () => {
     const { memory, engine, kv } = await handle(store, 10);
     const id = await writeSecret(memory);
     await engine.text.flush();
-    const dying = await handle(store, 11, (inner) => ({
-      ...bound(inner),
-      commitCaches: () => Promise.reject(new Error("killed")),
-    }));
+    const dying = await handle(store, 11, (inner) =>
+      around(inner, {
+        commitCaches: () => Promise.reject(new Error("killed")),
+      }),
+    );
     await expect(dying.memory.forget(id, "asked")).rejects.toThrow("killed");
     expect(await memory.forget(id, "asked")).toMatchObject({ erased: [] });
     expect(await tracesOf(kv, SECRET_WORDS)).toEqual([]);
@@ -221,16 +223,17 @@ describe("forgetting", () => {
     const id = await writeSecret(memory);
     let isForgotten = false;
     // Between what the flush has read and what it commits, the memory is forgotten.
-    const late = await handle(store, 13, (inner) => ({
-      ...bound(inner),
-      commitCaches: async (change) => {
-        if (!isForgotten) {
-          isForgotten = true;
-          await memory.forget(id, "asked");
-        }
-        return inner.commitCaches(change);
-      },
-    }));
+    const late = await handle(store, 13, (inner) =>
+      around(inner, {
+        commitCaches: async (change) => {
+          if (!isForgotten) {
+            isForgotten = true;
+            await memory.forget(id, "asked");
+          }
+          return inner.commitCaches(change);
+        },
+      }),
+    );
     await late.engine.text.flush();
     expect(isForgotten).toBe(true);
     expect((await late.engine.text.status()).cursor).toBe((await memory.stats()).entries);
@@ -248,19 +251,6 @@ describe("forgetting", () => {
     expect((await memory.search("zanzibar")).hits).toEqual([]);
   });
 });
-
-/** The methods of a handle as members of a plain object. */
-function bound(kv: Kv): Kv {
-  return {
-    manifest: kv.manifest,
-    snapshot: (options) => kv.snapshot(options),
-    commit: (change) => kv.commit(change),
-    commitCaches: (change) => kv.commitCaches(change),
-    nextGeneration: () => kv.nextGeneration(),
-    sizeBytes: () => kv.sizeBytes(),
-    close: () => kv.close(),
-  };
-}
 
 describe("a check of the index", () => {
   test("finds a document that a forget should have taken out, and counts that are wrong", async () => {

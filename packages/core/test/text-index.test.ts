@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { ulidText } from "../src/codec/ulid.js";
 import { Reader } from "../src/history/reader.js";
 import { type Cortex, CortexError, LIMITS } from "../src/index.js";
-import type { Kv } from "../src/kv/kv.js";
+import { around } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { openGraph } from "../src/open.js";
 import { type SeededRandom, seededRandom } from "../src/testing/seeded-random.js";
@@ -288,16 +288,10 @@ describe("upkeep", () => {
   test("storage that takes no more changes of caches is still searched", async () => {
     const store = new MemoryStore();
     const inner = openMemoryKv(store);
-    const full: Kv = {
-      manifest: inner.manifest,
-      snapshot: (options) => inner.snapshot(options),
-      commit: (change) => inner.commit(change),
+    const full = around(inner, {
       commitCaches: () =>
         Promise.reject(new CortexError("ERR_DISK_FULL", "the disk is full; nothing was written")),
-      nextGeneration: () => inner.nextGeneration(),
-      sizeBytes: () => inner.sizeBytes(),
-      close: () => inner.close(),
-    };
+    });
     const { memory, engine } = await openGraph("memory:", { actor: "ada", kv: full });
     atCleanUp(() => memory.close());
     await writeFacts(memory, 2 * LIMITS.textTailEntries + 100);

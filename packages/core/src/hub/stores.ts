@@ -12,7 +12,7 @@
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError, isCortexError } from "../errors.js";
-import { HEAD_KEY, type Kv } from "../kv/kv.js";
+import { around, HEAD_KEY, type Kv } from "../kv/kv.js";
 import {
   type OpenedGraph,
   type OpenOptions,
@@ -82,13 +82,7 @@ export async function folderPlaces(
 /** The same storage; closing it does something first, whose failure does not keep it open. */
 function toldOfClose(kv: Kv, onClose: () => Promise<void>): Kv {
   let ended: Promise<void> | undefined;
-  return {
-    manifest: kv.manifest,
-    snapshot: (options) => kv.snapshot(options),
-    commit: (change) => kv.commit(change),
-    commitCaches: (change) => kv.commitCaches(change),
-    nextGeneration: () => kv.nextGeneration(),
-    sizeBytes: () => kv.sizeBytes(),
+  return around(kv, {
     close: () => {
       // What is not settled now is settled by whoever asks next.
       ended ??= onClose()
@@ -96,7 +90,7 @@ function toldOfClose(kv: Kv, onClose: () => Promise<void>): Kv {
         .then(() => kv.close());
       return ended;
     },
-  };
+  });
 }
 
 /** Stores looked at before the event loop gets its turn. */

@@ -153,6 +153,20 @@ export interface Kv {
   close(): Promise<void>;
 }
 
+/** The same store with some of its calls done otherwise; all others go to `kv`. */
+export function around(kv: Kv, changed: Partial<Kv>): Kv {
+  return {
+    manifest: kv.manifest,
+    snapshot: (options) => kv.snapshot(options),
+    commit: (change) => kv.commit(change),
+    commitCaches: (change) => kv.commitCaches(change),
+    nextGeneration: () => kv.nextGeneration(),
+    sizeBytes: () => kv.sizeBytes(),
+    close: () => kv.close(),
+    ...changed,
+  };
+}
+
 /** True when both are absent or both hold the same bytes. */
 export function sameBytes(a: Bytes | undefined, b: Bytes | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;

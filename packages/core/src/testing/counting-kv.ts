@@ -5,7 +5,7 @@
  * Promise: behaves exactly like the store inside; counts what its callers asked for, whether or not
  * it succeeded. A batch is one `getMany` or one `ranges` call: over a network it is one round trip.
  */
-import type { Bytes, Kv, KvRange, KvSnapshot } from "../kv/kv.js";
+import { around, type Bytes, type Kv, type KvRange, type KvSnapshot } from "../kv/kv.js";
 
 /** What was asked of the store since the last `reset`. */
 export interface KvCounts {
@@ -60,8 +60,7 @@ export function countingKv(inner: Kv): CountingKv {
     };
   };
 
-  return {
-    manifest: inner.manifest,
+  const kv = around(inner, {
     async snapshot() {
       counts.snapshots += 1;
       const snapshot = await inner.snapshot();
@@ -76,9 +75,9 @@ export function countingKv(inner: Kv): CountingKv {
       counts.commits += 1;
       return inner.commitCaches(change);
     },
-    nextGeneration: () => inner.nextGeneration(),
-    sizeBytes: () => inner.sizeBytes(),
-    close: () => inner.close(),
+  });
+  return {
+    ...kv,
     counts: () => ({ ...counts, openSnapshots }),
     reset() {
       counts = { ...NOTHING };

@@ -16,6 +16,7 @@ import { openLmdbKv } from "../kv/lmdb-backend.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import type { Model } from "../model/model.js";
 import { open } from "../open.js";
+import { type CountingKv, countingKv } from "./counting-kv.js";
 import { seededRandom } from "./seeded-random.js";
 
 /** When the clock of a test store starts, unless told otherwise: 2030-01-01. */
@@ -106,6 +107,37 @@ export async function openTestStore(options: TestStoreOptions = {}): Promise<Tes
     },
     dispose,
     [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** A store whose calls to its storage are counted; see `countingKv`. */
+export interface CountedStore extends TestStore {
+  /** The counter of the storage as it is open now. */
+  readonly calls: CountingKv;
+}
+
+/** Opens an empty store whose calls to its storage are counted. */
+export async function openCountedStore(options: TestStoreOptions = {}): Promise<CountedStore> {
+  const opened: CountingKv[] = [];
+  const wrap = (kv: Kv): Kv => {
+    const counting = countingKv(kv);
+    opened.push(counting);
+    return counting;
+  };
+  const store = await openTestStore({ ...options, wrap });
+  return {
+    get memory() {
+      return store.memory;
+    },
+    get calls() {
+      const last = opened.at(-1);
+      if (last === undefined) throw new Error("the store was not opened");
+      return last;
+    },
+    clock: store.clock,
+    reopen: () => store.reopen(),
+    dispose: () => store.dispose(),
+    [Symbol.asyncDispose]: () => store.dispose(),
   };
 }
 

@@ -4,6 +4,8 @@
  */
 export { type CountingKv, countingKv, type KvCounts } from "./counting-kv.js";
 export {
+  type CountedStore,
+  openCountedStore,
   openTestStore,
   refusalOf,
   TEST_EPOCH_MS,

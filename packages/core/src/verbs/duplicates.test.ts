@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { GUEST } from "../access.js";
 import type { Cortex } from "../cortex.js";
-import { countingKv, openTestStore, refusalOf } from "../testing/index.js";
+import { openCountedStore, openTestStore, refusalOf } from "../testing/index.js";
 import { restates, sayingOf } from "../text/alike.js";
 import { Analyser } from "../text/analyse.js";
 import type { ReviewItem, ReviewOptions } from "./review.js";
@@ -215,14 +215,8 @@ describe("against every pair there is", () => {
 describe("what a page costs", () => {
   test("does not grow with the store, nor does the usual review look for duplicates", async () => {
     const readsIn = async (facts: number): Promise<readonly number[]> => {
-      let kv: ReturnType<typeof countingKv> | undefined;
-      await using store = await openTestStore({
-        check: false,
-        wrap: (inner) => {
-          kv = countingKv(inner);
-          return kv;
-        },
-      });
+      await using store = await openCountedStore({ check: false });
+      const kv = store.calls;
       const { memory } = store;
       await memory.batch(
         Array.from({ length: facts }, (_, at) => ({
@@ -235,10 +229,10 @@ describe("what a page costs", () => {
       await memory.maintain();
       const counted = async (options: ReviewOptions): Promise<number> => {
         await memory.review(options);
-        kv?.reset();
+        kv.reset();
         const { items } = await memory.review(options);
         expect(items).toHaveLength(options.kinds === undefined ? 0 : 50);
-        const { keys = 0, rows = 0 } = kv?.counts() ?? {};
+        const { keys = 0, rows = 0 } = kv.counts() ?? {};
         return keys + rows;
       };
       return [await counted({ kinds: ["duplicate"], limit: 50 }), await counted({})];

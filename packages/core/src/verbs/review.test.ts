@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { GUEST } from "../access.js";
 import type { Cortex } from "../cortex.js";
-import { countingKv, openTestStore, refusalOf } from "../testing/index.js";
+import { openCountedStore, openTestStore, refusalOf } from "../testing/index.js";
 import type { ReviewItem, ReviewOptions } from "./review.js";
 
 /** Every item, page by page. */
@@ -132,14 +132,8 @@ describe("what is listed", () => {
 
 describe("ten thousand contradictions", () => {
   test("are listed page by page, each once, and a page costs what it shows", async () => {
-    let kv: ReturnType<typeof countingKv> | undefined;
-    await using store = await openTestStore({
-      check: false,
-      wrap: (inner) => {
-        kv = countingKv(inner);
-        return kv;
-      },
-    });
+    await using store = await openCountedStore({ check: false });
+    const kv = store.calls;
     const { memory } = store;
     const size = 10_000;
     const [root] = (await memory.batch([{ write: { type: "fact", text: "the one truth" } }]))
@@ -153,9 +147,9 @@ describe("ten thousand contradictions", () => {
         })).flatMap((item) => [item, link(item.ref, truth)]),
       );
     }
-    kv?.reset();
+    kv.reset();
     const first = await memory.review({ limit: 50 });
-    const rows = kv?.counts().rows ?? Number.POSITIVE_INFINITY;
+    const rows = kv.counts().rows ?? Number.POSITIVE_INFINITY;
     expect(first.items).toHaveLength(50);
     expect(rows).toBeLessThan(1000);
     const items = await all(memory, { limit: 1000 });

@@ -16,7 +16,7 @@ import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { Draft, Operation, RecordDraft, WriteTx, Written } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
-import type { Bytes, Kv, KvSnapshot, KvSnapshotOptions } from "../kv/kv.js";
+import { around, type Bytes, type Kv, type KvSnapshot, type KvSnapshotOptions } from "../kv/kv.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../memory/record.js";
 import type { Source } from "../memory/types.js";
 import { holderOf } from "../scope/scope.js";
@@ -66,15 +66,7 @@ function unrevokedKv(kv: Kv, { hash }: ScopeAccess): Kv {
     opened.close();
     throw revoked();
   };
-  return {
-    manifest: kv.manifest,
-    snapshot,
-    commit: (change) => kv.commit(change),
-    commitCaches: (change) => kv.commitCaches(change),
-    nextGeneration: () => kv.nextGeneration(),
-    sizeBytes: () => kv.sizeBytes(),
-    close: () => kv.close(),
-  };
+  return around(kv, { snapshot });
 }
 
 async function submitWithin<T>(
