@@ -147,6 +147,8 @@ export const LIMITS = {
   searchBatchTotalDefault: 20,
   /** Entries that the text index leaves to memory before it writes a segment, at work and at the end. */
   textTailEntries: 4096,
+  /** Entries that one process writes before it waits for the text index to follow. */
+  textUnflushedEntries: 16_384,
   textCloseEntries: 512,
   /** Entries of one segment written at once, when much is to be caught up with. */
   textFlushEntries: 16_384,

@@ -4,16 +4,20 @@
  * see those look at the head row as well.
  */
 
-/** Called after a commit, with the number of entries the journal then has, and had before it. */
-export type CommitListener = (size: number, before: number) => void;
+/**
+ * Called after a commit, with the number of entries the journal then has, and had before it. A promise
+ * that it gives back is one that the next commit of this process waits for.
+ */
+export type CommitListener = (size: number, before: number) => Promise<void> | undefined | void;
 
 /** See the file header. */
 export class CommitSignal {
   readonly #listeners = new Set<CommitListener>();
 
-  /** Tells everybody who listens. A listener must not throw. */
-  fire(size: number, before: number): void {
-    for (const listener of [...this.#listeners]) listener(size, before);
+  /** Tells everybody who listens, and gives what the next commit has to wait for. A listener must not throw. */
+  fire(size: number, before: number): Promise<unknown> | undefined {
+    const waits = [...this.#listeners].flatMap((listener) => listener(size, before) ?? []);
+    return waits.length === 0 ? undefined : Promise.all(waits);
   }
 
   /** Listens until the returned function is called. */

@@ -209,7 +209,9 @@ export class Writer {
       const contended = attempt > 1;
       this.#keep(prepared);
       settle(group, prepared);
-      if (prepared.commit !== undefined) this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
+      if (prepared.commit !== undefined) {
+        await this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
+      }
       if (contended && this.#queue.length > 0) {
         await pause(1 + Math.min(20, (clock() - started) / attempt));
       }

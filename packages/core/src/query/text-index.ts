@@ -116,6 +116,9 @@ export class TextIndex {
   #tailTurn: Promise<unknown> = Promise.resolve();
   #cursor = 0;
   #job: Promise<void> | undefined;
+  /** Entries that this process has written since its last flush, and who waits for the next. */
+  #unflushed = 0;
+  #onFlush: (() => void)[] = [];
   #failure: string | undefined;
   /** Whether this handle has given the index anything to do. */
   #used = false;
@@ -123,9 +126,12 @@ export class TextIndex {
 
   constructor(parts: TextIndexParts) {
     this.#parts = parts;
-    this.#unlisten = parts.signal.listen((size) => {
+    this.#unlisten = parts.signal.listen((size, before) => {
       this.#used = true;
-      if (size - this.#cursor > LIMITS.textTailEntries) this.#work(() => this.#catchUp());
+      this.#unflushed += size - before;
+      if (size - this.#cursor <= LIMITS.textTailEntries) return undefined;
+      const job = this.#work(() => this.#catchUp());
+      return this.#unflushed > LIMITS.textUnflushedEntries ? this.#untilFlush(job) : undefined;
     });
   }
 
@@ -382,12 +388,27 @@ export class TextIndex {
   }
 
   #fail(error: unknown): void {
+    // An index that cannot be written must not slow every write down.
+    this.#unflushed = 0;
     this.#failure =
       error instanceof CortexError ? `${error.code}: ${error.message}` : String(error);
   }
 
   async #settled(): Promise<void> {
     while (this.#job !== undefined) await this.#job;
+  }
+
+  /**
+   * Until the next flush, or until the work is over: whoever writes faster than this process can index
+   * waits now and then. A loop of awaited writes would otherwise never let the work go on.
+   */
+  #untilFlush(work: Promise<void>): Promise<void> {
+    return Promise.race([work, new Promise<void>((resolve) => this.#onFlush.push(resolve))]);
+  }
+
+  #flushed(): void {
+    this.#unflushed = 0;
+    for (const resolve of this.#onFlush.splice(0)) resolve();
   }
 
   /** Flushes until the tail is short, then merges if there are many segments. */
@@ -398,26 +419,42 @@ export class TextIndex {
 
   /** Writes the next segment if more than `most` entries wait; returns how many still wait. */
   async #flushOnce(most = 0): Promise<number> {
-    return this.#retrying(() =>
-      this.#reading(async (reader) => {
+    return this.#retrying(async () => {
+      await this.#readAhead(most);
+      return this.#reading(async (reader) => {
         const at = await this.#manifestAt(reader);
         const { manifest } = at;
         if (!at.fits) return (await this.#reset(reader, at)) ? reader.head.size : undefined;
         const { size } = reader.head;
         if (size - manifest.cursor <= most) return size - manifest.cursor;
-        const to = Math.min(size, manifest.cursor + LIMITS.textFlushEntries);
-        let tail = await this.#tailAt(reader, at, manifest.cursor);
-        while (tail.end < to) {
-          await this.#parts.turn();
-          tail = await this.#tailAt(reader, at, Math.min(tail.end + STEP_ENTRIES, to));
-        }
+        const tail = await this.#tailAt(reader, at, manifest.cursor);
+        const to = Math.min(tail.end, manifest.cursor + LIMITS.textFlushEntries);
         if (tail.forgotten.some(({ seq }) => seq >= manifest.purgedTo)) {
           await this.#purgeOnce([]);
           return undefined;
         }
-        return (await this.#writeTail(reader, at, tail, to)) ? size - to : undefined;
-      }),
-    );
+        // What was read ahead goes with another manifest by now: once more.
+        if (to === manifest.cursor || !(await this.#writeTail(reader, at, tail, to)))
+          return undefined;
+        this.#flushed();
+        return size - to;
+      });
+    });
+  }
+
+  /** Reads what the next segment takes into the tail, in steps that hold no old state of the store. */
+  async #readAhead(most: number): Promise<void> {
+    const step = (reader: Reader): Promise<boolean> =>
+      this.#manifestAt(reader).then(async (at) => {
+        const { cursor } = at.manifest;
+        const { size } = reader.head;
+        if (!at.fits || size - cursor <= most) return false;
+        const to = Math.min(size, cursor + LIMITS.textFlushEntries);
+        const { end } = await this.#tailAt(reader, at, cursor);
+        if (end < to) await this.#tailAt(reader, at, Math.min(end + STEP_ENTRIES, to));
+        return end + STEP_ENTRIES < to;
+      });
+    while (await this.#reading(step)) await this.#parts.turn();
   }
 
   async #writeTail(reader: Reader, at: ManifestAt, tail: TextTail, to: number): Promise<boolean> {

@@ -1,0 +1,59 @@
+/**
+ * A writer that does nothing but write: a loop of awaited batches never lets the event loop turn by
+ * itself. The text index follows all the same, the file holds no more than what is in it, and an index
+ * that cannot be written slows nobody down.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { CortexError, LIMITS } from "../src/index.js";
+import { around, type Kv } from "../src/kv/kv.js";
+import { openLmdbKv } from "../src/kv/lmdb-backend.js";
+import { openGraph } from "../src/open.js";
+import { atCleanUp, cleanUp, temporaryFolder } from "./other-process.js";
+
+afterEach(cleanUp);
+
+const BATCH = 1000;
+const BATCHES = 40;
+
+async function writeOnly(wrap: (kv: Kv) => Kv = (kv) => kv) {
+  const kv = wrap(await openLmdbKv(temporaryFolder(), { relaxed: true }));
+  const { memory, engine } = await openGraph("memory:", { actor: "ada", kv });
+  atCleanUp(() => memory.close());
+  for (let batch = 0; batch < BATCHES; batch += 1) {
+    const items = Array.from({ length: BATCH }, (_, at) => ({
+      write: { type: "fact" as const, text: `fact ${batch * BATCH + at} about thing ${at % 17}` },
+    }));
+    await memory.batch(items);
+  }
+  return { memory, engine, kv };
+}
+
+describe("a loop of awaited writes", () => {
+  test("does not outrun the index, and leaves no pages that nobody can use again", async () => {
+    const { memory, engine, kv } = await writeOnly();
+    const { tail, segments } = await engine.text.status();
+    expect(segments).toBeGreaterThan(0);
+    expect(tail).toBeLessThanOrEqual(LIMITS.textUnflushedEntries + LIMITS.textFlushEntries);
+    // Pages of four states at a time are in use; a state that is held for long keeps all since.
+    expect((await kv.sizeBytes()) / (BATCH * BATCHES)).toBeLessThan(1600);
+    expect((await memory.search("39999", { limit: 1 })).hits).toHaveLength(1);
+  });
+
+  test("goes on where the index cannot be written", async () => {
+    let refused = 0;
+    const { memory, engine } = await writeOnly((kv) =>
+      around(kv, {
+        commitCaches: () => {
+          refused += 1;
+          return Promise.reject(new CortexError("ERR_DISK_FULL", "no room"));
+        },
+      }),
+    );
+    expect(await engine.text.status()).toMatchObject({
+      segments: 0,
+      failure: "ERR_DISK_FULL: no room",
+    });
+    expect((await memory.stats()).entries).toBe(BATCH * BATCHES + 1);
+    expect(refused).toBeLessThan(BATCHES);
+  });
+});
