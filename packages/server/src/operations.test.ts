@@ -139,6 +139,8 @@ describe("running an operation", () => {
     ["get", { id: "x", asOf: -1 }, "ERR_AS_OF asOf: expected"],
     ["get", { id: "x" }, "ERR_NOT_FOUND id: no memory x"],
     ["write", { type: "bogus", text: "x" }, "ERR_UNKNOWN_TYPE type: expected one of identity"],
+    ["list", { type: "bogus" }, "ERR_UNKNOWN_TYPE type: expected one of identity"],
+    ["recall", { question: "x", types: ["bogus"] }, "ERR_UNKNOWN_TYPE types[0]: expected one of"],
     ["write", { type: "fact", text: "x", nope: 1 }, "ERR_UNKNOWN_FIELD nope: expected one of"],
     ["write", { type: "fact", text: "x", importance: 11 }, "ERR_INVALID importance: expected at"],
     ["remember", { session: "s", turns: [{ role: "bogus", content: "" }] }, "ERR_INVALID turns[0]"],

@@ -88,7 +88,7 @@ describe("values", () => {
     ["count", "11", '--x: expected at most 10, got "11"'],
     ["count", "1.5", '--x: expected an integer, got "1.5"'],
     ["one", "z", '--x: expected one of x, y, got "z"'],
-    ["words", ["a", "c"], "--x: expected one of a, b, got an array of 2"],
+    ["words", ["a", "c"], '--x: expected one of a, b, got "c"'],
     ["validFrom", "yesterday", "ISO time"],
     ["data", "{", "--x: expected JSON"],
     ["pairs", ["a"], '--x: expected key=value, got "a"'],

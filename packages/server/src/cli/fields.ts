@@ -5,7 +5,7 @@
  */
 import type * as z from "zod";
 import type { CommandSpec, Operation } from "../operations/define.js";
-import { expectedBy, innerSchema, metaOf, shortly } from "../operations/input-error.js";
+import { codeIn, expectedBy, innerSchema, metaOf, shortly } from "../operations/input-error.js";
 import { ISO_EXAMPLE, isoTimeMs } from "../operations/times.js";
 import { UsageError } from "./usage.js";
 
@@ -47,7 +47,8 @@ export function fieldsOf(operation: Operation): readonly Field[] {
 
 function fieldOf(name: string, schema: z.ZodType, cli: CommandSpec): Field {
   const meta = metaOf(schema);
-  const inner = innerSchema(schema);
+  const declared = innerSchema(schema);
+  const inner = listForm(declared);
   return {
     name,
     flag: cli.flags?.[name] ?? kebab(name),
@@ -57,8 +58,16 @@ function fieldOf(name: string, schema: z.ZodType, cli: CommandSpec): Field {
     sets: meta.standard !== true,
     choices: choicesOf(inner),
     numbers: inner._zod.def.type === "array" && elementType(inner) === "number",
-    schema,
+    schema: inner === declared ? schema : (inner as z.ZodType),
   };
+}
+
+/** Of a field that takes a list or one item, the list: a flag can be repeated. */
+function listForm(schema: z.core.$ZodType): z.core.$ZodType {
+  const { def } = schema._zod;
+  if (def.type !== "union") return schema;
+  const forms = (def as z.core.$ZodUnionDef).options.map(innerSchema);
+  return forms.find((form) => form._zod.def.type === "array") ?? schema;
 }
 
 /** The fields that have flags: those that are neither required arguments nor bodies. */
@@ -156,9 +165,12 @@ export function readValue(field: Field, raw: unknown, shown: string): unknown {
   if (parsed.success) return value;
   const [issue] = parsed.error.issues;
   const expected = issue === undefined ? "another value" : expectedBy(issue);
+  // Of a list the item that is wrong is told, as it was typed.
+  const [at] = issue?.path ?? [];
+  const wrong = Array.isArray(raw) && typeof at === "number" ? raw[at] : raw;
   throw new UsageError(
-    `${shown}: expected ${expected}, got ${shortly(raw)}`,
-    metaOf(field.schema).code,
+    `${shown}: expected ${expected}, got ${shortly(wrong)}`,
+    codeIn(field.schema),
   );
 }
 

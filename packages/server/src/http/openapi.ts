@@ -202,12 +202,14 @@ function parameterForm(field: Field, schema: Json): Json {
     case "json":
     case "pairs":
       return { content: { "application/json": { schema } } };
-    case "list":
+    case "list": {
+      const list = listForm(schema);
       return {
         style: "form",
         explode: true,
-        schema: { ...schema, items: textForm(schema.items as Json) },
+        schema: { ...list, items: textForm(list.items as Json) },
       };
+    }
     case "position":
       return { schema: textForm(schema) };
     case "time":
@@ -215,6 +217,12 @@ function parameterForm(field: Field, schema: Json): Json {
     default:
       return { schema };
   }
+}
+
+/** Of a list that may be given as its one item, the list: as a parameter the two look the same. */
+function listForm(schema: Json): Json {
+  const forms = (schema.anyOf ?? [schema]) as readonly Json[];
+  return forms.find(({ type }) => type === "array") ?? schema;
 }
 
 /** Of the forms of a value, those that one word can give. */

@@ -20,6 +20,7 @@ import {
   limit,
   listOf,
   memoryType,
+  oneOrMore,
   timeField,
 } from "./fields.js";
 import { foundShape } from "./find-shapes.js";
@@ -72,7 +73,7 @@ predicate as JSON, such as {"gte": ["head.importance", 7]}; the page on find lis
 Hits come newest first unless --order says otherwise. --explain tells which index was read.`,
   example: `cortex find --type fact --tag travel --where '{"gte": ["head.importance", 5]}' --limit 10`,
   input: z.strictObject({
-    type: listOf(memoryType).describe("a type; may be repeated").exactOptional(),
+    type: oneOrMore(memoryType).describe("a type; may be repeated").exactOptional(),
     tags: listOf(z.string()).describe("a tag that hits have; may be repeated").exactOptional(),
     kinds: listOf(z.string())
       .describe("a kind, of which hits have one; may be repeated")

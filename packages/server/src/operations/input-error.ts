@@ -36,8 +36,11 @@ export function expectedBy(issue: z.core.$ZodIssue): string {
       return `${issue.origin === "array" ? "a length of " : ""}at most ${issue.maximum}`;
     case "unrecognized_keys":
       return `keys other than ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
-    case "invalid_union":
-      return "one of the forms that the reference lists";
+    case "invalid_union": {
+      // Where one of the forms is a word of a vocabulary, its words say most.
+      const words = issue.errors.flat().find(({ code }) => code === "invalid_value");
+      return words === undefined ? "one of the forms that the reference lists" : expectedBy(words);
+    }
     default:
       return issue.message;
   }
@@ -49,8 +52,19 @@ function article(type: string): string {
 
 function codeOf(schema: z.ZodObject, field: PropertyKey | undefined): ErrorCode {
   const declared = typeof field === "string" ? schema.shape[field] : undefined;
-  const code = declared === undefined ? undefined : (metaOf(declared).code as ErrorCode);
-  return code ?? "ERR_INVALID";
+  return (declared === undefined ? undefined : codeIn(declared)) ?? "ERR_INVALID";
+}
+
+/** The code that a schema carries, or its items, or one of its forms. */
+export function codeIn(schema: z.core.$ZodType): ErrorCode | undefined {
+  const { code } = metaOf(schema);
+  if (code !== undefined) return code;
+  const { element, options = [] } = innerSchema(schema)._zod.def as {
+    readonly element?: z.core.$ZodType;
+    readonly options?: readonly z.core.$ZodType[];
+  };
+  const inside = element === undefined ? options : [element];
+  return inside.map(codeIn).find((found) => found !== undefined);
 }
 
 /** What a schema says about itself beside its rules. */

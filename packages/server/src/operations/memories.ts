@@ -23,6 +23,7 @@ import {
   limit,
   listOf,
   memoryType,
+  oneOrMore,
   ref,
   source,
   timeField,
@@ -335,7 +336,7 @@ const listOperation = defineOperation({
   help: "A list goes by one of them; with none it shows every type. --cursor reads on.",
   example: "cortex list --type fact --limit 10",
   input: z.strictObject({
-    type: listOf(memoryType).describe("a type; may be repeated").exactOptional(),
+    type: oneOrMore(memoryType).describe("a type; may be repeated").exactOptional(),
     tag: z.string().describe("memories with this tag").exactOptional(),
     kind: headFields.kind,
     slot: z.string().describe("memories of this slot").exactOptional(),
