@@ -12,6 +12,7 @@ import { checkOptions } from "../verbs/engine.js";
 import { allRows, Catalogue, type GraphProblem } from "./catalogue.js";
 import { CATALOGUE, decodeCount, decodeGraphRow } from "./catalogue-rows.js";
 import type { HubContext } from "./context.js";
+import { isGraphId } from "./names.js";
 import { CATALOGUE_FOLDER } from "./stores.js";
 
 /** What a check of a hub found. */
@@ -74,7 +75,7 @@ async function compareCatalogues(
   hub: HubContext,
 ): Promise<Pick<HubCheckReport, "rows" | "problems">> {
   const { places, stores, prefix } = hub;
-  const isOurs = (name: string): boolean => name.startsWith(prefix);
+  const isOurs = (name: string): boolean => isGraphId(name, prefix);
   for (let attempt = 1; ; attempt += 1) {
     const kv = await openKv("memory:", CATALOGUE_FOLDER, {});
     try {

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { GUEST } from "../access.js";
 import { encode } from "../codec/cbor.js";
+import { openLmdbKv } from "../kv/lmdb-backend.js";
 import { open, openKv } from "../open.js";
 import { openTestHub } from "../testing/index.js";
 import { openHub } from "./open-hub.js";
+import { CATALOGUE_FOLDER } from "./stores.js";
 
 describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
   test("a configuration changes by patches, journaled in the graph it configures", async () => {
@@ -201,6 +203,25 @@ test("few graphs stay open, those in use among them, and idle ones close", async
   world.clock.advance(1000);
   while (hub.openGraphs > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   expect(await hub.use("g5", (memory) => memory.root())).toMatchObject({ seq: 1 });
+});
+
+test("neither a check nor a graph that does not open leaves a store open", async () => {
+  await using world = await openTestHub({ backend: "lmdb", check: false });
+  const { location: folder } = world;
+  await world.hub.createGraph({ name: "g", id: "g" });
+  expect(await world.hub.check()).toMatchObject({ ok: true });
+  await world.hub.close();
+  const refusing = await openHub(folder, { principal: "" });
+  await expect(refusing.use("g", (memory) => memory.root())).rejects.toMatchObject({
+    code: "ERR_INVALID",
+  });
+  await refusing.close();
+  // A store that is open in a process cannot be opened in another mode.
+  for (const name of ["g", CATALOGUE_FOLDER]) {
+    for (const relaxed of [true, false]) {
+      await (await openLmdbKv(join(folder, name), { relaxed })).close();
+    }
+  }
 });
 
 test("a closed hub refuses, and closing again is harmless", async () => {

@@ -70,7 +70,13 @@ export async function folderPlaces(
       const { relaxedDurability = false } = options;
       const kv = wrap(await openKv(root, name, { create, relaxedDurability }));
       const told = toldOfClose(kv, () => onClose(name, kv));
-      return openGraph(root, { ...options, actor: name, create, kv: told });
+      try {
+        return await openGraph(root, { ...options, actor: name, create, kv: told });
+      } catch (error) {
+        // What was refused before the graph took the storage over is still open.
+        await kv.close();
+        throw error;
+      }
     },
     openCatalogue: () => {
       const { relaxedDurability = false } = options;

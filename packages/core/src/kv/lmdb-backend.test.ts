@@ -125,6 +125,8 @@ describe("files", () => {
     await other.close();
     const before = readFileSync(path);
     await assert.rejects(openLmdbKv(folder), { code: "ERR_FORMAT_UNKNOWN" });
+    // It is not left open either: a file that is could not be opened in another mode.
+    await assert.rejects(openLmdbKv(folder, { relaxed: true }), { code: "ERR_FORMAT_UNKNOWN" });
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 

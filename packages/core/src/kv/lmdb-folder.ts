@@ -74,19 +74,31 @@ function storeBehind(place: LmdbPlace, name: string): LmdbFile | undefined {
     if (!pointedAt && underConstruction.has(path)) return undefined;
     if (!place.create && !exists(path)) return undefined;
     const file = new LmdbFile(path, place.mode);
-    if (!file.isConfirmed() && !confirm(place, file, pointedAt)) {
-      void file.close();
-      return undefined;
-    }
-    const read = file.beginRead();
-    const moved = file.isMoved(read);
-    file.endRead(read);
-    if (!moved) return file;
-    next = file.successor();
+    const standing = standingOf(place, file, pointedAt);
+    if (standing === "store") return file;
+    next = standing === "moved" ? file.successor() : undefined;
     pointedAt = true;
     void file.close();
   }
   return undefined;
+}
+
+/** What an open file is; a file that turns out to be foreign is closed again. */
+function standingOf(
+  place: LmdbPlace,
+  file: LmdbFile,
+  pointedAt: boolean,
+): "store" | "moved" | "unconfirmed" {
+  try {
+    if (!file.isConfirmed() && !confirm(place, file, pointedAt)) return "unconfirmed";
+    const read = file.beginRead();
+    const moved = file.isMoved(read);
+    file.endRead(read);
+    return moved ? "moved" : "store";
+  } catch (error) {
+    void file.close();
+    throw error;
+  }
 }
 
 /** Whether an unconfirmed file is the store all the same; says so in it, if it may. */

@@ -7,15 +7,16 @@
  * answer. Segments are changed only together with the manifest row, compared with the one they were
  * computed from; whoever loses that race starts over.
  *
- * Background work never makes a writer wait, runs once at a time, and what it fails with is kept for
- * `status`. How hits are found is in `text-rank.ts`, how memories are taken out in `text-purge.ts`.
+ * Background work runs once at a time, makes a writer wait only when it has written far ahead, and what
+ * it fails with is kept for `status`. How hits are found is in `text-rank.ts`, what a flush and a merge
+ * write in `text-upkeep.ts`, how memories are taken out in `text-purge.ts`.
  */
 import { CortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import type { Problem } from "../history/rebuild.js";
 import type { CommitSignal } from "../history/signal.js";
-import { segmentKey, TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
-import { type Bytes, type Kv, type KvRow, sameBytes } from "../kv/kv.js";
+import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
+import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../memory/types.js";
 import { Analyser, analyserId } from "../text/analyse.js";
@@ -28,8 +29,7 @@ import {
   type SegmentInfo,
 } from "../text/manifest.js";
 import { everyWord, parseQuery, type TextQuery } from "../text/query.js";
-import { type Breathe, type BuiltSegment, buildSegment, hasContent } from "../text/segment.js";
-import { type DocumentEnd, encodeEnds } from "../text/segment-rows.js";
+import type { Breathe } from "../text/segment.js";
 import { checkSegments } from "./text-check.js";
 import { acceptPhrases } from "./text-phrases.js";
 import { type ErasedDocument, planPurge } from "./text-purge.js";
@@ -40,9 +40,9 @@ import {
   type RankedMemory,
   rankPrepared,
 } from "./text-rank.js";
-import { findDocuments, SegmentCache } from "./text-segments.js";
+import { SegmentCache } from "./text-segments.js";
 import { TextTail } from "./text-tail.js";
-import { allRowKeys, nextMerge, planMerge } from "./text-upkeep.js";
+import { allRowKeys, type IndexChange, nextMerge, planFlush, planMerge } from "./text-upkeep.js";
 
 /** What the index of a store is made of. */
 export interface TextIndexParts {
@@ -434,8 +434,14 @@ export class TextIndex {
           return undefined;
         }
         // What was read ahead goes with another manifest by now: once more.
-        if (to === manifest.cursor || !(await this.#writeTail(reader, at, tail, to)))
-          return undefined;
+        if (to === manifest.cursor) return undefined;
+        const change = await planFlush(
+          reader,
+          { manifest, tail, to },
+          this.#cache,
+          this.#parts.turn,
+        );
+        if (!(await this.#commit(at, change))) return undefined;
         this.#flushed();
         return size - to;
       });
@@ -455,60 +461,6 @@ export class TextIndex {
         return end + STEP_ENTRIES < to;
       });
     while (await this.#reading(step)) await this.#parts.turn();
-  }
-
-  async #writeTail(reader: Reader, at: ManifestAt, tail: TextTail, to: number): Promise<boolean> {
-    const { manifest } = at;
-    let { next } = manifest;
-    const built: BuiltSegment[] = [];
-    for (const [lifecycle, draft] of tail.drafts) {
-      if (!hasContent(draft, to)) continue;
-      const place = { number: next++, lifecycle, from: manifest.cursor, to };
-      built.push(await buildSegment(draft, place, this.#parts.turn));
-    }
-    const flush = next++;
-    const ended = await this.#olderEnds(reader, manifest, tail, to, flush);
-    const segments = [...ended.segments, ...built.map(({ info }) => info)];
-    const after = { ...manifest, cursor: to, purgedTo: Math.max(manifest.purgedTo, to), next };
-    return this.#commit(at, {
-      puts: [...ended.puts, ...built.flatMap(({ rows }) => rows)],
-      deletes: [],
-      manifest: { ...after, segments },
-    });
-  }
-
-  /** Which documents of older segments ended before `to`: a row for each segment that has some. */
-  async #olderEnds(
-    reader: Reader,
-    manifest: Manifest,
-    tail: TextTail,
-    to: number,
-    flush: number,
-  ): Promise<{ readonly puts: readonly KvRow[]; readonly segments: readonly SegmentInfo[] }> {
-    const wanted = [...tail.drafts].flatMap(([lifecycle, { olderEnds }]) =>
-      olderEnds.filter(({ end }) => end < to).map((one) => ({ ...one, lifecycle })),
-    );
-    if (wanted.length === 0) return { puts: [], segments: manifest.segments };
-    const loaded = await this.#cache.load(reader, manifest.segments);
-    const places = await findDocuments(reader, loaded, wanted);
-    const bySegment = new Map<number, DocumentEnd[]>();
-    for (const [at, place] of places.entries()) {
-      const end = wanted[at]?.end;
-      if (place === undefined || end === undefined) throw lostDocument(end);
-      const { number } = place.segment.info;
-      const list = bySegment.get(number) ?? [];
-      list.push({ document: place.document, end });
-      bySegment.set(number, list);
-    }
-    const puts = [...bySegment].map(([segment, ends]) => ({
-      key: segmentKey("textEnds", segment, flush),
-      value: encodeEnds(ends.sort((a, b) => a.document - b.document)),
-    }));
-    const segments = manifest.segments.map((info) => {
-      const ends = bySegment.get(info.number)?.length ?? 0;
-      return ends === 0 ? info : { ...info, endsFlush: flush, endsCount: info.endsCount + ends };
-    });
-    return { puts, segments };
   }
 
   /** Merges the next run of segments; `only` looks whether there is one. */
@@ -554,14 +506,7 @@ export class TextIndex {
     return this.#commit(at, { puts: [], deletes, manifest: at.manifest });
   }
 
-  #commit(
-    at: ManifestAt,
-    change: {
-      readonly puts: readonly KvRow[];
-      readonly deletes: readonly Bytes[];
-      readonly manifest: Manifest;
-    },
-  ): Promise<boolean> {
+  #commit(at: ManifestAt, change: IndexChange): Promise<boolean> {
     const row = { key: TEXT_MANIFEST_KEY, value: encodeManifest(change.manifest) };
     return this.#parts.kv.commitCaches({
       expect: [{ key: TEXT_MANIFEST_KEY, value: at.bytes }],
@@ -583,12 +528,4 @@ export class TextIndex {
   #reading<T>(use: (reader: Reader) => Promise<T>): Promise<T> {
     return Reader.with(this.#parts.kv, undefined, use);
   }
-}
-
-function lostDocument(seq: number | undefined): CortexError {
-  return new CortexError(
-    "ERR_CORRUPT",
-    `text index: entry ${seq} ends a document that no segment holds; rebuild the store`,
-    seq === undefined ? {} : { seq },
-  );
 }

@@ -1,15 +1,24 @@
 /**
- * Work on the segments that no search does: choosing what to merge, merging, dropping everything.
+ * Work on the segments that no search does: writing the tail out, choosing what to merge, merging,
+ * dropping everything.
  * Each function computes a change from one snapshot; whether it is committed, `text-index.ts` says.
  */
+import { CortexError } from "../errors.js";
 import { KEYSPACE, keyBytes, keyString, segmentKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Manifest, SegmentInfo } from "../text/manifest.js";
 import { type MergeSource, mergeSegments } from "../text/merge.js";
-import type { Breathe } from "../text/segment.js";
-import { documentKeys, documentsIn } from "../text/segment-rows.js";
-import { endRows, type LoadedSegment, type Rows } from "./text-segments.js";
+import { type Breathe, type BuiltSegment, buildSegment, hasContent } from "../text/segment.js";
+import { type DocumentEnd, documentKeys, documentsIn, encodeEnds } from "../text/segment-rows.js";
+import {
+  endRows,
+  findDocuments,
+  type LoadedSegment,
+  type Rows,
+  type SegmentCache,
+} from "./text-segments.js";
+import type { TextTail } from "./text-tail.js";
 
 const SEGMENT_PREFIXES = [
   KEYSPACE.textWords,
@@ -67,6 +76,79 @@ export interface IndexChange {
   readonly puts: readonly KvRow[];
   readonly deletes: readonly Bytes[];
   readonly manifest: Manifest;
+}
+
+/** The tail of the index as a change: a segment of each lifecycle that it has documents of, up to `to`. */
+export async function planFlush(
+  rows: Rows,
+  { manifest, tail, to }: Flush,
+  cache: SegmentCache,
+  breathe: Breathe,
+): Promise<IndexChange> {
+  let { next } = manifest;
+  const built: BuiltSegment[] = [];
+  for (const [lifecycle, draft] of tail.drafts) {
+    if (!hasContent(draft, to)) continue;
+    const place = { number: next++, lifecycle, from: manifest.cursor, to };
+    built.push(await buildSegment(draft, place, breathe));
+  }
+  const flush = next++;
+  const ended = await olderEnds(rows, { manifest, tail, to }, cache, flush);
+  const segments = [...ended.segments, ...built.map(({ info }) => info)];
+  const purgedTo = Math.max(manifest.purgedTo, to);
+  return {
+    puts: [...ended.puts, ...built.flatMap(({ rows: own }) => own)],
+    deletes: [],
+    manifest: { ...manifest, cursor: to, purgedTo, next, segments },
+  };
+}
+
+/** What is to be written out: the tail that goes with a manifest, up to a seq. */
+export interface Flush {
+  readonly manifest: Manifest;
+  readonly tail: TextTail;
+  readonly to: number;
+}
+
+/** Which documents of older segments ended before `to`: a row for each segment that has some. */
+async function olderEnds(
+  rows: Rows,
+  { manifest, tail, to }: Flush,
+  cache: SegmentCache,
+  flush: number,
+): Promise<{ readonly puts: readonly KvRow[]; readonly segments: readonly SegmentInfo[] }> {
+  const wanted = [...tail.drafts].flatMap(([lifecycle, draft]) =>
+    draft.olderEnds.filter(({ end }) => end < to).map((one) => ({ ...one, lifecycle })),
+  );
+  if (wanted.length === 0) return { puts: [], segments: manifest.segments };
+  const loaded = await cache.load(rows, manifest.segments);
+  const places = await findDocuments(rows, loaded, wanted);
+  const bySegment = new Map<number, DocumentEnd[]>();
+  for (const [at, place] of places.entries()) {
+    const end = wanted[at]?.end;
+    if (place === undefined || end === undefined) throw lostDocument(end);
+    const { number } = place.segment.info;
+    const list = bySegment.get(number) ?? [];
+    list.push({ document: place.document, end });
+    bySegment.set(number, list);
+  }
+  const puts = [...bySegment].map(([segment, ends]) => ({
+    key: segmentKey("textEnds", segment, flush),
+    value: encodeEnds(ends.sort((a, b) => a.document - b.document)),
+  }));
+  const segments = manifest.segments.map((info) => {
+    const ends = bySegment.get(info.number)?.length ?? 0;
+    return ends === 0 ? info : { ...info, endsFlush: flush, endsCount: info.endsCount + ends };
+  });
+  return { puts, segments };
+}
+
+function lostDocument(seq: number | undefined): CortexError {
+  return new CortexError(
+    "ERR_CORRUPT",
+    `text index: entry ${seq} ends a document that no segment holds; rebuild the store`,
+    seq === undefined ? {} : { seq },
+  );
 }
 
 /** Merges segments into one. */
