@@ -18,6 +18,37 @@ export interface ServeProcess {
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
+function serveWords(folder: string, args: readonly string[]): readonly string[] {
+  return [MAIN, "serve", "--data", folder, "--port", "0", ...args];
+}
+
+/** What a server tells people when it starts, read while it runs; it is ended after `use`. */
+export async function whileServing(
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  use: (said: string) => Promise<void>,
+): Promise<void> {
+  const child = spawn(process.execPath, serveWords(folder, []), {
+    env: { PATH: process.env.PATH, HOME: folder, ...env },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  try {
+    let said = "";
+    child.stdout.setEncoding("utf8");
+    child.stdout.on("data", (text: string) => {
+      said += text;
+    });
+    while (!said.includes("Ctrl-C") && child.exitCode === null) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await use(said);
+  } finally {
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
 /** Starts a server over a folder; resolves when it says where it is. */
 export async function startServe(
   folder: string,
@@ -26,8 +57,7 @@ export async function startServe(
 ): Promise<ServeProcess> {
   const home = join(folder, "..", "home");
   mkdirSync(home, { recursive: true });
-  const words = [MAIN, "serve", "--data", folder, "--port", "0", "--json", ...args];
-  const child = spawn(process.execPath, words, {
+  const child = spawn(process.execPath, serveWords(folder, ["--json", ...args]), {
     env: { PATH: process.env.PATH, HOME: home, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -6,10 +6,11 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { open } from "@cortex-memory/core";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makePlace, type Place } from "./cortex-process.js";
 import { statusOf } from "./http-server.js";
-import { type ServeProcess, startServe } from "./serve-process.js";
+import { type ServeProcess, startServe, whileServing } from "./serve-process.js";
 
 let place: Place;
 let running: ServeProcess[] = [];
@@ -53,6 +54,32 @@ describe("starting", () => {
     expect(ended.exit, ended.err).toBe(2);
     expect(ended.err).toMatch(message);
     expect(ended.err + ended.out).not.toMatch(/secret|a b c/);
+  });
+
+  test.each([
+    ["without a token", undefined],
+    ["with a token, which it does not print", "a-token-of-the-owner-1"],
+  ])("tells people what to paste into an agent, and that works, %s", async (_, token) => {
+    const env = token === undefined ? {} : { CORTEX_TOKEN: token };
+    await whileServing(place.data, env, async (said) => {
+      const [line = "{}"] = /^ +\{.*\}$/m.exec(said) ?? [];
+      const { mcpServers } = JSON.parse(line) as {
+        readonly mcpServers: {
+          readonly cortex: { readonly url: string; readonly headers?: Record<string, string> };
+        };
+      };
+      const { url, headers = {} } = mcpServers.cortex;
+      expect(said).not.toContain(token ?? "Authorization");
+      const filled = Object.entries(headers).map(([name, value]) => [
+        name,
+        value.replace("<the admin token>", token ?? ""),
+      ]);
+      const client = new Client({ name: "pasted", version: "1.0.0" });
+      const requestInit = { headers: Object.fromEntries(filled) };
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+      expect((await client.listTools()).tools).toHaveLength(12);
+      await client.close();
+    });
   });
 
   test("works in the background as the settings say, and its stats tell", async () => {

@@ -157,8 +157,20 @@ function announce(host: Host, { url }: RunningServer, { settings, options, json 
       `    -d '{"type": "fact", "text": "Ada lives in Porto", "externalId": "home"}'`,
       `  curl${bearer} "${rest}/get?id=home"`,
       "",
+      "Into the configuration of an agent that takes MCP over HTTP, paste:",
+      "",
+      `  ${JSON.stringify(mcpBlock(mcp, options.token !== undefined))}`,
+      "",
+      "For one that starts its servers itself: npx -y @cortex-memory/server mcp config claude",
+      "",
       `${ink.dim("The log follows on stderr. Ctrl-C ends it.")}`,
       "",
     ].join("\n"),
   );
+}
+
+/** What clients call a server over HTTP; the token itself is never printed. */
+function mcpBlock(url: string, hasToken: boolean): object {
+  const headers = hasToken ? { headers: { Authorization: "Bearer <the admin token>" } } : {};
+  return { mcpServers: { cortex: { type: "http", url, ...headers } } };
 }
