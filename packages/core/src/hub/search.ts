@@ -17,6 +17,7 @@ import { snippetOf } from "../text/snippet.js";
 import { checkOptions, type Engine } from "../verbs/engine.js";
 import { shownMemories } from "../verbs/read.js";
 import { type RankedHit, rivalsBelow } from "../verbs/rivals.js";
+import { rankShare } from "../verbs/search.js";
 import { inParallel } from "./catalogue.js";
 import { type HubContext, ifGraph } from "./context.js";
 import { checkGraphId } from "./names.js";
@@ -83,8 +84,6 @@ export interface NodeBatchSearch {
 /** Graphs that one search may span, and how many are searched at the same time. */
 const GRAPHS_MAX = 1000;
 const GRAPHS_AT_ONCE = 4;
-/** How far a rank counts when lists are joined. */
-const RANK_OFFSET = 60;
 
 /** Searches the nodes of one graph or of several. */
 export async function searchNodes(
@@ -120,7 +119,7 @@ function joined(lists: readonly (readonly NodeHit[])[]): readonly NodeHit[] {
   const [only] = lists;
   if (lists.length === 1) return only ?? [];
   return lists
-    .flatMap((hits) => hits.map((hit, rank) => ({ ...hit, score: 1 / (RANK_OFFSET + rank + 1) })))
+    .flatMap((hits) => hits.map((hit, rank) => ({ ...hit, score: rankShare(rank) })))
     .sort((a, b) => b.score - a.score);
 }
 
@@ -182,7 +181,7 @@ function fuse(lists: readonly (readonly FoundNode[])[]): readonly FusedNode[] {
       met.set(node.lineageId, {
         node: before?.node ?? node,
         memory,
-        score: (before?.score ?? 0) + 1 / (RANK_OFFSET + rank + 1),
+        score: (before?.score ?? 0) + rankShare(rank),
         queriesMatched: [...(before?.queriesMatched ?? []), query],
       });
     }

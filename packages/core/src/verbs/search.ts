@@ -117,6 +117,11 @@ export interface SearchBatchResult {
 /** How far a rank counts in the fusion of lists: the usual constant. */
 const RANK_OFFSET = 60;
 
+/** What a place in one list, from 0, adds to the score of a hit when lists are joined. */
+export function rankShare(place: number): number {
+  return 1 / (RANK_OFFSET + place + 1);
+}
+
 const FILTERS = ["types", "kinds", "tags", "freshOnly"];
 const OPTIONS = [...FILTERS, "limit", "lifecycles", "asOf", "snippets", "onPlan", "access"];
 
@@ -269,7 +274,7 @@ function fuse(lists: readonly (readonly RankedMemory[])[]): readonly Fused[] {
       met.set(name, {
         id: hit.id,
         seq: hit.seq,
-        score: (before?.score ?? 0) + 1 / (RANK_OFFSET + rank + 1),
+        score: (before?.score ?? 0) + rankShare(rank),
         queries: [...(before?.queries ?? []), query],
       });
     }

@@ -285,19 +285,38 @@ function globalsOf(command: Command): GlobalFlags {
   };
 }
 
+/** What help says of a command that is no operation. */
+interface About {
+  readonly summary: string;
+  readonly description: string;
+  /** A shell line that works. */
+  readonly example: string;
+}
+
+/** A command that is no operation, without its flags. */
+function ownCommand(name: string, about: About, output: ProgramOutput): Command {
+  const command = new Command(name)
+    .summary(about.summary)
+    .description(about.description)
+    .helpGroup(`${GROUPS.store}:`)
+    .addHelpText("after", `\nExample:\n  $ ${about.example}`);
+  prepare(command, output);
+  return command;
+}
+
 /** Flags by the names of the settings they give. */
 type ServeFlags = { readonly [name in ServeSettingName]?: string };
 
 function serveCommand(runner: Runner, output: ProgramOutput): Command {
-  const command = new Command("serve")
-    .summary("Serve every store of a folder over HTTP")
-    .description(
-      "REST for every operation, with its OpenAPI document, health and metrics, until Ctrl-C.\n" +
-        "Without a token it listens on a loopback address only. CORTEX_TOKEN holds the token.",
-    )
-    .helpGroup(`${GROUPS.store}:`)
-    .addHelpText("after", "\nExample:\n  $ cortex serve --port 7777");
-  prepare(command, output);
+  const about = {
+    summary: "Serve every store of a folder over HTTP",
+    description:
+      "REST for every operation with its OpenAPI document, MCP, a page that says where all is, health and " +
+      "metrics, until Ctrl-C.\n" +
+      "Without a token it listens on a loopback address only. CORTEX_TOKEN holds the token.",
+    example: "cortex serve --port 7777",
+  };
+  const command = ownCommand("serve", about, output);
   const specs = Object.entries<ServeSettingSpec>(SERVE_SETTINGS).filter(
     ([, one]) => one.flag !== "",
   );
@@ -316,16 +335,15 @@ function serveCommand(runner: Runner, output: ProgramOutput): Command {
 }
 
 function demoCommand(runner: Runner, output: ProgramOutput): Command {
-  const command = new Command("demo")
-    .summary("Show what it does, on a small graph of its own")
-    .description(
-      "Builds a small graph, proves it, forgets a part, vacuums, builds it again, reads the past " +
-        "and checks everything.\n" +
-        "Works in a temporary folder that it removes, unless --data names a store to keep.",
-    )
-    .helpGroup(`${GROUPS.store}:`)
-    .addHelpText("after", "\nExample:\n  $ cortex demo");
-  prepare(command, output);
+  const about = {
+    summary: "Show what it does, on a small graph of its own",
+    description:
+      "Builds a small graph, asks it a question, proves it, forgets a part, vacuums, builds it again, " +
+      "reads the past and checks everything.\n" +
+      "Works in a temporary folder that it removes, unless --data names a store to keep.",
+    example: "cortex demo",
+  };
+  const command = ownCommand("demo", about, output);
   addGlobalFlags(command);
   return command.action(async () => {
     await runner.demo(globalsOf(command));
@@ -336,17 +354,16 @@ function demoCommand(runner: Runner, output: ProgramOutput): Command {
 export const BENCH_SIZE = 5000;
 
 function benchCommand(runner: Runner, output: ProgramOutput): Command {
-  const command = new Command("bench")
-    .summary("Measure this machine: writes, reads and searches in a store of its own")
-    .description(
+  const about = {
+    summary: "Measure this machine: writes, reads and searches in a store of its own",
+    description:
       "Writes made-up memories one by one, many at once and in batches, every write waiting for the " +
-        "disk, then reads, searches and recalls, and prints what each took.\n" +
-        "Works in a temporary folder that it removes; TMPDIR says where.",
-    )
-    .helpGroup(`${GROUPS.store}:`)
-    .option("--size <N>", `memories to write; ${BENCH_SIZE} when not given`)
-    .addHelpText("after", "\nExample:\n  $ cortex bench --size 20000");
-  prepare(command, output);
+      "disk, then reads, searches and recalls, and prints what each took.\n" +
+      "Works in a temporary folder that it removes; TMPDIR says where.",
+    example: "cortex bench --size 20000",
+  };
+  const command = ownCommand("bench", about, output);
+  command.option("--size <N>", `memories to write; ${BENCH_SIZE} when not given`);
   addGlobalFlags(command);
   return command.action(async () => {
     await runner.bench(globalsOf(command), command.opts<{ readonly size?: string }>().size);
@@ -354,16 +371,15 @@ function benchCommand(runner: Runner, output: ProgramOutput): Command {
 }
 
 function completionCommand(program: Command, output: ProgramOutput): Command {
-  const command = new Command("completion")
-    .summary("Print a script that completes commands in your shell")
-    .description(
+  const about = {
+    summary: "Print a script that completes commands in your shell",
+    description:
       "For bash: source it from ~/.bashrc; for zsh from ~/.zshrc; for fish keep it in " +
-        "~/.config/fish/completions/cortex.fish.",
-    )
-    .helpGroup(`${GROUPS.store}:`)
-    .addArgument(new Argument("SHELL", "which shell").choices(SHELLS).argRequired())
-    .addHelpText("after", "\nExample:\n  $ source <(cortex completion bash)");
-  prepare(command, output);
+      "~/.config/fish/completions/cortex.fish.",
+    example: "source <(cortex completion bash)",
+  };
+  const command = ownCommand("completion", about, output);
+  command.addArgument(new Argument("SHELL", "which shell").choices(SHELLS).argRequired());
   addGlobalFlags(command);
   return command.action(() => {
     output.out(completionScript(command.processedArgs[0] as Shell, program));
@@ -377,18 +393,15 @@ function profileOption(): Option {
 }
 
 function mcpCommand(runner: Runner, output: ProgramOutput): Command {
-  const command = new Command("mcp")
-    .summary("Serve the store to an agent: MCP over stdin and stdout")
-    .description(
+  const about = {
+    summary: "Serve the store to an agent: MCP over stdin and stdout",
+    description:
       "Speaks the Model Context Protocol on stdin and stdout until stdin ends. Makes the store if " +
-        "there is none.\nThe profile standard shows the tools an agent needs, full every operation.",
-    )
-    .helpGroup(`${GROUPS.store}:`)
-    .helpCommand(false)
-    .enablePositionalOptions()
-    .addOption(profileOption())
-    .addHelpText("after", "\nExample:\n  $ cortex mcp config claude");
-  prepare(command, output);
+      "there is none.\nThe profile standard shows the tools an agent needs, full every operation.",
+    example: "cortex mcp config claude",
+  };
+  const command = ownCommand("mcp", about, output);
+  command.helpCommand(false).enablePositionalOptions().addOption(profileOption());
   addGlobalFlags(command);
   command.action(async () => {
     await runner.mcp(globalsOf(command), command.opts<{ readonly profile: Profile }>().profile);
