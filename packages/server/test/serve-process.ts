@@ -1,7 +1,9 @@
 /** `cortex serve` as a process of its own: started, spoken to, and ended by signals. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { MAIN } from "./cortex-process.js";
 
 /** A server in a process. */
@@ -32,9 +34,31 @@ export async function whileServing(
     env: { PATH: process.env.PATH, HOME: folder, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
+  await untilTold(child, use, () => child.kill("SIGTERM"));
+}
+
+/** Runs `npm start` in this checkout, on a free port, for the user of a home; gives what it said. */
+export function npmStart(home: string, use: (said: string) => Promise<void>): Promise<string> {
+  const cwd = fileURLToPath(new URL("../../..", import.meta.url));
+  // A group of its own, since npm hands no signals on to what its shell started.
+  const child = spawn("npm", ["start", "--", "--port", "0"], {
+    cwd,
+    detached: true,
+    env: { PATH: process.env.PATH, HOME: home },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  return untilTold(child, use, () => process.kill(-(child.pid ?? 0), "SIGTERM"));
+}
+
+/** Waits until a server has told people where it is, lets `use` work with it, and ends it. */
+async function untilTold(
+  child: ChildProcessByStdio<null, Readable, null>,
+  use: (said: string) => Promise<void>,
+  end: () => void,
+): Promise<string> {
   const ended = new Promise((resolve) => child.once("close", resolve));
+  let said = "";
   try {
-    let said = "";
     child.stdout.setEncoding("utf8");
     child.stdout.on("data", (text: string) => {
       said += text;
@@ -44,9 +68,10 @@ export async function whileServing(
     }
     await use(said);
   } finally {
-    child.kill("SIGTERM");
+    if (child.exitCode === null) end();
     await ended;
   }
+  return said;
 }
 
 /** Starts a server over a folder; resolves when it says where it is. */

@@ -8,9 +8,10 @@ import { join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SERVE_SETTINGS } from "../src/config.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { statusOf } from "./http-server.js";
-import { type ServeProcess, startServe, whileServing } from "./serve-process.js";
+import { npmStart, type ServeProcess, startServe, whileServing } from "./serve-process.js";
 
 let place: Place;
 let running: ServeProcess[] = [];
@@ -54,6 +55,24 @@ describe("starting", () => {
     expect(ended.exit, ended.err).toBe(2);
     expect(ended.err).toMatch(message);
     expect(ended.err + ended.out).not.toMatch(/secret|a b c/);
+  });
+
+  test("npm start serves the store in the user's data folder", async () => {
+    const said = await npmStart(place.home, async (text) => {
+      const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(text) ?? [];
+      const body = JSON.stringify({ type: "fact", text: "Ada lives in Porto", externalId: "home" });
+      const headers = { "Content-Type": "application/json" };
+      const written = await fetch(`${url}/v1/write`, { method: "POST", headers, body });
+      expect(written.status).toBe(200);
+    });
+    const [, data = ""] = /serves (\S+), actor default/.exec(said) ?? [];
+    expect(data.startsWith(place.home), said).toBe(true);
+    const { out } = await place.bare(["get", "home", "--data", data, "--json"]);
+    expect(JSON.parse(out)).toMatchObject({ text: "Ada lives in Porto" });
+    expect(SERVE_SETTINGS).toMatchObject({
+      port: { standard: "7777" },
+      host: { standard: "127.0.0.1" },
+    });
   });
 
   test.each([
