@@ -11,10 +11,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { decode, isFields } from "../packages/core/src/codec/cbor.js";
 import { DOMAINS } from "../packages/core/src/codec/hash.js";
-import { type EdgeRecord, encodeEdgeRecord } from "../packages/core/src/edges/edge.js";
 import { ENTRY_KINDS, SUBJECT } from "../packages/core/src/journal/entry.js";
 import { INDEX, KEYSPACE } from "../packages/core/src/kv/keyspace.js";
-import { encodeMemoryRecord, type MemoryRecord } from "../packages/core/src/memory/record.js";
+import { type EdgeRecord, encodeEdgeRecord } from "../packages/core/src/records/edge-record.js";
+import {
+  encodeMemoryRecord,
+  type MemoryRecord,
+} from "../packages/core/src/records/memory-record.js";
 import { TEXT_COLUMN } from "./data-format/annotate.js";
 import { WRITE_SEQ } from "./data-format/example-store.js";
 import { blockOf, fillPage, PAGE_URL, renderBlocks } from "./make-data-format.js";

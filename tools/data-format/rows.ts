@@ -15,7 +15,11 @@ import {
   nameOf,
   OBJECT_KINDS,
   VERBS,
-} from "../../packages/core/src/memory/types.js";
+} from "../../packages/core/src/records/types.js";
+import {
+  decodeEmbedCursor,
+  isEmbedCursorKey,
+} from "../../packages/core/src/records/vector-rows.js";
 import { bucketWords } from "../../packages/core/src/text/buckets.js";
 import { decodeManifest } from "../../packages/core/src/text/manifest.js";
 import {
@@ -24,7 +28,6 @@ import {
   readFences,
   readLengths,
 } from "../../packages/core/src/text/segment-rows.js";
-import { decodeEmbedCursor, isEmbedCursorKey } from "../../packages/core/src/vector/vector-rows.js";
 import { hexOf } from "./annotate.js";
 import { WRITE_SEQ } from "./example-store.js";
 

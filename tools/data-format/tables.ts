@@ -6,10 +6,10 @@
  * sentences are this file's own; names and numbers come from the sources.
  */
 import { DOMAINS, type Domain } from "../../packages/core/src/codec/hash.js";
-import { EDGE_KINDS } from "../../packages/core/src/edges/kinds.js";
 import { ENTRY_KINDS, type EntryKind, SUBJECT } from "../../packages/core/src/journal/entry.js";
 import { INDEX, KEYSPACE } from "../../packages/core/src/kv/keyspace.js";
-import { DATA_SCHEMAS, turnData } from "../../packages/core/src/memory/data.js";
+import { DATA_SCHEMAS, turnData } from "../../packages/core/src/records/data.js";
+import { EDGE_KINDS } from "../../packages/core/src/records/edge-kinds.js";
 import {
   LIFECYCLES,
   MEMORY_TYPES,
@@ -19,7 +19,7 @@ import {
   VERBS,
   VISIBILITIES,
   type Vocabulary,
-} from "../../packages/core/src/memory/types.js";
+} from "../../packages/core/src/records/types.js";
 
 /** One byte in hex. */
 const byteOf = (value: number): string => value.toString(16).padStart(2, "0");

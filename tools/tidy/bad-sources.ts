@@ -49,13 +49,18 @@ function layerCases(): readonly BadSource[] {
       "index.ts": imports("./codec/cbor.js"),
     }),
     core("layer", "a type import counts as well", {
-      "kv/kv.ts": code('export type X = import("../memory/record.js").Y;'),
-      "memory/record.ts": code("export type Y = 1;"),
+      "kv/kv.ts": code('export type X = import("../records/memory-record.js").Y;'),
+      "records/memory-record.ts": code("export type Y = 1;"),
       "index.ts": imports("./kv/kv.js"),
     }),
+    core("layer", "a folder imports its neighbour of the same rank", {
+      "sessions/remember.ts": imports("../batch/batch.js"),
+      "batch/batch.ts": code("export const x = 1;"),
+      "index.ts": imports("./sessions/remember.js"),
+    }),
     core("layer", "a dynamic import counts as well", {
-      "history/fold.ts": code('export const x = () => import("../query/plan.js");'),
-      "query/plan.ts": code("export const x = 1;"),
+      "history/fold.ts": code('export const x = () => import("../find/find-plan.js");'),
+      "find/find-plan.ts": code("export const x = 1;"),
       "index.ts": imports("./history/fold.js"),
     }),
     core("layer", "a backend reads the keyspace", {
@@ -65,9 +70,9 @@ function layerCases(): readonly BadSource[] {
       "index.ts": imports("./open.js"),
     }),
     core("layer", "a backend is named outside open.ts", {
-      "verbs/write.ts": imports("../kv/memory-backend.js"),
+      "memory/write.ts": imports("../kv/memory-backend.js"),
       "kv/memory-backend.ts": code("export const x = 1;"),
-      "index.ts": imports("./verbs/write.js"),
+      "index.ts": imports("./memory/write.js"),
     }),
     core("layer", "a backend imports another", {
       "kv/lmdb-file.ts": imports("./memory-backend.js"),
@@ -106,8 +111,8 @@ function layerCases(): readonly BadSource[] {
 function codeCases(): readonly BadSource[] {
   const below = (what: string, body: string): BadSource =>
     core("ambient", what, {
-      "memory/record.ts": code(body),
-      "index.ts": imports("./memory/record.js"),
+      "records/memory-record.ts": code(body),
+      "index.ts": imports("./records/memory-record.js"),
     });
   const long = (lines: number): string => "  x();\n".repeat(lines);
   return [

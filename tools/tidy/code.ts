@@ -2,8 +2,8 @@
  * Rules about one file of code: what it may touch, how large it grows, what it must explain. Each
  * check takes a parsed file and returns problems; none of them knows another file.
  */
-import { innerPath, isBackend, rankOf } from "./layers.js";
-import { AMBIENT_ALLOWED, AMBIENT_MEMBERS, FACADE_RANK, SIZES } from "./rules.js";
+import { innerPath, isBackend, rankNamed, rankOf } from "./layers.js";
+import { AMBIENT_ALLOWED, AMBIENT_FROM, AMBIENT_MEMBERS, SIZES } from "./rules.js";
 import {
   type CodeFile,
   importsOf,
@@ -85,7 +85,7 @@ function functionName(node: Node, parents: readonly Node[]): string {
 function checkAmbient(file: CodeFile): Problem[] {
   const inner = innerPath(file.path);
   const rank = inner === undefined ? undefined : rankOf(inner);
-  if (inner === undefined || rank === undefined || rank >= FACADE_RANK) return [];
+  if (inner === undefined || rank === undefined || rank >= rankNamed(AMBIENT_FROM)) return [];
   if (isTest(file.path) || isBackend(inner) || inner in AMBIENT_ALLOWED) return [];
   const found: Problem[] = [];
   const report = (at: number, subject: string): void => {

@@ -2,16 +2,7 @@
  * Who may import whom. Reads the layer table of `rules.ts`, looks both files of every import up in
  * it, and names the two files and the rule that was broken. Pure: files in, problems out.
  */
-import {
-  AMBIENT_ALLOWED,
-  BACKENDS,
-  CORE,
-  FACADE_RANK,
-  LAYERS,
-  ONE_DOOR,
-  TESTING,
-  VERIFIER,
-} from "./rules.js";
+import { AMBIENT_ALLOWED, BACKENDS, CORE, LAYERS, ONE_DOOR, TESTING, VERIFIER } from "./rules.js";
 import { type CodeFile, type Import, importsOf, isTest, type Problem, problem } from "./source.js";
 
 /** What the package files say: the names each package may import. */
@@ -28,6 +19,19 @@ export function rankOf(inner: string): number | undefined {
     paths.some((path) => (path.endsWith("/") ? inner.startsWith(path) : inner === path)),
   );
   return layer?.rank;
+}
+
+/** The rank of a layer by its name. */
+export function rankNamed(name: string): number {
+  const layer = LAYERS.find((one) => one.name === name);
+  if (layer === undefined) throw new Error(`there is no layer ${name}`);
+  return layer.rank;
+}
+
+/** The folder that a path inside core stands in; root files share one. */
+function roomOf(inner: string): string {
+  const at = inner.indexOf("/");
+  return at < 0 ? "" : inner.slice(0, at);
 }
 
 /** The path inside core, or `undefined` for a file elsewhere. */
@@ -88,8 +92,9 @@ function breachInside(inner: string | undefined, one: Import): Breach | undefine
     return layer(`${inner} imports ${target}: only ${BACKENDS.namedBy} names a backend`);
   }
   const from = rankOf(inner);
-  const to = target === VERIFIER.file ? FACADE_RANK : rankOf(target);
-  if (from === undefined || to === undefined || to <= from) return undefined;
+  const to = target === VERIFIER.file ? rankNamed(VERIFIER.layer) : rankOf(target);
+  if (from === undefined || to === undefined || to < from) return undefined;
+  if (to === from && roomOf(inner) === roomOf(target)) return undefined;
   return layer(`${inner} (rank ${from}) imports ${target} (rank ${to}): imports go down only`);
 }
 
@@ -166,5 +171,7 @@ function breachOfVerifier(one: Import): string | undefined {
   if (inner === undefined) return undefined;
   if (inner in AMBIENT_ALLOWED) return inner;
   const granted = VERIFIER.mayReach.some((path) => path === inner);
-  return granted || rankOf(inner) === 0 ? undefined : inner;
+  const rank = rankOf(inner);
+  const isPure = rank !== undefined && rank <= rankNamed(VERIFIER.pureUpTo);
+  return granted || isPure ? undefined : inner;
 }

@@ -3,7 +3,7 @@
  * no names of their own; to change a rule, change it here and say why in a decision record.
  */
 
-/** One layer of `packages/core/src`: a file may import its own rank and those below. */
+/** One layer of `packages/core/src`: a file may import its own folder and ranks below. */
 export interface Layer {
   readonly rank: number;
   readonly name: string;
@@ -16,48 +16,45 @@ export const CORE = "packages/core/src/";
 
 /** The layers, lowest first. A file of core outside all of them is refused. */
 export const LAYERS: readonly Layer[] = [
-  { rank: 0, name: "pure", paths: ["codec/", "merkle/", "errors.ts", "limits.ts"] },
-  { rank: 1, name: "kv", paths: ["kv/"] },
-  { rank: 2, name: "journal", paths: ["journal/"] },
-  {
-    rank: 3,
-    name: "records",
-    paths: [
-      "memory/",
-      "edges/",
-      "text/",
-      "vector/",
-      "salience/",
-      "scope/",
-      "trust/",
-      "net/",
-      "model/",
-      "access.ts",
-    ],
-  },
-  { rank: 4, name: "history", paths: ["history/"] },
-  { rank: 5, name: "reading", paths: ["query/", "recall/", "context/", "maintain/", "extract/"] },
-  {
-    rank: 6,
-    name: "facade",
-    paths: [
-      "verbs/",
-      "jobs/",
-      "hub/",
-      "remote/",
-      "policies.ts",
-      "cortex.ts",
-      "store-facade.ts",
-      "open.ts",
-      "moves.ts",
-      "follow.ts",
-      "index.ts",
-    ],
-  },
-];
+  layer("names", ["errors.ts", "limits.ts"]),
+  layer("bytes", ["codec/"]),
+  layer("trees", ["merkle/"]),
+  layer("storage", ["kv/"]),
+  layer("journal", ["journal/"]),
+  layer("records", ["records/", "net/"]),
+  layer("rules of records", ["salience/", "model/"]),
+  layer("who may", ["scope/"]),
+  layer("who is believed", ["trust/"]),
+  layer("history", ["history/"]),
+  layer("words", ["text/"]),
+  layer("vectors", ["vector/"]),
+  layer("engine", ["engine/"]),
+  layer("configuration", ["config/", "jobs/"]),
+  layer("memories", ["memory/"]),
+  layer("links", ["links/"]),
+  layer("conversations and batches", ["sessions/", "batch/"]),
+  layer("searching", ["search/"]),
+  layer("finding", ["find/"]),
+  layer("learning and proving", ["learning/", "context/", "proof/"]),
+  layer("recalling", ["recall/", "review/"]),
+  layer("distilling", ["embedding/", "extract/"]),
+  layer("upkeep", ["upkeep/"]),
+  layer("reading the journal", ["changes/"]),
+  layer("admission and moving", ["admission/", "move/"]),
+  layer("one graph", ["jobs.ts", "http-services.ts", "store-facade.ts", "cortex.ts"]),
+  layer("one graph elsewhere", ["remote/"]),
+  layer("opening", ["open.ts"]),
+  layer("places", ["moves.ts"]),
+  layer("replicas and hubs", ["replica/", "hub/"]),
+  layer("surface", ["index.ts"]),
+].map((one, rank) => ({ ...one, rank }));
 
-/** The rank from which on clock, randomness and process may be used. */
-export const FACADE_RANK = 6;
+function layer(name: string, paths: readonly string[]): Omit<Layer, "rank"> {
+  return { name, paths };
+}
+
+/** The first layer in which clock, randomness and process may be used. */
+export const AMBIENT_FROM = "one graph";
 
 /** Backends: storage engines behind the kv contract. */
 export const BACKENDS = {
@@ -70,12 +67,16 @@ export const BACKENDS = {
 } as const;
 
 /**
- * The verifier stands apart: rank 0, the files of the journal that hold the bytes it reads, the names
+ * The verifier stands apart: bytes and trees, the files of the journal that hold the bytes it reads, the names
  * behind the codes in a record, and nothing of Node.
  */
 export const VERIFIER = {
   file: "verify.ts",
-  mayReach: ["journal/entry.ts", "journal/checkpoint.ts", "journal/proof.ts", "memory/types.ts"],
+  /** As high as it stands for whoever imports it. */
+  layer: "reading the journal",
+  /** Everything up to this layer is pure. */
+  pureUpTo: "trees",
+  mayReach: ["journal/entry.ts", "journal/checkpoint.ts", "journal/proof.ts", "records/types.ts"],
 } as const;
 
 /** The shipped test helpers: they may import anything and only tests import them. */
@@ -83,6 +84,8 @@ export const TESTING = "testing/";
 
 /** Files below the facade that may touch Node, each with its reason. Backends may as well. */
 export const AMBIENT_ALLOWED: Readonly<Record<string, string>> = {
+  "embedding/vector-files.ts": "keeps vector graphs in files beside the store",
+  "move/move-files.ts": "writes and reads the files that people name",
   "codec/ed25519-node.ts": "binds Node's check of signatures, which is handed to everything else",
   "codec/sha256-node.ts": "binds Node's hash function, which is handed to everything else",
 };
@@ -105,8 +108,8 @@ export const ONE_DOOR: Readonly<Record<string, RegExp>> = {
   "@hono/node-server": /^packages\/server\/src\/http\/(app|gate|server)\.ts$/,
   "@modelcontextprotocol/server": /^packages\/server\/src\/mcp\/sdk-[a-z]+\.ts$/,
   "node-sqlite3-wasm": /^packages\/server\/(src\/import\/sqlite-file|test\/foreign-files)\.ts$/,
-  re2js: /^packages\/core\/src\/query\/pattern\.ts$/,
-  usearch: /^packages\/core\/src\/query\/usearch-graph\.ts$/,
+  re2js: /^packages\/core\/src\/find\/pattern\.ts$/,
+  usearch: /^packages\/core\/src\/vector\/usearch-graph\.ts$/,
 };
 
 /** Sizes at which a file or a function stops. */

@@ -10,13 +10,13 @@ import {
   type ProofMemory,
   type ProofTree,
 } from "../../packages/core/src/journal/proof.js";
-import { buildUri } from "../../packages/core/src/memory/uri.js";
 import { memoryStateKey } from "../../packages/core/src/merkle/state-keys.js";
 import {
   decodeStateProof,
   encodeStateProof,
   type StateLeaf,
 } from "../../packages/core/src/merkle/state-proof.js";
+import { buildUri } from "../../packages/core/src/records/uri.js";
 import {
   contextName,
   encodeContextRecord,

@@ -17,12 +17,6 @@ import type {
   ProofTree,
 } from "../../packages/core/src/journal/proof.js";
 import {
-  encodeErasedRecord,
-  encodeMemoryRecord,
-  type Head,
-  type MemoryRecord,
-} from "../../packages/core/src/memory/record.js";
-import {
   appendLeaves,
   consistencyProof,
   inclusionProof,
@@ -31,6 +25,12 @@ import {
 import { edgeStateKey, memoryStateKey } from "../../packages/core/src/merkle/state-keys.js";
 import { encodeStateProof } from "../../packages/core/src/merkle/state-proof.js";
 import { proveState } from "../../packages/core/src/merkle/state-prove.js";
+import {
+  encodeErasedRecord,
+  encodeMemoryRecord,
+  type Head,
+  type MemoryRecord,
+} from "../../packages/core/src/records/memory-record.js";
 import { type SeededRandom, seededRandom } from "../../packages/core/src/testing/seeded-random.js";
 import { stateStore } from "../../packages/core/test/state-reference.js";
 

@@ -4,11 +4,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { POLICIES } from "./admission/policies.js";
 import { Cortex } from "./cortex.js";
 import { isCortexError } from "./errors.js";
 import { MemoryStore, openMemoryKv } from "./kv/memory-backend.js";
 import { open } from "./open.js";
-import { POLICIES } from "./policies.js";
 import { StoreFacade } from "./store-facade.js";
 import { openTestStore } from "./testing/index.js";
 

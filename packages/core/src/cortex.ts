@@ -5,71 +5,31 @@
  * Every method admits the caller by its policy and calls the verb of the same name; nothing else
  * happens here. `policies.ts` is the policy column: one line per verb, read by the doors as well.
  */
-import type { Jobs } from "./jobs/jobs.js";
+
+import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./batch/batch.js";
+import { type ContextBundle, type ContextOptions, context } from "./context/context.js";
+import type { Engine, MemoryId, Ref } from "./engine/engine.js";
+import type { Genesis } from "./engine/genesis.js";
+import type { Edge, EdgeResult, HistoryItem, Memory, WriteResult } from "./engine/shapes.js";
+import { type FindResult, find } from "./find/find.js";
+import type { FindQuery } from "./find/find-input.js";
+import type { Jobs } from "./jobs.js";
 import type { KvManifest } from "./kv/kv.js";
-import type { GoalState } from "./memory/goal-state.js";
-import { type AccessOption, StoreFacade } from "./store-facade.js";
 import {
   type AttestInput,
   type AttestResult,
   attest,
   type WeightsAt,
   weights,
-} from "./verbs/attest.js";
-import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./verbs/batch.js";
-import type { Genesis } from "./verbs/birth.js";
+} from "./learning/attest.js";
 import {
   type CompactInput,
   type CompactResult,
   compactContext,
   contextRecord,
   type RecordedContext,
-} from "./verbs/compact.js";
-import { type ContextBundle, type ContextOptions, context } from "./verbs/context.js";
-import {
-  addEdge,
-  type EdgeInput,
-  type EdgeResult,
-  getEdge,
-  removeEdge,
-  removeEdgeById,
-} from "./verbs/edges.js";
-import type { Engine, MemoryId, Ref } from "./verbs/engine.js";
-import { type FindResult, find } from "./verbs/find.js";
-import type { FindQuery } from "./verbs/find-input.js";
-import { deleteGoalState, goalState, goalStates, setGoalState } from "./verbs/goals.js";
-import { type ListOptions, list, type MemoryPage } from "./verbs/list.js";
-import { type GetOptions, get, history, type ReadOptions, resolve } from "./verbs/read.js";
-import { type RecallOptions, type RecallResult, recall } from "./verbs/recall.js";
-import { type RestoreMemoryOptions, restore } from "./verbs/restore.js";
-import { type ReviewOptions, type ReviewPage, review } from "./verbs/review.js";
-import {
-  type BatchQuery,
-  type SearchBatchOptions,
-  type SearchBatchResult,
-  type SearchOptions,
-  type SearchResult,
-  search,
-  searchBatch,
-} from "./verbs/search.js";
-import { type SessionPage, session } from "./verbs/session-read.js";
-import {
-  type RememberOptions,
-  type RememberResult,
-  remember,
-  type TurnInput,
-} from "./verbs/sessions.js";
-import { type SettleInput, type Settlement, settle } from "./verbs/settle.js";
-import type { Edge, HistoryItem, Memory, WriteResult } from "./verbs/shapes.js";
-import { type SlotHistory, type SlotOptions, slotHistory } from "./verbs/slots.js";
-import {
-  type HeadPatch,
-  type LifecycleOptions,
-  tombstone,
-  type UpdateInput,
-  update,
-  updateHead,
-} from "./verbs/update.js";
+} from "./learning/compact.js";
+import { addEdge, type EdgeInput, getEdge, removeEdge, removeEdgeById } from "./links/edges.js";
 import {
   backlinksTo,
   type EdgeList,
@@ -83,9 +43,43 @@ import {
   type Traversal,
   type TraverseOptions,
   traverse,
-} from "./verbs/walk.js";
-import { type WriteOptions, write } from "./verbs/write.js";
-import type { WriteInput } from "./verbs/write-input.js";
+} from "./links/walk.js";
+import { deleteGoalState, goalState, goalStates, setGoalState } from "./memory/goals.js";
+import { type ListOptions, list, type MemoryPage } from "./memory/list.js";
+import { type GetOptions, get, history, type ReadOptions, resolve } from "./memory/read.js";
+import { type RestoreMemoryOptions, restore } from "./memory/restore.js";
+import { type SlotHistory, type SlotOptions, slotHistory } from "./memory/slots.js";
+import {
+  type HeadPatch,
+  type LifecycleOptions,
+  tombstone,
+  type UpdateInput,
+  update,
+  updateHead,
+} from "./memory/update.js";
+import { type WriteOptions, write } from "./memory/write.js";
+import type { WriteInput } from "./memory/write-input.js";
+import { type RecallOptions, type RecallResult, recall } from "./recall/recall.js";
+import type { GoalState } from "./records/goal-state.js";
+import { type ReviewOptions, type ReviewPage, review } from "./review/review.js";
+import { type SettleInput, type Settlement, settle } from "./review/settle.js";
+import {
+  type BatchQuery,
+  type SearchBatchOptions,
+  type SearchBatchResult,
+  type SearchOptions,
+  type SearchResult,
+  search,
+  searchBatch,
+} from "./search/search.js";
+import {
+  type RememberOptions,
+  type RememberResult,
+  remember,
+  type TurnInput,
+} from "./sessions/remember.js";
+import { type SessionPage, session } from "./sessions/session-read.js";
+import { type AccessOption, StoreFacade } from "./store-facade.js";
 
 /** One actor's memory graph, open. Close it, or let `await using` do so. */
 export class Cortex extends StoreFacade implements AsyncDisposable {

@@ -6,8 +6,14 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
+import type { OnProgress } from "./engine/engine.js";
+import { checkOptions, checkPrincipal } from "./engine/engine.js";
 import { CortexError, invalid } from "./errors.js";
-import { type ImportParts, type ImportReport, importVolumes } from "./history/import-journal.js";
+import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
+import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
+import type { Kv } from "./kv/kv.js";
+import { type ImportParts, type ImportReport, importVolumes } from "./move/import-journal.js";
+import { type ExportTarget, type ImportSource, readIn, writeOut } from "./move/move-files.js";
 import {
   CURRENT_FORM,
   formOf,
@@ -15,15 +21,9 @@ import {
   type StoreForm,
   type UpgradedTo,
   upgradeStore,
-} from "./history/upgrade.js";
-import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
-import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
-import type { Kv } from "./kv/kv.js";
-import { checkActorName } from "./memory/uri.js";
+} from "./move/upgrade.js";
 import { type OpenKvOptions, openKv, pooledRandom } from "./open.js";
-import { checkOptions, checkPrincipal } from "./verbs/engine.js";
-import { type ExportTarget, type ImportSource, readIn, writeOut } from "./verbs/move-files.js";
-import type { OnProgress } from "./verbs/upkeep.js";
+import { checkActorName } from "./records/uri.js";
 
 /** Where a store is, whose it is, and how the work reports. */
 export interface PlaceOptions {

@@ -9,27 +9,27 @@ import { join, resolve as resolvePath } from "node:path";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
+import { languageOf } from "./config/config.js";
 import { Cortex } from "./cortex.js";
+import { vectorFiles } from "./embedding/vector-files.js";
+import { checkPrincipal, type Engine } from "./engine/engine.js";
+import { openGenesis } from "./engine/genesis.js";
+import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-limits.js";
+import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import type { Pause } from "./history/growth.js";
 import { CommitSignal } from "./history/signal.js";
 import { Writer } from "./history/writer.js";
-import { checkJobs, Jobs, type JobsOptions } from "./jobs/jobs.js";
-import { vectorFiles } from "./jobs/vector-files.js";
+import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
-import { checkActorName } from "./memory/uri.js";
 import { checkModel, type Model } from "./model/model.js";
-import { TextIndex } from "./query/text-index.js";
-import { loadUsearch } from "./query/usearch-graph.js";
-import { VectorIndex } from "./query/vector-index.js";
+import { checkActorName } from "./records/uri.js";
 import type { RemoteCortex } from "./remote/client.js";
 import { isRemoteLocation, type RemoteLocation, type RemoteOptions } from "./remote/settings.js";
+import { TextIndex } from "./text/text-index.js";
 import { type CheckedEmbedder, checkEmbedder, type Embedder } from "./vector/embedder.js";
-import { openGenesis } from "./verbs/birth.js";
-import { languageOf } from "./verbs/config.js";
-import { checkPrincipal, type Engine } from "./verbs/engine.js";
-import { checkRateLimits, RateLimiter, type RateLimits } from "./verbs/rate-limits.js";
-import { Vocabulary } from "./verbs/vocabulary.js";
+import { loadUsearch } from "./vector/usearch-graph.js";
+import { VectorIndex } from "./vector/vector-index.js";
 
 /** How a store is opened. */
 export interface OpenOptions {

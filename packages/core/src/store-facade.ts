@@ -5,45 +5,9 @@
  * Every method admits the caller by its policy and calls the verb of the same name; nothing else
  * happens here.
  */
-import { type Access, OWNER, type ScopeAccess } from "./access.js";
-import type { ExportReport } from "./history/export-journal.js";
-import type { AsOf } from "./history/reader.js";
-import type { CheckReport, RebuildReport } from "./history/rebuild.js";
-import type { VacuumReport } from "./history/vacuum.js";
-import { type EmbedOptions, type EmbedReport, embedPending } from "./jobs/embed.js";
-import type { ErasureDocument } from "./journal/erasure-list.js";
-import type { JournalPage } from "./journal/journal-page.js";
-import type { Proof } from "./journal/proof.js";
-import type { POLICIES } from "./policies.js";
-import { admitted } from "./verbs/admission.js";
-import { type ChangesPage, changes } from "./verbs/changes.js";
-import { type ConfigPatch, type GraphConfig, getConfig, setConfig } from "./verbs/config.js";
-import type { Engine, Ref } from "./verbs/engine.js";
-import { type ExtractOptions, type ExtractReport, extract } from "./verbs/extract.js";
-import { type ForgetOptions, type ForgetResult, forget } from "./verbs/forget.js";
-import { type LogPage, log, type Stats, stats } from "./verbs/journal.js";
-import { type JournalPageOptions, journalPage } from "./verbs/journal-page.js";
-import { type MaintainOptions, type MaintainReport, maintain } from "./verbs/maintain.js";
-import type { ExportTarget } from "./verbs/move-files.js";
-import {
-  type BackupOptions,
-  backup,
-  erasures,
-  exportJournal,
-  type MoveOptions,
-  vacuum,
-} from "./verbs/moves.js";
-import { prove } from "./verbs/prove.js";
-import type { ProveOptions, ProveRequest } from "./verbs/prove-question.js";
-import { type RelinkOptions, type RelinkReport, relink } from "./verbs/relink.js";
-import { type RevertResult, revert } from "./verbs/revert.js";
-import {
-  describeSchema,
-  type ListTagsOptions,
-  listTags,
-  type Schema,
-  type TagList,
-} from "./verbs/schema.js";
+
+import { admitted } from "./admission/admission.js";
+import type { POLICIES } from "./admission/policies.js";
 import {
   type PostedScope,
   type PresentOptions,
@@ -53,8 +17,44 @@ import {
   type ScopeReport,
   scopeAccess,
   showScope,
-} from "./verbs/scopes.js";
-import { type SharedSlice, type ShareSelector, share } from "./verbs/share.js";
+} from "./admission/scope-verbs.js";
+import { type ChangesPage, changes } from "./changes/changes.js";
+import { type JournalPageOptions, journalPage } from "./changes/journal-page.js";
+import { type LogPage, log, type Stats, stats } from "./changes/log.js";
+import { type RevertResult, revert } from "./changes/revert.js";
+import { type SubscribeOptions, type Subscription, subscribe } from "./changes/subscribe.js";
+import { type ConfigPatch, type GraphConfig, getConfig, setConfig } from "./config/config.js";
+import { type EmbedOptions, type EmbedReport, embedPending } from "./embedding/embed.js";
+import type { Engine, Ref } from "./engine/engine.js";
+import { type ExtractOptions, type ExtractReport, extract } from "./extract/extract.js";
+import { type RelinkOptions, type RelinkReport, relink } from "./extract/relink.js";
+import {
+  describeSchema,
+  type ListTagsOptions,
+  listTags,
+  type Schema,
+  type TagList,
+} from "./find/schema.js";
+import type { AsOf } from "./history/reader.js";
+import type { CheckReport, RebuildReport } from "./history/rebuild.js";
+import type { ErasureDocument } from "./journal/erasure-list.js";
+import type { JournalPage } from "./journal/journal-page.js";
+import type { Proof } from "./journal/proof.js";
+import { type ForgetOptions, type ForgetResult, forget } from "./memory/forget.js";
+import type { LifecycleOptions } from "./memory/update.js";
+import {
+  type BackupOptions,
+  backup,
+  erasures,
+  exportJournal,
+  type MoveOptions,
+  vacuum,
+} from "./move/export.js";
+import type { ExportReport } from "./move/export-journal.js";
+import type { ExportTarget } from "./move/move-files.js";
+import { prove } from "./proof/prove.js";
+import type { ProveOptions, ProveRequest } from "./proof/prove-question.js";
+import { type SharedSlice, type ShareSelector, share } from "./proof/share.js";
 import {
   type CheckpointAt,
   checkpointOf,
@@ -63,10 +63,11 @@ import {
   type SnapshotOptions,
   snapshot,
   snapshots,
-} from "./verbs/snapshot.js";
-import { type SubscribeOptions, type Subscription, subscribe } from "./verbs/subscribe.js";
-import type { LifecycleOptions } from "./verbs/update.js";
-import { check, type RootAt, rebuild, root } from "./verbs/upkeep.js";
+} from "./proof/snapshot.js";
+import { type Access, OWNER, type ScopeAccess } from "./scope/access.js";
+import { check, type RootAt, rebuild, root } from "./upkeep/check.js";
+import { type MaintainOptions, type MaintainReport, maintain } from "./upkeep/maintain.js";
+import type { VacuumReport } from "./upkeep/vacuum.js";
 
 /** Options that say who is asking. */
 export interface AccessOption {

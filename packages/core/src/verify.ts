@@ -10,7 +10,7 @@
  * and checkpoint together, and all of it will fit. What a proof does not show at all is said in
  * `docs/verification.md`. Signatures are not checked here: that takes the signer's public key.
  *
- * The records are read here a second time, beside `memory/record.ts`: that file needs a schema
+ * The records are read here a second time, beside `records/memory-record.ts`: that file needs a schema
  * library and serves the engine, this one gives plain values and trusts no byte. A test holds the
  * two against each other.
  */
@@ -59,6 +59,8 @@ import {
   refused,
   type ShownPart,
 } from "./journal/proof.js";
+import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
+import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
 import {
   LIFECYCLES,
   type Lifecycle,
@@ -70,9 +72,7 @@ import {
   STATUSES,
   VERBS,
   VISIBILITIES,
-} from "./memory/types.js";
-import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
-import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
+} from "./records/types.js";
 
 export type { Proof } from "./journal/proof.js";
 
@@ -555,7 +555,7 @@ const SPEAKING_FIELDS: { readonly [T in MemoryType]?: readonly string[] } = {
   capability: ["subject", "capability"],
 };
 
-/** The sentence or content that stands for a memory: a rule of the format, see `memory/data.ts`. */
+/** The sentence or content that stands for a memory: a rule of the format, see `records/data.ts`. */
 function sentenceOf(type: MemoryType, data: { readonly [name: string]: PlainValue }): string {
   if (type === "note") {
     const { content, summary } = data;

@@ -8,9 +8,9 @@ import { sha256Node } from "../src/codec/sha256-node.js";
 import { CortexError, isCortexError } from "../src/index.js";
 import { around, type Kv } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
-import { dropOtherModels } from "../src/query/vector-changes.js";
+import { encodeVector, modelTag, textHash } from "../src/records/vector-rows.js";
 import { checkEmbedder } from "../src/vector/embedder.js";
-import { encodeVector, modelTag, textHash } from "../src/vector/vector-rows.js";
+import { dropOtherModels } from "../src/vector/vector-changes.js";
 import { cleanUp } from "./other-process.js";
 import {
   type CountingEmbedder,

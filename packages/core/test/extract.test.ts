@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Cortex, httpModel, type Model, type Turn } from "../src/index.js";
 import type { Kv } from "../src/kv/kv.js";
-import { fence } from "../src/memory/fence.js";
+import { fence } from "../src/records/fence.js";
 import { openTestStore, refusalOf, type TestStore } from "../src/testing/fixtures.js";
 import {
   type ModelBehaviour,

@@ -1,8 +1,8 @@
 /** The page on extraction: its program prints what it says, and its tables name every rule and outcome. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { DEBOUNCE_MS } from "../src/extract/extract-job.js";
 import { DROP_RULES, LIMITS } from "../src/index.js";
-import { DEBOUNCE_MS } from "../src/jobs/extract.js";
 import { pagePath, runPage } from "./page-program.js";
 
 const page = readFileSync(pagePath("extraction.md"), "utf8");

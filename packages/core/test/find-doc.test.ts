@@ -5,10 +5,10 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { allFields, type Field } from "../src/find/find-fields.js";
+import { ORDERS } from "../src/find/order.js";
+import { OPERATORS } from "../src/find/predicate.js";
 import { LIMITS } from "../src/index.js";
-import { allFields, type Field } from "../src/query/fields.js";
-import { ORDERS } from "../src/query/order.js";
-import { OPERATORS } from "../src/query/predicate.js";
 import { pagePath, runPage } from "./page-program.js";
 
 const PAGE = pagePath("find.md");

@@ -1,7 +1,7 @@
 /**
  * What `find` must answer, computed the slow way: every memory there ever was is read by its id, every
  * condition is tested on the object that callers get, and arrivals are read off the journal. Nothing here
- * uses an index, and nothing of `query/`.
+ * uses an index, and nothing of `find/`.
  */
 import type {
   AsOf,

@@ -4,13 +4,13 @@
  */
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { memoryId } from "../src/engine/engine.js";
 import { Reader } from "../src/history/reader.js";
 import { isCortexError } from "../src/index.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
 import type { OpenedGraph } from "../src/open.js";
-import { loadUsearch } from "../src/query/usearch-graph.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
-import { memoryId } from "../src/verbs/engine.js";
+import { loadUsearch } from "../src/vector/usearch-graph.js";
 import { canRun, cleanUp } from "./other-process.js";
 import {
   graphWith,

@@ -5,12 +5,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toHex } from "../src/codec/keys.js";
 import { sha256Node } from "../src/codec/sha256-node.js";
-import { pullPage } from "../src/history/follow.js";
-import { ReplicaWriter } from "../src/history/replica-writer.js";
 import { type Cortex, isCortexError, type JournalPage, restoreBackup } from "../src/index.js";
 import { formatCheckpoint, parseCheckpoint } from "../src/journal/checkpoint.js";
 import { decodeEntry, encodeEntry, encodeHeader, SUBJECT } from "../src/journal/entry.js";
 import type { Kv } from "../src/kv/kv.js";
+import { pullPage } from "../src/replica/follow-entries.js";
+import { ReplicaWriter } from "../src/replica/replica-writer.js";
 import { backedUp, emptyKv, graphOver, headOf, inPieces, rowsOf } from "./moves-support.js";
 import { cleanUp } from "./other-process.js";
 import { catchUp, type GraphSource, lying, sharedRows, twinOf } from "./replica-support.js";

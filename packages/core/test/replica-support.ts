@@ -2,7 +2,7 @@
  * What the tests of replicas share: sources that give small pages or bad ones, a history of random
  * writes, and the rows that a replica and its source must have in common.
  */
-import type { ReplicaEvent, ReplicaOptions, ReplicaSource } from "../src/follow.js";
+
 import {
   type Cortex,
   follow,
@@ -11,6 +11,7 @@ import {
   type JournalPage,
 } from "../src/index.js";
 import type { Kv } from "../src/kv/kv.js";
+import type { ReplicaEvent, ReplicaOptions, ReplicaSource } from "../src/replica/follow.js";
 import type { SeededRandom } from "../src/testing/index.js";
 import { type Backend, emptyKv, exported, graphOver, inPieces, rowsOf } from "./moves-support.js";
 

@@ -5,9 +5,7 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { sha256Node } from "../src/codec/sha256-node.js";
-import { type PageSource, pullPage } from "../src/history/follow.js";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
-import { ReplicaWriter } from "../src/history/replica-writer.js";
 import {
   type Cortex,
   CortexError,
@@ -22,6 +20,8 @@ import {
 import { KEYSPACE } from "../src/kv/keyspace.js";
 import { around, type Kv } from "../src/kv/kv.js";
 import { LIMITS } from "../src/limits.js";
+import { type PageSource, pullPage } from "../src/replica/follow-entries.js";
+import { ReplicaWriter } from "../src/replica/replica-writer.js";
 import { refusalOf, seededRandom } from "../src/testing/index.js";
 import { verify } from "../src/verify.js";
 import { BACKENDS, emptyKv, furnish, graphOver, headOf, put } from "./moves-support.js";

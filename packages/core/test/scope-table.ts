@@ -2,10 +2,11 @@
  * One call of every verb, for the table of verbs, visibilities and callers: how a verb is asked about
  * one memory, or asked to make one of a visibility. Complete by type, and the test compares the names.
  */
-import type { Access } from "../src/access.js";
+
+import type { POLICIES } from "../src/admission/policies.js";
 import type { Cortex } from "../src/cortex.js";
-import type { Visibility } from "../src/memory/types.js";
-import type { POLICIES } from "../src/policies.js";
+import type { Visibility } from "../src/records/types.js";
+import type { Access } from "../src/scope/access.js";
 import { ISSUER_KEY, type TripGraph, wordOf } from "./scopes-support.js";
 
 /** What one call is about. */

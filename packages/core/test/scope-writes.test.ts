@@ -4,9 +4,9 @@
  * violations as well.
  */
 import { describe, expect, test } from "vitest";
-import type { ScopeAccess } from "../src/access.js";
 import type { Cortex } from "../src/cortex.js";
 import { isCortexError } from "../src/errors.js";
+import type { ScopeAccess } from "../src/scope/access.js";
 import type { ScopeInput } from "../src/scope/scope.js";
 import { openTestStore, type TestStore } from "../src/testing/index.js";
 import { fillTrip, HOLDER_KEY, tripScope } from "./scopes-support.js";

@@ -5,7 +5,7 @@
 import { toBase64 } from "../src/codec/base64.js";
 import { type Ed25519Signer, signerOf } from "../src/codec/ed25519-node.js";
 import type { Cortex } from "../src/cortex.js";
-import type { Visibility } from "../src/memory/types.js";
+import type { Visibility } from "../src/records/types.js";
 import { issueScope, type ScopeInput } from "../src/scope/scope.js";
 import type { TestStore } from "../src/testing/index.js";
 

@@ -4,13 +4,13 @@
  * the process dies in between, and when somebody else does the forgetting.
  */
 import { afterEach, describe, expect, test } from "vitest";
+import type { Engine } from "../src/engine/engine.js";
 import type { Cortex } from "../src/index.js";
 import { KEYSPACE, type KeyPrefix } from "../src/kv/keyspace.js";
 import { around, type Kv } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { openGraph } from "../src/open.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
-import type { Engine } from "../src/verbs/engine.js";
 import { atCleanUp, cleanUp } from "./other-process.js";
 
 afterEach(cleanUp);

@@ -6,13 +6,13 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { ulidText } from "../src/codec/ulid.js";
+import type { Engine } from "../src/engine/engine.js";
 import { Reader } from "../src/history/reader.js";
 import { type Cortex, CortexError, LIMITS } from "../src/index.js";
 import { around } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { openGraph } from "../src/open.js";
 import { type SeededRandom, seededRandom } from "../src/testing/seeded-random.js";
-import type { Engine } from "../src/verbs/engine.js";
 import { atCleanUp, cleanUp } from "./other-process.js";
 import { Oracle } from "./text-oracle.js";
 

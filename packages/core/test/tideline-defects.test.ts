@@ -2,9 +2,9 @@
  * The defects that the slot-and-trust design this store grew out of is known for, each as a test that
  * shows it does not happen here. Numbers are those of the list.
  *
- * Elsewhere: 1 in `extract.test.ts`, 15 and more on 9 in `src/verbs/maintain-memories.test.ts`, 17 in
+ * Elsewhere: 1 in `extract.test.ts`, 15 and more on 9 in `src/upkeep/maintain-memories.test.ts`, 17 in
  * `relink.test.ts`, the processes of 18 in `two-processes.test.ts`, the words of 16 in the server's
- * `src/mcp/tools.test.ts`; more on 5, 6 and 13 in `src/verbs/recall.test.ts`.
+ * `src/mcp/tools.test.ts`; more on 5, 6 and 13 in `src/recall/recall.test.ts`.
  */
 import { describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";

@@ -5,18 +5,18 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { vectorFiles } from "../src/embedding/vector-files.js";
+import { memoryId } from "../src/engine/engine.js";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
 import { Reader } from "../src/history/reader.js";
 import { open, upgrade } from "../src/index.js";
-import { vectorFiles } from "../src/jobs/vector-files.js";
 import { KEYSPACE } from "../src/kv/keyspace.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import type { OpenedGraph } from "../src/open.js";
-import { type GraphMaker, loadUsearch } from "../src/query/usearch-graph.js";
-import type { VectorIndex } from "../src/query/vector-index.js";
+import { encodeVector } from "../src/records/vector-rows.js";
 import { checkEmbedder } from "../src/vector/embedder.js";
-import { encodeVector } from "../src/vector/vector-rows.js";
-import { memoryId } from "../src/verbs/engine.js";
+import { type GraphMaker, loadUsearch } from "../src/vector/usearch-graph.js";
+import type { VectorIndex } from "../src/vector/vector-index.js";
 import { BACKENDS, emptyKv, headOf, put } from "./moves-support.js";
 import { canRun, cleanUp, temporaryFolder } from "./other-process.js";
 import {

@@ -5,24 +5,24 @@
 
 import { toHex } from "../src/codec/keys.js";
 import { parseUlid } from "../src/codec/ulid.js";
+import { memoryId } from "../src/engine/engine.js";
 import { Reader } from "../src/history/reader.js";
 import { KEYSPACE } from "../src/kv/keyspace.js";
 import type { Bytes, Kv, KvRow } from "../src/kv/kv.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
 import { type OpenedGraph, openGraph } from "../src/open.js";
-import { type Accept, VectorIndex } from "../src/query/vector-index.js";
-import { seededRandom } from "../src/testing/seeded-random.js";
-import { distance, unitVector } from "../src/vector/distance.js";
-import type { Embedder } from "../src/vector/embedder.js";
-import { hashEmbedder } from "../src/vector/hash-embedder.js";
 import {
   decodeVectorMemory,
   type EmbedCursor,
   idOfKey,
   isEmbedCursorKey,
   storedModels,
-} from "../src/vector/vector-rows.js";
-import { memoryId } from "../src/verbs/engine.js";
+} from "../src/records/vector-rows.js";
+import { seededRandom } from "../src/testing/seeded-random.js";
+import { distance, unitVector } from "../src/vector/distance.js";
+import type { Embedder } from "../src/vector/embedder.js";
+import { hashEmbedder } from "../src/vector/hash-embedder.js";
+import { type Accept, VectorIndex } from "../src/vector/vector-index.js";
 import { atCleanUp } from "./other-process.js";
 
 /** An embedder that counts. */

@@ -7,12 +7,9 @@
  * is that of the whole text, headings and fence included; the memory with the lowest score goes
  * first, and one always stays.
  *
- * Left to others: who is asking (`verbs/context.ts`), where memories are found (`tiers.ts`).
+ * Left to others: who is asking (`context/context.ts`), where memories are found (`tiers.ts`).
  */
-import type { FoundMemory, Reader } from "../history/reader.js";
-import { keyString } from "../kv/keyspace.js";
-import { countTokens } from "../memory/forms.js";
-import { salienceOf } from "../query/salience-reader.js";
+
 import {
   type Form,
   formText,
@@ -20,7 +17,11 @@ import {
   lineTokens,
   promptLine,
   promptText,
-} from "./prompt-text.js";
+} from "../engine/prompt-text.js";
+import { salienceOf } from "../engine/salience-reader.js";
+import type { FoundMemory, Reader } from "../history/reader.js";
+import { keyString } from "../kv/keyspace.js";
+import { countTokens } from "../records/forms.js";
 import { readTiers, type Show, TIERS, type Tier, type TierPlan } from "./tiers.js";
 
 /** What to build. */

@@ -8,14 +8,14 @@
  * `LIMITS.contextCandidates` says so.
  */
 import { frameTerm } from "../history/fold-state.js";
-import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
+import type { FoundMemory, Reader } from "../history/reader.js";
 import { INDEX, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import type { Frame } from "../memory/frames.js";
-import { isPinned, PINNED_TYPES } from "../memory/pinned.js";
-import { LIFECYCLES, MEMORY_TYPES } from "../memory/types.js";
-import { openMembers, type Term } from "../query/members.js";
+import { openMembers, type Term } from "../memory/members.js";
+import type { Frame } from "../records/frames.js";
+import { PINNED_TYPES } from "../records/pinned.js";
+import { LIFECYCLES, MEMORY_TYPES } from "../records/types.js";
 
 /** The tiers, in the order in which they claim memories. */
 export const TIERS = ["pinned", "outcomes", "frame_relevant"] as const;
@@ -74,11 +74,6 @@ export async function readTiers(reader: Reader, plan: TierPlan, show: Show): Pro
     (tier) => wants(tier) && (tier === "pinned" ? pinned.capped : framed.capped),
   );
   return { found, capped };
-}
-
-/** Whether a memory belongs to the pinned tier, by what its Version says. */
-export function isPinnedMemory({ head, body }: FoundMemory): boolean {
-  return isPinned(head.record.head.type, bodyOf(body).data);
 }
 
 const PINNED_TERMS: readonly Term[] = PINNED_TYPES.map((type) => ({

@@ -10,9 +10,9 @@
  */
 import { truncateUtf8 } from "../codec/text.js";
 import { LIMITS } from "../limits.js";
-import { flatten } from "../memory/fence.js";
-import type { MemoryType, TurnRole } from "../memory/types.js";
 import type { ModelRequest } from "../model/model.js";
+import { flatten } from "../records/fence.js";
+import type { MemoryType, TurnRole } from "../records/types.js";
 
 /** A turn as a model sees it. */
 export interface OfferedTurn {

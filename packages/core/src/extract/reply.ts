@@ -10,12 +10,12 @@
  * but for capitals, articles and a full stop. Likeness is no reason to drop a fact: "deploys on Mondays"
  * is as like "deploys on Fridays" as a sentence can be, and is a change of its value.
  *
- * Pure. Who may replace whom is decided when facts are written (`verbs/claims.ts`).
+ * Pure. Who may replace whom is decided when facts are written (`memory/claims.ts`).
  */
 import { isWellFormed, normaliseClaim, normaliseSlot, utf8Length } from "../codec/text.js";
 import { LIMITS } from "../limits.js";
-import { dropFenced, flatten } from "../memory/fence.js";
-import type { MemoryType, Source } from "../memory/types.js";
+import { dropFenced, flatten } from "../records/fence.js";
+import type { MemoryType, Source } from "../records/types.js";
 import { OWNERS_TYPES, standingOf } from "../trust/gate.js";
 import { FACT_TYPES, LINK_KINDS, type LinkKind, type Offer } from "./prompt.js";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../limits.js";
-import type { Source } from "../memory/types.js";
+import type { Source } from "../records/types.js";
 import {
   afterDone,
   afterFailure,

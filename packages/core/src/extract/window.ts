@@ -19,12 +19,12 @@ import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import { EXTRACT_QUEUE_KEY, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import type { TurnData } from "../memory/data.js";
-import { dropFenced } from "../memory/fence.js";
-import { int, list, text } from "../memory/record.js";
-import type { Source } from "../memory/types.js";
-import { memoriesOf } from "../query/loaded-vectors.js";
+import type { TurnData } from "../records/data.js";
+import { dropFenced } from "../records/fence.js";
+import { int, list, text } from "../records/memory-record.js";
+import type { Source } from "../records/types.js";
 import { standingOf } from "../trust/gate.js";
+import { memoriesOf } from "../vector/loaded-vectors.js";
 
 /** A turn, or a piece of a long one, that waits. */
 export interface WaitingTurn {

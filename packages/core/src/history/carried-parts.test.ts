@@ -18,8 +18,12 @@ import {
 import { journalKey } from "../kv/keyspace.js";
 import type { Kv } from "../kv/kv.js";
 import { openMemoryKv } from "../kv/memory-backend.js";
-import { decodeMemoryRecord, encodeMemoryRecord, type MemoryRecord } from "../memory/record.js";
 import { open } from "../open.js";
+import {
+  decodeMemoryRecord,
+  encodeMemoryRecord,
+  type MemoryRecord,
+} from "../records/memory-record.js";
 import { leavesOf } from "../testing/leaves.js";
 import { replay } from "./replay.js";
 

@@ -21,7 +21,7 @@ import {
   type StoredModel,
   storedModels,
   storedModelsRange,
-} from "../vector/vector-rows.js";
+} from "../records/vector-rows.js";
 import { alignRows } from "./compare-stores.js";
 import { decodeMemoryRow } from "./pointers.js";
 import { scan } from "./reader.js";

@@ -3,8 +3,6 @@
  * and the ranges of former states that reads of the past use. Part of the fold.
  */
 import { decode } from "../codec/cbor.js";
-import { decodeEdgeRecord, type EdgeRecord, farKey } from "../edges/edge.js";
-import { canonicalKind } from "../edges/kinds.js";
 import { CortexError } from "../errors.js";
 import { partContext, partRecord } from "../journal/entry.js";
 import {
@@ -15,7 +13,9 @@ import {
   idKey,
   textKey,
 } from "../kv/keyspace.js";
-import { list, text } from "../memory/record.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
+import { list, text } from "../records/memory-record.js";
 import type { Fold, FoldEntry, FoldPart } from "./fold-state.js";
 import {
   decodeEdgeRow,

@@ -8,10 +8,10 @@
  */
 import { partRecord } from "../journal/entry.js";
 import { formerWeightsKey, idKey, WEIGHTS_KEY } from "../kv/keyspace.js";
+import { readRevocation } from "../records/scope-records.js";
 import { decodeContextRecord } from "../salience/context-record.js";
 import { decodeLearnRecord } from "../salience/learn.js";
 import { countUse, isUse } from "../salience/use-record.js";
-import { readRevocation } from "../scope/records.js";
 import type { Fold, FoldEntry } from "./fold-state.js";
 import { decodeCounter, decodePointer, encodeCounter, encodePointer } from "./pointers.js";
 

@@ -3,12 +3,12 @@
  * a head stands in, how the counts move, which leaves change.
  */
 import type { Sha256 } from "../codec/hash.js";
-import type { EdgeRecord } from "../edges/edge.js";
 import type { EntryKind, PartRef } from "../journal/entry.js";
 import { INDEX, type IndexTerm, idKey, keyString, REVIEW_TERM } from "../kv/keyspace.js";
-import { isPinned, mayBePinned } from "../memory/pinned.js";
-import type { Head, MemoryRecord } from "../memory/record.js";
-import { LIFECYCLES, type Lifecycle, MEMORY_TYPES, OBJECT_KINDS, VERBS } from "../memory/types.js";
+import type { EdgeRecord } from "../records/edge-record.js";
+import type { Head, MemoryRecord } from "../records/memory-record.js";
+import { isPinned, mayBePinned } from "../records/pinned.js";
+import { LIFECYCLES, type Lifecycle, MEMORY_TYPES, OBJECT_KINDS, VERBS } from "../records/types.js";
 import type { Counts } from "./head-row.js";
 import { bodyPointer, type MemoryRow } from "./pointers.js";
 import { RecordReader } from "./record-reader.js";

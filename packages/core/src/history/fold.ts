@@ -11,7 +11,6 @@
  */
 import { encode } from "../codec/cbor.js";
 import { equalBytes } from "../codec/keys.js";
-import { memoryTreeKey } from "../edges/edge.js";
 import { CortexError } from "../errors.js";
 import { encodeEntry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import {
@@ -30,8 +29,9 @@ import {
   timeKey,
   versionKey,
 } from "../kv/keyspace.js";
-import { isPinned } from "../memory/pinned.js";
-import { decodeMemoryRecord, type Head, type MemoryRecord } from "../memory/record.js";
+import { memoryTreeKey } from "../records/edge-record.js";
+import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
+import { isPinned } from "../records/pinned.js";
 import { foldEdge, foldEdgeKind } from "./fold-edges.js";
 import { foldErasure } from "./fold-erasure.js";
 import { foldStorePart, foldUse } from "./fold-learning.js";

@@ -8,7 +8,7 @@
 import { decode, encode } from "../codec/cbor.js";
 import { CortexError } from "../errors.js";
 import { sameBytes } from "../kv/kv.js";
-import { int, list } from "../memory/record.js";
+import { int, list } from "../records/memory-record.js";
 
 /** The format of entries, parts and hashes this release writes. */
 export const FORMAT = 1;

@@ -9,10 +9,10 @@ import type { Cortex } from "../cortex.js";
 import type { Signer } from "../journal/checkpoint.js";
 import { HEAD_KEY, type Kv } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
+import { importVolumes } from "../move/import-journal.js";
 import { open } from "../open.js";
 import { seededRandom } from "../testing/seeded-random.js";
 import { catchUp, levelWith, startBuilding, withSnapshot } from "./build-beside.js";
-import { importVolumes } from "./import-journal.js";
 import { decodeManifest, type Manifest, manifestRow, readManifests } from "./manifest.js";
 
 const MANIFEST: Manifest = {

@@ -10,8 +10,8 @@ import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
 import { readBytesOf } from "../codec/cbor-read.js";
 import { KEYSPACE, snapshotKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
-import { asFields, int, list, text } from "../memory/record.js";
 import type { Roots } from "../merkle/overall-root.js";
+import { asFields, int, list, text } from "../records/memory-record.js";
 import type { Counts } from "./head-row.js";
 import { scan } from "./reader.js";
 

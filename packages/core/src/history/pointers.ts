@@ -3,14 +3,14 @@
  * need without opening it. Bodies are stored once, in the journal; these rows point at (seq, part).
  */
 import { decode, encode } from "../codec/cbor.js";
-import { int, list } from "../memory/record.js";
+import { int, list } from "../records/memory-record.js";
 import {
   LIFECYCLES,
   type Lifecycle,
   MEMORY_TYPES,
   type MemoryType,
   nameOf,
-} from "../memory/types.js";
+} from "../records/types.js";
 import { type Counter, UNUSED } from "../salience/use-record.js";
 
 /** A part of an entry. */

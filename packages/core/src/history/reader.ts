@@ -7,7 +7,6 @@
  * batched; nothing here reads inside a loop over results.
  */
 
-import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import {
   decodeHeader,
@@ -35,7 +34,8 @@ import {
   type KvRow,
   type KvSnapshot,
 } from "../kv/kv.js";
-import { decodeMemoryRecord, type MemoryRecord, type Version } from "../memory/record.js";
+import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
+import { decodeMemoryRecord, type MemoryRecord, type Version } from "../records/memory-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { bodyPointer, decodeMemoryRow, type MemoryRow, type PartPointer } from "./pointers.js";
 

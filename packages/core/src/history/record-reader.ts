@@ -4,7 +4,7 @@
  * Within one commit a record is decoded once; entries that are folded but not sealed yet are known
  * here already, so later entries of the same commit can build on them.
  */
-import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
+
 import { CortexError } from "../errors.js";
 import {
   decodeHeader,
@@ -14,12 +14,13 @@ import {
   splitEntry,
 } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
+import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import {
   decodeMemoryRecord,
   type Head,
   type MemoryRecord,
   type Version,
-} from "../memory/record.js";
+} from "../records/memory-record.js";
 import { bodyPointer, type MemoryRow, type PartPointer } from "./pointers.js";
 import type { WriteView } from "./write-view.js";
 

@@ -6,7 +6,6 @@
  * seq; nothing is repaired.
  */
 import type { Sha256 } from "../codec/hash.js";
-import { decodeEdgeRecord } from "../edges/edge.js";
 import { CortexError } from "../errors.js";
 import {
   decodeEntry,
@@ -21,7 +20,8 @@ import {
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvCommit, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { decodeMemoryRecord } from "../memory/record.js";
+import { decodeEdgeRecord } from "../records/edge-record.js";
+import { decodeMemoryRecord } from "../records/memory-record.js";
 import { sealCommit } from "./commit.js";
 import { foldEntry } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";

@@ -11,7 +11,7 @@ import { CortexError } from "../errors.js";
 import { FOLLOW_KEY, REPLICA_KEY } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { int, list, text } from "../memory/record.js";
+import { int, list, text } from "../records/memory-record.js";
 import { withSnapshot } from "./build-beside.js";
 import { checkClasses } from "./commit.js";
 import { decodeHeadRow, encodeHeadRow, type HeadRow } from "./head-row.js";

@@ -8,7 +8,6 @@
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
 import { sha256Node } from "../codec/sha256-node.js";
-import { decodeEdgeRecord, type EdgeRecord, farKey } from "../edges/edge.js";
 import {
   type Entry,
   type EntryHeader,
@@ -18,7 +17,8 @@ import {
 } from "../journal/entry.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
-import { decodeMemoryRecord, list, text } from "../memory/record.js";
+import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
+import { decodeMemoryRecord, list, text } from "../records/memory-record.js";
 import {
   conflictKey,
   decodeCount,

@@ -13,9 +13,9 @@ import { domainHash } from "../codec/hash.js";
 import { keyOf } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { utf8 } from "../codec/text.js";
+import type { GraphConfig } from "../config/config.js";
 import type { Bytes } from "../kv/kv.js";
-import { int, list } from "../memory/record.js";
-import type { GraphConfig } from "../verbs/config.js";
+import { int, list } from "../records/memory-record.js";
 
 /** The first byte of every key, by what the row is about. 0x00 and 0x01 belong to the backends. */
 export const CATALOGUE = {

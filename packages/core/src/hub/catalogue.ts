@@ -13,13 +13,13 @@
  * lineages and symlinks up to date as well. Losing the whole store costs time and nothing else.
  */
 import { encode } from "../codec/cbor.js";
+import { type GraphConfig, readConfig } from "../config/config.js";
 import { isCortexError } from "../errors.js";
 import { Reader, scan } from "../history/reader.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";
 import { genesisOf } from "../journal/genesis.js";
 import { journalKey } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvRow, type KvSnapshot, sameBytes } from "../kv/kv.js";
-import { type GraphConfig, readConfig } from "../verbs/config.js";
 import { foldCatalogue } from "./catalogue-fold.js";
 import {
   CATALOGUE,

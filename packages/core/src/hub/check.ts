@@ -5,10 +5,11 @@
  * whatever a mistake, a lost write or a damaged file left behind; it repairs nothing. Numbers of graphs
  * differ between two catalogues, so rows are compared under the names of graphs.
  */
+
+import { checkOptions } from "../engine/engine.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
 import { openKv } from "../open.js";
-import { checkOptions } from "../verbs/engine.js";
 import { allRows, Catalogue, type GraphProblem } from "./catalogue.js";
 import { CATALOGUE, decodeCount, decodeGraphRow } from "./catalogue-rows.js";
 import type { HubContext } from "./context.js";

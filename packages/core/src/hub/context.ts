@@ -1,10 +1,11 @@
 /**
  * What every verb of a hub works with, and how a caller's reference leads to a graph.
  */
+
+import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
-import { parseUri } from "../memory/uri.js";
 import type { OpenedGraph } from "../open.js";
-import type { Engine } from "../verbs/engine.js";
+import { parseUri } from "../records/uri.js";
 import type { Catalogue } from "./catalogue.js";
 import { type Lineages, noGraph } from "./lineages.js";
 import { checkGraphId } from "./names.js";

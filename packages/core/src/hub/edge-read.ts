@@ -6,10 +6,9 @@
  * those stand under the name. Edges from other graphs stand in their graphs, under the name of graph
  * and lineage; which graphs have such edges is told by the catalogue.
  */
-import type { Access } from "../access.js";
+
 import { sha256Node } from "../codec/sha256-node.js";
-import { type EdgeRecord, farKey } from "../edges/edge.js";
-import { canonicalKind } from "../edges/kinds.js";
+import { memoryId } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { adjacencySeq } from "../history/pointers.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
@@ -21,9 +20,11 @@ import {
   liveRows,
   readAdjacent,
   type Side,
-} from "../verbs/adjacency.js";
-import { memoryId } from "../verbs/engine.js";
-import { shownMemories } from "../verbs/read.js";
+} from "../links/adjacency.js";
+import { shownMemories } from "../memory/read.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import { type EdgeRecord, farKey } from "../records/edge-record.js";
+import type { Access } from "../scope/access.js";
 import { storedKind } from "./edge.js";
 
 /** Most edges of one lineage and direction that one read looks at. */

@@ -3,18 +3,19 @@
  * lineages are joined so already; a lineage may be joined to itself; the far end may be in another
  * graph, and need not exist. The near end must exist: an edge is stored with the memory it leaves.
  */
-import type { FarName } from "../edges/edge.js";
-import { farKey } from "../edges/edge.js";
+
+import { edgeLeaf, mintEdge } from "../engine/drafts.js";
+import { checkOptions, type Engine, type Located, locateAll, refKeys } from "../engine/engine.js";
+import { ask } from "../engine/read-ahead.js";
 import { invalid } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import { EDGE_STATE, edgePrefix, prefixRange, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { checkExternalId } from "../memory/frames.js";
-import { edgeLeaf, mintEdge } from "../verbs/drafts.js";
-import { endpoint, type PreparedEdge, prepareEdge, registerKind } from "../verbs/edges.js";
-import { checkOptions, type Engine, type Located, locateAll, refKeys } from "../verbs/engine.js";
-import { ask } from "../verbs/read-ahead.js";
+import { endpoint, type PreparedEdge, prepareEdge, registerKind } from "../links/edges.js";
+import type { FarName } from "../records/edge-record.js";
+import { farKey } from "../records/edge-record.js";
+import { checkExternalId } from "../records/frames.js";
 import { type GraphEdge, shapeGraphEdge, storedKind } from "./edge.js";
 import { checkGraphId } from "./names.js";
 

@@ -11,10 +11,10 @@
  * it, and shown without.
  */
 import { parseUlid } from "../codec/ulid.js";
-import type { EdgeRecord } from "../edges/edge.js";
-import { canonicalKind } from "../edges/kinds.js";
+import { edgeId } from "../engine/engine.js";
 import { invalid } from "../errors.js";
-import { edgeId } from "../verbs/engine.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import type { EdgeRecord } from "../records/edge-record.js";
 import { checkGraphId } from "./names.js";
 
 /** An edge between two lineages. */

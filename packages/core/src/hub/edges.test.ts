@@ -1,6 +1,6 @@
 /** Edges, symlinks and walks beyond the numbered cases. */
 import { describe, expect, test } from "vitest";
-import { GUEST } from "../access.js";
+import { GUEST } from "../scope/access.js";
 import { type CountingKv, countingKv, openTestHub, type TestHub } from "../testing/index.js";
 import type { GraphEdgeInput } from "./edge-write.js";
 

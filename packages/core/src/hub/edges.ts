@@ -2,13 +2,14 @@
  * The verbs about edges: put, delete, those that leave a lineage and those that reach it, walks, and
  * the manifest of symlinks.
  */
-import { type Access, OWNER } from "../access.js";
+
+import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import { prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { removeEdgeById } from "../verbs/edges.js";
-import { checkOptions } from "../verbs/engine.js";
+import { removeEdgeById } from "../links/edges.js";
+import { type Access, OWNER } from "../scope/access.js";
 import { decodeCount, inboundKey, ordinalKey } from "./catalogue-rows.js";
 import { graphOf, type HubContext, type InGraph, ifGraph, inGraph } from "./context.js";
 import { parseGraphEdgeId } from "./edge.js";

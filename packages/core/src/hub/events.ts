@@ -11,8 +11,7 @@
  * and a forget leaves nothing to tell. `subscribe` of a Cortex delivers every entry.
  */
 
-import { OWNER } from "../access.js";
-import { decodeEdgeRecord, type EdgeRecord } from "../edges/edge.js";
+import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import {
@@ -25,8 +24,9 @@ import {
 } from "../journal/entry.js";
 import { journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { decodeMemoryRecord, type Version } from "../memory/record.js";
-import { checkOptions, type Engine, memoryId } from "../verbs/engine.js";
+import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
+import { decodeMemoryRecord, type Version } from "../records/memory-record.js";
+import { OWNER } from "../scope/access.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import type { HubContext } from "./context.js";
 import { type GraphEdge, shapeGraphEdge } from "./edge.js";

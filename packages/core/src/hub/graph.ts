@@ -2,17 +2,18 @@
  * Graphs of a hub as callers see them, and how one is made. The configuration of a graph is journaled
  * in the graph itself; the catalogue only repeats it.
  */
-import type { Access } from "../access.js";
-import { CortexError, describe } from "../errors.js";
-import type { JsonObject } from "../memory/fields.js";
+
 import {
   applyConfig,
   type ConfigPatch,
   type ConflictPolicy,
   checkPatch,
   type GraphConfig,
-} from "../verbs/config.js";
-import { checkOptions, checkPrincipal, type Engine } from "../verbs/engine.js";
+} from "../config/config.js";
+import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
+import { CortexError, describe } from "../errors.js";
+import type { JsonObject } from "../records/fields.js";
+import type { Access } from "../scope/access.js";
 import type { GraphProblem } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
 

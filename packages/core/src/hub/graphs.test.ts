@@ -2,10 +2,10 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { GUEST } from "../access.js";
 import { encode } from "../codec/cbor.js";
 import { openLmdbKv } from "../kv/lmdb-backend.js";
 import { open, openKv } from "../open.js";
+import { GUEST } from "../scope/access.js";
 import { openTestHub } from "../testing/index.js";
 import { openHub } from "./open-hub.js";
 import { CATALOGUE_FOLDER } from "./stores.js";

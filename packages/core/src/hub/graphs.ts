@@ -1,9 +1,10 @@
 /**
  * The verbs about graphs as a whole: create, get, list, configure.
  */
-import type { Access } from "../access.js";
-import { type ConfigPatch, setConfig } from "../verbs/config.js";
-import { checkOptions } from "../verbs/engine.js";
+
+import { type ConfigPatch, setConfig } from "../config/config.js";
+import { checkOptions } from "../engine/engine.js";
+import type { Access } from "../scope/access.js";
 import { type HubContext, inGraph } from "./context.js";
 import {
   byAge,

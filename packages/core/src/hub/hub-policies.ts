@@ -3,7 +3,7 @@
  * for those of a graph. A scope is one graph's word: the hub takes none, and its holder goes through
  * `use` to the graph it is about.
  */
-import type { Policy } from "../access.js";
+import type { Policy } from "../scope/access.js";
 
 /** What an access means for each verb of a hub. */
 export const HUB_POLICIES = {

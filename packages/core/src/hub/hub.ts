@@ -7,10 +7,11 @@
  * through `use`. What each access may do is in `hub-policies.ts`; the work is in the files beside
  * this one.
  */
-import { type Access, admit, OWNER } from "../access.js";
+
+import type { ConfigPatch } from "../config/config.js";
 import type { Cortex } from "../cortex.js";
 import { CortexError } from "../errors.js";
-import type { ConfigPatch } from "../verbs/config.js";
+import { type Access, admit, OWNER } from "../scope/access.js";
 import {
   checkHub,
   type HubCheckOptions,

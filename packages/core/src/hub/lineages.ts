@@ -13,12 +13,12 @@
  * catalogue that was caught up.
  */
 import { parseUlid } from "../codec/ulid.js";
+import { findIds, parseRef } from "../engine/engine.js";
 import { CortexError, describe } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import { prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import type { OpenedGraph } from "../open.js";
-import { findIds, parseRef } from "../verbs/engine.js";
 import type { Catalogue } from "./catalogue.js";
 import {
   type Claim,

@@ -1,7 +1,7 @@
 /** Names of graphs: safe, distinct, the same for ever. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkActorName } from "../memory/uri.js";
+import { checkActorName } from "../records/uri.js";
 import { actorFor, checkGraphId, graphIdFor, isGraphId, tenantPrefix } from "./names.js";
 
 const SEED = 20_260_314;

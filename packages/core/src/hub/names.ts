@@ -12,10 +12,10 @@ import { domainHash } from "../codec/hash.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { isWellFormed, utf8 } from "../codec/text.js";
 import { ulidText } from "../codec/ulid.js";
+import { checkOptions } from "../engine/engine.js";
 import { describe, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { checkActorName } from "../memory/uri.js";
-import { checkOptions } from "../verbs/engine.js";
+import { checkActorName } from "../records/uri.js";
 
 /** How a name is made. */
 export interface ActorForOptions {

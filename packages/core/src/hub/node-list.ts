@@ -6,8 +6,9 @@
  * says which they were at some position, and what was written since is looked at here, so a list is
  * exact at the position it names. Rows are read for everything that matches, bodies for the page only.
  */
-import type { Access } from "../access.js";
+
 import { utf8 } from "../codec/text.js";
+import { checkOptions, type Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { bodyPointer, type MemoryRow } from "../history/pointers.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
@@ -15,11 +16,11 @@ import { decodeHeader, SUBJECT, splitEntry } from "../journal/entry.js";
 import { INDEX, indexPrefix, journalKey, keyString, prefixRange } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { checkText } from "../memory/fields.js";
-import { checkKind } from "../memory/frames.js";
-import { LIFECYCLES, MEMORY_TYPES, type MemoryType, namesOf } from "../memory/types.js";
-import { checkOptions, type Engine } from "../verbs/engine.js";
-import { shownMemories } from "../verbs/read.js";
+import { shownMemories } from "../memory/read.js";
+import { checkText } from "../records/fields.js";
+import { checkKind } from "../records/frames.js";
+import { LIFECYCLES, MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
+import type { Access } from "../scope/access.js";
 import { type CompactNode, compactNode, currentNode, type GraphNode } from "./node.js";
 import { type OpenNode, openNodes } from "./node-read.js";
 

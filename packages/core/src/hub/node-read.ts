@@ -2,11 +2,10 @@
  * Reading nodes of one open graph: a lineage now, at a version, at a time; one node by its id; the
  * history of a lineage; the nodes in conflict. Every answer is of one journal position.
  */
-import type { Access } from "../access.js";
+
+import { type Engine, findIds, type ParsedRef, parseRef } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { type FoundMemory, lastSeqAt, Reader } from "../history/reader.js";
-import { checkTime } from "../memory/frames.js";
-import { type Engine, findIds, type ParsedRef, parseRef } from "../verbs/engine.js";
 import {
   allVersions,
   findMemory,
@@ -14,7 +13,9 @@ import {
   standingOf,
   standingVersions,
   versionOf,
-} from "../verbs/read.js";
+} from "../memory/read.js";
+import { checkTime } from "../records/frames.js";
+import type { Access } from "../scope/access.js";
 import {
   currentNode,
   type GraphNode,

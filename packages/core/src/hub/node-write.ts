@@ -14,13 +14,9 @@
  *
  * `update` of a Cortex is stricter under `lww`: it refuses what this table lets win.
  */
-import { CortexError, invalid } from "../errors.js";
-import type { Operation, WriteTx } from "../history/writer.js";
-import type { Bytes } from "../kv/kv.js";
-import { checkExternalId, checkKind } from "../memory/frames.js";
-import type { Head, Version } from "../memory/record.js";
-import { checkKindAllowed, configOf } from "../verbs/config.js";
-import { memoryPart, nextVersion, refuseTombstoned } from "../verbs/drafts.js";
+
+import { checkKindAllowed, configOf } from "../config/config.js";
+import { memoryPart, nextVersion, refuseTombstoned } from "../engine/drafts.js";
 import {
   checkOptions,
   type Engine,
@@ -29,11 +25,16 @@ import {
   type ParsedRef,
   parseRef,
   refKeys,
-} from "../verbs/engine.js";
-import { askRecords } from "../verbs/read-ahead.js";
-import { memoryNeeds } from "../verbs/update.js";
-import { applyWrite, writeNeeds } from "../verbs/write.js";
-import { type PreparedWrite, prepareVersion, prepareWrite } from "../verbs/write-input.js";
+} from "../engine/engine.js";
+import { askRecords } from "../engine/read-ahead.js";
+import { CortexError, invalid } from "../errors.js";
+import type { Operation, WriteTx } from "../history/writer.js";
+import type { Bytes } from "../kv/kv.js";
+import { memoryNeeds } from "../memory/update.js";
+import { applyWrite, writeNeeds } from "../memory/write.js";
+import { type PreparedWrite, prepareVersion, prepareWrite } from "../memory/write-input.js";
+import { checkExternalId, checkKind } from "../records/frames.js";
+import type { Head, Version } from "../records/memory-record.js";
 import { CONFLICT_TEXT } from "./memgraph-text.js";
 import { type GraphNode, openVersions, shapeNode } from "./node.js";
 

@@ -8,14 +8,15 @@
  *
  * Every memory reads as a node, not only notes: what has no kind shows its type instead.
  */
+
+import { memoryId } from "../engine/engine.js";
 import type { FoundMemory, Read } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
-import { primaryText } from "../memory/data.js";
-import type { JsonObject } from "../memory/fields.js";
-import type { Head, MemoryRecord, Version } from "../memory/record.js";
-import type { Lifecycle } from "../memory/types.js";
-import { buildUri } from "../memory/uri.js";
-import { memoryId } from "../verbs/engine.js";
+import { primaryText } from "../records/data.js";
+import type { JsonObject } from "../records/fields.js";
+import type { Head, MemoryRecord, Version } from "../records/memory-record.js";
+import type { Lifecycle } from "../records/types.js";
+import { buildUri } from "../records/uri.js";
 
 /** One version of a lineage. */
 export interface GraphNode {

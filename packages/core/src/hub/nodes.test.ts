@@ -1,8 +1,8 @@
 /** Nodes: what becomes of versions, lineages and rivals beyond the numbered cases. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { GUEST } from "../access.js";
 import { open } from "../open.js";
+import { GUEST } from "../scope/access.js";
 import { openTestHub, type TestHub } from "../testing/index.js";
 import type { NodeInput, NodeResult } from "./node-write.js";
 

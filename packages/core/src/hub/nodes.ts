@@ -1,13 +1,14 @@
 /**
  * The verbs about nodes: put, get, history, list, and the open conflicts with their settlement.
  */
-import { type Access, OWNER } from "../access.js";
+
+import { checkOptions, type Engine, locate, parseRef } from "../engine/engine.js";
+import { askRecords } from "../engine/read-ahead.js";
 import { CortexError, invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import { prefixRange } from "../kv/keyspace.js";
-import { checkOptions, type Engine, locate, parseRef } from "../verbs/engine.js";
-import { shownMemories } from "../verbs/read.js";
-import { askRecords } from "../verbs/read-ahead.js";
+import { shownMemories } from "../memory/read.js";
+import { type Access, OWNER } from "../scope/access.js";
 import { conflictKey } from "./catalogue-rows.js";
 import { graphOf, type HubContext, type InGraph, ifGraph, inGraph, isNodeId } from "./context.js";
 import { idIn } from "./lineages.js";

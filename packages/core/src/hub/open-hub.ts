@@ -6,10 +6,10 @@
  * catalogue.
  */
 import { existsSync } from "node:fs";
+import { checkOptions } from "../engine/engine.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import type { Kv } from "../kv/kv.js";
 import { type OpenOptions, pooledRandom } from "../open.js";
-import { checkOptions } from "../verbs/engine.js";
 import { Catalogue } from "./catalogue.js";
 import type { HubContext } from "./context.js";
 import { Hub } from "./hub.js";

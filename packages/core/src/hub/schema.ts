@@ -5,16 +5,17 @@
  * Without conflicts the counts are those that the graph keeps up to date; with one, the nodes are
  * counted one by one.
  */
-import { type Access, OWNER } from "../access.js";
+
 import { truncateUtf8 } from "../codec/text.js";
+import { checkOptions } from "../engine/engine.js";
 import { invalid } from "../errors.js";
-import { LIMITS } from "../limits.js";
-import { checkOptions } from "../verbs/engine.js";
 import {
   describeSchema as describeGraph,
   listTags as listGraphTags,
   type Schema,
-} from "../verbs/schema.js";
+} from "../find/schema.js";
+import { LIMITS } from "../limits.js";
+import { type Access, OWNER } from "../scope/access.js";
 import { type HubContext, ifGraph } from "./context.js";
 import { checkGraphId } from "./names.js";
 import type { GraphNode } from "./node.js";

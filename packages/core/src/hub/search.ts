@@ -6,18 +6,19 @@
  * graphs cannot be compared, because the weight of a word is that of its graph: over several graphs
  * hits are ordered by their ranks, each worth 1 / (60 + rank).
  */
-import { type Access, OWNER } from "../access.js";
+
+import { checkOptions, type Engine } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
+import { type RankedHit, rivalsBelow } from "../links/rivals.js";
+import { shownMemories } from "../memory/read.js";
+import { type Access, OWNER } from "../scope/access.js";
+import { rankShare } from "../search/search.js";
 import type { Analyser } from "../text/analyse.js";
 import { documentTexts, eachDocumentWord } from "../text/document.js";
 import { snippetOf } from "../text/snippet.js";
-import { checkOptions, type Engine } from "../verbs/engine.js";
-import { shownMemories } from "../verbs/read.js";
-import { type RankedHit, rivalsBelow } from "../verbs/rivals.js";
-import { rankShare } from "../verbs/search.js";
 import { inParallel } from "./catalogue.js";
 import { type HubContext, ifGraph } from "./context.js";
 import { checkGraphId } from "./names.js";

@@ -6,11 +6,12 @@
  * that stands is one commit, and reads of the past never see half of it. Item errors are texts, in
  * memgraph's words. `batch` of a Cortex is the larger form.
  */
+
+import { checkObject, checkOptions, type Engine } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import { Unread } from "../history/write-view.js";
 import type { WriteTx } from "../history/writer.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { checkObject, checkOptions, type Engine } from "../verbs/engine.js";
 import {
   applyGraphEdge,
   type GraphEdgeInput,

@@ -3,11 +3,12 @@
  * into it, and how many each. Counts come from the catalogue; which far ends are missing is looked up
  * in the graphs themselves, when asked for.
  */
-import { OWNER } from "../access.js";
+
+import { checkOptions, findIds, parseRef } from "../engine/engine.js";
 import { Reader } from "../history/reader.js";
 import { keyString, prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { checkOptions, findIds, parseRef } from "../verbs/engine.js";
+import { OWNER } from "../scope/access.js";
 import { decodeSymlink } from "./catalogue-fold.js";
 import {
   decodeCount,

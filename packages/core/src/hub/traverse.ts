@@ -8,14 +8,15 @@
  * and the answer names it. A level takes a few batched reads for each graph it touches, however many
  * lineages it has. A caller who is not the owner is never led out of the graph it starts in.
  */
-import type { Access } from "../access.js";
-import type { EdgeRecord } from "../edges/edge.js";
+
+import { type Engine, findIds, parseRef } from "../engine/engine.js";
 import { isCortexError } from "../errors.js";
 import { type AsOf, type FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import type { Side } from "../verbs/adjacency.js";
-import { type Engine, findIds, parseRef } from "../verbs/engine.js";
+import type { Side } from "../links/adjacency.js";
+import type { EdgeRecord } from "../records/edge-record.js";
+import type { Access } from "../scope/access.js";
 import { type GraphEdge, shapeGraphEdge } from "./edge.js";
 import {
   type EdgeRun,

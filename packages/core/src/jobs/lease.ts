@@ -14,7 +14,7 @@ import type { Reader } from "../history/reader.js";
 import { scan } from "../history/reader.js";
 import { KEYSPACE, textKey } from "../kv/keyspace.js";
 import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
-import { int, list, text } from "../memory/record.js";
+import { int, list, text } from "../records/memory-record.js";
 
 /** What a run of a job did. */
 export interface JobReport {

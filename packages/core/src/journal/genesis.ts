@@ -1,6 +1,6 @@
 /**
  * What entry 0 says: whose store this is, its random id, its format and hash suite. Pure; writing it
- * is left to `verbs/birth.ts`.
+ * is left to `engine/genesis.ts`.
  */
 import { type CborValue, decode } from "../codec/cbor.js";
 import { toHex } from "../codec/keys.js";

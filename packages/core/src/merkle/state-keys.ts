@@ -1,7 +1,7 @@
 /**
  * Where a memory and an edge stand in their state trees, as verifiers compute it: the id of the
  * memory, or of the edge's source, and then half a hash, so that keys keep the order of ids.
- * `edges/edge.ts` states the same for records; a test holds the two against each other.
+ * `records/edge-record.ts` states the same for records; a test holds the two against each other.
  */
 import { type CborValue, encode } from "../codec/cbor.js";
 import { domainHash, type Sha256 } from "../codec/hash.js";

@@ -7,7 +7,7 @@
  * never what was sent, never the key; the key is sent to the endpoint and to nobody else: redirects are
  * refused.
  *
- * Pure but for what it is given: network, time and chance are arguments (`jobs/embedders.ts` binds
+ * Pure but for what it is given: network, time and chance are arguments (`http-services.ts` binds
  * them). What a failure is called, and what a good answer looks like, is left to the client.
  */
 import { fromUtf8 } from "../codec/text.js";

@@ -3,7 +3,7 @@
  * holds, how far it is trusted. Read from the memory itself; pure.
  */
 import { bodyOf, type FoundMemory } from "../history/reader.js";
-import { primaryText, type TurnData } from "../memory/data.js";
+import { primaryText, type TurnData } from "../records/data.js";
 import { TRUST } from "../trust/levels.js";
 
 /** An assistant mostly repeats what it was told or offers what was not taken up. */

@@ -6,7 +6,7 @@
  * counting the same word twice: what two sources say of one word is combined, not added.
  */
 
-import type { QuestionTerm } from "../query/text-evidence.js";
+import type { QuestionTerm } from "../text/text-evidence.js";
 
 /** A memory under consideration. */
 export interface Candidate {

@@ -2,8 +2,8 @@
  * The walk along names: what is asked for, what it leads to, what links nobody.
  */
 import { describe, expect, test } from "vitest";
-import type { MarkedMemories } from "../query/text-evidence.js";
 import { nameMark, titleMark } from "../text/names.js";
+import type { MarkedMemories } from "../text/text-evidence.js";
 import { askedByTitle, linksOf, marksOf, type NamedHit, walkNames } from "./names-walk.js";
 
 const isCommon = (word: string): boolean => word === "the" || word === "born";

@@ -8,8 +8,8 @@
  * nothing.
  */
 
-import type { MarkedMemories, QuestionTerm } from "../query/text-evidence.js";
 import { type NameWords, nameMark, stretches, titleMark } from "../text/names.js";
+import type { MarkedMemories, QuestionTerm } from "../text/text-evidence.js";
 
 /** A hit to walk from. */
 export interface NamedHit {

@@ -3,8 +3,9 @@
  * a running server have in common. It is taken from the facade itself, so a verb that is added there
  * has to be added to the client's table before anything compiles.
  */
+
+import type { POLICIES } from "../admission/policies.js";
 import type { Cortex } from "../cortex.js";
-import type { POLICIES } from "../policies.js";
 
 /** The name of a verb. */
 export type VerbName = keyof typeof POLICIES;

@@ -7,11 +7,11 @@
  * server's to decide, by the token or scope that the client was opened with.
  */
 
+import type { SubscribeOptions, Subscription } from "../changes/subscribe.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
-import type { SubscribeOptions, Subscription } from "../verbs/subscribe.js";
 import type { CortexApi, VerbName } from "./api.js";
 import { type Body, bodyText } from "./body.js";
 import { download, sinkOf } from "./download.js";

@@ -6,7 +6,6 @@
 import { equalBytes, toHex } from "../codec/keys.js";
 import { hasherPure } from "../codec/sha256-pure.js";
 import { CortexError, invalid } from "../errors.js";
-import type { ExportReport } from "../history/export-journal.js";
 import {
   decodeErased,
   decodeExportHeader,
@@ -17,7 +16,8 @@ import {
   readFrames,
   startErased,
 } from "../journal/export-format.js";
-import type { ByteSink, ExportTarget } from "../verbs/move-files.js";
+import type { ExportReport } from "../move/export-journal.js";
+import type { ByteSink, ExportTarget } from "../move/move-files.js";
 
 /** Entries between two calls of `onProgress`. */
 const PROGRESS_ENTRIES = 1000;

@@ -3,8 +3,9 @@
  * reads. A connection that breaks, falls silent or is ended by a server that stops is opened again, from
  * the entry after the last one delivered; after many attempts in a row without an entry it fails.
  */
+
+import type { JournalEvent, SubscribeOptions, Subscription } from "../changes/subscribe.js";
 import { CortexError, invalid } from "../errors.js";
-import type { JournalEvent, SubscribeOptions, Subscription } from "../verbs/subscribe.js";
 import { pause, pauseMs, problemError } from "./transport.js";
 
 /** How the events of one connection are asked for. */

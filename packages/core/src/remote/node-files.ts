@@ -3,7 +3,7 @@
  * they do from a store at hand, whole or not at all. The client itself does without, so that it runs
  * where there are no files.
  */
-import { writeVia } from "../verbs/move-files.js";
+import { writeVia } from "../move/move-files.js";
 import type { RemoteCortex } from "./client.js";
 
 /** The client, taking paths as targets as well. */

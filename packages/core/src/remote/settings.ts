@@ -2,7 +2,7 @@
  * How a client of a server is opened: the options, checked once, before anything is sent.
  */
 import { CortexError, invalid } from "../errors.js";
-import { checkActorName } from "../memory/uri.js";
+import { checkActorName } from "../records/uri.js";
 
 /** Whoever signs requests for a scope that is granted to a key. */
 export interface RequestSigner {

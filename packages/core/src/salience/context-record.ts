@@ -8,7 +8,7 @@
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
 import { domainHash, type Sha256 } from "../codec/hash.js";
 import { CortexError } from "../errors.js";
-import { asFields, int, list, text } from "../memory/record.js";
+import { asFields, int, list, text } from "../records/memory-record.js";
 
 /** A memory that was kept in brief. */
 export interface CompactedUri {

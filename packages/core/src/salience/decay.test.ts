@@ -1,7 +1,7 @@
 /** How memories age: known values, and the laws that hold for every type. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MEMORY_TYPES, type MemoryType, namesOf } from "../memory/types.js";
+import { MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
 import { DECAY, decayOf } from "./decay.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

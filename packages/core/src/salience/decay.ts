@@ -10,7 +10,7 @@
  * measurements.
  */
 import { LIMITS } from "../limits.js";
-import type { MemoryType } from "../memory/types.js";
+import type { MemoryType } from "../records/types.js";
 
 /** How a type ages. */
 export interface Decay {

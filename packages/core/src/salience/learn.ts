@@ -10,7 +10,7 @@
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
 import { CortexError } from "../errors.js";
-import { asFields, int, list } from "../memory/record.js";
+import { asFields, int, list } from "../records/memory-record.js";
 import { FACTORS, type Factors, type Weights } from "./salience.js";
 
 /** The share of the way that one step goes. */

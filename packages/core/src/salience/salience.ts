@@ -7,7 +7,7 @@
  * where a query has one; without it the other four weights are scaled to sum to 1. Nothing here is
  * stored: counters come from the journal, scores are made on reading and are part of no root.
  *
- * Left to others: where counters and weights are read from (`query/salience-reader.ts`), how weights
+ * Left to others: where counters and weights are read from (`engine/salience-reader.ts`), how weights
  * learn (`learn.ts`).
  */
 import { LIMITS } from "../limits.js";

@@ -8,7 +8,7 @@
 import { decode, encode, fields } from "../codec/cbor.js";
 import { CortexError, unreachable } from "../errors.js";
 import { type EntryKind, partRecord } from "../journal/entry.js";
-import { asFields, int, text } from "../memory/record.js";
+import { asFields, int, text } from "../records/memory-record.js";
 import { type AttestOutcome, directionOf } from "./learn.js";
 
 /** What use has made of a memory. */

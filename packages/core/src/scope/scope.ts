@@ -15,10 +15,10 @@ import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { equalBytes, fromHex, toHex } from "../codec/keys.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { checkText } from "../memory/fields.js";
-import { checkTime } from "../memory/frames.js";
-import { checkNameOf, nameOf, SOURCES, type Source } from "../memory/types.js";
-import { checkActorName } from "../memory/uri.js";
+import { checkText } from "../records/fields.js";
+import { checkTime } from "../records/frames.js";
+import { checkNameOf, nameOf, SOURCES, type Source } from "../records/types.js";
+import { checkActorName } from "../records/uri.js";
 import { KEY_BYTES, keyOf } from "./public-key.js";
 import { checkSelector, readSelector, type Selector, selectorFields } from "./selector.js";
 

@@ -11,9 +11,9 @@ import { normaliseSlot } from "../codec/text.js";
 import { isZeroUlid, parseUlid, ULID_BYTES, ulidText } from "../codec/ulid.js";
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { checkText, parseWith } from "../memory/fields.js";
-import { checkKind, type Frame, frameSchema } from "../memory/frames.js";
-import type { Head } from "../memory/record.js";
+import { checkText, parseWith } from "../records/fields.js";
+import { checkKind, type Frame, frameSchema } from "../records/frames.js";
+import type { Head } from "../records/memory-record.js";
 import {
   checkMemoryType,
   MEMORY_TYPES,
@@ -21,7 +21,7 @@ import {
   nameOf,
   OBJECT_KINDS,
   VERBS,
-} from "../memory/types.js";
+} from "../records/types.js";
 
 /** Lists of what matches; any one of them is enough. */
 export interface Selector {

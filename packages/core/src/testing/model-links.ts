@@ -1,5 +1,5 @@
 /** What the plain model does about edges and conversations. */
-import { EDGE_KINDS } from "../edges/kinds.js";
+import { EDGE_KINDS } from "../records/edge-kinds.js";
 import { addEdge, type Draft, failure, nextEntry, put, putEdge } from "./model-draft.js";
 import {
   canonicalEnds,

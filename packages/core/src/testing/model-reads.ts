@@ -2,7 +2,7 @@
  * What the plain model (`model.ts`) answers to reads: one memory, its history, lists, edges, walks,
  * sessions and counts, each by looking at everything there is.
  */
-import { EDGE_KINDS } from "../edges/kinds.js";
+import { EDGE_KINDS } from "../records/edge-kinds.js";
 import {
   currentVersion,
   frameTerm,

@@ -2,7 +2,7 @@
  * The state of the plain model (`model.ts`): what it holds at one position, and the operations it
  * knows. Data only, and the names of things.
  */
-import { EDGE_KINDS, type EdgeKind } from "../edges/kinds.js";
+import { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
 
 /** One version of a memory. */
 export interface ModelVersion {

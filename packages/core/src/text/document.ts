@@ -8,8 +8,8 @@
  *
  * How text becomes words is left to `analyse.ts`.
  */
-import { type Data, primaryText } from "../memory/data.js";
-import type { Head, Version } from "../memory/record.js";
+import { type Data, primaryText } from "../records/data.js";
+import type { Head, Version } from "../records/memory-record.js";
 import type { Analyser } from "./analyse.js";
 import { type NameWords, nameMark, nameOfTitle, namesIn, titleMark } from "./names.js";
 

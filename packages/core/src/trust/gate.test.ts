@@ -9,7 +9,7 @@ import {
   type Source,
   STATUSES,
   type Status,
-} from "../memory/types.js";
+} from "../records/types.js";
 import {
   checkRevision,
   checkStatusChange,

@@ -11,7 +11,7 @@
  * beside the others, as a rival) is decided by the write verbs.
  */
 import { CortexError } from "../errors.js";
-import type { MemoryType, Source, Status } from "../memory/types.js";
+import type { MemoryType, Source, Status } from "../records/types.js";
 import { TRUST } from "./levels.js";
 
 /** Whose side a source is on. */

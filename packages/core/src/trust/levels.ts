@@ -1,13 +1,13 @@
 /**
  * How far a source is trusted: one number for ranking and one line for who may replace whom.
  *
- * Promise: every source of `memory/types.ts` has a level (complete by type). What the owner said is
+ * Promise: every source of `records/types.ts` has a level (complete by type). What the owner said is
  * never outranked by what a document says merely because the document repeats the question better;
  * the levels are factors of a rank, so they travel through every lane and every walk.
  *
  * Left to others: who may write what (the write verbs), how untrusted text is shown (`recall/`).
  */
-import type { Source } from "../memory/types.js";
+import type { Source } from "../records/types.js";
 
 /** What a source's word is worth. */
 export interface TrustLevel {

@@ -6,7 +6,7 @@
  * of the answer. What is tried again, what is final and where the key goes is as `net/http-post.ts` says;
  * 400, 413 and 422 blame the text (`refusesText`).
  *
- * Pure but for what it is given: network, time and chance are arguments (`jobs/embedders.ts` binds them).
+ * Pure but for what it is given: network, time and chance are arguments (`http-services.ts` binds them).
  */
 import { toHex } from "../codec/keys.js";
 import { sha256Pure } from "../codec/sha256-pure.js";

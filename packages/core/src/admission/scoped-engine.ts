@@ -1,0 +1,273 @@
+/**
+ * The engine as the holder of a scope gets it: every verb is the same function, over storage and a
+ * writer that keep to the scope. So a verb cannot forget to ask, and a new one is bounded from its
+ * first day.
+ *
+ * Promises: a scope that was revoked, by whichever process, ends reads at the very snapshot they would
+ * have used and writes in the very commit they would have joined. Inside a write, a memory that the
+ * holder may not see is not there; an entry is appended only if everything in it lies within the scope:
+ * memories before and after the change, the near end of edges, the source that is claimed, the name of
+ * the writer. What is refused leaves nothing but, under a rate limit, a violation on record.
+ */
+
+import type { Engine } from "../engine/engine.js";
+import { CortexError, isCortexError } from "../errors.js";
+import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
+import type { Draft, Operation, RecordDraft, WriteTx, Written } from "../history/writer.js";
+import { SUBJECT } from "../journal/entry.js";
+import { idKey, KEYSPACE } from "../kv/keyspace.js";
+import { around, type Bytes, type Kv, type KvSnapshot, type KvSnapshotOptions } from "../kv/kv.js";
+import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
+import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
+import type { Source } from "../records/types.js";
+import { type Access, mayChange, maySee, type ScopeAccess } from "../scope/access.js";
+import { holderOf } from "../scope/scope.js";
+import { checkScopeTime } from "../scope/verify-scope.js";
+import { TRUST } from "../trust/levels.js";
+
+/** The engine for an access: narrowed to its scope where it has one. */
+export function engineFor(engine: Engine, access: Access): Engine {
+  if (access.kind !== "scope") return engine;
+  const { scope } = access;
+  if (scope.actor !== engine.actor) {
+    const message = `access: expected a scope of actor ${engine.actor}, got one of ${scope.actor}`;
+    throw new CortexError("ERR_ACTOR_MISMATCH", message, { field: "access" });
+  }
+  checkScopeTime(scope, engine.clock());
+  const { writer } = engine;
+  return {
+    ...engine,
+    kv: unrevokedKv(engine.kv, access),
+    writer: {
+      submit: (operation) => submitWithin(engine, access, operation),
+      invalidate: () => writer.invalidate(),
+    },
+    principal: holderOf(scope),
+    defaults: { visibility: "scoped", source: scope.maxSource, realm: holderOf(scope) },
+  };
+}
+
+function revoked(): CortexError {
+  const message = "scope: expected one that is in force, got one that was revoked";
+  return new CortexError("ERR_SCOPE_REVOKED", message, { field: "scope" });
+}
+
+/** Storage whose snapshots open only while the scope is in force. */
+function unrevokedKv(kv: Kv, { hash }: ScopeAccess): Kv {
+  const key = idKey("revokedScope", hash);
+  const snapshot = async (options?: KvSnapshotOptions): Promise<KvSnapshot> => {
+    const opened = await kv.snapshot(options);
+    try {
+      const [row] = await opened.getMany([key]);
+      if (row === undefined) return opened;
+    } catch (error) {
+      opened.close();
+      throw error;
+    }
+    opened.close();
+    throw revoked();
+  };
+  return around(kv, { snapshot });
+}
+
+async function submitWithin<T>(
+  engine: Engine,
+  access: ScopeAccess,
+  operation: Operation<T>,
+): Promise<Written<T>> {
+  const key = idKey("revokedScope", access.hash);
+  let reached: Bytes | undefined;
+  try {
+    return await engine.writer.submit({
+      ...operation,
+      hints: [...(operation.hints ?? []), key],
+      run: (tx) => {
+        if (tx.view.get(key) !== undefined) throw revoked();
+        const within = new ScopedTx(access, tx);
+        try {
+          return operation.run(within.tx);
+        } finally {
+          reached = within.reached;
+        }
+      },
+    });
+  } catch (error) {
+    // Whatever the failure says, it came after reaching for a memory that is not the holder's.
+    if (isCortexError(error) && reached !== undefined)
+      access.violated(reached, "violation", "write");
+    throw error;
+  }
+}
+
+/** One run of an operation within a scope. */
+class ScopedTx {
+  /** The transaction that the operation gets. */
+  readonly tx: WriteTx;
+  /** The first memory beyond the scope that the operation met. */
+  reached: Bytes | undefined;
+  readonly #access: ScopeAccess;
+  readonly #outer: WriteTx;
+
+  constructor(access: ScopeAccess, outer: WriteTx) {
+    this.#access = access;
+    this.#outer = outer;
+    const { view } = outer;
+    this.tx = {
+      ...outer,
+      view: {
+        get: (key) => (this.#isHiddenRow(key) ? undefined : view.get(key)),
+        has: (key) => view.has(key),
+        need: (keys, ranges) => view.need(keys, ranges),
+        range: (range) => {
+          const rows = view.range(range);
+          for (const { key } of rows) this.#refuseHiddenMember(key);
+          return rows;
+        },
+        assumeAbsent: (key) => view.assumeAbsent(key),
+      },
+      append: (draft) => {
+        this.#checkDraft(draft);
+        return outer.append(draft);
+      },
+    };
+  }
+
+  /** The Head of a memory before this entry; `undefined` where there is none, or it was forgotten. */
+  #headOf(id: Bytes): Head | "none" | "erased" {
+    const row = this.#outer.view.get(idKey("memory", id));
+    if (row === undefined) return "none";
+    const decoded = decodeMemoryRow(row);
+    return decoded.lifecycle === "erased" ? "erased" : this.#outer.fold.records.head(decoded);
+  }
+
+  #isHidden(id: Bytes): boolean {
+    const head = this.#headOf(id);
+    if (head === "none") return false;
+    if (head !== "erased" && maySee(this.#access, head, id)) return false;
+    this.reached ??= id;
+    return true;
+  }
+
+  #isHiddenRow(key: Bytes): boolean {
+    if (key[0] === KEYSPACE.memory.byte) return this.#isHidden(key.subarray(1));
+    if (key[0] !== KEYSPACE.edge.byte) return false;
+    const row = this.#outer.view.get(key);
+    if (row === undefined) return false;
+    const { from, far } = decodeEdgeRow(row);
+    return this.#isHidden(from) || this.#isHidden(far);
+  }
+
+  /**
+   * A slot or a place in a session that a hidden memory holds is not free, and not to be taken; nor is
+   * a memory brought back beside a hidden one that took its place.
+   */
+  #refuseHiddenMember(key: Bytes): void {
+    const member = memberOf(key);
+    if (member === undefined || !this.#isHidden(member)) return;
+    throw denied("scope", "a slot, session or link whose memories the scope allows", "another");
+  }
+
+  #checkDraft(draft: Draft): void {
+    const holder = holderOf(this.#access.scope);
+    if (draft.by !== holder) throw denied("by", "the holder of the scope", "another name");
+    for (const part of draft.parts) this.#checkPart(draft, part);
+  }
+
+  #checkPart(draft: Draft, part: RecordDraft): void {
+    const id = part.subject.subarray(1);
+    switch (part.subject[0]) {
+      case SUBJECT.memory:
+        this.#checkMemory(draft, part, id);
+        return;
+      case SUBJECT.edge:
+        this.#checkEdge(draft, part);
+        return;
+      case SUBJECT.attachment:
+        if (this.#isHidden(id)) throw notThere();
+        return;
+      case SUBJECT.edgeKind:
+        return;
+      default:
+        // What an attestation teaches belongs to the store; nothing else of the store is a holder's.
+        if (draft.kind === "learn_weights") return;
+        throw denied("scope", "a change of memories and edges", `an entry ${draft.kind}`);
+    }
+  }
+
+  #checkMemory(draft: Draft, part: RecordDraft, id: Bytes): void {
+    if (part.record === null) throw denied("scope", "a change", "a removal");
+    const context = part.again?.first ?? { at: this.#outer.at, by: draft.by };
+    const record = (part.decoded ?? decodeMemoryRecord(part.record, context)) as MemoryRecord;
+    const before = this.#headOf(id);
+    if (before === "erased" || (before !== "none" && !maySee(this.#access, before, id))) {
+      this.reached ??= id;
+      throw notThere();
+    }
+    this.#checkHead(record.head, before === "none" ? undefined : before, id);
+    const says = ["write", "update", "reinforce", "settle"].includes(draft.kind);
+    if (says) this.#checkSource(record.head.source);
+    if (says && record.version !== undefined) this.#checkSource(record.version.provenance.source);
+  }
+
+  #checkHead(after: Head, before: Head | undefined, id: Bytes): void {
+    const expected = "a memory that the scope selects, before and after the change";
+    const isWithin =
+      mayChange(this.#access, after, id) &&
+      (before === undefined || mayChange(this.#access, before, id));
+    if (!isWithin) {
+      this.reached ??= id;
+      throw denied("scope", expected, "another");
+    }
+    if (after.visibility === "public" && before?.visibility !== "public") {
+      throw denied("visibility", "scoped, as only the owner makes public", "public");
+    }
+  }
+
+  #checkEdge(draft: Draft, part: RecordDraft): void {
+    if (part.record === null) throw denied("scope", "a change", "a removal");
+    const context = part.again?.first ?? { at: this.#outer.at, by: draft.by };
+    const edge = (part.decoded ?? decodeEdgeRecord(part.record, context)) as EdgeRecord;
+    const { from, to } = edge;
+    if (!(to instanceof Uint8Array)) throw denied("to", "a memory of this graph", "a symlink");
+    if (this.#isHidden(from) || this.#isHidden(to)) throw notThere();
+    const head = this.#headOf(from);
+    // An end that is being born stands in the same entry, and is checked there.
+    if (head !== "none" && (head === "erased" || !mayChange(this.#access, head, from))) {
+      this.reached ??= from;
+      throw denied("from", "a memory that the scope selects", "another");
+    }
+    if (draft.kind === "add_edge") this.#checkSource(edge.source);
+  }
+
+  #checkSource(source: Source): void {
+    const { maxSource } = this.#access.scope;
+    if (TRUST[source].rank <= TRUST[maxSource].rank) return;
+    throw denied("source", `at most the trust of ${maxSource}`, source);
+  }
+}
+
+/** The memory that a row of a range is about, beside the one that was asked about. */
+function memberOf(key: Bytes): Bytes | undefined {
+  switch (key[0]) {
+    case KEYSPACE.index.byte:
+      return key.subarray(-16);
+    case KEYSPACE.edgeOut.byte:
+    case KEYSPACE.edgeIn.byte:
+      return key.subarray(20, 36);
+    default:
+      return undefined;
+  }
+}
+
+function denied(field: string, expected: string, got: string): CortexError {
+  return new CortexError("ERR_DENIED", `${field}: expected ${expected}, got ${got}`, {
+    field,
+    expected,
+    got,
+  });
+}
+
+/** What is beyond the scope and hidden is told apart from what is not there by nobody. */
+function notThere(): CortexError {
+  return new CortexError("ERR_NOT_FOUND", "id: expected a memory or an edge, got one that is none");
+}

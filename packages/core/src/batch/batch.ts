@@ -1,0 +1,424 @@
+/**
+ * `batch`: many writes, updates and links in one commit, with refs between them.
+ *
+ * Atomic by default: one failing item fails the batch, and nothing is written. Best effort on
+ * request: a failing item leaves nothing and names its error, the others stand. Reads of the past
+ * never see half a batch.
+ */
+
+import { type CborValue, encode } from "../codec/cbor.js";
+import {
+  checkObject,
+  checkOptions,
+  type Engine,
+  memoryId,
+  parseRef,
+  type Ref,
+  refKeys,
+} from "../engine/engine.js";
+import {
+  askResults,
+  edgeResultOf,
+  firstEntries,
+  idempotencyKeys,
+  writeResultOf,
+} from "../engine/idempotency.js";
+import type { EdgeResult, WriteResult } from "../engine/shapes.js";
+import { CortexError, describe, invalid, isCortexError } from "../errors.js";
+import { Unread } from "../history/write-view.js";
+import type { Operation, WriteTx } from "../history/writer.js";
+import { type Entry, partContext, partRecord } from "../journal/entry.js";
+import { keyString, textKey } from "../kv/keyspace.js";
+import type { Bytes, KvRange } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { applyEdge, type EdgeInput, edgeOperation, prepareEdge } from "../links/edges.js";
+import { type UpdateInput, updateOperation } from "../memory/update.js";
+import { writeOperation } from "../memory/write.js";
+import { prepareWrite, requestMark, type WriteInput } from "../memory/write-input.js";
+import type { Data } from "../records/data.js";
+import { edgeTreeKey } from "../records/edge-record.js";
+import { decodeMemoryRecord } from "../records/memory-record.js";
+import type { Access } from "../scope/access.js";
+
+/** An end of a link in a batch: a memory, or the ref of an earlier item. */
+export type BatchEnd = Ref | { readonly ref: string };
+
+/** A link in a batch. */
+export interface BatchLink extends EdgeInput {
+  readonly from: BatchEnd;
+  readonly kind: string;
+  readonly to: BatchEnd;
+}
+
+/** One item of a batch. */
+export type BatchItem =
+  | { readonly write: WriteInput; readonly ref?: string }
+  | { readonly update: { readonly id: Ref } & UpdateInput; readonly ref?: string }
+  | { readonly link: BatchLink };
+
+/** How a batch is done. */
+export interface BatchOptions {
+  /** False lets the good items stand when others fail. */
+  readonly atomic?: boolean;
+  readonly idempotencyKey?: string;
+  readonly access?: Access;
+}
+
+/** What became of one item. */
+export type BatchItemResult =
+  | ({ readonly ok: true } & WriteResult)
+  | ({ readonly ok: true } & EdgeResult)
+  | { readonly ok: false; readonly error: CortexError };
+
+/** What became of a batch. */
+export interface BatchResult {
+  readonly results: readonly BatchItemResult[];
+  readonly seq: number;
+}
+
+interface Step {
+  readonly needs: Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
+  readonly ref?: string;
+  /** The id a write gives to its memory. */
+  readonly born?: Bytes;
+  apply(tx: WriteTx, run: BatchRun): WriteResult | EdgeResult;
+  /** Whether an entry of an earlier call under the same key is what this item left. */
+  left(entry: Entry, run: BatchRun): boolean;
+}
+
+/** What items of a running batch share. */
+interface BatchRun {
+  /** Ids by the refs that were declared. */
+  readonly refs: Map<string, string>;
+  /** Ids of memories that the batch itself wrote. */
+  readonly born: Set<string>;
+}
+
+/** Does many changes in one commit. */
+export async function batch(
+  engine: Engine,
+  items: readonly BatchItem[],
+  options: BatchOptions = {},
+): Promise<BatchResult> {
+  if (!Array.isArray(items) || items.length === 0 || items.length > LIMITS.batchItems) {
+    throw invalid("items", `a list of 1 to ${LIMITS.batchItems} items`, items);
+  }
+  checkOptions(options, ["atomic", "idempotencyKey", "access"]);
+  const atomic = options.atomic !== false;
+  const keyed = options.idempotencyKey !== undefined;
+  const steps = items.map((item, at) => prepareStep(engine, item, at, { atomic, keyed }));
+  const bytes = steps.reduce(
+    (sum, step) => sum + (isFailure(step) ? 0 : (step.needs.bytes ?? 512)),
+    0,
+  );
+  if (bytes > LIMITS.batchBytes) {
+    throw invalid("items", `at most ${LIMITS.batchBytes} bytes in all`, bytes, "ERR_TOO_LARGE");
+  }
+  const { request } = requestMark(engine, options.idempotencyKey, "batch", items);
+  const { value, seq } = await engine.writer.submit({
+    ...gatherNeeds(steps, request),
+    batch: true,
+    bytes,
+    run: (tx) => {
+      const entries = firstEntries(tx, request);
+      return entries === undefined
+        ? applySteps(tx, steps, atomic, request)
+        : repeatSteps(engine, tx, steps, entries);
+    },
+  });
+  return { results: value, seq };
+}
+
+function gatherNeeds(
+  steps: readonly (Step | Failure)[],
+  request: Uint8Array | undefined,
+): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves">> {
+  const hints: Bytes[] = request === undefined ? [] : idempotencyKeys(request);
+  const ranges: KvRange[] = [];
+  for (const step of steps) {
+    if (isFailure(step)) continue;
+    for (const key of step.needs.hints ?? []) hints.push(key);
+    for (const range of step.needs.ranges ?? []) ranges.push(range);
+  }
+  return {
+    hints,
+    ranges,
+    leaves: () => steps.flatMap((step) => (isFailure(step) ? [] : (step.needs.leaves?.() ?? []))),
+  };
+}
+
+/** An item that was refused before anything was read. */
+interface Failure {
+  readonly failed: CortexError;
+}
+
+function isFailure(step: Step | Failure): step is Failure {
+  return "failed" in step;
+}
+
+function prepareStep(
+  engine: Engine,
+  item: BatchItem,
+  at: number,
+  how: { readonly atomic: boolean; readonly keyed: boolean },
+): Step | Failure {
+  try {
+    return stepOf(engine, item, how.keyed);
+  } catch (error) {
+    if (!isCortexError(error)) throw error;
+    const named = atItem(error, at);
+    if (how.atomic) throw named;
+    return { failed: named };
+  }
+}
+
+function stepOf(engine: Engine, item: BatchItem, keyed: boolean): Step {
+  let verbs = 0;
+  let others = 0;
+  for (const name of Object.keys(checkObject(item, "item"))) {
+    if (name === "write" || name === "update" || name === "link") verbs += 1;
+    else if (name !== "ref") others += 1;
+  }
+  if (verbs !== 1 || others > 0) {
+    const got = Object.keys(item).join(", ");
+    throw invalid("item", "exactly one of write, update, link, and perhaps ref", got);
+  }
+  if ("link" in item) return linkStep(engine, item.link);
+  const ref = refOf(item.ref);
+  if ("write" in item) return { ...writeStep(engine, item.write, keyed), ...ref };
+  return { ...updateStep(engine, item.update, keyed), ...ref };
+}
+
+function writeStep(engine: Engine, input: WriteInput, keyed: boolean): Step {
+  const prepared = prepareWrite(engine, input);
+  refuseTwoKeys(keyed, input.idempotencyKey);
+  const operation = writeOperation(engine, prepared);
+  return {
+    needs: operation,
+    born: prepared.id,
+    apply: (tx) => operation.run(tx),
+    left: (entry) => {
+      const bytes = entry.parts[0];
+      if (entry.header.kind === "reinforce") return prepared.head.fingerprint !== undefined;
+      if (entry.header.kind !== "write" || bytes === undefined)
+        return entry.header.kind === "write";
+      const { head, version } = decodeMemoryRecord(partRecord(bytes), partContext(entry.header, 0));
+      const same = head.type === prepared.head.type && head.externalId === prepared.head.externalId;
+      return same && version !== undefined && sameData(version.data, prepared.data);
+    },
+  };
+}
+
+function sameData(a: Data, b: Data): boolean {
+  const [first, second] = [a, b].map((data) => keyString(encode(data as unknown as CborValue)));
+  return first === second;
+}
+
+function updateStep(
+  engine: Engine,
+  given: { readonly id: Ref } & UpdateInput,
+  keyed: boolean,
+): Step {
+  const { id, ...input } = checkObject(given, "update");
+  refuseTwoKeys(keyed, input.idempotencyKey);
+  const operation = updateOperation(engine, id, input);
+  const parsed = parseRef(engine, id, "id");
+  return {
+    needs: operation,
+    apply: (tx) => operation.run(tx),
+    left: ({ header }) => {
+      const subject = header.parts[0]?.subject.subarray(1);
+      if (header.kind !== "update" || subject === undefined) return false;
+      return parsed.id === undefined || keyString(subject) === keyString(parsed.id);
+    },
+  };
+}
+
+/** An entry can carry one key: the batch's, or the item's. */
+function refuseTwoKeys(keyed: boolean, key: unknown): void {
+  if (!keyed || key === undefined) return;
+  throw invalid("idempotencyKey", "one key for the batch or one for each item", "both");
+}
+
+function refOf(ref: unknown): { readonly ref?: string } {
+  if (ref === undefined) return {};
+  if (typeof ref === "string" && ref !== "") return { ref };
+  throw invalid("ref", "a name that is not empty", ref, "ERR_REF");
+}
+
+function linkStep(engine: Engine, link: BatchLink): Step {
+  const { from, kind, to, ...input } = checkObject(link, "link");
+  const sample = (end: BatchEnd, field: string) => (isRefEnd(end, field) ? SOME_ID : end);
+  // Checked now with any id in the place of a ref, so that a bad link is refused before anything runs.
+  const ends = { from: sample(from, "from"), to: sample(to, "to") };
+  const prepared = prepareEdge(engine, { ...ends, kind, input });
+  const plain = typeof from === "string" && typeof to === "string";
+  const named = [from, to].flatMap((end) => (typeof end === "string" ? [end] : []));
+  const prepare = (run: BatchRun) => {
+    const known = { from: endOf(from, run.refs, "from"), to: endOf(to, run.refs, "to") };
+    return prepareEdge(engine, { ...known, kind, input });
+  };
+  return {
+    needs: plain
+      ? edgeOperation(engine, prepared)
+      : {
+          hints: [
+            ...named.flatMap((end) => refKeys(parseRef(engine, end, "from"))),
+            ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
+          ],
+        },
+    apply: (tx, run) => applyEdge(engine, tx, prepare(run), run.born),
+    left: ({ header }, run) => {
+      const subject = header.parts[0]?.subject.subarray(1);
+      if (header.kind !== "add_edge" || subject === undefined) return false;
+      const edge = prepare(run);
+      if (edge.from.id === undefined || edge.to.id === undefined) return true;
+      const identity = { from: edge.from.id, kind: edge.kind, to: edge.to.id, n: 0 };
+      return keyString(edgeTreeKey(engine.sha256, identity)) === keyString(subject);
+    },
+  };
+}
+
+/** Stands for a memory whose id is not known yet. */
+const SOME_ID = "00000000000000000000000001";
+
+function isRefEnd(end: BatchEnd, field: string): end is { readonly ref: string } {
+  if (typeof end === "string") return false;
+  const { ref } = checkObject(end, field);
+  if (typeof ref === "string" && ref !== "") return true;
+  throw invalid(`${field}.ref`, "the ref of an earlier item", ref, "ERR_REF");
+}
+
+function endOf(end: BatchEnd, refs: ReadonlyMap<string, string>, field: string): Ref {
+  if (typeof end === "string") return end;
+  const id = refs.get(end.ref);
+  if (id !== undefined) return id;
+  throw new CortexError(
+    "ERR_REF",
+    `${field}: expected the ref of an earlier item, got ${describe(end.ref)}`,
+    { field, got: describe(end.ref) },
+  );
+}
+
+function applySteps(
+  tx: WriteTx,
+  steps: readonly (Step | Failure)[],
+  atomic: boolean,
+  request: Uint8Array | undefined,
+): readonly BatchItemResult[] {
+  const run: BatchRun = { refs: new Map(), born: new Set() };
+  const marked = markFirst(tx, request);
+  return inLockstep(steps, (step, at, isTrial): BatchItemResult => {
+    if (isFailure(step)) return { ok: false, error: step.failed };
+    const apply = () => {
+      if (step.ref !== undefined && run.refs.has(step.ref)) {
+        throw invalid("ref", "a name of its own for each item", step.ref, "ERR_REF");
+      }
+      return step.apply(marked, run);
+    };
+    // A trial is taken back with the whole batch: no need to be able to take back each item.
+    const outcome = isTrial ? { value: apply() } : tx.attempt(apply);
+    if ("error" in outcome) {
+      const named = atItem(outcome.error, at);
+      if (atomic) throw named;
+      return { ok: false, error: named };
+    }
+    note(run, step, outcome.value.id);
+    return { ok: true, ...outcome.value };
+  });
+}
+
+function note(run: BatchRun, step: Step, id: string): void {
+  if (step.ref !== undefined) run.refs.set(step.ref, id);
+  if (step.born !== undefined && memoryId(step.born) === id) run.born.add(id);
+}
+
+/**
+ * Runs every item. One that needs unread rows stops the batch from succeeding, but the rest is tried
+ * all the same, only to learn what it needs: so a batch takes as many reads as its deepest item, not
+ * as many as it has items. The writer takes everything back and runs the batch again.
+ */
+function inLockstep<T>(
+  steps: readonly (Step | Failure)[],
+  run: (step: Step | Failure, at: number, isTrial: boolean) => T,
+): T[] {
+  const results: T[] = [];
+  const keys: Bytes[] = [];
+  const ranges: KvRange[] = [];
+  let stuck = false;
+  for (const [at, step] of steps.entries()) {
+    try {
+      results.push(run(step, at, stuck));
+    } catch (error) {
+      if (error instanceof Unread) {
+        stuck = true;
+        for (const key of error.keys) keys.push(key);
+        for (const range of error.ranges) ranges.push(range);
+      } else if (!stuck) throw error;
+    }
+  }
+  if (stuck) throw new Unread(keys, ranges);
+  return results;
+}
+
+/** The results of the first call, read from the entries it left. */
+function repeatSteps(
+  engine: Engine,
+  tx: WriteTx,
+  steps: readonly (Step | Failure)[],
+  entries: readonly Entry[],
+): readonly BatchItemResult[] {
+  askResults(tx, entries);
+  const run: BatchRun = { refs: new Map(), born: new Set() };
+  const rest = entries.filter(({ header }) => header.kind !== "register_edge_kind");
+  let next = 0;
+  return inLockstep(steps, (step, at): BatchItemResult => {
+    if (isFailure(step)) return { ok: false, error: step.failed };
+    const entry = rest[next];
+    if (entry === undefined || !step.left(entry, run)) return repeatIdle(tx, step, at, run);
+    next += 1;
+    const isEdge = entry.header.kind === "add_edge";
+    const result = isEdge ? edgeResultOf(entry) : writeResultOf(engine, tx, entry);
+    if (result === undefined) {
+      const error = new CortexError("ERR_ERASED", "link: an end of the edge was forgotten");
+      return { ok: false, error: atItem(error, at) };
+    }
+    note(run, step, result.id);
+    return { ok: true, ...result };
+  });
+}
+
+/** An item that left no entry: a link that was there already, or one that failed. */
+function repeatIdle(tx: WriteTx, step: Step, at: number, run: BatchRun): BatchItemResult {
+  const before = tx.nextSeq();
+  const outcome = tx.attempt(() => {
+    const result = step.apply(tx, run);
+    if (tx.nextSeq() === before) return result;
+    throw new CortexError(
+      "ERR_IDEMPOTENCY",
+      "idempotencyKey: the item failed in the first call; expected a new key to try it again",
+      { field: "idempotencyKey" },
+    );
+  });
+  if ("error" in outcome) return { ok: false, error: atItem(outcome.error, at) };
+  return { ok: true, ...outcome.value };
+}
+
+/** Gives the first entry of the batch the mark of the request. */
+function markFirst(tx: WriteTx, request: Uint8Array | undefined): WriteTx {
+  if (request === undefined) return tx;
+  const first = tx.nextSeq();
+  return {
+    ...tx,
+    append: (draft) => tx.append(tx.nextSeq() === first ? { ...draft, request } : draft),
+  };
+}
+
+/** The same failure, naming the item it happened in. */
+function atItem(error: CortexError, at: number): CortexError {
+  const details = {
+    ...error.details,
+    field: `items[${at}].${error.details.field ?? ""}`.replace(/\.$/, ""),
+  };
+  return new CortexError(error.code, `items[${at}]: ${error.message}`, details, error);
+}

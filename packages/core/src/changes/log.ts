@@ -1,0 +1,204 @@
+/**
+ * Looking at the journal itself: entries in order, and how much the store holds. For the owner alone.
+ */
+
+import { toHex } from "../codec/keys.js";
+import { ulidText } from "../codec/ulid.js";
+import { checkOptions, type Engine } from "../engine/engine.js";
+import { CortexError, invalid } from "../errors.js";
+import { type Schema, typeCounts } from "../find/schema.js";
+import { Reader } from "../history/reader.js";
+import { type FollowFailure, replicaOf } from "../history/replica-mark.js";
+import { type JobStatus, readJobs } from "../jobs/lease.js";
+import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
+import { FOLLOW_KEY, journalKey, REPLICA_KEY } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { checkLimit } from "../memory/list.js";
+import type { TextStatus } from "../text/text-index.js";
+import type { VectorStatus } from "../vector/vector-index.js";
+
+/** One entry, without content. */
+export interface LogItem {
+  readonly seq: number;
+  readonly kind: EntryKind;
+  readonly at: number;
+  readonly by: string;
+  readonly parts: readonly {
+    readonly subject: string;
+    /** Hex; absent when the part removes a leaf. */
+    readonly hash?: string;
+    readonly erased: boolean;
+  }[];
+  readonly batch?: { readonly first: number; readonly length: number };
+}
+
+/** A page of the journal. */
+export interface LogPage {
+  readonly entries: readonly LogItem[];
+  /** The seq to read on from; absent at the end. */
+  readonly next?: number;
+  readonly seq: number;
+}
+
+/** Reads entries from `from` on. */
+export async function log(
+  engine: Engine,
+  options: { readonly from?: number; readonly limit?: number } = {},
+): Promise<LogPage> {
+  checkOptions(options, ["from", "limit", "access"]);
+  const from = options.from ?? 0;
+  if (!Number.isSafeInteger(from) || from < 0) throw invalid("from", "a seq of at least 0", from);
+  const limit = checkLimit(options.limit);
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const [rows = []] = await reader.ranges([
+      { gte: journalKey(from), lt: journalKey(from + limit), limit },
+    ]);
+    const entries = rows.map(({ value }) => shapeEntry(decodeEntry(value)));
+    const next = from + entries.length;
+    return { entries, seq: reader.seq, ...(next <= reader.seq ? { next } : {}) };
+  });
+}
+
+/** The failure of a reader who has seen more of the journal than there is. */
+export function beyondTheEnd(from: number, size: number): CortexError {
+  return new CortexError(
+    "ERR_ROLLED_BACK",
+    `from: expected a seq up to ${size}, where the journal ends, got ${from}`,
+    { field: "from", expected: `at most ${size}`, got: String(from), seq: size - 1 },
+  );
+}
+
+/** An entry as the journal's readers see it. */
+export function shapeEntry({ header, parts }: Entry): LogItem {
+  return {
+    seq: header.seq,
+    kind: header.kind,
+    at: header.at,
+    by: header.by,
+    parts: header.parts.map(({ subject, hash }, at) => ({
+      subject: showSubject(subject),
+      erased: hash !== null && parts[at] === undefined,
+      ...(hash === null ? {} : { hash: toHex(hash) }),
+    })),
+    ...(header.batch === undefined ? {} : { batch: header.batch }),
+  };
+}
+
+const NAMES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(SUBJECT).map(([name, tag]) => [tag, name]),
+);
+
+function showSubject(subject: Uint8Array): string {
+  const name = NAMES[subject[0] ?? -1] ?? "unknown";
+  const rest = subject.subarray(1);
+  if (rest.length === 0) return name;
+  return `${name}:${rest.length === 16 ? ulidText(rest) : toHex(rest)}`;
+}
+
+/** How a replica stands to its source. */
+export interface ReplicaStatus {
+  readonly source: string;
+  /** Entries of the source, as last heard, that are not here yet. */
+  readonly lag: number;
+  /** When the source was last heard, in milliseconds; absent before the first time. */
+  readonly heardAt?: number;
+  /** What went wrong since, if something did. */
+  readonly lastError?: FollowFailure;
+}
+
+/** How much a store holds and where it stands. */
+export interface Stats {
+  readonly actor: string;
+  readonly backend: string;
+  readonly durable: boolean;
+  readonly syncMode: string;
+  readonly entries: number;
+  readonly seq: number;
+  readonly lastAt: number;
+  readonly epoch: number;
+  readonly format: number;
+  readonly foldVersion: number;
+  readonly memories: {
+    readonly active: number;
+    readonly archived: number;
+    readonly tombstoned: number;
+    readonly erased: number;
+  };
+  /** Active memories by type, the most frequent first. */
+  readonly types: Schema["types"];
+  readonly edges: { readonly live: number; readonly removed: number; readonly openKinds: number };
+  /** How far the text index has come. */
+  readonly text: TextStatus & { readonly lag: number };
+  /** The vectors of the configured model; absent without an embedder. */
+  readonly vectors?: Omit<VectorStatus, "loaded">;
+  /** Background jobs that any process has run on this store. */
+  readonly jobs: readonly JobStatus[];
+  /** What the store follows, and how far; absent unless it is a replica. */
+  readonly replica?: ReplicaStatus;
+  readonly sizeBytes: number;
+}
+
+/** Counts and position of the store. */
+export async function stats(engine: Engine): Promise<Stats> {
+  const sizeBytes = await engine.kv.sizeBytes();
+  const indexes = await indexStats(engine);
+  const read = async (reader: Reader): Promise<Stats> => {
+    const { head, seq } = reader;
+    const { counts } = head;
+    const { name, durable, syncMode } = engine.kv.manifest;
+    return {
+      actor: engine.actor,
+      backend: name,
+      durable,
+      syncMode,
+      entries: head.size,
+      seq,
+      lastAt: head.at,
+      epoch: head.epoch,
+      format: head.format,
+      foldVersion: head.foldVersion,
+      memories: {
+        active: counts.active,
+        archived: counts.archived,
+        tombstoned: counts.tombstoned,
+        erased: counts.erased,
+      },
+      edges: {
+        live: counts.edgesLive,
+        removed: counts.edgesRemoved,
+        openKinds: counts.openEdgeKinds,
+      },
+      types: typeCounts(await engine.vocabulary.types(reader)),
+      ...indexes,
+      jobs: await readJobs(reader, engine.clock()),
+      ...replicaStats(await reader.getMany([REPLICA_KEY, FOLLOW_KEY]), head.size),
+      sizeBytes,
+    };
+  };
+  return engine.vocabulary.inTurn(() => Reader.with(engine.kv, undefined, read));
+}
+
+/** How a replica stands to its source; nothing for any other store. */
+function replicaStats(rows: readonly (Bytes | undefined)[], size: number): Pick<Stats, "replica"> {
+  const replica = replicaOf(rows);
+  if (replica === undefined) return {};
+  const { sourceSize, heardAt, failure } = replica.status;
+  return {
+    replica: {
+      source: replica.source,
+      lag: Math.max(0, sourceSize - size),
+      ...(heardAt === 0 ? {} : { heardAt }),
+      ...(failure === undefined ? {} : { lastError: failure }),
+    },
+  };
+}
+
+/** Where the indexes stand that follow the journal. */
+async function indexStats({ text, vectors }: Engine): Promise<Pick<Stats, "text" | "vectors">> {
+  const words = await text.status();
+  const known = { text: { ...words, lag: words.tail } };
+  const status = await vectors.status();
+  if (status === undefined) return known;
+  const { loaded: _, ...stored } = status;
+  return { ...known, vectors: stored };
+}

@@ -1,0 +1,173 @@
+/**
+ * The lane of `find` that goes by meaning: of the memories that satisfy every condition, the nearest to
+ * a text, a memory or a vector. Where the conditions leave few memories, each of them is measured; where
+ * they leave many, the vector index looks for the nearest that pass.
+ *
+ * Vectors are of what memories say now, so the past cannot be asked.
+ */
+
+import {
+  checkObject,
+  checkOptions,
+  type Engine,
+  findIds,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+} from "../engine/engine.js";
+import { CortexError, invalid } from "../errors.js";
+import type { Reader } from "../history/reader.js";
+import { keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { findMemory, isShown } from "../memory/read.js";
+import { CONTENT, checkText } from "../records/fields.js";
+import { distance, unitVector } from "../vector/distance.js";
+import { noEmbedder } from "../vector/vector-index.js";
+import type { CheckedFind } from "./find-input.js";
+import { allMatches, type Match, type Matcher } from "./scan.js";
+import type { Stream } from "./sources.js";
+
+/** What hits are near to: one of a text, a memory or a vector; `k` is how many of them are hits. */
+export type NearQuery = (
+  | { readonly text: string }
+  | { readonly uri: Ref }
+  | { readonly vector: Float32Array | readonly number[] }
+) & { readonly k?: number };
+
+/** What hits are near to, checked. */
+export interface CheckedNear {
+  readonly what:
+    | { readonly text: string }
+    | { readonly ref: ParsedRef }
+    | { readonly vector: Float32Array };
+  readonly k: number | undefined;
+}
+
+/** How many hits a query has when it does not say: some to choose from for every one shown. */
+const K_LEAST = 16;
+const K_PER_HIT = 4;
+
+/** Conditions that leave no more memories than this have all of them measured. */
+const FEW = 1000;
+
+/** Checks what hits are near to. */
+export function checkNear(engine: Engine, input: unknown): CheckedNear {
+  checkOptions(input, ["text", "uri", "vector", "k"], "near");
+  const { text, uri, vector, k } = checkObject(input, "near") as {
+    readonly [name: string]: unknown;
+  };
+  const given = [text, uri, vector].filter((one) => one !== undefined);
+  if (given.length !== 1) throw invalid("near", "one of text, uri and vector", given.length);
+  const most = LIMITS.listLimit;
+  if (
+    k !== undefined &&
+    !(typeof k === "number" && Number.isSafeInteger(k) && k >= 1 && k <= most)
+  ) {
+    throw invalid("near.k", `an integer from 1 to ${most}`, k);
+  }
+  if (!engine.vectors.isConfigured) throw noEmbedder();
+  if (text !== undefined) return { what: { text: checkText(text, "near.text", CONTENT) }, k };
+  if (uri !== undefined) return { what: { ref: parseRef(engine, uri, "near.uri") }, k };
+  return { what: { vector: checkVector(vector, engine.embedder?.dimensions ?? 0) }, k };
+}
+
+function checkVector(input: unknown, dimensions: number): Float32Array {
+  const isList = input instanceof Float32Array || Array.isArray(input);
+  const fits = isList && input.length === dimensions;
+  const unit = fits ? unitVector(Float32Array.from(input)) : undefined;
+  if (unit !== undefined) return unit;
+  const expected = `${dimensions} finite numbers that are not all zero`;
+  throw invalid("near.vector", expected, isList ? `a list of ${input.length}` : input);
+}
+
+/** How many memories are hits. */
+function nearCount({ k }: CheckedNear, { limit, offset }: CheckedFind): number {
+  const usual = Math.max(K_LEAST, K_PER_HIT * (limit + offset));
+  return Math.min(LIMITS.listLimit, k ?? usual);
+}
+
+/** The vector of a text, which may take a call over the network: made before anything is read. */
+export async function embedded(engine: Engine, near: CheckedNear): Promise<CheckedNear> {
+  if (!("text" in near.what)) return near;
+  return { ...near, what: { vector: await engine.vectors.embedQuery(near.what.text) } };
+}
+
+/** The nearest memories, with their distances by key string. */
+export async function nearest(
+  engine: Engine,
+  reader: Reader,
+  about: {
+    readonly near: CheckedNear;
+    readonly query: CheckedFind;
+    readonly match: Matcher;
+    /** The narrowest path of the other conditions, where it is known to be short. */
+    readonly few: Stream | undefined;
+  },
+): Promise<ReadonlyMap<string, number>> {
+  const { near, query, match, few } = about;
+  const vector = await vectorFor(engine, reader, near, query);
+  const k = nearCount(near, query);
+  const found =
+    few === undefined
+      ? await engine.vectors.near(reader, vector, k, (ids) => accepted(match, ids))
+      : await measured(engine, reader, vector, few, match);
+  return new Map(found.slice(0, k).map(({ id, distance: far }) => [keyString(id), far]));
+}
+
+/** Whether a path is short enough to measure everything on it. */
+export function isFew(estimate: number | undefined): boolean {
+  return estimate !== undefined && estimate <= FEW;
+}
+
+async function vectorFor(
+  engine: Engine,
+  reader: Reader,
+  { what }: CheckedNear,
+  { access }: CheckedFind,
+): Promise<Float32Array> {
+  if ("vector" in what) return what.vector;
+  if ("text" in what) throw new Error("the text of a near query is embedded before it is asked");
+  const [id] = await findIds(reader, [what.ref]);
+  const found = id === undefined ? undefined : await findMemory(reader, id);
+  const shown = found !== undefined && (await isShown(reader, access, found)) ? found : undefined;
+  const vector = shown === undefined ? undefined : await engine.vectors.vectorOf(reader, shown.id);
+  if (vector !== undefined) return vector;
+  const got = shown === undefined ? "none" : "one that has no vector yet";
+  throw new CortexError(
+    "ERR_NOT_FOUND",
+    `near.uri: expected a memory that has a vector, got ${got}`,
+    { field: "near.uri", subject: what.ref.text, expected: "a memory that has a vector", got },
+  );
+}
+
+async function accepted(match: Matcher, ids: readonly Bytes[]): Promise<readonly boolean[]> {
+  const matches = await match(ids.map((id) => ({ id, mark: "" })));
+  return matches.map((one) => one !== undefined);
+}
+
+async function measured(
+  engine: Engine,
+  reader: Reader,
+  vector: Float32Array,
+  few: Stream,
+  match: Matcher,
+): Promise<readonly { readonly id: Bytes; readonly distance: number }[]> {
+  const found: Match[] = [];
+  await allMatches(few, match, async (matches) => {
+    // The index leaves hidden memories out, so they are left out here.
+    found.push(...matches.filter((one) => one.found.row.lifecycle !== "tombstoned"));
+  });
+  const vectors = await Promise.all(
+    found.map((one) => engine.vectors.vectorOf(reader, one.found.id)),
+  );
+  return found
+    .flatMap((one, at) => {
+      const own = vectors[at];
+      const { id } = one.found;
+      return own === undefined
+        ? []
+        : [{ id, name: keyString(id), distance: distance(vector, own) }];
+    })
+    .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1));
+}

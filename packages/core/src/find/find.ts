@@ -1,0 +1,364 @@
+/**
+ * `find`: memories by exact conditions, in an order, page by page, from whichever index is the
+ * narrowest; and, on request, how the answer was found.
+ *
+ * Every hit satisfies every condition at the reader's position, and every memory that does is a hit of
+ * some page, whatever path the planner took. What the caller may not see is in no hit and no total.
+ */
+
+import { checkPrincipal, type Engine, type MemoryId } from "../engine/engine.js";
+import { journalUse } from "../engine/journal-use.js";
+import { formText } from "../engine/prompt-text.js";
+import { indexName, meterOf, type ReadPlan } from "../engine/read-plan.js";
+import { type Memory, shapeMemory } from "../engine/shapes.js";
+import { CortexError } from "../errors.js";
+import { type AsOf, Reader } from "../history/reader.js";
+import { keyBytes, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { reach } from "../links/walk.js";
+import { countTokens } from "../records/forms.js";
+import { LIFECYCLES, type MemoryType } from "../records/types.js";
+import { type CheckedFind, checkFind, type FindQuery, hashOf } from "./find-input.js";
+import { matcherOf } from "./find-match.js";
+import { type CheckedNear, embedded, isFew, nearest } from "./find-near.js";
+import {
+  inIndexOrder,
+  inSortedOrder,
+  type Page,
+  type Run,
+  type Scoring,
+  scoresOf,
+  scoringTime,
+  streamOf,
+  type Way,
+} from "./find-page.js";
+import { cheapest, type Path, type Paths, type Probed, pathsOf, probe } from "./find-plan.js";
+import { TEXT_PATH, type Words, wordsOf } from "./find-text.js";
+import { type FindCursor, isNewest, readCursor, showCursor } from "./order.js";
+import { predicateText } from "./predicate.js";
+import { trimToBudget } from "./render-hit.js";
+import type { Match } from "./scan.js";
+
+/** One memory that was found. */
+export interface FindHit {
+  readonly id: MemoryId;
+  readonly uri: string;
+  readonly type: MemoryType;
+  readonly version: number;
+  /** In the form that was asked for. */
+  readonly text: string;
+  /** Its salience, from 0 to 1. */
+  readonly score: number;
+  /** Tokens of the text, under a budget. */
+  readonly tokens?: number;
+  /** Edges between it and the memory that the query came from. */
+  readonly hop?: number;
+  /** How far it is from what `near` asks for: 0 for the same direction, up to 2. */
+  readonly distance?: number;
+  /** All of it; left out where a form or a budget asks for a rendering instead. */
+  readonly memory?: Memory;
+}
+
+/** How an answer was found. */
+export interface FindExplanation {
+  /** The conditions as text. */
+  readonly where: string;
+  /** The path that was read. */
+  readonly source: string;
+  /** Every path there was, with about how many candidates it has. */
+  readonly indexes: readonly {
+    readonly name: string;
+    /** Absent where there was no choice, and so no probe. */
+    readonly estimate?: number;
+    /** True when the estimate is a count. */
+    readonly counted: boolean;
+    readonly keysRead: number;
+  }[];
+  /** `index` reads no further than the page; `sorted` needs every candidate. */
+  readonly order: "index" | "sorted";
+  readonly orderBy: readonly string[];
+  /** Memories that were tested. */
+  readonly candidates: number;
+  /** Rows of the store that were read, those of the probe included. */
+  readonly rowsRead: number;
+  /** Hits of the page before it was trimmed. */
+  readonly rowsKept: number;
+  /** What was done, in order. */
+  readonly steps: readonly string[];
+}
+
+/** A page of hits. */
+export interface FindResult {
+  readonly hits: readonly FindHit[];
+  readonly seq: number;
+  /** Hits on all pages together, where that is known. */
+  readonly total?: number;
+  /** Hits of this page that the token budget left out. */
+  readonly trimmed: number;
+  /** Tokens of all texts together, under a budget. */
+  readonly tokens?: number;
+  /** Give it back to read on; absent at the end. A page may be short and still have one. */
+  readonly cursor?: string;
+  /** The bounds that cut a walk short. */
+  readonly clamped?: { readonly hops?: number; readonly nodes?: number };
+  /** The entry of a late find. */
+  readonly lateSeq?: number;
+  readonly explain?: FindExplanation;
+}
+
+/** Finds memories; see the file header. */
+export async function find(engine: Engine, query: FindQuery): Promise<FindResult> {
+  const checked = checkFind(engine, query);
+  const by = checkPrincipal(query.by, engine.principal);
+  const { cursor: text } = checked;
+  const cursor = text === undefined ? undefined : readCursor(text, hashOf(engine, checked));
+  if (checked.text !== undefined) await engine.text.ready();
+  const near = checked.near === undefined ? undefined : await embedded(engine, checked.near);
+  const meter = meterOf(engine.kv, checked.explain || query.onPlan !== undefined);
+  const { ids, plan, ...result } = await Reader.with(
+    meter.kv,
+    positionFor(checked, cursor),
+    (reader) => answer({ engine, reader, query: { ...checked, near }, cursor }, meter.rows),
+  );
+  query.onPlan?.({ ...plan, rowsRead: meter.rows() });
+  if (!checked.lateBinding) return result;
+  const lateSeq = await journalUse(engine, "find_late", ids, checked.canonical(), by);
+  return lateSeq === undefined ? result : { ...result, lateSeq };
+}
+
+/** Later pages of an order that needs every candidate are of the position of the first. */
+function positionFor(query: CheckedFind, cursor: FindCursor | undefined): AsOf | undefined {
+  return cursor?.kind === "sorted" ? (cursor.seq ?? query.asOf) : query.asOf;
+}
+
+type Answer = FindResult & {
+  readonly ids: readonly Bytes[];
+  readonly plan: Omit<Extract<ReadPlan, { readonly verb: "find" }>, "rowsRead">;
+};
+
+async function answer(run: Run, rowsRead: () => number): Promise<Answer> {
+  const { engine, reader, query } = run;
+  const isIndexOrder = isNewest(query.orders);
+  const plan = await planOf(run, isIndexOrder);
+  const { hops, distances } = plan;
+  const scoring = { nowMs: await scoringTime(run), hops, distances };
+  const page = isIndexOrder
+    ? await inIndexOrder(run, plan)
+    : await inSortedOrder(run, plan, scoring);
+  const shown = await show(run, page.matches, scoring);
+  const { next, total } = page;
+  return {
+    ...shown,
+    plan: planShown(run, page, plan, shown.hits.length),
+    seq: reader.seq,
+    ...(total === undefined ? {} : { total }),
+    ...(next === undefined ? {} : { cursor: showCursor(next, hashOf(engine, query)) }),
+    ...(plan.clamped === undefined ? {} : { clamped: plan.clamped }),
+    ...(query.explain ? { explain: explanation(run, page, plan, rowsRead()) } : {}),
+  };
+}
+
+/** How a query is carried out. */
+interface Plan extends Way, Omit<Scoring, "nowMs"> {
+  readonly clamped: FindResult["clamped"];
+  /** Every path there was, the one that is read first. */
+  readonly considered: readonly Considered[];
+}
+
+/** A path, with what is known of it; no estimate where there was no choice. */
+type Considered = Omit<Probed, "estimate"> & { readonly estimate?: number };
+
+async function planOf(run: Run, isIndexOrder: boolean): Promise<Plan> {
+  const { engine, reader, query } = run;
+  const walk = query.walk === undefined ? undefined : await reachOf(run, query.walk);
+  const hops = walk?.hops;
+  const words =
+    query.text === undefined
+      ? undefined
+      : await wordsOf(engine, reader, query.text, query.lifecycles);
+  const codes = [...query.lifecycles].map((name) => LIFECYCLES[name].code);
+  const { paths, bounds } = await pathsOf(reader, query.where, codes);
+  const open = { paths: walk === undefined ? paths : [walk.path, ...paths], bounds };
+  const considered = await consider(run, open, words, isIndexOrder);
+  const [best] = considered;
+  // What the text index gave holds the words already; what something else gives is looked through.
+  const viaText = best?.path === TEXT_PATH && isRead(query, best);
+  const match = matcherOf(engine, reader, query, {
+    reached: hops,
+    words: viaText ? undefined : words,
+  });
+  const rest = { bounds, match, hops, words, clamped: walk?.clamped };
+  if (query.near !== undefined) {
+    const lane = await nearOf(run, query.near, best, rest);
+    return { ...rest, ...lane, considered: [lane.probed, ...considered] };
+  }
+  if (best === undefined) throw tooBroad();
+  return { ...rest, path: best.path, distances: undefined, considered };
+}
+
+/** Whether the best path is read at all: by meaning, only a short one is. */
+function isRead(query: CheckedFind, best: Considered): boolean {
+  return query.near === undefined || isFew(best.estimate);
+}
+
+interface Reach {
+  readonly hops: ReadonlyMap<string, number>;
+  readonly path: Path;
+  readonly clamped: FindResult["clamped"];
+}
+
+async function reachOf(
+  { reader, query }: Run,
+  { from, plan }: NonNullable<CheckedFind["walk"]>,
+): Promise<Reach> {
+  const { hits, truncated } = await reach(reader, from, plan, query.access);
+  const cut = {
+    ...(plan.clamped ? { hops: LIMITS.hops } : {}),
+    ...(truncated ? { nodes: LIMITS.traverseNodes } : {}),
+  };
+  return {
+    hops: new Map(hits.map(({ id, hop }) => [keyString(id), hop])),
+    path: { kind: "ids", name: "walk", ids: hits.map(({ id }) => id) },
+    clamped: Object.keys(cut).length === 0 ? undefined : cut,
+  };
+}
+
+/** Every path of a query, the one to read first. A page goes on along the path it began on. */
+async function consider(
+  run: Run,
+  open: Paths,
+  words: Words | undefined,
+  isIndexOrder: boolean,
+): Promise<readonly Considered[]> {
+  const { reader, query, cursor } = run;
+  const [only] = open.paths;
+  const isChoice = open.paths.length > 1 || words !== undefined || query.near !== undefined;
+  if (only !== undefined && !isChoice) return [{ path: only, counted: false, keysRead: 0 }];
+  const probed = await probe(reader, open, !isIndexOrder || query.near !== undefined);
+  const text: readonly Probed[] =
+    words === undefined
+      ? []
+      : [{ path: TEXT_PATH, estimate: words.estimate, counted: false, keysRead: 0 }];
+  const all = [...probed, ...text];
+  const begun = cursor?.kind === "arrival" ? cursor.path : undefined;
+  const wanted = isIndexOrder ? query.limit + query.offset : undefined;
+  const best = all.find(({ path }) => path.name === begun) ?? cheapest(all, wanted);
+  return best === undefined ? [] : [best, ...all.filter((one) => one !== best)];
+}
+
+interface NearLane {
+  readonly path: Path;
+  readonly probed: Probed;
+  readonly distances: ReadonlyMap<string, number>;
+}
+
+async function nearOf(
+  run: Run,
+  near: CheckedNear,
+  best: Considered | undefined,
+  { bounds, match, words }: Omit<Way, "path">,
+): Promise<NearLane> {
+  const { engine, reader, query } = run;
+  const few =
+    best !== undefined && isRead(query, best)
+      ? await streamOf(run, best.path, words, { bounds, pageItems: LIMITS.findCandidates })
+      : undefined;
+  const distances = await nearest(engine, reader, { near, query, match, few });
+  const path: Path = { kind: "ids", name: "near", ids: [...distances.keys()].map(keyBytes) };
+  const probed = { path, estimate: distances.size, counted: true, keysRead: 0 };
+  return { path, probed, distances };
+}
+
+function tooBroad(): CortexError {
+  const expected =
+    "type, tags, kinds, slot, session, frame, text, near or from, or a condition that must hold on " +
+    "head.id, head.externalId, head.createdAt (from below) or head.updatedAt";
+  return new CortexError("ERR_TOO_BROAD", `query: expected ${expected}, got none of them`, {
+    field: "query",
+    expected,
+    got: "nothing that an index serves",
+  });
+}
+
+/** The hits of a page: rendered, scored, and trimmed to the budget. */
+async function show(
+  { engine, reader, query }: Run,
+  matches: readonly Match[],
+  scoring: Scoring,
+): Promise<Pick<Answer, "hits" | "trimmed" | "tokens" | "ids">> {
+  const { budgetTokens } = query;
+  const { form } = query;
+  const scores = await scoresOf(reader, matches, scoring);
+  const shown = matches.map(({ found, body }, at) => {
+    const memory = shapeMemory(engine.actor, found, body);
+    const text = form === undefined ? memory.text : formText({ ...found, body }, form);
+    const tokens = countTokens(text);
+    const hop = scoring.hops?.get(keyString(found.id));
+    const distance = scoring.distances?.get(keyString(found.id));
+    const hit: FindHit = {
+      id: memory.id,
+      uri: memory.uri,
+      type: memory.type,
+      version: memory.version,
+      text,
+      score: scores[at] ?? 0,
+      ...(budgetTokens === undefined ? {} : { tokens }),
+      ...(hop === undefined ? {} : { hop }),
+      ...(distance === undefined ? {} : { distance }),
+      ...(form === undefined ? { memory } : {}),
+    };
+    return { hit, id: found.id, tokens, score: hit.score };
+  });
+  const kept = budgetTokens === undefined ? shown : trimToBudget(shown, budgetTokens);
+  const tokens = kept.reduce((sum, one) => sum + one.tokens, 0);
+  return {
+    hits: kept.map(({ hit }) => hit),
+    ids: kept.map(({ id }) => id),
+    trimmed: shown.length - kept.length,
+    ...(budgetTokens === undefined ? {} : { tokens }),
+  };
+}
+
+/** The plan without anything that was asked for. */
+function planShown({ query }: Run, page: Page, plan: Plan, hits: number): Answer["plan"] {
+  return {
+    verb: "find",
+    index: indexName(plan.path),
+    indexes: plan.considered.map(({ path, estimate }) => ({
+      name: indexName(path),
+      ...(estimate === undefined ? {} : { estimate }),
+    })),
+    order: isNewest(query.orders) ? "index" : "sorted",
+    candidates: page.candidates,
+    hits,
+  };
+}
+
+function explanation(
+  { query }: Run,
+  page: Page,
+  { path, considered }: Plan,
+  rowsRead: number,
+): FindExplanation {
+  const { budgetTokens, orders } = query;
+  return {
+    where: predicateText(query.where),
+    source: path.name,
+    indexes: considered.map(({ path: { name }, estimate, counted, keysRead }) => ({
+      name,
+      ...(estimate === undefined ? {} : { estimate }),
+      counted,
+      keysRead,
+    })),
+    order: isNewest(orders) ? "index" : "sorted",
+    orderBy: orders.map(({ name, descending }) => `${name} ${descending ? "desc" : "asc"}`),
+    candidates: page.candidates,
+    rowsRead,
+    rowsKept: page.matches.length,
+    steps: [
+      ...page.steps,
+      ...(budgetTokens === undefined ? [] : [`trim to ${budgetTokens} tokens by salience`]),
+    ],
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * `attest`: says how a task ended and which memories it used, so that the counters of those memories
+ * and the weights of salience learn from it; and `weights`, which shows what was learned.
+ *
+ * Promise: two entries in one commit, always: what was attested, one part for each memory cited and
+ * owned by it, and what became of the weights, even when that is nothing. A success counts a use and
+ * a citation and pulls the weights toward the memories cited; a failure that blames them takes a
+ * citation away and pushes the weights off; any other failure notes the use and teaches nothing.
+ * Whatever is refused, rate limits included, leaves nothing behind.
+ */
+
+import { subject } from "../engine/drafts.js";
+import {
+  checkObject,
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  type Located,
+  locateAll,
+  type MemoryId,
+  memoryId,
+  type Ref,
+  refKeys,
+} from "../engine/engine.js";
+import { ask, askEntries } from "../engine/read-ahead.js";
+import { weightsAt } from "../engine/salience-reader.js";
+import { CortexError, invalid } from "../errors.js";
+import { decodeCounter, decodePointer } from "../history/pointers.js";
+import { type AsOf, Reader } from "../history/reader.js";
+import type { WriteTx } from "../history/writer.js";
+import { partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
+import { idKey, journalKey, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
+import { LIMITS } from "../limits.js";
+import { type Cited, isNamedBy, parseCitations } from "../memory/citations.js";
+import { checkText } from "../records/fields.js";
+import {
+  type AttestOutcome,
+  decodeLearnRecord,
+  directionOf,
+  encodeLearnRecord,
+  learn,
+} from "../salience/learn.js";
+import { COLD_WEIGHTS, type Factors, factorsOf, type Weights } from "../salience/salience.js";
+import { type AttestRecord, attestRecord, encodeAttestRecord } from "../salience/use-record.js";
+
+/** How a task ended, and what it used. */
+export interface AttestInput {
+  /** The task; the same name for every attestation of it. */
+  readonly intentId: string;
+  readonly outcome: AttestOutcome;
+  /** Why: `factual_error` and `wrong_assumption` blame the memories cited, anything else does not. */
+  readonly reason?: string;
+  /** The memories used: ids, URIs or external ids. */
+  readonly cited: readonly Ref[];
+  readonly by?: string;
+}
+
+/** What an attestation did. */
+export interface AttestResult {
+  /** The entry with what was attested. */
+  readonly seq: number;
+  /** The entry with what became of the weights: the next one. */
+  readonly learnSeq: number;
+  readonly affected: readonly MemoryId[];
+  /** What was cited and names no memory that may be attested: unknown, hidden or forgotten. */
+  readonly skipped: readonly string[];
+  /** Citations that all the affected memories gained, or lost where it is below 0. */
+  readonly citationsDelta: number;
+  readonly previousWeights: Weights;
+  readonly weights: Weights;
+  readonly weightsUpdated: boolean;
+}
+
+/** Attests the outcome of a task. */
+export async function attest(engine: Engine, input: AttestInput): Promise<AttestResult> {
+  const checked = checkAttest(engine, input);
+  engine.limiter.pass("attest", [
+    { gate: "attestPerIntent", key: `${engine.actor} ${checked.record.intentId}` },
+    // Whoever opened the store: a name given with the call must not open a bucket of its own.
+    { gate: "attestPerPrincipal", key: engine.principal },
+  ]);
+  const { value } = await engine.writer.submit({
+    hints: [WEIGHTS_KEY, ...checked.cited.flatMap(({ ref }) => (ref ? refKeys(ref) : []))],
+    batch: true,
+    run: (tx) => applyAttest(tx, checked),
+  });
+  return value;
+}
+
+interface CheckedAttest {
+  readonly record: AttestRecord;
+  readonly cited: readonly Cited[];
+  readonly by: string;
+}
+
+const FIELDS = ["intentId", "outcome", "reason", "cited", "by"];
+
+function checkAttest(engine: Engine, input: AttestInput): CheckedAttest {
+  checkOptions(input, FIELDS, "attest");
+  const { intentId, outcome, reason, cited } = checkObject(input, "attest");
+  const intent = checkText(intentId, "intentId", { maxBytes: LIMITS.intentIdBytes });
+  if (!Array.isArray(cited) || cited.length === 0) {
+    throw invalid("cited", "a list of at least one memory", cited);
+  }
+  if (cited.length > LIMITS.cited) {
+    throw invalid("cited", `at most ${LIMITS.cited} memories`, cited, "ERR_TOO_LARGE");
+  }
+  if (outcome !== "success" && outcome !== "failure") {
+    throw invalid("outcome", "success or failure", outcome);
+  }
+  const why =
+    reason === undefined
+      ? undefined
+      : checkText(reason, "reason", { maxBytes: LIMITS.attestReasonBytes, control: true });
+  return {
+    record: attestRecord(outcome, intent, why),
+    cited: parseCitations(engine, cited, "cited"),
+    by: checkPrincipal(input.by, engine.principal),
+  };
+}
+
+function applyAttest(tx: WriteTx, { record, cited, by }: CheckedAttest): AttestResult {
+  const { found, skipped } = resolveCited(tx, cited);
+  const counterKeys = found.map(({ id }) => idKey("counter", id));
+  ask(tx, [WEIGHTS_KEY, ...counterKeys]);
+  askEntries(
+    tx,
+    found.map(({ row }) => row),
+  );
+  const counters = () => counterKeys.map((key) => decodeCounter(tx.view.get(key)));
+  const before = counters();
+  const part = encodeAttestRecord(record);
+  const seq = tx.append({
+    kind: "attest",
+    by,
+    parts: found.map(({ id }) => ({ subject: subject(SUBJECT.attachment, id), record: part })),
+  });
+  const after = counters();
+  const factors = found.map(({ row }, at): Factors => {
+    const { importance } = tx.fold.records.head(row);
+    const { accessed = 0, cited: citations = 0 } = after[at] ?? {};
+    return factorsOf({ lastUsedAt: tx.at, accessed, cited: citations, importance }, tx.at);
+  });
+  const previousWeights = weightsIn(tx);
+  const direction = directionOf(record.outcome, record.reason);
+  const weights = learn(previousWeights, factors, direction);
+  const weightsUpdated = weights !== previousWeights;
+  const learned = { weights, direction: weightsUpdated ? direction : ("none" as const) };
+  const learnSeq = tx.append({
+    kind: "learn_weights",
+    by,
+    parts: [{ subject: Uint8Array.of(SUBJECT.store), record: encodeLearnRecord(learned) }],
+  });
+  const sum = (all: ReturnType<typeof counters>) => all.reduce((n, one) => n + one.cited, 0);
+  return {
+    seq,
+    learnSeq,
+    affected: found.map(({ id }) => memoryId(id)),
+    skipped,
+    citationsDelta: sum(after) - sum(before),
+    previousWeights,
+    weights,
+    weightsUpdated,
+  };
+}
+
+/** The memories that are cited, each once, and the citations that name none. */
+function resolveCited(
+  tx: WriteTx,
+  cited: readonly Cited[],
+): { readonly found: readonly Located[]; readonly skipped: readonly string[] } {
+  const named = cited.flatMap(({ ref }) => ref ?? []);
+  const located = locateAll(tx, named, (ids) => ({
+    keys: ids.flatMap((id) => (id === undefined ? [] : [idKey("counter", id)])),
+    leaves: [],
+  }));
+  const byRef = new Map(named.map((ref, at) => [ref, located[at]]));
+  const found = new Map<string, Located>();
+  const skipped: string[] = [];
+  for (const one of cited) {
+    const memory = one.ref === undefined ? undefined : byRef.get(one.ref);
+    if (memory === undefined || !isNamedBy(memory.row, one)) skipped.push(one.text);
+    else found.set(keyString(memory.id), memory);
+  }
+  return { found: [...found.values()], skipped };
+}
+
+/** The weights as a write sees them. */
+function weightsIn(tx: WriteTx): Weights {
+  const row = tx.view.get(WEIGHTS_KEY);
+  if (row === undefined) return COLD_WEIGHTS;
+  const { seq, part } = decodePointer(row);
+  ask(tx, [journalKey(seq)]);
+  const entry = tx.view.get(journalKey(seq));
+  const bytes = entry === undefined ? undefined : splitEntry(entry).parts[part];
+  if (bytes === undefined) {
+    throw new CortexError("ERR_CORRUPT", `journal entry ${seq} holds no weights`, { seq });
+  }
+  return decodeLearnRecord(partRecord(bytes)).weights;
+}
+
+/** The weights of salience at a position. */
+export interface WeightsAt {
+  readonly weights: Weights;
+  /** False until an attestation has moved them. */
+  readonly learned: boolean;
+  readonly seq: number;
+}
+
+/** The weights in force, or those of the past. */
+export async function weights(
+  engine: Engine,
+  options: { readonly asOf?: AsOf } = {},
+): Promise<WeightsAt> {
+  checkOptions(options, ["asOf", "access"]);
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const found = await weightsAt(reader);
+    return { weights: found, learned: found !== COLD_WEIGHTS, seq: reader.seq };
+  });
+}

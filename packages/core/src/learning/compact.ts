@@ -1,0 +1,312 @@
+/**
+ * `compactContext`: makes room in a context window without losing the thread. What carries the task
+ * stays in full, the rest in brief, and one entry remembers which was which; `contextRecord` reads it
+ * back with the texts as they can be read now.
+ *
+ * Promise: nothing is dropped. What does not fit the budget even so is refused with the numbers, and
+ * nothing is written. The record names memories by URI and holds no content: what was forgotten since
+ * is marked, not told. The same task and step replace the record before.
+ */
+import { toHex } from "../codec/keys.js";
+import { checkOptions, checkPrincipal, type Engine, findIds, type Ref } from "../engine/engine.js";
+import { formText } from "../engine/prompt-text.js";
+import { isPinnedMemory, salienceOf } from "../engine/salience-reader.js";
+import { CortexError, invalid } from "../errors.js";
+import { decodePointer } from "../history/pointers.js";
+import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import { SUBJECT } from "../journal/entry.js";
+import { idKey, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { type Cited, isNamedBy, parseCitations } from "../memory/citations.js";
+import { versionOf } from "../memory/read.js";
+import { checkText } from "../records/fields.js";
+import { countTokens } from "../records/forms.js";
+import type { Lifecycle } from "../records/types.js";
+import { buildUri, parseUri } from "../records/uri.js";
+import {
+  type ContextRecord,
+  contextName,
+  decodeContextRecord,
+  encodeContextRecord,
+} from "../salience/context-record.js";
+
+/** A context that is to be made smaller. */
+export interface CompactInput {
+  /** The memories that are in it: ids, URIs or external ids. */
+  readonly inContext: readonly Ref[];
+  /** Those of them that the task stands on: kept in full. */
+  readonly loadBearing?: readonly Ref[];
+  /** 4,000 when not given. */
+  readonly budgetTokens?: number;
+  readonly intentId: string;
+  readonly stepId: string;
+  readonly by?: string;
+}
+
+/** A memory of a compacted context. */
+export interface CompactItem {
+  readonly uri: string;
+  readonly text: string;
+  readonly salience: number;
+}
+
+/** A compacted context. */
+export interface CompactResult {
+  /** In their medium form: load-bearing or pinned. */
+  readonly kept: readonly CompactItem[];
+  /** In their short form. */
+  readonly compacted: readonly CompactItem[];
+  /** What was named and is unknown, hidden or forgotten. */
+  readonly skipped: readonly string[];
+  /** Of all texts together. */
+  readonly tokens: number;
+  /** The name of the record. */
+  readonly recordUri: string;
+  readonly seq: number;
+}
+
+const FIELDS = ["inContext", "loadBearing", "budgetTokens", "intentId", "stepId", "by"];
+
+/** Compacts a context and journals what became of it. */
+export async function compactContext(engine: Engine, input: CompactInput): Promise<CompactResult> {
+  const asked = checkCompact(engine, input);
+  const { items, skipped } = await Reader.with(engine.kv, undefined, (reader) =>
+    scoredItems(engine, reader, asked),
+  );
+  const kept = items.filter((one) => one.isKept);
+  const compacted = items.filter((one) => !one.isKept);
+  const tokens = items.reduce((sum, { text }) => sum + countTokens(text), 0);
+  if (tokens > asked.budgetTokens) throw overBudget(tokens, asked.budgetTokens, kept.length);
+  const record: ContextRecord = {
+    name: asked.name,
+    budgetTokens: asked.budgetTokens,
+    kept: kept.map(({ uri }) => uri),
+    compacted: compacted.map(({ uri, salience }) => ({ uri, salience })),
+  };
+  const { value: seq } = await engine.writer.submit({
+    run: (tx) =>
+      tx.append({
+        kind: "context",
+        by: asked.by,
+        parts: [{ subject: Uint8Array.of(SUBJECT.store), record: encodeContextRecord(record) }],
+      }),
+  });
+  const shape = ({ uri, text, salience }: Scored): CompactItem => ({ uri, text, salience });
+  return {
+    kept: kept.map(shape),
+    compacted: compacted.map(shape),
+    skipped,
+    tokens,
+    recordUri: recordUri(engine, asked.name),
+    seq,
+  };
+}
+
+interface CheckedCompact {
+  readonly inContext: readonly Cited[];
+  readonly loadBearing: readonly Cited[];
+  readonly budgetTokens: number;
+  readonly name: Bytes;
+  readonly by: string;
+}
+
+function checkCompact(engine: Engine, input: CompactInput): CheckedCompact {
+  checkOptions(input, FIELDS, "compact");
+  const { inContext, loadBearing = [], budgetTokens = LIMITS.compactTokensDefault } = input;
+  if (!Array.isArray(inContext) || inContext.length === 0) {
+    throw invalid("inContext", "a list of at least one memory", inContext);
+  }
+  if (!Array.isArray(loadBearing)) throw invalid("loadBearing", "a list of memories", loadBearing);
+  for (const [field, list] of Object.entries({ inContext, loadBearing })) {
+    if (list.length <= LIMITS.compactItems) continue;
+    throw invalid(field, `at most ${LIMITS.compactItems} memories`, list, "ERR_TOO_LARGE");
+  }
+  const name = nameOfStep(engine, input.intentId, input.stepId);
+  if (!Number.isSafeInteger(budgetTokens) || budgetTokens < 1) {
+    throw invalid("budgetTokens", "an integer of at least 1", budgetTokens);
+  }
+  return {
+    inContext: parseCitations(engine, inContext, "inContext"),
+    loadBearing: parseCitations(engine, loadBearing, "loadBearing"),
+    budgetTokens,
+    name,
+    by: checkPrincipal(input.by, engine.principal),
+  };
+}
+
+function nameOfStep(engine: Engine, intentId: unknown, stepId: unknown): Bytes {
+  const rule = { maxBytes: LIMITS.intentIdBytes };
+  return contextName(
+    engine.sha256,
+    checkText(intentId, "intentId", rule),
+    checkText(stepId, "stepId", rule),
+  );
+}
+
+interface Scored extends CompactItem {
+  readonly isKept: boolean;
+}
+
+async function scoredItems(
+  engine: Engine,
+  reader: Reader,
+  { inContext, loadBearing }: CheckedCompact,
+): Promise<{ readonly items: readonly Scored[]; readonly skipped: readonly string[] }> {
+  const [all, bearing] = [
+    await namedMemories(reader, inContext),
+    await namedMemories(reader, loadBearing),
+  ];
+  const names = new Set(all.found.map(({ id }) => keyString(id)));
+  const bearingNames = new Set(bearing.found.map(({ id }) => keyString(id)));
+  const stray = [...bearingNames].some((name) => !names.has(name));
+  if (stray) throw invalid("loadBearing", "memories that are in inContext", "one that is not");
+  if (all.found.length === 0) {
+    throw invalid("inContext", "at least one memory that is there", "none");
+  }
+  const pinned = new Set(all.found.filter(isPinnedMemory).map(({ id }) => keyString(id)));
+  const scores = await salienceOf(reader, all.found, { nowMs: engine.clock(), pinned });
+  const items = all.found.map((memory, at): Scored => {
+    const name = keyString(memory.id);
+    const isKept = pinned.has(name) || bearingNames.has(name);
+    return {
+      uri: uriOf(engine, memory),
+      text: formText(memory, isKept ? "medium" : "short"),
+      salience: scores[at]?.score ?? 0,
+      isKept,
+    };
+  });
+  return { items, skipped: [...new Set([...all.skipped, ...bearing.skipped])] };
+}
+
+/** The memories that citations name, each once and in their order, and the texts that name none. */
+async function namedMemories(
+  reader: Reader,
+  cited: readonly Cited[],
+): Promise<{ readonly found: readonly FoundMemory[]; readonly skipped: readonly string[] }> {
+  const named = cited.flatMap((one) => (one.ref === undefined ? [] : [{ one, ref: one.ref }]));
+  const ids = await findIds(
+    reader,
+    named.map(({ ref }) => ref),
+  );
+  const known = ids.map((id) => id ?? new Uint8Array(16));
+  const rows = await reader.memoryRows(known);
+  const memories = await reader.memories(known, rows);
+  const found = new Map<string, FoundMemory>();
+  const good = new Set<Cited>();
+  for (const [at, { one }] of named.entries()) {
+    const memory = memories[at];
+    if (memory === undefined || !isNamedBy(memory.row, one)) continue;
+    good.add(one);
+    found.set(keyString(memory.id), memory);
+  }
+  return {
+    found: [...found.values()],
+    skipped: cited.filter((one) => !good.has(one)).map(({ text }) => text),
+  };
+}
+
+function uriOf({ actor }: Engine, { id, head, body }: FoundMemory): string {
+  return buildUri({ actor, type: head.record.head.type, id, version: bodyOf(body).number });
+}
+
+/** What a record is known by outside: no memory's URI, and not to be mistaken for one. */
+function recordUri({ actor }: Engine, name: Bytes): string {
+  return `cortex://${actor}/context/${toHex(name)}`;
+}
+
+function overBudget(tokens: number, budgetTokens: number, kept: number): CortexError {
+  return new CortexError(
+    "ERR_BUDGET",
+    `budgetTokens: expected at least ${tokens}, got ${budgetTokens}; ` +
+      `${kept} memories stay in full, and nothing is dropped`,
+    { field: "budgetTokens", expected: `at least ${tokens}`, got: String(budgetTokens) },
+  );
+}
+
+/** A memory of a context record, as far as it can be read now. */
+export interface RecordedItem {
+  readonly uri: string;
+  /** The version the record names, kept ones in their medium form; absent when forgotten. */
+  readonly text?: string;
+  /** What has become of it since. */
+  readonly lifecycle: Lifecycle;
+}
+
+/** What was in a context at one step of a task. */
+export interface RecordedContext {
+  readonly recordUri: string;
+  readonly kept: readonly RecordedItem[];
+  readonly compacted: readonly (RecordedItem & { readonly salience: number })[];
+  readonly budgetTokens: number;
+  /** When it was compacted, and by whom. */
+  readonly at: number;
+  readonly by: string;
+  /** The entry that holds the record. */
+  readonly recordSeq: number;
+  readonly seq: number;
+}
+
+/** The record of a task's step; `undefined` when there is none. */
+export async function contextRecord(
+  engine: Engine,
+  intentId: string,
+  stepId: string,
+): Promise<RecordedContext | undefined> {
+  const name = nameOfStep(engine, intentId, stepId);
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const [row] = await reader.getMany([idKey("contextRecord", name)]);
+    if (row === undefined) return undefined;
+    const [read] = await reader.records([decodePointer(row)], decodeContextRecord);
+    if (read === undefined) return undefined;
+    const { record, header } = read;
+    const kept = await readItems(reader, record.kept, "medium");
+    const compacted = await readItems(
+      reader,
+      record.compacted.map(({ uri }) => uri),
+      "short",
+    );
+    return {
+      recordUri: recordUri(engine, name),
+      kept,
+      compacted: compacted.map((item, at) => ({
+        ...item,
+        salience: record.compacted[at]?.salience ?? 0,
+      })),
+      budgetTokens: record.budgetTokens,
+      at: header.at,
+      by: header.by,
+      recordSeq: header.seq,
+      seq: reader.seq,
+    };
+  });
+}
+
+async function readItems(
+  reader: Reader,
+  uris: readonly string[],
+  form: "medium" | "short",
+): Promise<readonly RecordedItem[]> {
+  const parsed = uris.map((uri) => parseUri(uri));
+  const ids = parsed.map(({ id }) => id);
+  const rows = await reader.memoryRows(ids);
+  const memories = await reader.memories(ids, rows);
+  return Promise.all(
+    uris.map(async (uri, at): Promise<RecordedItem> => {
+      const memory = memories[at];
+      const version = parsed[at]?.version ?? 0;
+      const body = memory === undefined ? undefined : await bodyAt(reader, memory, version);
+      if (memory === undefined || body === undefined) return { uri, lifecycle: "erased" };
+      const text = formText({ ...memory, body }, form);
+      return { uri, text, lifecycle: memory.row.lifecycle };
+    }),
+  );
+}
+
+async function bodyAt(
+  reader: Reader,
+  memory: FoundMemory,
+  version: number,
+): Promise<FoundMemory["body"] | undefined> {
+  return version === memory.row.version ? memory.body : versionOf(reader, memory, version);
+}

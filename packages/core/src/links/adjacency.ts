@@ -1,0 +1,214 @@
+/**
+ * Reading the edges of memories: the ranges of one or many memories at once, at a reader's position.
+ *
+ * Live edges, removed edges and former states of edges stand in ranges of their own, so the present
+ * reads what it shows, and the past reads that and what has changed since.
+ */
+
+import { readU16, readU32 } from "../codec/keys.js";
+import { invalid } from "../errors.js";
+import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
+import type { Read, Reader } from "../history/reader.js";
+import {
+  afterPrefix,
+  EDGE_MEMBER_BYTES,
+  EDGE_STATE,
+  type EdgePlace,
+  edgeClosedKey,
+  edgeKey,
+  edgePrefix,
+  keyString,
+  prefixRange,
+  seqValue,
+} from "../kv/keyspace.js";
+import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { shownMemories } from "../memory/read.js";
+import type { EdgeRecord } from "../records/edge-record.js";
+import type { Access } from "../scope/access.js";
+
+/** From which end edges are looked at. */
+export type Side = "out" | "in";
+
+/** Which edges to read. */
+export interface AdjacencyQuery {
+  readonly side: Side;
+  /** Codes of the kinds to keep; all when empty. */
+  readonly codes: readonly number[];
+  readonly includeTombstoned: boolean;
+  /** Most edges to read of one memory and range. */
+  readonly limit: number;
+}
+
+/** An edge found from one end: where its record lies, and what stands at the other end. */
+export interface AdjacentEdge extends PartPointer {
+  readonly id: Bytes;
+  readonly near: Bytes;
+  readonly code: number;
+  /** The other end's id, or the hash that stands for a far name. */
+  readonly other: Bytes;
+  readonly n: number;
+}
+
+/** The edges of each memory in (kind, other end, n) order, in one or two batched reads. */
+export async function adjacent(
+  reader: Reader,
+  ids: readonly Bytes[],
+  query: AdjacencyQuery,
+): Promise<AdjacentEdge[][]> {
+  // Live rows alone stand in order already: only other states and the past have to be merged in.
+  if (reader.live && !query.includeTombstoned) {
+    return (await liveRows(reader, ids, query)).map((rows) => rows.map(readAdjacent));
+  }
+  const states = query.includeTombstoned
+    ? [EDGE_STATE.live, EDGE_STATE.removed]
+    : [EDGE_STATE.live];
+  const plan: { readonly at: number; readonly range: KvRange }[] = [];
+  for (const [at, id] of ids.entries()) {
+    for (const state of states) {
+      for (const range of stateRanges(query, id, state)) plan.push({ at, range });
+      if (!reader.live) plan.push({ at, range: closedRange(query, id, state, reader.seq) });
+    }
+  }
+  const rows = await reader.ranges(plan.map(({ range }) => range));
+  const found: Map<string, AdjacentEdge>[] = ids.map(() => new Map());
+  for (const [index, { at }] of plan.entries()) {
+    for (const row of rows[index] ?? []) {
+      const edge = readAdjacent(row);
+      if (edge.seq > reader.seq) continue;
+      if (query.codes.length > 0 && !query.codes.includes(edge.code)) continue;
+      found[at]?.set(memberName(edge), edge);
+    }
+  }
+  return found.map((edges) =>
+    [...edges.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, edge]) => edge),
+  );
+}
+
+/** The rows of each memory's live edges, in order, as they are: for whoever reads few of many. */
+export async function liveRows(
+  reader: Reader,
+  ids: readonly Bytes[],
+  query: Omit<AdjacencyQuery, "includeTombstoned">,
+): Promise<readonly (readonly KvRow[])[]> {
+  const ranges = ids.map((id) => stateRanges(query, id, EDGE_STATE.live));
+  const rows = await reader.ranges(ranges.flat());
+  let next = 0;
+  return ranges.map((own) => {
+    const found = rows.slice(next, next + own.length);
+    next += own.length;
+    return found.length === 1 ? (found[0] ?? []) : found.flat();
+  });
+}
+
+function stateRanges(
+  query: Omit<AdjacencyQuery, "includeTombstoned">,
+  id: Bytes,
+  state: number,
+): KvRange[] {
+  const name = query.side === "out" ? "edgeOut" : "edgeIn";
+  if (query.codes.length === 0) return [prefixRange(edgePrefix(name, id, state), query.limit)];
+  const codes = [...query.codes].sort((a, b) => a - b);
+  return codes.map((code) => prefixRange(edgePrefix(name, id, state, code), query.limit));
+}
+
+function closedRange(query: AdjacencyQuery, id: Bytes, state: number, seq: number): KvRange {
+  const name = query.side === "out" ? "edgeOutClosed" : "edgeInClosed";
+  const prefix = edgePrefix(name, id, state);
+  const gte = Buffer.concat([prefix, seqValue(seq + 1)]);
+  return { gte, lt: afterPrefix(prefix), limit: query.limit };
+}
+
+/** Reads one row of an edge. */
+export function readAdjacent({ key, value }: KvRow): AdjacentEdge {
+  const { seq, part, id } = decodeAdjacency(value);
+  const at = key.length - EDGE_MEMBER_BYTES;
+  return {
+    seq,
+    part,
+    id,
+    near: key.subarray(1, 17),
+    code: readU16(key, at),
+    other: key.subarray(at + 2, at + 18),
+    n: readU32(key, at + 18),
+  };
+}
+
+function memberName(edge: AdjacentEdge): string {
+  const code = String.fromCharCode(edge.code >> 8, edge.code & 0xff);
+  return `${code}${keyString(edge.other)}${String(edge.n).padStart(10, "0")}`;
+}
+
+/** Where the record of one edge lay at the reader's position. */
+export async function edgePointer(
+  reader: Reader,
+  place: EdgePlace,
+): Promise<PartPointer | undefined> {
+  const states = [EDGE_STATE.live, EDGE_STATE.removed];
+  const now = await reader.getMany(states.map((state) => edgeKey("out", place, state)));
+  const row = now.find((value) => value !== undefined);
+  const pointer = row === undefined ? undefined : decodeAdjacency(row);
+  if (pointer === undefined || pointer.seq <= reader.seq) return pointer;
+  const former = await reader.ranges(
+    states.map((state) =>
+      closedRange({ ...EVERYTHING, side: "out" }, place.from, state, reader.seq),
+    ),
+  );
+  const member = keyString(
+    edgeClosedKey("out", place, EDGE_STATE.live, 0).subarray(-EDGE_MEMBER_BYTES),
+  );
+  return former
+    .flat()
+    .filter(({ key }) => keyString(key.subarray(-EDGE_MEMBER_BYTES)) === member)
+    .map(({ value }) => decodeAdjacency(value))
+    .find(({ seq }) => seq <= reader.seq);
+}
+
+/** No filter at all. */
+export const EVERYTHING: AdjacencyQuery = {
+  side: "out",
+  codes: [],
+  includeTombstoned: true,
+  limit: 1_000_000,
+};
+
+/** Of the given memories, those that exist at the position and that the caller may see. */
+export async function readableIds(
+  reader: Reader,
+  ids: readonly Bytes[],
+  access: Access,
+): Promise<ReadonlySet<string>> {
+  const unique = [...new Map(ids.map((id) => [keyString(id), id])).values()];
+  const rows = await reader.memoryRows(unique);
+  const there = unique.flatMap((id, at) => {
+    const row = rows[at];
+    return row === undefined || row.lifecycle === "erased" ? [] : [{ id, row }];
+  });
+  if (access.kind === "owner") return new Set(there.map(({ id }) => keyString(id)));
+  const found = await reader.memories(
+    there.map(({ id }) => id),
+    there.map(({ row }) => row),
+  );
+  const shown = await shownMemories(reader, access, found);
+  return new Set(shown.flatMap((memory) => (memory === undefined ? [] : [keyString(memory.id)])));
+}
+
+/** The records of adjacent edges, in order. Erased ones are left out. */
+export async function edgeRecords(
+  reader: Reader,
+  edges: readonly AdjacentEdge[],
+): Promise<readonly Read<EdgeRecord>[]> {
+  const records = await reader.edges(edges);
+  return records.flatMap((record) => (record === undefined ? [] : [record]));
+}
+
+/** Whether the other end of an edge is a memory of this graph rather than a far name. */
+export function isLocal(edge: EdgeRecord): edge is EdgeRecord & { readonly to: Bytes } {
+  return edge.to instanceof Uint8Array;
+}
+
+/** Checks a direction. */
+export function checkDirection(direction: unknown): "out" | "in" | "both" {
+  if (direction === undefined) return "out";
+  if (direction === "out" || direction === "in" || direction === "both") return direction;
+  throw invalid("direction", "out, in or both", direction);
+}

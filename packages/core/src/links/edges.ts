@@ -1,0 +1,448 @@
+/**
+ * Adding, removing and reading edges. Removal is soft: a removed edge stays readable, and adding it
+ * again revives it under the same id.
+ */
+
+import type { CborValue } from "../codec/cbor.js";
+import { parseUlid } from "../codec/ulid.js";
+import {
+  assumeNoEdge,
+  edgeKindPart,
+  edgeNeeds,
+  edgePart,
+  findEdge,
+  mintEdge,
+} from "../engine/drafts.js";
+import {
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  edgeId,
+  findIds,
+  type Located,
+  locateAll,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+  refKeys,
+} from "../engine/engine.js";
+import { ask, askEntries } from "../engine/read-ahead.js";
+import { type Edge, type EdgeResult, shapeEdge } from "../engine/shapes.js";
+import { CortexError, describe, invalid } from "../errors.js";
+import { kindCode } from "../history/fold-edges.js";
+import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
+import { type AsOf, Reader } from "../history/reader.js";
+import type { LeafRef } from "../history/trees.js";
+import type { Operation, WriteTx } from "../history/writer.js";
+import {
+  EDGE_STATE,
+  edgeKey,
+  edgePrefix,
+  idKey,
+  keyString,
+  prefixRange,
+  textKey,
+} from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { canonicalKind, checkOpenKindName, OPEN_KIND_CODE_MIN } from "../records/edge-kinds.js";
+import { type EdgeRecord, edgeTreeKey, farKey } from "../records/edge-record.js";
+import { checkMetadata, checkText } from "../records/fields.js";
+import { checkTime } from "../records/frames.js";
+import { checkNameOf, SOURCES, type Source } from "../records/types.js";
+import { type Access, OWNER } from "../scope/access.js";
+import { edgePointer, readableIds } from "./adjacency.js";
+
+/** What an edge may carry. */
+export interface EdgeInput {
+  readonly weight?: number;
+  /** Why the link holds, in one line. */
+  readonly reason?: string;
+  /** 1 (weak) to 5 (strongly stated). */
+  readonly strength?: number;
+  readonly ordinal?: number;
+  readonly metadata?: { readonly [key: string]: unknown };
+  readonly source?: Source;
+  readonly validFrom?: number;
+  readonly validTo?: number;
+  readonly by?: string;
+}
+
+/** An edge to be, checked. */
+export interface PreparedEdge {
+  readonly from: ParsedRef;
+  readonly to: ParsedRef;
+  readonly kind: string;
+  /** An inverse name was given: the ends are stored the other way round. */
+  readonly swap: boolean;
+  readonly open: boolean;
+  readonly by: string;
+  readonly attributes: Omit<EdgeInput, "by" | "metadata"> & {
+    readonly metadata?: { readonly [key: string]: CborValue };
+  };
+}
+
+const EDGE_FIELDS = [
+  "weight",
+  "reason",
+  "strength",
+  "ordinal",
+  "metadata",
+  "source",
+  "validFrom",
+  "validTo",
+  "by",
+];
+
+/** Joins two memories; nothing happens when they are joined so already. */
+export async function addEdge(
+  engine: Engine,
+  from: Ref,
+  kind: string,
+  to: Ref,
+  input: EdgeInput = {},
+): Promise<EdgeResult> {
+  const prepared = prepareEdge(engine, { from, kind, to, input });
+  const { value } = await engine.writer.submit(edgeOperation(engine, prepared));
+  return value;
+}
+
+/** The operation behind `addEdge`. */
+export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation<EdgeResult> {
+  return {
+    hints: [
+      ...refKeys(prepared.from),
+      ...refKeys(prepared.to),
+      ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
+      ...identityKeys(engine, prepared),
+    ],
+    leaves: () => edgeLeaves(engine, prepared),
+    run: (tx) => applyEdge(engine, tx, prepared),
+  };
+}
+
+/** Checks what a caller says about an edge. */
+export function prepareEdge(
+  engine: Engine,
+  what: { readonly from: Ref; readonly kind: string; readonly to: Ref; readonly input: EdgeInput },
+): PreparedEdge {
+  const { kind, swap, open } = checkEdgeKind(what.kind);
+  checkOptions(what.input, EDGE_FIELDS, "input");
+  const [first, second] = [parseRef(engine, what.from, "from"), parseRef(engine, what.to, "to")];
+  return {
+    from: swap ? second : first,
+    to: swap ? first : second,
+    kind,
+    swap,
+    open,
+    by: checkPrincipal(what.input.by, engine.principal),
+    attributes: checkAttributes(what.input),
+  };
+}
+
+function checkEdgeKind(name: unknown): {
+  readonly kind: string;
+  readonly swap: boolean;
+  readonly open: boolean;
+} {
+  const canonical = typeof name === "string" ? canonicalKind(name) : undefined;
+  if (canonical === undefined) return { kind: checkOpenKindName(name), swap: false, open: true };
+  if (canonical.kind.mint === "store") {
+    throw invalid("kind", "a kind that callers may mint", name, "ERR_EDGE_KIND");
+  }
+  return { kind: canonical.kind.name, swap: canonical.swap, open: false };
+}
+
+function checkAttributes(input: EdgeInput): PreparedEdge["attributes"] {
+  const { weight, reason, strength, ordinal, metadata, source, validFrom, validTo } = input;
+  if (weight !== undefined && !isSafeNumber(weight)) {
+    throw invalid("weight", "a finite number within 2^53 - 1", weight);
+  }
+  if (
+    strength !== undefined &&
+    !(Number.isInteger(strength) && strength >= 1 && strength <= LIMITS.edgeStrengthMax)
+  ) {
+    throw invalid("strength", `an integer from 1 to ${LIMITS.edgeStrengthMax}`, strength);
+  }
+  if (ordinal !== undefined && !Number.isSafeInteger(ordinal)) {
+    throw invalid("ordinal", "an integer", ordinal);
+  }
+  if (reason !== undefined)
+    checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
+  const span = checkSpan(validFrom, validTo);
+  return {
+    ...(weight === undefined ? {} : { weight: weight + 0 }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(strength === undefined ? {} : { strength }),
+    ...(ordinal === undefined ? {} : { ordinal: ordinal + 0 }),
+    ...(metadata === undefined
+      ? {}
+      : { metadata: checkMetadata(metadata, "metadata") as { readonly [key: string]: CborValue } }),
+    ...(source === undefined ? {} : { source: checkNameOf(SOURCES, source, { field: "source" }) }),
+    ...span,
+  };
+}
+
+function isSafeNumber(value: unknown): boolean {
+  return typeof value === "number" && Math.abs(value) <= INTEGER_MAX;
+}
+
+function checkSpan(
+  validFrom: unknown,
+  validTo: unknown,
+): { readonly validFrom?: number; readonly validTo?: number } {
+  const from = validFrom === undefined ? undefined : checkTime(validFrom, "validFrom");
+  const to = validTo === undefined ? undefined : checkTime(validTo, "validTo");
+  if (from !== undefined && to !== undefined && to < from) {
+    throw invalid("validTo", "a time not before validFrom", to);
+  }
+  return {
+    ...(from === undefined ? {} : { validFrom: from }),
+    ...(to === undefined ? {} : { validTo: to }),
+  };
+}
+
+/** Where the edge would stand, when both ends are given by id: its rows can be read ahead. */
+function identityKeys(engine: Engine, prepared: PreparedEdge): Bytes[] {
+  const { from, to, kind, open } = prepared;
+  const code = open ? undefined : canonicalKind(kind)?.kind.code;
+  if (code === undefined || from.id === undefined || to.id === undefined) return [];
+  const place = { from: from.id, code, far: farKey(engine.sha256, to.id), n: 0 };
+  return [edgeKey("out", place, EDGE_STATE.live), edgeKey("out", place, EDGE_STATE.removed)];
+}
+
+function edgeLeaves(engine: Engine, prepared: PreparedEdge): readonly LeafRef[] {
+  const { from, to, kind } = prepared;
+  if (from.id === undefined || to.id === undefined) return [];
+  return [
+    { tree: "edges", key: edgeTreeKey(engine.sha256, { from: from.id, kind, to: to.id, n: 0 }) },
+  ];
+}
+
+/** Applies an edge inside a commit. `born` names memories of this very commit. */
+export function applyEdge(
+  engine: Engine,
+  tx: WriteTx,
+  prepared: PreparedEdge,
+  born: ReadonlySet<string> = new Set(),
+): EdgeResult {
+  const { kind, by } = prepared;
+  const { from, to } = endpoints(tx, prepared);
+  if (Buffer.compare(from, to) === 0) {
+    throw new CortexError("ERR_SELF_EDGE", "to: expected another memory than from, got the same", {
+      field: "to",
+    });
+  }
+  const isNewKind = prepared.open && registerKind(tx, by, kind);
+  const draft = { from, kind, to, ...prepared.attributes };
+  // No edge of a new kind or a new memory is in the store: there is nothing to read.
+  if (isNewKind || born.has(edgeId(from)) || born.has(edgeId(to))) assumeNoEdge(tx, draft);
+  const { edge, outcome } = mintEdge(tx, engine, by, draft);
+  if (kind === THEMATIC && "part" in outcome) refuseCrowd(tx, edge, [from, to]);
+  const id = edgeId(edge.id);
+  if ("seq" in outcome) {
+    return { id, edge: shapeEdge(edge, outcome.seq), changed: false, seq: outcome.seq };
+  }
+  const seq = tx.append({ kind: "add_edge", by, parts: [outcome.part] });
+  return { id, edge: shapeEdge(edge, seq), changed: true, seq };
+}
+
+const THEMATIC = "same_topic";
+const THEMATIC_CODE = canonicalKind(THEMATIC)?.kind.code ?? 0;
+
+/** Sharing a subject says little, and less the more memories share it: each end may have so many. */
+function refuseCrowd(tx: WriteTx, edge: EdgeRecord, ends: readonly Bytes[]): void {
+  const most = LIMITS.sameTopicEdges;
+  const rangesOf = (end: Bytes) =>
+    (["edgeOut", "edgeIn"] as const).map((side) =>
+      prefixRange(edgePrefix(side, end, EDGE_STATE.live, THEMATIC_CODE), most + 1),
+    );
+  ask(tx, [], { ranges: ends.flatMap(rangesOf) });
+  for (const end of ends) {
+    const others = rangesOf(end)
+      .flatMap((range) => tx.view.range(range))
+      .filter(({ value }) => keyString(decodeAdjacency(value).id) !== keyString(edge.id));
+    if (others.length < most) continue;
+    throw new CortexError(
+      "ERR_EDGE_KIND",
+      `kind: a memory may have ${most} edges of kind ${THEMATIC}, got one more at ${edgeId(end)}`,
+      { field: "kind", subject: edgeId(end) },
+    );
+  }
+}
+
+/** Both ends of an edge to be, found in the same reads. */
+function endpoints(
+  tx: WriteTx,
+  prepared: PreparedEdge,
+): { readonly from: Bytes; readonly to: Bytes } {
+  const { from, to, swap } = prepared;
+  const [near, far] = locateEnds(tx, prepared);
+  return {
+    from: endpoint(near, from, swap ? "to" : "from"),
+    to: endpoint(far, to, swap ? "from" : "to"),
+  };
+}
+
+function locateEnds(
+  tx: WriteTx,
+  { from, to, kind }: PreparedEdge,
+): readonly (Located | undefined)[] {
+  return locateAll(tx, [from, to], ([near, far]) =>
+    near === undefined || far === undefined
+      ? { keys: [], leaves: [] }
+      : edgeNeeds(tx, { from: near, kind, to: far }),
+  );
+}
+
+/** The id of an end that must be there. */
+export function endpoint(found: Located | undefined, ref: ParsedRef, field: string): Bytes {
+  if (found === undefined || found.row.lifecycle === "erased") {
+    throw new CortexError(
+      "ERR_UNKNOWN_ENDPOINT",
+      `${field}: expected a memory, got ${describe(ref.text)}, which names none`,
+      { field, subject: ref.text },
+    );
+  }
+  return found.id;
+}
+
+/** Journals the first use of an open kind; false when it is known already. */
+export function registerKind(tx: WriteTx, by: string, name: string): boolean {
+  ask(tx, [textKey("edgeKind", name)]);
+  if (kindCode(tx.view, name) !== undefined) return false;
+  const count = tx.fold.counts.openEdgeKinds;
+  if (count >= LIMITS.edgeKinds) {
+    throw new CortexError(
+      "ERR_EDGE_KIND",
+      `kind: a graph may have ${LIMITS.edgeKinds} kinds of its own, got one more: ${JSON.stringify(name)}`,
+      { field: "kind" },
+    );
+  }
+  tx.append({
+    kind: "register_edge_kind",
+    by,
+    parts: [edgeKindPart(OPEN_KIND_CODE_MIN + count, name)],
+  });
+  return true;
+}
+
+/** Removes an edge softly; a missing or removed one is left as it is. */
+export async function removeEdge(
+  engine: Engine,
+  from: Ref,
+  kind: string,
+  to: Ref,
+  options: { readonly reason?: string; readonly by?: string } = {},
+): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
+  const prepared = prepareEdge(engine, { from, kind, to, input: {} });
+  const why = checkRemoval(engine, options);
+  const { value } = await engine.writer.submit({
+    ...edgeOperation(engine, prepared),
+    run: (tx) => {
+      const [near, far] = locateEnds(tx, prepared);
+      const found =
+        near === undefined || far === undefined
+          ? undefined
+          : findEdge(tx, { from: near.id, kind: prepared.kind, to: far.id });
+      return dropEdge(engine, tx, found, why);
+    },
+  });
+  return value;
+}
+
+/** Removes an edge by its id; `ERR_NOT_FOUND` when there is none. */
+export async function removeEdgeById(
+  engine: Engine,
+  id: string,
+  options: { readonly reason?: string; readonly by?: string } = {},
+): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
+  const bytes = parseEdgeId(id);
+  const why = checkRemoval(engine, options);
+  const { value } = await engine.writer.submit({
+    hints: [idKey("edge", bytes)],
+    run: (tx) => {
+      const row = tx.view.get(idKey("edge", bytes));
+      if (row === undefined) {
+        throw new CortexError("ERR_NOT_FOUND", `id: no edge ${id}`, { field: "id", subject: id });
+      }
+      const pointer = decodeEdgeRow(row);
+      askEntries(tx, [pointer]);
+      const found = { edge: tx.fold.records.edge(pointer), seq: pointer.seq };
+      return dropEdge(engine, tx, found, why);
+    },
+  });
+  return value;
+}
+
+function checkRemoval(
+  engine: Engine,
+  options: { readonly reason?: string; readonly by?: string },
+): { readonly reason: string; readonly by: string } {
+  checkOptions(options, ["reason", "by", "access"]);
+  const { reason = "" } = options;
+  checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, blank: true, control: true });
+  return { reason, by: checkPrincipal(options.by, engine.principal) };
+}
+
+function dropEdge(
+  engine: Engine,
+  tx: WriteTx,
+  found: ReturnType<typeof findEdge>,
+  why: { readonly reason: string; readonly by: string },
+): Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge } {
+  if (found === undefined) return { changed: false, seq: tx.nextSeq() - 1 };
+  if (found.edge.tombstone !== undefined) {
+    return { changed: false, seq: found.seq, edge: shapeEdge(found.edge, found.seq) };
+  }
+  const { reason, by } = why;
+  const edge = { ...found.edge, tombstone: { reason, at: tx.at, by } };
+  const seq = tx.append({ kind: "remove_edge", by, parts: [edgePart(tx, engine, by, edge)] });
+  return { changed: true, seq, edge: shapeEdge(edge, seq) };
+}
+
+/** One edge by its ends and kind, removed ones included; `undefined` when it never was. */
+export async function getEdge(
+  engine: Engine,
+  from: Ref,
+  kind: string,
+  to: Ref,
+  options: { readonly access?: Access; readonly asOf?: AsOf } = {},
+): Promise<Edge | undefined> {
+  checkOptions(options, ["access", "asOf"]);
+  const canonical = canonicalKind(kind);
+  const name = canonical?.kind.name ?? checkOpenKindName(kind);
+  const given = [parseRef(engine, from, "from"), parseRef(engine, to, "to")];
+  const refs = canonical?.swap === true ? given.reverse() : given;
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const [near, far] = await findIds(reader, refs);
+    if (near === undefined || far === undefined) return undefined;
+    const visible = await readableIds(reader, [near, far], options.access ?? OWNER);
+    if (visible.size < 2) return undefined;
+    const code = canonical?.kind.code ?? (await openCode(reader, name));
+    if (code === undefined) return undefined;
+    return edgeAt(reader, { from: near, code, far: farKey(engine.sha256, far), n: 0 });
+  });
+}
+
+async function openCode(reader: Reader, name: string): Promise<number | undefined> {
+  const [row] = await reader.getMany([textKey("edgeKind", name)]);
+  return row === undefined ? undefined : ((row[0] ?? 0) << 8) | (row[1] ?? 0);
+}
+
+async function edgeAt(
+  reader: Reader,
+  place: { readonly from: Bytes; readonly code: number; readonly far: Bytes; readonly n: number },
+): Promise<Edge | undefined> {
+  const pointer = await edgePointer(reader, place);
+  if (pointer === undefined) return undefined;
+  const [found] = await reader.edges([pointer]);
+  return found === undefined ? undefined : shapeEdge(found.record, found.header.seq);
+}
+
+/** The bytes of an edge's id. */
+export function parseEdgeId(id: unknown): Bytes {
+  const bytes = typeof id === "string" ? parseUlid(id) : undefined;
+  if (bytes === undefined) throw invalid("id", "an edge id of 26 characters", id, "ERR_BAD_ID");
+  return bytes;
+}

@@ -1,0 +1,133 @@
+/**
+ * The runtime state of goals: what a scheduler notes about a goal it pursues. Journaled like
+ * everything else, owned by the goal, outside the memory itself.
+ */
+import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { subject } from "../engine/drafts.js";
+import {
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  findIds,
+  locateLiving,
+  type MemoryId,
+  memoryId,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+  refKeys,
+} from "../engine/engine.js";
+import { ask } from "../engine/read-ahead.js";
+import { CortexError } from "../errors.js";
+import { decodePointer } from "../history/pointers.js";
+import { Reader, scan } from "../history/reader.js";
+import type { WriteTx } from "../history/writer.js";
+import { SUBJECT } from "../journal/entry.js";
+import { idKey, KEYSPACE } from "../kv/keyspace.js";
+import { type GoalState, parseGoalState } from "../records/goal-state.js";
+
+/** The state of a goal; `undefined` when none was written. */
+export async function goalState(engine: Engine, ref: Ref): Promise<GoalState | undefined> {
+  const parsed = parseRef(engine, ref, "id");
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const [id] = await findIds(reader, [parsed]);
+    if (id === undefined) return undefined;
+    const [row] = await reader.getMany([idKey("goalState", id)]);
+    if (row === undefined) return undefined;
+    const [found] = await reader.records([decodePointer(row)], decodeState);
+    return found?.record;
+  });
+}
+
+/** Writes the whole state of a goal. */
+export async function setGoalState(
+  engine: Engine,
+  ref: Ref,
+  state: GoalState,
+  options: { readonly by?: string } = {},
+): Promise<{ readonly id: MemoryId; readonly seq: number }> {
+  const checked = parseGoalState(state);
+  return changeGoal(engine, ref, options, (tx, id, by) => {
+    const record = encode(checked as unknown as CborValue);
+    tx.append({
+      kind: "goal_state",
+      by,
+      parts: [{ subject: subject(SUBJECT.goalState, id), record }],
+    });
+  });
+}
+
+/** Takes the state of a goal away; a goal without one is left as it is. */
+export async function deleteGoalState(
+  engine: Engine,
+  ref: Ref,
+  options: { readonly by?: string } = {},
+): Promise<{ readonly id: MemoryId; readonly seq: number }> {
+  return changeGoal(engine, ref, options, (tx, id, by) => {
+    if (tx.view.get(idKey("goalState", id)) === undefined) return;
+    tx.append({
+      kind: "goal_state",
+      by,
+      parts: [{ subject: subject(SUBJECT.goalState, id), record: null }],
+    });
+  });
+}
+
+/** Every goal with a state, in the order of ids. */
+export async function goalStates(
+  engine: Engine,
+): Promise<readonly { readonly id: MemoryId; readonly state: GoalState }[]> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const rows: { readonly id: Uint8Array; readonly pointer: ReturnType<typeof decodePointer> }[] =
+      [];
+    for await (const { key, value } of scan(
+      reader.snapshot,
+      Uint8Array.of(KEYSPACE.goalState.byte),
+    )) {
+      rows.push({ id: key.subarray(1), pointer: decodePointer(value) });
+    }
+    const states = await reader.records(
+      rows.map(({ pointer }) => pointer),
+      decodeState,
+    );
+    return rows.flatMap(({ id }, at) => {
+      const state = states[at];
+      return state === undefined ? [] : [{ id: memoryId(id), state: state.record }];
+    });
+  });
+}
+
+async function changeGoal(
+  engine: Engine,
+  ref: Ref,
+  options: { readonly by?: string },
+  change: (tx: WriteTx, id: Uint8Array, by: string) => void,
+): Promise<{ readonly id: MemoryId; readonly seq: number }> {
+  const parsed: ParsedRef = parseRef(engine, ref, "id");
+  checkOptions(options, ["by", "access"]);
+  const by = checkPrincipal(options.by, engine.principal);
+  const { value, seq } = await engine.writer.submit({
+    hints: [
+      ...refKeys(parsed),
+      ...(parsed.id === undefined ? [] : [idKey("goalState", parsed.id)]),
+    ],
+    run: (tx) => {
+      const found = locateLiving(tx, parsed, "id");
+      if (found.row.type !== "goal") {
+        throw new CortexError("ERR_INVALID", `id: expected a goal, got a ${found.row.type}`, {
+          field: "id",
+          expected: "goal",
+          got: found.row.type,
+        });
+      }
+      ask(tx, [idKey("goalState", found.id)]);
+      change(tx, found.id, by);
+      return memoryId(found.id);
+    },
+  });
+  return { id: value, seq };
+}
+
+function decodeState(bytes: Uint8Array): GoalState {
+  return decode(bytes) as unknown as GoalState;
+}

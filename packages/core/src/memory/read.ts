@@ -1,0 +1,308 @@
+/**
+ * Reading memories: one, a pinned version, the history of one, a list by an index. Every answer is of
+ * one journal position, the end or the past that `asOf` names, and goes through the caller's access.
+ */
+
+import {
+  checkOptions,
+  type Engine,
+  findIds,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+} from "../engine/engine.js";
+import { type HistoryItem, type Memory, shapeMemory, versionRecord } from "../engine/shapes.js";
+import { invalid } from "../errors.js";
+import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
+import { type AsOf, bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
+import { decodeHeader, splitEntry } from "../journal/entry.js";
+import {
+  afterPrefix,
+  idKey,
+  journalKey,
+  keyString,
+  ownedPrefix,
+  prefixRange,
+  versionKey,
+} from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { primaryText } from "../records/data.js";
+import { checkTime } from "../records/frames.js";
+import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
+import { buildUri, parseUri } from "../records/uri.js";
+import { type Access, maySee, OWNER } from "../scope/access.js";
+
+/** More versions than anybody reads at once. */
+const HISTORY_ROWS = 100_000;
+
+/** How a read is done. */
+export interface ReadOptions {
+  readonly access?: Access;
+  /** Read the past: a seq, or a time. */
+  readonly asOf?: AsOf;
+}
+
+/** How one memory is read. */
+export interface GetOptions extends ReadOptions {
+  /** A version other than the current one. */
+  readonly version?: number;
+  /** World time: the version that was valid then, in milliseconds. */
+  readonly validAt?: number;
+}
+
+/** One memory by id, URI or external id; `undefined` when there is none the caller may see. */
+export async function get(
+  engine: Engine,
+  ref: Ref,
+  options: GetOptions = {},
+): Promise<Memory | undefined> {
+  const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, ["access", "asOf", "version", "validAt"]);
+  const access = options.access ?? OWNER;
+  const wanted = checkVersion(options.version) ?? parsed.version;
+  if (options.validAt !== undefined) checkTime(options.validAt, "validAt");
+  const read = async (reader: Reader): Promise<Memory | undefined> => {
+    const found = await findByRef(reader, parsed);
+    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
+    if (options.validAt !== undefined) {
+      return validVersion(engine, reader, found, options.validAt);
+    }
+    if (wanted === undefined || wanted === found.row.version)
+      return shapeMemory(engine.actor, found);
+    const body = await versionOf(reader, found, wanted);
+    return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
+  };
+  const firstKeys = parsed.id === undefined ? [] : [idKey("memory", parsed.id)];
+  return Reader.with(engine.kv, options.asOf, read, firstKeys);
+}
+
+/** The memory behind a reference; its row was read together with the head if it is an id. */
+async function findByRef(reader: Reader, ref: ParsedRef): Promise<FoundMemory | undefined> {
+  const [raw] = reader.first;
+  if (ref.id !== undefined && raw !== undefined) {
+    const [row] = await reader.memoryRows([ref.id], [raw]);
+    return row === undefined ? undefined : reader.memory(ref.id, row);
+  }
+  const [id] = ref.externalId === undefined ? [] : await findIds(reader, [ref]);
+  return id === undefined ? undefined : findMemory(reader, id);
+}
+
+/** The memory a URI pins; the version must be in the URI. */
+export async function resolve(
+  engine: Engine,
+  uri: string,
+  options: ReadOptions = {},
+): Promise<Memory | undefined> {
+  const { type, version } = parseUri(uri);
+  const memory = await get(engine, uri, { ...options, version });
+  return memory?.type === type ? memory : undefined;
+}
+
+/** Every version of a memory, newest first; `undefined` when there is none the caller may see. */
+export async function history(
+  engine: Engine,
+  ref: Ref,
+  options: ReadOptions = {},
+): Promise<readonly HistoryItem[] | undefined> {
+  const parsed = parseRef(engine, ref, "id");
+  checkOptions(options, ["access", "asOf"]);
+  const access = options.access ?? OWNER;
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const [id] = await findIds(reader, [parsed]);
+    if (id === undefined) return undefined;
+    const found = await findMemory(reader, id);
+    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
+    const bodies = await allVersions(reader, found);
+    const standing = new Set(standingOf(found, bodies));
+    return bodies
+      .map((body) => shapeHistory(engine, found, { body, undone: !standing.has(body) }))
+      .reverse();
+  });
+}
+
+function shapeHistory(
+  engine: Engine,
+  found: FoundMemory,
+  { body, undone }: { readonly body: Read<MemoryRecord>; readonly undone: boolean },
+): HistoryItem {
+  const { head } = found.head.record;
+  const version = bodyOf(body);
+  const open = [head.version, ...head.siblings];
+  return {
+    uri: buildUri({ actor: engine.actor, type: head.type, id: found.id, version: version.number }),
+    version: version.number,
+    current: open.includes(version.number),
+    ...(undone ? { undone } : {}),
+    text: primaryText(head.type, version.data) || version.forms.short,
+    data: version.data,
+    versionRecord: versionRecord(version, body.header.seq),
+  };
+}
+
+function checkVersion(version: unknown): number | undefined {
+  if (version === undefined) return undefined;
+  if (typeof version === "number" && Number.isSafeInteger(version) && version >= 1) return version;
+  throw invalid("version", "a version number of at least 1", version);
+}
+
+/**
+ * Whether the caller may see a memory it asked for by name, found at the reader's position. A scope
+ * that does not allow it goes on record.
+ */
+export async function isShown(
+  reader: Reader,
+  access: Access,
+  found: FoundMemory,
+): Promise<boolean> {
+  const isSeen = (await shownMemories(reader, access, [found]))[0] !== undefined;
+  if (!isSeen && access.kind === "scope") access.violated(found.id, "violation", "read");
+  return isSeen;
+}
+
+/**
+ * Of memories found at the reader's position, those the caller may see: as they were then, and as
+ * they are now. What the owner has made private since is not to be had by asking for the past.
+ */
+export async function shownMemories(
+  reader: Reader,
+  access: Access,
+  found: readonly (FoundMemory | undefined)[],
+): Promise<readonly (FoundMemory | undefined)[]> {
+  if (access.kind === "owner") return found;
+  const then = found.map((memory) =>
+    memory !== undefined && maySee(access, memory.head.record.head, memory.id) ? memory : undefined,
+  );
+  if (reader.live) return then;
+  const ids = then.flatMap((memory) => memory?.id ?? []);
+  const rows = (await reader.getMany(ids.map((id) => idKey("memory", id)))).map((row) =>
+    row === undefined ? undefined : decodeMemoryRow(row),
+  );
+  const heads = await reader.records(
+    rows.flatMap((row) => row ?? []),
+    decodeMemoryRecord,
+  );
+  const open = new Set(
+    ids.flatMap((id, at) => {
+      const head = heads[at]?.record.head;
+      return head !== undefined && maySee(access, head, id) ? [keyString(id)] : [];
+    }),
+  );
+  return then.map((memory) =>
+    memory !== undefined && open.has(keyString(memory.id)) ? memory : undefined,
+  );
+}
+
+/** The time that a reader's answers hold at: now, or that of the last entry it sees. */
+export async function timeAt(engine: Engine, reader: Reader): Promise<number> {
+  if (reader.live) return engine.clock();
+  const [row] = await reader.getMany([journalKey(reader.seq)]);
+  if (row === undefined) throw new Error(`journal entry ${reader.seq} is missing`);
+  return decodeHeader(splitEntry(row).headerBytes).at;
+}
+
+/** One memory at the reader's position; `undefined` when absent or forgotten. */
+export async function findMemory(reader: Reader, id: Bytes): Promise<FoundMemory | undefined> {
+  const [row] = await reader.memoryRows([id]);
+  return row === undefined ? undefined : reader.memory(id, row);
+}
+
+/** The part that holds a version of a memory, as far as the reader sees. */
+export async function versionOf(
+  reader: Reader,
+  found: FoundMemory,
+  number: number,
+): Promise<Read<MemoryRecord> | undefined> {
+  const pointer =
+    number === 1
+      ? await firstVersion(reader, found)
+      : await reader
+          .getMany([versionKey(found.id, number)])
+          .then(([row]) => (row === undefined ? undefined : decodePointer(row)));
+  if (pointer === undefined || pointer.seq > reader.seq) return undefined;
+  const [body] = await reader.records([pointer], decodeMemoryRecord);
+  return body;
+}
+
+/** Version 1 has no row of its own: it lies where the memory's first row points. */
+async function firstVersion(reader: Reader, found: FoundMemory): Promise<PartPointer> {
+  const prefix = ownedPrefix("history", found.id);
+  const [rows] = await reader.ranges([prefixRange(prefix, 1)]);
+  const first = rows?.[0];
+  if (first === undefined) return found.row.body ?? found.row;
+  return decodeMemoryRow(first.value);
+}
+
+/** Every version up to the reader's position, oldest first, those that were undone included. */
+export async function allVersions(
+  reader: Reader,
+  found: FoundMemory,
+): Promise<Read<MemoryRecord>[]> {
+  const prefix = ownedPrefix("version", found.id);
+  const [rows = []] = await reader.ranges([
+    { gte: prefix, lt: afterPrefix(prefix), limit: HISTORY_ROWS },
+  ]);
+  const later = rows
+    .map(({ value }) => decodePointer(value))
+    .filter(({ seq }) => seq <= reader.seq);
+  const pointers = [await firstVersion(reader, found), ...later];
+  const bodies = await reader.records(pointers, decodeMemoryRecord);
+  return bodies.flatMap((body) => (body === undefined ? [] : [body]));
+}
+
+/**
+ * Of the versions of a memory, those that the current ones lead back to by what they superseded. A
+ * version that a revert set aside is not among them: what it said is no part of what came after.
+ */
+export function standingOf(
+  found: FoundMemory,
+  bodies: readonly Read<MemoryRecord>[],
+): readonly Read<MemoryRecord>[] {
+  if (found.row.highest === undefined) return bodies;
+  const { head } = found.head.record;
+  const byNumber = new Map(bodies.map((body) => [bodyOf(body).number, body]));
+  const met = new Set([head.version, ...head.siblings]);
+  // A set is walked in the order it grows in, what is added meanwhile included.
+  for (const number of met) {
+    const body = byNumber.get(number);
+    for (const before of body === undefined ? [] : bodyOf(body).supersedes) met.add(before);
+  }
+  return bodies.filter((body) => met.has(bodyOf(body).number));
+}
+
+/** The versions up to the reader's position that stand, oldest first. */
+export async function standingVersions(
+  reader: Reader,
+  found: FoundMemory,
+): Promise<readonly Read<MemoryRecord>[]> {
+  return standingOf(found, await allVersions(reader, found));
+}
+
+/** The latest version whose world-time interval holds `validAt`. */
+async function validVersion(
+  engine: Engine,
+  reader: Reader,
+  found: FoundMemory,
+  validAt: number,
+): Promise<Memory | undefined> {
+  const bodies = await standingVersions(reader, found);
+  const body = validBody(bodies, validAt);
+  return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
+}
+
+/**
+ * Of the versions of a memory that stand, oldest first, the one that was valid at a time: the last one that had
+ * begun by then, unless it had ended. A version ends where a later one begins, so what a later one
+ * says about the time since is final. One that gives no start holds from its creation.
+ */
+export function validBody(
+  bodies: readonly Read<MemoryRecord>[],
+  time: number,
+): Read<MemoryRecord> | undefined {
+  const body = bodies.findLast((candidate) => {
+    const { validFrom, createdAt } = bodyOf(candidate);
+    return (validFrom ?? createdAt) <= time;
+  });
+  if (body === undefined) return undefined;
+  const { validTo } = bodyOf(body);
+  return validTo === undefined || time < validTo ? body : undefined;
+}

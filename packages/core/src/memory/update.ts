@@ -1,0 +1,399 @@
+/**
+ * Changing a memory: a new version, a change of its head alone, hiding and bringing back.
+ *
+ * `basedOnVersion` says which version the caller read. When the memory has moved on, policy `lww`
+ * refuses with `ERR_CONFLICT`, and policy `manual` keeps both: the version is written as a rival, and
+ * the result names the others until a later update, based on any of them, settles it.
+ */
+
+import { checkKindAllowed, configOf } from "../config/config.js";
+import {
+  headPart,
+  heldSince,
+  memoryPart,
+  nextVersion,
+  refuseTombstoned,
+} from "../engine/drafts.js";
+import {
+  checkObject,
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  type Located,
+  locateLiving,
+  memoryId,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+  refKeys,
+} from "../engine/engine.js";
+import { firstResult, idempotencyKeys, rivals } from "../engine/idempotency.js";
+import { askMoves, askRecords } from "../engine/read-ahead.js";
+import type { WriteResult } from "../engine/shapes.js";
+import { CortexError, invalid } from "../errors.js";
+import type { Operation, WriteTx } from "../history/writer.js";
+import { idKey } from "../kv/keyspace.js";
+import type { KvRange } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import {
+  type Data,
+  type DataOf,
+  parseData,
+  primaryText,
+  type TurnData,
+  turnData,
+} from "../records/data.js";
+import { memoryTreeKey } from "../records/edge-record.js";
+import { checkText, parseWith } from "../records/fields.js";
+import type { Head, Version } from "../records/memory-record.js";
+import type { Source } from "../records/types.js";
+import { buildUri } from "../records/uri.js";
+import type { Access } from "../scope/access.js";
+import { checkRevision, checkStatusChange } from "../trust/gate.js";
+import {
+  fingerprintOf,
+  gatherData,
+  HEAD_FIELDS,
+  type HeadInput,
+  prepareHead,
+  prepareVersion,
+  requestMark,
+  sourceFor,
+  VERSION_FIELDS,
+  type VersionInput,
+} from "./write-input.js";
+
+/** Everything `update` takes. */
+export interface UpdateInput extends VersionInput {
+  /** The version the caller read. */
+  readonly basedOnVersion?: number;
+  readonly by?: string;
+  readonly idempotencyKey?: string;
+  readonly [dataField: string]: unknown;
+}
+
+const UPDATE_FIELDS: ReadonlySet<string> = new Set([
+  ...VERSION_FIELDS,
+  "basedOnVersion",
+  "by",
+  "idempotencyKey",
+]);
+
+/** Appends a version to a memory. */
+export async function update(engine: Engine, ref: Ref, input: UpdateInput): Promise<WriteResult> {
+  const { value } = await engine.writer.submit(updateOperation(engine, ref, input));
+  return value;
+}
+
+/** The operation behind `update`. */
+export function updateOperation(
+  engine: Engine,
+  ref: Ref,
+  input: UpdateInput,
+): Operation<WriteResult> {
+  const parsed = parseRef(engine, ref, "id");
+  const by = checkPrincipal(checkObject(input, "input").by, engine.principal);
+  checkBasedOn(input.basedOnVersion);
+  const { request } = requestMark(engine, input.idempotencyKey, "update", [ref, input]);
+  return {
+    ...memoryNeeds(engine, parsed),
+    bytes: 1024 + roughBytes(input, 4),
+    hints: [...refKeys(parsed), ...(request === undefined ? [] : idempotencyKeys(request))],
+    run: (tx) =>
+      firstResult(engine, tx, request) ??
+      applyUpdate(engine, tx, { parsed, input, by, ...(request === undefined ? {} : { request }) }),
+  };
+}
+
+/** About how much an input holds; it is not checked yet, so the walk is bounded. */
+function roughBytes(value: unknown, depth: number): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null || depth === 0) return 8;
+  return Object.values(value).reduce((sum, member) => sum + roughBytes(member, depth - 1), 8);
+}
+
+/** What any change of one memory will surely read. */
+export function memoryNeeds(
+  engine: Engine,
+  parsed: ParsedRef,
+): Required<Pick<Operation<unknown>, "hints" | "leaves">> {
+  return {
+    hints: refKeys(parsed),
+    leaves: () =>
+      parsed.id === undefined
+        ? []
+        : [{ tree: "memories", key: memoryTreeKey(engine.sha256, parsed.id) }],
+  };
+}
+
+interface UpdateRequest {
+  readonly parsed: ParsedRef;
+  readonly input: UpdateInput;
+  readonly by: string;
+  readonly request?: Uint8Array;
+}
+
+/** Applies an update inside a commit. */
+export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): WriteResult {
+  const { parsed, input, by } = what;
+  const found = locateLiving(tx, parsed, "id");
+  refuseTombstoned(found, "id", parsed.text);
+  askRecords(tx, [found]);
+  const head = tx.fold.records.head(found.row);
+  const current = tx.fold.records.version(found.row);
+  const data = nextData(engine, head, current, input);
+  const carried = data === current.data ? carriedOver(current, input) : lastingOver(current);
+  const asked = { ...carried, ...withoutUndefined(input) };
+  const prepared = prepareVersion(head.type, data, asked, head.source);
+  const isSaid = input.provenance?.source !== undefined;
+  const writer = isSaid ? prepared.provenance.source : sourceFor(engine, undefined);
+  checkRevision(writer, head.source, parsed.text);
+  const version = nextVersion(
+    tx,
+    by,
+    { head, row: found.row },
+    {
+      ...prepared,
+      confidence: input.confidence === undefined ? current.confidence : prepared.confidence,
+      data,
+    },
+  );
+  const rival = isRival(tx, head, input.basedOnVersion, parsed.text);
+  const nextHead: Head = {
+    ...head,
+    version: version.number,
+    siblings: rival ? [...head.siblings, head.version] : [],
+    ...nextFingerprint(engine, head, data),
+  };
+  const moved = [head.fingerprint, nextHead.fingerprint].flatMap((fingerprint) =>
+    fingerprint === undefined ? [] : [idKey("fingerprint", fingerprint)],
+  );
+  const conflicts = rivals(engine, tx, found, { head: nextHead, also: moved });
+  const seq = tx.append({
+    kind: "update",
+    by,
+    parts: [
+      memoryPart(tx, by, found.id, {
+        head: nextHead,
+        version: rival ? { ...version, supersedes: [] } : version,
+      }),
+    ],
+    ...(what.request === undefined ? {} : { request: what.request }),
+  });
+  return { ...headResult(engine, found, version.number, seq), conflicts };
+}
+
+/** What a version of other data keeps: how long the memory is to live. */
+function lastingOver({ expiresAt }: Version): VersionInput {
+  return expiresAt === undefined ? {} : { expiresAt };
+}
+
+/** What a version of the same data keeps from the one before, unless the caller says otherwise. */
+function carriedOver(current: Version, input: VersionInput): VersionInput {
+  const { validTo, expiresAt } = current;
+  const validFrom = heldSince(current, input.validTo);
+  return {
+    provenance: current.provenance,
+    // Saying the same again does not move the time since when it is true.
+    ...(validFrom === undefined ? {} : { validFrom }),
+    ...(validTo === undefined ? {} : { validTo }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(current.formsOverride ? { forms: current.forms } : {}),
+  };
+}
+
+/** The mark of what a memory says after a change; none for those that may repeat themselves. */
+export function nextFingerprint(engine: Engine, head: Head, data: Data): Pick<Head, "fingerprint"> {
+  if (head.fingerprint === undefined) return {};
+  const { type, slot } = head;
+  return { fingerprint: fingerprintOf(engine, { type, data, slot }) };
+}
+
+function withoutUndefined(input: UpdateInput): UpdateInput {
+  const given = Object.entries(input).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as UpdateInput;
+}
+
+/** The data of the next version: given whole, or the current one with another sentence. */
+export function nextData(engine: Engine, head: Head, current: Version, input: UpdateInput): Data {
+  const { text, data } = gatherData(head.type, input, UPDATE_FIELDS);
+  if (data !== undefined && head.turn !== undefined) return nextTurn(current, text, data);
+  if (data !== undefined) return parseData(head.type, { text, data }, engine.actor);
+  if (text === undefined) {
+    const changes = ["validFrom", "validTo", "expiresAt", "confidence", "forms", "provenance"];
+    if (changes.some((name) => input[name] !== undefined)) return current.data;
+    throw new CortexError("ERR_NO_CHANGE", "update: expected text, data or another version field");
+  }
+  const sentence = parseData(head.type, { text }, engine.actor) as DataOf["fact"];
+  const kept = { ...current.data, ...pickSentence(sentence) };
+  return primaryText(head.type, current.data) === text ? current.data : (kept as Data);
+}
+
+/** A turn keeps its place in the conversation whatever else is said about it. */
+function nextTurn(current: Version, text: string | undefined, data: unknown): Data {
+  const { session, index, role, chunk, chunks } = current.data as TurnData;
+  const given = checkObject(data, "data") as { readonly [name: string]: unknown };
+  const next = { role, ...given, ...(text === undefined ? {} : { content: text }) };
+  return parseWith(turnData, { ...next, session, index, chunk, chunks }, "data");
+}
+
+/** Of freshly parsed data only the sentence, whichever field holds it. */
+function pickSentence(data: Data): Record<string, unknown> {
+  const fields = data as unknown as Record<string, unknown>;
+  for (const name of ["statement", "content", "title"]) {
+    if (fields[name] !== undefined) return { [name]: fields[name] };
+  }
+  return {};
+}
+
+function checkBasedOn(version: unknown): void {
+  if (version === undefined) return;
+  if (typeof version === "number" && Number.isSafeInteger(version) && version >= 1) return;
+  throw invalid("basedOnVersion", "a version number of at least 1", version);
+}
+
+/** Whether a version becomes a rival of the current one; a stale one under `lww` is refused. */
+function isRival(
+  tx: WriteTx,
+  head: Head,
+  basedOnVersion: number | undefined,
+  text: string,
+): boolean {
+  const open = [head.version, ...head.siblings];
+  if (basedOnVersion === undefined || open.includes(basedOnVersion)) return false;
+  if (configOf(tx).conflictPolicy === "manual") return true;
+  throw new CortexError(
+    "ERR_CONFLICT",
+    `basedOnVersion: expected ${head.version}, the version of ${text}, got ${basedOnVersion}; read it again`,
+    { field: "basedOnVersion", expected: String(head.version), got: String(basedOnVersion) },
+  );
+}
+
+/** Everything `updateHead` takes: what is given replaces, what is not given stays. */
+export interface HeadPatch extends HeadInput {
+  readonly by?: string;
+  /** Who changes it, where the status is concerned: the owner unless told otherwise. */
+  readonly source?: Source;
+}
+
+/** Changes head fields without a new version. */
+export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Promise<WriteResult> {
+  const parsed = parseRef(engine, ref, "id");
+  const by = checkPrincipal(checkObject(patch, "patch").by, engine.principal);
+  const changes = checkPatch(patch);
+  const source = sourceFor(engine, patch.source);
+  const { value } = await engine.writer.submit({
+    ...memoryNeeds(engine, parsed),
+    run: (tx) => {
+      const found = locateLiving(tx, parsed, "id");
+      refuseTombstoned(found, "id", parsed.text);
+      askRecords(tx, [found]);
+      const before = tx.fold.records.head(found.row);
+      if (changes.kind !== undefined) checkKindAllowed(tx, changes.kind);
+      if (changes.status !== undefined) {
+        checkStatusChange(source, before, changes.status, parsed.text);
+      }
+      const head = { ...before, ...changes };
+      return changeHead(engine, tx, { kind: "update_head", by, found, head });
+    },
+  });
+  return value;
+}
+
+/** The Head of a memory that is about to come or go, with the rows that will move. */
+export function headOf(
+  tx: WriteTx,
+  found: Located,
+  ranges?: (head: Head) => readonly KvRange[],
+): Head {
+  askRecords(tx, [found]);
+  const head = tx.fold.records.head(found.row);
+  askMoves(tx, [{ id: found.id, head }], ranges?.(head));
+  return head;
+}
+
+function checkPatch(patch: HeadPatch): Partial<Head> {
+  const given = HEAD_FIELDS.filter((name) => patch[name] !== undefined);
+  const unknown = Object.keys(patch).find(
+    (name) => !["by", "source", ...HEAD_FIELDS].includes(name),
+  );
+  if (unknown !== undefined) {
+    throw new CortexError(
+      "ERR_UNKNOWN_FIELD",
+      `${unknown}: expected one of ${HEAD_FIELDS.join(", ")}, got an unknown field`,
+      { field: unknown },
+    );
+  }
+  if (given.length === 0) {
+    throw new CortexError("ERR_NO_CHANGE", `expected at least one of ${HEAD_FIELDS.join(", ")}`);
+  }
+  const checked = prepareHead(patch);
+  return Object.fromEntries(given.map((name) => [name, checked[name]])) as Partial<Head>;
+}
+
+interface HeadChange {
+  readonly kind: "update_head" | "tombstone";
+  readonly by: string;
+  readonly found: Located;
+  readonly head: Head;
+}
+
+function changeHead(engine: Engine, tx: WriteTx, change: HeadChange): WriteResult {
+  const { found, head, by, kind } = change;
+  const seq = tx.append({ kind, by, parts: [headPart(tx, by, found, head)] });
+  return headResult(engine, found, head.version, seq);
+}
+
+/** What a change of one memory answers. */
+export function headResult(
+  engine: Engine,
+  found: Located,
+  version: number,
+  seq: number,
+): WriteResult {
+  return {
+    id: memoryId(found.id),
+    uri: buildUri({ actor: engine.actor, type: found.row.type, id: found.id, version }),
+    version,
+    seq,
+    replaced: [],
+    conflicts: [],
+    similar: [],
+    reinforced: false,
+  };
+}
+
+/** What `tombstone` takes beside the memory. */
+export interface LifecycleOptions {
+  readonly by?: string;
+  readonly access?: Access;
+}
+
+/** Hides a memory. Hiding a hidden one changes nothing. */
+export async function tombstone(
+  engine: Engine,
+  ref: Ref,
+  reason: string,
+  options: LifecycleOptions = {},
+): Promise<WriteResult> {
+  const parsed = parseRef(engine, ref, "id");
+  const why = checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
+  checkOptions(options, ["by", "access"]);
+  const by = checkPrincipal(options.by, engine.principal);
+  const { value } = await engine.writer.submit({
+    ...memoryNeeds(engine, parsed),
+    run: (tx) => {
+      const found = locateLiving(tx, parsed, "id");
+      if (found.row.lifecycle === "tombstoned") {
+        return headResult(engine, found, found.row.version, found.row.seq);
+      }
+      const head: Head = {
+        ...headOf(tx, found),
+        lifecycle: "tombstoned",
+        tombstone: { reason: why, at: tx.at, by },
+      };
+      return changeHead(engine, tx, { kind: "tombstone", by, found, head });
+    },
+  });
+  return value;
+}

@@ -1,0 +1,137 @@
+/**
+ * `share`: a slice of the graph that a delegate can check offline. The memories that match a
+ * selector, the proof of every one of them, and the checkpoint that the proof is for, all of one
+ * position.
+ *
+ * The proof shows that each memory is as given; that no other memory matches, it does not show.
+ */
+
+import { parseUlid } from "../codec/ulid.js";
+import { type Engine, findIds, parseRef, type Ref } from "../engine/engine.js";
+import { type Memory, shapeMemory } from "../engine/shapes.js";
+import { type FoundMemory, Reader } from "../history/reader.js";
+import type { Proof } from "../journal/proof.js";
+import { keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { checkLimit, type ListOptions, list } from "../memory/list.js";
+import { checkSlot } from "../memory/write-input.js";
+import type { Head } from "../records/memory-record.js";
+import { checkMemoryType, type Lifecycle, type MemoryType } from "../records/types.js";
+import { OWNER } from "../scope/access.js";
+import { proveAt } from "./prove.js";
+
+/** Which memories to share: those that match every field given. */
+export interface ShareSelector {
+  readonly ids?: readonly Ref[];
+  readonly types?: readonly MemoryType[];
+  /** All of them. */
+  readonly tags?: readonly string[];
+  readonly kind?: string;
+  readonly slot?: string;
+  readonly session?: string;
+  /** Active alone when not given. */
+  readonly lifecycles?: readonly Exclude<Lifecycle, "erased">[];
+  /** Most memories in the slice. */
+  readonly limit?: number;
+}
+
+/** A slice with its proof. */
+export interface SharedSlice {
+  readonly memories: readonly Memory[];
+  readonly proof: Proof;
+  /** The checkpoint the proof is for, unsigned. */
+  readonly checkpoint: string;
+  readonly seq: number;
+}
+
+/** Most memories in one slice. */
+const SHARE_MAX = 1000;
+
+/** Gives out the memories that match, newest first, with a proof of each. */
+export async function share(engine: Engine, selector: ShareSelector): Promise<SharedSlice> {
+  const limit = checkLimit(selector.limit, SHARE_MAX);
+  const matches = matcher(selector);
+  const refs = selector.ids?.map((ref, at) => parseRef(engine, ref, `ids[${at}]`));
+  const candidates = refs === undefined ? await listed(engine, selector, limit, matches) : [];
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const ids = refs === undefined ? candidates : await findIds(reader, refs);
+    const found = await readAll(reader, ids);
+    // Others may have written since the list was read: what is given out matches now.
+    const { session } = selector;
+    const kept = found.filter(
+      ({
+        head: {
+          record: { head },
+        },
+      }) => (session === undefined || head.turn?.session === session ? matches(head) : false),
+    );
+    const memories = kept.slice(0, limit).map((memory) => shapeMemory(engine.actor, memory));
+    const { proof, checkpoint } = await proveAt(engine, reader, {
+      memories: memories.map(({ id }) => parseRef(engine, id, "id")),
+      edges: [],
+      seqs: [],
+      since: undefined,
+      access: OWNER,
+    });
+    return { memories, proof, checkpoint, seq: reader.seq };
+  });
+}
+
+/** What of a head a selector looks at; the session, which no caller sees in a head, apart. */
+type Matched = Pick<Head, "tags" | "kind" | "slot" | "lifecycle"> & { readonly type: MemoryType };
+
+function matcher(selector: ShareSelector): (head: Matched) => boolean {
+  const { tags = [], kind, lifecycles = ["active"] } = selector;
+  const types = selector.types?.map((type) => checkMemoryType(type, "types"));
+  const slot = selector.slot === undefined ? undefined : checkSlot(selector.slot);
+  return (head) =>
+    (types === undefined || types.includes(head.type)) &&
+    tags.every((tag) => head.tags.includes(tag)) &&
+    (kind === undefined || head.kind === kind) &&
+    (slot === undefined || head.slot === slot) &&
+    lifecycles.some((lifecycle) => lifecycle === head.lifecycle);
+}
+
+/** The ids that match at some position, by the narrowest index the selector names. */
+async function listed(
+  engine: Engine,
+  selector: ShareSelector,
+  limit: number,
+  matches: (head: Matched) => boolean,
+): Promise<readonly Bytes[]> {
+  const ids: Bytes[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await list(engine, {
+      ...indexOf(selector),
+      ...(selector.lifecycles === undefined ? {} : { lifecycles: selector.lifecycles }),
+      ...(cursor === undefined ? {} : { cursor }),
+      limit: SHARE_MAX,
+    });
+    for (const { id, type, head } of page.memories) {
+      if (matches({ ...head, type })) ids.push(parseUlid(id) ?? new Uint8Array(0));
+    }
+    cursor = page.cursor;
+    if (cursor === undefined || ids.length >= limit) return ids.slice(0, limit);
+  }
+}
+
+function indexOf(selector: ShareSelector): ListOptions {
+  const { types, tags, kind, slot, session } = selector;
+  const [tag] = tags ?? [];
+  if (session !== undefined) return { session };
+  if (slot !== undefined) return { slot };
+  if (tag !== undefined) return { tag };
+  if (kind !== undefined) return { kind };
+  return types === undefined ? {} : { type: types };
+}
+
+async function readAll(
+  reader: Reader,
+  ids: readonly (Bytes | undefined)[],
+): Promise<readonly FoundMemory[]> {
+  const known = ids.flatMap((id) => id ?? []);
+  const unique = [...new Map(known.map((id) => [keyString(id), id])).values()];
+  const rows = await reader.memoryRows(unique);
+  const found = await reader.memories(unique, rows);
+  return found.flatMap((memory) => memory ?? []);
+}

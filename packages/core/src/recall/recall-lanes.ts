@@ -1,0 +1,390 @@
+/**
+ * The lanes of recall at one reader: what the words find, what stands around it in conversations, what
+ * names lead to, which slot is asked for, what is near by meaning, what edges lead to.
+ *
+ * Every lane is a few batched reads; a lane that has nothing to say costs none. Memories are loaded
+ * once and judged by the caller's access when they are, so no lane can lead to what is not shown.
+ * Scores are on one scale: 1 is what the best lexical hit has.
+ */
+
+import type { Engine } from "../engine/engine.js";
+import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
+import { INDEX, indexPrefix, keyBytes, keyString, prefixRange } from "../kv/keyspace.js";
+import type { Bytes, KvRange } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { type AdjacentEdge, adjacent } from "../links/adjacency.js";
+import { canonicalKind, kindByCode } from "../records/edge-kinds.js";
+import { LIFECYCLES, type Lifecycle } from "../records/types.js";
+import { indexBytes, readIndex, sessionPrefix } from "../sessions/session-read.js";
+import { titleOf } from "../text/document.js";
+import { namesIn, nameWords, stretches } from "../text/names.js";
+import {
+  markedMemories,
+  type QuestionEvidence,
+  type QuestionTerm,
+  questionEvidence,
+} from "../text/text-evidence.js";
+import { TRUST } from "../trust/levels.js";
+import { textOf, turnOf, voiceOf } from "./candidates.js";
+import { type AskedSpeaker, askedSpeaker } from "./confidence.js";
+import { type Candidate, type Scored, spread } from "./evidence.js";
+import type { LaneScores } from "./fuse.js";
+import {
+  askedByTitle,
+  linksOf,
+  marksOf,
+  NAMED_MOST,
+  type NamedHit,
+  WALK_HITS,
+  walkNames,
+} from "./names-walk.js";
+
+/** Lexical hits that are looked at, and those of them whose neighbours are. */
+const HITS = 112;
+const NEIGHBOURED = 64;
+/** Turns before and after a hit that are looked at. */
+const REACH = 2;
+/** Memories that one walk may bring in. */
+const REACHED = 32;
+/** Memories near by meaning that are looked at. */
+const NEAR = 48;
+/** A cosine up to here is that of unrelated texts. */
+const NEAR_FLOOR = 0.25;
+/** Share of a hit's score that an edge of full trust and strength carries. */
+const EDGE_SHARE = 0.6;
+/** The strength of an edge that gives none. */
+const EDGE_STRENGTH = 3;
+/** Edges that a walk follows in a row. */
+const HOPS = 2;
+/** A name of a person in the question is said by everybody who talks to them. */
+const SPEAKER_WEIGHT = 0.3;
+
+/** A question, and what may answer it. */
+export interface Question {
+  readonly text: string;
+  readonly lifecycles: readonly Lifecycle[];
+  /** Judges memories: access and filters. */
+  readonly accept: (found: readonly FoundMemory[]) => Promise<readonly boolean[]>;
+  readonly vector: boolean;
+}
+
+/** What the lanes found. */
+export interface Gathered {
+  /** By the `keyString` of the id. */
+  readonly memories: ReadonlyMap<string, FoundMemory>;
+  readonly lanes: ReadonlyMap<string, LaneScores>;
+  /** Memories whose speaker the question names. */
+  readonly spoken: ReadonlySet<string>;
+  /** Share of the question that the best hits cover. */
+  readonly coverage: ReadonlyMap<string, number>;
+  /** For memories that edges led to: from where, and along which kind. */
+  readonly via: ReadonlyMap<string, EdgeStep>;
+  readonly similarity: ReadonlyMap<string, number>;
+  /** Whether a memory is what somebody else said than the one whom the question names. */
+  isAside(memory: FoundMemory): boolean;
+}
+
+/** How an edge led to a memory. */
+export interface EdgeStep {
+  readonly from: string;
+  readonly kind: string;
+}
+
+/** Asks every lane. */
+export async function gather(
+  engine: Engine,
+  reader: Reader,
+  question: Question,
+): Promise<Gathered> {
+  const lanes = new Lanes(engine, reader, question);
+  const evidence = await questionEvidence(engine.text, reader, {
+    ...question,
+    limit: HITS,
+  });
+  await lanes.lexical(evidence);
+  await Promise.all([lanes.slots(evidence), lanes.near(), lanes.names(evidence), lanes.edges()]);
+  return lanes;
+}
+
+class Lanes implements Gathered {
+  readonly memories = new Map<string, FoundMemory>();
+  readonly lanes = new Map<string, LaneScores>();
+  readonly spoken = new Set<string>();
+  readonly coverage = new Map<string, number>();
+  readonly via = new Map<string, EdgeStep>();
+  readonly similarity = new Map<string, number>();
+  readonly #engine: Engine;
+  readonly #reader: Reader;
+  readonly #question: Question;
+  /** Ids that were looked at and may not be shown. */
+  readonly #refused = new Set<string>();
+  #terms: readonly QuestionTerm[] = [];
+  #asked: AskedSpeaker | undefined;
+  #wordsOf: (text: string) => readonly string[] = () => [];
+  #best: readonly Scored[] = [];
+  #own: ReadonlyMap<string, Float64Array> = new Map();
+
+  constructor(engine: Engine, reader: Reader, question: Question) {
+    this.#engine = engine;
+    this.#reader = reader;
+    this.#question = question;
+  }
+
+  /** Words, the turns around them and whole conversations. */
+  async lexical(evidence: QuestionEvidence): Promise<void> {
+    for (const { memory } of evidence.hits) this.memories.set(keyString(memory.id), memory);
+    this.#own = new Map(
+      evidence.hits.map(({ memory, shares }) => [keyString(memory.id), shares] as const),
+    );
+    this.#terms = this.#weighed(evidence);
+    const candidates = await this.#withNeighbours(evidence);
+    const scored = spread(this.#terms, candidates).sort((a, b) => b.score - a.score);
+    const best = scored[0]?.score ?? 0;
+    if (best === 0) return;
+    const shown = scored.filter(({ score }) => score > 0).slice(0, HITS);
+    await this.#load(shown.map(({ key }) => key));
+    this.#best = shown.filter(({ key }) => this.memories.has(key));
+    for (const { key, score, coverage } of this.#best) {
+      this.#add(key, { lexical: score / best });
+      this.coverage.set(key, coverage);
+    }
+  }
+
+  /** Weighs a word less that is the name of somebody who speaks, and marks what they said. */
+  #weighed(evidence: QuestionEvidence): readonly QuestionTerm[] {
+    const speakers = new Map<string, Set<string>>();
+    const names = new Map<string, readonly string[]>();
+    this.#wordsOf = (text) => evidence.analyser.tokens(text).map(({ word }) => word);
+    for (const { memory } of evidence.hits) {
+      const speaker = turnOf(memory)?.speaker;
+      if (speaker === undefined) continue;
+      const name = names.get(speaker) ?? this.#wordsOf(speaker);
+      names.set(speaker, name);
+      for (const word of name) {
+        const said = speakers.get(word) ?? new Set();
+        speakers.set(word, said.add(keyString(memory.id)));
+      }
+    }
+    this.#asked = askedSpeaker(new Set(evidence.terms.map(({ term }) => term)), names);
+    return evidence.terms.map(({ term, weight }) => {
+      const said = speakers.get(term);
+      for (const key of said ?? []) this.spoken.add(key);
+      return said === undefined ? { term, weight } : { term, weight: weight * SPEAKER_WEIGHT };
+    });
+  }
+
+  isAside(memory: FoundMemory): boolean {
+    const asked = this.#asked;
+    const speaker = turnOf(memory)?.speaker;
+    if (asked === undefined || speaker === undefined || speaker === asked.speaker) return false;
+    return !this.#wordsOf(textOf(memory)).some((word) => asked.words.has(word));
+  }
+
+  async #withNeighbours(evidence: QuestionEvidence): Promise<readonly Candidate[]> {
+    const none = new Float64Array(evidence.terms.length);
+    const candidates = new Map<string, Candidate>();
+    const ranges: { readonly session: string; readonly range: KvRange }[] = [];
+    for (const [at, { memory, shares }] of evidence.hits.entries()) {
+      const key = keyString(memory.id);
+      const place = memory.head.record.head.turn;
+      const voice = voiceOf(memory);
+      candidates.set(key, { key, own: shares, voice, ...(place === undefined ? {} : { place }) });
+      if (place !== undefined && at < NEIGHBOURED) ranges.push(around(place.session, place.index));
+    }
+    const rows = await this.#reader.ranges(ranges.map(({ range }) => range));
+    for (const [at, found] of rows.entries()) {
+      const session = ranges[at]?.session ?? "";
+      for (const row of found) {
+        const key = keyString(row.key.subarray(-16));
+        if (candidates.has(key)) continue;
+        const place = { session, index: readIndex(row.key, session) };
+        candidates.set(key, { key, own: none, voice: 1, place });
+      }
+    }
+    return [...candidates.values()];
+  }
+
+  /** Memories that hold a slot which the question names. */
+  async slots({ analyser }: QuestionEvidence): Promise<void> {
+    const isCommon = (word: string): boolean => analyser.isPlainStopWord(word);
+    const names = stretches(nameWords(this.#question.text), isCommon).slice(0, LIMITS.queryWords);
+    const ranges = names.flatMap((name) =>
+      this.#question.lifecycles.map((lifecycle) => {
+        const slot = Buffer.from(name.replaceAll(" ", "_"), "utf8");
+        const { code } = LIFECYCLES[lifecycle];
+        return prefixRange(indexPrefix("index", INDEX.slot, code, slot), 4);
+      }),
+    );
+    const rows = await this.#reader.ranges(ranges);
+    const keys = rows.flat().map(({ key }) => keyString(key.subarray(-16)));
+    await this.#load(keys);
+    for (const key of keys) if (this.memories.has(key)) this.#add(key, { slot: 1 });
+  }
+
+  /** Memories near by meaning, if there is an embedder. */
+  async near(): Promise<void> {
+    const { vectors, embedder } = this.#engine;
+    if (!this.#question.vector || embedder === undefined || !this.#reader.live) return;
+    const vector = await vectors.embedQuery(this.#question.text);
+    const found = await vectors.near(this.#reader, vector, NEAR);
+    await this.#load(found.map(({ id }) => keyString(id)));
+    for (const { id, distance } of found) {
+      const key = keyString(id);
+      const cosine = 1 - distance;
+      if (cosine <= NEAR_FLOOR || !this.memories.has(key)) continue;
+      this.similarity.set(key, cosine);
+      this.#add(key, { vector: (cosine - NEAR_FLOOR) / (1 - NEAR_FLOOR) });
+    }
+  }
+
+  /** Memories that the question names by their title, and those that names lead to from the best. */
+  async names(evidence: QuestionEvidence): Promise<void> {
+    const isCommon = (word: string): boolean => evidence.analyser.isPlainStopWord(word);
+    const question = nameWords(this.#question.text).slice(0, LIMITS.queryWords);
+    const hits = this.#namedHits(isCommon);
+    const marks = marksOf(question, hits, isCommon);
+    const marked = await markedMemories(this.#engine.text, this.#reader, marks, {
+      lifecycles: this.#question.lifecycles,
+      most: NAMED_MOST + 1,
+    });
+    const asked = askedByTitle(question, marked, isCommon);
+    const links = hits.map((hit) => linksOf(hit, marked, isCommon));
+    const strongest = strongestOf(hits, links);
+    await this.#load([...asked.keys(), ...strongest]);
+    const evidenceOf = (key: string): Float64Array | undefined => {
+      const memory = this.memories.get(key);
+      return this.#own.get(key) ?? (memory && evidence.sharesOf(textOf(memory)));
+    };
+    const reached = new Set(strongest.filter((key) => this.memories.has(key)));
+    const kept = links.map((map) => new Map([...map].filter(([key]) => reached.has(key))));
+    for (const [key, gain] of walkNames(this.#terms, hits, kept, evidenceOf)) {
+      asked.set(key, (asked.get(key) ?? 0) + gain);
+    }
+    for (const [key, gain] of asked) if (this.memories.has(key)) this.#add(key, { names: gain });
+  }
+
+  #namedHits(isCommon: (word: string) => boolean): readonly NamedHit[] {
+    const best = this.#best[0]?.score ?? 1;
+    return this.#best.slice(0, WALK_HITS).flatMap(({ key, score }): NamedHit[] => {
+      const memory = this.memories.get(key);
+      if (memory === undefined) return [];
+      return [
+        {
+          key,
+          score: score / best,
+          own: this.#own.get(key) ?? new Float64Array(this.#terms.length),
+          names: namesIn(textOf(memory), isCommon),
+          title: titleOf(bodyOf(memory.body).data),
+        },
+      ];
+    });
+  }
+
+  /** Memories up to two edges from the best, by the kind, strength and trust of each edge. */
+  async edges(): Promise<void> {
+    const best = this.#best[0]?.score ?? 1;
+    const seeds = this.#best.slice(0, WALK_HITS);
+    let frontier = new Map(seeds.map(({ key, score }) => [key, score / best]));
+    const seen = new Set(frontier.keys());
+    for (let hop = 1; hop <= HOPS && frontier.size > 0; hop += 1) {
+      const gained = await this.#step(frontier);
+      for (const key of seen) gained.delete(key);
+      const reached = [...gained].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+      const keys = reached.slice(0, REACHED).map(([key]) => key);
+      await this.#load(keys);
+      const shown = keys.filter((key) => this.memories.has(key));
+      for (const key of shown) this.#add(key, { graph: gained.get(key) ?? 0 });
+      for (const key of keys) seen.add(key);
+      // What may not be shown is not walked through either.
+      frontier = new Map(shown.slice(0, WALK_HITS).map((key) => [key, gained.get(key) ?? 0]));
+    }
+  }
+
+  /** What one edge carries from each memory of the frontier. */
+  async #step(frontier: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+    const ids = [...frontier.keys()].map(keyBytes);
+    const query = { codes: [], includeTombstoned: false, limit: REACHED };
+    const sides = await Promise.all(
+      (["out", "in"] as const).map((side) => adjacent(this.#reader, ids, { ...query, side })),
+    );
+    const edges = ids.flatMap((id, at) => {
+      const mine = sides.flatMap((found) => found[at] ?? []).filter(isWalked);
+      // A hub is next to everything: each of its edges says less.
+      return mine.map((edge) => ({
+        edge,
+        from: keyString(id),
+        crowd: Math.sqrt(1 + mine.length / 4),
+      }));
+    });
+    const records = await this.#reader.edges(edges.map(({ edge }) => edge));
+    const gained = new Map<string, number>();
+    for (const [at, { edge, from, crowd }] of edges.entries()) {
+      const record = records[at]?.record;
+      if (record === undefined) continue;
+      const kind = kindByCode(edge.code);
+      const strength = (record.strength ?? EDGE_STRENGTH) / LIMITS.edgeStrengthMax;
+      const trust = (kind?.walkTrust ?? OPEN_KIND_TRUST) * TRUST[record.source].rank;
+      const gain = (EDGE_SHARE * (frontier.get(from) ?? 0) * trust * strength) / crowd;
+      const key = keyString(edge.other);
+      if (gain <= (gained.get(key) ?? 0)) continue;
+      gained.set(key, gain);
+      if (!this.via.has(key)) this.via.set(key, { from, kind: record.kind });
+    }
+    return gained;
+  }
+
+  /** Loads memories that are not loaded yet; those that may not be shown stay unknown. */
+  async #load(keys: readonly string[]): Promise<void> {
+    const missing = [...new Set(keys)].filter(
+      (key) => !this.memories.has(key) && !this.#refused.has(key),
+    );
+    const ids = missing.map(keyBytes);
+    const rows = await this.#reader.memoryRows(ids);
+    const wanted = rows.map((row) =>
+      row !== undefined && this.#question.lifecycles.includes(row.lifecycle) ? row : undefined,
+    );
+    const found = (await this.#reader.memories(ids, wanted)).flatMap((memory) => memory ?? []);
+    const verdicts = await this.#question.accept(found);
+    for (const [at, memory] of found.entries()) {
+      if (verdicts[at] === true) this.memories.set(keyString(memory.id), memory);
+    }
+    for (const key of missing) if (!this.memories.has(key)) this.#refused.add(key);
+  }
+
+  #add(key: string, lane: LaneScores): void {
+    this.lanes.set(key, { ...this.lanes.get(key), ...lane });
+  }
+}
+
+/** Open kinds say something, and nobody knows what. */
+const OPEN_KIND_TRUST = 0.4;
+
+/** The order of turns is a lane of its own. */
+const PRECEDES = canonicalKind("precedes")?.kind.code;
+
+function isWalked({ code }: AdjacentEdge): boolean {
+  return code !== PRECEDES;
+}
+
+/** The rows of the turns around a place, of the live ones. */
+function around(session: string, index: number): { session: string; range: KvRange } {
+  const prefix = sessionPrefix(session, LIFECYCLES.active.code);
+  const at = (place: number): Bytes => Buffer.concat([prefix, indexBytes(place)]);
+  const from = Math.max(0, index - REACH);
+  const range = { gte: at(from), lt: at(index + REACH + 1), limit: 4 * (2 * REACH + 1) };
+  return { session, range };
+}
+
+function strongestOf(
+  hits: readonly NamedHit[],
+  links: readonly ReadonlyMap<string, number>[],
+): readonly string[] {
+  const strength = new Map<string, number>();
+  for (const [at, hit] of hits.entries()) {
+    for (const [key, weight] of links[at] ?? []) {
+      strength.set(key, (strength.get(key) ?? 0) + hit.score * weight);
+    }
+  }
+  const order = [...strength].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  return order.slice(0, REACHED).map(([key]) => key);
+}

@@ -1,0 +1,502 @@
+/**
+ * `recall`: the one call an agent needs. A question in plain words, or several ways of putting it, and
+ * back come the memories that answer it, ranked by every lane there is, packed into a token budget, as
+ * text ready for a prompt.
+ *
+ * A pure read unless `audit` is asked for: feedback is what `attest` is for. It works without any
+ * model; an embedder adds a lane. `weak` says that no lane is confident, so that an agent can say
+ * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there. A rival
+ * is never shown above what it disputes, nor without it: what it disputes stands directly above.
+ */
+
+import {
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  type MemoryId,
+  memoryId,
+} from "../engine/engine.js";
+import { journalUse } from "../engine/journal-use.js";
+import { type Form, formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
+import { checkOnPlan, countLanes, meterOf, type PlanOption } from "../engine/read-plan.js";
+import { salienceOf } from "../engine/salience-reader.js";
+import { invalid } from "../errors.js";
+import { type AsOf, bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import type { Proof } from "../journal/proof.js";
+import { keyBytes, keyString } from "../kv/keyspace.js";
+import { LIMITS } from "../limits.js";
+import { disputesOf } from "../links/rivals.js";
+import { checkLimit } from "../memory/list.js";
+import { shownMemories } from "../memory/read.js";
+import { prove } from "../proof/prove.js";
+import { checkText } from "../records/fields.js";
+import { countTokens } from "../records/forms.js";
+import { checkTime } from "../records/frames.js";
+import { checkMemoryType, type Lifecycle, type MemoryType } from "../records/types.js";
+import { buildUri } from "../records/uri.js";
+import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
+import { holdsAt, textOf, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
+import { collapse } from "./collapse.js";
+import { isConfident } from "./confidence.js";
+import { type Contender, fuse, type LaneScores, type Ranked } from "./fuse.js";
+import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
+import { fitOf, type TimeWords, timeWords } from "./time-words.js";
+
+/** How memories are recalled. */
+export interface RecallOptions extends PlanOption {
+  /** Most memories to return. */
+  readonly limit?: number;
+  /** What the text for the prompt may cost. */
+  readonly budgetTokens?: number;
+  readonly form?: Form;
+  readonly types?: readonly MemoryType[];
+  readonly kinds?: readonly string[];
+  /** Every one of them. */
+  readonly tags?: readonly string[];
+  /** Only turns of this conversation. */
+  readonly session?: string;
+  /** Nothing of this conversation: its turns are in the prompt already. */
+  readonly exceptSession?: string;
+  /** The time of the question, in milliseconds; "last week" is relative to it. */
+  readonly now?: number;
+  readonly asOf?: AsOf;
+  /** Replaced memories as well; by default only if the question asks about the past. */
+  readonly history?: boolean;
+  /** A proof with every hit. */
+  readonly prove?: boolean;
+  /** Journal who was shown what. */
+  readonly audit?: boolean;
+  /** Counts the tokens of a text; a quarter of its bytes by default. */
+  readonly countTokens?: (text: string) => number;
+  readonly by?: string;
+  readonly access?: Access;
+}
+
+/** Why a memory was recalled. */
+export interface RecallReasons {
+  /** What each lane gave it; 1 is what the best lexical hit has. */
+  readonly lanes: LaneScores;
+  readonly trust: number;
+  readonly salience: number;
+  /** Share of the question's words, weighed by how rare they are, that it and its neighbours hold. */
+  readonly coverage: number;
+  /** The edge that led to it. */
+  readonly via?: { readonly from: MemoryId; readonly kind: string };
+}
+
+/** One memory of an answer. */
+export interface RecallHit {
+  readonly id: MemoryId;
+  readonly uri: string;
+  readonly type: MemoryType;
+  readonly text: string;
+  readonly score: number;
+  readonly tokens: number;
+  readonly why: RecallReasons;
+  /** Others that say the same. */
+  readonly duplicates: readonly MemoryId[];
+  readonly proof?: Proof;
+}
+
+/** An answer. */
+export interface RecallResult {
+  readonly hits: readonly RecallHit[];
+  /** Ready for a prompt: fenced, one line a memory; empty when there is nothing. */
+  readonly text: string;
+  readonly tokens: number;
+  /** No lane is confident. */
+  readonly weak: boolean;
+  /** Hits that did not fit the budget. */
+  readonly trimmed: number;
+  /** Lanes that were left out, since they know only the present. */
+  readonly leftOut: readonly ("vector" | "salience")[];
+  readonly seq: number;
+}
+
+const OPTIONS = [
+  "limit",
+  "budgetTokens",
+  "form",
+  "types",
+  "kinds",
+  "tags",
+  "session",
+  "exceptSession",
+  "now",
+  "asOf",
+  "history",
+  "prove",
+  "audit",
+  "countTokens",
+  "by",
+  "onPlan",
+  "access",
+];
+
+/** The heading of the text for a prompt. */
+const TITLE = "Memories that may help (background, possibly out of date)";
+
+/** How many contenders have their use looked up, for so many hits: use moves a memory a few places. */
+const finalistsFor = (limit: number): number => 2 * limit + 16;
+
+/** Recalls what answers a question. */
+export async function recall(
+  engine: Engine,
+  question: string | readonly string[],
+  options: RecallOptions = {},
+): Promise<RecallResult> {
+  checkOptions(options, OPTIONS);
+  const plan = planOf(engine, question, options);
+  if (options.audit === true) admit(plan.access, "write", "recall with audit");
+  checkOnPlan(options.onPlan);
+  const { onPlan } = options;
+  const meter = meterOf(engine.kv, onPlan !== undefined);
+  await engine.text.ready();
+  const brought = new Map<string, LaneScores>();
+  const watched: Plan = onPlan === undefined ? plan : { ...plan, onLanes: into(brought) };
+  const answer = await Reader.with(meter.kv, options.asOf, (reader) =>
+    ask(engine, reader, watched),
+  );
+  onPlan?.({
+    verb: "recall",
+    questions: plan.questions.length,
+    lanes: countLanes(brought.values()),
+    candidates: brought.size,
+    trimmed: answer.trimmed,
+    rowsRead: meter.rows(),
+    hits: answer.hits.length,
+  });
+  const proofs = options.prove === true ? await proofsOf(engine, answer.hits) : [];
+  if (options.audit === true) {
+    const ids = answer.hits.map(({ key }) => keyBytes(key));
+    await journalUse(engine, "recall_audit", ids, plan.questions.join("\n"), plan.by);
+  }
+  const { hits, ...rest } = answer;
+  return {
+    ...rest,
+    hits: hits.map(({ key: _, ...hit }, at) => {
+      const proof = proofs[at];
+      return proof === undefined ? hit : { ...hit, proof };
+    }),
+  };
+}
+
+interface Plan {
+  readonly questions: readonly string[];
+  readonly limit: number;
+  readonly budgetTokens: number;
+  readonly form: Form;
+  readonly nowMs: number;
+  readonly access: Access;
+  readonly filter: (memory: FoundMemory) => boolean;
+  readonly history: boolean | undefined;
+  readonly count: (text: string) => number;
+  readonly by: string;
+  /** Told what the lanes brought in for a question. */
+  readonly onLanes?: (lanes: Gathered["lanes"]) => void;
+}
+
+/** Joins what the lanes brought in for several questions. */
+function into(brought: Map<string, LaneScores>): NonNullable<Plan["onLanes"]> {
+  return (lanes) => {
+    for (const [key, scores] of lanes) brought.set(key, { ...brought.get(key), ...scores });
+  };
+}
+
+function planOf(engine: Engine, question: unknown, options: RecallOptions): Plan {
+  const { now, form, history, budgetTokens } = options;
+  if (now !== undefined) checkTime(now, "now");
+  if (form !== undefined && form !== "short" && form !== "medium" && form !== "full") {
+    throw invalid("form", "short, medium or full", form);
+  }
+  if (history !== undefined && typeof history !== "boolean") {
+    throw invalid("history", "true or false", history);
+  }
+  const most = LIMITS.recallTokens;
+  if (
+    budgetTokens !== undefined &&
+    !(Number.isSafeInteger(budgetTokens) && budgetTokens >= 1 && budgetTokens <= most)
+  ) {
+    throw invalid("budgetTokens", `an integer from 1 to ${most}`, budgetTokens);
+  }
+  return {
+    questions: checkQuestions(question),
+    limit:
+      options.limit === undefined
+        ? LIMITS.recallHitsDefault
+        : checkLimit(options.limit, LIMITS.recallHits),
+    budgetTokens: budgetOf(options.access ?? OWNER, budgetTokens, LIMITS.recallTokensDefault),
+    form: form ?? "medium",
+    nowMs: now ?? engine.clock(),
+    access: options.access ?? OWNER,
+    filter: filterOf(options),
+    history,
+    count: options.countTokens ?? countTokens,
+    by: checkPrincipal(options.by, engine.principal),
+  };
+}
+
+function checkQuestions(question: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(question) ? question : [question];
+  if (list.length === 0 || list.length > LIMITS.recallQuestions) {
+    throw invalid("question", `a text, or a list of 1 to ${LIMITS.recallQuestions}`, question);
+  }
+  return list.map((text, at) =>
+    checkText(text, list.length === 1 ? "question" : `question[${at}]`, {
+      maxBytes: LIMITS.queryBytes,
+      control: true,
+      blank: true,
+    }),
+  );
+}
+
+function filterOf(options: RecallOptions): (memory: FoundMemory) => boolean {
+  const { types, kinds, tags, session, exceptSession } = options;
+  const wanted = types?.map((type, at) => checkMemoryType(type, `types[${at}]`));
+  return ({ head }) => {
+    const { type, kind, tags: own, turn } = head.record.head;
+    if (wanted !== undefined && !wanted.includes(type)) return false;
+    if (kinds !== undefined && (kind === undefined || !kinds.includes(kind))) return false;
+    if (tags !== undefined && !tags.every((tag) => own.includes(tag))) return false;
+    if (session !== undefined && turn?.session !== session) return false;
+    return exceptSession === undefined || turn?.session !== exceptSession;
+  };
+}
+
+interface KeyedHit extends RecallHit {
+  readonly key: string;
+}
+
+type Answer = Omit<RecallResult, "hits"> & { readonly hits: readonly KeyedHit[] };
+
+async function ask(engine: Engine, reader: Reader, plan: Plan): Promise<Answer> {
+  const best = new Map<string, Finalist>();
+  for (const text of plan.questions) {
+    for (const finalist of await askOne(engine, reader, plan, text)) {
+      const { key } = finalist.ranked;
+      const before = best.get(key);
+      if (before === undefined || before.ranked.score < finalist.ranked.score) {
+        best.set(key, finalist);
+      }
+    }
+  }
+  const ranked = [...best.values()].sort(
+    (a, b) => b.ranked.score - a.ranked.score || (a.ranked.key < b.ranked.key ? -1 : 1),
+  );
+  const order = await withDisputed(reader, plan, ranked);
+  const groups = await collapsed(engine, reader, order, plan.limit);
+  const shown = order.filter(({ ranked }) => groups.has(ranked.key));
+  return packed(engine, reader, plan, shown, groups);
+}
+
+/** A ranked memory with what is needed to show it. */
+interface Finalist {
+  readonly ranked: Ranked;
+  readonly memory: FoundMemory;
+  readonly coverage: number;
+  /** Somebody else said it than the one whom the question names. */
+  readonly aside?: boolean;
+  readonly via: EdgeStep | undefined;
+  /** For a rival, the keys of what it disputes: it is not shown without them. */
+  readonly under?: readonly string[];
+}
+
+/** Memories that one rival may bring in; whoever disputes more is left out. */
+const BROUGHT_MAX = 4;
+
+/** The order with what rivals dispute directly above them, brought in where it was no hit itself. */
+async function withDisputed(
+  reader: Reader,
+  plan: Plan,
+  order: readonly Finalist[],
+): Promise<readonly Finalist[]> {
+  const known = new Map(order.map((one) => [one.ranked.key, one]));
+  const memories = order.map(({ memory }) => memory);
+  const direct = await disputesOf(reader, memories, plan.access);
+  if (direct.size === 0) return order;
+  const isWanted = (memory: FoundMemory): boolean =>
+    known.has(keyString(memory.id)) || (plan.filter(memory) && holdsAt(memory, plan.nowMs, false));
+  // What is brought in may be a rival itself, of something higher still.
+  const brought = [...direct.values()].flat().filter(({ id }) => !known.has(keyString(id)));
+  const disputes = new Map([...direct, ...(await disputesOf(reader, brought, plan.access))]);
+  const placed = new Map<string, Finalist>();
+  const met = new Set<string>();
+  const place = (finalist: Finalist): void => {
+    const { key, score } = finalist.ranked;
+    if (met.has(key)) return;
+    met.add(key);
+    const above = (disputes.get(key) ?? []).filter(isWanted);
+    if (above.filter(({ id }) => !known.has(keyString(id))).length > BROUGHT_MAX) return;
+    for (const memory of above) {
+      const other = known.get(keyString(memory.id)) ?? broughtBy(memory, key);
+      const lifted = { ...other.ranked, score: Math.max(other.ranked.score, score) };
+      place({ ...other, ranked: lifted });
+    }
+    const under = above.map(({ id }) => keyString(id));
+    placed.set(key, under.length === 0 ? finalist : { ...finalist, under });
+  };
+  for (const finalist of order) place(finalist);
+  return [...placed.values()];
+}
+
+/** A memory that no lane found, and the rival that led to it. */
+function broughtBy(memory: FoundMemory, rival: string): Finalist {
+  const standing = { trust: trustOf(memory), salience: 0.5, speaker: false };
+  const ranked = { key: keyString(memory.id), lanes: {}, standing, seq: memory.row.seq, score: 0 };
+  return { ranked, memory, coverage: 0, via: { from: rival, kind: "contradicts" } };
+}
+
+async function askOne(
+  engine: Engine,
+  reader: Reader,
+  plan: Plan,
+  text: string,
+): Promise<readonly Finalist[]> {
+  const time = timeWords(text, plan.nowMs);
+  const past = plan.history ?? time.past;
+  const lifecycles: readonly Lifecycle[] = past ? ["active", "archived"] : ["active"];
+  const accept = async (found: readonly FoundMemory[]): Promise<readonly boolean[]> => {
+    const shown = await shownMemories(reader, plan.access, found);
+    return found.map(
+      (memory, at) =>
+        shown[at] !== undefined && plan.filter(memory) && holdsAt(memory, plan.nowMs, past),
+    );
+  };
+  const gathered = await gather(engine, reader, { text, lifecycles, accept, vector: reader.live });
+  plan.onLanes?.(gathered.lanes);
+  const ranked = await rank(reader, plan, gathered, time);
+  return ranked.flatMap((one): Finalist[] => {
+    const memory = gathered.memories.get(one.key);
+    if (memory === undefined) return [];
+    const coverage = gathered.coverage.get(one.key) ?? 0;
+    const aside = gathered.isAside(memory);
+    return [{ ranked: one, memory, coverage, aside, via: gathered.via.get(one.key) }];
+  });
+}
+
+/** Joins the lanes: first without use, which is read for the best only, then with it. */
+async function rank(
+  reader: Reader,
+  plan: Plan,
+  gathered: Gathered,
+  time: TimeWords,
+): Promise<readonly Ranked[]> {
+  const contenders = [...gathered.lanes].flatMap(([key, lanes]): Contender[] => {
+    const memory = gathered.memories.get(key);
+    if (memory === undefined) return [];
+    const at = worldTimeOf(memory);
+    const fit = Math.max(0, ...time.periods.map((period) => fitOf(at, period)));
+    return [
+      {
+        key,
+        lanes: fit === 0 ? lanes : { ...lanes, time: fit },
+        standing: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
+        seq: memory.row.seq,
+      },
+    ];
+  });
+  const first = fuse(contenders).slice(0, finalistsFor(plan.limit));
+  const memories = first.flatMap(({ key }) => gathered.memories.get(key) ?? []);
+  const { nowMs } = plan;
+  const uses = reader.live
+    ? await salienceOf(reader, memories, { nowMs, similarity: gathered.similarity })
+    : [];
+  return fuse(
+    first.map((one, at) => {
+      const salience = uses[at]?.score ?? 0.5;
+      return { ...one, standing: { ...one.standing, salience } };
+    }),
+  );
+}
+
+/** Which memories stand for which others. */
+async function collapsed(
+  engine: Engine,
+  reader: Reader,
+  finalists: readonly Finalist[],
+  most: number,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const analyser = await engine.text.analyserAt(reader);
+  function* wordSets() {
+    for (const { ranked, memory } of finalists) {
+      const words = new Set<string>();
+      analyser.eachWord(textOf(memory), (word) => words.add(word));
+      yield { key: ranked.key, words };
+    }
+  }
+  return collapse(wordSets(), most);
+}
+
+function packed(
+  engine: Engine,
+  reader: Reader,
+  plan: Plan,
+  shown: readonly Finalist[],
+  groups: ReadonlyMap<string, readonly string[]>,
+): Answer {
+  const lines: string[] = [];
+  const hits: KeyedHit[] = [];
+  let tokens = shown.length === 0 ? 0 : frameTokens([TITLE]);
+  const trimmed = new Set<string>();
+  for (const finalist of shown) {
+    const line = promptLine(finalist.memory, plan.form);
+    const cost = plan.count(`${line}\n`);
+    const isAlone = finalist.under?.some((key) => trimmed.has(key)) === true;
+    // The best hit is given even where it alone is too much: an answer beats an empty budget.
+    if (isAlone || (hits.length > 0 && tokens + cost > plan.budgetTokens)) {
+      trimmed.add(finalist.ranked.key);
+      continue;
+    }
+    tokens += cost;
+    lines.push(line);
+    hits.push(shapeHit(engine, plan, finalist, cost, groups.get(finalist.ranked.key) ?? []));
+  }
+  return {
+    hits,
+    text: promptText([{ title: TITLE, lines }]),
+    tokens,
+    weak: isWeak(shown),
+    trimmed: trimmed.size,
+    leftOut: reader.live ? [] : ["vector", "salience"],
+    seq: reader.seq,
+  };
+}
+
+function shapeHit(
+  engine: Engine,
+  plan: Plan,
+  { ranked, memory, coverage, via }: Finalist,
+  tokens: number,
+  duplicates: readonly string[],
+): KeyedHit {
+  const { type } = memory.head.record.head;
+  const { number } = bodyOf(memory.body);
+  return {
+    key: ranked.key,
+    id: memoryId(memory.id),
+    uri: buildUri({ actor: engine.actor, type, id: memory.id, version: number }),
+    type,
+    text: formText(memory, plan.form),
+    score: ranked.score,
+    tokens,
+    why: {
+      lanes: ranked.lanes,
+      trust: ranked.standing.trust,
+      salience: ranked.standing.salience,
+      coverage,
+      ...(via === undefined ? {} : { via: { from: memoryId(keyBytes(via.from)), kind: via.kind } }),
+    },
+    duplicates: duplicates.map((key) => memoryId(keyBytes(key))),
+  };
+}
+
+function isWeak(shown: readonly Finalist[]): boolean {
+  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, aside = false }) => {
+    return { lanes, coverage, voice: voiceOf(memory), aside };
+  });
+  return !isConfident(grounds);
+}
+
+async function proofsOf(engine: Engine, hits: readonly KeyedHit[]): Promise<readonly Proof[]> {
+  return Promise.all(hits.map(({ id }) => prove(engine, [id])));
+}

@@ -1,0 +1,471 @@
+/**
+ * `review`: what waits for a decision, page by page. Contradictions between two live memories, rivals
+ * that a source may not put in the place of a more trusted one, versions left open by a conflict,
+ * memories that are disputed, and those that are provisional; and, when asked for, near duplicates.
+ *
+ * All but the last is read from exact rows: the fold keeps the contradictions that are open and the heads
+ * that are unsettled in ranges of their own, so a page costs what it shows, whatever the store holds.
+ * Duplicates are looked for among all memories, through the text index, so a page may look at many and
+ * show few: that is why they are asked for. An item is told only to a caller who may see all its sides.
+ * `settle` is in `settle.ts`.
+ */
+
+import { parseUlid, ulidText } from "../codec/ulid.js";
+import { RIVAL } from "../engine/drafts.js";
+import { checkOptions, type Engine, type MemoryId } from "../engine/engine.js";
+import { shapeMemory } from "../engine/shapes.js";
+import { invalid } from "../errors.js";
+import { decodeEdgeRow } from "../history/pointers.js";
+import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
+import { afterPrefix, INDEX, idKey, KEYSPACE, keyString, REVIEW_TERM } from "../kv/keyspace.js";
+import { type Bytes, sameBytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { adjacent, edgeRecords } from "../links/adjacency.js";
+import { checkLimit } from "../memory/list.js";
+import { openMembers } from "../memory/members.js";
+import { allVersions, shownMemories } from "../memory/read.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import type { EdgeRecord } from "../records/edge-record.js";
+import type { MemoryRecord } from "../records/memory-record.js";
+import { LIFECYCLES, type MemoryType, type Source, type Status } from "../records/types.js";
+import { type Access, OWNER } from "../scope/access.js";
+import { nextDuplicates } from "./duplicates.js";
+
+/** What may be open, in the order in which it is listed. */
+export const REVIEW_KINDS = [
+  "contradiction",
+  "rival",
+  "siblings",
+  "disputed",
+  "provisional",
+  "duplicate",
+] as const;
+
+/** What is listed unless kinds are asked for: what can be read off its rows. */
+const USUAL_KINDS: readonly ReviewKind[] = REVIEW_KINDS.filter((kind) => kind !== "duplicate");
+
+/** What is open. */
+export type ReviewKind = (typeof REVIEW_KINDS)[number];
+
+/** One of the things that cannot all stand: a memory, or an open version of one. */
+export interface ReviewSide {
+  readonly id: MemoryId;
+  readonly uri: string;
+  readonly type: MemoryType;
+  readonly version: number;
+  readonly text: string;
+  readonly status: Status;
+  readonly source: Source;
+  readonly createdAt: number;
+  readonly createdBy: string;
+  /** Since when it holds, as far as it says; otherwise since it was written. */
+  readonly since: number;
+  readonly slot?: string;
+  /** Threats that the scanner saw in it. */
+  readonly flags?: readonly string[];
+}
+
+/** One thing that waits for a decision. */
+export interface ReviewItem {
+  /** Give it to `settle`. */
+  readonly id: string;
+  readonly kind: ReviewKind;
+  /** Why it is listed, in one line. */
+  readonly why: string;
+  /**
+   * Newest first for versions; for a contradiction, the one that was said to contradict first; for
+   * duplicates, the shorter first.
+   */
+  readonly sides: readonly ReviewSide[];
+  /** The slot that a rival claims. */
+  readonly slot?: string;
+}
+
+/** One page of what is open. */
+export interface ReviewPage {
+  readonly items: readonly ReviewItem[];
+  /** Give it back to read on; absent at the end. */
+  readonly cursor?: string;
+  readonly seq: number;
+}
+
+/** What to list. */
+export interface ReviewOptions {
+  /** All but `duplicate` when not given. */
+  readonly kinds?: readonly ReviewKind[];
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly access?: Access;
+}
+
+/** The ranges behind the kinds, in order. */
+const SECTIONS = ["contested", "siblings", "disputed", "provisional", "duplicate"] as const;
+type Section = (typeof SECTIONS)[number];
+
+/** Rows read at once, so that a small page does not crawl past what is over. */
+const CHUNK_ROWS = 64;
+const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
+
+interface Place {
+  readonly section: Section;
+  /** The last row looked at; from the start of the section when absent. */
+  readonly after?: Bytes;
+}
+
+/** What is open, page by page. */
+export async function review(engine: Engine, options: ReviewOptions = {}): Promise<ReviewPage> {
+  checkOptions(options, ["kinds", "limit", "cursor", "access"]);
+  const kinds = checkKinds(options.kinds);
+  const limit = checkLimit(options.limit);
+  const access = options.access ?? OWNER;
+  const start = options.cursor === undefined ? undefined : parseCursor(options.cursor);
+  if (kinds.has("duplicate")) await engine.text.ready();
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const items: ReviewItem[] = [];
+    let looked = 0;
+    let place: Place | undefined = start ?? { section: "contested" };
+    while (place !== undefined) {
+      if (items.length >= limit || looked >= LIMITS.reviewRows) {
+        return { items, cursor: showCursor(place), seq: reader.seq };
+      }
+      if (!sectionKinds(place.section).some((kind) => kinds.has(kind))) {
+        place = nextSection(place.section);
+        continue;
+      }
+      const room = limit - items.length;
+      const page = await readSection(engine, reader, { place, access, kinds, room });
+      items.push(...page.items);
+      looked += page.looked;
+      place = page.next ?? nextSection(place.section);
+    }
+    return { items, seq: reader.seq };
+  });
+}
+
+function checkKinds(kinds: unknown): ReadonlySet<ReviewKind> {
+  if (kinds === undefined) return new Set(USUAL_KINDS);
+  const known: readonly unknown[] = REVIEW_KINDS;
+  if (!Array.isArray(kinds) || kinds.length === 0 || !kinds.every((kind) => known.includes(kind))) {
+    throw invalid("kinds", `a list of ${REVIEW_KINDS.join(", ")}`, kinds);
+  }
+  return new Set(kinds as readonly ReviewKind[]);
+}
+
+function sectionKinds(section: Section): readonly ReviewKind[] {
+  return section === "contested" ? ["contradiction", "rival"] : [section];
+}
+
+function nextSection(section: Section): Place | undefined {
+  const next = SECTIONS[SECTIONS.indexOf(section) + 1];
+  return next === undefined ? undefined : { section: next };
+}
+
+function showCursor({ section, after }: Place): string {
+  return `${section}.${Buffer.from(after ?? new Uint8Array(0)).toString("hex")}`;
+}
+
+function parseCursor(text: unknown): Place {
+  const [section, hex = ""] = typeof text === "string" ? text.split(".") : [];
+  const known = SECTIONS.find((name) => name === section);
+  if (known === undefined || !/^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{80})?$/.test(hex)) {
+    throw invalid("cursor", "a cursor that a review gave", text);
+  }
+  return { section: known, ...(hex === "" ? {} : { after: Buffer.from(hex, "hex") }) };
+}
+
+interface SectionRequest {
+  readonly place: Place;
+  readonly access: Access;
+  readonly kinds: ReadonlySet<ReviewKind>;
+  readonly room: number;
+}
+
+interface SectionPage {
+  readonly items: readonly ReviewItem[];
+  readonly looked: number;
+  readonly next?: Place;
+}
+
+async function readSection(
+  engine: Engine,
+  reader: Reader,
+  request: SectionRequest,
+): Promise<SectionPage> {
+  const { place, room, kinds, access } = request;
+  const { section } = place;
+  if (section === "duplicate") return readDuplicates(engine, reader, request);
+  const size = Math.max(room, CHUNK_ROWS);
+  const rows = await sectionRows(reader, { ...place, section }, size);
+  const found =
+    section === "contested"
+      ? await contestedItems(engine, reader, rows, access)
+      : await headItems(engine, reader, { section, rows, access });
+  const items: ReviewItem[] = [];
+  for (const [at, item] of found.entries()) {
+    if (item === undefined || !kinds.has(item.kind)) continue;
+    items.push(item);
+    const after = rows[at];
+    if (items.length < room || after === undefined) continue;
+    return { items, looked: at + 1, next: { section, after } };
+  }
+  const last = rows.at(-1);
+  return {
+    items,
+    looked: rows.length,
+    ...(rows.length < size || last === undefined ? {} : { next: { section, after: last } }),
+  };
+}
+
+/** The next few memories that others restate, a pair for each. */
+async function readDuplicates(
+  engine: Engine,
+  reader: Reader,
+  { place, room, access }: SectionRequest,
+): Promise<SectionPage> {
+  const step = await nextDuplicates(engine, reader, { after: place.after, room, access });
+  const items = step.pairs.map(({ shorter, longer, words: [few, many] }): ReviewItem => {
+    const sides = [shorter, longer].map((memory) => shapeSide(engine, memory));
+    return {
+      id: `duplicate-${ulidText(shorter.id)}-${ulidText(longer.id)}`,
+      kind: "duplicate",
+      why:
+        few === many
+          ? "both say the same in nearly the same words"
+          : `one says what the other says: ${few} of its ${many} words`,
+      sides,
+    };
+  });
+  const { looked, next } = step;
+  return {
+    items,
+    looked,
+    ...(next === undefined ? {} : { next: { section: place.section, after: next } }),
+  };
+}
+
+/** Sections that are read row by row. */
+type RowSection = Exclude<Section, "duplicate">;
+
+/** The next rows of a section: edge ids, or members of the review index. */
+async function sectionRows(
+  reader: Reader,
+  { section, after }: Place & { readonly section: RowSection },
+  limit: number,
+): Promise<readonly Bytes[]> {
+  if (section === "contested") {
+    const prefix = Uint8Array.of(KEYSPACE.contested.byte);
+    const gte =
+      after === undefined ? prefix : Buffer.concat([idKey("contested", after), Uint8Array.of(0)]);
+    const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit }]);
+    return rows.map(({ key }) => key.subarray(1));
+  }
+  const term = {
+    index: INDEX.review,
+    lifecycle: LIFECYCLES.active.code,
+    term: Uint8Array.of(REVIEW_TERM[section]),
+  };
+  const source = await openMembers(reader, [term], limit);
+  const { members } = await source.page({ cursor: after, reverse: false, limit });
+  return members;
+}
+
+/** Memories by id that are live and that the caller may see. */
+async function liveMemories(
+  reader: Reader,
+  access: Access,
+  ids: readonly Bytes[],
+): Promise<ReadonlyMap<string, FoundMemory>> {
+  const found = await reader.memories(ids, await reader.memoryRows(ids));
+  const shown = await shownMemories(reader, access, found);
+  return new Map(
+    shown.flatMap((memory) =>
+      memory === undefined || memory.row.lifecycle !== "active"
+        ? []
+        : [[keyString(memory.id), memory] as const],
+    ),
+  );
+}
+
+/** The items of contradictions, in order; `undefined` for one that is over, or not for this caller. */
+export async function contestedItems(
+  engine: Engine,
+  reader: Reader,
+  edgeIds: readonly Bytes[],
+  access: Access,
+): Promise<readonly (ReviewItem | undefined)[]> {
+  const rows = await reader.getMany(edgeIds.map((id) => idKey("edge", id)));
+  const pointers = rows.map((row) => (row === undefined ? undefined : decodeEdgeRow(row)));
+  const records = await reader.edges(pointers.flatMap((pointer) => pointer ?? []));
+  const edges = new Map(
+    records.flatMap((read) =>
+      read === undefined ? [] : [[keyString(read.record.id), read.record]],
+    ),
+  );
+  const ends = [...edges.values()].flatMap(({ from, to }) =>
+    to instanceof Uint8Array ? [from, to] : [],
+  );
+  const memories = await liveMemories(reader, access, ends);
+  return edgeIds.map((id) => {
+    const edge = edges.get(keyString(id));
+    if (edge === undefined || !(edge.to instanceof Uint8Array)) return undefined;
+    if (edge.tombstone !== undefined || edge.validTo !== undefined) return undefined;
+    const from = memories.get(keyString(edge.from));
+    const to = memories.get(keyString(edge.to));
+    return from === undefined || to === undefined
+      ? undefined
+      : contestedItem(engine, edge, [from, to]);
+  });
+}
+
+function contestedItem(
+  engine: Engine,
+  edge: EdgeRecord,
+  ends: readonly [FoundMemory, FoundMemory],
+): ReviewItem {
+  const claim = edge.metadata?.[RIVAL];
+  const kind = claim === undefined ? "contradiction" : "rival";
+  const [from, to] = ends.map((memory) => shapeSide(engine, memory)) as [ReviewSide, ReviewSide];
+  const place = typeof claim === "string" ? `slot ${claim}` : "the other";
+  const why =
+    kind === "rival"
+      ? `${from.source} may not replace what ${to.source} said; it claims ${place}`
+      : `said to contradict by ${edge.source}${edge.reason === undefined ? "" : `: ${edge.reason}`}`;
+  return {
+    id: `${kind}-${ulidText(edge.id)}`,
+    kind,
+    why,
+    sides: [from, to],
+    ...(typeof claim === "string" ? { slot: claim } : {}),
+  };
+}
+
+interface HeadRows {
+  readonly section: Exclude<RowSection, "contested">;
+  readonly rows: readonly Bytes[];
+  readonly access: Access;
+}
+
+/** The items of memories that are unsettled by themselves. */
+export async function headItems(
+  engine: Engine,
+  reader: Reader,
+  { section, rows, access }: HeadRows,
+): Promise<readonly (ReviewItem | undefined)[]> {
+  const ids = rows.map((row) => row.subarray(row.length - 16));
+  const memories = await liveMemories(reader, access, ids);
+  const rivals = section === "provisional" ? await rivalIds(reader, ids) : new Set<string>();
+  return Promise.all(
+    ids.map(async (id): Promise<ReviewItem | undefined> => {
+      const memory = memories.get(keyString(id));
+      // A rival is listed once, with what it disputes.
+      if (memory === undefined || rivals.has(keyString(id))) return undefined;
+      const sides =
+        section === "siblings"
+          ? await openSides(engine, reader, memory)
+          : [shapeSide(engine, memory)];
+      return {
+        id: `${section}-${ulidText(id)}`,
+        kind: section,
+        why: whyOf(section, memory),
+        sides,
+      };
+    }),
+  );
+}
+
+/** Of memories, those that dispute another one that is still live. */
+async function rivalIds(reader: Reader, ids: readonly Bytes[]): Promise<ReadonlySet<string>> {
+  const query = { side: "out" as const, codes: [CONTRADICTS], includeTombstoned: false, limit: 64 };
+  const edges = (await adjacent(reader, ids, query)).flat();
+  const contested = await reader.getMany(edges.map(({ id }) => idKey("contested", id)));
+  const open = edges.filter((_, at) => contested[at] !== undefined);
+  const records = await edgeRecords(reader, open);
+  const ends = records.flatMap(({ record }) => (record.to instanceof Uint8Array ? record.to : []));
+  const rows = await reader.memoryRows(ends as readonly Bytes[]);
+  const live = new Set(
+    (ends as readonly Bytes[]).filter((_, at) => rows[at]?.lifecycle === "active").map(keyString),
+  );
+  return new Set(
+    records.flatMap(({ record: { from, to, metadata } }) =>
+      metadata?.[RIVAL] !== undefined && to instanceof Uint8Array && live.has(keyString(to))
+        ? [keyString(from)]
+        : [],
+    ),
+  );
+}
+
+function whyOf(section: HeadRows["section"], memory: FoundMemory): string {
+  const { siblings, source } = memory.head.record.head;
+  switch (section) {
+    case "siblings":
+      return `a stale update left ${siblings.length + 1} versions open`;
+    case "disputed":
+      return "marked as disputed";
+    case "provisional":
+      return `said by ${source}; awaits the owner's word`;
+  }
+}
+
+/** The open versions of a memory, newest first. */
+async function openSides(
+  engine: Engine,
+  reader: Reader,
+  memory: FoundMemory,
+): Promise<readonly ReviewSide[]> {
+  const { version, siblings } = memory.head.record.head;
+  const open = new Set([version, ...siblings]);
+  const bodies = await allVersions(reader, memory);
+  return bodies
+    .filter((body) => open.has(bodyOf(body).number))
+    .map((body) => shapeSide(engine, memory, body))
+    .reverse();
+}
+
+function shapeSide(
+  engine: Engine,
+  found: FoundMemory,
+  body: Read<MemoryRecord> = found.body,
+): ReviewSide {
+  const { id, uri, type, version, text, head, versionRecord } = shapeMemory(
+    engine.actor,
+    found,
+    body,
+  );
+  const { createdAt, createdBy, validFrom, flags, provenance } = versionRecord;
+  return {
+    id,
+    uri,
+    type,
+    version,
+    text,
+    status: head.status,
+    source: provenance.source,
+    createdAt,
+    createdBy,
+    since: validFrom ?? createdAt,
+    ...(head.slot === undefined ? {} : { slot: head.slot }),
+    ...(flags === undefined ? {} : { flags }),
+  };
+}
+
+/** An item's id, taken apart. */
+export interface ParsedItem {
+  readonly kind: ReviewKind;
+  /** An edge, or a memory. */
+  readonly id: Bytes;
+  /** The other memory of a pair of duplicates; absent for every other kind. */
+  readonly other?: Bytes;
+}
+
+/** Takes the id of an item apart. */
+export function parseItemId(itemId: unknown): ParsedItem {
+  const [name, ...texts] = typeof itemId === "string" ? itemId.split("-") : [];
+  const kind = REVIEW_KINDS.find((known) => known === name);
+  const [id, other] = texts.map((text) => parseUlid(text));
+  const isPair = kind === "duplicate";
+  const isWhole = texts.length === (isPair ? 2 : 1) && isPair === (other !== undefined);
+  if (kind !== undefined && id !== undefined && isWhole && !sameBytes(id, other)) {
+    return { kind, id, ...(other === undefined ? {} : { other }) };
+  }
+  throw invalid("item", "the id of an item that a review gave", itemId);
+}

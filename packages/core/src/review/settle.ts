@@ -1,0 +1,497 @@
+/**
+ * `settle`: decides one item of the review, in one entry of kind `settle`.
+ *
+ * - `keep_one` keeps the side named in `keep` and archives the other; a rival that is kept takes the
+ *   slot it claims. For open versions it keeps one of them; for a lone memory it accepts it.
+ * - `keep_both` says that the two do not contradict each other after all, or are not duplicates: they
+ *   are joined by `distinct_from`, and the review does not ask again.
+ * - `merge` writes `text` as the next version of the side that is kept, and archives the other.
+ * - `retract` takes back the side that is not kept, or every side when none is.
+ *
+ * Promise: the reason is on record in a part that goes when any side is forgotten, and `revert` of the
+ * entry brings everything back as it was, leaf by leaf. A source settles nothing at the cost of a more
+ * trusted one.
+ */
+import { encode } from "../codec/cbor.js";
+import { compareBytes } from "../codec/keys.js";
+import {
+  archivePart,
+  edgePart,
+  headPart,
+  memoryPart,
+  mintEdge,
+  nextVersion,
+  RIVAL,
+  subject,
+  versionsOf,
+} from "../engine/drafts.js";
+import {
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  locate,
+  type MemoryId,
+  memoryId,
+  type ParsedRef,
+  parseRef,
+  type Ref,
+} from "../engine/engine.js";
+import { ask, askEntries, askMoves, askRecords } from "../engine/read-ahead.js";
+import { CortexError, invalid, unreachable } from "../errors.js";
+import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
+import type { RecordDraft, WriteTx } from "../history/writer.js";
+import { SUBJECT } from "../journal/entry.js";
+import { idKey, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import type { Stated } from "../memory/claims.js";
+import { nextData, nextFingerprint } from "../memory/update.js";
+import { slotRange } from "../memory/write.js";
+import { prepareVersion, sourceFor } from "../memory/write-input.js";
+import type { EdgeRecord } from "../records/edge-record.js";
+import { checkText } from "../records/fields.js";
+import type { Head, MemoryRecord } from "../records/memory-record.js";
+import type { Source } from "../records/types.js";
+import type { Analyser } from "../text/analyse.js";
+import { gatedStatus, mayReplace, refused } from "../trust/gate.js";
+import { DISTINCT, isDuplicate, joiningKeys } from "./duplicates.js";
+import { parseItemId, type ReviewKind } from "./review.js";
+
+/** What can be decided. */
+export const DECISIONS = ["keep_one", "keep_both", "merge", "retract"] as const;
+
+/** What was decided. */
+export type Decision = (typeof DECISIONS)[number];
+
+/** A decision on one item. */
+export interface SettleInput {
+  readonly decision: Decision;
+  /** Why, in a few words. */
+  readonly reason: string;
+  /** The side that stays: its id, external id or URI; for open versions the URI of one. */
+  readonly keep?: Ref;
+  /** What is true instead, for `merge`. */
+  readonly text?: string;
+  /** Who decides: the owner unless told otherwise. */
+  readonly source?: Source;
+  readonly by?: string;
+}
+
+/** What a settlement did. */
+export interface Settlement {
+  readonly item: string;
+  readonly decision: Decision;
+  /** The entry; `revert` takes it back. */
+  readonly seq: number;
+  /** Memories that stay. */
+  readonly kept: readonly MemoryId[];
+  /** Memories that became history. */
+  readonly archived: readonly MemoryId[];
+}
+
+interface Asked {
+  readonly item: string;
+  readonly kind: ReviewKind;
+  readonly decision: Decision;
+  readonly reason: string;
+  readonly keep: ParsedRef | undefined;
+  readonly text: string | undefined;
+  readonly source: Source;
+  readonly by: string;
+}
+
+/** What a settlement writes, before it is appended. */
+interface Outcome {
+  readonly parts: readonly RecordDraft[];
+  readonly kept: readonly Stated[];
+  readonly archived: readonly Stated[];
+}
+
+/** Decides one item. */
+export async function settle(
+  engine: Engine,
+  item: string,
+  input: SettleInput,
+): Promise<Settlement> {
+  const { kind, id, other } = parseItemId(item);
+  const asked = checkInput(engine, { item, kind, input });
+  const isEdge = kind === "contradiction" || kind === "rival";
+  // What a sentence says is a matter of its language, which is loaded once.
+  const analyser = other === undefined ? undefined : await engine.text.analyser();
+  const { value } = await engine.writer.submit({
+    hints: [idKey(isEdge ? "edge" : "memory", id)],
+    run: (tx) => {
+      const outcome =
+        analyser !== undefined && other !== undefined
+          ? settleDuplicate(engine, tx, asked, { ids: [id, other], analyser })
+          : isEdge
+            ? settleEdge(engine, tx, asked, id)
+            : settleMemory(engine, tx, asked, id);
+      const seq = tx.append({ kind: "settle", by: asked.by, parts: outcome.parts });
+      return {
+        item,
+        decision: asked.decision,
+        seq,
+        kept: outcome.kept.map((one) => memoryId(one.id)),
+        archived: outcome.archived.map((one) => memoryId(one.id)),
+      };
+    },
+  });
+  return value;
+}
+
+function checkInput(
+  engine: Engine,
+  given: { readonly item: string; readonly kind: ReviewKind; readonly input: SettleInput },
+): Asked {
+  const { item, kind, input } = given;
+  checkOptions(input, ["decision", "reason", "keep", "text", "source", "by"], "input");
+  const decision = DECISIONS.find((known) => known === input.decision);
+  if (decision === undefined) {
+    throw invalid("decision", `one of ${DECISIONS.join(", ")}`, input.decision);
+  }
+  if ((decision === "merge") !== (input.text !== undefined)) {
+    throw invalid("text", "a text for merge, and none otherwise", input.text);
+  }
+  return {
+    item,
+    kind,
+    decision,
+    reason: checkText(input.reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true }),
+    keep: input.keep === undefined ? undefined : parseRef(engine, input.keep, "keep"),
+    text: input.text,
+    source: sourceFor(engine, input.source),
+    by: checkPrincipal(input.by, engine.principal),
+  };
+}
+
+function over(item: string): CortexError {
+  return new CortexError("ERR_CONFLICT", `item: ${item} is not open any more`, {
+    field: "item",
+    subject: item,
+  });
+}
+
+/** Live memories by id, with their heads. */
+function live(tx: WriteTx, asked: Asked, ids: readonly Bytes[]): readonly Stated[] {
+  ask(
+    tx,
+    ids.map((id) => idKey("memory", id)),
+  );
+  const found = ids.map((id) => {
+    const row = tx.view.get(idKey("memory", id));
+    if (row === undefined) {
+      const details = { field: "item", subject: asked.item };
+      throw new CortexError("ERR_NOT_FOUND", `item: no item ${asked.item}`, details);
+    }
+    return { id, row: decodeMemoryRow(row) };
+  });
+  if (found.some(({ row }) => row.lifecycle !== "active")) throw over(asked.item);
+  askRecords(tx, found);
+  const stated = found.map((one) => ({ ...one, head: tx.fold.records.head(one.row) }));
+  askMoves(tx, stated);
+  return stated;
+}
+
+function settleEdge(engine: Engine, tx: WriteTx, asked: Asked, id: Bytes): Outcome {
+  const row = tx.view.get(idKey("edge", id));
+  if (row === undefined) {
+    const details = { field: "item", subject: asked.item };
+    throw new CortexError("ERR_NOT_FOUND", `item: no item ${asked.item}`, details);
+  }
+  const pointer = decodeEdgeRow(row);
+  askEntries(tx, [pointer]);
+  const edge = tx.fold.records.edge(pointer);
+  const isOpen = edge.tombstone === undefined && edge.validTo === undefined;
+  if (!isOpen || !(edge.to instanceof Uint8Array) || edge.kind !== "contradicts") {
+    throw over(asked.item);
+  }
+  const sides = live(tx, asked, [edge.from, edge.to]);
+  const claim = edge.metadata?.[RIVAL];
+  return settlePair(engine, tx, asked, {
+    sides,
+    both: sides.flatMap((side) => accepted(tx, asked, side)),
+    closing: [closedEdge(engine, tx, asked, edge)],
+    slotOf: (winner) => {
+      const isRival = keyString(edge.from) === keyString(winner.id) && typeof claim === "string";
+      return isRival && winner.head.slot === undefined ? (claim as string) : winner.head.slot;
+    },
+  });
+}
+
+/** Two memories about which one question is open. */
+interface OpenPair {
+  readonly sides: readonly Stated[];
+  /** What `keep_both` changes about them. */
+  readonly both: readonly RecordDraft[];
+  /** What puts the answer on record. */
+  readonly closing: readonly RecordDraft[];
+  /** The slot of the side that stays. */
+  readonly slotOf: (winner: Stated, loser: Stated) => string | undefined;
+  /** Why one takes the place of the other, where no other edge says it. */
+  readonly reason?: string;
+}
+
+function settlePair(engine: Engine, tx: WriteTx, asked: Asked, pair: OpenPair): Outcome {
+  const { sides, closing } = pair;
+  const kept = keptSide(tx, asked, sides);
+  const lost = sides.filter((side) => side !== kept);
+  switch (asked.decision) {
+    case "keep_both":
+      return { parts: [...pair.both, ...closing], kept: sides, archived: [] };
+    case "retract": {
+      const parts = lost.map((side) => retracted(tx, asked, side));
+      const stay = kept === undefined ? [] : accepted(tx, asked, kept);
+      return {
+        parts: [...stay, ...parts, ...closing],
+        kept: kept === undefined ? [] : [kept],
+        archived: lost,
+      };
+    }
+    case "keep_one":
+    case "merge": {
+      const winner = kept ?? (asked.decision === "merge" ? sides[1] : undefined);
+      const [loser] = sides.filter((side) => side !== winner);
+      if (winner === undefined || loser === undefined) {
+        throw invalid("keep", "the side that stays", asked.keep?.text);
+      }
+      return replaced(engine, tx, asked, { winner, loser, pair });
+    }
+    default:
+      return unreachable(asked.decision);
+  }
+}
+
+/** Two memories that make nearly the same claim, if they still do and nobody has settled it. */
+function settleDuplicate(
+  engine: Engine,
+  tx: WriteTx,
+  asked: Asked,
+  { ids, analyser }: { readonly ids: readonly [Bytes, Bytes]; readonly analyser: Analyser },
+): Outcome {
+  const sides = live(tx, asked, ids);
+  const [a, b] = sides.map((side) => ({ ...side, version: tx.fold.records.version(side.row) }));
+  const joined = joiningKeys(engine, ...ids);
+  ask(tx, joined);
+  const isOpen = a !== undefined && b !== undefined && isDuplicate(analyser, [a, b]);
+  if (!isOpen || joined.some((key) => tx.view.get(key) !== undefined)) throw over(asked.item);
+  const isReplacement = asked.decision === "keep_one" || asked.decision === "merge";
+  return settlePair(engine, tx, asked, {
+    sides,
+    // That they are two says nothing about either of them.
+    both: [],
+    closing: isReplacement ? [] : [distinction(engine, tx, asked, ids)],
+    // The slot goes on being answered, whichever sentence stays.
+    slotOf: (winner, loser) => winner.head.slot ?? loser.head.slot,
+    reason: asked.reason,
+  });
+}
+
+/**
+ * The edge that says that two memories are not one. A retraction leaves it removed: it says nothing then
+ * but why, and goes with either side.
+ */
+function distinction(
+  engine: Engine,
+  tx: WriteTx,
+  asked: Asked,
+  ids: readonly [Bytes, Bytes],
+): RecordDraft {
+  const { by, reason, decision } = asked;
+  const [from, to] = [...ids].sort(compareBytes) as [Bytes, Bytes];
+  const metadata = { settled: decision };
+  const draft = { from, kind: DISTINCT, to, source: asked.source, reason, metadata };
+  const { edge } = mintEdge(tx, engine, by, draft);
+  const tombstone = { reason, at: tx.at, by };
+  return edgePart(tx, engine, by, decision === "keep_both" ? edge : { ...edge, tombstone });
+}
+
+function keptSide(tx: WriteTx, asked: Asked, sides: readonly Stated[]): Stated | undefined {
+  if (asked.keep === undefined) return undefined;
+  const found = locate(tx, asked.keep);
+  const side = sides.find(
+    (one) => found !== undefined && keyString(one.id) === keyString(found.id),
+  );
+  if (side !== undefined) return side;
+  const names = sides.map(({ id }) => memoryId(id)).join(" or ");
+  throw invalid("keep", `a side of the item: ${names}`, asked.keep.text);
+}
+
+/** The contradiction with its end and the decision on it; both ends own it. */
+function closedEdge(engine: Engine, tx: WriteTx, asked: Asked, edge: EdgeRecord): RecordDraft {
+  const { decision, reason, by } = asked;
+  const metadata = { ...edge.metadata, settled: decision, reason };
+  const closed =
+    decision === "keep_both"
+      ? { ...edge, metadata, tombstone: { reason, at: tx.at, by } }
+      : { ...edge, metadata, validTo: Math.max(tx.at, edge.validFrom ?? tx.at) };
+  return edgePart(tx, engine, by, closed);
+}
+
+interface Replacement {
+  readonly winner: Stated;
+  readonly loser: Stated;
+  readonly pair: OpenPair;
+}
+
+/** One side takes the place of the other; a rival takes the slot it claims. */
+function replaced(engine: Engine, tx: WriteTx, asked: Asked, what: Replacement): Outcome {
+  const { winner, loser, pair } = what;
+  refuseBelow(asked, loser);
+  const slot = pair.slotOf(winner, loser);
+  if (slot !== undefined && slot !== winner.head.slot) refuseTaken(tx, asked, slot, loser);
+  const head: Head = { ...winner.head, slot, status: acceptedStatus(asked, winner) };
+  const own =
+    asked.text === undefined
+      ? changedHead(tx, asked, winner, head)
+      : [mergedPart(engine, tx, asked, { side: winner, head, other: loser })];
+  const archived = archivePart(tx, asked.by, loser);
+  const kinds = slot !== undefined && slot === loser.head.slot ? SLOT_CHANGE : REPLACEMENT;
+  const why = pair.reason === undefined ? {} : { reason: pair.reason };
+  const edges = kinds.flatMap((kind) => {
+    const draft = { from: winner.id, kind, to: loser.id, source: "derived" as const, ...why };
+    const { outcome } = mintEdge(tx, engine, asked.by, draft);
+    return "part" in outcome ? [outcome.part] : [];
+  });
+  return {
+    parts: [...own, archived.part, ...pair.closing, ...edges],
+    kept: [winner],
+    archived: [loser],
+  };
+}
+
+const REPLACEMENT = ["supersedes"] as const;
+const SLOT_CHANGE = ["supersedes", "transition"] as const;
+
+function refuseTaken(tx: WriteTx, asked: Asked, slot: string, loser: Stated): void {
+  ask(tx, [], { ranges: [slotRange(slot)] });
+  for (const { key } of tx.view.range(slotRange(slot))) {
+    const id = key.subarray(key.length - 16);
+    if (keyString(id) === keyString(loser.id)) continue;
+    throw new CortexError(
+      "ERR_CONFLICT",
+      `keep: ${asked.keep?.text} claims slot ${slot}, which now holds ${memoryId(id)}`,
+      { field: "keep", subject: memoryId(id) },
+    );
+  }
+}
+
+/** A source decides nothing against the words of a more trusted one. */
+function refuseBelow(asked: Asked, side: Stated): void {
+  if (mayReplace(asked.source, side.head.source)) return;
+  throw refused(
+    "source",
+    `expected a source that may set aside what ${side.head.source} said, got ${asked.source}`,
+    { expected: side.head.source, got: asked.source, subject: memoryId(side.id) },
+  );
+}
+
+/** What the status of an accepted memory becomes; the owner's word confirms. */
+function acceptedStatus(asked: Asked, { head }: Stated): Head["status"] {
+  const unsure = head.status === "provisional" || head.status === "disputed";
+  return unsure ? gatedStatus(head.type, asked.source, "confirmed") : head.status;
+}
+
+function accepted(tx: WriteTx, asked: Asked, side: Stated): RecordDraft[] {
+  const head = { ...side.head, status: acceptedStatus(asked, side) };
+  return changedHead(tx, asked, side, head);
+}
+
+function changedHead(tx: WriteTx, asked: Asked, side: Stated, head: Head): RecordDraft[] {
+  const same = head.status === side.head.status && head.slot === side.head.slot;
+  return same ? [] : [headPart(tx, asked.by, side, head)];
+}
+
+function retracted(tx: WriteTx, asked: Asked, side: Stated): RecordDraft {
+  refuseBelow(asked, side);
+  const head: Head = { ...side.head, status: "retracted", lifecycle: "archived" };
+  return headPart(tx, asked.by, side, head);
+}
+
+/** The side that stays, saying what was agreed on. */
+function mergedPart(
+  engine: Engine,
+  tx: WriteTx,
+  asked: Asked,
+  what: { readonly side: Stated; readonly head: Head; readonly other?: Stated },
+): RecordDraft {
+  const { side, head } = what;
+  refuseBelow(asked, side);
+  const current = tx.fold.records.version(side.row);
+  const data = nextData(engine, head, current, { text: asked.text ?? "" });
+  const body = prepareVersion(head.type, data, {}, asked.source);
+  const version = nextVersion(tx, asked.by, side, { ...body, data });
+  const next: Head = {
+    ...head,
+    source: asked.source,
+    version: version.number,
+    siblings: [],
+    ...nextFingerprint(engine, head, data),
+  };
+  askMoves(tx, [{ id: side.id, head: next }]);
+  const record: MemoryRecord = { head: next, version };
+  return memoryPart(tx, asked.by, side.id, record);
+}
+
+/** An item about one memory: its open versions, or its own standing. */
+function settleMemory(engine: Engine, tx: WriteTx, asked: Asked, id: Bytes): Outcome {
+  const [side] = live(tx, asked, [id]);
+  if (side === undefined) throw over(asked.item);
+  const isOpen =
+    asked.kind === "siblings" ? side.head.siblings.length > 0 : side.head.status === asked.kind;
+  if (!isOpen) throw over(asked.item);
+  const reason = {
+    subject: subject(SUBJECT.attachment, id),
+    record: encode(["settle", asked.decision, asked.reason]),
+  };
+  switch (asked.decision) {
+    case "keep_both":
+      throw invalid(
+        "decision",
+        "keep_one, merge or retract for an item with one memory",
+        "keep_both",
+      );
+    case "retract":
+      return { parts: [retracted(tx, asked, side), reason], kept: [], archived: [side] };
+    case "merge": {
+      const head = { ...side.head, status: acceptedStatus(asked, side) };
+      const part = mergedPart(engine, tx, asked, { side, head });
+      return { parts: [part, reason], kept: [side], archived: [] };
+    }
+    case "keep_one": {
+      const parts =
+        asked.kind === "siblings"
+          ? [chosenVersion(engine, tx, asked, side)]
+          : accepted(tx, asked, side);
+      if (parts.length > 0) return { parts: [...parts, reason], kept: [side], archived: [] };
+      throw refused("source", `expected a source that may confirm it, got ${asked.source}`, {
+        got: asked.source,
+        subject: memoryId(id),
+      });
+    }
+    default:
+      return unreachable(asked.decision);
+  }
+}
+
+/** The next version of a memory with open versions: the one that was chosen, said again. */
+function chosenVersion(engine: Engine, tx: WriteTx, asked: Asked, side: Stated): RecordDraft {
+  refuseBelow(asked, side);
+  const open = [side.head.version, ...side.head.siblings];
+  const number = asked.keep?.version;
+  const isThis = asked.keep?.id !== undefined && keyString(asked.keep.id) === keyString(side.id);
+  if (number === undefined || !isThis || !open.includes(number)) {
+    throw invalid("keep", `the URI of an open version: ${open.join(" or ")}`, asked.keep?.text);
+  }
+  const [chosen] = versionsOf(tx, side, [number]);
+  if (chosen === undefined) throw over(asked.item);
+  const version = nextVersion(tx, asked.by, side, chosen);
+  const head: Head = {
+    ...side.head,
+    version: version.number,
+    siblings: [],
+    ...nextFingerprint(engine, side.head, chosen.data),
+  };
+  askMoves(tx, [{ id: side.id, head }]);
+  return memoryPart(tx, asked.by, side.id, { head, version });
+}

@@ -1,0 +1,124 @@
+/**
+ * Who is asking. Every verb takes an `Access`, the owner by default, so that readers are born
+ * filtered; every operation has one policy that says what the access means for it.
+ *
+ * There are the owner, who sees and does everything; the guest, any caller of the same tenant without
+ * a scope, who reads public memories and changes nothing; and the holder of a scope, who also sees the
+ * memories of visibility `scoped` that the scope selects, and writes those if it is writable. Private
+ * memories are the owner's alone. To a caller, what it may not see does not exist.
+ *
+ * An access of kind scope comes out of `scopeAccess` and nowhere else: one that looks the same but was
+ * not made there opens nothing.
+ */
+import { CortexError, describe, invalid } from "../errors.js";
+import type { Head } from "../records/memory-record.js";
+import type { Scope } from "./scope.js";
+import { isEmptySelector, type Selected, selects } from "./selector.js";
+
+/** Who is asking. */
+export type Access = { readonly kind: "owner" } | { readonly kind: "guest" } | ScopeAccess;
+
+/** Why something a scope does not allow is on record. */
+export type Violation = "violation" | "not_writable";
+
+/** The access of whoever holds a scope that was found to hold. */
+export interface ScopeAccess {
+  readonly kind: "scope";
+  readonly scope: Scope;
+  /** What the scope is known by: 32 bytes. */
+  readonly hash: Uint8Array;
+  /** Puts on record that the holder reached for what the scope does not allow. */
+  readonly violated: (
+    id: Uint8Array | undefined,
+    reason: Violation,
+    mode: "read" | "write",
+  ) => void;
+}
+
+/** The access of whoever opened the store. */
+export const OWNER: Access = { kind: "owner" };
+
+/** A caller of the same tenant without any scope. */
+export const GUEST: Access = { kind: "guest" };
+
+/**
+ * What an access means for an operation: `filtered` answers over what the caller may see, `write`
+ * takes the owner and holders of a writable scope, `owner` refuses others, `open` tells nothing about
+ * any memory.
+ */
+export type Policy = "filtered" | "write" | "owner" | "open";
+
+const GRANTED = new WeakSet<ScopeAccess>();
+
+/** Makes the access of a scope that has just been verified. */
+export function grantAccess(verified: Omit<ScopeAccess, "kind">): ScopeAccess {
+  const access: ScopeAccess = Object.freeze({ kind: "scope", ...verified });
+  GRANTED.add(access);
+  return access;
+}
+
+/** Whether the caller may see a memory. */
+export function maySee(
+  access: Access,
+  head: Selected & Pick<Head, "visibility">,
+  id: Uint8Array,
+): boolean {
+  if (access.kind === "owner" || head.visibility === "public") return true;
+  return access.kind === "scope" && head.visibility === "scoped" && isGranted(access, head, id);
+}
+
+/** Whether the holder of a scope may change a memory that is, or would be, like this. */
+export function mayChange(
+  access: ScopeAccess,
+  head: Selected & Pick<Head, "visibility">,
+  id: Uint8Array,
+): boolean {
+  return access.scope.writable && head.visibility !== "private" && isGranted(access, head, id);
+}
+
+function isGranted({ scope }: ScopeAccess, head: Selected, id: Uint8Array): boolean {
+  const { include, exclude } = scope;
+  if (!selects(include, head, id)) return false;
+  return isEmptySelector(exclude) || !selects(exclude, head, id);
+}
+
+/** Refuses a caller whom the operation's policy does not admit. */
+export function admit(access: Access, policy: Policy, operation: string): void {
+  const kind: unknown = access?.kind;
+  const isKnown = kind === "owner" || kind === "guest" || GRANTED.has(access as ScopeAccess);
+  if (!isKnown) {
+    const expected = "an access of kind owner or guest, or one that scopeAccess gave";
+    throw invalid("access", expected, access);
+  }
+  if (kind === "owner" || policy === "filtered" || policy === "open") return;
+  if (access.kind === "scope" && policy === "write" && access.scope.writable) return;
+  const expected =
+    policy === "write" ? "the owner's access or a writable scope" : "the owner's access";
+  const got = kind === "guest" ? "a guest's" : "a scope's";
+  throw new CortexError("ERR_DENIED", `${operation}: expected ${expected}, got ${got}`, {
+    field: "access",
+    expected: "owner",
+    got: access.kind,
+  });
+}
+
+/**
+ * The tokens an answer may have: what was asked for, or the usual number. A scope's cap lowers the
+ * usual number; asking for more than the cap is `ERR_BUDGET`.
+ */
+export function budgetOf<T extends number | undefined>(
+  access: Access,
+  asked: number | undefined,
+  usual: T,
+): number | T {
+  const cap = access.kind === "scope" ? access.scope.budgetTokens : undefined;
+  if (cap === undefined) return asked ?? usual;
+  if (asked === undefined) return usual === undefined ? cap : Math.min(usual, cap);
+  if (!(asked > cap)) return asked;
+  const expected = `at most ${cap}, the scope's budget`;
+  throw new CortexError("ERR_BUDGET", `budgetTokens: expected ${expected}, got ${asked}`, {
+    field: "budgetTokens",
+    expected,
+    got: describe(asked),
+  });
+}

@@ -1,0 +1,387 @@
+/** `remember` and `session`: verbatim, in order, safe to repeat, and never fed by itself. */
+import { describe, expect, test } from "vitest";
+import { LIMITS } from "../limits.js";
+import { fence } from "../records/fence.js";
+import { openTestStore, refusalOf, seededRandom } from "../testing/index.js";
+import type { TurnInput } from "./remember.js";
+
+const turn = (content: string, more: Partial<TurnInput> = {}): TurnInput => ({
+  role: "user",
+  content,
+  ...more,
+});
+
+describe("remember", () => {
+  test("turns come back as they were said, in order", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said: readonly TurnInput[] = [
+      { role: "user", content: "I moved to Porto.", speaker: "Ada", at: 1_700_000_000_000 },
+      { role: "assistant", content: "  Noted.\n" },
+      { role: "tool_call", content: '{"q":1}', toolName: "search" },
+      { role: "tool_result", content: "" },
+      { role: "system", content: "é👩‍🚀" },
+    ];
+    const result = await memory.remember(said, { session: "chat-1" });
+    expect(result.session).toBe("chat-1");
+    expect(result.turns.map(({ index, added }) => [index, added])).toEqual(
+      said.map((_, index) => [index, true]),
+    );
+    expect(result.seq).toBe((await memory.stats()).seq);
+    const back = await memory.session("chat-1");
+    expect(back.turns).toMatchObject(said);
+    expect(back.turns.map(({ id, uri }) => ({ id, uri }))).toEqual(
+      result.turns.map(({ id, uri }) => ({ id, uri })),
+    );
+    const first = await memory.get(result.turns[0]?.id ?? "");
+    expect(first).toMatchObject({
+      type: "note",
+      text: "I moved to Porto.",
+      head: { kind: "turn", visibility: "private", source: "user_input" },
+      versionRecord: { validFrom: 1_700_000_000_000 },
+    });
+    expect((await memory.list({ kind: "turn" })).memories).toHaveLength(5);
+  });
+
+  test("source, visibility and principal hold for every turn", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const options = { session: "s", source: "channel", visibility: "public", by: "bot" } as const;
+    const { turns } = await memory.remember([turn("a"), turn("b")], options);
+    for (const { id } of turns) {
+      expect(await memory.get(id)).toMatchObject({
+        head: { source: "channel", visibility: "public" },
+        versionRecord: { createdBy: "bot", provenance: { source: "channel" } },
+      });
+    }
+  });
+
+  test("the same places again change nothing", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said = ["a", "b", "c"].map((content, index) => turn(content, { index }));
+    const first = await memory.remember(said, { session: "s" });
+    const { seq } = await memory.stats();
+    const again = await memory.remember(said, { session: "s" });
+    expect(again.turns).toEqual(first.turns.map((one) => ({ ...one, added: false })));
+    expect((await memory.stats()).seq).toBe(seq);
+    const more = await memory.remember([...said, turn("d", { index: 3 })], { session: "s" });
+    expect(more.turns.map(({ added }) => added)).toEqual([false, false, false, true]);
+    const other = await memory.remember([turn("x", { index: 1 })], { session: "s" });
+    expect(other.turns).toMatchObject([{ id: first.turns[1]?.id, added: false }]);
+    expect((await memory.session("s")).turns.map(({ content }) => content)).toEqual([
+      "a",
+      "b",
+      "c",
+      "d",
+    ]);
+    const twice = await memory.remember([turn("e", { index: 9 }), turn("f", { index: 9 })], {
+      session: "s",
+    });
+    expect(twice.turns.map(({ added }) => added)).toEqual([true, false]);
+  });
+
+  test("without places, turns go on after the last", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.remember([turn("a"), turn("b", { index: 7 })], { session: "s" });
+    const { turns } = await memory.remember([turn("c"), turn("d")], { session: "s" });
+    expect(turns.map(({ index }) => index)).toEqual([8, 9]);
+    expect((await memory.remember([turn("x")], { session: "s2" })).turns[0]?.index).toBe(0);
+  });
+
+  test("a hidden turn keeps its place: repeating does not bring its words back", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said = [turn("keep", { index: 0 }), turn("secret", { index: 1 })];
+    const { turns } = await memory.remember(said, { session: "s" });
+    await memory.tombstone(turns[1]?.id ?? "", "asked by Ada");
+    const again = await memory.remember(said, { session: "s" });
+    expect(again.turns.map(({ added }) => added)).toEqual([false, false]);
+    const next = await memory.remember([turn("next")], { session: "s" });
+    expect(next.turns[0]?.index).toBe(2);
+    expect((await memory.session("s")).turns.map(({ content }) => content)).toEqual([
+      "keep",
+      "next",
+    ]);
+  });
+
+  test("many calls at once leave one order without gaps", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) => memory.remember([turn(`t${at}`)], { session: "s" })),
+    );
+    const { turns } = await memory.session("s");
+    expect(turns.map(({ index }) => index)).toEqual(Array.from({ length: 20 }, (_, at) => at));
+  });
+
+  test("fenced text is dropped, wherever it stands", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const rendered = fence("- Ada lives in Porto");
+    const kept = await memory.remember(
+      [turn(`Hi.\n${rendered}\nBook it.`), turn(rendered), turn(`a ${rendered} b ${rendered}`)],
+      { session: "s" },
+    );
+    expect(kept).toMatchObject({ dropped: 1, turns: [{ index: 0 }, { index: 1 }] });
+    const { turns } = await memory.session("s");
+    expect(turns.map(({ content }) => content)).toEqual(["Hi.\n\nBook it.", "a  b"]);
+  });
+});
+
+test("a call that holds nothing but recalled text changes nothing", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const { entries } = await memory.stats();
+  const kept = await memory.remember([turn(fence("- x")), turn(fence("- y"))], { session: "s" });
+  expect(kept).toMatchObject({ dropped: 2, turns: [] });
+  expect((await memory.stats()).entries).toBe(entries);
+  expect((await memory.remember([turn("")], { session: "s" })).turns).toHaveLength(1);
+});
+
+describe("order", () => {
+  test("precedes leads through the whole session", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const { turns } = await memory.remember(
+      ["a", "b", "c"].map((text) => turn(text)),
+      {
+        session: "s",
+      },
+    );
+    await memory.remember([turn("d")], { session: "s" });
+    const walk = await memory.traverse(turns[0]?.id ?? "", { kinds: ["precedes"], maxHops: 6 });
+    expect(walk.hits.map(({ memory: { text }, hop }) => `${text}${hop}`)).toEqual([
+      "b1",
+      "c2",
+      "d3",
+    ]);
+    const back = await memory.traverse(turns[2]?.id ?? "", { kinds: ["follows"], maxHops: 6 });
+    expect(back.hits.map(({ memory: { text } }) => text)).toEqual(["b", "a"]);
+  });
+
+  test("turns that come late are put between their neighbours", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.remember([turn("a", { index: 0 }), turn("e", { index: 4 })], { session: "s" });
+    const late = [turn("c", { index: 2 }), turn("b", { index: 1 }), turn("f")];
+    await memory.remember(late, { session: "s" });
+    const { turns } = await memory.session("s");
+    expect(turns.map(({ content }) => content).join("")).toBe("abcef");
+    for (const [at, { id }] of turns.entries()) {
+      const next = turns[at + 1];
+      if (next === undefined) continue;
+      expect(await memory.getEdge(id, "precedes", next.id)).toMatchObject({ source: "derived" });
+    }
+    const ahead = await memory.edgesIn(turns[4]?.id ?? "", { kinds: ["precedes"] });
+    expect(ahead.edges.map(({ from }) => from)).toEqual([turns[3]?.id]);
+  });
+});
+
+describe("long content", () => {
+  test("200 KB of several bytes a character is cut and joined exactly", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const random = seededRandom(5);
+    const letters = ["a", "é", "語", "👩‍🚀", "\n", "e\u0301"];
+    let content = "";
+    while (content.length < 120_000) content += random.pick(letters);
+    expect(Buffer.byteLength(content)).toBeGreaterThan(200 * 1024);
+    const said = [turn("before"), turn(content, { speaker: "Ada" }), turn("after")];
+    const { turns } = await memory.remember(said, { session: "s" });
+    const back = await memory.session("s");
+    expect(back.turns).toHaveLength(3);
+    expect(back.turns[1]?.content === content).toBe(true);
+    expect(back.turns).toMatchObject([{ index: 0 }, { index: 1, speaker: "Ada" }, { index: 2 }]);
+    const pieces = await memory.list({ session: "s", order: "oldest" });
+    expect(pieces.memories.length).toBeGreaterThan(5);
+    for (const { text } of pieces.memories) {
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(LIMITS.contentBytes);
+    }
+    const walk = await memory.traverse(turns[0]?.id ?? "", { kinds: ["precedes"], maxHops: 6 });
+    expect(walk.hits.at(-1)?.memory.text).toBe("after");
+    expect((await memory.session("s", { fromIndex: 1, limit: 1 })).turns).toMatchObject([
+      { index: 1, content },
+    ]);
+  });
+
+  test("content of exactly one memory is not cut", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.remember([turn("x".repeat(LIMITS.contentBytes))], { session: "s" });
+    expect((await memory.list({ session: "s" })).memories).toHaveLength(1);
+    await memory.remember([turn("x".repeat(LIMITS.contentBytes + 1))], { session: "s" });
+    expect((await memory.list({ session: "s" })).memories).toHaveLength(3);
+  });
+});
+
+describe("session", () => {
+  test("pages through thousands of turns, long ones among them", async () => {
+    await using store = await openTestStore({ check: false });
+    const { memory } = store;
+    const size = 2500;
+    const long = "é".repeat(LIMITS.contentBytes);
+    await memory.remember(
+      Array.from({ length: size }, (_, at) => turn(at % 500 === 7 ? long : `t${at}`)),
+      { session: "s" },
+    );
+    const seen: number[] = [];
+    let from: number | undefined = 0;
+    while (from !== undefined) {
+      const page = await memory.session("s", { fromIndex: from, limit: 700 });
+      for (const { index, content } of page.turns) {
+        seen.push(index);
+        expect(content === (index % 500 === 7 ? long : `t${index}`)).toBe(true);
+      }
+      from = page.nextIndex;
+    }
+    expect(seen).toEqual(Array.from({ length: size }, (_, at) => at));
+    const all = await memory.session("s");
+    expect(all.turns).toHaveLength(size);
+    expect(all).not.toHaveProperty("nextIndex");
+  });
+
+  test("the past shows what was there then, hidden turns included", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const { turns } = await memory.remember([turn("a"), turn("b")], { session: "s" });
+    const { seq } = await memory.stats();
+    await memory.tombstone(turns[0]?.id ?? "", "r");
+    await memory.remember([turn("c")], { session: "s" });
+    await memory.update(turns[1]?.id ?? "", { text: "B" });
+    const at = async (asOf?: number) => {
+      const page = await memory.session("s", asOf === undefined ? {} : { asOf });
+      return page.turns.map(({ content }) => content).join("");
+    };
+    expect(await at()).toBe("Bc");
+    expect(await at(seq)).toBe("ab");
+    expect(await at(seq + 1)).toBe("b");
+    expect(await at(0)).toBe("");
+    await memory.restore(turns[0]?.id ?? "");
+    expect(await at()).toBe("aBc");
+    expect(await at(seq + 1)).toBe("b");
+    expect(await at(seq)).toBe("ab");
+  });
+
+  test("a session nobody held is empty", async () => {
+    await using store = await openTestStore();
+    expect(await store.memory.session("none")).toEqual({ session: "none", turns: [], seq: 0 });
+  });
+
+  test("names that begin alike are two sessions", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.remember([turn("a")], { session: "s" });
+    await memory.remember([turn("b")], { session: "s1" });
+    expect((await memory.session("s")).turns).toHaveLength(1);
+  });
+});
+
+describe("refused", () => {
+  const bad: readonly (readonly [string, unknown, unknown, string, string])[] = [
+    ["no turns", [], { session: "s" }, "ERR_INVALID", "turns"],
+    ["turns that are no list", { 0: turn("a") }, { session: "s" }, "ERR_INVALID", "turns"],
+    ["a turn that is no object", ["a"], { session: "s" }, "ERR_INVALID", "turns[0]"],
+    ["no session", [turn("a")], {}, "ERR_INVALID", "session"],
+    ["a blank session", [turn("a")], { session: " " }, "ERR_INVALID", "session"],
+    ["a long session", [turn("a")], { session: "s".repeat(257) }, "ERR_TOO_LARGE", "session"],
+    ["an unknown option", [turn("a")], { session: "s", tag: "x" }, "ERR_UNKNOWN_FIELD", "tag"],
+    [
+      "a bad visibility",
+      [turn("a")],
+      { session: "s", visibility: "all" },
+      "ERR_INVALID",
+      "visibility",
+    ],
+    ["a bad source", [turn("a")], { session: "s", source: "me" }, "ERR_INVALID", "source"],
+    [
+      "an unknown role",
+      [{ role: "bot", content: "" }],
+      { session: "s" },
+      "ERR_INVALID",
+      "turns[0].role",
+    ],
+    [
+      "content that is no text",
+      [{ role: "user", content: 5 }],
+      { session: "s" },
+      "ERR_INVALID",
+      "turns[0].content",
+    ],
+    [
+      "an unknown field",
+      [turn("a"), { ...turn("b"), tags: [] }],
+      { session: "s" },
+      "ERR_UNKNOWN_FIELD",
+      "turns[1].tags",
+    ],
+    [
+      "a chunk of one's own",
+      [{ ...turn("a"), chunk: 1, chunks: 2 }],
+      { session: "s" },
+      "ERR_UNKNOWN_FIELD",
+      "turns[0].chunk",
+    ],
+    [
+      "a place below 0",
+      [turn("a", { index: -1 })],
+      { session: "s" },
+      "ERR_INVALID",
+      "turns[0].index",
+    ],
+    [
+      "half a place",
+      [turn("a", { index: 0.5 })],
+      { session: "s" },
+      "ERR_INVALID",
+      "turns[0].index",
+    ],
+    [
+      "a time that is none",
+      [turn("a", { at: Number.NaN })],
+      { session: "s" },
+      "ERR_INVALID",
+      "turns[0].at",
+    ],
+    [
+      "a lone surrogate",
+      [turn("ok"), turn("a\ud800")],
+      { session: "s" },
+      "ERR_ILL_FORMED",
+      "turns[1].content",
+    ],
+    [
+      "a lone surrogate behind the first chunk",
+      [turn(`${"x".repeat(LIMITS.contentBytes)}\udc00`)],
+      { session: "s" },
+      "ERR_ILL_FORMED",
+      "turns[0].content",
+    ],
+    [
+      "a lone surrogate in the session",
+      [turn("a")],
+      { session: "\ud800" },
+      "ERR_ILL_FORMED",
+      "session",
+    ],
+    [
+      "a lone surrogate in the speaker",
+      [turn("a", { speaker: "\ud800" })],
+      { session: "s" },
+      "ERR_ILL_FORMED",
+      "turns[0].speaker",
+    ],
+  ];
+  for (const [name, turns, options, code, field] of bad) {
+    test(name, async () => {
+      await using store = await openTestStore();
+      const { memory } = store;
+      const error = await refusalOf(memory, () =>
+        memory.remember(turns as never, options as never),
+      );
+      expect(error).toMatchObject({ code, details: { field } });
+      expect(error.message).toMatch(/expected .*got /s);
+    });
+  }
+});

@@ -1,0 +1,203 @@
+/**
+ * Reading a conversation back: the turns of a session in order, chunks joined again, at one journal
+ * position and through the caller's access. Writing turns is in `sessions.ts`.
+ */
+
+import { checkOptions, type Engine, type MemoryId, memoryId } from "../engine/engine.js";
+import { invalid } from "../errors.js";
+import { type AsOf, Reader } from "../history/reader.js";
+import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";
+import { type Bytes, compareBytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { checkLimit } from "../memory/list.js";
+import { shownMemories } from "../memory/read.js";
+import type { TurnData } from "../records/data.js";
+import { checkText } from "../records/fields.js";
+import { LIFECYCLES, type TurnRole } from "../records/types.js";
+import { buildUri } from "../records/uri.js";
+import { type Access, OWNER } from "../scope/access.js";
+
+/** The last place in a session: its four bytes leave room for the place after it. */
+export const INDEX_MAX = 0xffff_fffe;
+
+/** Bytes of an index member: index 4, chunk 2, id 16. */
+export const MEMBER_BYTES = 22;
+
+/** Where the index of turns of a session begins. */
+export function sessionPrefix(session: string, state: number, closed = false): Bytes {
+  return indexPrefix(
+    closed ? "indexClosed" : "index",
+    INDEX.session,
+    state,
+    Buffer.from(session, "utf8"),
+  );
+}
+
+/** The bytes of a turn's place in keys. */
+export function indexBytes(index: number): Bytes {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(index, 0);
+  return bytes;
+}
+
+/** The place of a turn, from the key of a live row. */
+export function readIndex(key: Bytes, session: string): number {
+  const offset = memberOffset(Buffer.from(session, "utf8"));
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).readUInt32BE(offset);
+}
+
+/** A turn as read back; chunks are joined again. */
+export interface Turn {
+  readonly id: MemoryId;
+  readonly uri: string;
+  readonly index: number;
+  readonly role: TurnRole;
+  readonly content: string;
+  readonly speaker?: string;
+  readonly at?: number;
+  readonly toolName?: string;
+  readonly seq: number;
+}
+
+/** A page of a conversation. */
+export interface SessionPage {
+  readonly session: string;
+  readonly turns: readonly Turn[];
+  /** The index to read on from; absent at the end. */
+  readonly nextIndex?: number;
+  readonly seq: number;
+}
+
+/** How a session is read. */
+export interface SessionOptions {
+  readonly fromIndex?: number;
+  readonly limit?: number;
+  readonly asOf?: AsOf;
+  readonly access?: Access;
+}
+
+/** Reads the turns of a session in order. */
+export async function session(
+  engine: Engine,
+  name: string,
+  options: SessionOptions = {},
+): Promise<SessionPage> {
+  checkText(name, "session", { maxBytes: LIMITS.sessionBytes });
+  checkOptions(options, ["fromIndex", "limit", "asOf", "access"]);
+  const limit = options.limit === undefined ? LIMITS.listLimit : checkLimit(options.limit);
+  const from = options.fromIndex ?? 0;
+  if (!Number.isSafeInteger(from) || from < 0 || from > INDEX_MAX + 1) {
+    throw invalid("fromIndex", "an integer of at least 0", from);
+  }
+  const access = options.access ?? OWNER;
+  return Reader.with(engine.kv, options.asOf, async (reader) => {
+    const closed = reader.live ? [] : await closedPlaces(reader, name);
+    const turns: Turn[] = [];
+    let start = from;
+    for (;;) {
+      const page = await readPlaces(reader, name, { start, closed });
+      const pieces = await readPieces(reader, page.places, access);
+      turns.push(...joinChunks(engine, pieces));
+      if (turns.length > limit || page.next === undefined) break;
+      start = page.next;
+    }
+    const cut = turns[limit];
+    return {
+      session: name,
+      turns: turns.slice(0, limit),
+      seq: reader.seq,
+      ...(cut === undefined ? {} : { nextIndex: cut.index }),
+    };
+  });
+}
+
+/** Pieces read at a time: more than one turn can have, so every page holds a whole turn. */
+const PAGE_PIECES = Math.ceil(LIMITS.batchBytes / LIMITS.contentBytes) * 4;
+
+interface Place {
+  readonly index: number;
+  /** Index and chunk, then the id. */
+  readonly member: Bytes;
+}
+
+function placeOf(member: Bytes): Place {
+  return { index: Buffer.from(member).readUInt32BE(0), member };
+}
+
+/** Places whose turns stood in the session at the position but have left it since. */
+async function closedPlaces(reader: Reader, name: string): Promise<readonly Place[]> {
+  const prefix = sessionPrefix(name, LIFECYCLES.active.code, true);
+  const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
+  const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit: CLOSED_ROWS }]);
+  return rows
+    .filter(({ value }) => getU64(value, 0) <= reader.seq)
+    .map(({ key }) => placeOf(key.subarray(-MEMBER_BYTES)));
+}
+
+const CLOSED_ROWS = 1_000_000;
+
+/** The next whole turns in order, and where to read on. */
+async function readPlaces(
+  reader: Reader,
+  name: string,
+  from: { readonly start: number; readonly closed: readonly Place[] },
+): Promise<{ readonly places: readonly Place[]; readonly next: number | undefined }> {
+  const prefix = sessionPrefix(name, LIFECYCLES.active.code);
+  const gte = Buffer.concat([prefix, indexBytes(Math.min(from.start, INDEX_MAX + 1))]);
+  const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit: PAGE_PIECES }]);
+  const last = rows.at(-1);
+  // The last turn of a full page may go on in the next one: it is left to that.
+  const next =
+    rows.length < PAGE_PIECES || last === undefined ? undefined : readIndex(last.key, name);
+  const live = rows
+    .filter(({ value }) => getU64(value, 0) <= reader.seq)
+    .map(({ key }) => placeOf(key.subarray(-MEMBER_BYTES)));
+  const places = [...live, ...from.closed]
+    .filter(({ index }) => index >= from.start && (next === undefined || index < next))
+    .sort((a, b) => compareBytes(a.member, b.member));
+  return { places, next };
+}
+
+async function readPieces(
+  reader: Reader,
+  places: readonly Place[],
+  access: Access,
+): Promise<Piece[]> {
+  const ids = places.map(({ member }) => member.subarray(-16));
+  const found = await reader.memories(ids, await reader.memoryRows(ids));
+  const shown = await shownMemories(reader, access, found);
+  return shown.flatMap((memory): Piece[] => {
+    const version = memory?.body.record.version;
+    if (memory === undefined || version === undefined) return [];
+    return [{ id: memory.id, data: version.data as TurnData, seq: memory.row.seq }];
+  });
+}
+
+interface Piece {
+  readonly id: Bytes;
+  readonly data: TurnData;
+  readonly seq: number;
+}
+
+function joinChunks(engine: Engine, pieces: readonly Piece[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const { id, data, seq } of pieces) {
+    const last = turns.at(-1);
+    if (last !== undefined && last.index === data.index && (data.chunk ?? 0) > 0) {
+      turns[turns.length - 1] = { ...last, content: last.content + data.content, seq };
+      continue;
+    }
+    turns.push({
+      id: memoryId(id),
+      uri: buildUri({ actor: engine.actor, type: "note", id, version: 1 }),
+      index: data.index,
+      role: data.role,
+      content: data.content,
+      ...(data.speaker === undefined ? {} : { speaker: data.speaker }),
+      ...(data.at === undefined ? {} : { at: data.at }),
+      ...(data.toolName === undefined ? {} : { toolName: data.toolName }),
+      seq,
+    });
+  }
+  return turns;
+}

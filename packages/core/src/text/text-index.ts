@@ -1,0 +1,531 @@
+/**
+ * The text index of an open store.
+ *
+ * It is a cache of the journal: immutable segments in the store, written by whoever finds that the
+ * journal has run far ahead of them, and a tail in memory that every process extends to the position
+ * it reads at. So nothing has to be flushed for a write to be found, and dropping all of it changes no
+ * answer. Segments are changed only together with the manifest row, compared with the one they were
+ * computed from; whoever loses that race starts over.
+ *
+ * Background work runs once at a time, makes a writer wait only when it has written far ahead, and what
+ * it fails with is kept for `status`. How hits are found is in `text-rank.ts`, what a flush and a merge
+ * write in `text-upkeep.ts`, how memories are taken out in `text-purge.ts`.
+ */
+import { CortexError } from "../errors.js";
+import { Reader } from "../history/reader.js";
+import type { Problem } from "../history/rebuild.js";
+import type { CommitSignal } from "../history/signal.js";
+import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
+import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { LIFECYCLES, type Lifecycle } from "../records/types.js";
+import { Analyser, analyserId } from "./analyse.js";
+import type { Language } from "./languages.js";
+import {
+  decodeManifest,
+  emptyManifest,
+  encodeManifest,
+  type Manifest,
+  type SegmentInfo,
+} from "./manifest.js";
+import { everyWord, parseQuery, type TextQuery } from "./query.js";
+import type { Breathe } from "./segment.js";
+import { checkSegments } from "./text-check.js";
+import { acceptPhrases } from "./text-phrases.js";
+import { type ErasedDocument, planPurge } from "./text-purge.js";
+import {
+  type Accept,
+  type IndexView,
+  prepare,
+  type RankedMemory,
+  rankPrepared,
+} from "./text-rank.js";
+import { SegmentCache } from "./text-segments.js";
+import { TextTail } from "./text-tail.js";
+import { allRowKeys, type IndexChange, nextMerge, planFlush, planMerge } from "./text-upkeep.js";
+
+/** What the index of a store is made of. */
+export interface TextIndexParts {
+  readonly kv: Kv;
+  readonly signal: CommitSignal;
+  /** The language that the graph is configured for, as a reader sees it. */
+  readonly language: (reader: Reader) => Promise<Language>;
+  /** Lets the process do something else. */
+  readonly turn: Breathe;
+}
+
+/** A ranked search. */
+export interface RankQuery {
+  readonly text: string;
+  readonly limit: number;
+  /** Active alone when not given. */
+  readonly lifecycles?: readonly Lifecycle[];
+  readonly accept?: Accept;
+  /** Told what the search looks through. */
+  readonly onLook?: (look: TextLook) => void;
+}
+
+/** What a search looks through. */
+export interface TextLook {
+  /** Words that are looked for. */
+  readonly words: number;
+  readonly segments: number;
+  /** Entries after the last segment. */
+  readonly tail: number;
+}
+
+/** How the index stands. */
+export interface TextStatus {
+  /** The words it is made of: a version and a language. */
+  readonly analyser: string;
+  /** The first seq that no segment knows. */
+  readonly cursor: number;
+  readonly segments: number;
+  /** Documents in segments, ended ones included. */
+  readonly documents: number;
+  /** Entries that a search still reads from the journal or from memory. */
+  readonly tail: number;
+  /** Why the last background work stopped; absent when it did not. */
+  readonly failure?: string;
+}
+
+/** The manifest as one reader sees it, with the bytes it came in. */
+interface ManifestAt {
+  readonly manifest: Manifest;
+  readonly bytes: Bytes | undefined;
+  readonly analyser: Analyser;
+  /** False when the segments are made of other words than the graph now asks for. */
+  readonly fits: boolean;
+}
+
+/** How often work that loses the race against other processes starts over. */
+const ATTEMPTS = 100;
+
+/** Entries a flush reads between two turns of the process. */
+const STEP_ENTRIES = 512;
+
+/** See the file header. */
+export class TextIndex {
+  readonly #parts: TextIndexParts;
+  readonly #cache = new SegmentCache();
+  readonly #unlisten: () => void;
+  readonly #analysers = new Map<Language, Promise<Analyser>>();
+  #decoded: { readonly bytes: Bytes; readonly manifest: Manifest } | undefined;
+  #tail: TextTail | undefined;
+  /** Whoever works on the tail waits for the one before. */
+  #tailTurn: Promise<unknown> = Promise.resolve();
+  #cursor = 0;
+  #job: Promise<void> | undefined;
+  /** Entries that this process has written since its last flush, and who waits for the next. */
+  #unflushed = 0;
+  #onFlush: (() => void)[] = [];
+  #failure: string | undefined;
+  /** Whether this handle has given the index anything to do. */
+  #used = false;
+  #closed = false;
+
+  constructor(parts: TextIndexParts) {
+    this.#parts = parts;
+    this.#unlisten = parts.signal.listen((size, before) => {
+      this.#used = true;
+      this.#unflushed += size - before;
+      if (size - this.#cursor <= LIMITS.textTailEntries) return undefined;
+      const job = this.#work(() => this.#catchUp());
+      return this.#unflushed > LIMITS.textUnflushedEntries ? this.#untilFlush(job) : undefined;
+    });
+  }
+
+  /**
+   * Brings the segments so near to the end of the journal that a search need not read much of it, and
+   * takes out what a process forgot that died before it could: to be called before a reader is opened to
+   * search with. Does nothing most of the time.
+   */
+  async ready(): Promise<void> {
+    this.#used = true;
+    const { isLong, isPending } = await this.#reading(async (reader) => {
+      const at = await this.#manifestAt(reader);
+      const { cursor, purgedTo } = at.manifest;
+      if (reader.head.size - cursor > 2 * LIMITS.textTailEntries) {
+        return { isLong: true, isPending: false };
+      }
+      const { forgotten } = await this.#tailAt(reader, at);
+      return { isLong: false, isPending: forgotten.some(({ seq }) => seq >= purgedTo) };
+    });
+    // A store that cannot be written can still be searched, from memory.
+    if (isLong) await this.#work(() => this.#catchUp());
+    else if (isPending) await this.#work(() => this.purge([]));
+  }
+
+  /** The best hits for a text at the reader's position, the best first. */
+  async rank(reader: Reader, query: RankQuery): Promise<readonly RankedMemory[]> {
+    const { view, analyser } = await this.view(reader, query.lifecycles);
+    const wanted = parseQuery(analyser, query.text);
+    const { segments, tail } = view;
+    const tailEntries = tail === undefined ? 0 : tail.end - tail.base;
+    query.onLook?.({
+      words: wanted.words.length,
+      segments: segments.length,
+      tail: tailEntries,
+    });
+    if (wanted.words.length === 0 || query.limit < 1) return [];
+    const prepared = await prepare(view, { ...wanted, scored: true });
+    const { limit, accept } = query;
+    if (wanted.phrases.length === 0) {
+      return rankPrepared(prepared, { limit, ...(accept === undefined ? {} : { accept }) });
+    }
+    return rankPrepared(prepared, {
+      limit,
+      accept: acceptPhrases(reader, analyser, wanted.phrases, accept),
+      examineMost: LIMITS.phraseCandidates,
+    });
+  }
+
+  /** Memories that hold every word of a text, the last written first, and whether these are all. */
+  async matching(
+    reader: Reader,
+    text: string,
+    lifecycles: readonly Lifecycle[],
+    atMost: number,
+  ): Promise<{ readonly ids: readonly Bytes[]; readonly complete: boolean }> {
+    const { view, analyser } = await this.view(reader, lifecycles);
+    const words = everyWord(analyser, text);
+    if (words.length === 0) return { ids: [], complete: true };
+    const prepared = await prepare(view, { words, required: words, scored: false });
+    const found = await rankPrepared(prepared, { limit: atMost + 1 });
+    const ids = found.slice(0, atMost).map(({ id }) => id);
+    return { ids, complete: found.length <= atMost };
+  }
+
+  /** About how many memories `matching` would find: as many as hold its rarest word. */
+  async estimate(reader: Reader, text: string, lifecycles: readonly Lifecycle[]): Promise<number> {
+    const { view, analyser } = await this.view(reader, lifecycles);
+    const words = everyWord(analyser, text);
+    if (words.length === 0) return 0;
+    const { counts } = await prepare(view, { words, required: words, scored: false });
+    return Math.min(...counts);
+  }
+
+  /** The words of a query as the index understands it at a reader's position. */
+  async parse(reader: Reader, text: string): Promise<TextQuery & { readonly analyser: Analyser }> {
+    const analyser = await this.analyserAt(reader);
+    return { ...parseQuery(analyser, text), analyser };
+  }
+
+  /** How the index stands now. */
+  status(): Promise<TextStatus> {
+    return this.#reading(async (reader) => {
+      const { manifest } = await this.#manifestAt(reader);
+      return {
+        analyser: manifest.analyser,
+        cursor: manifest.cursor,
+        segments: manifest.segments.length,
+        documents: manifest.segments.reduce((sum, { documents }) => sum + documents, 0),
+        tail: reader.head.size - manifest.cursor,
+        ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+      };
+    });
+  }
+
+  /**
+   * Writes everything up to the end of the journal into segments, or no more than so many times; the
+   * answer says how many entries still wait.
+   */
+  async flush(mostTimes = Number.POSITIVE_INFINITY): Promise<number> {
+    await this.#settled();
+    for (let times = 1; ; times += 1) {
+      const waiting = await this.#flushOnce();
+      if (waiting === 0 || times >= mostTimes) return waiting;
+    }
+  }
+
+  /**
+   * Merges segments of similar size until about so many documents were written anew; the answer says
+   * how many segments are gone and whether there is more to merge.
+   */
+  async merge(
+    budgetDocuments: number = LIMITS.textSegmentDocs,
+  ): Promise<{ readonly gone: number; readonly more: boolean }> {
+    await this.#settled();
+    let gone = 0;
+    for (let written = 0; ; ) {
+      const run = await this.#mergeOnce(written >= budgetDocuments);
+      if (run.merged.length === 0) return { gone, more: run.more };
+      gone += run.merged.length - 1;
+      written += run.merged.reduce((sum, { documents }) => sum + documents, 0);
+    }
+  }
+
+  /**
+   * Takes forgotten memories out of the segments. `known` are their documents as they were, where the
+   * caller has read them; memories that others forgot and left are taken out as well.
+   */
+  async purge(known: readonly ErasedDocument[]): Promise<void> {
+    this.#used = true;
+    await this.#retrying(() => this.#purgeOnce(known));
+  }
+
+  /**
+   * The words that this process used last; those of the graph's language the first time. Whoever acts
+   * on them must be prepared that another process has configured another language since.
+   */
+  analyser(): Promise<Analyser> {
+    const known = [...this.#analysers.values()].at(-1);
+    return known ?? this.#reading((reader) => this.analyserAt(reader));
+  }
+
+  /** Waits for work under way, and writes a long tail out. */
+  async close(): Promise<void> {
+    this.#unlisten();
+    await this.#settled();
+    this.#closed = true;
+    if (!this.#used) return;
+    try {
+      const { tail } = await this.status();
+      if (tail >= LIMITS.textCloseEntries) while ((await this.#flushOnce()) > 0);
+    } catch (error) {
+      // A cache: the next process goes on from where this one stopped.
+      this.#fail(error);
+    }
+  }
+
+  /** Compares the segments with the journal; changes nothing. */
+  check(): Promise<readonly Problem[]> {
+    return this.#reading(async (reader) => {
+      const { manifest, analyser } = await this.#manifestAt(reader);
+      const segments = await this.#cache.load(reader, manifest.segments);
+      return checkSegments(reader, { manifest, segments, analyser });
+    });
+  }
+
+  /** The index as a reader sees it: what everything that asks it by words starts from. */
+  async view(
+    reader: Reader,
+    lifecycles: readonly Lifecycle[] = ["active"],
+  ): Promise<{ readonly view: IndexView; readonly analyser: Analyser }> {
+    this.#used = true;
+    const at = await this.#manifestAt(reader);
+    const { manifest, analyser } = at;
+    const codes = [...new Set(lifecycles)].map((name) => LIFECYCLES[name].code);
+    const tail = reader.seq >= manifest.cursor - 1 ? await this.#tailAt(reader, at) : undefined;
+    const searched = manifest.segments.filter(
+      ({ lifecycle, from }) => (codes as number[]).includes(lifecycle) && from <= reader.seq,
+    );
+    const segments = await this.#cache.load(reader, searched);
+    this.#cache.keepOnly(manifest.segments);
+    const pending = tail?.forgotten.some(({ seq }) => seq >= manifest.purgedTo) === true;
+    const isLong = reader.head.size - manifest.cursor > LIMITS.textTailEntries;
+    if (pending) this.#work(() => this.purge([]));
+    else if (isLong) this.#work(() => this.#catchUp());
+    return { view: { reader, segments, tail, lifecycles: codes }, analyser };
+  }
+
+  async #manifestAt(reader: Reader): Promise<ManifestAt> {
+    const [bytes] = await reader.getMany([TEXT_MANIFEST_KEY]);
+    const language = await this.#parts.language(reader);
+    const analyser = await this.#load(language);
+    const stored = bytes === undefined ? undefined : this.#decode(bytes);
+    const fits = stored === undefined || stored.analyser === analyserId(language);
+    const manifest = stored !== undefined && fits ? stored : emptyManifest(analyser.id, stored);
+    if (reader.live) this.#cursor = manifest.cursor;
+    return { manifest, bytes, analyser, fits };
+  }
+
+  #decode(bytes: Bytes): Manifest {
+    if (this.#decoded === undefined || !sameBytes(this.#decoded.bytes, bytes)) {
+      this.#decoded = { bytes, manifest: decodeManifest(bytes) };
+    }
+    return this.#decoded.manifest;
+  }
+
+  /** Words as the graph's language has them, at a reader's snapshot. */
+  async analyserAt(reader: Reader): Promise<Analyser> {
+    return this.#load(await this.#parts.language(reader));
+  }
+
+  #load(language: Language): Promise<Analyser> {
+    const loading = this.#analysers.get(language) ?? Analyser.load(language);
+    this.#analysers.set(language, loading);
+    return loading;
+  }
+
+  /** The tail that goes with a manifest, read up to `to`, or to the reader's position. */
+  #tailAt(reader: Reader, at: ManifestAt, to = reader.seq + 1): Promise<TextTail> {
+    const work = async (): Promise<TextTail> => {
+      const { manifest, analyser } = at;
+      const held = this.#tail;
+      const fits = held?.base === manifest.cursor && held.analyser === analyser;
+      const tail = held !== undefined && fits ? held : new TextTail(analyser, manifest.cursor);
+      // A reader older than a flush gets a tail of its own: the newer one is for those who follow.
+      const isOlder = held !== undefined && reader.head.size < held.end;
+      if (!isOlder) this.#tail = tail;
+      try {
+        await tail.extend(reader, to);
+      } catch (error) {
+        if (this.#tail === tail) this.#tail = undefined;
+        throw error;
+      }
+      return tail;
+    };
+    const turn = this.#tailTurn.then(work, work);
+    this.#tailTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Starts background work unless some is under way; never fails. */
+  #work(job: () => Promise<void>): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#job ??= job()
+      .then(
+        () => {
+          this.#failure = undefined;
+        },
+        (error: unknown) => this.#fail(error),
+      )
+      .finally(() => {
+        this.#job = undefined;
+      });
+    return this.#job;
+  }
+
+  #fail(error: unknown): void {
+    // An index that cannot be written must not slow every write down.
+    this.#unflushed = 0;
+    this.#failure =
+      error instanceof CortexError ? `${error.code}: ${error.message}` : String(error);
+  }
+
+  async #settled(): Promise<void> {
+    while (this.#job !== undefined) await this.#job;
+  }
+
+  /**
+   * Until the next flush, or until the work is over: whoever writes faster than this process can index
+   * waits now and then. A loop of awaited writes would otherwise never let the work go on.
+   */
+  #untilFlush(work: Promise<void>): Promise<void> {
+    return Promise.race([work, new Promise<void>((resolve) => this.#onFlush.push(resolve))]);
+  }
+
+  #flushed(): void {
+    this.#unflushed = 0;
+    for (const resolve of this.#onFlush.splice(0)) resolve();
+  }
+
+  /** Flushes until the tail is short, then merges if there are many segments. */
+  async #catchUp(): Promise<void> {
+    while ((await this.#flushOnce(LIMITS.textTailEntries)) > LIMITS.textTailEntries);
+    if ((await this.status()).segments > LIMITS.textSegments) await this.#mergeOnce(false);
+  }
+
+  /** Writes the next segment if more than `most` entries wait; returns how many still wait. */
+  async #flushOnce(most = 0): Promise<number> {
+    return this.#retrying(async () => {
+      await this.#readAhead(most);
+      return this.#reading(async (reader) => {
+        const at = await this.#manifestAt(reader);
+        const { manifest } = at;
+        if (!at.fits) return (await this.#reset(reader, at)) ? reader.head.size : undefined;
+        const { size } = reader.head;
+        if (size - manifest.cursor <= most) return size - manifest.cursor;
+        const tail = await this.#tailAt(reader, at, manifest.cursor);
+        const to = Math.min(tail.end, manifest.cursor + LIMITS.textFlushEntries);
+        if (tail.forgotten.some(({ seq }) => seq >= manifest.purgedTo)) {
+          await this.#purgeOnce([]);
+          return undefined;
+        }
+        // What was read ahead goes with another manifest by now: once more.
+        if (to === manifest.cursor) return undefined;
+        const change = await planFlush(
+          reader,
+          { manifest, tail, to },
+          this.#cache,
+          this.#parts.turn,
+        );
+        if (!(await this.#commit(at, change))) return undefined;
+        this.#flushed();
+        return size - to;
+      });
+    });
+  }
+
+  /** Reads what the next segment takes into the tail, in steps that hold no old state of the store. */
+  async #readAhead(most: number): Promise<void> {
+    const step = (reader: Reader): Promise<boolean> =>
+      this.#manifestAt(reader).then(async (at) => {
+        const { cursor } = at.manifest;
+        const { size } = reader.head;
+        if (!at.fits || size - cursor <= most) return false;
+        const to = Math.min(size, cursor + LIMITS.textFlushEntries);
+        const { end } = await this.#tailAt(reader, at, cursor);
+        if (end < to) await this.#tailAt(reader, at, Math.min(end + STEP_ENTRIES, to));
+        return end + STEP_ENTRIES < to;
+      });
+    while (await this.#reading(step)) await this.#parts.turn();
+  }
+
+  /** Merges the next run of segments; `only` looks whether there is one. */
+  #mergeOnce(
+    only: boolean,
+  ): Promise<{ readonly merged: readonly SegmentInfo[]; readonly more: boolean }> {
+    return this.#retrying(() =>
+      this.#reading(async (reader) => {
+        const at = await this.#manifestAt(reader);
+        const merged = at.fits ? nextMerge(at.manifest.segments) : [];
+        if (only || merged.length === 0) return { merged: [], more: merged.length > 0 };
+        const run = await this.#cache.load(reader, merged);
+        const change = await planMerge(reader, at.manifest, run, this.#parts.turn);
+        return (await this.#commit(at, change)) ? { merged, more: true } : undefined;
+      }),
+    );
+  }
+
+  /** One attempt to take memories out; `undefined` when somebody else changed the index meanwhile. */
+  #purgeOnce(known: readonly ErasedDocument[]): Promise<true | undefined> {
+    return this.#reading(async (reader) => {
+      const at = await this.#manifestAt(reader);
+      const { manifest } = at;
+      if (!at.fits) return (await this.#reset(reader, at)) ? true : undefined;
+      const { size } = reader.head;
+      // Far behind, nobody knows yet what others have forgotten; whoever catches up will look.
+      const isNear = size - manifest.cursor <= LIMITS.textFlushEntries;
+      const tail = isNear ? await this.#tailAt(reader, at, size) : undefined;
+      const pending = (tail?.forgotten ?? []).filter(({ seq }) => seq >= manifest.purgedTo);
+      const loaded = await this.#cache.load(reader, manifest.segments);
+      const ids = pending.map(({ id }) => id);
+      const { puts, deletes, segments } = await planPurge(reader, loaded, ids, known);
+      const purgedTo = isNear ? size : manifest.purgedTo;
+      // Committed even when nothing is to be taken out: a flush under way may know the words.
+      const after = { ...manifest, purgedTo, purges: manifest.purges + 1, segments };
+      return (await this.#commit(at, { puts, deletes, manifest: after })) ? true : undefined;
+    });
+  }
+
+  /** Drops everything, because it is made of other words than the graph asks for. */
+  async #reset(reader: Reader, at: ManifestAt): Promise<boolean> {
+    const deletes = await allRowKeys(reader);
+    return this.#commit(at, { puts: [], deletes, manifest: at.manifest });
+  }
+
+  #commit(at: ManifestAt, change: IndexChange): Promise<boolean> {
+    const row = { key: TEXT_MANIFEST_KEY, value: encodeManifest(change.manifest) };
+    return this.#parts.kv.commitCaches({
+      expect: [{ key: TEXT_MANIFEST_KEY, value: at.bytes }],
+      puts: [...change.puts, row],
+      deletes: change.deletes,
+    });
+  }
+
+  /** Does something until it gives an answer: `undefined` is a lost race. */
+  async #retrying<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+    for (let tries = 0; tries < ATTEMPTS; tries += 1) {
+      const answer = await attempt();
+      if (answer !== undefined) return answer;
+      await this.#parts.turn();
+    }
+    throw new CortexError("ERR_CONTENDED", "other processes changed the text index too often");
+  }
+
+  #reading<T>(use: (reader: Reader) => Promise<T>): Promise<T> {
+    return Reader.with(this.#parts.kv, undefined, use);
+  }
+}

@@ -1,0 +1,456 @@
+/**
+ * Searching the text index at one position: statistics, scores, and the hits that hold.
+ *
+ * At the end of the journal the counts of the manifest are exact, so a search reads the rows of its
+ * words and nothing else. For the past they are counted again from the same rows: which documents had
+ * begun by then and not ended. The formula and the ties are the same everywhere, so a search gives
+ * the same hits and scores before and after a flush, a merge or a rebuild.
+ *
+ * A hit holds if the memory's row at the position names the entry that the document began with. The
+ * index is therefore never believed about what is there, only about where to look; and filters see
+ * whole memories, in batches, until enough have passed.
+ */
+import type { FoundMemory, Reader } from "../history/reader.js";
+import { segmentKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { bucketOf, findInBucket, hashOf } from "./buckets.js";
+import {
+  allDocuments,
+  BLOCK_DOCUMENTS,
+  eachInBlock,
+  type Postings,
+  type WordDocuments,
+} from "./postings.js";
+import { type QueryWord, type ScanParts, scanDraft, scanSegment } from "./scan-segment.js";
+import { BestHits, IMPACT_MAX, impactOf, weightOf } from "./score.js";
+import type { DraftSegment } from "./segment.js";
+import { type DocumentEntry, LENGTH_GONE } from "./segment-rows.js";
+import { begunBy, documentsAt, type LoadedSegment } from "./text-segments.js";
+import type { TextTail } from "./text-tail.js";
+
+/** The index as one reader sees it: the documents of some lifecycles up to its position. */
+export interface IndexView {
+  readonly reader: Reader;
+  /** In the order of their intervals. */
+  readonly segments: readonly LoadedSegment[];
+  /** Absent where the position lies before it. */
+  readonly tail: TextTail | undefined;
+  /** Codes of the lifecycles that are searched. */
+  readonly lifecycles: readonly number[];
+}
+
+/** What is looked for. */
+export interface WordsWanted {
+  readonly words: readonly string[];
+  readonly required: readonly string[];
+  /** False leaves scores at 0: what was written last comes first. */
+  readonly scored: boolean;
+}
+
+/** Judges whole memories; a `false` takes one out. */
+export type Accept = (
+  found: readonly FoundMemory[],
+) => Promise<readonly boolean[]> | readonly boolean[];
+
+/** How many hits, and which pass. */
+export interface RankOptions {
+  readonly limit: number;
+  readonly accept?: Accept;
+  /** Candidates that are looked at before giving up; without it all of them. */
+  readonly examineMost?: number;
+}
+
+/** A memory that was found. */
+export interface RankedMemory {
+  readonly id: Bytes;
+  /** The entry that the memory stood as. */
+  readonly seq: number;
+  readonly score: number;
+  readonly place: HitPlace;
+}
+
+/** Where a hit lies among what was searched. */
+export interface HitPlace {
+  /** The code of its lifecycle. */
+  readonly lifecycle: number;
+  /** The number of its segment among those of the lifecycle; below 0 for the tail. */
+  readonly source: number;
+  readonly document: number;
+}
+
+/** A segment with the documents of the words that are looked for. */
+interface SegmentWords {
+  readonly segment: LoadedSegment;
+  /** By the words asked for; `undefined` where it holds none. */
+  readonly postings: readonly (Postings | undefined)[];
+  /** Documents that had begun by the position. */
+  readonly begun: number;
+}
+
+/** A query made ready: everything read that scoring needs. */
+export interface Prepared {
+  readonly view: IndexView;
+  readonly wanted: WordsWanted;
+  readonly segments: readonly SegmentWords[];
+  /** How many documents hold each word, at the position. */
+  readonly counts: readonly number[];
+  readonly total: number;
+  readonly averageLength: number;
+}
+
+/** Reads what the words need and counts. */
+export async function prepare(view: IndexView, wanted: WordsWanted): Promise<Prepared> {
+  const { reader } = view;
+  const keys = view.segments.flatMap(({ info }) =>
+    wanted.words.map((word) =>
+      segmentKey("textWords", info.number, bucketOf(hashOf(word), info.bits)),
+    ),
+  );
+  const [rows, begun] = await Promise.all([
+    reader.getMany(keys),
+    Promise.all(view.segments.map((segment) => begunBy(reader, segment, reader.seq))),
+  ]);
+  const width = wanted.words.length;
+  const segments = view.segments.map((segment, number) => ({
+    segment,
+    begun: begun[number] ?? 0,
+    postings: wanted.words.map((word, at) => {
+      const row = rows[number * width + at];
+      return row === undefined ? undefined : findInBucket(row, word);
+    }),
+  }));
+  return { view, wanted, segments, ...statistics(view, wanted, segments) };
+}
+
+/**
+ * The same query with some of its words alone, all of them required where `every` says so: nothing is
+ * read again.
+ */
+export function narrowed(prepared: Prepared, places: readonly number[], every = false): Prepared {
+  const pick = <T>(list: readonly T[]): T[] => places.map((at) => list[at] as T);
+  const words = pick(prepared.wanted.words);
+  return {
+    ...prepared,
+    wanted: { ...prepared.wanted, words, required: every ? words : [] },
+    segments: prepared.segments.map((one) => ({ ...one, postings: pick(one.postings) })),
+    counts: pick(prepared.counts),
+  };
+}
+
+interface Statistics {
+  readonly counts: readonly number[];
+  readonly total: number;
+  readonly averageLength: number;
+}
+
+function statistics(
+  view: IndexView,
+  { words }: WordsWanted,
+  segments: readonly SegmentWords[],
+): Statistics {
+  const counts = words.map(() => 0);
+  let total = 0;
+  let length = 0;
+  const add = (documents: number, held: number, each: (at: number) => number): void => {
+    total += documents;
+    length += held;
+    for (let at = 0; at < counts.length; at += 1) counts[at] = (counts[at] ?? 0) + each(at);
+  };
+  for (const one of segments) {
+    const { info } = one.segment;
+    if (view.tail === undefined) {
+      const { documents, held } = standingIn(one, view.reader.seq);
+      add(documents, held, (at) => countStanding(one, one.postings[at], view.reader.seq));
+    } else {
+      add(info.documents - info.endedDocuments, info.words - info.endedWords, (at) => {
+        const postings = one.postings[at];
+        return postings === undefined ? 0 : postings.count - postings.ended;
+      });
+    }
+  }
+  for (const draft of draftsOf(view)) {
+    const { documents, held } = standingInDraft(draft, view.reader.seq);
+    add(documents, held, (at) => countInDraft(draft, words[at] ?? "", view.reader.seq));
+  }
+  return { counts, total, averageLength: total === 0 ? 1 : Math.max(length, 1) / total };
+}
+
+function draftsOf({ tail, lifecycles }: IndexView): readonly DraftSegment[] {
+  return lifecycles.flatMap((lifecycle) => tail?.drafts.get(lifecycle) ?? []);
+}
+
+/** Whether a document of a segment stands at a position. */
+function stands({ segment, begun }: SegmentWords, document: number, seq: number): boolean {
+  const end = segment.ends?.[document] ?? 0;
+  return document < begun && (end === 0 || end > seq);
+}
+
+function standingIn(one: SegmentWords, seq: number): { documents: number; held: number } {
+  const { lengths } = one.segment;
+  let documents = 0;
+  let held = 0;
+  for (let document = 0; document < one.begun; document += 1) {
+    const length = lengths[document] as number;
+    if (length === LENGTH_GONE || !stands(one, document, seq)) continue;
+    documents += 1;
+    held += length;
+  }
+  return { documents, held };
+}
+
+function countStanding(one: SegmentWords, postings: Postings | undefined, seq: number): number {
+  if (postings === undefined) return 0;
+  return allDocuments(postings).documents.filter((document) => stands(one, document, seq)).length;
+}
+
+/** Whether a document of a draft stands at a position. */
+function standsInDraft(draft: DraftSegment, document: number, seq: number): boolean {
+  const begin = draft.documents[document]?.begin;
+  const end = draft.ends[document] ?? 0;
+  return begin !== undefined && begin <= seq && (end === 0 || end > seq);
+}
+
+function standingInDraft(draft: DraftSegment, seq: number): { documents: number; held: number } {
+  let documents = 0;
+  let held = 0;
+  for (let document = 0; document < draft.documents.length; document += 1) {
+    if (!standsInDraft(draft, document, seq)) continue;
+    documents += 1;
+    held += draft.lengths[document] ?? 0;
+  }
+  for (const { end, length } of draft.olderEnds) {
+    if (end > seq) continue;
+    documents -= 1;
+    held -= length;
+  }
+  return { documents, held };
+}
+
+function countInDraft(draft: DraftSegment, word: string, seq: number): number {
+  let count = 0;
+  for (const document of draft.words.get(word)?.documents ?? []) {
+    if (standsInDraft(draft, document, seq)) count += 1;
+  }
+  for (const { end, words } of draft.olderEnds) if (end <= seq && words.has(word)) count -= 1;
+  return count;
+}
+
+/** The best hits that hold and pass, the best first; of equal ones the last written first. */
+export async function rankPrepared(
+  prepared: Prepared,
+  options: RankOptions,
+): Promise<readonly RankedMemory[]> {
+  const { limit, accept, examineMost = Number.POSITIVE_INFINITY } = options;
+  const { reader } = prepared.view;
+  const kept: RankedMemory[] = [];
+  let examined = 0;
+  // Asking for a few more than wanted is cheap; going through the segments again is not.
+  let most = accept === undefined ? limit : limit + Math.max(16, limit >> 2);
+  for (;;) {
+    const asked = Math.min(most, examineMost);
+    const { candidates, isAll } = await bestCandidates(prepared, asked);
+    while (examined < candidates.length) {
+      const batch = candidates.slice(examined, examined + Math.max(limit - kept.length, 64));
+      for (const hit of await holding(reader, batch, accept)) {
+        kept.push(hit);
+        if (kept.length === limit) return kept;
+      }
+      examined += batch.length;
+    }
+    if (isAll || asked >= examineMost) return kept;
+    most *= 4;
+  }
+}
+
+/** Of candidates those that are there at the position, as the index says, and pass. */
+async function holding(
+  reader: Reader,
+  candidates: readonly RankedMemory[],
+  accept: Accept | undefined,
+): Promise<readonly RankedMemory[]> {
+  const rows = await reader.memoryRows(candidates.map(({ id }) => id));
+  const there = candidates.flatMap((hit, at) => {
+    const row = rows[at];
+    const holds = row !== undefined && row.lifecycle !== "erased" && row.seq === hit.seq;
+    return holds ? [{ hit, row }] : [];
+  });
+  if (accept === undefined) return there.map(({ hit }) => hit);
+  const found = await reader.memories(
+    there.map(({ hit }) => hit.id),
+    there.map(({ row }) => row),
+  );
+  const whole = found.flatMap((memory, at) =>
+    memory === undefined ? [] : [{ memory, hit: there[at]?.hit }],
+  );
+  const verdicts = await accept(whole.map(({ memory }) => memory));
+  return whole.flatMap(({ hit }, at) => (verdicts[at] === true && hit !== undefined ? [hit] : []));
+}
+
+/** The best so many documents, with whose they are, and whether there are no more. */
+async function bestCandidates(
+  prepared: Prepared,
+  most: number,
+): Promise<{ readonly candidates: readonly RankedMemory[]; readonly isAll: boolean }> {
+  const { view } = prepared;
+  let isAll = true;
+  const lists = await Promise.all(
+    view.lifecycles.map(async (lifecycle) => {
+      const segments = prepared.segments.filter(
+        ({ segment }) => segment.info.lifecycle === lifecycle,
+      );
+      const draft = view.tail?.drafts.get(lifecycle);
+      const scored = scan(prepared, segments, draft, most).sorted();
+      if (scored.length === most) isAll = false;
+      const inSegments = scored.filter(({ source }) => source >= 0);
+      const entries = await documentsAt(
+        view.reader,
+        inSegments.map(({ source, document }) => ({
+          segment: (segments[source] as SegmentWords).segment,
+          document,
+        })),
+      );
+      let next = 0;
+      return scored.flatMap(({ source, document, score }): readonly RankedMemory[] => {
+        const entry = source < 0 ? draft?.documents[document] : entries[next++];
+        const place = { lifecycle, source, document };
+        return entry === undefined ? [] : [{ id: entry.id, seq: entry.begin, score, place }];
+      });
+    }),
+  );
+  // Each list is exact, so what is best of all of them is among them.
+  const candidates =
+    lists.length === 1
+      ? (lists[0] ?? [])
+      : lists.flat().sort((a, b) => b.score - a.score || b.seq - a.seq);
+  return { candidates: candidates.slice(0, most), isAll };
+}
+
+/** Marks hits of the draft; segments are numbered from 0. */
+const DRAFT = -1;
+
+/** Scores one lifecycle, the newest documents first. */
+function scan(
+  prepared: Prepared,
+  segments: readonly SegmentWords[],
+  draft: DraftSegment | undefined,
+  most: number,
+): BestHits {
+  const { wanted, counts, total, averageLength, view } = prepared;
+  const { seq } = view.reader;
+  const best = new BestHits(most);
+  const requiredWords = new Set(wanted.required);
+  const wordsOf = <Held>(heldBy: (word: string, at: number) => Held | undefined) =>
+    wanted.words.map(
+      (word, at): QueryWord<Held> => ({
+        held: heldBy(word, at),
+        weight: wanted.scored ? weightOf(total, counts[at] ?? 0) : 0,
+        isRequired: requiredWords.has(word),
+      }),
+    );
+  const shared = { averageLength, requiredCount: requiredWords.size, best };
+  if (draft !== undefined) {
+    const isVisible = (document: number): boolean => standsInDraft(draft, document, seq);
+    const parts: ScanParts = { ...shared, source: DRAFT, lengths: draft.lengths, isVisible };
+    scanDraft(
+      wordsOf((word) => draft.words.get(word)),
+      parts,
+    );
+  }
+  for (let number = segments.length - 1; number >= 0; number -= 1) {
+    const one = segments[number] as SegmentWords;
+    const { lengths, info } = one.segment;
+    const isVisible = (document: number): boolean => stands(one, document, seq);
+    scanSegment(
+      wordsOf((_, at) => one.postings[at]),
+      info.averageMilli / 1000,
+      { ...shared, source: number, lengths, isVisible },
+    );
+  }
+  return best;
+}
+
+/**
+ * How much of a document each word of a query is, 0 to 1, in the order of the words: what repeating it
+ * has brought it to, its length considered. Scores are sums of these.
+ */
+export function sharesOf(prepared: Prepared, place: HitPlace): Float64Array {
+  const { view, wanted, averageLength } = prepared;
+  const { lifecycle, source, document } = place;
+  const shares = new Float64Array(wanted.words.length);
+  const draft = source < 0 ? view.tail?.drafts.get(lifecycle) : undefined;
+  const mine = prepared.segments.filter(({ segment }) => segment.info.lifecycle === lifecycle);
+  const one = source < 0 ? undefined : mine[source];
+  const length = draft?.lengths[document] ?? one?.segment.lengths[document] ?? 0;
+  for (const [at, word] of wanted.words.entries()) {
+    const held = draft?.words.get(word);
+    const times =
+      held === undefined ? timesIn(one?.postings[at], document) : timesAt(held, document);
+    if (times > 0) shares[at] = impactOf(times, length, averageLength) / IMPACT_MAX;
+  }
+  return shares;
+}
+
+/**
+ * The documents that stand at the position and hold a word of the query, the newest first; none of a
+ * word that more than `most` hold.
+ */
+export async function holdersOf(
+  prepared: Prepared,
+  most: number,
+): Promise<readonly (readonly DocumentEntry[])[]> {
+  const { view, wanted, segments, counts } = prepared;
+  const { seq } = view.reader;
+  const isRare = (at: number): boolean => (counts[at] ?? 0) <= most;
+  const inSegments = wanted.words.map((_, at) =>
+    segments.flatMap((one) => {
+      const postings = isRare(at) ? one.postings[at] : undefined;
+      if (postings === undefined) return [];
+      const numbers = allDocuments(postings).documents;
+      return numbers.flatMap((document) =>
+        stands(one, document, seq) ? [{ segment: one.segment, document }] : [],
+      );
+    }),
+  );
+  const entries = await documentsAt(view.reader, inSegments.flat());
+  let next = 0;
+  return wanted.words.map((word, at) => {
+    const stored = (inSegments[at] ?? []).flatMap(() => entries[next++] ?? []);
+    if (!isRare(at)) return [];
+    const fresh = draftsOf(view).flatMap((draft) =>
+      (draft.words.get(word)?.documents ?? []).flatMap((document) =>
+        standsInDraft(draft, document, seq) ? (draft.documents[document] ?? []) : [],
+      ),
+    );
+    return [...stored, ...fresh].reverse();
+  });
+}
+
+function timesAt({ documents, times }: WordDocuments, document: number): number {
+  return times[placeOf(documents, document)] ?? 0;
+}
+
+/** Where a number stands in an ascending list; -1 where it does not. */
+function placeOf(ascending: readonly number[], wanted: number): number {
+  let low = 0;
+  let high = ascending.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const here = ascending[middle] as number;
+    if (here === wanted) return middle;
+    if (here < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
+function timesIn(postings: Postings | undefined, document: number): number {
+  if (postings === undefined) return 0;
+  const index = placeOf(postings.blocks, Math.floor(document / BLOCK_DOCUMENTS));
+  let found = 0;
+  if (index >= 0) {
+    eachInBlock(postings, index, (number, times) => {
+      if (number === document) found = times;
+    });
+  }
+  return found;
+}

@@ -1,0 +1,213 @@
+/**
+ * Segments as searches use them: the lengths of documents, where chunks begin and what has ended, kept
+ * in memory from one search to the next. Four bytes a document or so; dictionaries stay in the store.
+ *
+ * A segment's rows change only when a memory is forgotten, and then its edition does, so what is kept
+ * is told apart by what the manifest says of it. Ends are only added to; one that a reader of the past
+ * should not know is of a seq that lies after its position, and it sees that.
+ */
+import { keyString, segmentKey } from "../kv/keyspace.js";
+import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
+import type { SegmentInfo } from "./manifest.js";
+import {
+  DOCUMENTS_PER_ROW,
+  type DocumentEntry,
+  decodeEnds,
+  documentAt,
+  documentsIn,
+  lengthKeys,
+  readFences,
+  readLengths,
+} from "./segment-rows.js";
+
+/** What reading needs of a snapshot. */
+export type Rows = Pick<KvSnapshot, "getMany" | "ranges">;
+
+/** A segment with what is kept of it in memory. */
+export interface LoadedSegment {
+  readonly info: SegmentInfo;
+  readonly lengths: Uint16Array;
+  /** The begin of the first document of each chunk. */
+  readonly fences: Float64Array;
+  /** The end of each document, 0 while it stands; absent while all stand. */
+  readonly ends: Float64Array | undefined;
+}
+
+/** More rows of ends than a segment gathers before it is merged. */
+const ENDS_ROWS = 1_000_000;
+
+/** The segments that searches have used. */
+export class SegmentCache {
+  #loaded = new Map<string, LoadedSegment>();
+
+  /** The segments asked for, read where they are not known; all others are let go. */
+  async load(rows: Rows, infos: readonly SegmentInfo[]): Promise<readonly LoadedSegment[]> {
+    const known = infos.map((info) => this.#loaded.get(nameOf(info)));
+    const loaded = await Promise.all(
+      infos.map((info, at) => {
+        const one = known[at];
+        if (one === undefined) return loadSegment(rows, info);
+        return hasEndsOf(one.info, info) ? { ...one, info } : withEnds(rows, info, one);
+      }),
+    );
+    for (const segment of loaded) this.#loaded.set(nameOf(segment.info), segment);
+    return loaded;
+  }
+
+  /** Lets go of every segment that is not among these. */
+  keepOnly(infos: readonly SegmentInfo[]): void {
+    const names = new Set(infos.map(nameOf));
+    for (const name of this.#loaded.keys()) if (!names.has(name)) this.#loaded.delete(name);
+  }
+}
+
+/**
+ * What tells the content of segments apart. The number alone does not: an index that was dropped and
+ * built again gives the same numbers to other intervals.
+ */
+function nameOf(info: SegmentInfo): string {
+  const { number, lifecycle, from, to, size, words, bits, edition } = info;
+  return [number, lifecycle, from, to, size, words, bits, edition].join(":");
+}
+
+function hasEndsOf(held: SegmentInfo, info: SegmentInfo): boolean {
+  return held.endsFlush === info.endsFlush && held.endsCount === info.endsCount;
+}
+
+async function loadSegment(rows: Rows, info: SegmentInfo): Promise<LoadedSegment> {
+  const values = await rows.getMany(lengthKeys(info.number, info.size));
+  const [fences] =
+    info.size === 0 ? [] : await rows.getMany([segmentKey("textFences", info.number)]);
+  const lengths = readLengths(values, info.size);
+  const bare = {
+    info,
+    lengths,
+    fences: info.size === 0 ? new Float64Array(0) : readFences(fences),
+    ends: undefined,
+  };
+  return info.endsCount === 0 ? bare : withEnds(rows, info, bare);
+}
+
+async function withEnds(
+  rows: Rows,
+  info: SegmentInfo,
+  bare: LoadedSegment,
+): Promise<LoadedSegment> {
+  const ends = new Float64Array(info.size);
+  for (const { value } of await endRows(rows, info)) {
+    for (const { document, end } of decodeEnds(value)) ends[document] = end;
+  }
+  return { ...bare, info, ends };
+}
+
+/** All rows that say which documents of a segment have ended. */
+export async function endRows(rows: Rows, { number }: SegmentInfo): Promise<readonly KvRow[]> {
+  const gte = segmentKey("textEnds", number, 0);
+  const lt = segmentKey("textEnds", number + 1, 0);
+  const [found = []] = await rows.ranges([{ gte, lt, limit: ENDS_ROWS }]);
+  return found;
+}
+
+/** Which document of which segment. */
+export interface DocumentPlace {
+  readonly segment: LoadedSegment;
+  readonly document: number;
+}
+
+/** Who the documents are, in order; `undefined` for those of forgotten memories. */
+export async function documentsAt(
+  rows: Rows,
+  places: readonly DocumentPlace[],
+): Promise<readonly (DocumentEntry | undefined)[]> {
+  const keys = new Map<string, Bytes>();
+  const names = places.map(({ segment, document }) => {
+    const chunk = Math.floor(document / DOCUMENTS_PER_ROW);
+    const key = segmentKey("textDocuments", segment.info.number, chunk);
+    const name = keyString(key);
+    keys.set(name, key);
+    return name;
+  });
+  const values = await rows.getMany([...keys.values()]);
+  const byName = new Map([...keys.keys()].map((name, at) => [name, values[at]]));
+  return places.map(({ document }, at) =>
+    documentAt(byName.get(names[at] ?? ""), document % DOCUMENTS_PER_ROW),
+  );
+}
+
+/** A document by whose it is and when it began. */
+export interface WantedDocument {
+  readonly lifecycle: number;
+  readonly id: Bytes;
+  readonly begin: number;
+}
+
+/** Where documents lie, in order; `undefined` for those that no segment holds. */
+export async function findDocuments(
+  rows: Rows,
+  segments: readonly LoadedSegment[],
+  wanted: readonly WantedDocument[],
+): Promise<readonly (DocumentPlace | undefined)[]> {
+  const candidates = wanted.map(({ lifecycle, begin }) => {
+    const segment = segments.find(
+      ({ info }) => info.lifecycle === lifecycle && info.from <= begin && begin < info.to,
+    );
+    return segment === undefined || segment.info.size === 0
+      ? undefined
+      : { segment, chunks: chunksOf(segment.fences, begin) };
+  });
+  const asked = candidates.flatMap((one) =>
+    one === undefined
+      ? []
+      : one.chunks.map((chunk) => segmentKey("textDocuments", one.segment.info.number, chunk)),
+  );
+  const values = await rows.getMany(asked);
+  let next = 0;
+  return candidates.map((one, at) => {
+    const { id, begin } = wanted[at] as WantedDocument;
+    let found: DocumentPlace | undefined;
+    for (const chunk of one?.chunks ?? []) {
+      const entries = documentsIn(values[next++]);
+      const place = entries.findIndex(
+        (entry) => entry?.begin === begin && keyString(entry.id) === keyString(id),
+      );
+      if (one !== undefined && place >= 0) {
+        found = { segment: one.segment, document: chunk * DOCUMENTS_PER_ROW + place };
+      }
+    }
+    return found;
+  });
+}
+
+/** The chunks that may hold a document of a begin: one entry may begin several, across two chunks. */
+function chunksOf(fences: Float64Array, begin: number): readonly number[] {
+  let low = 0;
+  let high = fences.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((fences[middle] as number) <= begin) low = middle + 1;
+    else high = middle;
+  }
+  const chunks: number[] = [];
+  for (let chunk = low - 1; chunk >= 0; chunk -= 1) {
+    chunks.push(chunk);
+    if ((fences[chunk] as number) < begin) break;
+  }
+  return chunks;
+}
+
+/** How many documents of a segment had begun by a position. */
+export async function begunBy(rows: Rows, segment: LoadedSegment, seq: number): Promise<number> {
+  const { info, fences } = segment;
+  if (info.to <= seq + 1) return info.size;
+  if (info.from > seq || info.size === 0) return 0;
+  const [chunk = -1] = chunksOf(fences, seq);
+  if (chunk < 0) return 0;
+  const [row] = await rows.getMany([segmentKey("textDocuments", info.number, chunk)]);
+  return chunk * DOCUMENTS_PER_ROW + begunIn(row, seq);
+}
+
+function begunIn(row: Bytes | undefined, seq: number): number {
+  const begins = documentsIn(row).map((entry) => entry?.begin);
+  const first = begins.findIndex((begin) => begin !== undefined && begin > seq);
+  return first < 0 ? begins.length : first;
+}

@@ -1,0 +1,279 @@
+/**
+ * The end of the journal as the text index sees it: documents that began after the last segment was
+ * written, gathered in memory by every process for itself, so that a write of any process is found at
+ * once. A flush writes the very same drafts out as segments.
+ *
+ * A document begins with every entry that touches a memory's record and ends with the next one. So
+ * the entry that a memory's row names is the begin of its one living document, which is how a search
+ * tells a hit that holds from one that does not.
+ *
+ * Entries are read in pages, and what a page needs beside itself in a few batched reads: what the
+ * memories were before, bodies that stand elsewhere, rival versions. Callers take turns.
+ */
+import { CortexError } from "../errors.js";
+import { bodyPointer, decodeMemoryRow, type PartPointer } from "../history/pointers.js";
+import type { Reader } from "../history/reader.js";
+import {
+  decodeHeader,
+  type EntryKind,
+  partContext,
+  partRecord,
+  SUBJECT,
+  splitEntry,
+} from "../journal/entry.js";
+import { historyKey, journalKey, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
+import { LIFECYCLES } from "../records/types.js";
+import type { Analyser } from "./analyse.js";
+import { type DocumentSource, eachDocumentWord } from "./document.js";
+import { isMark } from "./names.js";
+import { type Breathe, DraftSegment } from "./segment.js";
+import { LENGTH_MAX } from "./segment-rows.js";
+import { Rivals } from "./text-sources.js";
+
+/** Entries of one page. */
+const PAGE_ENTRIES = 512;
+
+/** A memory that was forgotten, and by which entry. */
+export interface ForgottenMemory {
+  readonly id: Bytes;
+  readonly seq: number;
+}
+
+/** Where a memory stands before the entry that is looked at. */
+interface Standing {
+  /** The code of its lifecycle. */
+  readonly lifecycle: number;
+  /** Its document in the draft of its lifecycle; `undefined` when it lies in a segment. */
+  readonly document: number | undefined;
+  readonly head: PartPointer;
+  readonly body: PartPointer;
+}
+
+/** What an entry says about one memory. */
+interface MemoryEvent extends PartPointer {
+  readonly kind: EntryKind;
+  readonly id: Bytes;
+  /** The id as a text, to find it again. */
+  readonly name: string;
+  readonly record: MemoryRecord;
+}
+
+/** What a page needs beside its own entries. */
+interface PageContext {
+  readonly records: ReadonlyMap<number, MemoryRecord>;
+  readonly rivals: Rivals;
+  /** Where the bodies lie that are current again by a revert of the head alone, by its place. */
+  readonly back: ReadonlyMap<number, PartPointer>;
+}
+
+const NOTHING: PageContext = { records: new Map(), rivals: new Rivals(), back: new Map() };
+
+/** See the file header. */
+export class TextTail {
+  readonly analyser: Analyser;
+  /** The first seq it knows. */
+  readonly base: number;
+  /** The first seq it does not know yet. */
+  end: number;
+  /** By the code of the lifecycle. */
+  readonly drafts = new Map<number, DraftSegment>();
+  readonly forgotten: ForgottenMemory[] = [];
+  readonly #standing = new Map<string, Standing>();
+
+  constructor(analyser: Analyser, base: number) {
+    this.analyser = analyser;
+    this.base = base;
+    this.end = base;
+  }
+
+  /** Reads the journal up to but not including `to`, as far as the reader's snapshot goes. */
+  async extend(reader: Reader, to: number, breathe?: Breathe): Promise<void> {
+    const last = Math.min(to, reader.head.size);
+    while (this.end < last) {
+      const until = Math.min(this.end + PAGE_ENTRIES, last);
+      const range = { gte: journalKey(this.end), lt: journalKey(until), limit: PAGE_ENTRIES };
+      const [rows = []] = await reader.ranges([range]);
+      const events = rows.flatMap(({ value }) => eventsOf(value));
+      const context = await this.#prepare(reader, events);
+      for (const event of events) this.#apply(event, context);
+      this.end = until;
+      await breathe?.();
+    }
+  }
+
+  /** Learns where the memories of a page stood before it, and reads all that the page refers to. */
+  async #prepare(reader: Reader, events: readonly MemoryEvent[]): Promise<PageContext> {
+    // Most pages of a growing store hold nothing but new memories.
+    if (events.every(isBirth)) return NOTHING;
+    const records = new Map<number, MemoryRecord>();
+    const unknown = new Map<string, MemoryEvent>();
+    const met = new Set<string>();
+    for (const event of events) {
+      records.set(placeOf(event), event.record);
+      if (!met.has(event.name) && !this.#standing.has(event.name) && !isBirth(event)) {
+        unknown.set(event.name, event);
+      }
+      met.add(event.name);
+    }
+    const earlier = await this.#standBefore(reader, [...unknown.values()]);
+    const back = await bodiesBack(reader, events);
+    const pointers = [...met].flatMap((name) => {
+      const before = this.#standing.get(name);
+      if (before === undefined) return [];
+      return before.document === undefined ? [before.head, before.body] : [before.body];
+    });
+    const missing = [...pointers, ...back.values()].filter(
+      (pointer) => !records.has(placeOf(pointer)),
+    );
+    const read = await reader.records(missing, decodeMemoryRecord);
+    for (const [at, pointer] of missing.entries()) {
+      const record = read[at]?.record;
+      if (record !== undefined) records.set(placeOf(pointer), record);
+    }
+    const heads = [
+      ...events.map(({ id, record }) => ({ id, head: record.head })),
+      ...earlier.flatMap(({ id, head }) => {
+        const record = records.get(placeOf(head));
+        return record === undefined ? [] : [{ id, head: record.head }];
+      }),
+    ];
+    return { records, rivals: await Rivals.read(reader, heads), back };
+  }
+
+  /** Finds the documents in segments that the events will end. */
+  async #standBefore(
+    reader: Reader,
+    events: readonly MemoryEvent[],
+  ): Promise<readonly (Standing & { readonly id: Bytes })[]> {
+    const changes = events.filter(({ record }) => record.head.lifecycle !== "erased");
+    const rows = await reader.ranges(
+      changes.map(({ id, seq }) => {
+        return { gte: historyKey(id, 0), lt: historyKey(id, seq), limit: 1, reverse: true };
+      }),
+    );
+    return changes.map(({ id, name, seq }, at) => {
+      const value = rows[at]?.[0]?.value;
+      if (value === undefined) throw lost(seq);
+      const row = decodeMemoryRow(value);
+      const standing = {
+        id,
+        lifecycle: LIFECYCLES[row.lifecycle].code,
+        document: undefined,
+        head: { seq: row.seq, part: row.part },
+        body: bodyPointer(row),
+      };
+      this.#standing.set(name, standing);
+      return standing;
+    });
+  }
+
+  #apply(event: MemoryEvent, context: PageContext): void {
+    const { id, name, record, seq, part } = event;
+    if (record.head.lifecycle === "erased") {
+      for (const draft of this.drafts.values()) draft.forget(id);
+      this.#standing.delete(name);
+      this.forgotten.push({ id, seq });
+      return;
+    }
+    const before = this.#standing.get(name);
+    if (before !== undefined) this.#end(event, before, context);
+    const here = { seq, part };
+    const elsewhere = context.back.get(placeOf(here)) ?? before?.body ?? here;
+    const body = record.version === undefined ? elsewhere : here;
+    const lifecycle = LIFECYCLES[record.head.lifecycle].code;
+    const source = sourceOf(id, record, body, context);
+    const document = this.#draft(lifecycle).begin({ id, begin: seq }, (take) =>
+      eachDocumentWord(this.analyser, source, take),
+    );
+    this.#standing.set(name, { lifecycle, document, head: here, body });
+  }
+
+  #end({ id, seq: end }: MemoryEvent, before: Standing, context: PageContext): void {
+    const draft = this.#draft(before.lifecycle);
+    if (before.document !== undefined) {
+      draft.ends[before.document] = end;
+      return;
+    }
+    const record = context.records.get(placeOf(before.head));
+    if (record === undefined) throw lost(end);
+    const words = new Set<string>();
+    let length = 0;
+    eachDocumentWord(this.analyser, sourceOf(id, record, before.body, context), (word) => {
+      words.add(word);
+      if (!isMark(word)) length += 1;
+    });
+    length = Math.min(length, LENGTH_MAX);
+    draft.olderEnds.push({ id, begin: before.head.seq, end, length, words });
+  }
+
+  #draft(lifecycle: number): DraftSegment {
+    const draft = this.drafts.get(lifecycle) ?? new DraftSegment();
+    this.drafts.set(lifecycle, draft);
+    return draft;
+  }
+}
+
+/** Version 1 comes with a memory's first entry; a revert may carry it again. */
+function isBirth({ kind, record }: MemoryEvent): boolean {
+  return record.version?.number === 1 && kind !== "revert";
+}
+
+/** Where the bodies of reverts lie that hold a head alone: not always where they lay before. */
+async function bodiesBack(
+  reader: Reader,
+  events: readonly MemoryEvent[],
+): Promise<ReadonlyMap<number, PartPointer>> {
+  const alone = events.filter(
+    ({ kind, record }) => kind === "revert" && record.version === undefined,
+  );
+  const rows = await Promise.all(alone.map(({ id, seq }) => reader.before(seq).memoryRows([id])));
+  return new Map(
+    alone.flatMap((event, at) => {
+      const row = rows[at]?.[0];
+      return row === undefined ? [] : [[placeOf(event), bodyPointer(row)] as const];
+    }),
+  );
+}
+
+/** What an entry says about memories; parts that were erased say nothing. */
+function eventsOf(row: Bytes): readonly MemoryEvent[] {
+  const { headerBytes, parts } = splitEntry(row);
+  const header = decodeHeader(headerBytes);
+  const events: MemoryEvent[] = [];
+  for (const [part, { subject }] of header.parts.entries()) {
+    const bytes = parts[part];
+    if (subject[0] !== SUBJECT.memory || bytes === undefined) continue;
+    const id = subject.slice(1);
+    const record = decodeMemoryRecord(partRecord(bytes), partContext(header, part));
+    const { seq, kind } = header;
+    events.push({ seq, part, kind, id, name: keyString(id), record });
+  }
+  return events;
+}
+
+function sourceOf(
+  id: Bytes,
+  record: MemoryRecord,
+  body: PartPointer,
+  { records, rivals }: PageContext,
+): DocumentSource {
+  const { head } = record;
+  const version = record.version ?? records.get(placeOf(body))?.version;
+  if (version === undefined) throw lost(body.seq);
+  return { head, bodies: rivals.bodies({ id, head }, version) };
+}
+
+/** One number for a place in the journal; the limits keep entries far below so many parts. */
+function placeOf({ seq, part }: PartPointer): number {
+  return seq * 2 ** 20 + part;
+}
+
+function lost(seq: number): CortexError {
+  return new CortexError(
+    "ERR_CORRUPT",
+    `text index: what a memory was before entry ${seq} cannot be found`,
+    { seq },
+  );
+}

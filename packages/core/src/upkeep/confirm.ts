@@ -1,0 +1,160 @@
+/**
+ * Confirming: a claim that independent voices back becomes `confirmed`. Being read, found, cited or
+ * restated by the same voice confirms nothing.
+ *
+ * A voice is a source and, where it says one, its session. A claim is confirmed when two voices other
+ * than its own `supports` it, each a live memory that makes the same claim, or one that the owner
+ * himself joined to it. Words from outside, words with threats in them, what was computed from other
+ * memories, and what was derived from the claim itself are no voices. What only the owner may assert
+ * is confirmed only with the owner among them, and nothing that is contradicted is confirmed.
+ */
+import { normaliseClaim } from "../codec/text.js";
+import { ulidText } from "../codec/ulid.js";
+import { bodyOf, type FoundMemory } from "../history/reader.js";
+import { keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { claimText } from "../records/data.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import type { EdgeRecord } from "../records/edge-record.js";
+import type { Source } from "../records/types.js";
+import { OWNERS_TYPES, standingOf } from "../trust/gate.js";
+import {
+  addChange,
+  contestedOf,
+  edgeRecordsOf,
+  hasRoom,
+  isOpenToChange,
+  isTrusted,
+  memoriesById,
+  type PlanStep,
+  type PlanWorld,
+  planned,
+} from "./maintain-plan.js";
+import { followJournal } from "./touched.js";
+
+/** Voices, besides the claim's own, that confirm it. */
+const VOICES_MIN = 2;
+/** Backing of one memory that is looked at. */
+const SUPPORTS_MAX = 64;
+
+const SUPPORTS = canonicalKind("supports")?.kind.code ?? 0;
+const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
+
+/** Sources that speak of other memories rather than of the world. */
+const ECHOES: ReadonlySet<Source> = new Set(["derived", "dream"]);
+
+/** Plans what is to be confirmed. */
+export const planConfirm: PlanStep = (world, cursor) =>
+  followJournal(world, cursor, {
+    pieceEntries: 512,
+    edges: true,
+    lookAt: (ids) => confirmAmong(world, ids),
+  });
+
+/** A memory with those that say the same. */
+interface Backed {
+  readonly memory: FoundMemory;
+  readonly voices: readonly FoundMemory[];
+}
+
+async function confirmAmong(world: PlanWorld, touched: readonly Bytes[]): Promise<void> {
+  const limit = { includeTombstoned: false, limit: SUPPORTS_MAX };
+  // A memory that changed may have become, or ceased to be, evidence for another.
+  const out = await world.neighbours(touched, { side: "out", codes: [SUPPORTS], ...limit });
+  const claims = await memoriesById(world, [...touched, ...out.flat().map(({ other }) => other)]);
+  const open = [...claims.values()].filter((memory) => isUnconfirmed(world, memory));
+  const ids = open.map(({ id }) => id);
+  const edges = await world.neighbours(ids, { side: "in", codes: [SUPPORTS], ...limit });
+  const supporters = await memoriesById(
+    world,
+    edges.flat().map(({ other }) => other),
+  );
+  const records = await edgeRecordsOf(world, edges.flat());
+  const byEdge = new Map(
+    records.flatMap((read) =>
+      read === undefined ? [] : [[keyString(read.record.id), read.record] as const],
+    ),
+  );
+  const backed = open.flatMap((memory, at): Backed[] => {
+    const voices = (edges[at] ?? []).flatMap(({ id, other }) => {
+      const [edge, supporter] = [byEdge.get(keyString(id)), supporters.get(keyString(other))];
+      const counts = edge !== undefined && supporter !== undefined;
+      return counts && isEvidence(world, { memory, supporter, edge }) ? [supporter] : [];
+    });
+    const distinct = distinctVoices(memory, voices);
+    return isEnough(memory, distinct) ? [{ memory, voices: distinct }] : [];
+  });
+  const contested = await contestedOf(
+    world,
+    backed.map(({ memory }) => memory.id),
+    CONTRADICTS,
+  );
+  for (const { memory, voices } of backed) {
+    const isFree = [memory, ...voices].every((one) => !world.taken.has(keyString(one.id)));
+    if (contested.has(keyString(memory.id)) || !isFree) continue;
+    if (!hasRoom(world)) return;
+    const sources = [memory, ...voices].map(sourceOf).sort().join(", ");
+    addChange(world, {
+      step: "confirm",
+      memory: planned(memory),
+      evidence: voices.map(planned),
+      reason: `said by ${voices.length + 1} independent voices: ${sources}`,
+    });
+  }
+}
+
+function isUnconfirmed(world: PlanWorld, memory: FoundMemory): boolean {
+  const { status, turn } = memory.head.record.head;
+  const isOpen = status === "asserted" || status === "provisional";
+  return isOpen && turn === undefined && isOpenToChange(world, memory) && isTrusted(memory);
+}
+
+function isEvidence(
+  { taken }: PlanWorld,
+  what: {
+    readonly memory: FoundMemory;
+    readonly supporter: FoundMemory;
+    readonly edge: EdgeRecord;
+  },
+): boolean {
+  const { memory, supporter, edge } = what;
+  const { status } = supporter.head.record.head;
+  if (supporter.row.lifecycle !== "active" || taken.has(keyString(supporter.id))) return false;
+  if (status === "disputed" || status === "retracted" || !isTrusted(supporter)) return false;
+  if (edge.validTo !== undefined || ECHOES.has(sourceOf(supporter))) return false;
+  const { derivedFrom } = bodyOf(supporter.body).provenance;
+  const id = ulidText(memory.id);
+  if (derivedFrom.some((ref) => ref.includes(id))) return false;
+  return standingOf(edge.source) === "owner" || claimOf(supporter) === claimOf(memory);
+}
+
+function claimOf({ head, body }: FoundMemory): string {
+  const { type } = head.record.head;
+  return `${type} ${normaliseClaim(claimText(type, bodyOf(body).data))}`;
+}
+
+function sourceOf({ head }: FoundMemory): Source {
+  return head.record.head.source;
+}
+
+/** Two voices are one when the source is the same and no two sessions tell them apart. */
+function isSameVoice(a: FoundMemory, b: FoundMemory): boolean {
+  if (sourceOf(a) !== sourceOf(b)) return false;
+  const [one, other] = [a, b].map(({ body }) => bodyOf(body).provenance.session);
+  return one === undefined || other === undefined || one === other;
+}
+
+/** Of those that back a memory, one for each voice that is neither its own nor another's. */
+function distinctVoices(memory: FoundMemory, voices: readonly FoundMemory[]): FoundMemory[] {
+  const distinct: FoundMemory[] = [];
+  for (const voice of voices) {
+    if (![memory, ...distinct].some((one) => isSameVoice(one, voice))) distinct.push(voice);
+  }
+  return distinct;
+}
+
+function isEnough(memory: FoundMemory, voices: readonly FoundMemory[]): boolean {
+  if (voices.length < VOICES_MIN) return false;
+  if (!OWNERS_TYPES.has(memory.head.record.head.type)) return true;
+  return [memory, ...voices].some((one) => standingOf(sourceOf(one)) === "owner");
+}

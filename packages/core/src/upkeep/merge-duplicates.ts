@@ -1,0 +1,193 @@
+/**
+ * Merging twins: two live memories that say the same in the same words, and got there because they
+ * differ in something that makes no claim (one has a slot, a tag, an article more).
+ *
+ * Opt-in and narrow on purpose. High overlap of words is no reason: a change of a value differs in one
+ * word too. Twins have the same type, source, status, kind, visibility, times and data, and the same
+ * words in the same order; only case, spacing, commas, quotes and "the" do not count. So nothing is ever
+ * merged across a boundary of trust, and no value is taken for another.
+ *
+ * The richest one stays, compared in this order: has a slot, confidence, importance, uses; the newer
+ * one of equals. It gets the higher importance and confidence and the tags of the others, which are
+ * archived with an edge that says who took their place. A memory that others know by its external id
+ * never gives way.
+ */
+import { encode } from "../codec/cbor.js";
+import { compareBytes } from "../codec/keys.js";
+import { decodeCounter } from "../history/pointers.js";
+import { bodyOf, type FoundMemory } from "../history/reader.js";
+import { idKey, keyBytes, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { claimText, primaryText } from "../records/data.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import { claimWords } from "../text/alike.js";
+import { markedMemories } from "../text/text-evidence.js";
+import {
+  addChange,
+  contestedOf,
+  hasRoom,
+  isOpenToChange,
+  isTrusted,
+  memoriesById,
+  type PlanStep,
+  type PlanWorld,
+  planned,
+} from "./maintain-plan.js";
+import { followJournal } from "./touched.js";
+
+/** Memories that share the rarest word of a sentence and are compared with it. */
+const SHARED_MAX = 64;
+/** Words of a sentence that are looked up: twins share them all, so any will do. */
+const WORDS_MAX = 32;
+/** Where every word is common, of the best hits how many are compared: twins are the very best. */
+const RANKED_MAX = 12;
+
+const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
+
+/** Plans what is to be merged. */
+export const planMerges: PlanStep = (world, cursor) =>
+  followJournal(world, cursor, {
+    // A sentence of common words costs a search: small pieces, so that the time is kept.
+    pieceEntries: 64,
+    edges: false,
+    lookAt: (ids) => mergeAmong(world, ids),
+  });
+
+async function mergeAmong(world: PlanWorld, touched: readonly Bytes[]): Promise<void> {
+  const found = [...(await memoriesById(world, touched)).values()].filter((memory) =>
+    isMergeable(world, memory),
+  );
+  const nearby = await nearbyOf(world, found);
+  for (const [at, memory] of found.entries()) {
+    if (!hasRoom(world)) return;
+    // An earlier one of the piece may have taken it.
+    if (!isMergeable(world, memory)) continue;
+    const group = [memory, ...(await twinsOf(world, memory, nearby[at]))];
+    if (group.length > 1) await mergeGroup(world, group);
+  }
+}
+
+/** For each memory those that share its rarest word; `undefined` where even that is common. */
+async function nearbyOf(
+  { reader, text }: PlanWorld,
+  memories: readonly FoundMemory[],
+): Promise<readonly (readonly Bytes[] | undefined)[]> {
+  const analyser = await text.analyserAt(reader);
+  const wordsOf = (said: string): readonly string[] =>
+    analyser.tokens(said).map(({ word }) => word);
+  const left = new Set(wordsOf("the"));
+  const words = memories.map((memory) =>
+    [...new Set(wordsOf(sentenceOf(memory)))].filter((word) => !left.has(word)).slice(0, WORDS_MAX),
+  );
+  const holders = await markedMemories(text, reader, [...new Set(words.flat())], {
+    lifecycles: ["active"],
+    most: SHARED_MAX + 1,
+  });
+  return words.map((own) => {
+    const known = own.flatMap((word) => holders.get(word) ?? []);
+    const [rarest] = known.sort((a, b) => a.count - b.count);
+    if (rarest === undefined || rarest.count > SHARED_MAX) return undefined;
+    return rarest.keys.map(keyBytes);
+  });
+}
+
+function sentenceOf({ head, body }: FoundMemory): string {
+  return primaryText(head.record.head.type, bodyOf(body).data);
+}
+
+/** Those that may repeat themselves carry no fingerprint, and what is unsettled waits for review. */
+function isMergeable(world: PlanWorld, memory: FoundMemory): boolean {
+  const { fingerprint, status } = memory.head.record.head;
+  const isSettled = status === "asserted" || status === "confirmed";
+  return (
+    fingerprint !== undefined && isSettled && isOpenToChange(world, memory) && isTrusted(memory)
+  );
+}
+
+async function twinsOf(
+  world: PlanWorld,
+  memory: FoundMemory,
+  nearby: readonly Bytes[] | undefined,
+): Promise<readonly FoundMemory[]> {
+  const ids = (nearby ?? (await rankedBy(world, memory)))
+    .filter((id) => compareBytes(id, memory.id) !== 0)
+    .sort(compareBytes);
+  const others = await memoriesById(world, ids);
+  const mark = claimMark(memory);
+  return [...others.values()].filter(
+    (other) => isMergeable(world, other) && claimMark(other) === mark,
+  );
+}
+
+async function rankedBy(world: PlanWorld, memory: FoundMemory): Promise<readonly Bytes[]> {
+  // Quotes ask for phrases; here they are part of what was said.
+  const text = sentenceOf(memory).replace(/["“”„]/g, " ");
+  const ranked = await world.text.rank(world.reader, { text, limit: RANKED_MAX });
+  return ranked.map(({ id }) => id);
+}
+
+/** Everything that twins have in common, as one text. */
+function claimMark({ head, body }: FoundMemory): string {
+  const { type, source, status, kind, visibility } = head.record.head;
+  const version = bodyOf(body);
+  const {
+    statement: _,
+    content: __,
+    title: ___,
+    ...rest
+  } = version.data as {
+    readonly [name: string]: unknown;
+  };
+  const { validFrom, validTo, expiresAt, provenance } = version;
+  const words = claimWords(claimText(type, version.data));
+  return keyString(
+    encode([
+      [type, source, status, kind ?? null, visibility, provenance.source],
+      [validFrom ?? null, validTo ?? null, expiresAt ?? null],
+      words,
+      rest as Parameters<typeof encode>[0],
+    ]),
+  );
+}
+
+async function mergeGroup(world: PlanWorld, twins: readonly FoundMemory[]): Promise<void> {
+  const contested = await contestedOf(
+    world,
+    twins.map(({ id }) => id),
+    CONTRADICTS,
+  );
+  if (contested.size > 0) return;
+  const counters = await world.reader.getMany(twins.map(({ id }) => idKey("counter", id)));
+  const uses = new Map(
+    twins.map(({ id }, at) => {
+      const { accessed, reinforced } = decodeCounter(counters[at]);
+      return [keyString(id), accessed + reinforced];
+    }),
+  );
+  const [keep, ...others] = [...twins].sort((a, b) => byRichness(a, b, uses));
+  const give = others.filter((one) => {
+    const { externalId, slot } = one.head.record.head;
+    // Two slots are two questions, even where the answer is the same.
+    return externalId === undefined && slot === undefined;
+  });
+  if (keep === undefined || give.length === 0) return;
+  addChange(world, {
+    step: "merge",
+    keep: planned(keep),
+    give: give.map(planned),
+    reason: `the same claim ${give.length + 1} times`,
+  });
+}
+
+/** Orders twins: the richest first, the newer one of equals. */
+function byRichness(a: FoundMemory, b: FoundMemory, uses: ReadonlyMap<string, number>): number {
+  const rank = (one: FoundMemory): readonly number[] => {
+    const { slot, importance } = one.head.record.head;
+    const { confidence } = bodyOf(one.body);
+    return [slot === undefined ? 0 : 1, confidence, importance, uses.get(keyString(one.id)) ?? 0];
+  };
+  const [left, right] = [rank(a), rank(b)];
+  const at = left.findIndex((value, index) => value !== right[index]);
+  if (at >= 0) return (right[at] ?? 0) - (left[at] ?? 0);
+  return compareBytes(b.id, a.id);
+}

@@ -1,0 +1,355 @@
+/**
+ * Reading by meaning: which memories have vectors near a given one.
+ *
+ * The rows are the truth (`vector/vector-rows.ts`); what is kept in memory is loaded from them at the
+ * first question and follows them from there on, whichever process wrote: the cursor row says how far
+ * the journal was embedded, and the entries since the last look name the memories that may have
+ * changed. Up to some ten thousand texts every vector is looked at; beyond, a graph is grown in the
+ * background, a slice at a time, and questions asked meanwhile are answered by looking at the rest.
+ *
+ * Promises: an answer is about the reader's own position. Every memory in it is there, not hidden, and
+ * has the vector its distance was computed from, whatever the copy in memory says. Only the present is
+ * known: a reader of the past is refused. Nothing is asked of an embedder but by `embedQuery`.
+ *
+ * Left to others: filling the rows (`embedding/embed.ts`), what a caller may see (`accept`).
+ */
+import type { Sha256 } from "../codec/hash.js";
+import { CortexError, describe, invalid } from "../errors.js";
+import { withSnapshot } from "../history/build-beside.js";
+import { headBytesAt } from "../history/compare-stores.js";
+import { decodeHeadRow } from "../history/head-row.js";
+import { Reader, scan } from "../history/reader.js";
+import { keyBytes, keyString, vectorKey } from "../kv/keyspace.js";
+import { type Bytes, compareBytes, type Kv } from "../kv/kv.js";
+import {
+  decodeEmbedCursor,
+  decodeVector,
+  decodeVectorMemory,
+  embedCursorKey,
+  idOfKey,
+  modelTag,
+} from "../records/vector-rows.js";
+import { distance, unitVector } from "./distance.js";
+import type { CheckedEmbedder } from "./embedder.js";
+import { type LoadedParts, type LoadedStatus, LoadedVectors } from "./loaded-vectors.js";
+import { purgeVectors } from "./vector-changes.js";
+import type { NearText } from "./vector-set.js";
+
+/** Says of memories whether they may be in the answer, in the order of their ids. */
+export type Accept = (ids: readonly Bytes[]) => Promise<readonly boolean[]>;
+
+/** A memory and how far it is: 1 - cosine, from 0 to 2. */
+export interface NearMemory {
+  readonly id: Bytes;
+  readonly distance: number;
+}
+
+/** What an index is made of. */
+export interface VectorIndexParts extends Omit<LoadedParts, "tag" | "dimensions"> {
+  readonly kv: Kv;
+  readonly sha256: Sha256;
+  /** Without one nothing can be asked; vectors of forgotten memories are still taken away. */
+  readonly embedder?: CheckedEmbedder;
+}
+
+/** How far the journal was embedded. */
+export interface EmbedProgress {
+  /** Memories that have a vector. */
+  readonly memories: number;
+  /** The first entry that was not looked at yet. */
+  readonly cursor: number;
+  /** Entries that were not looked at yet. */
+  readonly lag: number;
+}
+
+/** Where the vectors of the configured model stand. */
+export interface VectorStatus extends EmbedProgress {
+  readonly model: string;
+  readonly dimensions: number;
+  /** What this process has in memory; absent until something was asked. */
+  readonly loaded?: LoadedStatus;
+}
+
+/** Questions whose vectors are kept. */
+const QUERIES_KEPT = 64;
+/** Texts looked at first for each memory wanted, and how much wider every further look is. */
+const WIDTH_FIRST = 4;
+const WIDTH_LEAST = 32;
+const WIDER = 4;
+/** A graph is asked for at most so many; then every row is looked at. */
+const GRAPH_WIDTH = 2560;
+/** Candidates judged at once beyond those that are wanted. */
+const JUDGED_MORE = 8;
+/** More than the distances of a graph are off by: numbers of 16 bits have 11 of precision. */
+const ROUNDED = 1e-3;
+/** Memories judged at once when every row is looked at. */
+const JUDGED_ROWS = 1000;
+
+/** See the file header. */
+export class VectorIndex {
+  readonly #parts: VectorIndexParts;
+  readonly #tag: Bytes | undefined;
+  readonly #loaded: LoadedVectors | undefined;
+  readonly #queries = new Map<string, Float32Array>();
+
+  constructor(parts: VectorIndexParts) {
+    const { embedder } = parts;
+    this.#parts = parts;
+    if (embedder === undefined) return;
+    this.#tag = modelTag(parts.sha256, embedder);
+    const { dimensions } = embedder;
+    this.#loaded = new LoadedVectors({ ...parts, tag: this.#tag, dimensions });
+  }
+
+  /** Whether an embedder is configured: without one `near` and `embedQuery` are `ERR_NO_EMBEDDER`. */
+  get isConfigured(): boolean {
+    return this.#loaded !== undefined;
+  }
+
+  /** The tag of the configured model's rows. */
+  get tag(): Bytes | undefined {
+    return this.#tag;
+  }
+
+  /**
+   * The `k` memories nearest to a vector, nearest first, ties by id. Without `accept` they are active
+   * ones; with it, archived ones are put before `accept` as well. Erased and hidden ones never are.
+   */
+  async near(
+    reader: Reader,
+    vector: Float32Array,
+    k: number,
+    accept?: Accept,
+  ): Promise<readonly NearMemory[]> {
+    const { embedder, tag, loaded } = this.#configured();
+    if (!reader.live) throw presentOnly();
+    const query = checkQuery(vector, embedder.dimensions);
+    await loaded.follow(reader.snapshot, reader.head.size);
+    const judge = new Judge({ reader, tag, query, accept });
+    for (let width = Math.max(WIDTH_LEAST, WIDTH_FIRST * k); ; width *= WIDER) {
+      const { texts, all } = loaded.search(query, width);
+      const isSettled = await judge.lookInOrder(texts, k);
+      if (isSettled || all) return judge.nearest(k);
+      if (!loaded.hasGraph || width < GRAPH_WIDTH) continue;
+      // What is left ties with the last, or a filter lets next to nothing through.
+      return judge.found >= k ? judge.nearest(k) : this.#nearByRows(judge, reader, k);
+    }
+  }
+
+  /** Looks at every memory that has a vector: for filters that let next to nothing through. */
+  async #nearByRows(judge: Judge, reader: Reader, k: number): Promise<readonly NearMemory[]> {
+    const { tag } = this.#configured();
+    let ids: Bytes[] = [];
+    for await (const { key } of scan(reader.snapshot, vectorKey("vectorMemory", tag))) {
+      ids.push(idOfKey(key));
+      if (ids.length < JUDGED_ROWS) continue;
+      await judge.look(ids);
+      ids = [];
+      await this.#parts.turn();
+    }
+    await judge.look(ids);
+    return judge.nearest(k);
+  }
+
+  /** The vector of a memory, if it has one of the configured model at the reader's position. */
+  async vectorOf(reader: Reader, id: Bytes): Promise<Float32Array | undefined> {
+    const tag = this.#tag;
+    const dimensions = this.#parts.embedder?.dimensions;
+    if (tag === undefined || dimensions === undefined) return undefined;
+    const [row] = await reader.getMany([vectorKey("vectorMemory", tag, id)]);
+    if (row === undefined) return undefined;
+    const { hash } = decodeVectorMemory(row);
+    const [vector] = await reader.getMany([vectorKey("vector", tag, hash)]);
+    return vector === undefined ? undefined : decodeVector(vector, dimensions);
+  }
+
+  /** The vector of a question; the last few are kept. */
+  async embedQuery(text: string, signal?: AbortSignal): Promise<Float32Array> {
+    const { embedder } = this.#configured();
+    const known = this.#queries.get(text);
+    const vector = known ?? (await embedder.embedQuery(text, signal));
+    // Put back at the end: the one that was asked for longest ago goes first.
+    this.#queries.delete(text);
+    this.#queries.set(text, vector);
+    const [oldest] = this.#queries.keys();
+    if (this.#queries.size > QUERIES_KEPT && oldest !== undefined) this.#queries.delete(oldest);
+    return vector;
+  }
+
+  /** Where the configured model stands; `undefined` when none is configured. */
+  async status(): Promise<VectorStatus | undefined> {
+    const { embedder } = this.#parts;
+    if (embedder === undefined) return undefined;
+    const { model, dimensions } = embedder;
+    const loaded = this.#loaded?.status();
+    const progress = await this.progress();
+    return { model, dimensions, ...progress, ...(loaded === undefined ? {} : { loaded }) };
+  }
+
+  /** How far the journal was embedded. */
+  progress(): Promise<EmbedProgress> {
+    const { tag } = this.#configured();
+    return withSnapshot(this.#parts.kv, async (snapshot) => {
+      const [row] = await snapshot.getMany([embedCursorKey(tag)]);
+      const { size } = decodeHeadRow(await headBytesAt(snapshot));
+      const known = row === undefined ? undefined : decodeEmbedCursor(row);
+      const cursor = Math.min(known?.seq ?? 0, size);
+      return { memories: known?.memories ?? 0, cursor, lag: size - cursor };
+    });
+  }
+
+  /** Takes away the vectors of memories that were forgotten, of every model the store has. */
+  async purge(ids: readonly Bytes[]): Promise<number> {
+    const { memories, models } = await purgeVectors(this.#parts.kv, ids);
+    if (models > 0) await this.removeFiles();
+    return memories;
+  }
+
+  /** Removes what is kept in files: after a vacuum nothing must be left of what was forgotten. */
+  async removeFiles(): Promise<void> {
+    await this.#parts.files?.removeAll();
+  }
+
+  /** Loads what the rows hold and waits until the graph, if one is due, has all of it. */
+  async settle(): Promise<void> {
+    const { loaded } = this.#configured();
+    await Reader.with(this.#parts.kv, undefined, (reader) =>
+      loaded.follow(reader.snapshot, reader.head.size),
+    );
+    await loaded.grown();
+  }
+
+  /** Stops growing, and keeps what was grown for the next process; idempotent. */
+  async close(): Promise<void> {
+    await this.#loaded?.close();
+  }
+
+  #configured(): {
+    readonly embedder: CheckedEmbedder;
+    readonly tag: Bytes;
+    readonly loaded: LoadedVectors;
+  } {
+    const { embedder } = this.#parts;
+    if (embedder === undefined || this.#tag === undefined || this.#loaded === undefined) {
+      throw noEmbedder();
+    }
+    return { embedder, tag: this.#tag, loaded: this.#loaded };
+  }
+}
+
+/** The failure of whoever needs an embedder where none is configured. */
+export function noEmbedder(): CortexError {
+  return new CortexError(
+    "ERR_NO_EMBEDDER",
+    "embedder: expected one, got none; give open() an embedder, or set embedder.endpoint",
+    { field: "embedder" },
+  );
+}
+
+function presentOnly(): CortexError {
+  return new CortexError("ERR_AS_OF", "near: vectors know the present only; leave asOf out", {
+    field: "asOf",
+  });
+}
+
+function checkQuery(vector: unknown, dimensions: number): Float32Array {
+  if (!(vector instanceof Float32Array) || vector.length !== dimensions) {
+    const got = vector instanceof Float32Array ? `${vector.length} numbers` : describe(vector);
+    throw invalid("vector", `a Float32Array of ${dimensions} numbers`, got);
+  }
+  const unit = unitVector(vector);
+  if (unit === undefined) throw invalid("vector", "finite numbers that are not all zero", vector);
+  return unit;
+}
+
+/** Looks candidates up at the reader's position and keeps those that may be in the answer. */
+class Judge {
+  readonly #about: {
+    readonly reader: Reader;
+    readonly tag: Bytes;
+    readonly query: Float32Array;
+    readonly accept: Accept | undefined;
+  };
+  readonly #seen = new Set<string>();
+  readonly #kept: NearMemory[] = [];
+
+  constructor(about: {
+    readonly reader: Reader;
+    readonly tag: Bytes;
+    readonly query: Float32Array;
+    readonly accept: Accept | undefined;
+  }) {
+    this.#about = about;
+  }
+
+  get found(): number {
+    return this.#kept.length;
+  }
+
+  /** The nearest of those kept; ties by id. */
+  nearest(k: number): readonly NearMemory[] {
+    return this.#kept
+      .toSorted((a, b) => a.distance - b.distance || compareBytes(a.id, b.id))
+      .slice(0, k);
+  }
+
+  /**
+   * Judges candidates, nearest first, until nothing that follows can be among the `k` nearest; false
+   * when it may. Distances of a graph are rounded, and equals are ordered by id, so the last place is
+   * settled only when the next candidate is clearly farther.
+   */
+  async lookInOrder(texts: readonly NearText[], k: number): Promise<boolean> {
+    const all = texts.flatMap(({ ids, distance: far }) => ids.map((id) => ({ id, far })));
+    const step = k + JUDGED_MORE;
+    for (let at = 0; at < all.length; at += step) {
+      await this.look(all.slice(at, at + step).map(({ id }) => keyBytes(id)));
+      const last = this.nearest(k)[k - 1];
+      const next = all[at + step];
+      if (last !== undefined && next !== undefined && next.far > last.distance + ROUNDED) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Judges those that were not judged before. */
+  async look(candidates: readonly Bytes[]): Promise<void> {
+    const { reader, tag, query, accept } = this.#about;
+    const fresh = candidates.filter((id) => !this.#seen.has(keyString(id)));
+    for (const id of fresh) this.#seen.add(keyString(id));
+    if (fresh.length === 0) return;
+    const rows = await reader.memoryRows(fresh);
+    const there = fresh.filter((_, at) => {
+      const lifecycle = rows[at]?.lifecycle;
+      return lifecycle === "active" || (lifecycle === "archived" && accept !== undefined);
+    });
+    const verdicts = await accept?.(there);
+    const ids = verdicts === undefined ? there : there.filter((_, at) => verdicts[at] === true);
+    const own = await reader.getMany(ids.map((id) => vectorKey("vectorMemory", tag, id)));
+    const hashes = own.map((row) => (row === undefined ? undefined : decodeVectorMemory(row).hash));
+    const vectors = await vectorsOf(reader, tag, hashes);
+    for (const [at, id] of ids.entries()) {
+      const hash = hashes[at];
+      const bytes = hash === undefined ? undefined : vectors.get(keyString(hash));
+      if (bytes === undefined) continue;
+      this.#kept.push({ id, distance: distance(query, decodeVector(bytes, query.length)) });
+    }
+  }
+}
+
+/** The vectors of texts, each read once. */
+async function vectorsOf(
+  reader: Reader,
+  tag: Bytes,
+  hashes: readonly (Bytes | undefined)[],
+): Promise<ReadonlyMap<string, Bytes>> {
+  const names = new Map(hashes.flatMap((hash) => (hash ? [[keyString(hash), hash]] : [])));
+  const wanted = [...names.values()];
+  const rows = await reader.getMany(wanted.map((hash) => vectorKey("vector", tag, hash)));
+  const found = new Map<string, Bytes>();
+  for (const [at, hash] of wanted.entries()) {
+    const row = rows[at];
+    if (row !== undefined) found.set(keyString(hash), row);
+  }
+  return found;
+}
