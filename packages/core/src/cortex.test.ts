@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { POLICIES } from "./admission/policies.js";
-import { Cortex } from "./cortex.js";
+import { OpenCortex } from "./cortex.js";
 import { isCortexError } from "./errors.js";
 import { MemoryStore, openMemoryKv } from "./kv/memory-backend.js";
 import { open } from "./open.js";
@@ -168,11 +168,11 @@ describe("a handle", () => {
   });
 
   test("every verb has a policy, and every policy a verb", () => {
-    const own = [Cortex, StoreFacade].flatMap(({ prototype }) =>
+    const own = [OpenCortex, StoreFacade].flatMap(({ prototype }) =>
       Object.getOwnPropertyNames(prototype),
     );
     // `scopeAccess` makes an access, and asks for none.
-    const others = ["constructor", "close", "admit", "scopeAccess"];
+    const others = ["constructor", "close", "admit", "call", "scopeAccess"];
     const verbs = own.filter((name) => !others.includes(name)).sort();
     expect(verbs).toEqual(Object.keys(POLICIES).sort());
   });

@@ -6,13 +6,16 @@
  * happens here. `policies.ts` is the policy column: one line per verb, read by the doors as well.
  */
 
+import { type Callable, call } from "./admission/call.js";
 import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./batch/batch.js";
 import { type ContextBundle, type ContextOptions, context } from "./context/context.js";
-import type { Engine, MemoryId, Ref } from "./engine/engine.js";
+import type { CortexVerbs } from "./contract/index.js";
+import type { Edge, EdgeResult, Ref } from "./contract/shapes.js";
+import type { Engine } from "./engine/engine.js";
 import type { Genesis } from "./engine/genesis.js";
-import type { Edge, EdgeResult, HistoryItem, Memory, WriteResult } from "./engine/shapes.js";
 import { type FindResult, find } from "./find/find.js";
 import type { FindQuery } from "./find/find-input.js";
+import type { AsOf } from "./history/reader.js";
 import type { Jobs } from "./jobs.js";
 import type { KvManifest } from "./kv/kv.js";
 import {
@@ -44,23 +47,7 @@ import {
   type TraverseOptions,
   traverse,
 } from "./links/walk.js";
-import { deleteGoalState, goalState, goalStates, setGoalState } from "./memory/goals.js";
-import { type ListOptions, list, type MemoryPage } from "./memory/list.js";
-import { type GetOptions, get, history, type ReadOptions, resolve } from "./memory/read.js";
-import { type RestoreMemoryOptions, restore } from "./memory/restore.js";
-import { type SlotHistory, type SlotOptions, slotHistory } from "./memory/slots.js";
-import {
-  type HeadPatch,
-  type LifecycleOptions,
-  tombstone,
-  type UpdateInput,
-  update,
-  updateHead,
-} from "./memory/update.js";
-import { type WriteOptions, write } from "./memory/write.js";
-import type { WriteInput } from "./memory/write-input.js";
 import { type RecallOptions, type RecallResult, recall } from "./recall/recall.js";
-import type { GoalState } from "./records/goal-state.js";
 import { type ReviewOptions, type ReviewPage, review } from "./review/review.js";
 import { type SettleInput, type Settlement, settle } from "./review/settle.js";
 import {
@@ -80,9 +67,17 @@ import {
 } from "./sessions/remember.js";
 import { type SessionPage, session } from "./sessions/session-read.js";
 import { type AccessOption, StoreFacade } from "./store-facade.js";
+import { CALLABLES } from "./verbs.js";
 
-/** One actor's memory graph, open. Close it, or let `await using` do so. */
-export class Cortex extends StoreFacade implements AsyncDisposable {
+/** How a read is done. */
+interface ReadOptions extends AccessOption {
+  /** Read the past: a seq, or a time. */
+  readonly asOf?: AsOf;
+}
+
+/** An open memory graph; the verbs are put on it below. */
+export class OpenCortex extends StoreFacade implements AsyncDisposable {
+  readonly #engine: Engine;
   readonly #end: () => Promise<void>;
   /** Who the memories are about when nothing else is said. */
   readonly actor: string;
@@ -93,56 +88,12 @@ export class Cortex extends StoreFacade implements AsyncDisposable {
 
   constructor(engine: Engine, genesis: Genesis, jobs: Jobs, end: () => Promise<void>) {
     super(engine);
+    this.#engine = engine;
     this.#end = end;
     this.actor = engine.actor;
     this.genesis = genesis;
     this.manifest = engine.kv.manifest;
     this.jobs = jobs;
-  }
-
-  /** Writes one memory; text that is known already reinforces the memory that says it. */
-  async write(input: WriteInput, options: WriteOptions = {}): Promise<WriteResult> {
-    return write(this.admit("write", options), input, options);
-  }
-
-  /** One memory by id, URI or external id; `undefined` when there is none. */
-  async get(ref: Ref, options: GetOptions = {}): Promise<Memory | undefined> {
-    return get(this.admit("get", options), ref, options);
-  }
-
-  /** The memory that a URI pins. */
-  async resolve(uri: string, options: ReadOptions = {}): Promise<Memory | undefined> {
-    return resolve(this.admit("resolve", options), uri, options);
-  }
-
-  /** Appends a version. */
-  async update(ref: Ref, input: UpdateInput, options: AccessOption = {}): Promise<WriteResult> {
-    return update(this.admit("update", options), ref, input);
-  }
-
-  /** Changes tags, frames, importance and the like, without a new version. */
-  async updateHead(ref: Ref, patch: HeadPatch, options: AccessOption = {}): Promise<WriteResult> {
-    return updateHead(this.admit("updateHead", options), ref, patch);
-  }
-
-  /** Hides a memory; `restore` brings it back. */
-  async tombstone(ref: Ref, reason: string, options: LifecycleOptions = {}): Promise<WriteResult> {
-    return tombstone(this.admit("tombstone", options), ref, reason, options);
-  }
-
-  /** Brings back what was hidden or archived. */
-  async restore(ref: Ref, options: RestoreMemoryOptions = {}): Promise<WriteResult> {
-    return restore(this.admit("restore", options), ref, options);
-  }
-
-  /** Every version of a memory, newest first; `undefined` when there is no such memory. */
-  async history(ref: Ref, options: ReadOptions = {}): Promise<readonly HistoryItem[] | undefined> {
-    return history(this.admit("history", options), ref, options);
-  }
-
-  /** The values a slot has had, newest first, each with the time for which it held. */
-  async slotHistory(slot: string, options: SlotOptions = {}): Promise<SlotHistory> {
-    return slotHistory(this.admit("slotHistory", options), slot, options);
   }
 
   /** What waits for a decision: contradictions, rivals, open versions, unconfirmed memories. */
@@ -153,11 +104,6 @@ export class Cortex extends StoreFacade implements AsyncDisposable {
   /** Decides one item of the review, in one entry that can be reverted. */
   async settle(item: string, input: SettleInput, options: AccessOption = {}): Promise<Settlement> {
     return settle(this.admit("settle", options), item, input);
-  }
-
-  /** Memories by one index, page by page. */
-  async list(options: ListOptions = {}): Promise<MemoryPage> {
-    return list(this.admit("list", options), options);
   }
 
   /** Memories by exact conditions, from whichever index is the narrowest. */
@@ -315,35 +261,6 @@ export class Cortex extends StoreFacade implements AsyncDisposable {
     return contextRecord(this.admit("contextRecord", options), intentId, stepId);
   }
 
-  /** The runtime state of a goal. */
-  async goalState(ref: Ref, options: AccessOption = {}): Promise<GoalState | undefined> {
-    return goalState(this.admit("goalState", options), ref);
-  }
-
-  /** Writes the runtime state of a goal. */
-  async setGoalState(
-    ref: Ref,
-    state: GoalState,
-    options: LifecycleOptions & AccessOption = {},
-  ): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-    return setGoalState(this.admit("setGoalState", options), ref, state, options);
-  }
-
-  /** Takes the runtime state of a goal away. */
-  async deleteGoalState(
-    ref: Ref,
-    options: LifecycleOptions & AccessOption = {},
-  ): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-    return deleteGoalState(this.admit("deleteGoalState", options), ref, options);
-  }
-
-  /** Every goal with a runtime state. */
-  async goalStates(
-    options: AccessOption = {},
-  ): Promise<readonly { readonly id: MemoryId; readonly state: GoalState }[]> {
-    return goalStates(this.admit("goalStates", options));
-  }
-
   /** Finishes what is queued and closes the store; idempotent. */
   async close(): Promise<void> {
     await this.#end();
@@ -352,4 +269,36 @@ export class Cortex extends StoreFacade implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+
+  /** Calls a verb by its row. */
+  protected call(row: Callable, args: readonly unknown[]): unknown {
+    return call(this.#engine, row, args);
+  }
+
+  static {
+    for (const row of CALLABLES) {
+      Object.defineProperty(OpenCortex.prototype, row.verb.name, {
+        configurable: true,
+        writable: true,
+        // A refusal comes as a rejection, never as an exception beside the promise.
+        async value(this: OpenCortex, ...args: readonly unknown[]) {
+          return this.call(row, args);
+        },
+      });
+    }
+  }
+}
+
+/** One actor's memory graph, open. Close it, or let `await using` do so. */
+export type Cortex = OpenCortex & CortexVerbs;
+
+/** A memory graph over an engine; `end` closes what the engine rests on. */
+export function openCortex(
+  engine: Engine,
+  genesis: Genesis,
+  jobs: Jobs,
+  end: () => Promise<void>,
+): Cortex {
+  // The verbs are on its prototype: every one that is declared, and no other.
+  return new OpenCortex(engine, genesis, jobs, end) as Cortex;
 }

@@ -27,22 +27,35 @@ export {
 export type { ConfigPatch, ConflictPolicy, GraphConfig } from "./config/config.js";
 export type { ContextBundle, ContextItem, ContextOptions } from "./context/context.js";
 export { TIERS, type Tier } from "./context/tiers.js";
-export { Cortex } from "./cortex.js";
+export type { GoalChange, GoalWithState } from "./contract/goals.js";
+export type { Answer, Options } from "./contract/index.js";
+export type {
+  ForgetResult,
+  HistoryItem,
+  MemoryPage,
+  SlotHistory,
+  SlotValue,
+  UpdateInput,
+  WriteInput,
+} from "./contract/memory.js";
+export type {
+  Edge,
+  EdgeId,
+  EdgeResult,
+  Memory,
+  MemoryHead,
+  MemoryId,
+  MemoryRef,
+  Ref,
+  VersionRecord,
+  WriteResult,
+} from "./contract/shapes.js";
+export type { Cortex } from "./cortex.js";
 export type { EmbedOptions, EmbedReport } from "./embedding/embed.js";
-export type { EdgeId, MemoryId, OnProgress, Ref } from "./engine/engine.js";
+export type { OnProgress } from "./engine/engine.js";
 export type { Form } from "./engine/prompt-text.js";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./engine/rate-limits.js";
 export type { LaneCounts, OnPlan, PlanOption, ReadPlan } from "./engine/read-plan.js";
-export type {
-  Edge,
-  EdgeResult,
-  HistoryItem,
-  Memory,
-  MemoryHead,
-  MemoryRef,
-  VersionRecord,
-  WriteResult,
-} from "./engine/shapes.js";
 export {
   CortexError,
   ERROR_CODES,
@@ -142,13 +155,6 @@ export type {
   Traversal,
   TraverseOptions,
 } from "./links/walk.js";
-export type { ForgetOptions, ForgetResult } from "./memory/forget.js";
-export type { ListOptions, MemoryPage } from "./memory/list.js";
-export type { GetOptions, ReadOptions } from "./memory/read.js";
-export type { RestoreMemoryOptions } from "./memory/restore.js";
-export type { SlotHistory, SlotOptions, SlotValue } from "./memory/slots.js";
-export type { HeadPatch, UpdateInput } from "./memory/update.js";
-export type { HeadInput, VersionInput, WriteInput } from "./memory/write-input.js";
 export { HEAD_FIELDS, VERSION_FIELDS, WRITE_FIELDS } from "./memory/write-input.js";
 export type { HttpModelOptions, JsonMode } from "./model/http-model.js";
 export type { Model, ModelMessage, ModelRequest } from "./model/model.js";
@@ -186,6 +192,7 @@ export type {
 export { DATA_SCHEMAS, type Data, type DataOf } from "./records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "./records/edge-kinds.js";
 export { FENCE_CLOSE, FENCE_OPEN, fence, flatten } from "./records/fence.js";
+export type { Time } from "./records/fields.js";
 export { countTokens, truncateToTokens } from "./records/forms.js";
 export { type Frame, frameSchema, provenanceSchema } from "./records/frames.js";
 export { type GoalState, goalStateSchema } from "./records/goal-state.js";

@@ -10,7 +10,7 @@ import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { languageOf } from "./config/config.js";
-import { Cortex } from "./cortex.js";
+import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
 import { checkPrincipal, type Engine } from "./engine/engine.js";
 import { openGenesis } from "./engine/genesis.js";
@@ -155,7 +155,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
     };
     const genesis = await openGenesis(engine, options.create !== false);
     const jobs = new Jobs(engine, pauseIdly, plan);
-    const memory = new Cortex(engine, genesis, jobs, async () => {
+    const memory = openCortex(engine, genesis, jobs, async () => {
       closing.abort();
       // Begun together: from this turn on no write is taken, however long a job takes to end.
       await Promise.all([writer.close(), jobs.stop()]);

@@ -7,7 +7,7 @@
  */
 
 import { admitted } from "./admission/admission.js";
-import type { POLICIES } from "./admission/policies.js";
+import { POLICIES } from "./admission/policies.js";
 import {
   type PostedScope,
   type PresentOptions,
@@ -24,8 +24,9 @@ import { type LogPage, log, type Stats, stats } from "./changes/log.js";
 import { type RevertResult, revert } from "./changes/revert.js";
 import { type SubscribeOptions, type Subscription, subscribe } from "./changes/subscribe.js";
 import { type ConfigPatch, type GraphConfig, getConfig, setConfig } from "./config/config.js";
+import type { Ref } from "./contract/shapes.js";
 import { type EmbedOptions, type EmbedReport, embedPending } from "./embedding/embed.js";
-import type { Engine, Ref } from "./engine/engine.js";
+import type { Engine } from "./engine/engine.js";
 import { type ExtractOptions, type ExtractReport, extract } from "./extract/extract.js";
 import { type RelinkOptions, type RelinkReport, relink } from "./extract/relink.js";
 import {
@@ -40,7 +41,6 @@ import type { CheckReport, RebuildReport } from "./history/rebuild.js";
 import type { ErasureDocument } from "./journal/erasure-list.js";
 import type { JournalPage } from "./journal/journal-page.js";
 import type { Proof } from "./journal/proof.js";
-import { type ForgetOptions, type ForgetResult, forget } from "./memory/forget.js";
 import type { LifecycleOptions } from "./memory/update.js";
 import {
   type BackupOptions,
@@ -137,15 +137,6 @@ export class StoreFacade {
   /** Undoes what one entry did, by a new entry. */
   async revert(seq: number, options: LifecycleOptions & AccessOption = {}): Promise<RevertResult> {
     return revert(this.admit("revert", options), seq, options);
-  }
-
-  /** Destroys a memory's content for good; proofs made before still verify. */
-  async forget(
-    ref: Ref,
-    reason: string,
-    options: ForgetOptions & AccessOption = {},
-  ): Promise<ForgetResult> {
-    return forget(this.admit("forget", options), ref, reason, options);
   }
 
   /** The root over everything, and its position. */
@@ -268,6 +259,7 @@ export class StoreFacade {
   protected admit(verb: keyof typeof POLICIES, options: AccessOption): Engine {
     // Options that are no object are refused by the verb, which can say so.
     const access = options?.access;
-    return admitted(this.#engine, access === undefined ? OWNER : access, verb);
+    const policy = POLICIES[verb];
+    return admitted(this.#engine, access === undefined ? OWNER : access, { name: verb, policy });
   }
 }

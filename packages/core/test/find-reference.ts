@@ -12,6 +12,7 @@ import type {
   OrderClause,
   Predicate,
   Scalar,
+  WriteInput,
 } from "../src/index.js";
 import { isCortexError } from "../src/index.js";
 import type { SeededRandom } from "../src/testing/index.js";
@@ -30,8 +31,6 @@ export const WORDS = {
   ],
   edgeKinds: ["supports", "causes", "likes"],
 } as const;
-
-type Written = Parameters<Cortex["write"]>[0];
 
 /** Does random things to a store; returns every id that was ever written. */
 export async function makeHistory(
@@ -93,7 +92,7 @@ function someTags(random: SeededRandom): readonly string[] {
   return WORDS.tags.filter(() => random.chance(45));
 }
 
-function someWrite(random: SeededRandom, step: number): Written {
+function someWrite(random: SeededRandom, step: number): WriteInput {
   const type = random.pick(WORDS.types);
   const subject = random.pick(WORDS.subjects);
   const data: { readonly [name: string]: object } = {

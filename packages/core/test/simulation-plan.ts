@@ -253,7 +253,10 @@ type Ask = (memory: Cortex) => Promise<unknown>;
 /** Input that must be refused, with the code it is refused by. */
 export const BAD_CALLS: Readonly<Record<string, { readonly code: string; readonly ask: Ask }>> = {
   type: { code: "ERR_UNKNOWN_TYPE", ask: (m) => m.write({ type: "rumour" as "fact", text: "x" }) },
-  field: { code: "ERR_UNKNOWN_FIELD", ask: (m) => m.write({ type: "fact", text: "x", txt: "y" }) },
+  field: {
+    code: "ERR_UNKNOWN_FIELD",
+    ask: (m) => m.write({ type: "fact", text: "x", txt: "y" } as never),
+  },
   nothing: { code: "ERR_INVALID", ask: (m) => m.write({ type: "fact" }) },
   surrogate: { code: "ERR_ILL_FORMED", ask: (m) => m.write({ type: "note", text: "\ud800" }) },
   size: { code: "ERR_TOO_LARGE", ask: (m) => m.write({ type: "note", text: "x".repeat(70_000) }) },

@@ -3,17 +3,20 @@
  * verb then works with. A verb that got its engine here cannot reach beyond the caller's access.
  */
 
+import type { Policy } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
 import { isCortexError } from "../errors.js";
 import { type Access, admit } from "../scope/access.js";
-import { POLICIES } from "./policies.js";
 import { engineFor } from "./scoped-engine.js";
 
 /** The engine that a caller gets for a verb; throws when its access does not admit it. */
-export function admitted(engine: Engine, access: Access, verb: keyof typeof POLICIES): Engine {
-  const policy = POLICIES[verb];
+export function admitted(
+  engine: Engine,
+  access: Access,
+  { name, policy }: { readonly name: string; readonly policy: Policy },
+): Engine {
   try {
-    admit(access, policy, verb);
+    admit(access, policy, name);
   } catch (error) {
     // An access that nobody granted is refused with another code, and has nothing to call.
     const isDenied = isCortexError(error, "ERR_DENIED");

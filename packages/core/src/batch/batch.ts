@@ -8,12 +8,21 @@
 
 import { type CborValue, encode } from "../codec/cbor.js";
 import {
+  type UpdateInput,
+  type UpdateRequest,
+  update,
+  type WriteInput,
+  type WriteRequest,
+  write,
+} from "../contract/memory.js";
+import { checkInput } from "../contract/refusal.js";
+import type { EdgeResult, Ref, WriteResult } from "../contract/shapes.js";
+import {
   checkObject,
   checkOptions,
   type Engine,
   memoryId,
   parseRef,
-  type Ref,
   refKeys,
 } from "../engine/engine.js";
 import {
@@ -23,7 +32,6 @@ import {
   idempotencyKeys,
   writeResultOf,
 } from "../engine/idempotency.js";
-import type { EdgeResult, WriteResult } from "../engine/shapes.js";
 import { CortexError, describe, invalid, isCortexError } from "../errors.js";
 import { Unread } from "../history/write-view.js";
 import type { Operation, WriteTx } from "../history/writer.js";
@@ -32,9 +40,9 @@ import { keyString, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { applyEdge, type EdgeInput, edgeOperation, prepareEdge } from "../links/edges.js";
-import { type UpdateInput, updateOperation } from "../memory/update.js";
+import { updateOperation } from "../memory/update.js";
 import { writeOperation } from "../memory/write.js";
-import { prepareWrite, requestMark, type WriteInput } from "../memory/write-input.js";
+import { prepareWrite, requestMark } from "../memory/write-input.js";
 import type { Data } from "../records/data.js";
 import { edgeTreeKey } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
@@ -189,7 +197,8 @@ function stepOf(engine: Engine, item: BatchItem, keyed: boolean): Step {
   return { ...updateStep(engine, item.update, keyed), ...ref };
 }
 
-function writeStep(engine: Engine, input: WriteInput, keyed: boolean): Step {
+function writeStep(engine: Engine, given: WriteInput, keyed: boolean): Step {
+  const input = checkInput(write.input, given) as WriteRequest;
   const prepared = prepareWrite(engine, input);
   refuseTwoKeys(keyed, input.idempotencyKey);
   const operation = writeOperation(engine, prepared);
@@ -219,7 +228,7 @@ function updateStep(
   given: { readonly id: Ref } & UpdateInput,
   keyed: boolean,
 ): Step {
-  const { id, ...input } = checkObject(given, "update");
+  const { id, ...input } = checkInput(update.input, given) as UpdateRequest & { readonly id: Ref };
   refuseTwoKeys(keyed, input.idempotencyKey);
   const operation = updateOperation(engine, id, input);
   const parsed = parseRef(engine, id, "id");

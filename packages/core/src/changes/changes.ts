@@ -3,8 +3,9 @@
  * told: forgotten content is not.
  */
 import { ulidText } from "../codec/ulid.js";
-import { type Engine, type MemoryId, memoryId } from "../engine/engine.js";
-import { type Edge, shapeEdge } from "../engine/shapes.js";
+import type { Edge, MemoryId } from "../contract/shapes.js";
+import { type Engine, memoryId } from "../engine/engine.js";
+import { shapeEdge } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { type AsOf, positionOf, Reader } from "../history/reader.js";
 import {

@@ -9,8 +9,9 @@
  * refused with `ERR_CONFLICT`, and a forget cannot be reverted at all.
  */
 
+import type { MemoryId } from "../contract/shapes.js";
 import { edgePart, headPart, partAgain, subject } from "../engine/drafts.js";
-import { checkPrincipal, type Engine, type MemoryId, memoryId } from "../engine/engine.js";
+import { checkPrincipal, type Engine, memoryId } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import { decodeAdjacency, decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";

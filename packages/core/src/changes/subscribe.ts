@@ -10,7 +10,8 @@
  * Entries come without content: `get` and `changes` give that, through the reader's own access.
  */
 
-import { checkOptions, type Engine, type MemoryId, memoryId } from "../engine/engine.js";
+import type { MemoryId } from "../contract/shapes.js";
+import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import { headOf } from "../history/build-beside.js";
 import { FIRST_POLL_MS, waitForGrowth } from "../history/growth.js";

@@ -3,13 +3,8 @@
  * access narrow it, and shapes what `context/` found. A pure read: nothing is journaled or counted.
  */
 
-import {
-  checkObject,
-  checkOptions,
-  type Engine,
-  type MemoryId,
-  memoryId,
-} from "../engine/engine.js";
+import type { MemoryId } from "../contract/shapes.js";
+import { checkObject, checkOptions, type Engine, memoryId } from "../engine/engine.js";
 import type { Form } from "../engine/prompt-text.js";
 import { checkOnPlan, meterOf, type PlanOption } from "../engine/read-plan.js";
 import { invalid } from "../errors.js";

@@ -8,6 +8,7 @@ import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
+import type { EdgeId, MemoryId } from "../contract/shapes.js";
 import { CortexError, describe, invalid, shortName } from "../errors.js";
 import type { Pause } from "../history/growth.js";
 import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
@@ -74,15 +75,6 @@ export interface WriteDefaults {
 
 /** Called now and then by long work. */
 export type OnProgress = (done: number, total: number) => void;
-
-/** A memory's id as the API shows it: 26 characters. */
-export type MemoryId = string & { readonly __brand: "MemoryId" };
-
-/** An edge's id as the API shows it. */
-export type EdgeId = string & { readonly __brand: "EdgeId" };
-
-/** A caller's reference: id, URI or external id. */
-export type Ref = string;
 
 /** The text of a memory's id. */
 export function memoryId(id: Bytes): MemoryId {

@@ -4,6 +4,7 @@
  * from what the first call wrote. A key is honoured for a fixed number of entries.
  */
 import { decode } from "../codec/cbor.js";
+import type { EdgeResult, MemoryRef, WriteResult } from "../contract/shapes.js";
 import { CortexError } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import type { WriteTx } from "../history/writer.js";
@@ -17,13 +18,7 @@ import { buildUri } from "../records/uri.js";
 import { RIVAL, versionsOf } from "./drafts.js";
 import { type Engine, edgeId, type Located, memoryId } from "./engine.js";
 import { ask } from "./read-ahead.js";
-import {
-  type EdgeResult,
-  type MemoryRef,
-  shapeEdge,
-  shapeRef,
-  type WriteResult,
-} from "./shapes.js";
+import { shapeEdge, shapeRef } from "./shapes.js";
 
 /** The row that remembers a request. */
 export function idempotencyKeys(request: Uint8Array): Bytes[] {

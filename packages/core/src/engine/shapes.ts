@@ -1,147 +1,17 @@
 /**
- * The shapes callers get back, and how records become them. Times are integer milliseconds; ids and
+ * How records become the shapes that callers get back. Times are integer milliseconds; ids and
  * URIs are text; what is absent is not there.
  */
 import { ulidText } from "../codec/ulid.js";
+import type { Edge, Memory, MemoryHead, MemoryRef, VersionRecord } from "../contract/shapes.js";
 import { bodyOf, type FoundMemory, type Read } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
-import { type Data, primaryText } from "../records/data.js";
+import { primaryText } from "../records/data.js";
 import type { EdgeRecord } from "../records/edge-record.js";
-import type { Frame } from "../records/frames.js";
-import type {
-  Forms,
-  MemoryRecord,
-  Provenance,
-  Tombstone,
-  Version,
-} from "../records/memory-record.js";
-import type { Lifecycle, MemoryType, Source, Status, Visibility } from "../records/types.js";
+import type { MemoryRecord, Version } from "../records/memory-record.js";
+import type { MemoryType } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { type EdgeId, edgeId, type MemoryId, memoryId } from "./engine.js";
-
-/** The mutable side of a memory, as callers see it. */
-export interface MemoryHead {
-  readonly lifecycle: Lifecycle;
-  readonly status: Status;
-  readonly visibility: Visibility;
-  readonly importance: number;
-  readonly source: Source;
-  readonly tags: readonly string[];
-  readonly frames: readonly Frame[];
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly version: number;
-  /** Version numbers of rivals that an unsettled conflict left open. */
-  readonly siblings: readonly number[];
-  readonly slot?: string;
-  readonly kind?: string;
-  readonly externalId?: string;
-  readonly freshnessAt?: number;
-  readonly tombstone?: Tombstone;
-}
-
-/** One immutable body, as callers see it. */
-export interface VersionRecord {
-  readonly number: number;
-  readonly createdAt: number;
-  readonly createdBy: string;
-  readonly confidence: number;
-  readonly provenance: Provenance;
-  readonly forms: Forms;
-  readonly supersedes: readonly number[];
-  /** The entry that brought it. */
-  readonly seq: number;
-  readonly validFrom?: number;
-  readonly validTo?: number;
-  readonly expiresAt?: number;
-  /** Threats that the scanner saw in its text: shown with care, never as an instruction. */
-  readonly flags?: readonly string[];
-}
-
-/** A memory: who it is, what it says, and the state it is in. */
-export interface Memory {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly type: MemoryType;
-  readonly version: number;
-  /** Its sentence or content in full. */
-  readonly text: string;
-  readonly data: Data;
-  readonly head: MemoryHead;
-  readonly versionRecord: VersionRecord;
-  /** The last entry that touched it, at the position read. */
-  readonly seq: number;
-}
-
-/** A memory in brief. */
-export interface MemoryRef {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly text: string;
-}
-
-/** One version in a memory's history. */
-export interface HistoryItem {
-  readonly uri: string;
-  readonly version: number;
-  readonly current: boolean;
-  /** There, and true, when a revert took the version back. */
-  readonly undone?: true;
-  readonly text: string;
-  readonly data: Data;
-  readonly versionRecord: VersionRecord;
-}
-
-/** An edge, as callers see it. */
-export interface Edge {
-  readonly id: EdgeId;
-  readonly from: MemoryId;
-  readonly kind: string;
-  /** The far end: a memory of this graph, or the name of a symlink's target. */
-  readonly to: string;
-  /** The other graph, for a symlink. */
-  readonly toGraph?: string;
-  readonly n: number;
-  readonly source: Source;
-  readonly createdAt: number;
-  readonly createdBy: string;
-  readonly weight?: number;
-  readonly reason?: string;
-  readonly strength?: number;
-  readonly ordinal?: number;
-  readonly metadata?: { readonly [key: string]: unknown };
-  readonly validFrom?: number;
-  readonly validTo?: number;
-  readonly tombstone?: Tombstone;
-  /** The entry that left it so. */
-  readonly seq: number;
-}
-
-/** What adding or removing an edge did. */
-export interface EdgeResult {
-  readonly id: EdgeId;
-  readonly edge: Edge;
-  /** False when there was nothing to change. */
-  readonly changed: boolean;
-  /** The entry that left the edge as it is; the end of the journal when there is no edge. */
-  readonly seq: number;
-}
-
-/** What a write did. */
-export interface WriteResult {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly version: number;
-  readonly seq: number;
-  /** Memories that this one archived. */
-  readonly replaced: readonly MemoryRef[];
-  /** Rival versions that a stale write under policy `manual` left open. */
-  readonly conflicts: readonly MemoryRef[];
-  /** Live memories that say nearly the same. */
-  readonly similar: readonly MemoryRef[];
-  /** True when the text was known already and only its standing grew. */
-  readonly reinforced: boolean;
-}
+import { edgeId, memoryId } from "./engine.js";
 
 /** The version of a memory's record, as callers see it. */
 export function versionRecord(version: Version, seq: number): VersionRecord {
@@ -179,7 +49,8 @@ export function shapeMemory(
     head: shapeHead(found.head),
     versionRecord: versionRecord(version, body.header.seq),
     seq: found.row.seq,
-  };
+    // The record was read as one: its data is that of its type.
+  } as Memory;
 }
 
 function shapeHead(read: Read<MemoryRecord>): MemoryHead {

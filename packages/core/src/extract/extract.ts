@@ -17,9 +17,10 @@
 import { type BatchItem, type BatchItemResult, batch } from "../batch/batch.js";
 import { toHex } from "../codec/keys.js";
 import { utf8 } from "../codec/text.js";
+import type { Memory, MemoryId } from "../contract/shapes.js";
 import type { OnProgress } from "../engine/engine.js";
-import { checkOptions, type Engine, type MemoryId } from "../engine/engine.js";
-import { type Memory, shapeMemory } from "../engine/shapes.js";
+import { checkOptions, type Engine } from "../engine/engine.js";
+import { shapeMemory } from "../engine/shapes.js";
 import { type CortexError, invalid, isCortexError } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";

@@ -13,14 +13,15 @@
  */
 
 import { type BatchItemResult, batch } from "../batch/batch.js";
+import type { Memory, MemoryId } from "../contract/shapes.js";
 import type { OnProgress } from "../engine/engine.js";
-import { checkOptions, type Engine, type MemoryId } from "../engine/engine.js";
-import type { Memory } from "../engine/shapes.js";
+import { checkOptions, type Engine } from "../engine/engine.js";
 import { Reader } from "../history/reader.js";
 import { refuseOnReplica } from "../history/replica-mark.js";
 import { list } from "../memory/list.js";
 import { blamesReply, type Model, modelFailure } from "../model/model.js";
 import type { Access } from "../scope/access.js";
+import { OWNER } from "../scope/access.js";
 import { namesIn } from "../text/names.js";
 import { checkCalls, modelOf, nearestTo } from "./extract.js";
 import { FACT_TYPES, type LinkKind, relinkPrompt } from "./prompt.js";
@@ -114,7 +115,8 @@ class Relinking {
         type: FACT_TYPES,
         order: "oldest",
         limit: 1,
-        ...(cursor === undefined ? {} : { cursor }),
+        cursor,
+        access: OWNER,
       });
       const [memory] = page.memories;
       const full = memory === undefined ? undefined : await this.#add(memory);

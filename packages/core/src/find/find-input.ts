@@ -5,13 +5,13 @@
 
 import { domainHash } from "../codec/hash.js";
 import { utf8 } from "../codec/text.js";
+import type { Ref } from "../contract/shapes.js";
 import {
   checkObject,
   checkOptions,
   type Engine,
   type ParsedRef,
   parseRef,
-  type Ref,
 } from "../engine/engine.js";
 import type { Form } from "../engine/prompt-text.js";
 import { checkOnPlan, type PlanOption } from "../engine/read-plan.js";

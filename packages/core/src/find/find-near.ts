@@ -6,6 +6,7 @@
  * Vectors are of what memories say now, so the past cannot be asked.
  */
 
+import type { Ref } from "../contract/shapes.js";
 import {
   checkObject,
   checkOptions,
@@ -13,7 +14,6 @@ import {
   findIds,
   type ParsedRef,
   parseRef,
-  type Ref,
 } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import type { Reader } from "../history/reader.js";

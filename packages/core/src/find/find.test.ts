@@ -430,7 +430,7 @@ describe("forms and budgets", () => {
   test("a hit is the memory, or a rendering of it", async () => {
     await using store = await openTestStore();
     const { memory } = store;
-    const data = { topic: "peanuts", polarity: "avoid", rationale: "an allergy" };
+    const data = { topic: "peanuts", polarity: "avoid", rationale: "an allergy" } as const;
     const { id } = await memory.write({ type: "preference", data });
     const hit = async (more: Partial<FindQuery>) =>
       (await memory.find({ type: "preference", limit: 1, ...more })).hits[0];

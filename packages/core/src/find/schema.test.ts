@@ -4,8 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Memory } from "../contract/shapes.js";
 import type { Cortex } from "../cortex.js";
-import type { Memory } from "../engine/shapes.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import { LIMITS } from "../limits.js";
 import { open } from "../open.js";

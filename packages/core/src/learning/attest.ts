@@ -9,6 +9,7 @@
  * Whatever is refused, rate limits included, leaves nothing behind.
  */
 
+import type { MemoryId, Ref } from "../contract/shapes.js";
 import { subject } from "../engine/drafts.js";
 import {
   checkObject,
@@ -17,9 +18,7 @@ import {
   type Engine,
   type Located,
   locateAll,
-  type MemoryId,
   memoryId,
-  type Ref,
   refKeys,
 } from "../engine/engine.js";
 import { ask, askEntries } from "../engine/read-ahead.js";

@@ -8,7 +8,8 @@
  * is marked, not told. The same task and step replace the record before.
  */
 import { toHex } from "../codec/keys.js";
-import { checkOptions, checkPrincipal, type Engine, findIds, type Ref } from "../engine/engine.js";
+import type { Ref } from "../contract/shapes.js";
+import { checkOptions, checkPrincipal, type Engine, findIds } from "../engine/engine.js";
 import { formText } from "../engine/prompt-text.js";
 import { isPinnedMemory, salienceOf } from "../engine/salience-reader.js";
 import { CortexError, invalid } from "../errors.js";

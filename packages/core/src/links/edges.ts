@@ -5,6 +5,7 @@
 
 import type { CborValue } from "../codec/cbor.js";
 import { parseUlid } from "../codec/ulid.js";
+import type { Edge, EdgeResult, Ref } from "../contract/shapes.js";
 import {
   assumeNoEdge,
   edgeKindPart,
@@ -23,11 +24,10 @@ import {
   locateAll,
   type ParsedRef,
   parseRef,
-  type Ref,
   refKeys,
 } from "../engine/engine.js";
 import { ask, askEntries } from "../engine/read-ahead.js";
-import { type Edge, type EdgeResult, shapeEdge } from "../engine/shapes.js";
+import { shapeEdge } from "../engine/shapes.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
 import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";

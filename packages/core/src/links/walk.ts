@@ -4,25 +4,19 @@
  * A walk never enters what the caller may not see.
  */
 
+import type { HistoryItem } from "../contract/memory.js";
+import type { Edge, Memory, MemoryId, Ref } from "../contract/shapes.js";
 import {
   checkOptions,
   type Engine,
   findIds,
-  type MemoryId,
   memoryId,
   type ParsedRef,
   parseRef,
-  type Ref,
 } from "../engine/engine.js";
 import { checkOnPlan, meterOf, type PlanOption } from "../engine/read-plan.js";
 import { isPinnedMemory, salienceOf } from "../engine/salience-reader.js";
-import {
-  type Edge,
-  type HistoryItem,
-  type Memory,
-  shapeEdge,
-  shapeMemory,
-} from "../engine/shapes.js";
+import { shapeEdge, shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { decodeCounter } from "../history/pointers.js";
 import { type AsOf, type FoundMemory, Reader } from "../history/reader.js";
@@ -483,7 +477,7 @@ export async function inspect(
   const [links, backlinks, versions] = await Promise.all([
     linksFrom(engine, id, pinned),
     backlinksTo(engine, id, pinned),
-    history(engine, id, pinned),
+    history(engine, { id, ...pinned }),
   ]);
   return {
     memory: shapeMemory(engine.actor, here.found),

@@ -5,19 +5,20 @@
  * The reason is kept for whoever administers the store, so it must not repeat the content. Bytes in
  * pages the engine has freed but not overwritten go with `vacuum`.
  */
+
 import { encode } from "../codec/cbor.js";
 import { parseUlid } from "../codec/ulid.js";
+import type { Asked } from "../contract/index.js";
+import type { ForgetResult } from "../contract/memory.js";
+import type { MemoryId } from "../contract/shapes.js";
 import { subject } from "../engine/drafts.js";
 import {
-  checkPrincipal,
   type Engine,
   type Located,
   locate,
   locateLiving,
-  type MemoryId,
   memoryId,
   parseRef,
-  type Ref,
 } from "../engine/engine.js";
 import { ownedRanges } from "../history/fold-erasure.js";
 import { decodeAdjacency, decodeMemoryRow } from "../history/pointers.js";
@@ -25,45 +26,20 @@ import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { EDGE_MEMBER_BYTES, EDGE_STATE, idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { edgeTreeKey } from "../records/edge-record.js";
-import { checkText } from "../records/fields.js";
 import { encodeErasedRecord } from "../records/memory-record.js";
 import type { Analyser } from "../text/analyse.js";
 import { documentsOf } from "../text/text-erasure.js";
 import type { ErasedDocument } from "../text/text-purge.js";
 import { memoryNeeds } from "./update.js";
 
-/** How a memory is forgotten. */
-export interface ForgetOptions {
-  /** Forget what was derived from it as well, and what was derived from that. */
-  readonly cascade?: boolean;
-  readonly by?: string;
-}
-
-/** What a forget did. */
-export interface ForgetResult {
-  readonly id: MemoryId;
-  readonly seq: number;
-  /** Every memory that was erased; empty when it had been already. */
-  readonly erased: readonly MemoryId[];
-  /** Memories derived from it that are still there. */
-  readonly derived: readonly MemoryId[];
-  /** Edges that went with it. */
-  readonly edges: number;
-}
-
 /** Destroys a memory's content for good. */
 export async function forget(
   engine: Engine,
-  ref: Ref,
-  reason: string,
-  options: ForgetOptions = {},
+  { id, reason: why, cascade = false, by = engine.principal }: Asked<"forget">,
 ): Promise<ForgetResult> {
-  const parsed = parseRef(engine, ref, "id");
-  const why = checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
-  const by = checkPrincipal(options.by, engine.principal);
+  const parsed = parseRef(engine, id, "id");
   const analyser = await engine.text.analyser();
   let documents: ErasedDocument[] = [];
   const { value } = await engine.writer.submit({
@@ -76,7 +52,6 @@ export async function forget(
       const known = locate(tx, parsed);
       if (known?.row.lifecycle === "erased") return alreadyErased(known);
       const found = locateLiving(tx, parsed, "id");
-      const cascade = options.cascade === true;
       return forgetAll(engine, tx, found, { why, by, cascade, analyser, documents });
     },
   });

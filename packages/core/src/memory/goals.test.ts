@@ -81,15 +81,15 @@ test("only goals have a state, and only a sound one", async () => {
   const cases: readonly (readonly [string, unknown, string, string])[] = [
     [fact.id, {}, "ERR_INVALID", "id"],
     ["nobody", {}, "ERR_NOT_FOUND", "id"],
-    [id, null, "ERR_INVALID", "goalState"],
-    [id, [], "ERR_INVALID", "goalState"],
-    [id, 5, "ERR_INVALID", "goalState"],
-    [id, { streak: 1 }, "ERR_UNKNOWN_FIELD", "goalState.streak"],
-    [id, { failureStreak: -1 }, "ERR_INVALID", "goalState.failureStreak"],
-    [id, { failureStreak: Number.NaN }, "ERR_INVALID", "goalState.failureStreak"],
-    [id, { spentToday: "1e5" }, "ERR_INVALID", "goalState.spentToday"],
-    [id, { lastEvalDecision: "sleep" }, "ERR_INVALID", "goalState.lastEvalDecision"],
-    [id, { lastIntentId: "\ud800" }, "ERR_ILL_FORMED", "goalState.lastIntentId"],
+    [id, null, "ERR_INVALID", "state"],
+    [id, [], "ERR_INVALID", "state"],
+    [id, 5, "ERR_INVALID", "state"],
+    [id, { streak: 1 }, "ERR_UNKNOWN_FIELD", "state.streak"],
+    [id, { failureStreak: -1 }, "ERR_INVALID", "state.failureStreak"],
+    [id, { failureStreak: Number.NaN }, "ERR_INVALID", "state.failureStreak"],
+    [id, { spentToday: "1e5" }, "ERR_INVALID", "state.spentToday"],
+    [id, { lastEvalDecision: "sleep" }, "ERR_INVALID", "state.lastEvalDecision"],
+    [id, { lastIntentId: "\ud800" }, "ERR_ILL_FORMED", "state.lastIntentId"],
   ];
   for (const [ref, state, code, field] of cases) {
     const error = await refusalOf(memory, () => memory.setGoalState(ref, state as never));

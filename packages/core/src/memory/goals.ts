@@ -2,19 +2,17 @@
  * The runtime state of goals: what a scheduler notes about a goal it pursues. Journaled like
  * everything else, owned by the goal, outside the memory itself.
  */
+
 import { type CborValue, decode, encode } from "../codec/cbor.js";
+import type { GoalChange, GoalWithState } from "../contract/goals.js";
+import type { Asked } from "../contract/index.js";
 import { subject } from "../engine/drafts.js";
 import {
-  checkOptions,
-  checkPrincipal,
   type Engine,
   findIds,
   locateLiving,
-  type MemoryId,
   memoryId,
-  type ParsedRef,
   parseRef,
-  type Ref,
   refKeys,
 } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";
@@ -24,10 +22,13 @@ import { Reader, scan } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
-import { type GoalState, parseGoalState } from "../records/goal-state.js";
+import type { GoalState } from "../records/goal-state.js";
 
 /** The state of a goal; `undefined` when none was written. */
-export async function goalState(engine: Engine, ref: Ref): Promise<GoalState | undefined> {
+export async function goalState(
+  engine: Engine,
+  { id: ref }: Asked<"goalState">,
+): Promise<GoalState | undefined> {
   const parsed = parseRef(engine, ref, "id");
   return Reader.with(engine.kv, undefined, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
@@ -42,13 +43,10 @@ export async function goalState(engine: Engine, ref: Ref): Promise<GoalState | u
 /** Writes the whole state of a goal. */
 export async function setGoalState(
   engine: Engine,
-  ref: Ref,
-  state: GoalState,
-  options: { readonly by?: string } = {},
-): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-  const checked = parseGoalState(state);
-  return changeGoal(engine, ref, options, (tx, id, by) => {
-    const record = encode(checked as unknown as CborValue);
+  asked: Asked<"setGoalState">,
+): Promise<GoalChange> {
+  return changeGoal(engine, asked, (tx, id, by) => {
+    const record = encode(asked.state as unknown as CborValue);
     tx.append({
       kind: "goal_state",
       by,
@@ -60,10 +58,9 @@ export async function setGoalState(
 /** Takes the state of a goal away; a goal without one is left as it is. */
 export async function deleteGoalState(
   engine: Engine,
-  ref: Ref,
-  options: { readonly by?: string } = {},
-): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-  return changeGoal(engine, ref, options, (tx, id, by) => {
+  asked: Asked<"deleteGoalState">,
+): Promise<GoalChange> {
+  return changeGoal(engine, asked, (tx, id, by) => {
     if (tx.view.get(idKey("goalState", id)) === undefined) return;
     tx.append({
       kind: "goal_state",
@@ -74,9 +71,7 @@ export async function deleteGoalState(
 }
 
 /** Every goal with a state, in the order of ids. */
-export async function goalStates(
-  engine: Engine,
-): Promise<readonly { readonly id: MemoryId; readonly state: GoalState }[]> {
+export async function goalStates(engine: Engine): Promise<readonly GoalWithState[]> {
   return Reader.with(engine.kv, undefined, async (reader) => {
     const rows: { readonly id: Uint8Array; readonly pointer: ReturnType<typeof decodePointer> }[] =
       [];
@@ -99,13 +94,10 @@ export async function goalStates(
 
 async function changeGoal(
   engine: Engine,
-  ref: Ref,
-  options: { readonly by?: string },
+  { id: ref, by = engine.principal }: Asked<"deleteGoalState">,
   change: (tx: WriteTx, id: Uint8Array, by: string) => void,
-): Promise<{ readonly id: MemoryId; readonly seq: number }> {
-  const parsed: ParsedRef = parseRef(engine, ref, "id");
-  checkOptions(options, ["by", "access"]);
-  const by = checkPrincipal(options.by, engine.principal);
+): Promise<GoalChange> {
+  const parsed = parseRef(engine, ref, "id");
   const { value, seq } = await engine.writer.submit({
     hints: [
       ...refKeys(parsed),

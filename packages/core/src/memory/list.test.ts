@@ -1,15 +1,15 @@
 /** `list`: by each index, in order, page by page, at every position and in every state. */
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import { type CountingKv, countingKv, openTestStore } from "../testing/index.js";
-import type { ListOptions } from "./list.js";
 
-async function texts(memory: Cortex, options: ListOptions): Promise<readonly string[]> {
+async function texts(memory: Cortex, options: Options<"list">): Promise<readonly string[]> {
   return (await memory.list(options)).memories.map(({ text }) => text);
 }
 
 /** Every page of a list, one after the other. */
-async function pages(memory: Cortex, options: ListOptions): Promise<readonly string[][]> {
+async function pages(memory: Cortex, options: Options<"list">): Promise<readonly string[][]> {
   const found: string[][] = [];
   let cursor: string | undefined;
   do {
@@ -73,7 +73,7 @@ describe("paging", () => {
       })),
     );
     const all = Array.from({ length: size }, (_, at) => `m${at}`);
-    const cases: readonly (readonly [ListOptions, (at: number) => boolean])[] = [
+    const cases: readonly (readonly [Options<"list">, (at: number) => boolean])[] = [
       [{}, () => true],
       [{ tag: "even" }, (at) => at % 2 === 0],
       [{ type: "goal" }, (at) => at % 3 === 1],
@@ -134,7 +134,7 @@ describe("time and state", () => {
     await memory.write({ type: "fact", slot: "s", text: "active" });
     const { id } = await memory.write({ type: "fact", text: "tombstoned" });
     await memory.tombstone(id, "r");
-    const of = (lifecycles: ListOptions["lifecycles"]) =>
+    const of = (lifecycles: Options<"list">["lifecycles"]) =>
       texts(memory, { type: "fact", ...(lifecycles === undefined ? {} : { lifecycles }) });
     expect(await of(undefined)).toEqual(["active"]);
     expect(await of(["active"])).toEqual(["active"]);

@@ -3,85 +3,38 @@
  * How the rows of an index are read, in the present and in the past, is left to `memory/members.ts`.
  */
 
-import { checkOptions, type Engine } from "../engine/engine.js";
-import { type Memory, shapeMemory } from "../engine/shapes.js";
+import type { Asked } from "../contract/index.js";
+import type { MemoryPage } from "../contract/memory.js";
+import type { Memory } from "../contract/shapes.js";
+import type { Engine } from "../engine/engine.js";
+import { shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { frameTerm } from "../history/fold-state.js";
-import { type AsOf, Reader } from "../history/reader.js";
+import { Reader } from "../history/reader.js";
 import { INDEX } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { checkText, parseWith } from "../records/fields.js";
-import { checkTime, type Frame, frameSchema } from "../records/frames.js";
-import {
-  checkMemoryType,
-  checkNameOf,
-  LIFECYCLES,
-  type Lifecycle,
-  MEMORY_TYPES,
-  type MemoryType,
-  namesOf,
-} from "../records/types.js";
-import { type Access, OWNER } from "../scope/access.js";
+import { LIFECYCLES, MEMORY_TYPES, namesOf } from "../records/types.js";
+import type { Access } from "../scope/access.js";
 import { openMembers, type Term } from "./members.js";
 import { shownMemories, standingVersions, validBody } from "./read.js";
 import { checkSlot } from "./write-input.js";
 
-/** What to list: at most one of type(s), tag, kind, slot, session, frame; none lists every type. */
-export interface ListOptions {
-  readonly type?: MemoryType | readonly MemoryType[];
-  readonly tag?: string;
-  readonly kind?: string;
-  readonly slot?: string;
-  readonly session?: string;
-  readonly frame?: Frame;
-  /** Which states to show; active alone when not given. */
-  readonly lifecycles?: readonly Exclude<Lifecycle, "erased">[];
-  readonly order?: "newest" | "oldest";
-  readonly limit?: number;
-  /** Where the page before ended. */
-  readonly cursor?: string;
-  readonly asOf?: AsOf;
-  /** World time: the version of each memory that was valid then; archived ones are included. */
-  readonly validAt?: number;
-  readonly access?: Access;
-}
-
-/** One page of a list. */
-export interface MemoryPage {
-  readonly memories: readonly Memory[];
-  /** Give it back to read on; absent at the end. */
-  readonly cursor?: string;
-  readonly seq: number;
-}
-
 const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 
-const LIST_OPTIONS = [
-  ...INDEXES,
-  "lifecycles",
-  "order",
-  "limit",
-  "cursor",
-  "asOf",
-  "validAt",
-  "access",
-];
-
 /** Lists memories by one index. */
-export async function list(engine: Engine, options: ListOptions = {}): Promise<MemoryPage> {
-  checkOptions(options, LIST_OPTIONS);
-  const terms = termsOf(options);
-  const limit = checkLimit(options.limit);
-  const access = options.access ?? OWNER;
-  const reverse = checkOrder(options.order) === "newest";
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+export async function list(engine: Engine, asked: Asked<"list">): Promise<MemoryPage> {
+  const { access, validAt } = asked;
+  const terms = termsOf(asked);
+  const limit = asked.limit ?? LIMITS.listLimitDefault;
+  const reverse = asked.order !== "oldest";
+  return Reader.with(engine.kv, asked.asOf, async (reader) => {
     const source = await openMembers(reader, terms, limit);
     const memories: Memory[] = [];
-    let cursor = options.cursor === undefined ? undefined : parseCursor(options.cursor);
+    let cursor = asked.cursor === undefined ? undefined : parseCursor(asked.cursor);
     for (;;) {
       const page = await source.page({ cursor, reverse, limit });
-      const found = await shapeAll(engine, reader, page.members, access, options.validAt);
+      const found = await shapeAll(engine, reader, page.members, access, validAt);
       for (const [at, memory] of found.entries()) {
         cursor = page.members[at];
         if (memory !== undefined) memories.push(memory);
@@ -96,51 +49,37 @@ export async function list(engine: Engine, options: ListOptions = {}): Promise<M
   });
 }
 
-function termsOf(options: ListOptions): readonly Term[] {
-  const given = INDEXES.filter((name) => options[name] !== undefined);
+function termsOf(asked: Asked<"list">): readonly Term[] {
+  const given = INDEXES.filter((name) => asked[name] !== undefined);
   if (given.length > 1) {
     throw invalid(given.join(", "), "one of them: a list goes by one index", given.length);
   }
   const states =
-    options.lifecycles ?? (options.validAt === undefined ? ["active"] : ["active", "archived"]);
-  if (!Array.isArray(states) || states.length === 0) {
-    throw invalid("lifecycles", "a list of at least one", states);
-  }
-  if (options.validAt !== undefined) checkTime(options.validAt, "validAt");
-  const lifecycles = [...new Set(states)].map((state, at) => {
-    const { erased: _, ...shown } = LIFECYCLES;
-    return shown[checkNameOf(shown, state, { field: `lifecycles[${at}]` })].code;
-  });
-  const terms = plainTerms(options);
-  return terms.flatMap(({ index, term }) =>
-    lifecycles.map((lifecycle) => ({ index, lifecycle, term })),
+    asked.lifecycles ?? (asked.validAt === undefined ? ["active"] : ["active", "archived"]);
+  if (states.length === 0) throw invalid("lifecycles", "a list of at least one", states);
+  const codes = [...new Set(states)].map((state) => LIFECYCLES[state].code);
+  return plainTerms(asked).flatMap(({ index, term }) =>
+    codes.map((lifecycle) => ({ index, lifecycle, term })),
   );
 }
 
-function plainTerms(options: ListOptions): readonly Omit<Term, "lifecycle">[] {
-  const { type, tag, kind, slot, session, frame } = options;
-  if (tag !== undefined) return [{ index: INDEX.tag, term: textTerm(tag, "tag") }];
-  if (kind !== undefined) return [{ index: INDEX.kind, term: textTerm(kind, "kind") }];
-  if (slot !== undefined)
-    return [{ index: INDEX.slot, term: Buffer.from(checkSlot(slot), "utf8") }];
-  if (session !== undefined) return [{ index: INDEX.session, term: textTerm(session, "session") }];
+function plainTerms(asked: Asked<"list">): readonly Omit<Term, "lifecycle">[] {
+  const { type, tag, kind, slot, session, frame } = asked;
+  if (tag !== undefined) return [{ index: INDEX.tag, term: Buffer.from(tag) }];
+  if (kind !== undefined) return [{ index: INDEX.kind, term: Buffer.from(kind) }];
+  if (slot !== undefined) return [{ index: INDEX.slot, term: Buffer.from(checkSlot(slot)) }];
+  if (session !== undefined) return [{ index: INDEX.session, term: Buffer.from(session) }];
   if (frame !== undefined) {
-    const { verb, object, ref } = parseWith(frameSchema, frame, "frame");
+    const { verb, object, ref } = frame;
     return [{ index: INDEX.frame, term: frameTerm(verb, object, ref) }];
   }
-  const types = type === undefined ? namesOf(MEMORY_TYPES) : Array.isArray(type) ? type : [type];
+  const types =
+    type === undefined ? namesOf(MEMORY_TYPES) : typeof type === "string" ? [type] : type;
   if (types.length === 0) throw invalid("type", "at least one type", types);
   return [...new Set(types)].map((name) => ({
     index: INDEX.type,
-    term: Uint8Array.of(MEMORY_TYPES[checkMemoryType(name)].code),
+    term: Uint8Array.of(MEMORY_TYPES[name].code),
   }));
-}
-
-function textTerm(text: unknown, field: string): Bytes {
-  return Buffer.from(
-    checkText(text, field, { maxBytes: LIMITS.sessionBytes, control: true }),
-    "utf8",
-  );
 }
 
 async function shapeAll(
@@ -172,12 +111,6 @@ export function checkLimit(limit: unknown, max: number = LIMITS.listLimit): numb
     return limit;
   }
   throw invalid("limit", `an integer from 1 to ${max}`, limit);
-}
-
-function checkOrder(order: unknown): "newest" | "oldest" {
-  if (order === undefined || order === "newest") return "newest";
-  if (order === "oldest") return "oldest";
-  throw invalid("order", "newest or oldest", order);
 }
 
 function parseCursor(text: string): Bytes {

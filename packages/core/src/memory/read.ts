@@ -3,18 +3,13 @@
  * one journal position, the end or the past that `asOf` names, and goes through the caller's access.
  */
 
-import {
-  checkOptions,
-  type Engine,
-  findIds,
-  type ParsedRef,
-  parseRef,
-  type Ref,
-} from "../engine/engine.js";
-import { type HistoryItem, type Memory, shapeMemory, versionRecord } from "../engine/shapes.js";
-import { invalid } from "../errors.js";
+import type { Asked } from "../contract/index.js";
+import type { HistoryItem } from "../contract/memory.js";
+import type { Memory } from "../contract/shapes.js";
+import { type Engine, findIds, type ParsedRef, parseRef } from "../engine/engine.js";
+import { shapeMemory, versionRecord } from "../engine/shapes.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
-import { type AsOf, bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
+import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
 import { decodeHeader, splitEntry } from "../journal/entry.js";
 import {
   afterPrefix,
@@ -27,53 +22,31 @@ import {
 } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { primaryText } from "../records/data.js";
-import { checkTime } from "../records/frames.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
 import { buildUri, parseUri } from "../records/uri.js";
-import { type Access, maySee, OWNER } from "../scope/access.js";
+import { type Access, maySee } from "../scope/access.js";
 
 /** More versions than anybody reads at once. */
 const HISTORY_ROWS = 100_000;
 
-/** How a read is done. */
-export interface ReadOptions {
-  readonly access?: Access;
-  /** Read the past: a seq, or a time. */
-  readonly asOf?: AsOf;
-}
-
-/** How one memory is read. */
-export interface GetOptions extends ReadOptions {
-  /** A version other than the current one. */
-  readonly version?: number;
-  /** World time: the version that was valid then, in milliseconds. */
-  readonly validAt?: number;
-}
-
 /** One memory by id, URI or external id; `undefined` when there is none the caller may see. */
 export async function get(
   engine: Engine,
-  ref: Ref,
-  options: GetOptions = {},
+  { id, version, asOf, validAt, access }: Asked<"get">,
 ): Promise<Memory | undefined> {
-  const parsed = parseRef(engine, ref, "id");
-  checkOptions(options, ["access", "asOf", "version", "validAt"]);
-  const access = options.access ?? OWNER;
-  const wanted = checkVersion(options.version) ?? parsed.version;
-  if (options.validAt !== undefined) checkTime(options.validAt, "validAt");
+  const parsed = parseRef(engine, id, "id");
+  const wanted = version ?? parsed.version;
   const read = async (reader: Reader): Promise<Memory | undefined> => {
     const found = await findByRef(reader, parsed);
     if (found === undefined || !(await isShown(reader, access, found))) return undefined;
-    if (options.validAt !== undefined) {
-      return validVersion(engine, reader, found, options.validAt);
-    }
+    if (validAt !== undefined) return validVersion(engine, reader, found, validAt);
     if (wanted === undefined || wanted === found.row.version)
       return shapeMemory(engine.actor, found);
     const body = await versionOf(reader, found, wanted);
     return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
   };
   const firstKeys = parsed.id === undefined ? [] : [idKey("memory", parsed.id)];
-  return Reader.with(engine.kv, options.asOf, read, firstKeys);
+  return Reader.with(engine.kv, asOf, read, firstKeys);
 }
 
 /** The memory behind a reference; its row was read together with the head if it is an id. */
@@ -90,24 +63,20 @@ async function findByRef(reader: Reader, ref: ParsedRef): Promise<FoundMemory | 
 /** The memory a URI pins; the version must be in the URI. */
 export async function resolve(
   engine: Engine,
-  uri: string,
-  options: ReadOptions = {},
+  { uri, asOf, access }: Asked<"resolve">,
 ): Promise<Memory | undefined> {
   const { type, version } = parseUri(uri);
-  const memory = await get(engine, uri, { ...options, version });
+  const memory = await get(engine, { id: uri, version, asOf, access });
   return memory?.type === type ? memory : undefined;
 }
 
 /** Every version of a memory, newest first; `undefined` when there is none the caller may see. */
 export async function history(
   engine: Engine,
-  ref: Ref,
-  options: ReadOptions = {},
+  { id: ref, asOf, access }: Asked<"history">,
 ): Promise<readonly HistoryItem[] | undefined> {
   const parsed = parseRef(engine, ref, "id");
-  checkOptions(options, ["access", "asOf"]);
-  const access = options.access ?? OWNER;
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+  return Reader.with(engine.kv, asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     if (id === undefined) return undefined;
     const found = await findMemory(reader, id);
@@ -137,12 +106,6 @@ function shapeHistory(
     data: version.data,
     versionRecord: versionRecord(version, body.header.seq),
   };
-}
-
-function checkVersion(version: unknown): number | undefined {
-  if (version === undefined) return undefined;
-  if (typeof version === "number" && Number.isSafeInteger(version) && version >= 1) return version;
-  throw invalid("version", "a version number of at least 1", version);
 }
 
 /**

@@ -7,19 +7,12 @@
  * is archived and the memory takes its place, in one entry.
  */
 
+import type { Asked } from "../contract/index.js";
+import type { WriteResult } from "../contract/shapes.js";
 import { archivePart, headPart, memoryPart, mintEdge, nextVersion } from "../engine/drafts.js";
-import {
-  checkOptions,
-  checkPrincipal,
-  type Engine,
-  type Located,
-  locateLiving,
-  memoryId,
-  parseRef,
-  type Ref,
-} from "../engine/engine.js";
+import { type Engine, type Located, locateLiving, memoryId, parseRef } from "../engine/engine.js";
 import { ask, askMoves, askRecords } from "../engine/read-ahead.js";
-import { shapeRef, type WriteResult } from "../engine/shapes.js";
+import { shapeRef } from "../engine/shapes.js";
 import { CortexError } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
@@ -27,17 +20,8 @@ import { EDGE_STATE, edgePrefix, idKey, keyString, prefixRange } from "../kv/key
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
-import type { Access } from "../scope/access.js";
 import { headOf, headResult, memoryNeeds } from "./update.js";
 import { slotRange } from "./write.js";
-
-/** What `restore` takes beside the memory. */
-export interface RestoreMemoryOptions {
-  readonly by?: string;
-  /** Archives whatever took the memory's place, instead of refusing. */
-  readonly swap?: boolean;
-  readonly access?: Access;
-}
 
 /** Kinds that say what took whose place. */
 const SUCCESSION = ["supersedes", "transition"] as const;
@@ -50,12 +34,9 @@ const SUCCESSORS_MAX = 64;
 /** Brings a hidden or archived memory back. */
 export async function restore(
   engine: Engine,
-  ref: Ref,
-  options: RestoreMemoryOptions = {},
+  { id, swap = false, by = engine.principal }: Asked<"restore">,
 ): Promise<WriteResult> {
-  const parsed = parseRef(engine, ref, "id");
-  checkOptions(options, ["by", "swap", "access"]);
-  const by = checkPrincipal(options.by, engine.principal);
+  const parsed = parseRef(engine, id, "id");
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     ranges: parsed.id === undefined ? [] : successorRanges(parsed.id),
@@ -70,7 +51,7 @@ export async function restore(
       ]);
       const successors = liveSuccessors(tx, found.id, head.slot);
       const [first] = successors;
-      if (first !== undefined && options.swap !== true) {
+      if (first !== undefined && !swap) {
         throw taken(parsed.text, head.slot, first);
       }
       return bringBack(engine, tx, { by, found, head, successors });

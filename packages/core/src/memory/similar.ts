@@ -8,8 +8,9 @@
  * a long text costs no more than a short one.
  */
 
+import type { MemoryRef } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
-import { type MemoryRef, shapeRef } from "../engine/shapes.js";
+import { shapeRef } from "../engine/shapes.js";
 import { bodyOf, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";

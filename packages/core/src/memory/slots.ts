@@ -5,63 +5,27 @@
  * the index of slots and nothing else. Tombstoned values are left out: they were hidden on purpose.
  */
 
-import { checkOptions, type Engine, type MemoryId } from "../engine/engine.js";
-import type { Memory } from "../engine/shapes.js";
-import type { AsOf } from "../history/reader.js";
+import type { Asked } from "../contract/index.js";
+import type { SlotHistory, SlotValue } from "../contract/memory.js";
+import type { Memory } from "../contract/shapes.js";
+import type { Engine } from "../engine/engine.js";
 import { LIMITS } from "../limits.js";
-import type { Source, Status } from "../records/types.js";
-import { type Access, OWNER } from "../scope/access.js";
-import { checkLimit, list } from "./list.js";
+import { list } from "./list.js";
 import { checkSlot } from "./write-input.js";
-
-/** One value of a slot. */
-export interface SlotValue {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly text: string;
-  /** Whether it is the value now. */
-  readonly current: boolean;
-  readonly status: Status;
-  readonly source: Source;
-  /** Since when it held. */
-  readonly from: number;
-  /** Until when; absent while it holds. */
-  readonly to?: number;
-}
-
-/** The values of a slot. */
-export interface SlotHistory {
-  /** The name as it is stored. */
-  readonly slot: string;
-  readonly values: readonly SlotValue[];
-  /** Whether there are older ones than were asked for. */
-  readonly more: boolean;
-  readonly seq: number;
-}
-
-/** How a slot's history is read. */
-export interface SlotOptions {
-  readonly limit?: number;
-  readonly asOf?: AsOf;
-  readonly access?: Access;
-}
 
 /** The values a slot has had, newest first. */
 export async function slotHistory(
   engine: Engine,
-  name: string,
-  options: SlotOptions = {},
+  { slot: name, limit = LIMITS.listLimitDefault, asOf, access }: Asked<"slotHistory">,
 ): Promise<SlotHistory> {
-  checkOptions(options, ["limit", "asOf", "access"]);
   const slot = checkSlot(name);
-  const limit = checkLimit(options.limit, LIMITS.listLimit - 1);
   const page = await list(engine, {
     slot,
     lifecycles: ["active", "archived"],
     // One more than asked for: a value and its successor enter their ranges in the same entry.
     limit: limit + 1,
-    access: options.access ?? OWNER,
-    ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
+    asOf,
+    access,
   });
   const values = page.memories.map(shapeValue).sort(newestFirst);
   return {

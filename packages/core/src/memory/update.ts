@@ -7,6 +7,9 @@
  */
 
 import { checkKindAllowed, configOf } from "../config/config.js";
+import type { Asked } from "../contract/index.js";
+import type { HeadFields, UpdateRequest, VersionFields } from "../contract/memory.js";
+import type { Ref, WriteResult } from "../contract/shapes.js";
 import {
   headPart,
   heldSince,
@@ -16,25 +19,20 @@ import {
 } from "../engine/drafts.js";
 import {
   checkObject,
-  checkOptions,
-  checkPrincipal,
   type Engine,
   type Located,
   locateLiving,
   memoryId,
   type ParsedRef,
   parseRef,
-  type Ref,
   refKeys,
 } from "../engine/engine.js";
 import { firstResult, idempotencyKeys, rivals } from "../engine/idempotency.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
-import type { WriteResult } from "../engine/shapes.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError } from "../errors.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { KvRange } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
 import {
   type Data,
   type DataOf,
@@ -44,9 +42,8 @@ import {
   turnData,
 } from "../records/data.js";
 import { memoryTreeKey } from "../records/edge-record.js";
-import { checkText, parseWith } from "../records/fields.js";
+import { parseWith } from "../records/fields.js";
 import type { Head, Version } from "../records/memory-record.js";
-import type { Source } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import type { Access } from "../scope/access.js";
 import { checkRevision, checkStatusChange } from "../trust/gate.js";
@@ -54,23 +51,12 @@ import {
   fingerprintOf,
   gatherData,
   HEAD_FIELDS,
-  type HeadInput,
   prepareHead,
   prepareVersion,
   requestMark,
   sourceFor,
   VERSION_FIELDS,
-  type VersionInput,
 } from "./write-input.js";
-
-/** Everything `update` takes. */
-export interface UpdateInput extends VersionInput {
-  /** The version the caller read. */
-  readonly basedOnVersion?: number;
-  readonly by?: string;
-  readonly idempotencyKey?: string;
-  readonly [dataField: string]: unknown;
-}
 
 const UPDATE_FIELDS: ReadonlySet<string> = new Set([
   ...VERSION_FIELDS,
@@ -80,8 +66,11 @@ const UPDATE_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Appends a version to a memory. */
-export async function update(engine: Engine, ref: Ref, input: UpdateInput): Promise<WriteResult> {
-  const { value } = await engine.writer.submit(updateOperation(engine, ref, input));
+export async function update(
+  engine: Engine,
+  { id, access: _, ...input }: Asked<"update">,
+): Promise<WriteResult> {
+  const { value } = await engine.writer.submit(updateOperation(engine, id, input));
   return value;
 }
 
@@ -89,11 +78,10 @@ export async function update(engine: Engine, ref: Ref, input: UpdateInput): Prom
 export function updateOperation(
   engine: Engine,
   ref: Ref,
-  input: UpdateInput,
+  input: UpdateRequest,
 ): Operation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
-  const by = checkPrincipal(checkObject(input, "input").by, engine.principal);
-  checkBasedOn(input.basedOnVersion);
+  const { by = engine.principal } = input;
   const { request } = requestMark(engine, input.idempotencyKey, "update", [ref, input]);
   return {
     ...memoryNeeds(engine, parsed),
@@ -126,15 +114,15 @@ export function memoryNeeds(
   };
 }
 
-interface UpdateRequest {
+interface PreparedUpdate {
   readonly parsed: ParsedRef;
-  readonly input: UpdateInput;
+  readonly input: UpdateRequest;
   readonly by: string;
   readonly request?: Uint8Array;
 }
 
 /** Applies an update inside a commit. */
-export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): WriteResult {
+export function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteResult {
   const { parsed, input, by } = what;
   const found = locateLiving(tx, parsed, "id");
   refuseTombstoned(found, "id", parsed.text);
@@ -184,12 +172,12 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: UpdateRequest): W
 }
 
 /** What a version of other data keeps: how long the memory is to live. */
-function lastingOver({ expiresAt }: Version): VersionInput {
+function lastingOver({ expiresAt }: Version): VersionFields {
   return expiresAt === undefined ? {} : { expiresAt };
 }
 
 /** What a version of the same data keeps from the one before, unless the caller says otherwise. */
-function carriedOver(current: Version, input: VersionInput): VersionInput {
+function carriedOver(current: Version, input: VersionFields): VersionFields {
   const { validTo, expiresAt } = current;
   const validFrom = heldSince(current, input.validTo);
   return {
@@ -209,13 +197,13 @@ export function nextFingerprint(engine: Engine, head: Head, data: Data): Pick<He
   return { fingerprint: fingerprintOf(engine, { type, data, slot }) };
 }
 
-function withoutUndefined(input: UpdateInput): UpdateInput {
+function withoutUndefined(input: UpdateRequest): UpdateRequest {
   const given = Object.entries(input).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as UpdateInput;
+  return Object.fromEntries(given) as UpdateRequest;
 }
 
 /** The data of the next version: given whole, or the current one with another sentence. */
-export function nextData(engine: Engine, head: Head, current: Version, input: UpdateInput): Data {
+export function nextData(engine: Engine, head: Head, current: Version, input: UpdateRequest): Data {
   const { text, data } = gatherData(head.type, input, UPDATE_FIELDS);
   if (data !== undefined && head.turn !== undefined) return nextTurn(current, text, data);
   if (data !== undefined) return parseData(head.type, { text, data }, engine.actor);
@@ -246,12 +234,6 @@ function pickSentence(data: Data): Record<string, unknown> {
   return {};
 }
 
-function checkBasedOn(version: unknown): void {
-  if (version === undefined) return;
-  if (typeof version === "number" && Number.isSafeInteger(version) && version >= 1) return;
-  throw invalid("basedOnVersion", "a version number of at least 1", version);
-}
-
 /** Whether a version becomes a rival of the current one; a stale one under `lww` is refused. */
 function isRival(
   tx: WriteTx,
@@ -269,19 +251,14 @@ function isRival(
   );
 }
 
-/** Everything `updateHead` takes: what is given replaces, what is not given stays. */
-export interface HeadPatch extends HeadInput {
-  readonly by?: string;
-  /** Who changes it, where the status is concerned: the owner unless told otherwise. */
-  readonly source?: Source;
-}
-
 /** Changes head fields without a new version. */
-export async function updateHead(engine: Engine, ref: Ref, patch: HeadPatch): Promise<WriteResult> {
-  const parsed = parseRef(engine, ref, "id");
-  const by = checkPrincipal(checkObject(patch, "patch").by, engine.principal);
-  const changes = checkPatch(patch);
-  const source = sourceFor(engine, patch.source);
+export async function updateHead(
+  engine: Engine,
+  { id, by = engine.principal, source: claimed, access: _, ...patch }: Asked<"updateHead">,
+): Promise<WriteResult> {
+  const parsed = parseRef(engine, id, "id");
+  const changes = changesOf(patch);
+  const source = sourceFor(engine, claimed);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     run: (tx) => {
@@ -312,23 +289,13 @@ export function headOf(
   return head;
 }
 
-function checkPatch(patch: HeadPatch): Partial<Head> {
+function changesOf(patch: HeadFields): Partial<Head> {
   const given = HEAD_FIELDS.filter((name) => patch[name] !== undefined);
-  const unknown = Object.keys(patch).find(
-    (name) => !["by", "source", ...HEAD_FIELDS].includes(name),
-  );
-  if (unknown !== undefined) {
-    throw new CortexError(
-      "ERR_UNKNOWN_FIELD",
-      `${unknown}: expected one of ${HEAD_FIELDS.join(", ")}, got an unknown field`,
-      { field: unknown },
-    );
-  }
   if (given.length === 0) {
     throw new CortexError("ERR_NO_CHANGE", `expected at least one of ${HEAD_FIELDS.join(", ")}`);
   }
-  const checked = prepareHead(patch);
-  return Object.fromEntries(given.map((name) => [name, checked[name]])) as Partial<Head>;
+  const complete = prepareHead(patch);
+  return Object.fromEntries(given.map((name) => [name, complete[name]])) as Partial<Head>;
 }
 
 interface HeadChange {
@@ -372,14 +339,9 @@ export interface LifecycleOptions {
 /** Hides a memory. Hiding a hidden one changes nothing. */
 export async function tombstone(
   engine: Engine,
-  ref: Ref,
-  reason: string,
-  options: LifecycleOptions = {},
+  { id, reason, by = engine.principal }: Asked<"tombstone">,
 ): Promise<WriteResult> {
-  const parsed = parseRef(engine, ref, "id");
-  const why = checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
-  checkOptions(options, ["by", "access"]);
-  const by = checkPrincipal(options.by, engine.principal);
+  const parsed = parseRef(engine, id, "id");
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     run: (tx) => {
@@ -390,7 +352,7 @@ export async function tombstone(
       const head: Head = {
         ...headOf(tx, found),
         lifecycle: "tombstoned",
-        tombstone: { reason: why, at: tx.at, by },
+        tombstone: { reason, at: tx.at, by },
       };
       return changeHead(engine, tx, { kind: "tombstone", by, found, head });
     },

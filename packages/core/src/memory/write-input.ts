@@ -6,6 +6,7 @@ import { type CborValue, encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
 import { normaliseClaim, normaliseSlot, utf8, utf8Length } from "../codec/text.js";
 import { isZeroUlid, parseUlid } from "../codec/ulid.js";
+import type { HeadFields, VersionFields, WriteRequest } from "../contract/memory.js";
 import {
   checkObject,
   checkOptions,
@@ -14,7 +15,6 @@ import {
   freshId,
   type ParsedRef,
   parseRef,
-  type Ref,
 } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
@@ -31,7 +31,6 @@ import {
   checkTags,
   checkTime,
   checkVisibility,
-  type Frame,
 } from "../records/frames.js";
 import {
   type Forms,
@@ -46,60 +45,11 @@ import {
   SOURCES,
   type Source,
   STATUSES,
-  type Status,
   type Visibility,
 } from "../records/types.js";
 import { gatedStatus, isRelayed } from "../trust/gate.js";
 import { TRUST } from "../trust/levels.js";
 import { threatsIn } from "../trust/scan.js";
-
-/** What a caller may give about a memory's head. */
-export interface HeadInput {
-  readonly tags?: readonly string[];
-  readonly frames?: readonly Frame[];
-  readonly visibility?: Visibility;
-  /** 0 to 10; 5 when not given. */
-  readonly importance?: number;
-  /** An open label. */
-  readonly kind?: string;
-  readonly status?: Status;
-  /** When the content should be looked at again. */
-  readonly freshnessAt?: number;
-}
-
-/** What a caller may give about one version. */
-export interface VersionInput {
-  /** One sentence is enough. */
-  readonly text?: string;
-  /** The structured fields of the type. */
-  readonly data?: { readonly [field: string]: unknown };
-  readonly confidence?: number;
-  readonly provenance?: Partial<Provenance>;
-  readonly validFrom?: number;
-  readonly validTo?: number;
-  readonly expiresAt?: number;
-  /** Renderings to use instead of the templates'. */
-  readonly forms?: Forms;
-}
-
-/** Everything `write` takes. A data field may also stand beside the others. */
-export interface WriteInput extends HeadInput, VersionInput {
-  readonly type: MemoryType;
-  /** A new ULID of the caller's own. */
-  readonly id?: string;
-  readonly externalId?: string;
-  /** The single-valued attribute this memory is the value of. */
-  readonly slot?: string;
-  readonly source?: Source;
-  /** Memories this one replaces. */
-  readonly supersedes?: readonly Ref[];
-  /** A memory this one amends without replacing it. */
-  readonly corrects?: Ref;
-  readonly by?: string;
-  /** Makes a retry return the first result. */
-  readonly idempotencyKey?: string;
-  readonly [dataField: string]: unknown;
-}
 
 /** A write, checked and complete. */
 export interface PreparedWrite {
@@ -166,7 +116,7 @@ export const WRITE_FIELDS: ReadonlySet<string> = new Set([
 const REPEATABLE: ReadonlySet<MemoryType> = new Set(["note", "event", "artifact"]);
 
 /** Checks and completes a write. */
-export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
+export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite {
   checkObject(input, "input");
   const type = checkMemoryType(input.type);
   const { text, data } = gatherData(type, input);
@@ -202,7 +152,7 @@ export function prepareWrite(engine: Engine, input: WriteInput): PreparedWrite {
 
 /** The head fields of an input, with defaults. */
 export function prepareHead(
-  input: HeadInput,
+  input: HeadFields,
   visibility: Visibility = "private",
 ): Pick<
   Head,
@@ -231,7 +181,7 @@ export function prepareHead(
 export function prepareVersion(
   type: MemoryType,
   data: Data,
-  input: VersionInput,
+  input: VersionFields,
   source: Source,
 ): PreparedVersion {
   const { validFrom, validTo, expiresAt } = input;

@@ -1,10 +1,10 @@
 /** `write`: every type, every field, restatement, slots, replacement, and what is refused. */
 import { describe, expect, test } from "vitest";
+import type { WriteInput } from "../contract/memory.js";
 import { LIMITS } from "../limits.js";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import { openTestStore } from "../testing/index.js";
-import type { WriteInput } from "./write-input.js";
 
 /** What each type holds when it is given in fields, and how it reads then. */
 const STRUCTURED: { readonly [T in MemoryType]: { data: object; text: string } } = {

@@ -8,6 +8,8 @@
 import { encode } from "../codec/cbor.js";
 import { parseUlid } from "../codec/ulid.js";
 import { checkKindAllowed } from "../config/config.js";
+import type { Asked } from "../contract/index.js";
+import type { MemoryRef, WriteResult } from "../contract/shapes.js";
 import {
   archivePart,
   type EdgeDraft,
@@ -21,7 +23,6 @@ import {
   subject,
 } from "../engine/drafts.js";
 import {
-  checkOptions,
   type Engine,
   type Located,
   locate,
@@ -32,7 +33,7 @@ import {
 } from "../engine/engine.js";
 import { firstResult, idempotencyKeys } from "../engine/idempotency.js";
 import { ask, configEntry, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
-import { type MemoryRef, shapeRef, type WriteResult } from "../engine/shapes.js";
+import { shapeRef } from "../engine/shapes.js";
 import { CortexError, describe } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
@@ -44,33 +45,23 @@ import { jsonBytes } from "../records/fields.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES, type Status } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import type { Access } from "../scope/access.js";
 import { askGivingWay, judge, type Stated, sayerIds, UNOPPOSED, type Verdict } from "./claims.js";
 import { similarTo } from "./similar.js";
-import { type PreparedWrite, prepareWrite, type WriteInput } from "./write-input.js";
-
-/** What `write` takes beside the memory. */
-export interface WriteOptions {
-  readonly access?: Access;
-  /** Whether to name live memories that say nearly the same. */
-  readonly similar?: boolean;
-}
+import { type PreparedWrite, prepareWrite } from "./write-input.js";
 
 /** Writes one memory. */
 export async function write(
   engine: Engine,
-  input: WriteInput,
-  options: WriteOptions = {},
+  { similar, access, ...input }: Asked<"write">,
 ): Promise<WriteResult> {
-  checkOptions(options, ["access", "similar"]);
   const prepared = prepareWrite(engine, input);
   const { value } = await engine.writer.submit(writeOperation(engine, prepared));
-  if (options.similar !== true || value.reinforced) return value;
+  if (similar !== true || value.reinforced) return value;
   const text = primaryText(prepared.head.type, prepared.data);
   const except = value.replaced.flatMap(({ id }) => parseUlid(id) ?? []);
   // Nothing was repeated or lifted, so the memory is the one that was prepared.
   const query = { text, self: prepared.id, except };
-  return { ...value, similar: await similarTo(engine, query, options.access) };
+  return { ...value, similar: await similarTo(engine, query, access) };
 }
 
 /** The operation behind `write`. */

@@ -7,14 +7,8 @@
  * hidden ones refused, the refusal would tell.
  */
 
-import {
-  type Engine,
-  findIds,
-  memoryId,
-  type ParsedRef,
-  parseRef,
-  type Ref,
-} from "../engine/engine.js";
+import type { Ref } from "../contract/shapes.js";
+import { type Engine, findIds, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import {
   decodeAdjacency,

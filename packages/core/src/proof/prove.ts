@@ -8,7 +8,8 @@
  * `prove-question.ts`; checking a proof is `verify.ts`.
  */
 import { equalBytes } from "../codec/keys.js";
-import type { Engine, Ref } from "../engine/engine.js";
+import type { Ref } from "../contract/shapes.js";
+import type { Engine } from "../engine/engine.js";
 import { CortexError } from "../errors.js";
 import type { MemoryRow, PartPointer } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";

@@ -7,13 +7,15 @@
  */
 
 import { parseUlid } from "../codec/ulid.js";
-import { type Engine, findIds, parseRef, type Ref } from "../engine/engine.js";
-import { type Memory, shapeMemory } from "../engine/shapes.js";
+import type { Asked } from "../contract/index.js";
+import type { Memory, Ref } from "../contract/shapes.js";
+import { type Engine, findIds, parseRef } from "../engine/engine.js";
+import { shapeMemory } from "../engine/shapes.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { checkLimit, type ListOptions, list } from "../memory/list.js";
+import { checkLimit, list } from "../memory/list.js";
 import { checkSlot } from "../memory/write-input.js";
 import type { Head } from "../records/memory-record.js";
 import { checkMemoryType, type Lifecycle, type MemoryType } from "../records/types.js";
@@ -106,6 +108,7 @@ async function listed(
       ...(selector.lifecycles === undefined ? {} : { lifecycles: selector.lifecycles }),
       ...(cursor === undefined ? {} : { cursor }),
       limit: SHARE_MAX,
+      access: OWNER,
     });
     for (const { id, type, head } of page.memories) {
       if (matches({ ...head, type })) ids.push(parseUlid(id) ?? new Uint8Array(0));
@@ -115,7 +118,7 @@ async function listed(
   }
 }
 
-function indexOf(selector: ShareSelector): ListOptions {
+function indexOf(selector: ShareSelector): Partial<Asked<"list">> {
   const { types, tags, kind, slot, session } = selector;
   const [tag] = tags ?? [];
   if (session !== undefined) return { session };

@@ -9,13 +9,8 @@
  * is never shown above what it disputes, nor without it: what it disputes stands directly above.
  */
 
-import {
-  checkOptions,
-  checkPrincipal,
-  type Engine,
-  type MemoryId,
-  memoryId,
-} from "../engine/engine.js";
+import type { MemoryId } from "../contract/shapes.js";
+import { checkOptions, checkPrincipal, type Engine, memoryId } from "../engine/engine.js";
 import { journalUse } from "../engine/journal-use.js";
 import { type Form, formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
 import { checkOnPlan, countLanes, meterOf, type PlanOption } from "../engine/read-plan.js";

@@ -49,7 +49,8 @@ export const LABEL: TextRule = { maxBytes: LIMITS.labelBytes, control: true };
 /** Furthest time from 1970 that a date can show, in milliseconds. */
 export const TIME_MAX_MS = 8.64e15;
 
-interface Problem {
+/** A refusal: its code, what was expected and what came. */
+export interface Problem {
   readonly code: ErrorCode;
   readonly expected: string;
   readonly got: string;
@@ -102,8 +103,48 @@ export function listField<S extends z.ZodType>(item: S, max: number = LIMITS.lis
 export const unitField = z.number().min(0).max(1);
 /** A schema for a count: a whole number from 0. */
 export const countField = z.int().min(0).max(INTEGER_MAX);
-/** A schema for a time in whole milliseconds since 1970, before or after. */
-export const timeField = z.int().min(-TIME_MAX_MS).max(TIME_MAX_MS);
+const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** The form of a full ISO date, or a date with a time. */
+export const ISO_PATTERN = ISO.source;
+
+/** The example that messages give. */
+export const ISO_EXAMPLE = "an ISO time such as 2026-03-01T12:00:00Z";
+
+/** Milliseconds since 1970 of an ISO date or time; `undefined` when the text is neither. */
+export function isoTimeMs(text: string): number | undefined {
+  const ms = ISO.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** A time as callers may give it: milliseconds since 1970, a `Date`, or an ISO text. */
+export type Time = number | Date | string;
+
+/** A schema for a time, before 1970 or after, in any of its three forms; it is kept in milliseconds. */
+export const timeField = z
+  .custom<Time>()
+  .meta({
+    anyOf: [
+      { type: "integer", minimum: -TIME_MAX_MS, maximum: TIME_MAX_MS },
+      { type: "string", format: "date-time", pattern: ISO_PATTERN },
+    ],
+  })
+  .transform((value, payload): number => {
+    const ms = timeMs(value);
+    if (ms !== undefined) return ms;
+    const expected = `milliseconds since 1970, a Date or ${ISO_EXAMPLE}`;
+    const params = { code: "ERR_INVALID", expected, got: describe(value) };
+    payload.issues.push({ code: "custom", input: value, params });
+    return z.NEVER;
+  });
+
+function timeMs(value: unknown): number | undefined {
+  if (typeof value === "string") return isoTimeMs(value);
+  const ms = value instanceof Date ? value.getTime() : value;
+  const isTime = typeof ms === "number" && Number.isInteger(ms) && Math.abs(ms) <= TIME_MAX_MS;
+  return isTime ? ms + 0 : undefined;
+}
+
 /** A schema for a label of one line or more. */
 export const labelField = textField(LABEL);
 /** A schema for an amount: digits with an optional fraction, no sign, no exponent. */
@@ -116,14 +157,21 @@ export const amountField = patternField(
 /** A schema for any JSON value up to `LIMITS.metadataBytes`, copied. */
 export const jsonField = z.custom<Json>().check((payload) => {
   payload.value = copyInto(payload, payload.value);
-});
+}) as unknown as z.ZodType<Json, unknown>;
 
 /** A schema for a JSON object up to `LIMITS.metadataBytes`, copied. */
-export const jsonObjectField = z.custom<JsonObject>().check((payload) => {
-  const value: unknown = payload.value;
-  if (isPlainObject(value)) payload.value = copyInto(payload, value) as JsonObject;
-  else complain(payload, { code: "ERR_INVALID", expected: "an object", got: describe(value) }, []);
-});
+export const jsonObjectField = z
+  .custom<JsonObject>()
+  .check((payload) => {
+    const value: unknown = payload.value;
+    if (isPlainObject(value)) payload.value = copyInto(payload, value) as JsonObject;
+    else
+      complain(payload, { code: "ERR_INVALID", expected: "an object", got: describe(value) }, []);
+  })
+  .meta({ type: "object" }) as unknown as z.ZodType<
+  JsonObject,
+  { readonly [member: string]: unknown }
+>;
 
 /** A schema for an object with these members and no others. */
 export function strictFields<S extends z.ZodRawShape>(shape: S) {
@@ -209,7 +257,8 @@ export function stableJson(value: Json): string {
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const NON_BLANK = /\S/;
 
-function textProblem(value: string, rule: TextRule): Problem | undefined {
+/** What is wrong with a text by a rule; `undefined` when nothing is. */
+export function textProblem(value: string, rule: TextRule): Problem | undefined {
   if (!isWellFormed(value)) {
     return {
       code: "ERR_ILL_FORMED",
@@ -341,7 +390,12 @@ function stop(state: CopyState, problem: Problem): null {
   return null;
 }
 
-function complain(payload: z.core.ParsePayload, problem: Problem, path: PropertyKey[]): void {
+/** Puts a refusal among the issues of a schema. */
+export function complain(
+  payload: z.core.ParsePayload,
+  problem: Problem,
+  path: PropertyKey[],
+): void {
   payload.issues.push({ code: "custom", input: payload.value, path, params: { ...problem } });
 }
 
@@ -371,7 +425,8 @@ function problemError(field: string, problem: Problem): CortexError {
   });
 }
 
-function fieldPath(prefix: string, path: readonly PropertyKey[]): string {
+/** A path as messages show it: `tags[0]`. */
+export function fieldPath(prefix: string, path: readonly PropertyKey[]): string {
   let text = prefix;
   for (const step of path) {
     if (typeof step === "number") text += `[${step}]`;
@@ -380,7 +435,8 @@ function fieldPath(prefix: string, path: readonly PropertyKey[]): string {
   return text === "" ? "input" : text;
 }
 
-function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+/** What an input holds at a path. */
+export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input;
   for (const step of path) {
     if (typeof value !== "object" || value === null) return undefined;
@@ -411,7 +467,17 @@ function expectedOf(issue: z.core.$ZodIssue): string {
       return `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`;
     case "too_big":
       return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
+    case "invalid_union":
+      return expectedOfForms(issue);
     default:
       return issue.message;
   }
+}
+
+/** What a field of several forms takes: the words of a vocabulary say most, else every form is told. */
+function expectedOfForms(issue: z.core.$ZodIssueInvalidUnion): string {
+  const first = issue.errors.flatMap(([one]) => one ?? []);
+  const words = first.find(({ code }) => code === "invalid_value");
+  if (words !== undefined) return expectedOf(words);
+  return [...new Set(first.map(expectedOf))].join(", or ");
 }

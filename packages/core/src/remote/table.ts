@@ -44,8 +44,7 @@ export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
   write: {
     path: "write",
     kind: "write",
-    // The operation looks for similar memories unless told not to; the verb only when told to.
-    input: (input, { similar = false, ...rest } = {}) => join({ similar }, input, rest),
+    input: options,
   },
   get: { path: "get", kind: "read", input: byId, mayMiss: true },
   resolve: {

@@ -11,8 +11,9 @@
  */
 
 import { parseUlid, ulidText } from "../codec/ulid.js";
+import type { MemoryId } from "../contract/shapes.js";
 import { RIVAL } from "../engine/drafts.js";
-import { checkOptions, type Engine, type MemoryId } from "../engine/engine.js";
+import { checkOptions, type Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { decodeEdgeRow } from "../history/pointers.js";

@@ -5,8 +5,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Memory } from "../contract/shapes.js";
 import type { Cortex } from "../cortex.js";
-import type { Memory } from "../engine/shapes.js";
 import { isCortexError } from "../errors.js";
 import type { Kv } from "../kv/kv.js";
 import { openTestStore, type TestStore } from "../testing/index.js";

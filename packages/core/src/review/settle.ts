@@ -14,6 +14,7 @@
  */
 import { encode } from "../codec/cbor.js";
 import { compareBytes } from "../codec/keys.js";
+import type { MemoryId, Ref } from "../contract/shapes.js";
 import {
   archivePart,
   edgePart,
@@ -30,11 +31,9 @@ import {
   checkPrincipal,
   type Engine,
   locate,
-  type MemoryId,
   memoryId,
   type ParsedRef,
   parseRef,
-  type Ref,
 } from "../engine/engine.js";
 import { ask, askEntries, askMoves, askRecords } from "../engine/read-ahead.js";
 import { CortexError, invalid, unreachable } from "../errors.js";

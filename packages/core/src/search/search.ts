@@ -9,7 +9,8 @@
  */
 
 import { utf8Length } from "../codec/text.js";
-import { checkObject, checkOptions, type Engine, type MemoryId } from "../engine/engine.js";
+import type { MemoryId } from "../contract/shapes.js";
+import { checkObject, checkOptions, type Engine } from "../engine/engine.js";
 import {
   checkOnPlan,
   type Meter,

@@ -8,6 +8,7 @@
  */
 
 import { isWellFormed, truncateUtf8, utf8Length } from "../codec/text.js";
+import type { MemoryId } from "../contract/shapes.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
 import {
   checkObject,
@@ -15,7 +16,6 @@ import {
   checkPrincipal,
   type Engine,
   freshId,
-  type MemoryId,
   memoryId,
 } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";

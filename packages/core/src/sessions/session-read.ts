@@ -3,7 +3,8 @@
  * position and through the caller's access. Writing turns is in `sessions.ts`.
  */
 
-import { checkOptions, type Engine, type MemoryId, memoryId } from "../engine/engine.js";
+import type { MemoryId } from "../contract/shapes.js";
+import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";

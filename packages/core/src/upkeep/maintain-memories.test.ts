@@ -3,9 +3,9 @@
  * defects are those of a system this one learned from; each is shown not to happen here.
  */
 import { describe, expect, test } from "vitest";
+import type { WriteInput } from "../contract/memory.js";
+import type { MemoryId } from "../contract/shapes.js";
 import type { Cortex } from "../cortex.js";
-import type { MemoryId } from "../engine/engine.js";
-import type { WriteInput } from "../memory/write-input.js";
 import type { Source } from "../records/types.js";
 import { openTestStore, type TestStore } from "../testing/fixtures.js";
 import { refusalOf } from "../testing/index.js";

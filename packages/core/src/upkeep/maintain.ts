@@ -11,7 +11,8 @@
  */
 
 import { readConfig } from "../config/config.js";
-import { checkOptions, type Engine, type MemoryId, memoryId } from "../engine/engine.js";
+import type { MemoryId } from "../contract/shapes.js";
+import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { headOf } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type BatchItem,
   HEAD_FIELDS,
-  type HeadPatch,
   type Memory,
+  type Options,
   type UpdateInput,
   VERSION_FIELDS,
   WRITE_FIELDS,
@@ -137,7 +137,10 @@ function updateItem(id: string, { input, rival }: VersionDraft): BatchItem {
 }
 
 /** What the newest version of a record changes beside the content; `undefined` when nothing. */
-export function headPatch({ versions }: MemoryRecord, memory: Memory): HeadPatch | undefined {
+export function headPatch(
+  { versions }: MemoryRecord,
+  memory: Memory,
+): Options<"updateHead"> | undefined {
   const input = versions.at(-1)?.input;
   if (input === undefined) return undefined;
   const head = memory.head as unknown as { readonly [name: string]: unknown };
@@ -145,7 +148,9 @@ export function headPatch({ versions }: MemoryRecord, memory: Memory): HeadPatch
     (name) => input[name] !== undefined && !isSame(input[name], head[name]),
   );
   if (changed.length === 0) return undefined;
-  const patch = Object.fromEntries(changed.map((name) => [name, input[name]])) as HeadPatch;
+  const patch = Object.fromEntries(
+    changed.map((name) => [name, input[name]]),
+  ) as Options<"updateHead">;
   return { ...patch, by: input.by ?? IMPORTER, source: input.source ?? "imported" };
 }
 

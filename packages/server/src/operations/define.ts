@@ -18,10 +18,16 @@ import {
   POLICIES,
   type Policy,
 } from "@cortex-memory/core";
+import {
+  type VerbName as ContractVerb,
+  VERBS,
+  type Verb,
+  type Verbs,
+} from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type { Setting } from "../config.js";
 import type { Ink } from "../render/ink.js";
-import { inputError } from "./input-error.js";
+import { inputError, shortly } from "./input-error.js";
 
 /** A verb of the facade. */
 export type VerbName = keyof typeof POLICIES;
@@ -239,6 +245,77 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
       throw new CortexError("ERR_NOT_FOUND", what);
     },
   };
+}
+
+/** What the server says about a verb that it offers as it is: everything else is in its contract. */
+export interface VerbRow<V extends ContractVerb> {
+  /** What a reader should know beyond the verb's one line. */
+  readonly help: string;
+  /** A shell line that works. */
+  readonly example: string;
+  /** What is missing when the verb answers `undefined`. */
+  readonly absent?: (input: Readonly<Record<string, unknown>>) => string;
+  readonly cli: CommandSpec<FieldOf<V>, z.output<Verbs[V]["output"]>>;
+  readonly http?: HttpSpec<FieldOf<V>>;
+}
+
+type FieldOf<V extends ContractVerb> = (keyof Verbs[V]["args"] | keyof Verbs[V]["options"]) &
+  string;
+
+/** Makes the row of a verb. */
+export function verbRow<V extends ContractVerb>(name: V, row: VerbRow<V>): Operation {
+  const verb: Verb = VERBS[name];
+  const { summary, kind, policy, input, output, member } = verb;
+  return {
+    name,
+    verbs: [name],
+    kind,
+    policy,
+    summary,
+    help: row.help,
+    example: row.example,
+    input,
+    output,
+    cli: row.cli as CommandSpec,
+    ...(row.http === undefined ? {} : { http: row.http }),
+    async run(memory, given, context) {
+      refuseLocals(verb, given);
+      const call = memory[name] as (...args: readonly unknown[]) => Promise<unknown>;
+      const answer = await call.call(memory, given, localsOf(verb, context));
+      if (answer === undefined) {
+        const what = row.absent ?? absentMemory;
+        throw new CortexError("ERR_NOT_FOUND", what(given as Readonly<Record<string, unknown>>));
+      }
+      return member === undefined ? answer : { [member]: answer };
+    },
+  };
+}
+
+function absentMemory({ id }: Readonly<Record<string, unknown>>): string {
+  return `id: no memory ${id}`;
+}
+
+/** What a verb takes from its door and never from a request. */
+function localsOf({ local }: Verb, { access, onProgress, onPlan }: CallContext): object {
+  const names: readonly string[] = local;
+  return {
+    access,
+    ...(names.includes("onProgress") ? { onProgress } : {}),
+    ...(names.includes("onPlan") && onPlan !== undefined ? { onPlan } : {}),
+  };
+}
+
+/** A request says what it asks for; who asks, and who is told of progress, is the door's to say. */
+function refuseLocals({ local, input }: Verb, given: unknown): void {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    const message = `input: expected an object, got ${shortly(given)}`;
+    throw new CortexError("ERR_INVALID", message, { field: "input", expected: "an object" });
+  }
+  const field = ["access", ...local].find((name) => Object.hasOwn(given, name));
+  if (field === undefined) return;
+  const expected = `one of the fields ${Object.keys(input.shape).join(", ")}`;
+  const message = `${field}: expected ${expected}, got an unknown field`;
+  throw new CortexError("ERR_UNKNOWN_FIELD", message, { field, expected });
 }
 
 /** Makes the row of an operation that goes on answering. */

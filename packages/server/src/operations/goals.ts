@@ -1,11 +1,7 @@
-/**
- * Operations on the runtime state of goals, which schedulers keep beside a goal.
- */
-import { type GoalState, goalStateSchema } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { defineOperation } from "./define.js";
-import { by, ref } from "./fields.js";
-import { goalChangedShape, goalStateShape, goalStatesShape } from "./shapes.js";
+import { defineOperation, verbRow } from "./define.js";
+import { ref } from "./fields.js";
 
 const goalArgument = { field: "id", label: "ID" } as const;
 
@@ -17,7 +13,7 @@ const stateOperation = defineOperation({
   help: "A goal without a state is a failure with ERR_NOT_FOUND.",
   example: "cortex goal get trip",
   input: z.strictObject({ id: ref }),
-  output: goalStateShape,
+  output: VERBS.goalState.output.extend({ id: z.string() }),
   absent: ({ id }) => `id: no goal state of ${id}`,
   call: async (memory, { id }, { access }) => {
     const state = await memory.goalState(id, { access });
@@ -29,18 +25,10 @@ const stateOperation = defineOperation({
   cli: { command: "goal get", group: "goals", arguments: [goalArgument] },
 });
 
-const setOperation = defineOperation({
-  name: "setGoalState",
-  verbs: ["setGoalState"],
-  kind: "write",
-  summary: "Write the runtime state of a goal",
+const setOperation = verbRow("setGoalState", {
   help: `The state is a JSON object with any of nextEvalAt, lastEvalAt, lastEvalDecision,
 failureStreak, intentsTodayCount, spentToday, lastIntentId and lastResetAt; \`-\` reads it from stdin.`,
   example: `cortex goal set trip '{"failureStreak": 1, "spentToday": "12.50"}'`,
-  input: z.strictObject({ id: ref, state: goalStateSchema.describe("the whole state"), by }),
-  output: goalChangedShape,
-  call: (memory, { id, state, ...options }, { access }) =>
-    memory.setGoalState(id, state as GoalState, { ...options, access }),
   cli: {
     command: "goal set",
     group: "goals",
@@ -48,30 +36,15 @@ failureStreak, intentsTodayCount, spentToday, lastIntentId and lastResetAt; \`-\
   },
 });
 
-const clearOperation = defineOperation({
-  name: "deleteGoalState",
-  verbs: ["deleteGoalState"],
-  kind: "write",
-  summary: "Take the runtime state of a goal away",
+const clearOperation = verbRow("deleteGoalState", {
   help: "A goal without a state is left as it is.",
   example: "cortex goal clear trip",
-  input: z.strictObject({ id: ref, by }),
-  output: goalChangedShape,
-  call: (memory, { id, ...options }, { access }) =>
-    memory.deleteGoalState(id, { ...options, access }),
   cli: { command: "goal clear", group: "goals", arguments: [goalArgument] },
 });
 
-const listOperation = defineOperation({
-  name: "goalStates",
-  verbs: ["goalStates"],
-  kind: "read",
-  summary: "List every goal with a runtime state",
+const listOperation = verbRow("goalStates", {
   help: "In the order of ids.",
   example: "cortex goal ls",
-  input: z.strictObject({}),
-  output: goalStatesShape,
-  call: async (memory, _, { access }) => ({ goals: await memory.goalStates({ access }) }),
   cli: { command: "goal ls", group: "goals" },
 });
 

@@ -1,7 +1,7 @@
 /**
  * Operations on memories: writing, reading, changing, hiding.
  */
-import { type BatchItem, frameSchema } from "@cortex-memory/core";
+import type { BatchItem } from "@cortex-memory/core";
 import * as z from "zod";
 import {
   showBatch,
@@ -12,32 +12,9 @@ import {
   showPage,
   showWritten,
 } from "../render/memories.js";
-import { defineOperation } from "./define.js";
-import {
-  anyObject,
-  asOf,
-  by,
-  headFields,
-  idempotencyKey,
-  lifecycles,
-  limit,
-  listOf,
-  memoryType,
-  oneOrMore,
-  ref,
-  source,
-  timeField,
-  versionFields,
-} from "./fields.js";
-import {
-  batchShape,
-  forgottenShape,
-  historyShape,
-  inspectionShape,
-  memoryPageShape,
-  memoryShape,
-  writtenShape,
-} from "./shapes.js";
+import { defineOperation, verbRow } from "./define.js";
+import { anyObject, asOf, by, headFields, idempotencyKey, listOf, ref, source } from "./fields.js";
+import { batchShape, inspectionShape, writtenShape } from "./shapes.js";
 
 const noMemory = ({ id }: { readonly id: string }): string => `id: no memory ${id}`;
 
@@ -48,35 +25,12 @@ const birthFields = {
   idempotencyKey,
 };
 
-const writeOperation = defineOperation({
-  name: "write",
-  verbs: ["write"],
-  kind: "write",
-  summary: "Write one memory",
+const writeOperation = verbRow("write", {
   help: `One sentence is enough. The argument is that sentence, or a JSON object with any of the fields
 below and the data fields of the type; \`-\` reads it from stdin. Flags win over the object.
 Text that is known already reinforces the memory that says it. A memory in a slot replaces the one
 that was there, which becomes history; without a slot nothing is replaced unless supersedes names it.`,
   example: 'cortex write fact "Ada lives in Porto" --slot "home city" --tag travel',
-  input: z.looseObject({
-    type: memoryType,
-    ...versionFields,
-    slot: z.string().describe("the single-valued attribute it is the value of").exactOptional(),
-    ...headFields,
-    ...birthFields,
-    id: z.string().describe("a new ULID of your own").exactOptional(),
-    supersedes: listOf(z.string())
-      .describe("a memory this one replaces; may be repeated")
-      .exactOptional(),
-    corrects: z.string().describe("a memory this one amends").exactOptional(),
-    similar: z
-      .boolean()
-      .describe("name live memories that say nearly the same, at the price of a search")
-      .exactOptional(),
-  }),
-  output: writtenShape,
-  call: (memory, { similar = false, ...input }, { access }) =>
-    memory.write(input, { access, similar }),
   cli: {
     command: "write",
     store: "create",
@@ -122,22 +76,9 @@ const noteOperation = defineOperation({
   },
 });
 
-const getOperation = defineOperation({
-  name: "get",
-  verbs: ["get"],
-  kind: "read",
-  summary: "Read one memory",
+const getOperation = verbRow("get", {
   help: "A memory that is not there is a failure with ERR_NOT_FOUND.",
   example: "cortex get home --as-of 3",
-  input: z.strictObject({
-    id: ref,
-    asOf,
-    version: z.int().min(1).describe("a version other than the current one").exactOptional(),
-    validAt: timeField("the version that held in the world then").exactOptional(),
-  }),
-  output: memoryShape,
-  absent: noMemory,
-  call: (memory, { id, ...options }, { access }) => memory.get(id, { ...options, access }),
   cli: {
     command: "get",
     group: "memories",
@@ -146,17 +87,10 @@ const getOperation = defineOperation({
   },
 });
 
-const resolveOperation = defineOperation({
-  name: "resolve",
-  verbs: ["resolve"],
-  kind: "read",
-  summary: "Read exactly what a URI pins",
+const resolveOperation = verbRow("resolve", {
   help: "Unlike get, only a full URI is accepted, and its type must be the memory's.",
   example: "cortex resolve cortex://default/Fact/01JADA000000000000000000H0#1",
-  input: z.strictObject({ uri: z.string().describe("a URI with its version"), asOf }),
-  output: memoryShape,
   absent: ({ uri }) => `uri: nothing at ${uri}`,
-  call: (memory, { uri, ...options }, { access }) => memory.resolve(uri, { ...options, access }),
   cli: {
     command: "resolve",
     group: "memories",
@@ -165,24 +99,11 @@ const resolveOperation = defineOperation({
   },
 });
 
-const updateOperation = defineOperation({
-  name: "update",
-  verbs: ["update"],
-  kind: "write",
-  summary: "Append a version to a memory",
+const updateOperation = verbRow("update", {
   help: `The argument is the new sentence, or a JSON object with any of the fields below and the data
 fields of the memory's type; \`-\` reads it from stdin. Give --based-on-version, the version you read,
 so that nobody else's change is lost.`,
   example: 'cortex update home "Ada lives in Porto, near the river" --based-on-version 1',
-  input: z.looseObject({
-    id: ref,
-    ...versionFields,
-    basedOnVersion: z.int().min(1).describe("the version you read").exactOptional(),
-    by,
-    idempotencyKey,
-  }),
-  output: writtenShape,
-  call: (memory, { id, ...input }, { access }) => memory.update(id, input, { access }),
   cli: {
     command: "update",
     group: "memories",
@@ -195,16 +116,9 @@ so that nobody else's change is lost.`,
   },
 });
 
-const updateHeadOperation = defineOperation({
-  name: "updateHead",
-  verbs: ["updateHead"],
-  kind: "write",
-  summary: "Change tags, importance and the like, without a new version",
+const updateHeadOperation = verbRow("updateHead", {
   help: "What is given replaces what was there; what is not given stays.",
   example: "cortex update-head home --tag travel --tag home --importance 8",
-  input: z.strictObject({ id: ref, ...headFields, source, by }),
-  output: writtenShape,
-  call: (memory, { id, ...patch }, { access }) => memory.updateHead(id, patch, { access }),
   cli: {
     command: "update-head",
     group: "memories",
@@ -214,17 +128,9 @@ const updateHeadOperation = defineOperation({
   },
 });
 
-const tombstoneOperation = defineOperation({
-  name: "tombstone",
-  verbs: ["tombstone"],
-  kind: "write",
-  summary: "Hide a memory; restore brings it back",
+const tombstoneOperation = verbRow("tombstone", {
   help: "Hiding what is hidden changes nothing. The reason is kept.",
   example: 'cortex tombstone rule --reason "Ada changed her mind"',
-  input: z.strictObject({ id: ref, reason: z.string().describe("why it is hidden"), by }),
-  output: writtenShape,
-  call: (memory, { id, reason, ...options }, { access }) =>
-    memory.tombstone(id, reason, { ...options, access }),
   cli: {
     command: "tombstone",
     group: "memories",
@@ -236,21 +142,10 @@ const tombstoneOperation = defineOperation({
   },
 });
 
-const restoreOperation = defineOperation({
-  name: "restore",
-  verbs: ["restore"],
-  kind: "write",
-  summary: "Bring back what was hidden or archived",
+const restoreOperation = verbRow("restore", {
   help: `Given the id of a memory. Refused with ERR_CONFLICT while another memory stands in its place; --swap
 archives that one. The same command restores a whole store when it is given backup files: see below.`,
   example: "cortex restore rule",
-  input: z.strictObject({
-    id: ref,
-    swap: z.boolean().describe("archive what took its place, instead of refusing").exactOptional(),
-    by,
-  }),
-  output: writtenShape,
-  call: (memory, { id, ...options }, { access }) => memory.restore(id, { ...options, access }),
   cli: {
     command: "restore",
     group: "memories",
@@ -259,23 +154,10 @@ archives that one. The same command restores a whole store when it is given back
   },
 });
 
-const forgetOperation = defineOperation({
-  name: "forget",
-  verbs: ["forget"],
-  kind: "write",
-  summary: "Destroy a memory's content for good",
+const forgetOperation = verbRow("forget", {
   help: `Nothing brings it back. The answer names what was derived from it and is still there; --cascade
 forgets that as well. The id is never used again, and earlier proofs still verify.`,
   example: 'cortex forget secret --reason "asked by Ada"',
-  input: z.strictObject({
-    id: ref,
-    reason: z.string().describe("why it is forgotten"),
-    cascade: z.boolean().describe("forget what was derived from it as well").exactOptional(),
-    by,
-  }),
-  output: forgottenShape,
-  call: (memory, { id, reason, ...options }, { access }) =>
-    memory.forget(id, reason, { ...options, access }),
   cli: {
     command: "forget",
     group: "memories",
@@ -287,20 +169,9 @@ forgets that as well. The id is never used again, and earlier proofs still verif
   },
 });
 
-const historyOperation = defineOperation({
-  name: "history",
-  verbs: ["history"],
-  kind: "read",
-  summary: "List the versions of a memory, newest first",
+const historyOperation = verbRow("history", {
   help: "What a slot held before is another memory: see cortex slot.",
   example: "cortex history home",
-  input: z.strictObject({ id: ref, asOf }),
-  output: historyShape,
-  absent: noMemory,
-  call: async (memory, { id, ...options }, { access }) => {
-    const versions = await memory.history(id, { ...options, access });
-    return versions === undefined ? undefined : { versions };
-  },
   cli: {
     command: "history",
     group: "memories",
@@ -328,29 +199,9 @@ const inspectOperation = defineOperation({
   },
 });
 
-const listOperation = defineOperation({
-  name: "list",
-  verbs: ["list"],
-  kind: "read",
-  summary: "List memories by type, tag, kind, slot, session or frame",
+const listOperation = verbRow("list", {
   help: "A list goes by one of them; with none it shows every type. --cursor reads on.",
   example: "cortex list --type fact --limit 10",
-  input: z.strictObject({
-    type: oneOrMore(memoryType).describe("a type; may be repeated").exactOptional(),
-    tag: z.string().describe("memories with this tag").exactOptional(),
-    kind: headFields.kind,
-    slot: z.string().describe("memories of this slot").exactOptional(),
-    session: z.string().describe("the turns of this conversation").exactOptional(),
-    frame: frameSchema.describe("memories with this frame, as JSON").exactOptional(),
-    lifecycles,
-    order: z.enum(["newest", "oldest"]).describe("newest when not given").exactOptional(),
-    limit,
-    cursor: z.string().describe("where the page before ended").exactOptional(),
-    asOf,
-    validAt: timeField("the version of each that held in the world then").exactOptional(),
-  }),
-  output: memoryPageShape,
-  call: (memory, options, { access }) => memory.list({ ...options, access }),
   cli: {
     command: "list",
     group: "memories",

@@ -4,7 +4,6 @@
  */
 import {
   frameSchema,
-  goalStateSchema,
   LANGUAGES,
   LIFECYCLES,
   MEMORY_TYPES,
@@ -253,15 +252,6 @@ export const batchShape = z.object({
   ),
   seq,
 });
-
-/** The runtime state of one goal. */
-export const goalStateShape = z.object({ id: z.string(), state: goalStateSchema });
-
-/** The runtime states of all goals that have one. */
-export const goalStatesShape = z.object({ goals: listOf(goalStateShape) });
-
-/** A change of a goal's state. */
-export const goalChangedShape = z.object({ id: z.string(), seq });
 
 const setting = z.object({
   name: z.string(),

@@ -1,0 +1,55 @@
+/**
+ * How every verb is called: the arguments are gathered, the caller is admitted by the verb's policy, the
+ * input is checked against its contract, and its function runs with an engine that cannot reach beyond
+ * the caller's access. Nothing else happens on the way.
+ */
+
+import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
+import { checkInput } from "../contract/refusal.js";
+import type { Verb } from "../contract/verb.js";
+import type { Engine } from "../engine/engine.js";
+import { type Access, OWNER } from "../scope/access.js";
+import { admitted } from "./admission.js";
+
+/** The function of a verb, its types aside. */
+export type AnyRun = (engine: Engine, asked: never) => unknown;
+
+/** A verb with what a call needs of it at hand. */
+export interface Callable extends ArgumentNames {
+  readonly verb: Verb;
+  readonly run: AnyRun;
+}
+
+/** Puts a verb and its function together. */
+export function callable(verb: Verb, run: AnyRun): Callable {
+  return {
+    verb,
+    run,
+    names: Object.keys(verb.args),
+    objects: verb.objectArgs,
+    rest: verb.open === true ? "input" : "options",
+  };
+}
+
+/** Calls a verb: admit, check, run. */
+export function call(engine: Engine, callable: Callable, args: readonly unknown[]): unknown {
+  const { verb, run } = callable;
+  const { access: claimed, ...given } = gather(callable, args);
+  const access = (claimed === undefined ? OWNER : claimed) as Access;
+  const admittedEngine = admitted(engine, access, verb);
+  const asked = { ...checked(verb, given), access };
+  return run(admittedEngine, asked as never);
+}
+
+/** The input, checked and completed; members that stay in this process go around the schema. */
+function checked(verb: Verb, given: Given): Given {
+  const { local, input: schema } = verb;
+  if (local.length === 0) return checkInput(schema, given);
+  const sent: { [field: string]: unknown } = {};
+  const kept: { [field: string]: unknown } = {};
+  for (const [field, value] of Object.entries(given)) {
+    if ((local as readonly string[]).includes(field)) kept[field] = value;
+    else sent[field] = value;
+  }
+  return { ...checkInput(schema, sent), ...kept };
+}

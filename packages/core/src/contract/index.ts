@@ -1,0 +1,45 @@
+/**
+ * Every verb, by name. A verb is added by declaring it in the file of its family; nothing is listed
+ * here by hand.
+ */
+import * as goals from "./goals.js";
+import * as memory from "./memory.js";
+import type { AnswerOf, AskedOfVerb, Method, OptionsOf, Verb } from "./verb.js";
+
+type Declared<M> = { readonly [K in keyof M as M[K] extends Verb ? K : never]: M[K] };
+
+function declared<M extends object>(family: M): Declared<M> {
+  const verbs = Object.entries(family).filter(([, one]) => isVerb(one));
+  return Object.fromEntries(verbs) as Declared<M>;
+}
+
+function isVerb(value: unknown): value is Verb {
+  return typeof value === "object" && value !== null && "policy" in value && "input" in value;
+}
+
+/** Every verb. */
+export const VERBS = { ...declared(memory), ...declared(goals) };
+
+/** The verbs and their types. */
+export type Verbs = typeof VERBS;
+
+/** The name of a verb. */
+export type VerbName = keyof Verbs;
+
+/** What the function of a verb gets. */
+export type Asked<V extends VerbName> = AskedOfVerb<Verbs[V]>;
+
+/** What a verb answers with. */
+export type Answer<V extends VerbName> = AnswerOf<Verbs[V]>;
+
+/** The object that follows a verb's arguments: `Options<"recall">`. */
+export type Options<V extends VerbName> = OptionsOf<Verbs[V]>;
+
+/** Every verb as a method. */
+export type CortexVerbs = { readonly [V in VerbName]: Method<Verbs[V]> };
+
+/** The function of a verb: a plain function of the engine and of what was asked. */
+export type Run<V extends VerbName, Engine> = (
+  engine: Engine,
+  asked: Asked<V>,
+) => Promise<Answer<V>>;

@@ -1,0 +1,464 @@
+/**
+ * The verbs on memories: writing, reading, changing, hiding and forgetting them.
+ */
+import * as z from "zod";
+import { LIMITS } from "../limits.js";
+import type { DATA_SCHEMAS } from "../records/data.js";
+import { CONTENT } from "../records/fields.js";
+import { frameSchema } from "../records/frames.js";
+import {
+  MEMORY_TYPES,
+  type MemoryType,
+  SOURCES,
+  STATUSES,
+  VISIBILITIES,
+} from "../records/types.js";
+import {
+  anyObject,
+  listOf,
+  listUpTo,
+  noted,
+  oneOrMore,
+  positionField,
+  refField,
+  type ShapeOf,
+  textOf,
+  timeOf,
+  whole,
+  words,
+} from "./fields.js";
+import {
+  type Memory,
+  memoryIdShape,
+  memoryShape,
+  type Ref,
+  seqShape,
+  timeShape,
+  versionRecordShape,
+  type WriteResult,
+  writtenShape,
+} from "./shapes.js";
+import { type, verb } from "./verb.js";
+
+/** A memory that is asked for by name. */
+export const memoryRef = refField("the memory: its id, URI or external id");
+
+/** A position of the past. */
+export const asOf = positionField(
+  "read the past: a seq, or an ISO time such as 2026-03-01T12:00:00Z",
+).optional();
+
+/** World time. */
+export const validAt = timeOf("the version of each that held in the world then").optional();
+
+/** Who acts. */
+export const by = textOf({ maxBytes: LIMITS.principalBytes })
+  .describe("the principal the entry names; the actor when not given")
+  .optional();
+
+/** Makes a retry harmless. */
+export const idempotencyKey = textOf({ maxBytes: LIMITS.idempotencyKeyBytes })
+  .describe("a retry with the same key returns the first result")
+  .optional();
+
+/** The number of items on a page. */
+export function limitUpTo(max: number) {
+  return whole(1, max).describe("most items to return").optional();
+}
+
+/** Where the page before ended. */
+export const cursor = z.string().max(4096).describe("where the page before ended").optional();
+
+/** The type of a memory. */
+export const memoryType = noted(
+  words(MEMORY_TYPES).describe(`the type: ${Object.keys(MEMORY_TYPES).join(", ")}`),
+  { code: "ERR_UNKNOWN_TYPE" },
+);
+
+/** The states that lists can show. */
+export const lifecycles = listOf(z.enum(["active", "archived", "tombstoned"]))
+  .describe("which states to show; active when not given; may be repeated")
+  .optional();
+
+const reason = textOf({ maxBytes: LIMITS.reasonBytes, control: true });
+const tag = textOf({ maxBytes: LIMITS.tagBytes });
+const kind = textOf({ maxBytes: LIMITS.kindBytes });
+const slot = textOf({ maxBytes: LIMITS.slotBytes });
+const session = textOf({ maxBytes: LIMITS.sessionBytes, control: true });
+
+/** The head fields of a write, an update of the head, a note. */
+export const headFields = {
+  tags: listUpTo(tag, LIMITS.batchItems).describe("a tag; may be repeated").optional(),
+  kind: kind.describe("an open label").optional(),
+  importance: whole(0, LIMITS.importanceMax).describe("0 to 10; 5 when not given").optional(),
+  visibility: words(VISIBILITIES).describe("who may see it; private when not given").optional(),
+  status: words(STATUSES).describe("how far it is taken to be true").optional(),
+  freshnessAt: timeOf("when the content should be looked at again").optional(),
+  frames: listUpTo(frameSchema, LIMITS.batchItems)
+    .describe("the work it matters for, as a JSON list of verb, object, ref")
+    .optional(),
+};
+
+/** The fields of a version. */
+export const versionFields = {
+  text: textOf(CONTENT).describe("the sentence or content").optional(),
+  data: anyObject.describe("the structured fields of the type, as JSON").optional(),
+  confidence: z.number().min(0).max(1).describe("0 to 1; 1 when not given").optional(),
+  validFrom: timeOf("from when on it holds in the world").optional(),
+  validTo: timeOf("until when it holds in the world").optional(),
+  expiresAt: timeOf("when it stops being current").optional(),
+  provenance: z
+    .strictObject({
+      source: words(SOURCES).optional(),
+      derivedFrom: listUpTo(z.string(), LIMITS.derivedFrom).optional(),
+      attestations: listUpTo(z.string()).optional(),
+      session: session.optional(),
+      turn: whole(0).optional(),
+    })
+    .describe("where the version came from, as JSON")
+    .optional(),
+  forms: z
+    .strictObject({ short: z.string(), medium: z.string() })
+    .describe("renderings to use instead of the templates', as JSON")
+    .optional(),
+};
+
+/** Where content came from. */
+export const source = words(SOURCES)
+  .describe("where the content came from; user_input when not given")
+  .optional();
+
+/** The fields of a write that are not fields of the type's data. */
+export const writeFields = {
+  type: memoryType,
+  id: z.string().describe("a new ULID of your own").optional(),
+  externalId: textOf({ maxBytes: LIMITS.externalIdBytes })
+    .describe("a name of your own, unique in the graph")
+    .optional(),
+  slot: slot.describe("the single-valued attribute this is the value of").optional(),
+  source,
+  supersedes: listUpTo(memoryRef)
+    .describe("a memory this one replaces; may be repeated")
+    .optional(),
+  corrects: memoryRef.describe("a memory this one amends").optional(),
+  ...headFields,
+  ...versionFields,
+  by,
+  idempotencyKey,
+};
+
+/** Head fields, checked. */
+export type HeadFields = z.output<z.ZodObject<typeof headFields>>;
+
+/** The fields of a version, checked. */
+export type VersionFields = z.output<z.ZodObject<typeof versionFields>>;
+
+/** A write, checked; a field of the type's data may stand beside the others. */
+export type WriteRequest = z.output<z.ZodObject<typeof writeFields>> & {
+  readonly [dataField: string]: unknown;
+};
+
+/** The structured fields of a type, as a caller may give them. */
+export type DataInput<T extends MemoryType> = z.input<(typeof DATA_SCHEMAS)[T]>;
+
+/** What a caller may say of every memory, whatever its type. */
+export interface WriteFields
+  extends Omit<z.input<z.ZodObject<typeof writeFields>>, "type" | "data"> {}
+
+/** A memory of one type to write: the fields of its type stand beside the others, or in `data`. */
+export type WriteInputOf<T extends MemoryType> = WriteFields & {
+  readonly type: T;
+  /** The structured fields of the type. */
+  readonly data?: DataInput<T> | undefined;
+} & Omit<DataInput<T>, keyof WriteFields | "type" | "data">;
+
+/** A memory to write. Its `type` tells which other fields it has. */
+export type WriteInput = { readonly [T in MemoryType]: WriteInputOf<T> }[MemoryType];
+
+/** Writes one memory. */
+export const write = verb("write", {
+  summary: "Write one memory; text that is known already reinforces the memory that says it",
+  kind: "write",
+  policy: "write",
+  standing: "claim",
+  retry: "key",
+  args: {},
+  options: {
+    ...writeFields,
+    similar: z.boolean().describe("name live memories that say nearly the same").optional(),
+  },
+  open: true,
+  output: writtenShape,
+  given: type<WriteInput & { readonly similar?: boolean | undefined }>(),
+  answer: type<WriteResult>(),
+});
+
+/** Reads one memory. */
+export const get = verb("get", {
+  summary: "Read one memory by id, URI or external id",
+  kind: "read",
+  policy: "filtered",
+  standing: "none",
+  retry: "natural",
+  args: { id: memoryRef },
+  labels: type<[id: Ref]>(),
+  options: {
+    version: whole(1).describe("a version other than the current one").optional(),
+    asOf,
+    validAt,
+  },
+  output: memoryShape,
+  answer: type<Memory | undefined>(),
+  mayMiss: true,
+});
+
+/** Reads what a URI pins. */
+export const resolve = verb("resolve", {
+  summary: "Read exactly what a URI pins",
+  kind: "read",
+  policy: "filtered",
+  standing: "none",
+  retry: "natural",
+  args: {
+    uri: noted(z.string().max(LIMITS.externalIdBytes).describe("a URI with its version"), {
+      code: "ERR_BAD_URI",
+    }),
+  },
+  labels: type<[uri: string]>(),
+  options: { asOf },
+  output: memoryShape,
+  answer: type<Memory | undefined>(),
+  mayMiss: true,
+});
+
+const historyItemShape = z.object({
+  uri: z.string(),
+  version: z.int(),
+  current: z.boolean(),
+  /** There, and true, when a revert took the version back. */
+  undone: z.literal(true).exactOptional(),
+  text: z.string(),
+  data: anyObject,
+  versionRecord: versionRecordShape,
+});
+
+/** One version in a memory's history. */
+export interface HistoryItem extends ShapeOf<typeof historyItemShape> {}
+
+/** Reads the versions of a memory. */
+export const history = verb("history", {
+  summary: "List the versions of a memory, newest first",
+  kind: "read",
+  policy: "filtered",
+  standing: "none",
+  retry: "natural",
+  args: { id: memoryRef },
+  labels: type<[id: Ref]>(),
+  options: { asOf },
+  output: z.object({ versions: listOf(historyItemShape) }),
+  member: "versions",
+  answer: type<readonly HistoryItem[] | undefined>(),
+  mayMiss: true,
+});
+
+const memoryPageShape = z.object({
+  memories: listOf(memoryShape),
+  /** Give it back to read on; absent at the end. */
+  cursor: z.string().exactOptional(),
+  seq: seqShape,
+});
+
+/** One page of a list. */
+export interface MemoryPage extends Omit<ShapeOf<typeof memoryPageShape>, "memories"> {
+  readonly memories: readonly Memory[];
+}
+
+/** Lists memories by one index. */
+export const list = verb("list", {
+  summary: "List memories by type, tag, kind, slot, session or frame",
+  kind: "read",
+  policy: "filtered",
+  standing: "none",
+  retry: "natural",
+  args: {},
+  options: {
+    type: oneOrMore(memoryType).describe("a type; may be repeated").optional(),
+    tag: tag.describe("memories with this tag").optional(),
+    kind: kind.describe("memories of this kind").optional(),
+    slot: slot.describe("memories of this slot").optional(),
+    session: session.describe("the turns of this conversation").optional(),
+    frame: frameSchema.describe("memories with this frame, as JSON").optional(),
+    lifecycles,
+    order: z.enum(["newest", "oldest"]).describe("newest when not given").optional(),
+    limit: limitUpTo(LIMITS.listLimit),
+    cursor,
+    asOf,
+    validAt,
+  },
+  output: memoryPageShape,
+  answer: type<MemoryPage>(),
+});
+
+/** Hides a memory. */
+export const tombstone = verb("tombstone", {
+  summary: "Hide a memory; restore brings it back",
+  kind: "write",
+  policy: "write",
+  standing: "overrule",
+  retry: "natural",
+  args: { id: memoryRef, reason: reason.describe("why it is hidden") },
+  labels: type<[id: Ref, reason: string]>(),
+  options: { by },
+  output: writtenShape,
+  answer: type<WriteResult>(),
+});
+
+/** Every form of a type's structured fields. */
+type AnyData = { readonly [T in MemoryType]: DataInput<T> }[MemoryType];
+type FieldOf<T> = T extends unknown ? keyof T : never;
+type ValueOf<T, K extends PropertyKey> = T extends { readonly [name in K]?: infer V } ? V : never;
+
+/** The structured fields of all types: which of them a memory has is known by its type alone. */
+export type DataFields = {
+  readonly [K in Exclude<FieldOf<AnyData>, keyof WriteFields | "type" | "data">]?: ValueOf<
+    AnyData,
+    K
+  >;
+};
+
+/** The fields of an update that are not fields of the type's data. */
+export const updateFields = {
+  ...versionFields,
+  basedOnVersion: whole(1).describe("the version you read").optional(),
+  by,
+  idempotencyKey,
+};
+
+/** An update, checked; a field of the type's data may stand beside the others. */
+export type UpdateRequest = z.output<z.ZodObject<typeof updateFields>> & {
+  readonly [dataField: string]: unknown;
+};
+
+/** What `update` changes: the fields of the memory's type stand beside the others, or in `data`. */
+export type UpdateInput = z.input<z.ZodObject<typeof updateFields>> & DataFields;
+
+/** Appends a version. */
+export const update = verb("update", {
+  summary: "Append a version to a memory",
+  kind: "write",
+  policy: "write",
+  standing: "overrule",
+  retry: "key",
+  args: { id: memoryRef },
+  labels: type<[id: Ref]>(),
+  options: updateFields,
+  open: true,
+  output: writtenShape,
+  given: type<{ readonly id: Ref } & UpdateInput>(),
+  answer: type<WriteResult>(),
+});
+
+/** Changes the head. */
+export const updateHead = verb("updateHead", {
+  summary: "Change tags, importance and the like, without a new version",
+  kind: "write",
+  policy: "write",
+  standing: "overrule",
+  retry: "natural",
+  args: { id: memoryRef },
+  labels: type<[id: Ref]>(),
+  options: { ...headFields, source, by },
+  output: writtenShape,
+  answer: type<WriteResult>(),
+});
+
+/** Brings a memory back. */
+export const restore = verb("restore", {
+  summary: "Bring back what was hidden or archived",
+  kind: "write",
+  policy: "write",
+  standing: "overrule",
+  retry: "natural",
+  args: { id: memoryRef },
+  labels: type<[id: Ref]>(),
+  options: {
+    swap: z.boolean().describe("archive what took its place, instead of refusing").optional(),
+    by,
+  },
+  output: writtenShape,
+  answer: type<WriteResult>(),
+});
+
+const forgottenShape = z.object({
+  id: memoryIdShape,
+  seq: seqShape,
+  /** Every memory that was erased; empty when it had been already. */
+  erased: listOf(memoryIdShape),
+  /** Memories derived from it that are still there. */
+  derived: listOf(memoryIdShape),
+  /** Edges that went with it. */
+  edges: z.int(),
+});
+
+/** What a forget did. */
+export interface ForgetResult extends ShapeOf<typeof forgottenShape> {}
+
+/** Destroys a memory's content. */
+export const forget = verb("forget", {
+  summary: "Destroy a memory's content for good; proofs made before still verify",
+  kind: "write",
+  policy: "owner",
+  standing: "owner",
+  retry: "natural",
+  args: { id: memoryRef, reason: reason.describe("why it is forgotten") },
+  labels: type<[id: Ref, reason: string]>(),
+  options: {
+    cascade: z.boolean().describe("forget what was derived from it as well").optional(),
+    by,
+  },
+  output: forgottenShape,
+  answer: type<ForgetResult>(),
+});
+
+const slotValueShape = z.object({
+  id: memoryIdShape,
+  uri: z.string(),
+  text: z.string(),
+  /** Whether it is the value now. */
+  current: z.boolean(),
+  status: words(STATUSES),
+  source: words(SOURCES),
+  /** Since when it held. */
+  from: timeShape,
+  /** Until when; absent while it holds. */
+  to: timeShape.exactOptional(),
+});
+
+/** One value of a slot. */
+export interface SlotValue extends ShapeOf<typeof slotValueShape> {}
+
+const slotHistoryShape = z.object({
+  /** The name as it is stored. */
+  slot: z.string(),
+  values: listOf(slotValueShape),
+  /** Whether there are older ones than were asked for. */
+  more: z.boolean(),
+  seq: seqShape,
+});
+
+/** The values of a slot. */
+export interface SlotHistory extends ShapeOf<typeof slotHistoryShape> {}
+
+/** Reads the values of a slot. */
+export const slotHistory = verb("slotHistory", {
+  summary: "List the values a slot has had, newest first, each with the time for which it held",
+  kind: "read",
+  policy: "filtered",
+  standing: "none",
+  retry: "natural",
+  args: { slot: slot.describe("the name of the slot") },
+  labels: type<[slot: string]>(),
+  options: { limit: limitUpTo(LIMITS.listLimit - 1), asOf },
+  output: slotHistoryShape,
+  answer: type<SlotHistory>(),
+});

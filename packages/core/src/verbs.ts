@@ -1,0 +1,16 @@
+/**
+ * Every verb with its function: where the contract meets the features. A function that is missing, or
+ * that takes or answers something else than its contract says, does not compile.
+ */
+import { type Callable, callable } from "./admission/call.js";
+import { type Run, VERBS, type VerbName } from "./contract/index.js";
+import type { Verb } from "./contract/verb.js";
+import type { Engine } from "./engine/engine.js";
+import * as memory from "./memory/verbs.js";
+
+const RUN: { readonly [V in VerbName]: Run<V, Engine> } = { ...memory };
+
+/** Every verb, ready to be called. */
+export const CALLABLES: readonly Callable[] = Object.values(VERBS).map((verb: Verb) =>
+  callable(verb, RUN[verb.name as VerbName]),
+);
