@@ -10,12 +10,10 @@ import { type Callable, call } from "./admission/call.js";
 import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./batch/batch.js";
 import { type ContextBundle, type ContextOptions, context } from "./context/context.js";
 import type { CortexVerbs } from "./contract/index.js";
-import type { Edge, EdgeResult, Ref } from "./contract/shapes.js";
 import type { Engine } from "./engine/engine.js";
 import type { Genesis } from "./engine/genesis.js";
 import { type FindResult, find } from "./find/find.js";
 import type { FindQuery } from "./find/find-input.js";
-import type { AsOf } from "./history/reader.js";
 import type { Jobs } from "./jobs.js";
 import type { KvManifest } from "./kv/kv.js";
 import {
@@ -32,21 +30,6 @@ import {
   contextRecord,
   type RecordedContext,
 } from "./learning/compact.js";
-import { addEdge, type EdgeInput, getEdge, removeEdge, removeEdgeById } from "./links/edges.js";
-import {
-  backlinksTo,
-  type EdgeList,
-  type EdgeListOptions,
-  edgesIn,
-  edgesOut,
-  type Inspection,
-  inspect,
-  type Link,
-  linksFrom,
-  type Traversal,
-  type TraverseOptions,
-  traverse,
-} from "./links/walk.js";
 import { type RecallOptions, type RecallResult, recall } from "./recall/recall.js";
 import { type ReviewOptions, type ReviewPage, review } from "./review/review.js";
 import { type SettleInput, type Settlement, settle } from "./review/settle.js";
@@ -68,12 +51,6 @@ import {
 import { type SessionPage, session } from "./sessions/session-read.js";
 import { type AccessOption, StoreFacade } from "./store-facade.js";
 import { CALLABLES } from "./verbs.js";
-
-/** How a read is done. */
-interface ReadOptions extends AccessOption {
-  /** Read the past: a seq, or a time. */
-  readonly asOf?: AsOf;
-}
 
 /** An open memory graph; the verbs are put on it below. */
 export class OpenCortex extends StoreFacade implements AsyncDisposable {
@@ -148,86 +125,6 @@ export class OpenCortex extends StoreFacade implements AsyncDisposable {
   /** The turns of a conversation, in order. */
   async session(name: string, options: Parameters<typeof session>[2] = {}): Promise<SessionPage> {
     return session(this.admit("session", options), name, options);
-  }
-
-  /** Joins two memories by a kind of edge. */
-  async addEdge(
-    from: Ref,
-    kind: string,
-    to: Ref,
-    input: EdgeInput = {},
-    options: AccessOption = {},
-  ): Promise<EdgeResult> {
-    return addEdge(this.admit("addEdge", options), from, kind, to, input);
-  }
-
-  /** `addEdge`, by its friendly name. */
-  async link(
-    from: Ref,
-    kind: string,
-    to: Ref,
-    input: EdgeInput = {},
-    options: AccessOption = {},
-  ): Promise<EdgeResult> {
-    return addEdge(this.admit("link", options), from, kind, to, input);
-  }
-
-  /** Removes an edge softly. */
-  async removeEdge(
-    from: Ref,
-    kind: string,
-    to: Ref,
-    options: NonNullable<Parameters<typeof removeEdge>[4]> & AccessOption = {},
-  ): ReturnType<typeof removeEdge> {
-    return removeEdge(this.admit("removeEdge", options), from, kind, to, options);
-  }
-
-  /** Removes an edge softly, by its id. */
-  async removeEdgeById(
-    id: string,
-    options: NonNullable<Parameters<typeof removeEdgeById>[2]> & AccessOption = {},
-  ): ReturnType<typeof removeEdgeById> {
-    return removeEdgeById(this.admit("removeEdgeById", options), id, options);
-  }
-
-  /** One edge, removed ones included; `undefined` when it never was. */
-  async getEdge(
-    from: Ref,
-    kind: string,
-    to: Ref,
-    options: ReadOptions = {},
-  ): Promise<Edge | undefined> {
-    return getEdge(this.admit("getEdge", options), from, kind, to, options);
-  }
-
-  /** The edges that leave a memory. */
-  async edgesOut(ref: Ref, options: EdgeListOptions = {}): Promise<EdgeList> {
-    return edgesOut(this.admit("edgesOut", options), ref, options);
-  }
-
-  /** The edges that reach a memory. */
-  async edgesIn(ref: Ref, options: EdgeListOptions = {}): Promise<EdgeList> {
-    return edgesIn(this.admit("edgesIn", options), ref, options);
-  }
-
-  /** A bounded walk along edges. */
-  async traverse(ref: Ref, options: TraverseOptions = {}): Promise<Traversal> {
-    return traverse(this.admit("traverse", options), ref, options);
-  }
-
-  /** What a memory points at, without repeats. */
-  async linksFrom(ref: Ref, options: ReadOptions = {}): Promise<readonly Link[]> {
-    return linksFrom(this.admit("linksFrom", options), ref, options);
-  }
-
-  /** What points at a memory, without repeats. */
-  async backlinksTo(ref: Ref, options: ReadOptions = {}): Promise<readonly Link[]> {
-    return backlinksTo(this.admit("backlinksTo", options), ref, options);
-  }
-
-  /** A memory with its links, backlinks, versions, counters and salience. */
-  async inspect(ref: Ref, options: ReadOptions = {}): Promise<Inspection | undefined> {
-    return inspect(this.admit("inspect", options), ref, options);
   }
 
   /** What an agent should have before it when it starts on something; a pure read. */

@@ -30,6 +30,14 @@ export { TIERS, type Tier } from "./context/tiers.js";
 export type { GoalChange, GoalWithState } from "./contract/goals.js";
 export type { Answer, Options } from "./contract/index.js";
 export type {
+  EdgeInput,
+  EdgeList,
+  EdgeRemoved,
+  Inspection,
+  Link,
+  Traversal,
+} from "./contract/links.js";
+export type {
   ForgetResult,
   HistoryItem,
   MemoryPage,
@@ -38,6 +46,7 @@ export type {
   UpdateInput,
   WriteInput,
 } from "./contract/memory.js";
+export type { LaneCounts, OnPlan, ReadPlan } from "./contract/read-plan.js";
 export type {
   Edge,
   EdgeId,
@@ -55,7 +64,7 @@ export type { EmbedOptions, EmbedReport } from "./embedding/embed.js";
 export type { OnProgress } from "./engine/engine.js";
 export type { Form } from "./engine/prompt-text.js";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./engine/rate-limits.js";
-export type { LaneCounts, OnPlan, PlanOption, ReadPlan } from "./engine/read-plan.js";
+export type { PlanOption } from "./engine/read-plan.js";
 export {
   CortexError,
   ERROR_CODES,
@@ -146,15 +155,6 @@ export type {
 } from "./learning/compact.js";
 export { deriveSeed, type SeedInput } from "./learning/seed.js";
 export { LIMITS } from "./limits.js";
-export type { EdgeInput } from "./links/edges.js";
-export type {
-  EdgeList,
-  EdgeListOptions,
-  Inspection,
-  Link,
-  Traversal,
-  TraverseOptions,
-} from "./links/walk.js";
 export { HEAD_FIELDS, VERSION_FIELDS, WRITE_FIELDS } from "./memory/write-input.js";
 export type { HttpModelOptions, JsonMode } from "./model/http-model.js";
 export type { Model, ModelMessage, ModelRequest } from "./model/model.js";

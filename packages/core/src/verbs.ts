@@ -6,9 +6,10 @@ import { type Callable, callable } from "./admission/call.js";
 import { type Run, VERBS, type VerbName } from "./contract/index.js";
 import type { Verb } from "./contract/verb.js";
 import type { Engine } from "./engine/engine.js";
+import * as links from "./links/verbs.js";
 import * as memory from "./memory/verbs.js";
 
-const RUN: { readonly [V in VerbName]: Run<V, Engine> } = { ...memory };
+const RUN: { readonly [V in VerbName]: Run<V, Engine> } = { ...memory, ...links };
 
 /** Every verb, ready to be called. */
 export const CALLABLES: readonly Callable[] = Object.values(VERBS).map((verb: Verb) =>

@@ -8,6 +8,7 @@ import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
 import { checkInput } from "../contract/refusal.js";
 import type { Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
+import { invalid } from "../errors.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { admitted } from "./admission.js";
 
@@ -48,8 +49,9 @@ function checked(verb: Verb, given: Given): Given {
   const sent: { [field: string]: unknown } = {};
   const kept: { [field: string]: unknown } = {};
   for (const [field, value] of Object.entries(given)) {
-    if ((local as readonly string[]).includes(field)) kept[field] = value;
-    else sent[field] = value;
+    if (!(local as readonly string[]).includes(field)) sent[field] = value;
+    else if (!field.startsWith("on") || typeof value === "function") kept[field] = value;
+    else throw invalid(field, "a function", value);
   }
   return { ...checkInput(schema, sent), ...kept };
 }

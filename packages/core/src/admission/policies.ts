@@ -2,20 +2,12 @@
  * The policy column: what an access means for each verb of the facade. The facade admits callers by
  * it, and the doors read it, so that a verb is never stricter behind one door than behind another.
  */
+import { VERBS, type VerbName } from "../contract/index.js";
+import type { Verb } from "../contract/verb.js";
 import type { Policy } from "../scope/access.js";
 
-/** What an access means for each verb. */
-export const POLICIES = {
-  write: "write",
-  get: "filtered",
-  resolve: "filtered",
-  update: "write",
-  updateHead: "write",
-  tombstone: "write",
-  restore: "write",
-  history: "filtered",
-  list: "filtered",
-  slotHistory: "filtered",
+/** Verbs that are not declared in `contract/`. */
+const OTHERS = {
   review: "filtered",
   settle: "write",
   recall: "filtered",
@@ -25,26 +17,11 @@ export const POLICIES = {
   batch: "write",
   remember: "write",
   session: "filtered",
-  addEdge: "write",
-  link: "write",
-  removeEdge: "write",
-  removeEdgeById: "write",
-  getEdge: "filtered",
-  edgesOut: "filtered",
-  edgesIn: "filtered",
-  traverse: "filtered",
-  linksFrom: "filtered",
-  backlinksTo: "filtered",
-  inspect: "filtered",
   context: "filtered",
   attest: "write",
   weights: "owner",
   compactContext: "owner",
   contextRecord: "owner",
-  goalState: "owner",
-  setGoalState: "owner",
-  deleteGoalState: "owner",
-  goalStates: "owner",
   config: "owner",
   configure: "owner",
   log: "owner",
@@ -55,7 +32,6 @@ export const POLICIES = {
   listTags: "filtered",
   changes: "owner",
   revert: "owner",
-  forget: "owner",
   root: "owner",
   checkpoint: "owner",
   snapshot: "owner",
@@ -76,3 +52,13 @@ export const POLICIES = {
   showScope: "owner",
   revokeScope: "owner",
 } as const satisfies Record<string, Policy>;
+
+type Others = keyof typeof OTHERS;
+
+/** What an access means for each verb. */
+export const POLICIES: { readonly [verb in Others | VerbName]: Policy } = {
+  ...OTHERS,
+  ...(Object.fromEntries(Object.values(VERBS).map((verb: Verb) => [verb.name, verb.policy])) as {
+    readonly [verb in VerbName]: Policy;
+  }),
+};

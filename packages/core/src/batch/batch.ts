@@ -6,7 +6,9 @@
  * never see half a batch.
  */
 
+import * as z from "zod";
 import { type CborValue, encode } from "../codec/cbor.js";
+import { type EdgeInput, edgeFields } from "../contract/links.js";
 import {
   type UpdateInput,
   type UpdateRequest,
@@ -39,7 +41,7 @@ import { type Entry, partContext, partRecord } from "../journal/entry.js";
 import { keyString, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { applyEdge, type EdgeInput, edgeOperation, prepareEdge } from "../links/edges.js";
+import { applyEdge, edgeOperation, prepareEdge } from "../links/edges.js";
 import { updateOperation } from "../memory/update.js";
 import { writeOperation } from "../memory/write.js";
 import { prepareWrite, requestMark } from "../memory/write-input.js";
@@ -255,8 +257,11 @@ function refOf(ref: unknown): { readonly ref?: string } {
   throw invalid("ref", "a name that is not empty", ref, "ERR_REF");
 }
 
+const EDGE_INPUT = z.strictObject(edgeFields);
+
 function linkStep(engine: Engine, link: BatchLink): Step {
-  const { from, kind, to, ...input } = checkObject(link, "link");
+  const { from, kind, to, ...given } = checkObject(link, "link");
+  const input = checkInput(EDGE_INPUT, given);
   const sample = (end: BatchEnd, field: string) => (isRefEnd(end, field) ? SOME_ID : end);
   // Checked now with any id in the place of a ref, so that a bad link is refused before anything runs.
   const ends = { from: sample(from, "from"), to: sample(to, "to") };

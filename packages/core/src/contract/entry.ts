@@ -18,7 +18,7 @@ export {
   whole,
   words,
 } from "./fields.js";
-export { VERBS, type VerbName, type Verbs } from "./index.js";
+export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export {
   asOf,
   by,

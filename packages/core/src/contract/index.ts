@@ -2,7 +2,9 @@
  * Every verb, by name. A verb is added by declaring it in the file of its family; nothing is listed
  * here by hand.
  */
+import type * as z from "zod";
 import * as goals from "./goals.js";
+import * as links from "./links.js";
 import * as memory from "./memory.js";
 import type { AnswerOf, AskedOfVerb, Method, OptionsOf, Verb } from "./verb.js";
 
@@ -18,7 +20,7 @@ function isVerb(value: unknown): value is Verb {
 }
 
 /** Every verb. */
-export const VERBS = { ...declared(memory), ...declared(goals) };
+export const VERBS = { ...declared(memory), ...declared(goals), ...declared(links) };
 
 /** The verbs and their types. */
 export type Verbs = typeof VERBS;
@@ -31,6 +33,9 @@ export type Asked<V extends VerbName> = AskedOfVerb<Verbs[V]>;
 
 /** What a verb answers with. */
 export type Answer<V extends VerbName> = AnswerOf<Verbs[V]>;
+
+/** What doors send for a verb, as JSON has it. */
+export type Output<V extends VerbName> = z.output<Verbs[V]["output"]>;
 
 /** The object that follows a verb's arguments: `Options<"recall">`. */
 export type Options<V extends VerbName> = OptionsOf<Verbs[V]>;

@@ -231,7 +231,8 @@ export const resolve = verb("resolve", {
   mayMiss: true,
 });
 
-const historyItemShape = z.object({
+/** One version in an answer of `history`. */
+export const historyItemShape = z.object({
   uri: z.string(),
   version: z.int(),
   current: z.boolean(),

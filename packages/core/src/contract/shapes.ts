@@ -185,3 +185,40 @@ export const edgeResultShape = z.object({
 
 /** What adding or removing an edge did. */
 export interface EdgeResult extends ShapeOf<typeof edgeResultShape> {}
+
+/** What use has made of a memory, in an answer. */
+export const counterShape = z.object({
+  reinforced: z.int(),
+  accessed: z.int(),
+  cited: z.int(),
+  lastUsedAt: timeShape,
+});
+
+const unit = z.number().min(0).max(1);
+
+/** The weights of salience, in an answer. */
+export const weightsShape = z.object({
+  recency: unit,
+  access: unit,
+  citations: unit,
+  importance: unit,
+  similarity: unit,
+});
+
+/** How much a memory matters, and why, in an answer. */
+export const salienceShape = z.object({
+  score: unit,
+  factors: z.object({
+    recency: unit,
+    access: unit,
+    citations: unit,
+    importance: unit,
+    similarity: unit.exactOptional(),
+  }),
+  /** The weights behind the score. */
+  weights: weightsShape,
+  /** What age leaves of the weighted sum. */
+  decay: unit,
+  /** True when the floor for pinned memories was in force. */
+  pinned: z.boolean(),
+});

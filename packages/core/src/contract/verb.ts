@@ -88,8 +88,10 @@ export interface VerbSpec<
   readonly sends?: Sends;
   /** The last part of its path over HTTP, where that is not its name. */
   readonly path?: string;
+  /** What a call over HTTP says as well, where several verbs share a path. */
+  readonly sent?: { readonly [field: string]: string };
   /** Names of members that never leave this process: functions, signals, signers. */
-  readonly local?: readonly (keyof Local & string)[];
+  readonly local?: readonly string[];
   /** The types of those members. */
   readonly locals?: Phantom<Local>;
   /** The arguments as a labelled tuple, so that an editor shows their names. */
@@ -113,9 +115,9 @@ export interface Verb<
   readonly name: string;
   readonly path: string;
   readonly sends: Sends;
-  readonly local: readonly (keyof Local & string)[];
+  readonly local: readonly string[];
   /** Every field, arguments first: what doors send and the check reads. */
-  readonly input: z.ZodObject;
+  readonly input: z.ZodObject<{ -readonly [K in keyof (Args & Options)]: (Args & Options)[K] }>;
   /** Arguments that are objects themselves, which therefore do not begin the options. */
   readonly objectArgs: ReadonlySet<string>;
 }
@@ -140,7 +142,7 @@ export function verb<
     local: [],
     ...spec,
     name,
-    input: spec.open === true ? z.looseObject(fields) : z.strictObject(fields),
+    input: (spec.open === true ? z.looseObject(fields) : z.strictObject(fields)) as never,
     objectArgs: new Set(Object.keys(spec.args).filter((arg) => takesObject(spec.args[arg]))),
   };
 }

@@ -1,8 +1,8 @@
 /** A plan says by which indexes and lanes a read went and how much it read, and nothing of what was asked. */
 import { describe, expect, test } from "vitest";
+import type { OnPlan, ReadPlan } from "../contract/read-plan.js";
 import type { Cortex } from "../cortex.js";
 import { open } from "../open.js";
-import type { OnPlan, ReadPlan } from "./read-plan.js";
 
 /** Words that stand in memories and questions, and must stand in no plan. */
 const MARKED = /zanzibar|quokka|xylophone|marimba/i;

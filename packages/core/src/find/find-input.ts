@@ -19,7 +19,7 @@ import { CortexError, invalid } from "../errors.js";
 import type { AsOf } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { checkWalk, type WalkPlan } from "../links/walk.js";
+import { type WalkPlan, walkPlan } from "../links/walk.js";
 import { checkLimit } from "../memory/list.js";
 import { checkSlot } from "../memory/write-input.js";
 import { checkText, type Json, parseWith, stableJson } from "../records/fields.js";
@@ -300,7 +300,7 @@ function checkFrom(
   }
   const options = follow === undefined ? {} : checkObject(follow, "follow");
   checkOptions(options, ["kinds", "direction", "minHops", "maxHops"], "follow");
-  const plan = checkWalk({ ...options, maxNodes: LIMITS.traverseNodes }, "follow.");
+  const plan = walkPlan({ ...options, maxNodes: LIMITS.traverseNodes }, "follow.");
   const showHidden = lifecycles.has("tombstoned");
   return { from: parseRef(engine, from, "from"), plan: { ...plan, showHidden } };
 }

@@ -6,11 +6,12 @@
  * some page, whatever path the planner took. What the caller may not see is in no hit and no total.
  */
 
+import type { ReadPlan } from "../contract/read-plan.js";
 import type { Memory, MemoryId } from "../contract/shapes.js";
 import { checkPrincipal, type Engine } from "../engine/engine.js";
 import { journalUse } from "../engine/journal-use.js";
 import { formText } from "../engine/prompt-text.js";
-import { indexName, meterOf, type ReadPlan } from "../engine/read-plan.js";
+import { indexName, meterOf } from "../engine/read-plan.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { CortexError } from "../errors.js";
 import { type AsOf, Reader } from "../history/reader.js";

@@ -15,6 +15,7 @@ import type { Bytes, KvRange } from "../kv/kv.js";
 import { endpoint, type PreparedEdge, prepareEdge, registerKind } from "../links/edges.js";
 import type { FarName } from "../records/edge-record.js";
 import { farKey } from "../records/edge-record.js";
+import { checkMetadata } from "../records/fields.js";
 import { checkExternalId } from "../records/frames.js";
 import { type GraphEdge, shapeGraphEdge, storedKind } from "./edge.js";
 import { checkGraphId } from "./names.js";
@@ -72,7 +73,7 @@ export function prepareGraphEdge(
     kind: storedKind(kind),
     input: {
       ...(ordinal === undefined ? {} : { ordinal }),
-      ...(metadata === undefined ? {} : { metadata }),
+      ...(metadata === undefined ? {} : { metadata: checkMetadata(metadata, "metadata") }),
       ...(createdBy === undefined || createdBy === "" ? {} : { by: createdBy }),
     },
   });

@@ -47,7 +47,9 @@ export async function deleteEdge(
 ): Promise<{ readonly ok: true; readonly seq: number }> {
   checkOptions(options, ["reason", "by"]);
   const { graph, ulid } = parseGraphEdgeId(id, hub.prefix);
-  const removed = await ifGraph(hub, graph, (engine) => removeEdgeById(engine, ulid, options));
+  const removed = await ifGraph(hub, graph, (engine) =>
+    removeEdgeById(engine, { id: ulid, access: OWNER, ...options }),
+  );
   if (removed?.changed === true) return { ok: true, seq: removed.seq };
   throw new CortexError("ERR_NOT_FOUND", `edgeId: no edge ${id}`, { field: "edgeId", subject: id });
 }

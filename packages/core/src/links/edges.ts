@@ -3,8 +3,9 @@
  * again revives it under the same id.
  */
 
-import type { CborValue } from "../codec/cbor.js";
 import { parseUlid } from "../codec/ulid.js";
+import type { Asked } from "../contract/index.js";
+import type { EdgeFields, EdgeRemoved } from "../contract/links.js";
 import type { Edge, EdgeResult, Ref } from "../contract/shapes.js";
 import {
   assumeNoEdge,
@@ -15,8 +16,6 @@ import {
   mintEdge,
 } from "../engine/drafts.js";
 import {
-  checkOptions,
-  checkPrincipal,
   type Engine,
   edgeId,
   findIds,
@@ -31,7 +30,7 @@ import { shapeEdge } from "../engine/shapes.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
 import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
-import { type AsOf, Reader } from "../history/reader.js";
+import { Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import {
@@ -44,29 +43,11 @@ import {
   textKey,
 } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { LIMITS } from "../limits.js";
 import { canonicalKind, checkOpenKindName, OPEN_KIND_CODE_MIN } from "../records/edge-kinds.js";
 import { type EdgeRecord, edgeTreeKey, farKey } from "../records/edge-record.js";
-import { checkMetadata, checkText } from "../records/fields.js";
-import { checkTime } from "../records/frames.js";
-import { checkNameOf, SOURCES, type Source } from "../records/types.js";
-import { type Access, OWNER } from "../scope/access.js";
+import type { Source } from "../records/types.js";
 import { edgePointer, readableIds } from "./adjacency.js";
-
-/** What an edge may carry. */
-export interface EdgeInput {
-  readonly weight?: number;
-  /** Why the link holds, in one line. */
-  readonly reason?: string;
-  /** 1 (weak) to 5 (strongly stated). */
-  readonly strength?: number;
-  readonly ordinal?: number;
-  readonly metadata?: { readonly [key: string]: unknown };
-  readonly source?: Source;
-  readonly validFrom?: number;
-  readonly validTo?: number;
-  readonly by?: string;
-}
 
 /** An edge to be, checked. */
 export interface PreparedEdge {
@@ -77,30 +58,19 @@ export interface PreparedEdge {
   readonly swap: boolean;
   readonly open: boolean;
   readonly by: string;
-  readonly attributes: Omit<EdgeInput, "by" | "metadata"> & {
-    readonly metadata?: { readonly [key: string]: CborValue };
-  };
+  readonly attributes: EdgeAttributes;
 }
 
-const EDGE_FIELDS = [
-  "weight",
-  "reason",
-  "strength",
-  "ordinal",
-  "metadata",
-  "source",
-  "validFrom",
-  "validTo",
-  "by",
-];
+/** What an edge carries, complete. */
+type EdgeAttributes = Pick<
+  EdgeRecord,
+  "weight" | "reason" | "strength" | "ordinal" | "metadata" | "validFrom" | "validTo"
+> & { readonly source?: Source };
 
 /** Joins two memories; nothing happens when they are joined so already. */
 export async function addEdge(
   engine: Engine,
-  from: Ref,
-  kind: string,
-  to: Ref,
-  input: EdgeInput = {},
+  { from, kind, to, access: _, ...input }: Asked<"addEdge">,
 ): Promise<EdgeResult> {
   const prepared = prepareEdge(engine, { from, kind, to, input });
   const { value } = await engine.writer.submit(edgeOperation(engine, prepared));
@@ -124,10 +94,9 @@ export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation
 /** Checks what a caller says about an edge. */
 export function prepareEdge(
   engine: Engine,
-  what: { readonly from: Ref; readonly kind: string; readonly to: Ref; readonly input: EdgeInput },
+  what: { readonly from: Ref; readonly kind: string; readonly to: Ref; readonly input: EdgeFields },
 ): PreparedEdge {
   const { kind, swap, open } = checkEdgeKind(what.kind);
-  checkOptions(what.input, EDGE_FIELDS, "input");
   const [first, second] = [parseRef(engine, what.from, "from"), parseRef(engine, what.to, "to")];
   return {
     from: swap ? second : first,
@@ -135,8 +104,8 @@ export function prepareEdge(
     kind,
     swap,
     open,
-    by: checkPrincipal(what.input.by, engine.principal),
-    attributes: checkAttributes(what.input),
+    by: what.input.by ?? engine.principal,
+    attributes: attributesOf(what.input),
   };
 }
 
@@ -153,53 +122,16 @@ function checkEdgeKind(name: unknown): {
   return { kind: canonical.kind.name, swap: canonical.swap, open: false };
 }
 
-function checkAttributes(input: EdgeInput): PreparedEdge["attributes"] {
-  const { weight, reason, strength, ordinal, metadata, source, validFrom, validTo } = input;
-  if (weight !== undefined && !isSafeNumber(weight)) {
-    throw invalid("weight", "a finite number within 2^53 - 1", weight);
+function attributesOf({ by: _, ...given }: EdgeFields): EdgeAttributes {
+  const { validFrom, validTo } = given;
+  if (validFrom !== undefined && validTo !== undefined && validTo < validFrom) {
+    throw invalid("validTo", "a time not before validFrom", validTo);
   }
-  if (
-    strength !== undefined &&
-    !(Number.isInteger(strength) && strength >= 1 && strength <= LIMITS.edgeStrengthMax)
-  ) {
-    throw invalid("strength", `an integer from 1 to ${LIMITS.edgeStrengthMax}`, strength);
-  }
-  if (ordinal !== undefined && !Number.isSafeInteger(ordinal)) {
-    throw invalid("ordinal", "an integer", ordinal);
-  }
-  if (reason !== undefined)
-    checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
-  const span = checkSpan(validFrom, validTo);
-  return {
-    ...(weight === undefined ? {} : { weight: weight + 0 }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(strength === undefined ? {} : { strength }),
-    ...(ordinal === undefined ? {} : { ordinal: ordinal + 0 }),
-    ...(metadata === undefined
-      ? {}
-      : { metadata: checkMetadata(metadata, "metadata") as { readonly [key: string]: CborValue } }),
-    ...(source === undefined ? {} : { source: checkNameOf(SOURCES, source, { field: "source" }) }),
-    ...span,
-  };
-}
-
-function isSafeNumber(value: unknown): boolean {
-  return typeof value === "number" && Math.abs(value) <= INTEGER_MAX;
-}
-
-function checkSpan(
-  validFrom: unknown,
-  validTo: unknown,
-): { readonly validFrom?: number; readonly validTo?: number } {
-  const from = validFrom === undefined ? undefined : checkTime(validFrom, "validFrom");
-  const to = validTo === undefined ? undefined : checkTime(validTo, "validTo");
-  if (from !== undefined && to !== undefined && to < from) {
-    throw invalid("validTo", "a time not before validFrom", to);
-  }
-  return {
-    ...(from === undefined ? {} : { validFrom: from }),
-    ...(to === undefined ? {} : { validTo: to }),
-  };
+  const said = Object.entries(given).filter(([, value]) => value !== undefined);
+  // Minus zero is zero.
+  return Object.fromEntries(
+    said.map(([name, value]) => [name, typeof value === "number" ? value + 0 : value]),
+  ) as EdgeAttributes;
 }
 
 /** Where the edge would stand, when both ends are given by id: its rows can be read ahead. */
@@ -330,13 +262,9 @@ export function registerKind(tx: WriteTx, by: string, name: string): boolean {
 /** Removes an edge softly; a missing or removed one is left as it is. */
 export async function removeEdge(
   engine: Engine,
-  from: Ref,
-  kind: string,
-  to: Ref,
-  options: { readonly reason?: string; readonly by?: string } = {},
-): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
+  { from, kind, to, reason = "", by = engine.principal }: Asked<"removeEdge">,
+): Promise<EdgeRemoved> {
   const prepared = prepareEdge(engine, { from, kind, to, input: {} });
-  const why = checkRemoval(engine, options);
   const { value } = await engine.writer.submit({
     ...edgeOperation(engine, prepared),
     run: (tx) => {
@@ -345,7 +273,7 @@ export async function removeEdge(
         near === undefined || far === undefined
           ? undefined
           : findEdge(tx, { from: near.id, kind: prepared.kind, to: far.id });
-      return dropEdge(engine, tx, found, why);
+      return dropEdge(engine, tx, found, { reason, by });
     },
   });
   return value;
@@ -354,11 +282,9 @@ export async function removeEdge(
 /** Removes an edge by its id; `ERR_NOT_FOUND` when there is none. */
 export async function removeEdgeById(
   engine: Engine,
-  id: string,
-  options: { readonly reason?: string; readonly by?: string } = {},
-): Promise<Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge }> {
+  { id, reason = "", by = engine.principal }: Asked<"removeEdgeById">,
+): Promise<EdgeRemoved> {
   const bytes = parseEdgeId(id);
-  const why = checkRemoval(engine, options);
   const { value } = await engine.writer.submit({
     hints: [idKey("edge", bytes)],
     run: (tx) => {
@@ -369,20 +295,10 @@ export async function removeEdgeById(
       const pointer = decodeEdgeRow(row);
       askEntries(tx, [pointer]);
       const found = { edge: tx.fold.records.edge(pointer), seq: pointer.seq };
-      return dropEdge(engine, tx, found, why);
+      return dropEdge(engine, tx, found, { reason, by });
     },
   });
   return value;
-}
-
-function checkRemoval(
-  engine: Engine,
-  options: { readonly reason?: string; readonly by?: string },
-): { readonly reason: string; readonly by: string } {
-  checkOptions(options, ["reason", "by", "access"]);
-  const { reason = "" } = options;
-  checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, blank: true, control: true });
-  return { reason, by: checkPrincipal(options.by, engine.principal) };
 }
 
 function dropEdge(
@@ -390,7 +306,7 @@ function dropEdge(
   tx: WriteTx,
   found: ReturnType<typeof findEdge>,
   why: { readonly reason: string; readonly by: string },
-): Omit<EdgeResult, "id" | "edge"> & { readonly edge?: Edge } {
+): EdgeRemoved {
   if (found === undefined) return { changed: false, seq: tx.nextSeq() - 1 };
   if (found.edge.tombstone !== undefined) {
     return { changed: false, seq: found.seq, edge: shapeEdge(found.edge, found.seq) };
@@ -404,20 +320,16 @@ function dropEdge(
 /** One edge by its ends and kind, removed ones included; `undefined` when it never was. */
 export async function getEdge(
   engine: Engine,
-  from: Ref,
-  kind: string,
-  to: Ref,
-  options: { readonly access?: Access; readonly asOf?: AsOf } = {},
+  { from, kind, to, asOf, access }: Asked<"getEdge">,
 ): Promise<Edge | undefined> {
-  checkOptions(options, ["access", "asOf"]);
   const canonical = canonicalKind(kind);
   const name = canonical?.kind.name ?? checkOpenKindName(kind);
   const given = [parseRef(engine, from, "from"), parseRef(engine, to, "to")];
   const refs = canonical?.swap === true ? given.reverse() : given;
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+  return Reader.with(engine.kv, asOf, async (reader) => {
     const [near, far] = await findIds(reader, refs);
     if (near === undefined || far === undefined) return undefined;
-    const visible = await readableIds(reader, [near, far], options.access ?? OWNER);
+    const visible = await readableIds(reader, [near, far], access);
     if (visible.size < 2) return undefined;
     const code = canonical?.kind.code ?? (await openCode(reader, name));
     if (code === undefined) return undefined;

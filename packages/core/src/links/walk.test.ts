@@ -1,9 +1,9 @@
 /** `traverse`, `linksFrom`, `backlinksTo`, `inspect`: bounded, reproducible, and filtered. */
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import { GUEST } from "../scope/access.js";
 import { openTestStore } from "../testing/index.js";
-import type { TraverseOptions } from "./walk.js";
 
 /** Public notes by name, joined as `a>b` says, by kind `uses` unless `a>b:kind`. */
 async function graph(memory: Cortex, edges: string): Promise<void> {
@@ -24,7 +24,7 @@ async function graph(memory: Cortex, edges: string): Promise<void> {
 async function walked(
   memory: Cortex,
   start: string,
-  options: TraverseOptions = {},
+  options: Options<"traverse"> = {},
 ): Promise<string> {
   const { hits } = await memory.traverse(start, options);
   return hits.map(({ memory: { text }, hop }) => `${text}${hop}`).join(" ");

@@ -1,108 +1,54 @@
-/**
- * Walking the graph: the edges of one memory, bounded breadth-first walks, and everything about one
- * memory at a glance. Order is (kind, other id), or by ordinal on request, so a walk is reproducible.
- * A walk never enters what the caller may not see.
- */
-
-import type { HistoryItem } from "../contract/memory.js";
-import type { Edge, Memory, MemoryId, Ref } from "../contract/shapes.js";
+import type { Asked } from "../contract/index.js";
 import {
-  checkOptions,
-  type Engine,
-  findIds,
-  memoryId,
-  type ParsedRef,
-  parseRef,
-} from "../engine/engine.js";
-import { checkOnPlan, meterOf, type PlanOption } from "../engine/read-plan.js";
+  EDGES_MAX,
+  type EdgeList,
+  type Inspection,
+  type Link,
+  type Traversal,
+} from "../contract/links.js";
+import type { Edge } from "../contract/shapes.js";
+import { type Engine, findIds, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
+import { meterOf } from "../engine/read-plan.js";
 import { isPinnedMemory, salienceOf } from "../engine/salience-reader.js";
 import { shapeEdge, shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { decodeCounter } from "../history/pointers.js";
-import { type AsOf, type FoundMemory, Reader } from "../history/reader.js";
+import { type FoundMemory, Reader } from "../history/reader.js";
 import { idKey, keyString, textKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { checkLimit } from "../memory/list.js";
 import { findMemory, history, isShown, timeAt } from "../memory/read.js";
 import { canonicalKind, checkOpenKindName } from "../records/edge-kinds.js";
-import type { Salience } from "../salience/salience.js";
-import type { Counter } from "../salience/use-record.js";
-import { type Access, OWNER } from "../scope/access.js";
-import {
-  type AdjacentEdge,
-  adjacent,
-  checkDirection,
-  readableIds,
-  type Side,
-} from "./adjacency.js";
-
-/** Which edges of a memory to read. */
-export interface EdgeListOptions {
-  readonly kinds?: readonly string[];
-  readonly includeTombstoned?: boolean;
-  /** By (kind, other id) when not given. */
-  readonly order?: "kind" | "ordinal";
-  readonly limit?: number;
-  readonly asOf?: AsOf;
-  readonly access?: Access;
-}
-
-/** Edges of one memory. */
-export interface EdgeList {
-  readonly edges: readonly Edge[];
-  readonly seq: number;
-}
-
-/** Most edges of one memory that one call returns. */
-const EDGES_MAX = 100_000;
+import type { Access } from "../scope/access.js";
+import { type AdjacentEdge, adjacent, readableIds, type Side } from "./adjacency.js";
 
 /** The edges that leave a memory. */
-export function edgesOut(
-  engine: Engine,
-  ref: Ref,
-  options: EdgeListOptions = {},
-): Promise<EdgeList> {
-  return edgesOf(engine, ref, "out", options);
+export function edgesOut(engine: Engine, asked: Asked<"edgesOut">): Promise<EdgeList> {
+  return edgesOf(engine, "out", asked);
 }
 
 /** The edges that reach a memory. */
-export function edgesIn(
-  engine: Engine,
-  ref: Ref,
-  options: EdgeListOptions = {},
-): Promise<EdgeList> {
-  return edgesOf(engine, ref, "in", options);
+export function edgesIn(engine: Engine, asked: Asked<"edgesIn">): Promise<EdgeList> {
+  return edgesOf(engine, "in", asked);
 }
 
-async function edgesOf(
-  engine: Engine,
-  ref: Ref,
-  side: Side,
-  options: EdgeListOptions,
-): Promise<EdgeList> {
+async function edgesOf(engine: Engine, side: Side, asked: Asked<"edgesOut">): Promise<EdgeList> {
+  const { id: ref, kinds, limit, access } = asked;
   const parsed = parseRef(engine, ref, "id");
-  checkOptions(options, EDGE_OPTIONS);
-  checkKinds(options.kinds);
-  const limit = options.limit === undefined ? EDGES_MAX : checkLimit(options.limit, EDGES_MAX);
-  const order = options.order ?? "kind";
-  if (order !== "kind" && order !== "ordinal") throw invalid("order", "kind or ordinal", order);
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
-    const access = options.access ?? OWNER;
+  checkKinds(kinds);
+  return Reader.with(engine.kv, asked.asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     if (id === undefined || (await readableIds(reader, [id], access)).size === 0) {
       return { edges: [], seq: reader.seq };
     }
-    const codes = await kindCodes(reader, options.kinds);
-    const includeTombstoned = options.includeTombstoned === true;
+    const codes = await kindCodes(reader, kinds);
+    const includeTombstoned = asked.includeTombstoned === true;
     const [found = []] = await along(reader, [id], { side, codes, includeTombstoned });
     const edges = await shapeEdges(reader, found, access);
-    const ordered = order === "ordinal" ? byOrdinal(edges) : edges;
-    return { edges: ordered.slice(0, limit), seq: reader.seq };
+    const ordered = asked.order === "ordinal" ? byOrdinal(edges) : edges;
+    return { edges: limit === undefined ? ordered : ordered.slice(0, limit), seq: reader.seq };
   });
 }
-
-const EDGE_OPTIONS = ["kinds", "includeTombstoned", "order", "limit", "asOf", "access"];
 
 /** The stored codes of kinds, as a walk needs them. */
 interface KindCodes {
@@ -113,12 +59,9 @@ interface KindCodes {
   readonly swapped: readonly number[];
 }
 
-function checkKinds(kinds: unknown, field = "kinds"): void {
-  if (kinds === undefined) return;
-  if (!Array.isArray(kinds)) throw invalid(field, "a list of edge kinds", kinds);
-  for (const [at, name] of kinds.entries()) {
-    const known = typeof name === "string" && canonicalKind(name) !== undefined;
-    if (!known) checkOpenKindName(name, `${field}[${at}]`);
+function checkKinds(kinds: readonly string[] | undefined, field = "kinds"): void {
+  for (const [at, name] of (kinds ?? []).entries()) {
+    if (canonicalKind(name) === undefined) checkOpenKindName(name, `${field}[${at}]`);
   }
 }
 
@@ -191,51 +134,15 @@ function byOrdinal(edges: readonly Edge[]): Edge[] {
   );
 }
 
-/** How a walk goes. */
-export interface TraverseOptions extends PlanOption {
-  readonly direction?: "out" | "in" | "both";
-  readonly kinds?: readonly string[];
-  readonly minHops?: number;
-  /** 1 when not given; clamped to 6, and the answer says so. */
-  readonly maxHops?: number;
-  /** Most memories to return, the start not counted. */
-  readonly maxNodes?: number;
-  /** Follow removed edges as well, and show hidden memories; without it they are passed through. */
-  readonly includeTombstoned?: boolean;
-  readonly asOf?: AsOf;
-  readonly access?: Access;
-}
-
-/** What a walk found. */
-export interface Traversal {
-  readonly hits: readonly {
-    readonly id: MemoryId;
-    readonly hop: number;
-    readonly memory: Memory;
-  }[];
-  readonly edges: readonly Edge[];
-  /** The hop limit that applied. */
-  readonly maxHops: number;
-  /** True when more hops were asked for than are allowed. */
-  readonly clamped: boolean;
-  /** True when the node limit ended the walk. */
-  readonly truncated: boolean;
-  readonly seq: number;
-}
-
 /** Walks the graph breadth-first from a memory, one batched read per level. */
 export async function traverse(
   engine: Engine,
-  ref: Ref,
-  options: TraverseOptions = {},
+  { id: ref, asOf, access, onPlan, ...how }: Asked<"traverse">,
 ): Promise<Traversal> {
   const parsed = parseRef(engine, ref, "id");
-  checkOptions(options, WALK_OPTIONS);
-  const plan = checkWalk(options);
-  const access = options.access ?? OWNER;
-  checkOnPlan(options.onPlan);
-  const meter = meterOf(engine.kv, options.onPlan !== undefined);
-  const answer = await Reader.with(meter.kv, options.asOf, async (reader) => {
+  const plan = walkPlan(how);
+  const meter = meterOf(engine.kv, onPlan !== undefined);
+  const answer = await Reader.with(meter.kv, asOf, async (reader) => {
     const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.seq };
     const walk = await reach(reader, parsed, plan, access);
     const ids = walk.hits.map(({ id }) => id);
@@ -248,7 +155,7 @@ export async function traverse(
     const edges = await shapeEdges(reader, walk.edges, access);
     return { hits, edges, truncated: walk.truncated, ...bounds };
   });
-  options.onPlan?.({
+  onPlan?.({
     verb: "traverse",
     index: "edges",
     hops: answer.maxHops,
@@ -259,18 +166,6 @@ export async function traverse(
   });
   return answer;
 }
-
-const WALK_OPTIONS = [
-  "direction",
-  "kinds",
-  "minHops",
-  "maxHops",
-  "maxNodes",
-  "includeTombstoned",
-  "asOf",
-  "onPlan",
-  "access",
-];
 
 /** How a walk goes, checked. */
 export interface WalkPlan {
@@ -286,35 +181,30 @@ export interface WalkPlan {
   readonly showHidden: boolean;
 }
 
-/** Checks how a walk is to go; `prefix` stands before the names of fields in messages. */
-export function checkWalk(options: TraverseOptions, prefix = ""): WalkPlan {
-  checkKinds(options.kinds, `${prefix}kinds`);
-  const direction = checkDirection(options.direction);
-  const maxAsked = checkHops(options.maxHops, `${prefix}maxHops`, options.minHops ?? 1);
-  const minHops = checkHops(options.minHops, `${prefix}minHops`, 1);
-  if (minHops > maxAsked) {
-    throw invalid(`${prefix}minHops`, `at most maxHops (${maxAsked})`, minHops);
+/** How a walk is asked for. */
+type WalkAsked = Pick<
+  Asked<"traverse">,
+  "direction" | "kinds" | "minHops" | "maxHops" | "maxNodes" | "includeTombstoned"
+>;
+
+/** Completes how a walk is to go; `prefix` stands before the names of fields in messages. */
+export function walkPlan(asked: WalkAsked, prefix = ""): WalkPlan {
+  checkKinds(asked.kinds, `${prefix}kinds`);
+  const { direction = "out", minHops = 1, maxHops = minHops } = asked;
+  if (minHops > maxHops) {
+    throw invalid(`${prefix}minHops`, `at most maxHops (${maxHops})`, minHops);
   }
-  const maxNodes =
-    options.maxNodes === undefined
-      ? LIMITS.traverseNodesDefault
-      : checkLimit(options.maxNodes, LIMITS.traverseNodes);
+  const includeTombstoned = asked.includeTombstoned === true;
   return {
     sides: direction === "both" ? ["out", "in"] : [direction],
-    kinds: options.kinds,
+    kinds: asked.kinds,
     minHops,
-    maxHops: Math.min(maxAsked, LIMITS.hops),
-    clamped: maxAsked > LIMITS.hops,
-    maxNodes,
-    includeTombstoned: options.includeTombstoned === true,
-    showHidden: options.includeTombstoned === true,
+    maxHops: Math.min(maxHops, LIMITS.hops),
+    clamped: maxHops > LIMITS.hops,
+    maxNodes: asked.maxNodes ?? LIMITS.traverseNodesDefault,
+    includeTombstoned,
+    showHidden: includeTombstoned,
   };
-}
-
-function checkHops(hops: unknown, field: string, fallback: number): number {
-  if (hops === undefined) return fallback;
-  if (typeof hops === "number" && Number.isSafeInteger(hops) && hops >= 1) return hops;
-  throw invalid(field, "an integer of at least 1", hops);
 }
 
 /** What a walk meets, by id. */
@@ -386,33 +276,21 @@ async function tombstonedIds(reader: Reader, ids: readonly Bytes[]): Promise<Rea
   );
 }
 
-/** An edge in brief, as `linksFrom` and `backlinksTo` list it. */
-export interface Link {
-  readonly kind: string;
-  readonly to: string;
-  readonly from: string;
-  readonly reason?: string;
-  readonly strength?: number;
-  readonly group: string;
-}
-
 /** What a memory points at, each (kind, target) once; the one with a reason wins. */
 export async function linksFrom(
   engine: Engine,
-  ref: Ref,
-  options: Pick<EdgeListOptions, "asOf" | "access"> = {},
+  asked: Asked<"linksFrom">,
 ): Promise<readonly Link[]> {
-  const { edges } = await edgesOut(engine, ref, options);
+  const { edges } = await edgesOut(engine, asked);
   return dedupe(edges, (edge) => `${edge.kind} ${edge.to}`);
 }
 
 /** What points at a memory, each (kind, source) once. */
 export async function backlinksTo(
   engine: Engine,
-  ref: Ref,
-  options: Pick<EdgeListOptions, "asOf" | "access"> = {},
+  asked: Asked<"backlinksTo">,
 ): Promise<readonly Link[]> {
-  const { edges } = await edgesIn(engine, ref, options);
+  const { edges } = await edgesIn(engine, asked);
   return dedupe(edges, (edge) => `${edge.kind} ${edge.from}`);
 }
 
@@ -439,29 +317,13 @@ function shapeLink(edge: Edge): Link {
   };
 }
 
-/** Everything about one memory. */
-export interface Inspection {
-  readonly memory: Memory;
-  readonly links: readonly Link[];
-  readonly backlinks: readonly Link[];
-  readonly versions: readonly HistoryItem[];
-  /** What use has made of it by now; left out when the past is asked for. */
-  readonly counters?: Counter;
-  /** How much it matters, and why; for the past, at the time of the position. For the owner alone. */
-  readonly salience?: Salience;
-  readonly seq: number;
-}
-
 /** A memory with its links, backlinks, versions and counters, and how much it matters. */
 export async function inspect(
   engine: Engine,
-  ref: Ref,
-  options: Pick<EdgeListOptions, "asOf" | "access"> = {},
+  { id: ref, asOf, access }: Asked<"inspect">,
 ): Promise<Inspection | undefined> {
   const parsed = parseRef(engine, ref, "id");
-  checkOptions(options, ["asOf", "access"]);
-  const access = options.access ?? OWNER;
-  const here = await Reader.with(engine.kv, options.asOf, async (reader) => {
+  const here = await Reader.with(engine.kv, asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     const found = id === undefined ? undefined : await findMemory(reader, id);
     if (found === undefined || !(await isShown(reader, access, found))) return undefined;
@@ -472,12 +334,11 @@ export async function inspect(
   });
   if (here === undefined) return undefined;
   // The rest is read at the very position the memory was found at.
-  const pinned = { access, asOf: here.seq };
-  const id = memoryId(here.found.id);
+  const pinned = { id: memoryId(here.found.id), asOf: here.seq, access };
   const [links, backlinks, versions] = await Promise.all([
-    linksFrom(engine, id, pinned),
-    backlinksTo(engine, id, pinned),
-    history(engine, { id, ...pinned }),
+    linksFrom(engine, pinned),
+    backlinksTo(engine, pinned),
+    history(engine, pinned),
   ]);
   return {
     memory: shapeMemory(engine.actor, here.found),

@@ -5,9 +5,14 @@
  * It is complete by type. That it agrees with the server's own table is a test over there, because
  * core does not know the server.
  */
+
+import { type ArgumentNames, gather } from "../contract/gather.js";
+import type { VerbName as DeclaredVerb } from "../contract/index.js";
 import { CortexError, ERROR_CODES, type ErrorCode, type ErrorDetails } from "../errors.js";
 import type { CortexApi, VerbName } from "./api.js";
 import { type Body, join } from "./body.js";
+import type { RoutePlan } from "./route-plan.js";
+import { ROUTE_PLANS } from "./routes.js";
 
 /** What a verb answers, once it has. */
 type Answer<V extends VerbName> = Awaited<ReturnType<CortexApi[V]>>;
@@ -34,46 +39,10 @@ function member<A>(name: string): (answer: Body) => A {
   return (answer) => answer[name] as A;
 }
 
-const byId = (id: unknown, ...rest: readonly unknown[]): Body => join({ id }, ...rest);
 const options = (...given: readonly unknown[]): Body => join({}, ...given);
-const edge = (from: string, kind: string, to: string, ...rest: readonly unknown[]): Body =>
-  join({ from, kind, to }, ...rest);
 
-/** Every verb. */
-export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
-  write: {
-    path: "write",
-    kind: "write",
-    input: options,
-  },
-  get: { path: "get", kind: "read", input: byId, mayMiss: true },
-  resolve: {
-    path: "resolve",
-    kind: "read",
-    input: (uri, given) => join({ uri }, given),
-    mayMiss: true,
-  },
-  update: { path: "update", kind: "write", input: byId },
-  updateHead: { path: "update-head", kind: "write", input: byId },
-  tombstone: {
-    path: "tombstone",
-    kind: "write",
-    input: (id, reason, given) => join({ id, reason }, given),
-  },
-  restore: { path: "restore", kind: "write", input: byId },
-  history: {
-    path: "history",
-    kind: "read",
-    input: byId,
-    answer: member("versions"),
-    mayMiss: true,
-  },
-  list: { path: "list", kind: "read", input: options },
-  slotHistory: {
-    path: "slot-history",
-    kind: "read",
-    input: (slot, given) => join({ slot }, given),
-  },
+/** Verbs that are not declared in `contract/`. */
+const OTHERS: { readonly [V in Exclude<VerbName, DeclaredVerb>]: RemoteRoute<V> } = {
   review: { path: "review", kind: "read", input: options },
   settle: {
     path: "settle",
@@ -96,25 +65,6 @@ export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
   },
   remember: { path: "remember", kind: "write", input: (turns, given) => join({ turns }, given) },
   session: { path: "session", kind: "read", input: (session, given) => join({ session }, given) },
-  addEdge: { path: "add-edge", kind: "write", input: edge },
-  link: { path: "add-edge", kind: "write", input: edge },
-  removeEdge: { path: "remove-edge", kind: "write", input: edge },
-  removeEdgeById: { path: "remove-edge-by-id", kind: "write", input: byId },
-  getEdge: { path: "get-edge", kind: "read", input: edge, mayMiss: true },
-  edgesOut: {
-    path: "list-edges",
-    kind: "read",
-    input: (id, given) => join({ id, direction: "out" }, given),
-  },
-  edgesIn: {
-    path: "list-edges",
-    kind: "read",
-    input: (id, given) => join({ id, direction: "in" }, given),
-  },
-  traverse: { path: "traverse", kind: "read", input: byId },
-  linksFrom: { path: "links-from", kind: "read", input: byId, answer: member("links") },
-  backlinksTo: { path: "backlinks-to", kind: "read", input: byId, answer: member("links") },
-  inspect: { path: "inspect", kind: "read", input: byId, mayMiss: true },
   context: { path: "context", kind: "read", input: options },
   attest: { path: "attest", kind: "write", input: options },
   weights: { path: "weights", kind: "read", input: options },
@@ -125,20 +75,6 @@ export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
     input: (intentId, stepId, given) => join({ intentId, stepId }, given),
     mayMiss: true,
   },
-  goalState: {
-    path: "goal-state",
-    kind: "read",
-    input: byId,
-    answer: member("state"),
-    mayMiss: true,
-  },
-  setGoalState: {
-    path: "set-goal-state",
-    kind: "write",
-    input: (id, state, given) => join({ id, state }, given),
-  },
-  deleteGoalState: { path: "delete-goal-state", kind: "write", input: byId },
-  goalStates: { path: "goal-states", kind: "read", input: options, answer: member("goals") },
   config: { path: "config", kind: "read", input: options, answer: member("graph") },
   configure: {
     path: "configure",
@@ -164,11 +100,6 @@ export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
     input: (from, to, given) => join({ from, to }, given),
   },
   revert: { path: "revert", kind: "write", input: (seq, given) => join({ seq }, given) },
-  forget: {
-    path: "forget",
-    kind: "write",
-    input: (id, reason, given) => join({ id, reason }, given),
-  },
   root: { path: "root", kind: "read", input: options },
   checkpoint: { path: "checkpoint", kind: "read", input: options },
   snapshot: { path: "snapshot", kind: "write", input: (reason, given) => join({ reason }, given) },
@@ -209,6 +140,23 @@ export const ROUTES: { readonly [V in VerbName]: RemoteRoute<V> } = {
     input: (scope, given) => join({ scope }, given),
   },
 };
+
+/** Every verb. */
+export const ROUTES = {
+  ...OTHERS,
+  ...Object.fromEntries(
+    Object.entries(ROUTE_PLANS).map(([verb, plan]) => [verb, routeOf(plan)] as const),
+  ),
+} as { readonly [V in VerbName]: RemoteRoute<V> };
+
+function routeOf({ names, objects = [], rest, member: one, sent, ...route }: RoutePlan) {
+  const place: ArgumentNames = { names, objects: new Set(objects), rest: rest ?? "options" };
+  return {
+    ...route,
+    input: (...args: readonly unknown[]): Body => ({ ...sent, ...gather(place, args) }),
+    ...(one === undefined ? {} : { answer: member(one) }),
+  };
+}
 
 /** Reads that leave an entry when asked to: those are not sent twice. */
 export function isRepeatable({ kind }: Pick<RemoteRoute, "kind">, body: Body): boolean {

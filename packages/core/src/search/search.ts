@@ -9,15 +9,10 @@
  */
 
 import { utf8Length } from "../codec/text.js";
+import type { OnPlan } from "../contract/read-plan.js";
 import type { MemoryId } from "../contract/shapes.js";
 import { checkObject, checkOptions, type Engine } from "../engine/engine.js";
-import {
-  checkOnPlan,
-  type Meter,
-  meterOf,
-  type OnPlan,
-  type PlanOption,
-} from "../engine/read-plan.js";
+import { checkOnPlan, type Meter, meterOf, type PlanOption } from "../engine/read-plan.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { CortexError, invalid } from "../errors.js";
 import { type AsOf, type FoundMemory, Reader } from "../history/reader.js";

@@ -255,6 +255,8 @@ export interface VerbRow<V extends ContractVerb> {
   readonly example: string;
   /** What is missing when the verb answers `undefined`. */
   readonly absent?: (input: Readonly<Record<string, unknown>>) => string;
+  /** Other verbs that the same operation stands for. */
+  readonly also?: readonly ContractVerb[];
   readonly cli: CommandSpec<FieldOf<V>, z.output<Verbs[V]["output"]>>;
   readonly http?: HttpSpec<FieldOf<V>>;
 }
@@ -268,7 +270,7 @@ export function verbRow<V extends ContractVerb>(name: V, row: VerbRow<V>): Opera
   const { summary, kind, policy, input, output, member } = verb;
   return {
     name,
-    verbs: [name],
+    verbs: [name, ...(row.also ?? [])],
     kind,
     policy,
     summary,

@@ -1,7 +1,7 @@
 /**
  * Operations on links between memories.
  */
-import { SOURCES } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import {
   showEdge,
@@ -11,32 +11,7 @@ import {
   showLinks,
   showTraversal,
 } from "../render/edges.js";
-import { asking, defineOperation } from "./define.js";
-import {
-  anyObject,
-  asOf,
-  by,
-  edgeKinds,
-  includeTombstoned,
-  limit,
-  ref,
-  timeField,
-  words,
-} from "./fields.js";
-import {
-  edgeAddedShape,
-  edgeListShape,
-  edgeRemovedShape,
-  edgeShape,
-  linksShape,
-  traversalShape,
-} from "./shapes.js";
-
-const ends = {
-  from: z.string().describe("where the link starts: id, URI or external id"),
-  kind: z.string().describe("the kind of link, built in or of your own"),
-  to: z.string().describe("where the link ends: id, URI or external id"),
-};
+import { defineOperation, verbRow } from "./define.js";
 
 const endArguments = [
   { field: "from", label: "FROM" },
@@ -44,31 +19,11 @@ const endArguments = [
   { field: "to", label: "TO" },
 ] as const;
 
-const why = z.string().describe("why, in one line").exactOptional();
-
-const addOperation = defineOperation({
-  name: "addEdge",
-  verbs: ["addEdge", "link"],
-  kind: "write",
-  summary: "Link two memories",
+const addOperation = verbRow("addEdge", {
   help: `Adding a link that is there changes nothing; adding a removed one revives it. Built-in kinds are
 listed on the modelling page; any other name becomes a kind of this graph.`,
   example: 'cortex edge add rule related_to home --reason "both came up in chat-1"',
-  input: z.strictObject({
-    ...ends,
-    reason: why,
-    strength: z.int().min(1).max(5).describe("1 (weak) to 5 (strongly stated)").exactOptional(),
-    weight: z.number().describe("a number of your own").exactOptional(),
-    ordinal: z.int().describe("its place among its siblings").exactOptional(),
-    metadata: anyObject.describe("anything else, as JSON").exactOptional(),
-    source: words(SOURCES).describe("where the link came from").exactOptional(),
-    validFrom: timeField("from when on it holds in the world").exactOptional(),
-    validTo: timeField("until when it holds in the world").exactOptional(),
-    by,
-  }),
-  output: edgeAddedShape,
-  call: (memory, { from, kind, to, ...input }, { access }) =>
-    memory.addEdge(from, kind, to, input, { access }),
+  also: ["link"],
   cli: {
     command: "edge add",
     alias: "link",
@@ -78,46 +33,22 @@ listed on the modelling page; any other name becomes a kind of this graph.`,
   },
 });
 
-const removeOperation = defineOperation({
-  name: "removeEdge",
-  verbs: ["removeEdge"],
-  kind: "write",
-  summary: "Remove a link, softly",
+const removeOperation = verbRow("removeEdge", {
   help: "The link stays readable as removed. Removing what is not there changes nothing.",
   example: "cortex edge rm rule related_to home",
-  input: z.strictObject({ ...ends, reason: why, by }),
-  output: edgeRemovedShape,
-  call: (memory, { from, kind, to, ...options }, { access }) =>
-    memory.removeEdge(from, kind, to, { ...options, access }),
   cli: { command: "edge rm", group: "edges", arguments: endArguments, human: showEdgeRemoved },
 });
 
-const removeByIdOperation = defineOperation({
-  name: "removeEdgeById",
-  verbs: ["removeEdgeById"],
-  kind: "write",
-  summary: "Remove a link by its own id",
+const removeByIdOperation = verbRow("removeEdgeById", {
   help: "With --id instead of the ends. An id that no link has is a failure with ERR_NOT_FOUND.",
   example: 'cortex edge rm --id "$EDGE"',
-  input: z.strictObject({ id: z.string().describe("the id of the edge"), reason: why, by }),
-  output: edgeRemovedShape,
-  call: (memory, { id, ...options }, { access }) =>
-    memory.removeEdgeById(id, { ...options, access }),
   cli: { command: "edge rm", group: "edges", when: "id", human: showEdgeRemoved },
 });
 
-const getOperation = defineOperation({
-  name: "getEdge",
-  verbs: ["getEdge"],
-  kind: "read",
-  summary: "Read one link, a removed one as well",
+const getOperation = verbRow("getEdge", {
   help: "A link that never was is a failure with ERR_NOT_FOUND.",
   example: "cortex edge get rule related_to home",
-  input: z.strictObject({ ...ends, asOf }),
-  output: edgeShape,
   absent: ({ from, kind, to }) => `edge: none from ${from} by ${kind} to ${to}`,
-  call: (memory, { from, kind, to, ...options }, { access }) =>
-    memory.getEdge(from, kind, to, { ...options, access }),
   cli: { command: "edge get", group: "edges", arguments: endArguments, human: showEdge },
 });
 
@@ -128,16 +59,10 @@ const listOperation = defineOperation({
   summary: "List the links of a memory",
   help: "Both directions unless --direction says otherwise, all at one position of the journal.",
   example: "cortex edge ls home --direction in",
-  input: z.strictObject({
-    id: ref,
-    direction: z.enum(["out", "in", "both"]).describe("both when not given").exactOptional(),
-    kinds: edgeKinds,
-    includeTombstoned,
-    order: z.enum(["kind", "ordinal"]).describe("by kind when not given").exactOptional(),
-    limit,
-    asOf,
+  input: VERBS.edgesOut.input.extend({
+    direction: z.enum(["out", "in", "both"]).describe("both when not given").optional(),
   }),
-  output: edgeListShape,
+  output: VERBS.edgesOut.output,
   call: async (memory, { id, direction = "both", ...rest }, { access }) => {
     const options = { ...rest, access };
     if (direction === "in") return memory.edgesIn(id, options);
@@ -158,26 +83,9 @@ const listOperation = defineOperation({
   http: { path: "list-edges" },
 });
 
-const traverseOperation = defineOperation({
-  name: "traverse",
-  verbs: ["traverse"],
-  kind: "read",
-  summary: "Walk the links from a memory",
+const traverseOperation = verbRow("traverse", {
   help: "Breadth first, along outgoing links one hop far unless told otherwise; 6 hops at most.",
   example: "cortex traverse home --direction both --max-hops 2",
-  input: z.strictObject({
-    id: ref,
-    direction: z.enum(["out", "in", "both"]).describe("out when not given").exactOptional(),
-    kinds: edgeKinds,
-    minHops: z.int().min(1).describe("leave out what is nearer").exactOptional(),
-    maxHops: z.int().min(1).describe("1 when not given").exactOptional(),
-    maxNodes: z.int().min(1).describe("most memories to return").exactOptional(),
-    includeTombstoned,
-    asOf,
-  }),
-  output: traversalShape,
-  call: (memory, { id, ...options }, context) =>
-    memory.traverse(id, { ...options, ...asking(context) }),
   cli: {
     command: "traverse",
     group: "edges",
@@ -187,18 +95,9 @@ const traverseOperation = defineOperation({
   },
 });
 
-const linksOperation = defineOperation({
-  name: "linksFrom",
-  verbs: ["linksFrom"],
-  kind: "read",
-  summary: "What a memory points at, without repeats",
+const linksOperation = verbRow("linksFrom", {
   help: "Links in brief; edge ls gives them in full.",
   example: "cortex links rule",
-  input: z.strictObject({ id: ref, asOf }),
-  output: linksShape,
-  call: async (memory, { id, ...options }, { access }) => ({
-    links: await memory.linksFrom(id, { ...options, access }),
-  }),
   cli: {
     command: "links",
     group: "edges",
@@ -207,18 +106,9 @@ const linksOperation = defineOperation({
   },
 });
 
-const backlinksOperation = defineOperation({
-  name: "backlinksTo",
-  verbs: ["backlinksTo"],
-  kind: "read",
-  summary: "What points at a memory, without repeats",
+const backlinksOperation = verbRow("backlinksTo", {
   help: "Links in brief; edge ls gives them in full.",
   example: "cortex backlinks home",
-  input: z.strictObject({ id: ref, asOf }),
-  output: linksShape,
-  call: async (memory, { id, ...options }, { access }) => ({
-    links: await memory.backlinksTo(id, { ...options, access }),
-  }),
   cli: {
     command: "backlinks",
     group: "edges",

@@ -1,7 +1,9 @@
 /**
  * Operations on memories: writing, reading, changing, hiding.
  */
+
 import type { BatchItem } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import {
   showBatch,
@@ -13,10 +15,8 @@ import {
   showWritten,
 } from "../render/memories.js";
 import { defineOperation, verbRow } from "./define.js";
-import { anyObject, asOf, by, headFields, idempotencyKey, listOf, ref, source } from "./fields.js";
-import { batchShape, inspectionShape, writtenShape } from "./shapes.js";
-
-const noMemory = ({ id }: { readonly id: string }): string => `id: no memory ${id}`;
+import { anyObject, by, headFields, idempotencyKey, listOf, source } from "./fields.js";
+import { batchShape } from "./shapes.js";
 
 const birthFields = {
   externalId: z.string().describe("a name of your own, unique in the graph").exactOptional(),
@@ -61,7 +61,7 @@ const noteOperation = defineOperation({
     visibility: headFields.visibility,
     ...birthFields,
   }),
-  output: writtenShape,
+  output: VERBS.write.output,
   call: (memory, input, { access }) => memory.write({ type: "note", ...input }, { access }),
   cli: {
     command: "note",
@@ -180,17 +180,9 @@ const historyOperation = verbRow("history", {
   },
 });
 
-const inspectOperation = defineOperation({
-  name: "inspect",
-  verbs: ["inspect"],
-  kind: "read",
-  summary: "Show a memory with its links, versions and counters",
+const inspectOperation = verbRow("inspect", {
   help: "Everything is read at one position of the journal.",
   example: "cortex inspect home",
-  input: z.strictObject({ id: ref, asOf }),
-  output: inspectionShape,
-  absent: noMemory,
-  call: (memory, { id, ...options }, { access }) => memory.inspect(id, { ...options, access }),
   cli: {
     command: "inspect",
     group: "memories",

@@ -14,7 +14,6 @@ import {
 } from "@cortex-memory/core";
 import * as z from "zod";
 import { anyObject, listOf, words } from "./fields.js";
-import { salienceShape } from "./learning-shapes.js";
 
 const timeMs = z.int();
 const seq = z.int();
@@ -33,15 +32,6 @@ export const writtenShape = z.object({
   conflicts: listOf(brief),
   similar: listOf(brief),
   reinforced: z.boolean(),
-});
-
-/** What forgetting destroyed. */
-export const forgottenShape = z.object({
-  id: z.string(),
-  seq,
-  erased: listOf(z.string()),
-  derived: listOf(z.string()),
-  edges: z.int(),
 });
 
 const provenance = z.object({
@@ -99,26 +89,6 @@ export const memoryShape = z.object({
   seq,
 });
 
-const historyItem = z.object({
-  uri: z.string(),
-  version: z.int(),
-  current: z.boolean(),
-  undone: z.literal(true).exactOptional(),
-  text: z.string(),
-  data: anyObject,
-  versionRecord,
-});
-
-/** The versions of a memory, newest first. */
-export const historyShape = z.object({ versions: listOf(historyItem) });
-
-/** A page of memories. */
-export const memoryPageShape = z.object({
-  memories: listOf(memoryShape),
-  cursor: z.string().exactOptional(),
-  seq,
-});
-
 /** An edge. */
 export const edgeShape = z.object({
   id: z.string(),
@@ -146,56 +116,6 @@ export const edgeAddedShape = z.object({
   id: z.string(),
   edge: edgeShape,
   changed: z.boolean(),
-  seq,
-});
-
-/** What removing an edge did. */
-export const edgeRemovedShape = z.object({
-  changed: z.boolean(),
-  edge: edgeShape.exactOptional(),
-  seq,
-});
-
-/** Edges of one memory. */
-export const edgeListShape = z.object({ edges: listOf(edgeShape), seq });
-
-/** What a walk found. */
-export const traversalShape = z.object({
-  hits: listOf(z.object({ id: z.string(), hop: z.int(), memory: memoryShape })),
-  edges: listOf(edgeShape),
-  maxHops: z.int(),
-  clamped: z.boolean(),
-  truncated: z.boolean(),
-  seq,
-});
-
-const link = z.object({
-  kind: z.string(),
-  to: z.string(),
-  from: z.string(),
-  group: z.string(),
-  reason: z.string().exactOptional(),
-  strength: z.int().exactOptional(),
-});
-
-/** Links in brief. */
-export const linksShape = z.object({ links: listOf(link) });
-
-/** Everything about one memory. */
-export const inspectionShape = z.object({
-  memory: memoryShape,
-  links: listOf(link),
-  backlinks: listOf(link),
-  versions: listOf(historyItem),
-  counters: z
-    .object({
-      reinforced: z.int(),
-      accessed: z.int(),
-      cited: z.int(),
-      lastUsedAt: timeMs,
-    })
-    .optional(),
-  salience: salienceShape.optional(),
   seq,
 });
 

@@ -1,18 +1,11 @@
 /**
  * Links and walks, for people to read.
  */
-import type * as z from "zod";
-import type {
-  edgeAddedShape,
-  edgeListShape,
-  edgeRemovedShape,
-  edgeShape,
-  linksShape,
-  traversalShape,
-} from "../operations/shapes.js";
+import type { Output } from "@cortex-memory/core/contract";
+import type {} from "../operations/shapes.js";
 import { clean, type Ink, oneLine, showTime } from "./ink.js";
 
-type Edge = z.output<typeof edgeShape>;
+type Edge = Output<"getEdge">;
 
 function edgeLine(edge: Edge, ink: Ink): string {
   const reason = edge.reason === undefined ? "" : `  ${oneLine(edge.reason, 80)}`;
@@ -35,26 +28,26 @@ export function showEdge(edge: Edge, ink: Ink): string {
 }
 
 /** What adding an edge did. */
-export function showEdgeAdded(answer: z.output<typeof edgeAddedShape>, ink: Ink): string {
+export function showEdgeAdded(answer: Output<"addEdge">, ink: Ink): string {
   const did = answer.changed ? `${ink.green("✓")} linked` : ink.dim("linked already");
   return `${did} ${edgeLine(answer.edge, ink)}\n  ${ink.dim(`edge ${answer.id}, seq ${answer.seq}`)}`;
 }
 
 /** What removing an edge did. */
-export function showEdgeRemoved(answer: z.output<typeof edgeRemovedShape>, ink: Ink): string {
+export function showEdgeRemoved(answer: Output<"removeEdge">, ink: Ink): string {
   if (answer.edge === undefined) return ink.dim("there was no such edge");
   const did = answer.changed ? `${ink.green("✓")} removed` : ink.dim("removed before");
   return `${did} ${edgeLine(answer.edge, ink)} ${ink.dim(`seq ${answer.seq}`)}`;
 }
 
 /** Edges, one per line. */
-export function showEdges(answer: z.output<typeof edgeListShape>, ink: Ink): string {
+export function showEdges(answer: Output<"edgesOut">, ink: Ink): string {
   if (answer.edges.length === 0) return ink.dim("no edges");
   return answer.edges.map((edge) => edgeLine(edge, ink)).join("\n");
 }
 
 /** Links in brief, one per line. */
-export function showLinks(answer: z.output<typeof linksShape>, ink: Ink): string {
+export function showLinks(answer: Output<"linksFrom">, ink: Ink): string {
   if (answer.links.length === 0) return ink.dim("none");
   return answer.links
     .map(({ from, kind, to, reason }) => {
@@ -65,7 +58,7 @@ export function showLinks(answer: z.output<typeof linksShape>, ink: Ink): string
 }
 
 /** What a walk found, by distance. */
-export function showTraversal(walk: z.output<typeof traversalShape>, ink: Ink): string {
+export function showTraversal(walk: Output<"traverse">, ink: Ink): string {
   const hits = walk.hits.map(
     ({ hop, memory }) =>
       `${"  ".repeat(hop - 1)}${ink.dim(String(hop))} ${memory.id}  ${ink.cyan(memory.type)}  ${oneLine(memory.text)}`,

@@ -1,24 +1,15 @@
 /**
  * Memories, conversations and what was done to them, for people to read.
  */
+import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type {
-  batchShape,
-  forgottenShape,
-  historyShape,
-  inspectionShape,
-  memoryPageShape,
-  memoryShape,
-  rememberedShape,
-  sessionShape,
-  writtenShape,
-} from "../operations/shapes.js";
+import type { batchShape, rememberedShape, sessionShape } from "../operations/shapes.js";
 import { showLinks } from "./edges.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 import { showSalience } from "./learning.js";
 
-type Memory = z.output<typeof memoryShape>;
-type Written = z.output<typeof writtenShape>;
+type Memory = Output<"get">;
+type Written = Output<"write">;
 
 /** What a write did; `did` is the word for it. */
 export function showWritten(did: string): (written: Written, ink: Ink) => string {
@@ -82,7 +73,7 @@ export function memoryLine(memory: Memory, ink: Ink): string {
 }
 
 /** A page of memories. */
-export function showPage(page: z.output<typeof memoryPageShape>, ink: Ink): string {
+export function showPage(page: Output<"list">, ink: Ink): string {
   if (page.memories.length === 0) return ink.dim("no memories");
   const lines = page.memories.map((memory) => memoryLine(memory, ink));
   const more = page.cursor === undefined ? [] : [ink.dim(`more: --cursor ${page.cursor}`)];
@@ -90,7 +81,7 @@ export function showPage(page: z.output<typeof memoryPageShape>, ink: Ink): stri
 }
 
 /** What forgetting destroyed. */
-export function showForgotten(answer: z.output<typeof forgottenShape>, ink: Ink): string {
+export function showForgotten(answer: Output<"forget">, ink: Ink): string {
   if (answer.erased.length === 0) return ink.dim(`${answer.id} was forgotten before`);
   const what = `${counted(answer.erased.length, "memory", "memories")}, ${counted(answer.edges, "edge")}`;
   const left = answer.derived.map((id) => `  ${ink.yellow("still there, derived from it")} ${id}`);
@@ -98,7 +89,7 @@ export function showForgotten(answer: z.output<typeof forgottenShape>, ink: Ink)
   return [`${ink.green("✓")} forgot ${answer.id}: ${what} ${place}`, ...left].join("\n");
 }
 
-type Versions = z.output<typeof historyShape>["versions"];
+type Versions = Output<"history">["versions"];
 
 function versionLines(versions: Versions, ink: Ink): string[] {
   return versions.map(({ version, current, undone, text, versionRecord }) => {
@@ -110,12 +101,12 @@ function versionLines(versions: Versions, ink: Ink): string[] {
 }
 
 /** The versions of a memory. */
-export function showHistory(answer: z.output<typeof historyShape>, ink: Ink): string {
+export function showHistory(answer: Output<"history">, ink: Ink): string {
   return versionLines(answer.versions, ink).join("\n");
 }
 
 /** Everything about one memory. */
-export function showInspection(found: z.output<typeof inspectionShape>, ink: Ink): string {
+export function showInspection(found: Output<"inspect">, ink: Ink): string {
   const { counters, salience } = found;
   const why =
     salience === undefined ? [] : [`\n${ink.bold("salience")}\n${showSalience(salience, ink)}`];
