@@ -9,7 +9,11 @@ import { join } from "node:path";
  * The built binary on a free port; its log goes to a file, as it would under a supervisor.
  * @param {string} main
  * @param {string} folder
- * @returns {Promise<{ readonly port: number, stop(): Promise<void> }>}
+ * @returns {Promise<{
+ *   readonly port: number,
+ *   readonly pid: number | undefined,
+ *   stop(): Promise<void>,
+ * }>}
  */
 export async function startServer(main, folder) {
   const log = openSync(join(folder, "log.jsonl"), "a", 0o600);
@@ -26,6 +30,7 @@ export async function startServer(main, folder) {
   const { url } = JSON.parse(said);
   return {
     port: Number(new URL(url).port),
+    pid: child.pid,
     stop: async () => {
       child.kill("SIGTERM");
       await gone;
