@@ -52,16 +52,15 @@ const READING = /** @type {const} */ (["get", "find", "search", "recall"]);
  * @returns {Promise<readonly Round[]>}
  */
 export async function measureAgainst(settings, builds) {
-  settings.progress(`filling a store of ${settings.size} with each build`);
-  const ids = await withWorkers(builds, (workers) => fillToRead(settings, workers));
   const rounds = [];
+  const ids = /** @type {string[][]} */ ([]);
   for (let round = 0; round < settings.runs; round += 1) {
     settings.progress(`round ${round + 1} of ${settings.runs}`);
     const turn = { settings, builds, round, ids };
-    const engine = await withWorkers(builds, async (workers) => ({
-      ...(await measureWrites(turn, workers)),
-      ...(await measureReads(turn, workers)),
-    }));
+    const engine = await withWorkers(builds, async (workers) => {
+      if (round === 0) ids.push(...(await fillToRead(settings, workers)));
+      return { ...(await measureWrites(turn, workers)), ...(await measureReads(turn, workers)) };
+    });
     rounds.push({ ...engine, rest: await measureRest(turn), version: await measureStart(turn) });
   }
   return rounds;
@@ -124,6 +123,7 @@ function readFolder({ folder }, side) {
  * @param {readonly Worker[]} workers
  */
 async function fillToRead(settings, workers) {
+  settings.progress(`filling a store of ${settings.size} with each build`);
   const ids = /** @type {string[][]} */ ([]);
   for (const [side, worker] of workers.entries()) {
     await worker.ask("open", readFolder(settings, side));
