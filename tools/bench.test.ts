@@ -202,6 +202,8 @@ describe("the benchmark", () => {
     expect(verdicts([4, 4], [4, 5], [4, 3])).toEqual(["level"]);
     // All of them on one side, but no farther from 1 than from each other.
     expect(verdicts([100, 90], [100, 95], [100, 99])).toEqual(["level"]);
+    // Very close to each other, but as close to 1 as two copies of one build.
+    expect(verdicts([100, 98], [100, 98], [100, 98])).toEqual(["level"]);
     expect(verdicts([4, 2])).toEqual(["one round"]);
   });
 

@@ -1,8 +1,8 @@
 /**
  * Two builds side by side: another one, which stands in a folder, and the one of this tree. Both do the
  * same through their public entries, in processes of their own that live at the same time and take turns
- * slice by slice, so that whatever else the machine does meanwhile falls on both alike. A round starts with
- * new processes and a new store to write to; which build goes first changes from round to round.
+ * slice by slice, so that whatever else the machine does meanwhile falls on both alike; which of them goes
+ * first changes from slice to slice. A round starts with new processes and a new store to write to.
  *
  * Judging what comes of it is left to `against-report.mjs`.
  */
@@ -102,8 +102,8 @@ async function withWorkers(builds, use) {
  */
 async function takeTurns({ settings, round }, figure, slice) {
   const pair = /** @type {[Slice[], Slice[]]} */ ([[], []]);
-  const order = /** @type {const} */ (round % 2 === 0 ? [0, 1] : [1, 0]);
   for (let index = 0; index < settings.extents[figure].slices; index += 1) {
+    const order = /** @type {const} */ ((round + index) % 2 === 0 ? [0, 1] : [1, 0]);
     for (const side of order) pair[side].push(await slice(side, index));
   }
   return pair;
