@@ -175,7 +175,7 @@ describe("the benchmark", () => {
       // One round, so that the ratio is that of the two figures; above 1 is better.
       const isTime = rest.unit === "ms";
       expect(ratio, name).toBeCloseTo(isTime ? against / ours : ours / against, 6);
-      expect(rest).toMatchObject({ lowest: ratio, highest: ratio, verdict: "one round" });
+      expect(rest).toMatchObject({ lowest: ratio, highest: ratio, verdict: "too few rounds" });
       expect(rest.rounds, name).toEqual([{ against, ours }]);
       expect(ran.stdout).toContain(what);
     }
@@ -204,7 +204,15 @@ describe("the benchmark", () => {
     expect(verdicts([100, 90], [100, 95], [100, 99])).toEqual(["level"]);
     // Very close to each other, but as close to 1 as two copies of one build.
     expect(verdicts([100, 98], [100, 98], [100, 98])).toEqual(["level"]);
-    expect(verdicts([4, 2])).toEqual(["one round"]);
+    // Five rounds that lie as far apart as these three say more than three.
+    const three = [
+      [4, 3],
+      [4, 3.2],
+      [4, 3.3],
+    ] as const;
+    expect(verdicts(...three)).toEqual(["level"]);
+    expect(verdicts(...three, [4, 3.1], [4, 3.2])).toEqual(["better"]);
+    expect(verdicts([4, 2], [4, 2])).toEqual(["too few rounds"]);
   });
 
   test("explains itself when asked for nothing, or for something unknown", () => {

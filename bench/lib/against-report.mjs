@@ -13,12 +13,12 @@ import { plain, renderTable } from "./report.mjs";
  * @typedef {import("./build-worker.mjs").Slice} Slice
  *
  * How the builds compare. `level` means that the middle round differs from 1 by no more than the rounds
- * differ from each other: what the machine does by itself. A single round says nothing about that.
+ * differ from each other: what the machine does by itself. One or two rounds say nothing about that.
  * @typedef {{
  *   readonly ratio: number,
  *   readonly lowest: number,
  *   readonly highest: number,
- *   readonly verdict: "level" | "better" | "worse" | "one round",
+ *   readonly verdict: "level" | "better" | "worse" | "too few rounds",
  * }} Comparison
  *
  * One line; `against` and `ours` are middle rounds, in the unit.
@@ -51,6 +51,15 @@ import { plain, renderTable } from "./report.mjs";
  * other, came out as much as 3 % apart in every one of three rounds.
  */
 const SPREAD_MIN = 0.03;
+
+/** Fewer rounds than this give no verdict. */
+const ROUNDS_MIN = 3;
+
+/**
+ * From so many rounds on, chance alone leads to a verdict other than level in less than one figure of a
+ * hundred. Of fewer, three times the spread is asked for the same: few rounds lie close by chance.
+ */
+const ROUNDS_ENOUGH = 5;
 
 /**
  * The figures in the order in which they are printed. A rate counts operations in a second, a time is
@@ -157,8 +166,9 @@ function compared(ratios) {
  * @returns {Comparison["verdict"]}
  */
 function verdictOn(ratio, spread, rounds) {
-  if (rounds < 2) return "one round";
-  if (Math.abs(ratio - 1) <= Math.max(spread, SPREAD_MIN)) return "level";
+  if (rounds < ROUNDS_MIN) return "too few rounds";
+  const doubt = rounds < ROUNDS_ENOUGH ? 3 * spread : spread;
+  if (Math.abs(ratio - 1) <= Math.max(doubt, SPREAD_MIN)) return "level";
   return ratio > 1 ? "better" : "worse";
 }
 
