@@ -9,15 +9,15 @@ export const COMMAND_LIST = `Every command:
   --actor <NAME>: whose memory; default when not given
   --json: print one JSON document, for scripts
 Memories:
-  write TYPE [TEXT|JSON|-]: Write one memory
+  write TYPE [TEXT|JSON|-]: Write one memory; text that is known already reinforces the memory that says it
   note KIND TEXT|-: Write a note: free text under a kind
-  get URI|ID: Read one memory
+  get URI|ID: Read one memory by id, URI or external id
   resolve URI: Read exactly what a URI pins
   update ID [TEXT|JSON|-]: Append a version to a memory
   update-head ID: Change tags, importance and the like, without a new version
   tombstone ID [REASON]: Hide a memory; restore brings it back
   restore ID|FILE...: Bring back what was hidden or archived; given backup files, build a new store from them
-  forget ID [REASON]: Destroy a memory's content for good
+  forget ID [REASON]: Destroy a memory's content for good; proofs made before still verify
   history ID: List the versions of a memory, newest first
   inspect ID: Show a memory with its links, versions and counters
   list: List memories by type, tag, kind, slot, session or frame
