@@ -1,9 +1,10 @@
 /**
- * The benchmark: `npm run bench -- write read prove`.
+ * The benchmark: `npm run bench -- write read prove`, or against another build with `--against`.
  *
  * Each question is one file in `questions/`; it measures the engine, and in the same run the raw
  * storage below it and the hand-rolled SQLite beside it, so that what counts are ratios. This file
- * runs them, holds the figures against the bars of `lib/bars.mjs`, and prints a table and JSON.
+ * runs them, holds the figures against the bars of `lib/bars.mjs`, and prints a table and JSON. How this
+ * build compares with another one is asked by `lib/against.mjs`.
  * docs/benchmarks.md says what the figures mean.
  */
 import { spawnSync } from "node:child_process";
@@ -19,7 +20,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { measureAgainst } from "./lib/against.mjs";
+import { compareRounds, renderAgainst } from "./lib/against-report.mjs";
 import { judge } from "./lib/bars.mjs";
+import { buildAt } from "./lib/builds.mjs";
 import { describeCommit, describeMachine, loadOf } from "./lib/machine.mjs";
 import { renderReport } from "./lib/report.mjs";
 import { readRequest } from "./lib/settings.mjs";
@@ -28,27 +32,47 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 /** @typedef {import("./lib/settings.mjs").Request} Request */
 
-function main() {
+async function main() {
   const known = readdirSync(join(here, "questions")).map((file) => file.replace(/\.mjs$/, ""));
   /** @type {Request} */
   let request;
+  /** @type {import("./lib/against.mjs").Builds | undefined} */
+  let builds;
   try {
     request = readRequest(process.argv.slice(2), known);
+    const { against } = request;
+    if (against !== undefined) {
+      builds = [buildAt("against", against), buildAt("ours", join(here, ".."))];
+    }
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     return 2;
   }
   const folder = newFolder(request.folder);
   try {
+    if (builds !== undefined) {
+      const report = await compare(request, folder, builds);
+      print(request, renderAgainst(report), report);
+      return request.check && report.figures.some(({ verdict }) => verdict === "worse") ? 1 : 0;
+    }
     const report = ask(request, folder);
-    process.stdout.write(`${renderReport(report)}\n`);
-    const json = `${JSON.stringify(report, undefined, 2)}\n`;
-    if (request.jsonFile === undefined) process.stdout.write(`\n${json}`);
-    else writeFileSync(request.jsonFile, json);
+    print(request, renderReport(report), report);
     return request.check && report.bars.some(({ verdict }) => verdict !== "pass") ? 1 : 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * @param {Request} request
+ * @param {string} text
+ * @param {object} report
+ */
+function print({ jsonFile }, text, report) {
+  process.stdout.write(`${text}\n`);
+  const json = `${JSON.stringify(report, undefined, 2)}\n`;
+  if (jsonFile === undefined) process.stdout.write(`\n${json}`);
+  else writeFileSync(jsonFile, json);
 }
 
 /** @param {string | undefined} parent */
@@ -64,16 +88,13 @@ function newFolder(parent) {
  * @returns {import("./lib/report.mjs").Report}
  */
 function ask(request, folder) {
-  const { questions, jsonFile: _, check: __, folder: ___, ...settings } = request;
+  const { questions, runs, size, base, batchItems, rounds, reads, seed, quick } = request;
+  const settings = { runs, size, base, batchItems, rounds, reads, seed, quick };
   const machine = describeMachine(folder);
   const answers = questions.map((name) => askOne(name, { ...settings, folder }));
   const figures = new Map(answers.flatMap((answer) => Object.entries(answer.figures)));
   const notes = [...new Set(answers.flatMap((answer) => answer.notes))];
-  if (/^(tmpfs|ramfs)$/.test(machine.filesystem)) {
-    notes.push("The stores lie in memory: syncing costs nothing here. Choose another --folder.");
-  }
-  if (settings.quick)
-    notes.push("A quick run: it shows that everything works, not how fast it is.");
+  notes.push(...notesOn(machine, settings));
   return {
     date: new Date().toISOString(),
     ...describeCommit(),
@@ -84,6 +105,45 @@ function ask(request, folder) {
     bars: judge(questions, figures),
     notes,
   };
+}
+
+/**
+ * Compares the build of this tree with another one.
+ * @param {Request} request
+ * @param {string} folder
+ * @param {import("./lib/against.mjs").Builds} builds
+ * @returns {Promise<import("./lib/against-report.mjs").AgainstReport>}
+ */
+async function compare(request, folder, builds) {
+  const { runs, size, base, seed, quick, extents } = request;
+  const machine = describeMachine(folder);
+  const progress = (/** @type {string} */ text) => process.stderr.write(`${text}\n`);
+  const settings = { runs, size, base, seed, extents };
+  const rounds = await measureAgainst({ ...settings, folder, progress }, builds);
+  return {
+    date: new Date().toISOString(),
+    ...describeCommit(),
+    against: describeCommit(builds[0].folder),
+    machine,
+    loadAtEnd: loadOf(),
+    settings: { ...settings, quick },
+    figures: compareRounds(rounds, settings),
+    notes: notesOn(machine, request),
+  };
+}
+
+/**
+ * What has to be said about the circumstances.
+ * @param {ReturnType<typeof describeMachine>} machine
+ * @param {{ readonly quick: boolean }} settings
+ */
+function notesOn({ filesystem }, { quick }) {
+  const notes = [];
+  if (/^(tmpfs|ramfs)$/.test(filesystem)) {
+    notes.push("The stores lie in memory: syncing costs nothing here. Choose another --folder.");
+  }
+  if (quick) notes.push("A quick run: it shows that everything works, not how fast it is.");
+  return notes;
 }
 
 /**
@@ -102,4 +162,4 @@ function askOne(name, settings) {
   return JSON.parse(readFileSync(answerFile, "utf8"));
 }
 
-process.exitCode = main();
+process.exitCode = await main();

@@ -43,6 +43,36 @@ interface Report {
   readonly notes: readonly string[];
 }
 
+/** One figure of two builds. */
+interface Compared {
+  readonly name: string;
+  readonly what: string;
+  readonly unit: string;
+  readonly memories?: number;
+  readonly against: number;
+  readonly ours: number;
+  readonly ratio: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly verdict: string;
+  readonly rounds: readonly { readonly against: number; readonly ours: number }[];
+  readonly byProcessor?: Omit<Compared, "byProcessor">;
+}
+
+interface AgainstReport extends Pick<Report, "commit"> {
+  readonly dirty: boolean;
+  readonly against: { readonly commit: string; readonly dirty: boolean };
+  readonly figures: readonly Compared[];
+}
+
+type CompareRounds = (
+  rounds: readonly object[],
+  sizes: { readonly size: number; readonly base: number },
+) => readonly Compared[];
+
+/** What two builds are compared by. */
+const FIGURES = ["write", "batch", "get", "find", "search", "recall", "rest", "version"];
+
 function bench(...args: readonly string[]) {
   const command = [join(root, "bench", "main.mjs"), ...args];
   return spawnSync(process.execPath, command, { cwd: root, encoding: "utf8" });
@@ -131,8 +161,65 @@ describe("the benchmark", () => {
     expect(rates).toEqual(programs.map((program) => `${program} importersPerSecond`));
   });
 
+  test("compares this build with another one, in one run", () => {
+    // Against itself, because that is the one build there is for certain.
+    const small = ["--quick", "--runs", "1", "--size", "200", "--base", "50"];
+    const ran = bench("--against", root, ...small, "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    expect(readdirSync(stores)).toEqual([]);
+    const report = JSON.parse(readFileSync(file, "utf8")) as AgainstReport;
+    expect(report.against).toEqual({ commit: report.commit, dirty: report.dirty });
+    expect(report.figures.map(({ name }) => name)).toEqual(FIGURES);
+    for (const { name, what, against, ours, ratio, ...rest } of report.figures) {
+      expect(Math.min(against, ours), name).toBeGreaterThan(0);
+      // One round, so that the ratio is that of the two figures; above 1 is better.
+      const isTime = rest.unit === "ms";
+      expect(ratio, name).toBeCloseTo(isTime ? against / ours : ours / against, 6);
+      expect(rest).toMatchObject({ lowest: ratio, highest: ratio, verdict: "too few rounds" });
+      expect(rest.rounds, name).toEqual([{ against, ours }]);
+      expect(ran.stdout).toContain(what);
+    }
+    expect(ran.stdout).toMatch(/^figure +memories +unit +against +ours +ratio +spread +verdict/m);
+  });
+
+  test("calls a difference level when the rounds differ by as much", async () => {
+    const { compareRounds } = (await import(
+      new URL("../bench/lib/against-report.mjs", import.meta.url).href
+    )) as { readonly compareRounds: CompareRounds };
+    // Milliseconds of one operation, against and ours, round by round.
+    const verdicts = (...rounds: readonly (readonly [number, number])[]) => {
+      const slice = (ms: number) => [{ operations: 10, ms: 10 * ms, processorMs: 20 * ms }];
+      const made = rounds.map(([against, ours]) =>
+        Object.fromEntries(FIGURES.map((name) => [name, [slice(against), slice(ours)]])),
+      );
+      const figures = compareRounds(made, { size: 7, base: 5 });
+      for (const { ratio, byProcessor } of figures) expect(byProcessor?.ratio).toBe(ratio);
+      expect(figures.map(({ memories }) => memories)).toEqual([5, 5, 7, 7, 7, 7, 7, undefined]);
+      return [...new Set(figures.map(({ verdict }) => verdict))];
+    };
+    expect(verdicts([4, 2], [4, 2], [4, 2])).toEqual(["better"]);
+    expect(verdicts([2, 4], [2, 4], [2, 3.9])).toEqual(["worse"]);
+    expect(verdicts([4, 4], [4, 5], [4, 3])).toEqual(["level"]);
+    // All of them on one side, but no farther from 1 than from each other.
+    expect(verdicts([100, 90], [100, 95], [100, 99])).toEqual(["level"]);
+    // Very close to each other, but as close to 1 as two copies of one build.
+    expect(verdicts([100, 98], [100, 98], [100, 98])).toEqual(["level"]);
+    // Five rounds that lie as far apart as these three say more than three.
+    const three = [
+      [4, 3],
+      [4, 3.2],
+      [4, 3.3],
+    ] as const;
+    expect(verdicts(...three)).toEqual(["level"]);
+    expect(verdicts(...three, [4, 3.1], [4, 3.2])).toEqual(["better"]);
+    expect(verdicts([4, 2], [4, 2])).toEqual(["too few rounds"]);
+  });
+
   test("explains itself when asked for nothing, or for something unknown", () => {
-    for (const args of [[], ["swim"], ["write", "--size", "many"]]) {
+    const unbuilt = bench("--against", folder);
+    expect([unbuilt.status, unbuilt.stdout]).toEqual([2, ""]);
+    expect(unbuilt.stderr).toMatch(/^--against: expected a checkout that is built, got /);
+    for (const args of [[], ["swim"], ["write", "--size", "many"], ["write", "--against", root]]) {
       const ran = bench(...args);
       expect(ran.status).toBe(2);
       expect(ran.stdout).toBe("");

@@ -26,6 +26,7 @@ import {
   SETTINGS,
   type ServeSettingSpec,
 } from "../packages/server/src/index.js";
+import { commandListFile } from "./make-command-list.js";
 import { mcpPage } from "./make-mcp-reference.js";
 import { restPage } from "./make-rest-reference.js";
 
@@ -35,13 +36,14 @@ export interface Page {
   readonly text: string;
 }
 
-/** Every generated page. */
+/** Every generated page, and the one generated file of the program. */
 export function referencePages(): readonly Page[] {
   return [
     { path: "docs/reference/cli.md", text: commandLinePage() },
     { path: "docs/reference/errors.md", text: errorPage() },
     { path: "docs/reference/mcp.md", text: mcpPage(MADE) },
     { path: "docs/reference/rest.md", text: restPage(MADE) },
+    { path: "packages/server/src/cli/command-list.ts", text: commandListFile() },
   ];
 }
 

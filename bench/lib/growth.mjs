@@ -14,8 +14,8 @@ import { openLmdbKv } from "../../packages/core/dist/kv/lmdb-backend.js";
 import { median, sum, timeMs } from "./clock.mjs";
 import { RAW } from "./contest.mjs";
 import { watchMemory } from "./memory-sampler.mjs";
-import { folderBytes, openStores, writeBatch } from "./stores.mjs";
-import { startWorkload } from "./workload.mjs";
+import { folderBytes, openStores } from "./stores.mjs";
+import { startWorkload, writeBatch } from "./workload.mjs";
 
 /**
  * @typedef {import("./settings.mjs").Settings} Settings

@@ -5,6 +5,10 @@
  */
 import { connect } from "node:net";
 import { performance } from "node:perf_hooks";
+import { seededNumbers } from "./workload.mjs";
+
+/** Connections of a load that is like a busy server's. */
+export const CONNECTIONS = 32;
 
 /**
  * What one stretch of load gave.
@@ -30,6 +34,19 @@ export async function putLoad({ port, connections, count, request }) {
   await Promise.all(Array.from({ length: connections }, () => oneConnection(port, next, times)));
   const ms = performance.now() - start;
   return { perSecond: (1000 * count) / ms, times };
+}
+
+/**
+ * Reads of one memory each, by random ids.
+ * @param {number} port
+ * @param {readonly string[]} ids
+ * @param {{ readonly count: number, readonly seed: number }} load
+ */
+export function readLoad(port, ids, { count, seed }) {
+  const next = seededNumbers(seed);
+  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`;
+  const request = () => `GET /v1/get?id=${ids[next(ids.length)]} ${head}`;
+  return putLoad({ port, connections: CONNECTIONS, count, request });
 }
 
 /**

@@ -25,11 +25,14 @@ export function loadOf() {
   return Math.round((loadavg()[0] ?? 0) * 100) / 100;
 }
 
-/** The commit that is measured, and whether the tree holds more than it. */
-export function describeCommit() {
+/**
+ * The commit that is measured, and whether the tree holds more than it.
+ * @param {string | URL} [folder] this tree when not given
+ */
+export function describeCommit(folder = new URL("../..", import.meta.url)) {
   const git = (/** @type {string[]} */ ...args) =>
     execFileSync("git", args, {
-      cwd: new URL("../..", import.meta.url),
+      cwd: folder,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
     }).trim();

@@ -12,8 +12,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { open } from "@cortex-memory/core";
-import { writeBatch } from "./stores.mjs";
-import { asWrite, seededNumbers, startWorkload, TAG_COUNT } from "./workload.mjs";
+import { asWrite, seededNumbers, startWorkload, TAG_COUNT, writeBatch } from "./workload.mjs";
 
 /** The size that the questions about a prepared store ask for. */
 export const PREPARED_MEMORIES = 100_000;

@@ -65,7 +65,7 @@ export function renderReport(report) {
  * @param {readonly string[]} head
  * @param {readonly (readonly string[])[]} rows
  */
-function renderTable(head, rows) {
+export function renderTable(head, rows) {
   const widths = head.map((name, at) =>
     rows.reduce((width, row) => Math.max(width, row[at]?.length ?? 0), name.length),
   );
@@ -84,7 +84,7 @@ function renderTable(head, rows) {
  * Three significant figures, thousands apart.
  * @param {number} value
  */
-function plain(value) {
+export function plain(value) {
   if (Number.isInteger(value)) return value.toLocaleString("en-US");
   const rounded = Number(value.toPrecision(3));
   const size = Math.abs(rounded);

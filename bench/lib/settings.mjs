@@ -28,19 +28,24 @@ import { parseArgs } from "node:util";
  *   readonly folder: string | undefined,
  *   readonly jsonFile: string | undefined,
  *   readonly check: boolean,
- * }} Request
+ *   readonly against: string | undefined,
+ *   readonly extents: import("./against.mjs").AgainstSettings["extents"],
+ * }} Request extents: of a comparison with another build
  */
 
 const USAGE = `Usage: npm run bench -- QUESTION... [options]
+       npm run bench -- --against DIR [options]
 
-  --runs N      runs of each contest, of which the median counts (3)
-  --size N      memories in the largest store (1000000)
+  --against DIR compare this build with that of another built checkout, instead of asking questions
+  --runs N      runs of each contest, of which the median counts (3; against another build 7)
+  --size N      memories in the largest store (1000000; against another build 100000)
   --base N      memories in the store that contests of writing start from (10000)
   --seed N      seed of the texts (1)
   --quick       small sizes: shows that it works, not how fast it is
   --folder DIR  where the stores are made and removed again (the system's temporary folder)
   --json FILE   write the JSON there instead of printing it
-  --check       exit with 1 when a bar is missed or not measured`;
+  --check       exit with 1 when a bar is missed or not measured, or a figure is worse than the other
+                build's`;
 
 /** Sizes of a full run, and of one that only shows that everything works. */
 const FULL = {
@@ -60,6 +65,38 @@ const QUICK = {
   reads: 200,
 };
 
+/** The same for a comparison with another build. Slices are short, so that builds take turns often. */
+const AGAINST_FULL = {
+  runs: 7,
+  size: 100_000,
+  base: 10_000,
+  extents: {
+    write: { slices: 20, calls: 15 },
+    batch: { slices: 8, calls: 1 },
+    get: { slices: 20, calls: 1000 },
+    find: { slices: 20, calls: 10 },
+    search: { slices: 20, calls: 5 },
+    recall: { slices: 20, calls: 5 },
+    rest: { slices: 10, calls: 1000 },
+    version: { slices: 3, calls: 1 },
+  },
+};
+const AGAINST_QUICK = {
+  runs: 3,
+  size: 2000,
+  base: 500,
+  extents: {
+    write: { slices: 4, calls: 5 },
+    batch: { slices: 2, calls: 1 },
+    get: { slices: 5, calls: 200 },
+    find: { slices: 3, calls: 5 },
+    search: { slices: 3, calls: 5 },
+    recall: { slices: 3, calls: 4 },
+    rest: { slices: 3, calls: 200 },
+    version: { slices: 1, calls: 1 },
+  },
+};
+
 /**
  * Reads the command line. Throws an error whose message is the usage when it cannot.
  * @param {readonly string[]} args
@@ -71,8 +108,13 @@ export function readRequest(args, known) {
   const { values, positionals } = parsed(args, usage);
   const unknown = positionals.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`no such question: ${unknown}\n\n${usage}`);
-  if (positionals.length === 0) throw new Error(usage);
-  const sizes = values.quick === true ? QUICK : FULL;
+  const isComparison = values.against !== undefined;
+  if (isComparison && positionals.length > 0) {
+    throw new Error(`--against: asks its own questions, got ${positionals[0]} as well\n\n${usage}`);
+  }
+  if (!isComparison && positionals.length === 0) throw new Error(usage);
+  const [whole, comparison] = values.quick === true ? [QUICK, AGAINST_QUICK] : [FULL, AGAINST_FULL];
+  const sizes = isComparison ? { ...whole, ...comparison } : whole;
   const number = (/** @type {string | undefined} */ text, /** @type {number} */ otherwise) => {
     if (text === undefined) return otherwise;
     const value = Number(text.replaceAll(/[_,]/g, ""));
@@ -91,6 +133,8 @@ export function readRequest(args, known) {
     folder: values.folder,
     jsonFile: values.json,
     check: values.check === true,
+    against: values.against,
+    extents: comparison.extents,
   };
 }
 
@@ -110,6 +154,7 @@ function parsed(args, usage) {
         seed: { type: "string" },
         folder: { type: "string" },
         json: { type: "string" },
+        against: { type: "string" },
         quick: { type: "boolean" },
         check: { type: "boolean" },
       },

@@ -10,7 +10,7 @@ import { openLmdbKv } from "../../packages/core/dist/kv/lmdb-backend.js";
 import { openRaw } from "./raw-lmdb.mjs";
 import { recordingKv } from "./recording.mjs";
 import { openSqlite, SqliteStore } from "./sqlite.mjs";
-import { asWrite } from "./workload.mjs";
+import { writeBatch } from "./workload.mjs";
 
 /**
  * @typedef {import("./workload.mjs").Item} Item
@@ -75,20 +75,6 @@ export async function fillStores(stores, workload, { count, batchItems }) {
     for (const id of sqlite?.write(items) ?? []) sqliteIds.push(id);
   }
   return { engineIds, sqliteIds };
-}
-
-/**
- * One durable batch; returns the ids. A batch that reinforced something is not the work it claims.
- * @param {Cortex} engine
- * @param {readonly Item[]} items
- */
-export async function writeBatch(engine, items) {
-  const { results } = await engine.batch(items.map((item) => ({ write: asWrite(item) })));
-  return results.map((result) => {
-    if (!result.ok) throw result.error;
-    if ("reinforced" in result && result.reinforced) throw new Error("a text was written twice");
-    return result.id;
-  });
 }
 
 /**

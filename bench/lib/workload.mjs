@@ -1,7 +1,7 @@
 /**
  * What the benchmarks write: small memories, one tag and 200 bytes of text each, no two alike. The
  * same seed gives the same texts, so that every store of one run is fed the same; ids and times are
- * left to the stores, as they are in real use.
+ * left to the stores, as they are in real use. Nothing of any build is loaded here.
  */
 
 /** Bytes of text in one memory; all of it ASCII. */
@@ -60,6 +60,20 @@ export function startWorkload(seed) {
  */
 export function asWrite({ text, tag }) {
   return { type: /** @type {const} */ ("fact"), text, tags: [tag] };
+}
+
+/**
+ * One durable batch; returns the ids. A batch that reinforced something is not the work it claims.
+ * @param {Pick<import("@cortex-memory/core").Cortex, "batch">} engine
+ * @param {readonly Item[]} items
+ */
+export async function writeBatch(engine, items) {
+  const { results } = await engine.batch(items.map((item) => ({ write: asWrite(item) })));
+  return results.map((result) => {
+    if (!result.ok) throw result.error;
+    if ("reinforced" in result && result.reinforced) throw new Error("a text was written twice");
+    return result.id;
+  });
 }
 
 /** Words of two to four syllables. */

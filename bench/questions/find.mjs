@@ -10,6 +10,7 @@ import { open } from "@cortex-memory/core";
 import { median } from "../lib/clock.mjs";
 import { callRows, engineRow, NO_SYNC, timeEach } from "../lib/passes.mjs";
 import { preparedStore } from "../lib/prepared.mjs";
+import { EVEN, FIND_HITS, findQueryAt } from "../lib/queries.mjs";
 import { TAG_COUNT } from "../lib/workload.mjs";
 
 /**
@@ -17,9 +18,6 @@ import { TAG_COUNT } from "../lib/workload.mjs";
  * @typedef {import("@cortex-memory/core").FindQuery} FindQuery
  */
 
-const LIMIT = 20;
-/** Texts begin with a running number: half of them are even. */
-const EVEN = "^Item [0-9]*[02468]:";
 const NAIVE = "list, filtered in the program";
 
 /**
@@ -35,9 +33,9 @@ export async function answer(settings) {
     const calls = Array.from({ length: Math.ceil(settings.reads / 20) }, (_, at) => at);
     const few = calls.slice(0, Math.ceil(calls.length / 20));
     // A quick run has fewer memories under a tag than fill a page.
-    const least = settings.quick ? 1 : LIMIT;
+    const least = settings.quick ? 1 : FIND_HITS;
     const ways = [
-      { calls, ask: (/** @type {number} */ at) => found(engine, queryAt(at), least) },
+      { calls, ask: (/** @type {number} */ at) => found(engine, findQueryAt(at), least) },
       { calls, ask: (/** @type {number} */ at) => byHand(engine, at, least) },
       { calls: few, ask: (/** @type {number} */ at) => found(engine, sortedAt(at), least) },
     ];
@@ -51,7 +49,7 @@ export async function answer(settings) {
       }
     }
     const [own = [], naive = [], sorted = []] = times;
-    const what = `type, tag and a pattern that keeps half, ${LIMIT} hits`;
+    const what = `type, tag and a pattern that keeps half, ${FIND_HITS} hits`;
     const rows = callRows(about, what, own);
     const read = await rowsPerHit(engine, calls);
     return {
@@ -76,21 +74,8 @@ export async function answer(settings) {
  * @param {number} at
  * @returns {FindQuery}
  */
-function queryAt(at) {
-  return {
-    type: "fact",
-    tags: [`tag-${at % TAG_COUNT}`],
-    where: { matches: ["text", EVEN] },
-    limit: LIMIT,
-  };
-}
-
-/**
- * @param {number} at
- * @returns {FindQuery}
- */
 function sortedAt(at) {
-  return { ...queryAt(at), orderBy: [{ field: "head.importance" }] };
+  return { ...findQueryAt(at), orderBy: [{ field: "head.importance" }] };
 }
 
 /**
@@ -115,14 +100,14 @@ async function byHand(engine, at, least) {
   for (let cursor = /** @type {string | undefined} */ (undefined); ; ) {
     const page = await engine.list({
       tag: `tag-${at % TAG_COUNT}`,
-      limit: 2 * LIMIT,
+      limit: 2 * FIND_HITS,
       ...(cursor === undefined ? {} : { cursor }),
     });
     for (const memory of page.memories) {
       if (memory.type === "fact" && even.test(memory.text)) kept.push(memory);
     }
     ({ cursor } = page);
-    if (kept.length >= LIMIT || cursor === undefined) break;
+    if (kept.length >= FIND_HITS || cursor === undefined) break;
   }
   if (kept.length < least) throw new Error("a page that should be full is not");
 }
@@ -135,7 +120,7 @@ async function byHand(engine, at, least) {
 async function rowsPerHit(engine, calls) {
   const each = [];
   for (const at of calls.slice(0, TAG_COUNT)) {
-    const { hits, explain } = await engine.find({ ...queryAt(at), explain: true });
+    const { hits, explain } = await engine.find({ ...findQueryAt(at), explain: true });
     each.push((explain?.rowsRead ?? Number.NaN) / Math.max(1, hits.length));
   }
   return each;

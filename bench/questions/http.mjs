@@ -3,18 +3,16 @@
  * of its own; this process is the load, over 32 connections on loopback. One memory read by a random
  * id; one memory written durably, where requests that wait together share a commit.
  */
-import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { quantile } from "../lib/clock.mjs";
-import { putLoad } from "../lib/http-load.mjs";
+import { CONNECTIONS, putLoad, readLoad } from "../lib/http-load.mjs";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
-import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
+import { startServer } from "../lib/server-process.mjs";
+import { asWrite, startWorkload } from "../lib/workload.mjs";
 
-const CONNECTIONS = 32;
 const MEMORIES = 20_000;
 /** Reads of one run; a durable write takes about five times as long. */
 const READS_PER_SETTING = 4;
@@ -31,7 +29,7 @@ export async function answer(settings) {
   const workload = startWorkload(settings.seed);
   settings.progress(`http: filling ${memories}`);
   const { ids, syncMode } = await fill(folder, memories, workload, settings.batchItems);
-  const server = await startServer(folder);
+  const server = await startServer(ownMain(), folder);
   try {
     const reads = [];
     const writes = [];
@@ -61,6 +59,11 @@ export async function answer(settings) {
   }
 }
 
+/** The built binary of this tree. */
+function ownMain() {
+  return join(dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")), "main.js");
+}
+
 /**
  * @param {string} folder
  * @param {number} count
@@ -78,49 +81,6 @@ async function fill(folder, count, workload, batchItems) {
   const { syncMode } = engine.manifest;
   await engine.close();
   return { ids, syncMode };
-}
-
-/**
- * The built binary on a free port; its log goes to a file, as it would under a supervisor.
- * @param {string} folder
- * @returns {Promise<{ readonly port: number, stop(): Promise<void> }>}
- */
-async function startServer(folder) {
-  const main = join(
-    dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")),
-    "main.js",
-  );
-  const log = openSync(join(folder, "log.jsonl"), "a", 0o600);
-  const args = [main, "serve", "--data", folder, "--port", "0", "--json"];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", log] });
-  closeSync(log);
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  let said = "";
-  child.stdout.setEncoding("utf8");
-  for await (const chunk of child.stdout) {
-    said += chunk;
-    if (said.trimEnd().endsWith("}")) break;
-  }
-  const { url } = JSON.parse(said);
-  return {
-    port: Number(new URL(url).port),
-    stop: async () => {
-      child.kill("SIGTERM");
-      await gone;
-    },
-  };
-}
-
-/**
- * @param {number} port
- * @param {readonly string[]} ids
- * @param {{ readonly count: number, readonly seed: number }} load
- */
-function readLoad(port, ids, { count, seed }) {
-  const next = seededNumbers(seed);
-  const head = `HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`;
-  const request = () => `GET /v1/get?id=${ids[next(ids.length)]} ${head}`;
-  return putLoad({ port, connections: CONNECTIONS, count, request });
 }
 
 /**

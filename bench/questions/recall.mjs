@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { quantile, timeMs } from "../lib/clock.mjs";
 import { callRows, engineRow, NO_SYNC, timeEach } from "../lib/passes.mjs";
+import { questionsAbout, RECALL_HITS } from "../lib/queries.mjs";
 import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 100_000;
 const SESSION_TURNS = 20;
 const REMEMBERED = 1000;
-const HITS = 20;
 
 /**
  * Answers the question.
@@ -33,20 +33,24 @@ export async function answer(settings) {
     const plain = /** @type {number[][]} */ ([]);
     for (let run = 0; run <= settings.runs; run += 1) {
       settings.progress(`recall: run ${run} of ${settings.runs}`);
-      const times = await timeEach(questions, (text) => engine.recall(text, { limit: HITS }));
-      const words = await timeEach(questions, (text) => engine.search(text, { limit: HITS }));
+      const times = await timeEach(questions, (text) =>
+        engine.recall(text, { limit: RECALL_HITS }),
+      );
+      const words = await timeEach(questions, (text) =>
+        engine.search(text, { limit: RECALL_HITS }),
+      );
       // The first round warms both up.
       if (run > 0) own.push(times);
       if (run > 0) plain.push(words);
     }
-    const rows = callRows(about, `answer of ${HITS} hits`, own);
+    const rows = callRows(about, `answer of ${RECALL_HITS} hits`, own);
     const p95 = own.map((times) => quantile(times, 0.95));
     const writes = { question: "recall", sync: engine.manifest.syncMode, memories };
     return {
       rows: [
         ...rows,
-        engineRow(about, `answer of ${HITS} hits, 95th of 100`, "ms", p95),
-        { ...callRows(about, `${HITS} hits`, plain)[0], store: "plain search" },
+        engineRow(about, `answer of ${RECALL_HITS} hits, 95th of 100`, "ms", p95),
+        { ...callRows(about, `${RECALL_HITS} hits`, plain)[0], store: "plain search" },
         engineRow(writes, `remember ${REMEMBERED} turns at once`, "turns/s", rates),
       ],
       figures: {
@@ -88,13 +92,7 @@ async function fill(engine, count, { seed, batchItems, reads }) {
     rates.push((1000 * turns.length) / ms);
     for (const { text } of [...facts, ...turns]) if (next(20) === 0) texts.push(text);
   }
-  const pick = () => texts[next(texts.length)]?.split(" ") ?? [];
-  const questions = Array.from({ length: Math.ceil(reads / 50) }, () => {
-    const [one, other] = [pick(), pick()];
-    const words = [one[3], one[5], one[7], other[4], other[6]];
-    return `what about ${words.join(" ")}?`;
-  });
-  return { questions, rates };
+  return { questions: questionsAbout(texts, next, Math.ceil(reads / 50)), rates };
 }
 
 /**

@@ -15,9 +15,9 @@ import { open } from "@cortex-memory/core";
 import { openGraph } from "../../packages/core/dist/open.js";
 import { collectGarbage, median, processorMs, quantile, timeMs } from "../lib/clock.mjs";
 import { callRows, engineRow, NO_SYNC, timeEach } from "../lib/passes.mjs";
+import { SEARCH_HITS, SEARCH_WORDS, searchesOf } from "../lib/queries.mjs";
 import { openSqlite, SqliteStore } from "../lib/sqlite.mjs";
-import { writeBatch } from "../lib/stores.mjs";
-import { seededNumbers, startWorkload } from "../lib/workload.mjs";
+import { startWorkload, writeBatch } from "../lib/workload.mjs";
 
 /**
  * @typedef {import("../lib/settings.mjs").Settings} Settings
@@ -25,8 +25,6 @@ import { seededNumbers, startWorkload } from "../lib/workload.mjs";
  */
 
 const SEARCHED_MEMORIES = 100_000;
-const WORDS = 3;
-const HITS = 10;
 /** One search in so many reads. */
 const READS_PER_SEARCH = 20;
 
@@ -86,24 +84,24 @@ async function searchIn(settings, memories, withSqlite) {
       beside?.write(items);
     }
     await engine.maintain();
-    const questions = questionsOf(settings, Math.ceil(settings.reads / READS_PER_SEARCH));
+    const questions = searchesOf(settings, Math.ceil(settings.reads / READS_PER_SEARCH));
     const own = /** @type {number[][]} */ ([]);
     const theirs = /** @type {number[][]} */ ([]);
     for (let run = 0; run <= settings.runs; run += 1) {
       settings.progress(`search: ${memories}, run ${run} of ${settings.runs}`);
       const ours = await timeEach(questions, async (words) => {
-        found((await engine.search(words.join(" "), { limit: HITS })).hits.length);
+        found((await engine.search(words.join(" "), { limit: SEARCH_HITS })).hits.length);
       });
       const other =
         beside === undefined
           ? []
-          : await timeEach(questions, (words) => found(beside.search(words, HITS).length));
+          : await timeEach(questions, (words) => found(beside.search(words, SEARCH_HITS).length));
       // The first round warms both up.
       if (run > 0) own.push(ours);
       if (run > 0 && beside !== undefined) theirs.push(other);
     }
     const about = { question: "search", sync: NO_SYNC, memories };
-    const what = `${WORDS} words, ${HITS} hits`;
+    const what = `${SEARCH_WORDS} words, ${SEARCH_HITS} hits`;
     return {
       missing: "missing" in sqlite && withSqlite ? sqlite.missing : undefined,
       rows: [
@@ -129,24 +127,6 @@ async function searchIn(settings, memories, withSqlite) {
 function callRows95(about, what, runs) {
   const p95 = runs.map((times) => quantile(times, 0.95));
   return [callRows(about, what, runs)[0], engineRow(about, `${what}, 95th of 100`, "ms", p95)];
-}
-
-/**
- * Words of random memories of the start of the workload; each stands in one of about 150 memories.
- * @param {Settings} settings
- * @param {number} count
- */
-function questionsOf(settings, count) {
-  const next = seededNumbers(settings.seed + 5);
-  const texts = startWorkload(settings.seed)
-    .take(Math.min(settings.size, 2000))
-    // The first two words are the running number, the last is cut.
-    .map(({ text }) => text.split(" ").slice(2, -1));
-  const word = () => {
-    const words = texts[next(texts.length)] ?? [];
-    return words[next(words.length)] ?? "item";
-  };
-  return Array.from({ length: count }, () => Array.from({ length: WORDS }, word));
 }
 
 /**

@@ -17,7 +17,7 @@ import { RAW } from "../lib/contest.mjs";
 import { engineRow } from "../lib/passes.mjs";
 import { openRaw } from "../lib/raw-lmdb.mjs";
 import { packChange, recordingKv, unpackChange } from "../lib/recording.mjs";
-import { startWorkload } from "../lib/workload.mjs";
+import { startWorkload, writeBatch } from "../lib/workload.mjs";
 
 /**
  * @typedef {import("../lib/settings.mjs").Settings} Settings
@@ -101,7 +101,6 @@ function rowsOf(settings, about, runs, raw) {
 async function measure(settings, path) {
   const { open } = await import("@cortex-memory/core");
   const { openLmdbKv } = await import("../../packages/core/dist/kv/lmdb-backend.js");
-  const { writeBatch } = await import("../lib/stores.mjs");
   const { takeSpent } = await import("../lib/timed-trees.mjs");
   const recorder = recordingKv(await openLmdbKv(join(path, "default")));
   const engine = await open(path, { kv: recorder.kv });

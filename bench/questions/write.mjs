@@ -13,8 +13,8 @@ import { timeMs } from "../lib/clock.mjs";
 import { contestRows, RAW, takeTurns } from "../lib/contest.mjs";
 import { measureGrowth } from "../lib/growth.mjs";
 import { packChange, unpackChange } from "../lib/recording.mjs";
-import { fillStores, openStores, writeBatch } from "../lib/stores.mjs";
-import { asWrite, startWorkload } from "../lib/workload.mjs";
+import { fillStores, openStores } from "../lib/stores.mjs";
+import { asWrite, startWorkload, writeBatch } from "../lib/workload.mjs";
 
 /**
  * @typedef {import("../lib/stores.mjs").Stores} Stores

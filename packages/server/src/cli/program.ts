@@ -12,9 +12,9 @@ import {
 import { CLIENTS, type ClientName } from "../mcp/clients.js";
 import { PROFILES, type Profile } from "../mcp/profiles.js";
 import { type ArgumentSpec, GROUPS, type Operation } from "../operations/define.js";
-import { packageVersion } from "../version.js";
 import { completionScript, SHELLS, type Shell } from "./completion.js";
 import { type Field, fieldsOf, flagFields, placeholder } from "./fields.js";
+import { EVERY_COMMAND, type ProgramOutput, prepare, rootCommand } from "./root.js";
 
 /** The flags that every command takes. */
 export interface GlobalFlags {
@@ -52,34 +52,13 @@ export interface Runner {
   serve(globals: GlobalFlags, flags: ServeFlags): Promise<void>;
 }
 
-/** Where help and complaints go. */
-export interface ProgramOutput {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-}
-
-/** What people see first. */
-const ABOUT = `A verifiable memory graph for AI agents, from a shell.
-
-The store is --data, else CORTEX_DATA, else ./.cortex if it exists, else your data folder.`;
-
-const AFTER = `
-Exit codes: 0 done, 1 failed, 2 used wrongly. \`cortex COMMAND --help\` explains one command.
-Start with \`cortex demo\`.`;
-
 /** Builds the program. It never ends the process: it throws commander's own errors instead. */
 export function buildProgram(
   operations: readonly Operation[],
   runner: Runner,
   output: ProgramOutput,
 ): Command {
-  const program = new Command("cortex")
-    .description(ABOUT)
-    .addHelpText("after", AFTER)
-    .version(packageVersion(), "--version", "print the version")
-    .helpCommand("help [command]", "explain a command")
-    .enablePositionalOptions();
-  prepare(program, output);
+  const program = rootCommand(output);
   addGlobalFlags(program);
   for (const [words, shared] of commandsOf(operations)) {
     const parent = parentOf(program, words, shared, output);
@@ -107,41 +86,20 @@ export function commandsOf(
   return commands;
 }
 
-function prepare(command: Command, output: ProgramOutput): void {
-  command
-    .exitOverride()
-    .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: () => {} })
-    .configureHelp({ subcommandTerm: termOf })
-    .helpOption("-h, --help", "explain");
-}
-
-/** A command in a list: its name, and its arguments or the words that may follow. */
-function termOf(command: Command): string {
-  const words = command.commands.map((one) => one.name()).join("|");
-  const args = command.registeredArguments.map((one) =>
-    one.required ? showArgument(one) : `[${showArgument(one)}]`,
-  );
-  return [command.name(), ...(words === "" ? args : [words])].join(" ");
-}
-
-function showArgument(argument: Argument): string {
-  return argument.variadic ? `${argument.name()}...` : argument.name();
-}
-
 function addGlobalFlags(command: Command): void {
   command
     .addOption(
       new Option("--data <DIR|URL>", SETTINGS.data.meaning.replaceAll("`", "")).helpGroup(
-        "Every command:",
+        EVERY_COMMAND,
       ),
     )
     .addOption(
       new Option("--actor <NAME>", `${SETTINGS.actor.meaning}; default when not given`).helpGroup(
-        "Every command:",
+        EVERY_COMMAND,
       ),
     )
     .addOption(
-      new Option("--json", "print one JSON document, for scripts").helpGroup("Every command:"),
+      new Option("--json", "print one JSON document, for scripts").helpGroup(EVERY_COMMAND),
     );
 }
 

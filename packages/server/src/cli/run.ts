@@ -20,11 +20,9 @@ import type { CallContext, Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
-import { runDemo } from "./demo.js";
 import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, wordsOf } from "./input.js";
-import { runMcp, runMcpConfig } from "./mcp.js";
 import { openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 import { printStream } from "./stream.js";
@@ -42,22 +40,24 @@ export async function runCli(
       operation: async (shared, raw) => {
         exit = await runOperation(host, shared, raw);
       },
+      // What one command alone needs is loaded for that command alone.
       demo: async (globals) => {
+        const { runDemo } = await import("./demo.js");
         exit = await runDemo(host, globals);
       },
       bench: async (globals, size) => {
-        // Loaded for this command alone.
         const { runBench } = await import("./bench.js");
         exit = await runBench(host, globals, size);
       },
       mcp: async (globals, profile) => {
+        const { runMcp } = await import("./mcp.js");
         exit = await runMcp(host, globals, profile);
       },
       mcpConfig: async (globals, what) => {
+        const { runMcpConfig } = await import("./mcp.js");
         exit = runMcpConfig(host, globals, what);
       },
       serve: async (globals, flags) => {
-        // Loaded for this command alone: others should not wait for the server.
         const { runServe } = await import("./serve.js");
         exit = await runServe(host, globals, flags, operations);
       },

@@ -1,0 +1,59 @@
+/**
+ * The command `cortex` itself, without the commands below it: what it says about itself, its own flags and
+ * the way every command of it prints. It loads neither the engine nor the table of operations, so that
+ * the front page, which needs no more than this, costs next to nothing.
+ */
+import { type Argument, Command } from "commander";
+import { packageVersion } from "../version.js";
+
+/** Where help and complaints go. */
+export interface ProgramOutput {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+/** The heading of the flags that every command takes. */
+export const EVERY_COMMAND = "Every command:";
+
+/** What people see first. */
+const ABOUT = `A verifiable memory graph for AI agents, from a shell.
+
+The store is --data, else CORTEX_DATA, else ./.cortex if it exists, else your data folder.`;
+
+const AFTER = `
+Exit codes: 0 done, 1 failed, 2 used wrongly. \`cortex COMMAND --help\` explains one command.
+Start with \`cortex demo\`.`;
+
+/** The program, which has no commands yet. */
+export function rootCommand(output: ProgramOutput): Command {
+  const program = new Command("cortex")
+    .description(ABOUT)
+    .addHelpText("after", AFTER)
+    .version(packageVersion(), "-V, --version", "print the version")
+    .helpCommand("help [command]", "explain a command")
+    .enablePositionalOptions();
+  prepare(program, output);
+  return program;
+}
+
+/** Makes a command print to the output, and throw commander's own errors instead of ending the process. */
+export function prepare(command: Command, output: ProgramOutput): void {
+  command
+    .exitOverride()
+    .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: () => {} })
+    .configureHelp({ subcommandTerm: termOf })
+    .helpOption("-h, --help", "explain");
+}
+
+/** A command in a list: its name, and its arguments or the words that may follow. */
+export function termOf(command: Command): string {
+  const words = command.commands.map((one) => one.name()).join("|");
+  const args = command.registeredArguments.map((one) =>
+    one.required ? showArgument(one) : `[${showArgument(one)}]`,
+  );
+  return [command.name(), ...(words === "" ? args : [words])].join(" ");
+}
+
+function showArgument(argument: Argument): string {
+  return argument.variadic ? `${argument.name()}...` : argument.name();
+}
