@@ -7,7 +7,6 @@
  */
 
 import { type Callable, call } from "./admission/call.js";
-import { type BatchItem, type BatchOptions, type BatchResult, batch } from "./batch/batch.js";
 import { type ContextBundle, type ContextOptions, context } from "./context/context.js";
 import type { CortexVerbs } from "./contract/index.js";
 import type { Engine } from "./engine/engine.js";
@@ -42,13 +41,6 @@ import {
   search,
   searchBatch,
 } from "./search/search.js";
-import {
-  type RememberOptions,
-  type RememberResult,
-  remember,
-  type TurnInput,
-} from "./sessions/remember.js";
-import { type SessionPage, session } from "./sessions/session-read.js";
 import { type AccessOption, StoreFacade } from "./store-facade.js";
 import { CALLABLES } from "./verbs.js";
 
@@ -107,24 +99,6 @@ export class OpenCortex extends StoreFacade implements AsyncDisposable {
     options: SearchBatchOptions = {},
   ): Promise<SearchBatchResult> {
     return searchBatch(this.admit("searchBatch", options), queries, options);
-  }
-
-  /** Many writes, updates and links in one commit. */
-  async batch(items: readonly BatchItem[], options: BatchOptions = {}): Promise<BatchResult> {
-    return batch(this.admit("batch", options), items, options);
-  }
-
-  /** Keeps the turns of a conversation verbatim; safe to repeat. */
-  async remember(
-    turns: readonly TurnInput[],
-    options: RememberOptions & AccessOption,
-  ): Promise<RememberResult> {
-    return remember(this.admit("remember", options ?? {}), turns, options);
-  }
-
-  /** The turns of a conversation, in order. */
-  async session(name: string, options: Parameters<typeof session>[2] = {}): Promise<SessionPage> {
-    return session(this.admit("session", options), name, options);
   }
 
   /** What an agent should have before it when it starts on something; a pure read. */

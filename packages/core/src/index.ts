@@ -7,12 +7,6 @@ export type {
   RevokedScope,
   ScopeReport,
 } from "./admission/scope-verbs.js";
-export type {
-  BatchItem,
-  BatchItemResult,
-  BatchOptions,
-  BatchResult,
-} from "./batch/batch.js";
 export type { Change, ChangesPage, MemoryChange } from "./changes/changes.js";
 export type { JournalPageOptions } from "./changes/journal-page.js";
 export type { LogItem, LogPage, ReplicaStatus, Stats } from "./changes/log.js";
@@ -27,6 +21,7 @@ export {
 export type { ConfigPatch, ConflictPolicy, GraphConfig } from "./config/config.js";
 export type { ContextBundle, ContextItem, ContextOptions } from "./context/context.js";
 export { TIERS, type Tier } from "./context/tiers.js";
+export type { BatchItem, BatchItemResult, BatchResult } from "./contract/batch.js";
 export type { GoalChange, GoalWithState } from "./contract/goals.js";
 export type { Answer, Options } from "./contract/index.js";
 export type {
@@ -47,6 +42,7 @@ export type {
   WriteInput,
 } from "./contract/memory.js";
 export type { LaneCounts, OnPlan, ReadPlan } from "./contract/read-plan.js";
+export type { RememberResult, SessionPage, Turn, TurnInput } from "./contract/sessions.js";
 export type {
   Edge,
   EdgeId,
@@ -270,12 +266,6 @@ export type {
   SearchOptions,
   SearchResult,
 } from "./search/search.js";
-export type {
-  RememberOptions,
-  RememberResult,
-  TurnInput,
-} from "./sessions/remember.js";
-export type { SessionPage, Turn } from "./sessions/session-read.js";
 export { LANGUAGES, type Language } from "./text/languages.js";
 export { withheld } from "./trust/scan.js";
 export type { RootAt } from "./upkeep/check.js";

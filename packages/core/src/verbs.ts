@@ -3,13 +3,20 @@
  * that takes or answers something else than its contract says, does not compile.
  */
 import { type Callable, callable } from "./admission/call.js";
+import * as batch from "./batch/verbs.js";
 import { type Run, VERBS, type VerbName } from "./contract/index.js";
 import type { Verb } from "./contract/verb.js";
 import type { Engine } from "./engine/engine.js";
 import * as links from "./links/verbs.js";
 import * as memory from "./memory/verbs.js";
+import * as sessions from "./sessions/verbs.js";
 
-const RUN: { readonly [V in VerbName]: Run<V, Engine> } = { ...memory, ...links };
+const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
+  ...memory,
+  ...links,
+  ...sessions,
+  ...batch,
+};
 
 /** Every verb, ready to be called. */
 export const CALLABLES: readonly Callable[] = Object.values(VERBS).map((verb: Verb) =>

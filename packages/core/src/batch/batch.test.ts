@@ -1,8 +1,8 @@
 /** `batch`: all or nothing, or as much as will go; refs between items; every shape of failure. */
 import { describe, expect, test } from "vitest";
+import type { BatchItem, BatchItemResult } from "../contract/batch.js";
 import { LIMITS } from "../limits.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
-import type { BatchItem, BatchItemResult } from "./batch.js";
 
 function idOf(result: BatchItemResult | undefined): string {
   return result?.ok === true ? result.id : "";
@@ -188,7 +188,7 @@ describe("limits", () => {
       [[{ update: null }], "ERR_INVALID"],
       [[{ update: {} }], "ERR_BAD_ID"],
       [[{ link: null }], "ERR_INVALID"],
-      [[{ link: { from: null, kind: "uses", to: "x" } }], "ERR_INVALID"],
+      [[{ link: { from: null, kind: "uses", to: "x" } }], "ERR_REF"],
       [[{ link: { from: { ref: 5 }, kind: "uses", to: "x" } }], "ERR_REF"],
       [[{ link: { from: "a", kind: "uses", to: "b", color: 1 } }], "ERR_UNKNOWN_FIELD"],
     ];

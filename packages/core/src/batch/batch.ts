@@ -6,9 +6,16 @@
  * never see half a batch.
  */
 
-import * as z from "zod";
 import { type CborValue, encode } from "../codec/cbor.js";
-import { type EdgeInput, edgeFields } from "../contract/links.js";
+import {
+  type BatchEnd,
+  type BatchItem,
+  type BatchItemResult,
+  type BatchLink,
+  type BatchResult,
+  batchLink,
+} from "../contract/batch.js";
+import type { Asked } from "../contract/index.js";
 import {
   type UpdateInput,
   type UpdateRequest,
@@ -19,14 +26,7 @@ import {
 } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import type { EdgeResult, Ref, WriteResult } from "../contract/shapes.js";
-import {
-  checkObject,
-  checkOptions,
-  type Engine,
-  memoryId,
-  parseRef,
-  refKeys,
-} from "../engine/engine.js";
+import { checkObject, type Engine, memoryId, parseRef, refKeys } from "../engine/engine.js";
 import {
   askResults,
   edgeResultOf,
@@ -48,43 +48,6 @@ import { prepareWrite, requestMark } from "../memory/write-input.js";
 import type { Data } from "../records/data.js";
 import { edgeTreeKey } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
-import type { Access } from "../scope/access.js";
-
-/** An end of a link in a batch: a memory, or the ref of an earlier item. */
-export type BatchEnd = Ref | { readonly ref: string };
-
-/** A link in a batch. */
-export interface BatchLink extends EdgeInput {
-  readonly from: BatchEnd;
-  readonly kind: string;
-  readonly to: BatchEnd;
-}
-
-/** One item of a batch. */
-export type BatchItem =
-  | { readonly write: WriteInput; readonly ref?: string }
-  | { readonly update: { readonly id: Ref } & UpdateInput; readonly ref?: string }
-  | { readonly link: BatchLink };
-
-/** How a batch is done. */
-export interface BatchOptions {
-  /** False lets the good items stand when others fail. */
-  readonly atomic?: boolean;
-  readonly idempotencyKey?: string;
-  readonly access?: Access;
-}
-
-/** What became of one item. */
-export type BatchItemResult =
-  | ({ readonly ok: true } & WriteResult)
-  | ({ readonly ok: true } & EdgeResult)
-  | { readonly ok: false; readonly error: CortexError };
-
-/** What became of a batch. */
-export interface BatchResult {
-  readonly results: readonly BatchItemResult[];
-  readonly seq: number;
-}
 
 interface Step {
   readonly needs: Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
@@ -107,15 +70,12 @@ interface BatchRun {
 /** Does many changes in one commit. */
 export async function batch(
   engine: Engine,
-  items: readonly BatchItem[],
-  options: BatchOptions = {},
+  { items, atomic = true, idempotencyKey }: Asked<"batch">,
 ): Promise<BatchResult> {
-  if (!Array.isArray(items) || items.length === 0 || items.length > LIMITS.batchItems) {
+  if (items.length === 0) {
     throw invalid("items", `a list of 1 to ${LIMITS.batchItems} items`, items);
   }
-  checkOptions(options, ["atomic", "idempotencyKey", "access"]);
-  const atomic = options.atomic !== false;
-  const keyed = options.idempotencyKey !== undefined;
+  const keyed = idempotencyKey !== undefined;
   const steps = items.map((item, at) => prepareStep(engine, item, at, { atomic, keyed }));
   const bytes = steps.reduce(
     (sum, step) => sum + (isFailure(step) ? 0 : (step.needs.bytes ?? 512)),
@@ -124,7 +84,7 @@ export async function batch(
   if (bytes > LIMITS.batchBytes) {
     throw invalid("items", `at most ${LIMITS.batchBytes} bytes in all`, bytes, "ERR_TOO_LARGE");
   }
-  const { request } = requestMark(engine, options.idempotencyKey, "batch", items);
+  const { request } = requestMark(engine, idempotencyKey, "batch", items);
   const { value, seq } = await engine.writer.submit({
     ...gatherNeeds(steps, request),
     batch: true,
@@ -257,11 +217,8 @@ function refOf(ref: unknown): { readonly ref?: string } {
   throw invalid("ref", "a name that is not empty", ref, "ERR_REF");
 }
 
-const EDGE_INPUT = z.strictObject(edgeFields);
-
 function linkStep(engine: Engine, link: BatchLink): Step {
-  const { from, kind, to, ...given } = checkObject(link, "link");
-  const input = checkInput(EDGE_INPUT, given);
+  const { from, kind, to, ...input } = checkInput(batchLink, link);
   const sample = (end: BatchEnd, field: string) => (isRefEnd(end, field) ? SOME_ID : end);
   // Checked now with any id in the place of a ref, so that a bad link is refused before anything runs.
   const ends = { from: sample(from, "from"), to: sample(to, "to") };

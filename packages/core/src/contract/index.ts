@@ -3,9 +3,11 @@
  * here by hand.
  */
 import type * as z from "zod";
+import * as batch from "./batch.js";
 import * as goals from "./goals.js";
 import * as links from "./links.js";
 import * as memory from "./memory.js";
+import * as sessions from "./sessions.js";
 import type { AnswerOf, AskedOfVerb, Method, OptionsOf, Verb } from "./verb.js";
 
 type Declared<M> = { readonly [K in keyof M as M[K] extends Verb ? K : never]: M[K] };
@@ -20,7 +22,13 @@ function isVerb(value: unknown): value is Verb {
 }
 
 /** Every verb. */
-export const VERBS = { ...declared(memory), ...declared(goals), ...declared(links) };
+export const VERBS = {
+  ...declared(memory),
+  ...declared(goals),
+  ...declared(links),
+  ...declared(sessions),
+  ...declared(batch),
+};
 
 /** The verbs and their types. */
 export type Verbs = typeof VERBS;

@@ -35,7 +35,7 @@ import {
 import { type, verb } from "./verb.js";
 
 /** The name of a kind of edge. */
-export const edgeKind = noted(textOf({ maxBytes: LIMITS.edgeKindBytes }), {
+export const edgeKind = noted(z.string().meta({ minLength: 1, maxLength: LIMITS.edgeKindBytes }), {
   code: "ERR_EDGE_KIND",
 });
 

@@ -48,16 +48,14 @@ function codeAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): ErrorCod
   return code;
 }
 
-/** The code that a schema carries, or its items, or one of its forms. */
+/** The code that a schema carries, or one of its forms: of a list or one item, that of the item. */
 export function codeIn(schema: z.core.$ZodType): ErrorCode | undefined {
   const { code } = noteOf(schema);
   if (code !== undefined) return code;
-  const { element, options = [] } = unwrapped(schema)._zod.def as {
-    readonly element?: z.core.$ZodType;
+  const { options = [] } = unwrapped(schema)._zod.def as {
     readonly options?: readonly z.core.$ZodType[];
   };
-  const inside = element === undefined ? options : [element];
-  return inside.map(codeIn).find((found) => found !== undefined);
+  return options.map(codeIn).find((found) => found !== undefined);
 }
 
 function insideOf(schema: z.core.$ZodType, step: PropertyKey): z.core.$ZodType | undefined {

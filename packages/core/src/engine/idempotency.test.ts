@@ -1,6 +1,6 @@
 /** Idempotency keys: a retry returns the first result, another request is refused. */
 import { describe, expect, test } from "vitest";
-import type { BatchItem } from "../batch/batch.js";
+import type { BatchItem } from "../contract/batch.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
 
 describe("write and update", () => {

@@ -14,9 +14,10 @@
  * standing makes already is not written again: hearing an echo is no evidence.
  */
 
-import { type BatchItem, type BatchItemResult, batch } from "../batch/batch.js";
+import { batch } from "../batch/batch.js";
 import { toHex } from "../codec/keys.js";
 import { utf8 } from "../codec/text.js";
+import type { BatchItem, BatchItemResult } from "../contract/batch.js";
 import type { Memory, MemoryId } from "../contract/shapes.js";
 import type { OnProgress } from "../engine/engine.js";
 import { checkOptions, type Engine } from "../engine/engine.js";
@@ -32,6 +33,7 @@ import { checkText } from "../records/fields.js";
 import type { MemoryType, Source } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import type { Access } from "../scope/access.js";
+import { OWNER } from "../scope/access.js";
 import { mayReplace } from "../trust/gate.js";
 import { contended } from "../vector/vector-changes.js";
 import { extractPrompt, type Offer } from "./prompt.js";
@@ -422,7 +424,7 @@ async function writeWindow(
   const first = Math.min(...turns.map(({ seq }) => seq));
   const idempotencyKey = `extract ${toHex(engine.sha256(utf8(`${lane} ${first} ${next}`)))}`;
   try {
-    return (await batch(engine, items, { atomic: false, idempotencyKey })).results;
+    return (await batch(engine, { items, atomic: false, idempotencyKey, access: OWNER })).results;
   } catch (error) {
     if (isCortexError(error, "ERR_IDEMPOTENCY")) return [];
     throw error;

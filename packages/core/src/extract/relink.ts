@@ -12,7 +12,8 @@
  * on.
  */
 
-import { type BatchItemResult, batch } from "../batch/batch.js";
+import { batch } from "../batch/batch.js";
+import type { BatchItemResult } from "../contract/batch.js";
 import type { Memory, MemoryId } from "../contract/shapes.js";
 import type { OnProgress } from "../engine/engine.js";
 import { checkOptions, type Engine } from "../engine/engine.js";
@@ -202,7 +203,7 @@ class Relinking {
       return;
     }
     const items = found.map((link) => ({ link: { ...link, source: "extraction" as const } }));
-    const { results } = await batch(this.#engine, items, { atomic: false });
+    const { results } = await batch(this.#engine, { items, atomic: false, access: OWNER });
     for (const [at, link] of found.entries()) {
       this.#links.push({ ...link, outcome: outcomeOf(results[at]) });
     }

@@ -1,3 +1,7 @@
+/**
+ * Reading links: the edges of one memory, walks along them, links in brief, and everything about one
+ * memory. Walks skip removed edges and hidden memories unless told otherwise, in a reproducible order.
+ */
 import type { Asked } from "../contract/index.js";
 import {
   EDGES_MAX,

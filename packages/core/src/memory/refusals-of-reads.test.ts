@@ -137,7 +137,7 @@ describe("references", () => {
 
 const EDGES: readonly Case[] = [
   ...[null, [], 5, "x"].map(
-    (input): Case => [`input ${String(input)}`, input, "ERR_INVALID", "input"],
+    (input): Case => [`input ${String(input)}`, input, "ERR_INVALID", "options"],
   ),
   ["unknown field", { colour: 1 }, "ERR_UNKNOWN_FIELD", "colour"],
   ...[NAN, UP, DOWN, 1e300, "1", null].map(
@@ -250,7 +250,7 @@ describe("edges and walks", () => {
       ["half a hop", { minHops: 0.5 }, "ERR_INVALID", "minHops"],
       ["hops NaN", { maxHops: NAN }, "ERR_INVALID", "maxHops"],
       ["more at least than at most", { minHops: 3, maxHops: 2 }, "ERR_INVALID", "minHops"],
-      ["no nodes", { maxNodes: 0 }, "ERR_INVALID", "limit"],
+      ["no nodes", { maxNodes: 0 }, "ERR_INVALID", "maxNodes"],
     ];
     for (const one of [...common, ...lists]) {
       await expectRefusal(memory, () => memory.edgesOut("taken", one[1] as never), one);

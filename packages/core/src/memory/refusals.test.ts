@@ -18,7 +18,7 @@ const DOWN = Number.NEGATIVE_INFINITY;
 const fact = (more: object): object => ({ type: "fact", text: "t", ...more });
 
 /** Values that are no object, where an object is expected. */
-const NO_OBJECTS: readonly unknown[] = [null, [], 5, "text", true, undefined];
+const NO_OBJECTS: readonly unknown[] = [null, [], 5, "text", true];
 
 /** What was expected and what came, or the one sentence that says both. */
 const SAYS_WHAT_CAME = /expected .*got |; got |holds a lone surrogate|neither came|lies before/s;
@@ -188,7 +188,7 @@ const WRITES: readonly Case[] = [
     ],
   ),
   ...["validFrom", "validTo", "expiresAt", "freshnessAt"].flatMap((name) =>
-    [NAN, UP, DOWN, 1.5, 9e15, "2026-01-01"].map(
+    [NAN, UP, DOWN, 1.5, 9e15, "yesterday", "2026"].map(
       (time): Case => [`${name} ${String(time)}`, fact({ [name]: time }), "ERR_INVALID", name],
     ),
   ),
@@ -371,7 +371,7 @@ function cyclic(): object {
 }
 
 const HEAD_PATCHES: readonly Case[] = [
-  ...NO_OBJECTS.map((patch): Case => [`patch ${String(patch)}`, patch, "ERR_INVALID", "patch"]),
+  ...NO_OBJECTS.map((patch): Case => [`patch ${String(patch)}`, patch, "ERR_INVALID", "options"]),
   ["text", { text: "t" }, "ERR_UNKNOWN_FIELD", "text"],
   ["slot", { slot: "t" }, "ERR_UNKNOWN_FIELD", "slot"],
   ["lifecycle", { lifecycle: "archived" }, "ERR_UNKNOWN_FIELD", "lifecycle"],

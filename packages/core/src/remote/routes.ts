@@ -38,4 +38,7 @@ export const ROUTE_PLANS: { readonly [V in VerbName]: RoutePlan } = {
   linksFrom: { path: "links-from", kind: "read", names: ["id"], member: "links" },
   backlinksTo: { path: "backlinks-to", kind: "read", names: ["id"], member: "links" },
   inspect: { path: "inspect", kind: "read", names: ["id"], mayMiss: true },
+  remember: { path: "remember", kind: "write", names: ["turns"] },
+  session: { path: "session", kind: "read", names: ["session"] },
+  batch: { path: "batch", kind: "write", names: ["items"] },
 };

@@ -57,14 +57,6 @@ const OTHERS: { readonly [V in Exclude<VerbName, DeclaredVerb>]: RemoteRoute<V> 
     input: (queries, given) => join({ queries }, given),
   },
   find: { path: "find", kind: "read", input: options },
-  batch: {
-    path: "batch",
-    kind: "write",
-    input: (items, given) => join({ items }, given),
-    answer: batchAnswer,
-  },
-  remember: { path: "remember", kind: "write", input: (turns, given) => join({ turns }, given) },
-  session: { path: "session", kind: "read", input: (session, given) => join({ session }, given) },
   context: { path: "context", kind: "read", input: options },
   attest: { path: "attest", kind: "write", input: options },
   weights: { path: "weights", kind: "read", input: options },
@@ -155,6 +147,7 @@ function routeOf({ names, objects = [], rest, member: one, sent, ...route }: Rou
     ...route,
     input: (...args: readonly unknown[]): Body => ({ ...sent, ...gather(place, args) }),
     ...(one === undefined ? {} : { answer: member(one) }),
+    ...(route.path === "batch" ? { answer: batchAnswer } : {}),
   };
 }
 

@@ -1,9 +1,9 @@
 /** `remember` and `session`: verbatim, in order, safe to repeat, and never fed by itself. */
 import { describe, expect, test } from "vitest";
+import type { TurnInput } from "../contract/sessions.js";
 import { LIMITS } from "../limits.js";
 import { fence } from "../records/fence.js";
 import { openTestStore, refusalOf, seededRandom } from "../testing/index.js";
-import type { TurnInput } from "./remember.js";
 
 const turn = (content: string, more: Partial<TurnInput> = {}): TurnInput => ({
   role: "user",

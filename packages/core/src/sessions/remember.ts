@@ -7,79 +7,29 @@
  * memory never feeds on itself.
  */
 
-import { isWellFormed, truncateUtf8, utf8Length } from "../codec/text.js";
-import type { MemoryId } from "../contract/shapes.js";
+import { truncateUtf8, utf8Length } from "../codec/text.js";
+import type { Asked } from "../contract/index.js";
+import type { RememberResult, TurnAsked } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
-import {
-  checkObject,
-  checkOptions,
-  checkPrincipal,
-  type Engine,
-  freshId,
-  memoryId,
-} from "../engine/engine.js";
+import { type Engine, freshId, memoryId } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";
-import { CortexError, invalid } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { afterPrefix, idKey, prefixRange } from "../kv/keyspace.js";
 import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
-import { type TurnData, turnData } from "../records/data.js";
+import type { TurnData } from "../records/data.js";
 import { memoryTreeKey } from "../records/edge-record.js";
 import { dropFenced } from "../records/fence.js";
-import { checkText, parseWith } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
-import { checkVisibility } from "../records/frames.js";
 import { type Head, IMPORTANCE_DEFAULT, type Version } from "../records/memory-record.js";
-import {
-  checkNameOf,
-  LIFECYCLES,
-  SOURCES,
-  type Source,
-  type TurnRole,
-  type Visibility,
-} from "../records/types.js";
+import { LIFECYCLES, type Source, type Visibility } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { INDEX_MAX, indexBytes, MEMBER_BYTES, readIndex, sessionPrefix } from "./session-read.js";
+import { indexBytes, MEMBER_BYTES, readIndex, sessionPrefix } from "./session-read.js";
 
 /** The kind of a note that is a turn. */
 export const TURN_KIND = "turn";
-
-/** One turn of a conversation, as a caller gives it. */
-export interface TurnInput {
-  readonly role: TurnRole;
-  readonly content: string;
-  readonly speaker?: string;
-  /** World time of the turn, in milliseconds. */
-  readonly at?: number;
-  readonly toolName?: string;
-  /** Its place in the session; after the last one when not given. */
-  readonly index?: number;
-}
-
-/** How turns are remembered. */
-export interface RememberOptions {
-  readonly session: string;
-  readonly source?: Source;
-  readonly visibility?: Visibility;
-  readonly by?: string;
-}
-
-/** What became of each turn. */
-export interface RememberResult {
-  readonly session: string;
-  readonly turns: readonly {
-    readonly id: MemoryId;
-    readonly uri: string;
-    readonly index: number;
-    /** False when the place was taken already: the turn that is there stays. */
-    readonly added: boolean;
-  }[];
-  /** Turns that held nothing but text which memory itself had rendered: they are not kept. */
-  readonly dropped: number;
-  readonly seq: number;
-}
 
 /** A turn that was hidden or archived keeps its place: nobody else gets it. */
 const STATES = [
@@ -123,44 +73,31 @@ function neighbourRanges(
 
 interface PreparedTurn {
   readonly id: Bytes;
-  readonly input: TurnInput;
+  readonly input: TurnAsked;
   readonly content: string;
 }
 
 /** Keeps turns verbatim; safe to repeat. */
-export async function remember(
-  engine: Engine,
-  turns: readonly TurnInput[],
-  options: RememberOptions,
-): Promise<RememberResult> {
-  const operation = rememberOperation(engine, turns, options);
-  const { value, seq } = await engine.writer.submit(operation);
-  const dropped = turns.length - value.length;
-  return { session: options.session, turns: value, dropped, seq };
+export async function remember(engine: Engine, asked: Asked<"remember">): Promise<RememberResult> {
+  const { value, seq } = await engine.writer.submit(rememberOperation(engine, asked));
+  const dropped = asked.turns.length - value.length;
+  return { session: asked.session, turns: value, dropped, seq };
 }
 
 function rememberOperation(
   engine: Engine,
-  turns: readonly TurnInput[],
-  options: RememberOptions,
+  asked: Asked<"remember">,
 ): Operation<RememberResult["turns"]> {
-  if (!Array.isArray(turns) || turns.length === 0 || turns.length > LIMITS.rememberTurns) {
+  const { turns, session, by = engine.principal } = asked;
+  if (turns.length === 0) {
     throw invalid("turns", `a list of 1 to ${LIMITS.rememberTurns} turns`, turns);
   }
-  checkOptions(options, ["session", "source", "visibility", "by", "access"]);
-  const session = checkText(options.session, "session", { maxBytes: LIMITS.sessionBytes });
-  const by = checkPrincipal(options.by, engine.principal);
-  const source =
-    options.source === undefined
-      ? (engine.defaults?.source ?? "user_input")
-      : checkNameOf(SOURCES, options.source, { field: "source" });
+  const { source = engine.defaults?.source ?? "user_input" } = asked;
+  const { visibility = engine.defaults?.visibility ?? "private" } = asked;
   const prepared = turns
-    .map((turn, at) => prepareTurn(engine, turn, session, at))
+    .map((input) => ({ id: freshId(engine), input, content: dropFenced(input.content) }))
     .filter(({ input, content }) => content !== "" || input.content === "");
   const placed = prepared.filter(({ input }) => input.index !== undefined);
-  const { visibility: asked } = options;
-  const visibility =
-    asked === undefined ? (engine.defaults?.visibility ?? "private") : checkVisibility(asked);
   const context = { session, by, source, visibility };
   return {
     batch: true,
@@ -177,45 +114,6 @@ function rememberOperation(
     run: (tx) => applyTurns(engine, tx, prepared, context),
   };
 }
-
-function prepareTurn(engine: Engine, turn: TurnInput, session: string, at: number): PreparedTurn {
-  const field = `turns[${at}]`;
-  checkTurnFields(turn, field);
-  const { content, index } = turn;
-  if (typeof content !== "string") throw invalid(`${field}.content`, "text", content);
-  if (!isWellFormed(content)) {
-    const got = "a string with a lone surrogate";
-    throw invalid(`${field}.content`, "well-formed text", got, "ERR_ILL_FORMED");
-  }
-  if (utf8Length(content) > LIMITS.batchBytes) {
-    throw invalid(
-      `${field}.content`,
-      `at most ${LIMITS.batchBytes} bytes`,
-      content,
-      "ERR_TOO_LARGE",
-    );
-  }
-  if (index !== undefined && (!Number.isSafeInteger(index) || index < 0 || index > INDEX_MAX)) {
-    throw invalid(`${field}.index`, "an integer of at least 0", index);
-  }
-  // Checked with a short content: the length is dealt with by chunks.
-  const head = truncateUtf8(content, LIMITS.contentBytes);
-  parseWith(turnData, { ...turn, content: head, session, index: index ?? 0 }, field);
-  return { id: freshId(engine), input: turn, content: dropFenced(content) };
-}
-
-function checkTurnFields(turn: TurnInput, field: string): void {
-  for (const name of Object.keys(checkObject(turn, field))) {
-    if (TURN_FIELDS.includes(name)) continue;
-    throw new CortexError(
-      "ERR_UNKNOWN_FIELD",
-      `${field}.${name}: expected one of the fields ${TURN_FIELDS.join(", ")}, got an unknown field`,
-      { field: `${field}.${name}` },
-    );
-  }
-}
-
-const TURN_FIELDS = ["role", "content", "speaker", "at", "toolName", "index"];
 
 interface TurnContext {
   readonly session: string;
@@ -345,7 +243,7 @@ function appendTurn(
 }
 
 function turnRecord(
-  input: TurnInput,
+  input: TurnAsked,
   where: { readonly session: string; readonly index: number },
   piece: { readonly content: string; readonly chunk: number; readonly chunks: number },
 ): TurnData {

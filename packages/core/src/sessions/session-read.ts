@@ -1,25 +1,20 @@
 /**
  * Reading a conversation back: the turns of a session in order, chunks joined again, at one journal
- * position and through the caller's access. Writing turns is in `sessions.ts`.
+ * position and through the caller's access. Writing turns is in `remember.ts`.
  */
 
-import type { MemoryId } from "../contract/shapes.js";
-import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
-import { invalid } from "../errors.js";
-import { type AsOf, Reader } from "../history/reader.js";
+import type { Asked } from "../contract/index.js";
+import { INDEX_MAX, type SessionPage, type Turn } from "../contract/sessions.js";
+import { type Engine, memoryId } from "../engine/engine.js";
+import { Reader } from "../history/reader.js";
 import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";
 import { type Bytes, compareBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { checkLimit } from "../memory/list.js";
 import { shownMemories } from "../memory/read.js";
 import type { TurnData } from "../records/data.js";
-import { checkText } from "../records/fields.js";
-import { LIFECYCLES, type TurnRole } from "../records/types.js";
+import { LIFECYCLES } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { type Access, OWNER } from "../scope/access.js";
-
-/** The last place in a session: its four bytes leave room for the place after it. */
-export const INDEX_MAX = 0xffff_fffe;
+import type { Access } from "../scope/access.js";
 
 /** Bytes of an index member: index 4, chunk 2, id 16. */
 export const MEMBER_BYTES = 22;
@@ -47,54 +42,15 @@ export function readIndex(key: Bytes, session: string): number {
   return Buffer.from(key.buffer, key.byteOffset, key.byteLength).readUInt32BE(offset);
 }
 
-/** A turn as read back; chunks are joined again. */
-export interface Turn {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly index: number;
-  readonly role: TurnRole;
-  readonly content: string;
-  readonly speaker?: string;
-  readonly at?: number;
-  readonly toolName?: string;
-  readonly seq: number;
-}
-
-/** A page of a conversation. */
-export interface SessionPage {
-  readonly session: string;
-  readonly turns: readonly Turn[];
-  /** The index to read on from; absent at the end. */
-  readonly nextIndex?: number;
-  readonly seq: number;
-}
-
-/** How a session is read. */
-export interface SessionOptions {
-  readonly fromIndex?: number;
-  readonly limit?: number;
-  readonly asOf?: AsOf;
-  readonly access?: Access;
-}
-
 /** Reads the turns of a session in order. */
 export async function session(
   engine: Engine,
-  name: string,
-  options: SessionOptions = {},
+  { session: name, fromIndex = 0, limit = LIMITS.listLimit, asOf, access }: Asked<"session">,
 ): Promise<SessionPage> {
-  checkText(name, "session", { maxBytes: LIMITS.sessionBytes });
-  checkOptions(options, ["fromIndex", "limit", "asOf", "access"]);
-  const limit = options.limit === undefined ? LIMITS.listLimit : checkLimit(options.limit);
-  const from = options.fromIndex ?? 0;
-  if (!Number.isSafeInteger(from) || from < 0 || from > INDEX_MAX + 1) {
-    throw invalid("fromIndex", "an integer of at least 0", from);
-  }
-  const access = options.access ?? OWNER;
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+  return Reader.with(engine.kv, asOf, async (reader) => {
     const closed = reader.live ? [] : await closedPlaces(reader, name);
     const turns: Turn[] = [];
-    let start = from;
+    let start = fromIndex;
     for (;;) {
       const page = await readPlaces(reader, name, { start, closed });
       const pieces = await readPieces(reader, page.places, access);

@@ -10,6 +10,7 @@
  */
 import {
   type Access,
+  type Answer,
   type Cortex,
   CortexError,
   type ExportTarget,
@@ -255,6 +256,8 @@ export interface VerbRow<V extends ContractVerb> {
   readonly example: string;
   /** What is missing when the verb answers `undefined`. */
   readonly absent?: (input: Readonly<Record<string, unknown>>) => string;
+  /** The answer as JSON has it, where the library's holds more than JSON can say. */
+  readonly render?: (answer: Answer<V>) => object;
   /** Other verbs that the same operation stands for. */
   readonly also?: readonly ContractVerb[];
   readonly cli: CommandSpec<FieldOf<V>, z.output<Verbs[V]["output"]>>;
@@ -288,6 +291,7 @@ export function verbRow<V extends ContractVerb>(name: V, row: VerbRow<V>): Opera
         const what = row.absent ?? absentMemory;
         throw new CortexError("ERR_NOT_FOUND", what(given as Readonly<Record<string, unknown>>));
       }
+      if (row.render !== undefined) return row.render(answer as Answer<V>);
       return member === undefined ? answer : { [member]: answer };
     },
   };

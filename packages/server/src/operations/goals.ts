@@ -1,3 +1,6 @@
+/**
+ * Operations on the runtime state of goals, which schedulers keep beside a goal.
+ */
 import { VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { defineOperation, verbRow } from "./define.js";

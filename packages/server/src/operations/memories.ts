@@ -2,7 +2,7 @@
  * Operations on memories: writing, reading, changing, hiding.
  */
 
-import type { BatchItem } from "@cortex-memory/core";
+import type { BatchItemResult } from "@cortex-memory/core";
 import { VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import {
@@ -15,8 +15,7 @@ import {
   showWritten,
 } from "../render/memories.js";
 import { defineOperation, verbRow } from "./define.js";
-import { anyObject, by, headFields, idempotencyKey, listOf, source } from "./fields.js";
-import { batchShape } from "./shapes.js";
+import { anyObject, by, headFields, idempotencyKey, source } from "./fields.js";
 
 const birthFields = {
   externalId: z.string().describe("a name of your own, unique in the graph").exactOptional(),
@@ -202,38 +201,12 @@ const listOperation = verbRow("list", {
   },
 });
 
-const batchOperation = defineOperation({
-  name: "batch",
-  verbs: ["batch"],
-  kind: "write",
-  summary: "Do many writes, updates and links in one commit",
+const batchOperation = verbRow("batch", {
   help: `Takes a JSON array or JSON lines from a file or stdin. An item is one of
 {"write": {…}, "ref": "a"}, {"update": {"id": …, …}} and {"link": {"from": {"ref": "a"}, "kind": …, "to": …}}.
 One failing item fails all, unless --no-atomic lets the others stand.`,
   example: `echo '[{"write": {"type": "fact", "text": "Ada speaks Portuguese"}}]' | cortex batch -`,
-  input: z.strictObject({
-    items: listOf(anyObject).describe("what to do, in order"),
-    atomic: z
-      .boolean()
-      .meta({ description: "let good items stand when others fail", standard: true })
-      .exactOptional(),
-    idempotencyKey,
-  }),
-  output: batchShape,
-  call: async (memory, { items, ...options }, { access }) => {
-    const { results, seq } = await memory.batch(items as readonly BatchItem[], {
-      ...options,
-      access,
-    });
-    return {
-      seq,
-      results: results.map((result) => {
-        if (result.ok) return result;
-        const { code, message, details } = result.error;
-        return { ok: false as const, error: { code, message, details: { ...details } } };
-      }),
-    };
-  },
+  render: (answer) => ({ ...answer, results: answer.results.map(plainResult) }),
   cli: {
     command: "batch",
     store: "create",
@@ -242,6 +215,11 @@ One failing item fails all, unless --no-atomic lets the others stand.`,
     human: showBatch,
   },
 });
+
+/** An item that failed, with its error as JSON says it. */
+function plainResult(result: BatchItemResult): object {
+  return result.ok ? result : { ok: false, error: result.error.toJSON() };
+}
 
 /** The operations on memories. */
 export const MEMORY_OPERATIONS = [

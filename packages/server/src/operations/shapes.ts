@@ -9,7 +9,6 @@ import {
   MEMORY_TYPES,
   SOURCES,
   STATUSES,
-  TURN_ROLES,
   VISIBILITIES,
 } from "@cortex-memory/core";
 import * as z from "zod";
@@ -119,14 +118,6 @@ export const edgeAddedShape = z.object({
   seq,
 });
 
-/** What became of the turns given to `remember`. */
-export const rememberedShape = z.object({
-  session: z.string(),
-  turns: listOf(z.object({ id: z.string(), uri: z.string(), index: z.int(), added: z.boolean() })),
-  dropped: z.int(),
-  seq,
-});
-
 /** What every hit of a find, a search or a recall has. */
 export const hitFields = {
   id: z.string(),
@@ -135,43 +126,6 @@ export const hitFields = {
   text: z.string(),
   score: z.number(),
 } as const;
-
-/** A page of a conversation. */
-export const sessionShape = z.object({
-  session: z.string(),
-  turns: listOf(
-    z.object({
-      id: z.string(),
-      uri: z.string(),
-      index: z.int(),
-      role: words(TURN_ROLES),
-      content: z.string(),
-      speaker: z.string().exactOptional(),
-      at: timeMs.exactOptional(),
-      toolName: z.string().exactOptional(),
-      seq,
-    }),
-  ),
-  nextIndex: z.int().exactOptional(),
-  seq,
-});
-
-const failure = z.object({
-  ok: z.literal(false),
-  error: z.object({ code: z.string(), message: z.string(), details: anyObject }),
-});
-
-/** What became of each item of a batch. */
-export const batchShape = z.object({
-  results: listOf(
-    z.union([
-      writtenShape.extend({ ok: z.literal(true) }),
-      edgeAddedShape.extend({ ok: z.literal(true) }),
-      failure,
-    ]),
-  ),
-  seq,
-});
 
 const setting = z.object({
   name: z.string(),

@@ -2,8 +2,6 @@
  * Memories, conversations and what was done to them, for people to read.
  */
 import type { Output } from "@cortex-memory/core/contract";
-import type * as z from "zod";
-import type { batchShape, rememberedShape, sessionShape } from "../operations/shapes.js";
 import { showLinks } from "./edges.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 import { showSalience } from "./learning.js";
@@ -125,7 +123,7 @@ export function showInspection(found: Output<"inspect">, ink: Ink): string {
 }
 
 /** What became of the turns given. */
-export function showRemembered(answer: z.output<typeof rememberedShape>, ink: Ink): string {
+export function showRemembered(answer: Output<"remember">, ink: Ink): string {
   const added = answer.turns.filter((turn) => turn.added).length;
   const known = answer.turns.length - added;
   const echoes = answer.dropped === 0 ? "" : `, ${answer.dropped} held recalled text only`;
@@ -135,7 +133,7 @@ export function showRemembered(answer: z.output<typeof rememberedShape>, ink: In
 }
 
 /** A conversation. */
-export function showSession(page: z.output<typeof sessionShape>, ink: Ink): string {
+export function showSession(page: Output<"session">, ink: Ink): string {
   if (page.turns.length === 0) return ink.dim("no turns");
   const lines = page.turns.map(({ index, role, speaker, toolName, content, at }) => {
     const who = [role, speaker, toolName].filter((part) => part !== undefined).join(" ");
@@ -149,7 +147,7 @@ export function showSession(page: z.output<typeof sessionShape>, ink: Ink): stri
 }
 
 /** What became of each item of a batch. */
-export function showBatch(answer: z.output<typeof batchShape>, ink: Ink): string {
+export function showBatch(answer: Output<"batch">, ink: Ink): string {
   const lines = answer.results.map((result, at) => {
     if (result.ok) return `${ink.green("✓")} ${at} ${result.id}`;
     return `${ink.red("✗")} ${at} ${clean(result.error.message)} ${ink.dim(result.error.code)}`;

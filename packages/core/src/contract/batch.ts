@@ -1,0 +1,93 @@
+/**
+ * The verb that does many writes, updates and links in one commit.
+ */
+import * as z from "zod";
+import type { CortexError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import { anyObject, listOf, listUpTo, noted } from "./fields.js";
+import { type EdgeInput, edgeFields, edgeKind } from "./links.js";
+import { idempotencyKey, type UpdateInput, type WriteInput } from "./memory.js";
+import {
+  type EdgeResult,
+  edgeResultShape,
+  type Ref,
+  seqShape,
+  type WriteResult,
+  writtenShape,
+} from "./shapes.js";
+import { type, verb } from "./verb.js";
+
+/** An end of a link in a batch: a memory, or the ref of an earlier item. */
+export type BatchEnd = Ref | { readonly ref: string };
+
+/** A link in a batch. */
+export type BatchLink = EdgeInput & {
+  readonly from: BatchEnd;
+  readonly kind: string;
+  readonly to: BatchEnd;
+};
+
+/** One item of a batch. */
+export type BatchItem =
+  | { readonly write: WriteInput; readonly ref?: string | undefined }
+  | { readonly update: { readonly id: Ref } & UpdateInput; readonly ref?: string | undefined }
+  | { readonly link: BatchLink };
+
+const end = noted(z.union([z.string(), z.strictObject({ ref: z.string().min(1) })]), {
+  code: "ERR_REF",
+});
+
+/** A link in a batch, as the check reads it; whether its ends are there is known when it is made. */
+export const batchLink = z.strictObject({ from: end, kind: edgeKind, to: end, ...edgeFields });
+
+const failureShape = z.object({
+  ok: z.literal(false),
+  error: z.object({ code: z.string(), message: z.string(), details: anyObject }),
+});
+
+const batchShape = z.object({
+  results: listOf(
+    z.union([
+      writtenShape.extend({ ok: z.literal(true) }),
+      edgeResultShape.extend({ ok: z.literal(true) }),
+      failureShape,
+    ]),
+  ),
+  seq: seqShape,
+});
+
+/** What became of one item. */
+export type BatchItemResult =
+  | ({ readonly ok: true } & WriteResult)
+  | ({ readonly ok: true } & EdgeResult)
+  | { readonly ok: false; readonly error: CortexError };
+
+/** What became of a batch. */
+export interface BatchResult {
+  readonly results: readonly BatchItemResult[];
+  readonly seq: number;
+}
+
+/** Does many changes. */
+export const batch = verb("batch", {
+  summary: "Do many writes, updates and links in one commit",
+  kind: "write",
+  policy: "write",
+  standing: "overrule",
+  retry: "key",
+  args: {
+    // Each item is checked by its own verb's contract, so that what is wrong is named inside it.
+    items: listUpTo(z.custom<BatchItem>().meta({ type: "object" }), LIMITS.batchItems).describe(
+      "what to do, in order",
+    ),
+  },
+  labels: type<[items: readonly BatchItem[]]>(),
+  options: {
+    atomic: noted(z.boolean().describe("let good items stand when others fail"), {
+      standard: true,
+    }).optional(),
+    idempotencyKey,
+  },
+  output: batchShape,
+  answer: type<BatchResult>(),
+});
