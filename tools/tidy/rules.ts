@@ -120,6 +120,7 @@ export const SIZES = { fileLines: 600, functionLines: 70, readmeLines: 200 } as 
 export const STARTED: Readonly<Record<string, string>> = {
   "vitest.config.ts": "the test runner reads it",
   "bench/main.mjs": "`npm run bench` starts it",
+  "tools/run-programs.mjs": "`tools/docs-code.test.ts` starts it",
 };
 
 /** Folders of programs that are started by hand or by a test, never imported. */
