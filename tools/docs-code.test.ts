@@ -94,7 +94,7 @@ describe("the programs of the documentation", () => {
 
   test("are found", () => {
     const from = new Set(programs.map(({ page }) => page));
-    for (const page of ["README.md", "docs/find.md", "packages/core/README.md"]) {
+    for (const page of ["README.md", "docs/edges.md", "packages/core/README.md"]) {
       expect(from).toContain(page);
     }
     expect(run.length).toBeGreaterThan(programs.length / 2);
