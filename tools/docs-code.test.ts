@@ -65,6 +65,22 @@ describe("taking programs out of a page", () => {
   });
 });
 
+test("source files that pages name are there", () => {
+  const paths = readTree(root).map(({ path }) => path);
+  const named = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/`((?:[a-z0-9-]+\/)+[a-z0-9-]+(?:\.test)?\.m?[jt]s)`/g)].map(
+      ([, file = ""]) => ({
+        path,
+        file,
+      }),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(15);
+  const isThere = (file: string): boolean =>
+    paths.some((path) => path === file || path.endsWith(`/src/${file}`));
+  expect(named.filter(({ file }) => !isThere(file))).toEqual([]);
+});
+
 describe("the programs of the documentation", () => {
   const folder = mkdtempSync(join(tmpdir(), "cortex-docs-"));
   const built = join(root, "packages/core/dist/index.js");
