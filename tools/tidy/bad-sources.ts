@@ -200,6 +200,9 @@ function proseCases(): readonly BadSource[] {
     prose("link", "a heading that is not there", { "docs/a.md": "# A\n\n[b](#b)\n" }),
     prose("command", "a script that is not there", { "docs/a.md": "# A\n\n    npm run fly\n" }),
     prose("decision", "a record that cannot be reopened", { "docs/decisions/0099-x.md": record }),
+    prose("decision-lines", "a record of two pages", {
+      "docs/decisions/0099-x.md": `${record}\n## What would reopen it\n${"\n".repeat(70)}`,
+    }),
     prose("readme-lines", "a long README", { "README.md": `# A\n${"\n".repeat(200)}` }),
     prose("machine-path", "a folder", {
       "docs/a.md": `# A\n\nIn ${["", "home", "x"].join("/")}\n`,

@@ -141,7 +141,11 @@ function checkDecision(file: TextFile): Problem[] {
   if (!/^docs\/decisions\/\d{4}-/.test(file.path)) return [];
   const missing: string[] = DECISION_PARTS.filter((part) => !file.text.includes(`\n## ${part}\n`));
   if (!/^Status: (proposed|accepted|superseded by )/m.test(file.text)) missing.push("Status");
-  return missing.map((subject) =>
+  const found = missing.map((subject) =>
     problem("decision", file, { at: 0, subject }, `the record lacks "${subject}"`),
   );
+  const lines = lineCount(file.text);
+  if (lines <= SIZES.decisionLines) return found;
+  const message = `${lines} lines; a record is one page, ${SIZES.decisionLines} lines at the most`;
+  return [...found, problem("decision-lines", file, { at: 0 }, message)];
 }

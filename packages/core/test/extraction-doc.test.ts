@@ -1,17 +1,11 @@
-/** The page on extraction: its program prints what it says, and its tables name every rule and outcome. */
+/** The tables on the page on extraction name every rule. `tools/docs-code.test.ts` runs its program. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { DEBOUNCE_MS } from "../src/extract/extract-job.js";
 import { DROP_RULES, LIMITS } from "../src/index.js";
-import { pagePath, runPage } from "./page-program.js";
+import { pagePath } from "./doc-page.js";
 
 const page = readFileSync(pagePath("extraction.md"), "utf8");
-
-test("the program prints what the page says", async () => {
-  const { expected, said } = await runPage("extraction.md");
-  expect(expected).toHaveLength(6);
-  expect(said).toEqual(expected);
-});
 
 test("the tables name every rule by which an entry is dropped", () => {
   const rows = page.split("\n").filter((line) => line.startsWith("| `"));

@@ -9,6 +9,7 @@ import { describe, expect, test } from "vitest";
 import { referencePages } from "../../../tools/make-reference.js";
 import { commandsOf } from "../src/cli/program.js";
 import { ERROR_STATUS } from "../src/error-status.js";
+import { STANDARD_TOOLS } from "../src/mcp/tools.js";
 import { OPERATIONS } from "../src/operations.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -37,4 +38,10 @@ describe("the reference", () => {
     expect(codes.filter((code) => !text.includes(`| \`${code}\` |`))).toEqual([]);
     expect(Object.keys(ERROR_STATUS).sort()).toEqual(codes.sort());
   });
+});
+
+test("the page on connecting an agent lists exactly the tools of the standard profile", () => {
+  const page = readFileSync(`${root}docs/mcp.md`, "utf8");
+  const listed = [...page.matchAll(/^\| `(memory_[a-z_]+)` \|/gm)].map(([, name]) => name);
+  expect(listed.sort()).toEqual(STANDARD_TOOLS.map(({ name }) => name).sort());
 });
