@@ -131,7 +131,7 @@ export const source = words(SOURCES)
 /** The fields of a write that are not fields of the type's data. */
 export const writeFields = {
   type: memoryType,
-  id: z.string().describe("a new ULID of your own").optional(),
+  id: noted(z.string().describe("a new ULID of your own"), { code: "ERR_BAD_ID" }).optional(),
   externalId: textOf({ maxBytes: LIMITS.externalIdBytes })
     .describe("a name of your own, unique in the graph")
     .optional(),
