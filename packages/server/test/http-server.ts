@@ -56,7 +56,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     options: read,
     actor: "default",
     version: "0.0.0",
-    stores: new Stores({ location, isFolder, nowMs: () => performance.now() }),
+    stores: new Stores({ location, isFolder }),
     bodyLimitBytes: read.bodyLimitBytes,
     location,
     settings: [],
