@@ -154,6 +154,8 @@ export class JobRunner {
 
   /** One run, its lease renewed meanwhile; `undefined` when the lease was lost. */
   async #runLeased(stop: AbortSignal): Promise<JobReport | undefined> {
+    // Told to stop while the lease was taken: a signal that is aborted already calls no listener.
+    if (stop.aborted) return undefined;
     const over = new AbortController();
     const cancel = new AbortController();
     const onStop = (): void => cancel.abort();
