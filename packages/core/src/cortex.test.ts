@@ -8,7 +8,7 @@ import { POLICIES } from "./admission/policies.js";
 import { OpenCortex } from "./cortex.js";
 import { isCortexError } from "./errors.js";
 import { MemoryStore, openMemoryKv } from "./kv/memory-backend.js";
-import { open } from "./open.js";
+import { type OpenOptions, open } from "./open.js";
 import { StoreFacade } from "./store-facade.js";
 import { openTestStore } from "./testing/index.js";
 
@@ -65,6 +65,24 @@ describe("open", () => {
       await using memory = await open(folder);
       expect(memory.actor).toBe("default");
     });
+  });
+
+  test("an option that nobody reads is refused, and those that are read are named", async () => {
+    const options = { embeder: {} } as OpenOptions;
+    await expect(open("memory:", options)).rejects.toMatchObject({
+      code: "ERR_UNKNOWN_FIELD",
+      message:
+        "embeder: expected one of the fields actor, create, principal, relaxedDurability, clock, random, embedder, model, rateLimits, jobs, kv, got an unknown field",
+      details: { field: "embeder" },
+    });
+    // What only the client of a server takes is none of a folder's.
+    await inFolder(async (folder) => {
+      expect(await codeOf(() => open(folder, { token: "t" } as OpenOptions))).toBe(
+        "ERR_UNKNOWN_FIELD",
+      );
+      expect(existsSync(join(folder, "default"))).toBe(false);
+    });
+    expect(await codeOf(() => open("memory:", 5 as never))).toBe("ERR_INVALID");
   });
 
   test("memory: keeps nothing and shares nothing", async () => {

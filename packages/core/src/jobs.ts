@@ -112,6 +112,11 @@ export class Jobs {
     return this.#owner === undefined ? undefined : toHex(this.#owner);
   }
 
+  /** Whether closing the store now would interrupt a job, or keep one from what was just written. */
+  get hasWork(): boolean {
+    return [...(this.#runners?.values() ?? [])].some((runner) => runner.hasWork);
+  }
+
   /** Starts every job that the store was opened for; idempotent. */
   start(): void {
     for (const runner of this.#all().values()) runner.start();
@@ -153,14 +158,18 @@ export class Jobs {
   #all(): ReadonlyMap<string, JobRunner> {
     if (this.#engine.closing.aborted) throw new CortexError("ERR_CLOSED", "the store is closed");
     if (this.#runners !== undefined) return this.#runners;
-    const { kv, clock, random } = this.#engine;
+    const { kv, clock, random, signal } = this.#engine;
     this.#owner = random(OWNER_BYTES);
     const parts = { kv, clock, pause: this.#pause, owner: this.#owner };
     const jobs = jobsOf(this.#engine, this.#plan);
-    this.#runners = new Map(
+    const runners = new Map(
       jobs.map((job) => [job.name, new JobRunner(job, parts, this.#plan.settings)]),
     );
-    return this.#runners;
+    signal.listen(() => {
+      for (const runner of runners.values()) runner.noteCommit();
+    });
+    this.#runners = runners;
+    return runners;
   }
 }
 
@@ -182,9 +191,15 @@ function jobsOf(engine: Engine, plan: JobsPlan): readonly Job[] {
 
 /** A job that writes to the store itself: where another store is followed, it has nothing to do. */
 function restsOnReplica({ kv }: Engine, job: Job): Job {
+  let isResting = false;
   return {
     name: job.name,
-    pending: async () => ((await job.pending?.()) ?? true) && !(await isReplica(kv)),
+    async pending() {
+      const isDue = (await job.pending?.()) ?? true;
+      isResting = (isDue || job.isWaiting?.() === true) && (await isReplica(kv));
+      return isDue && !isResting;
+    },
+    isWaiting: () => !isResting && job.isWaiting?.() === true,
     run: (signal) => job.run(signal),
   };
 }

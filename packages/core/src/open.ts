@@ -12,7 +12,7 @@ import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { languageOf } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
-import { checkPrincipal, type Engine } from "./engine/engine.js";
+import { checkOptions, checkPrincipal, type Engine } from "./engine/engine.js";
 import { openGenesis } from "./engine/genesis.js";
 import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-limits.js";
 import { Vocabulary } from "./engine/vocabulary.js";
@@ -89,6 +89,9 @@ const STORE_OPTIONS: { readonly [name in Exclude<keyof OpenOptions, keyof Remote
     kv: true,
   };
 
+/** Every option of a store that is opened here. */
+const OPEN_OPTIONS = ["actor", "create", ...Object.keys(STORE_OPTIONS)];
+
 function refuseStoreOptions(options: object): void {
   const given = Object.entries(options ?? {}).find(
     ([name, value]) => value !== undefined && Object.hasOwn(STORE_OPTIONS, name),
@@ -107,6 +110,7 @@ export interface OpenedGraph {
 
 /** Opens a graph together with its engine. */
 export async function openGraph(location: string, options: OpenOptions = {}): Promise<OpenedGraph> {
+  checkOptions(options, OPEN_OPTIONS);
   const actor = checkActorName(options.actor === undefined ? "default" : options.actor);
   const principal = checkPrincipal(options.principal, actor);
   const rateLimits = checkRateLimits(options.rateLimits);

@@ -10,7 +10,7 @@ import { performance } from "node:perf_hooks";
 import { type ServeSettingName, serveSettingsFor } from "../src/config.js";
 import { startServer } from "../src/http/server.js";
 import { readServeOptions } from "../src/http/settings.js";
-import { Stores } from "../src/http/stores.js";
+import { Stores, type StoresOptions } from "../src/http/stores.js";
 import type { Operation } from "../src/operations/define.js";
 import { OPERATIONS } from "../src/operations.js";
 
@@ -28,6 +28,8 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly folder: string;
+  /** What it reaches its stores through. */
+  readonly stores: Stores;
   /** Lines of the log so far. */
   logged(): readonly Readonly<Record<string, unknown>>[];
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Got>;
@@ -42,6 +44,8 @@ export interface TestServerOptions {
   readonly settings?: { readonly [name in ServeSettingName]?: string };
   readonly operations?: readonly Operation[];
   readonly location?: string;
+  /** How its stores are opened and kept. */
+  readonly opening?: Omit<StoresOptions, "location" | "isFolder">;
 }
 
 /** Starts a server. */
@@ -50,13 +54,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const serve = serveSettingsFor({ port: "0", ...options.settings }, { env: {} });
   const read = readServeOptions(serve, () => ({ text: "", mode: undefined }));
   const location = options.location ?? folder;
+  const stores = new Stores({ location, isFolder, ...options.opening });
   let log = "";
   const server = await startServer({
     operations: options.operations ?? OPERATIONS,
     options: read,
     actor: "default",
     version: "0.0.0",
-    stores: new Stores({ location, isFolder, nowMs: () => performance.now() }),
+    stores,
     bodyLimitBytes: read.bodyLimitBytes,
     location,
     settings: [],
@@ -71,6 +76,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     url,
     port,
     folder,
+    stores,
     logged: () =>
       log
         .split("\n")

@@ -370,10 +370,12 @@ describe("routes and shapes", () => {
     expect(got.json).toMatchObject({ type: "note", text: "from the other side" });
   });
 
-  test("stores that are not kept have no graphs, and say so", async () => {
+  test("stores that are not kept are graphs as well", async () => {
     const unkept = await startTestServer({ location: "memory:" });
-    const got = await unkept.get("/v1/graphs");
-    expect([got.status, got.json.code]).toEqual([501, "ERR_UNSUPPORTED"]);
+    await unkept.post("/v1/actors/ada/note", { kind: "idea", text: "a note", externalId: "mine" });
+    const { graphs } = (await unkept.get("/v1/graphs")).json as { graphs: { id: string }[] };
+    expect(graphs.map(({ id }) => id)).toEqual(["ada"]);
+    expect((await unkept.get("/v1/nodes/mine")).json).toMatchObject({ content: "a note" });
     expect((await unkept.get("/v1/info")).json.store).toBe("memory");
     await unkept.close();
   });

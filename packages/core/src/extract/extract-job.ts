@@ -19,6 +19,8 @@ export const DEBOUNCE_MS = 45_000;
 export function extractJob(engine: Engine, debounceMs: number = DEBOUNCE_MS): Job {
   /** The journal as it was when nothing was due, and until when that holds unless it grows. */
   let rest: { readonly size: number; readonly until: number } | undefined;
+  /** Whether turns wait for their session to fall silent; not those that the model has failed at. */
+  let areWaiting = false;
   return {
     name: "extract",
     pending: () =>
@@ -27,6 +29,7 @@ export function extractJob(engine: Engine, debounceMs: number = DEBOUNCE_MS): Jo
         const now = engine.clock();
         if (rest !== undefined && rest.size === size && now < rest.until) return false;
         const { windows, queue } = await readWaiting(reader);
+        areWaiting = windows.some(({ lane }) => !queue.failed.has(lane));
         if (windows.some((window) => isDue(window, queue, { now, debounceMs }))) return true;
         const times = windows.map(({ lane, lastStoredAt }) =>
           Math.max(queue.failed.get(lane)?.retryAt ?? 0, lastStoredAt + debounceMs),
@@ -35,6 +38,7 @@ export function extractJob(engine: Engine, debounceMs: number = DEBOUNCE_MS): Jo
         // Entries without turns are passed in large steps, so that a store at rest is not written.
         return windows.length === 0 && size - queue.cursor > LIMITS.textTailEntries;
       }),
+    isWaiting: () => areWaiting,
     async run(signal) {
       const { calls, cursor, seq, failures } = await extractDue(engine, debounceMs, signal);
       const [failure] = failures;

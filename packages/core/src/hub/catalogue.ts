@@ -66,9 +66,12 @@ export interface GraphProblem {
   readonly message: string;
 }
 
+/** What a catalogue asks of its store. */
+export type CatalogueKv = Pick<Kv, "snapshot" | "commit" | "commitCaches">;
+
 /** What a catalogue is made of. */
 export interface CatalogueParts {
-  readonly kv: Kv;
+  readonly kv: CatalogueKv;
   readonly places: Places;
   readonly stores: GraphStores;
   /** Whether a name belongs to a graph of this hub. */
@@ -77,7 +80,7 @@ export interface CatalogueParts {
 
 /** See the file header. */
 export class Catalogue {
-  readonly kv: Kv;
+  readonly kv: CatalogueKv;
   readonly #parts: CatalogueParts;
   /** Rows as they were read last: most have not changed when they are read again. */
   readonly #decoded = new Map<string, { readonly bytes: Bytes; readonly row: GraphRow }>();
@@ -97,6 +100,11 @@ export class Catalogue {
       if (head !== undefined) await catalogue.clear();
       await kv.commit({ expectHead: head, head: CATALOGUE_FORM, puts: [], deletes: [] });
     }
+  }
+
+  /** A catalogue over a store that is furnished before it answers; see `late-catalogue.ts`. */
+  static over(parts: CatalogueParts): Catalogue {
+    return new Catalogue(parts);
   }
 
   /** Reads from one state of the catalogue. */

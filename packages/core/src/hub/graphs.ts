@@ -1,8 +1,8 @@
 /**
  * The verbs about graphs as a whole: create, get, list, configure.
  */
-
 import { type ConfigPatch, setConfig } from "../config/config.js";
+import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import type { Access } from "../scope/access.js";
 import { type HubContext, inGraph } from "./context.js";
@@ -19,6 +19,18 @@ import {
 } from "./graph.js";
 import { noGraph } from "./lineages.js";
 import { checkGraphId, graphIdFor } from "./names.js";
+
+/** Runs `body` in a graph, made first where `create` says so; else `ERR_NOT_FOUND` without one. */
+export async function useGraph<T>(
+  hub: HubContext,
+  graph: string,
+  body: (memory: Cortex) => Promise<T>,
+  options: { readonly create?: boolean },
+): Promise<T> {
+  checkOptions(options, ["create"]);
+  if (options.create !== true) return inGraph(hub, graph, (_, { memory }) => body(memory));
+  return hub.stores.create(checkGraphId(graph, hub.prefix), ({ memory }) => body(memory));
+}
 
 /** Makes a graph; `ERR_EXISTS` when there is one of this id. */
 export async function createGraph(hub: HubContext, input: GraphInput): Promise<GraphInfo> {

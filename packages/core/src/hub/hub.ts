@@ -19,7 +19,7 @@ import {
   type HubRebuildReport,
   rebuildHub,
 } from "./check.js";
-import { type HubContext, inGraph } from "./context.js";
+import type { HubContext } from "./context.js";
 import type { GraphEdgeInput, GraphEdgeResult } from "./edge-write.js";
 import {
   deleteEdge,
@@ -33,7 +33,7 @@ import {
 } from "./edges.js";
 import { type HubSubscribeOptions, type HubSubscription, subscribe } from "./events.js";
 import type { GraphFilter, GraphInfo, GraphInput, GraphList } from "./graph.js";
-import { configureGraph, createGraph, getGraph, listGraphs } from "./graphs.js";
+import { configureGraph, createGraph, getGraph, listGraphs, useGraph } from "./graphs.js";
 import { HUB_POLICIES } from "./hub-policies.js";
 import type { CompactNode, GraphNode } from "./node.js";
 import type { NodeFilter, NodePage } from "./node-list.js";
@@ -90,9 +90,26 @@ export class Hub implements AsyncDisposable {
     return this.#hub.stores.openCount;
   }
 
-  /** Runs `body` with the memory of a graph, which stays open meanwhile and no longer. */
-  async use<T>(graph: string, body: (memory: Cortex) => Promise<T>): Promise<T> {
-    return inGraph(this.#hub, graph, (_, { memory }) => body(memory));
+  /** Whether a graph is open at the moment. */
+  isOpen(graph: string): boolean {
+    return this.#hub.stores.isOpen(graph);
+  }
+
+  /**
+   * Runs `body` with the memory of a graph, which stays open meanwhile and no longer. `ERR_NOT_FOUND`
+   * when there is no such graph, unless `create` says to make it.
+   */
+  async use<T>(
+    graph: string,
+    body: (memory: Cortex) => Promise<T>,
+    options: { readonly create?: boolean } = {},
+  ): Promise<T> {
+    return useGraph(this.#hub, graph, body, options);
+  }
+
+  /** Runs `body` with every graph that is open now; it opens none, and none stays open for it. */
+  async eachOpen<T>(body: (memory: Cortex) => Promise<T>): Promise<readonly T[]> {
+    return this.#hub.stores.eachOpen(({ memory }) => body(memory));
   }
 
   /** Makes a graph. */

@@ -3,28 +3,44 @@
  *
  * A folder of a hub is a folder of actors, as `open` makes it: each graph is a sub-folder with the name
  * of its actor, and graphs that `open` made are graphs of the hub. Beside them stands the folder of the
- * catalogue.
+ * catalogue, made by the first call that needs one.
  */
 import { existsSync } from "node:fs";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, describe, invalid } from "../errors.js";
+import { checkJobs } from "../jobs.js";
 import type { Kv } from "../kv/kv.js";
-import { type OpenOptions, pooledRandom } from "../open.js";
-import { Catalogue } from "./catalogue.js";
+import { checkModel } from "../model/model.js";
+import { pooledRandom } from "../open.js";
+import { checkEmbedder } from "../vector/embedder.js";
 import type { HubContext } from "./context.js";
 import { Hub } from "./hub.js";
+import { lateCatalogue } from "./late-catalogue.js";
 import { Lineages } from "./lineages.js";
 import { isGraphId, tenantPrefix } from "./names.js";
-import { folderPlaces, GraphStores, memoryPlaces } from "./stores.js";
+import { folderPlaces, type GraphOptions, GraphStores, memoryPlaces } from "./stores.js";
 
-/** How a hub is opened. */
-export interface OpenHubOptions
-  extends Pick<OpenOptions, "principal" | "clock" | "random" | "relaxedDurability" | "rateLimits"> {
+/**
+ * How a hub is opened. The embedder, the model and the jobs are those of every graph, as `open` would
+ * give them to one.
+ *
+ * Jobs run in the graphs that are open, and a graph opens when somebody uses it: nobody opens one for
+ * its jobs' sake. A graph is not closed for idleness while a job of it is at work or has work left, turns
+ * that wait for their session to fall silent included; the hourly upkeep that is not due yet is no such
+ * work. Once it is closed its jobs rest, wherever they stood, and their leases are given back; they go
+ * on from their cursors when the graph is next used, here or in another process. Where more than
+ * `maxOpen` idle graphs have work left at once, or where a job keeps failing, a graph is closed with
+ * work left, and the same holds.
+ */
+export interface OpenHubOptions extends GraphOptions {
   /** Only graphs of this tenant: those whose names begin with it and a dot. */
   readonly tenant?: string;
   /** False refuses a folder that is not there. */
   readonly create?: boolean;
-  /** Graphs that stay open while nobody uses them; each takes three descriptors. 8 by default. */
+  /**
+   * Graphs that stay open while nobody uses them, and as many again while their jobs have work left;
+   * each takes three descriptors. 8 by default.
+   */
   readonly maxOpen?: number;
   /** How long an unused graph stays open; a minute by default. */
   readonly idleMs?: number;
@@ -40,17 +56,20 @@ export interface HubSeams {
 const MAX_OPEN = 8;
 const IDLE_MS = 60_000;
 
-const HUB_OPTIONS = [
-  "principal",
-  "clock",
-  "random",
-  "relaxedDurability",
-  "rateLimits",
-  "tenant",
-  "create",
-  "maxOpen",
-  "idleMs",
-];
+const HUB_OPTIONS: { readonly [name in keyof Required<OpenHubOptions>]: true } = {
+  embedder: true,
+  model: true,
+  jobs: true,
+  principal: true,
+  clock: true,
+  random: true,
+  relaxedDurability: true,
+  rateLimits: true,
+  tenant: true,
+  create: true,
+  maxOpen: true,
+  idleMs: true,
+};
 
 /** Opens a hub over a folder of graphs, or one that lives in memory. */
 export async function openHub(location: string, options: OpenHubOptions = {}): Promise<Hub> {
@@ -63,10 +82,11 @@ export async function openHubWith(
   options: OpenHubOptions,
   seams: HubSeams,
 ): Promise<Hub> {
-  checkOptions(options, HUB_OPTIONS);
+  checkOptions(options, Object.keys(HUB_OPTIONS));
   const { tenant, create = true, maxOpen = MAX_OPEN, idleMs = IDLE_MS, ...shared } = options;
   checkCount(maxOpen, "maxOpen");
   checkCount(idleMs, "idleMs");
+  checkServices(options);
   const prefix = tenantPrefix(tenant);
   const clock = options.clock ?? Date.now;
   const random = options.random ?? pooledRandom();
@@ -81,43 +101,54 @@ export async function openHubWith(
       for (const listener of [...listeners]) listener(engine.actor);
     });
   });
-  const opened = await places.openCatalogue();
-  const kv = seams.wrapCatalogue?.(opened) ?? opened;
+  const late = lateCatalogue({
+    places,
+    stores,
+    isOurs: (name) => isGraphId(name, prefix),
+    async openKv() {
+      const kv = await places.openCatalogue();
+      return seams.wrapCatalogue?.(kv) ?? kv;
+    },
+  });
+  const { catalogue } = late;
+  stores.onClose = late.settle;
   const closing = new AbortController();
-  try {
-    const isOurs = (name: string): boolean => isGraphId(name, prefix);
-    const catalogue = await Catalogue.open({ kv, places, stores, isOurs });
-    stores.onClose = (name, graph) => catalogue.settle(name, graph);
-    const context: HubContext = {
-      places,
-      stores,
-      catalogue,
-      lineages: new Lineages({ catalogue, stores, clock, prefix }),
-      prefix,
-      clock,
-      random,
-      closing: closing.signal,
-      onCommit: (listener) => {
-        listeners.add(listener);
-        return () => {
-          listeners.delete(listener);
-        };
-      },
-    };
-    return new Hub(context, async () => {
-      closing.abort();
+  const context: HubContext = {
+    places,
+    stores,
+    catalogue,
+    lineages: new Lineages({ catalogue, stores, clock, prefix }),
+    prefix,
+    clock,
+    random,
+    closing: closing.signal,
+    onCommit: (listener) => {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+  };
+  return new Hub(context, async () => {
+    closing.abort();
+    try {
       await stores.close();
-      await kv.close();
-    });
-  } catch (error) {
-    await kv.close();
-    throw error;
-  }
+    } finally {
+      await late.close();
+    }
+  });
+}
+
+/** What is no embedder, no model or no plan for jobs is refused now, not when a graph is opened. */
+function checkServices({ embedder, model, jobs }: OpenHubOptions): void {
+  checkJobs(jobs);
+  if (embedder !== undefined) checkEmbedder(embedder);
+  if (model !== undefined) checkModel(model);
 }
 
 function placesAt(
   location: string,
-  options: Parameters<typeof folderPlaces>[1],
+  options: GraphOptions,
   wrap: HubSeams["wrapGraph"],
 ): ReturnType<typeof folderPlaces> {
   if (typeof location !== "string" || location === "") {

@@ -1,10 +1,16 @@
 /**
  * The open graphs of a hub: opened when somebody needs them, closed when nobody has for a while.
  *
- * Promises: a graph stays open while a `use` of it runs; at most `maxOpen` others stay open, the least
- * recently used closing first, and none longer than `idleMs` after its last use. An open store takes
- * three descriptors, so thousands of graphs fit a process that has a few hundred. Two uses of one
- * graph share one handle. Which stores there are, and what they hold, is left to the catalogue.
+ * Promises: a graph is open once, however many use it at once and by whichever way they came. It stays
+ * open while a `use` of it runs; at most `maxOpen` others stay open, the least recently used closing
+ * first, and about `idleMs` after its last use a graph closes. An open store takes three descriptors,
+ * so thousands of graphs fit a process that has a few hundred. Which stores there are, and what they
+ * hold, is left to the catalogue.
+ *
+ * Background jobs run in graphs that are open. One with something left to do (`Jobs.hasWork`) is not
+ * closed for being idle, and is kept beyond `maxOpen`; but no more than `maxOpen` such graphs are, so
+ * that a slow embedder cannot use up all descriptors. Of those beyond, the least recently used closes,
+ * and its jobs go on from their cursors when somebody opens it next.
  *
  * A use inside a use is fine: the bound is on what stays open idle, not on what is in use, so nobody
  * ever waits for another use to end; only for graphs that are closing already.
@@ -46,7 +52,14 @@ export type OnClose = (name: string, kv: Kv) => Promise<void>;
 /** What every graph of a hub is opened with. */
 export type GraphOptions = Pick<
   OpenOptions,
-  "principal" | "clock" | "random" | "relaxedDurability" | "rateLimits"
+  | "principal"
+  | "clock"
+  | "random"
+  | "relaxedDurability"
+  | "rateLimits"
+  | "embedder"
+  | "model"
+  | "jobs"
 >;
 
 /** Puts something between a graph and its storage: a test's counter, for instance. */
@@ -168,6 +181,10 @@ const CLOSING_MAX = 2;
 interface Held {
   readonly name: string;
   readonly opening: Promise<OpenedGraph>;
+  /** Whether the opening makes the graph if it is not there. */
+  readonly mayCreate: boolean;
+  /** Present once it is open. */
+  graph?: OpenedGraph;
   users: number;
   lastUsedMs: number;
 }
@@ -181,7 +198,7 @@ export class GraphStores {
   readonly #held = new Map<string, Held>();
   readonly #closing = new Map<string, Promise<void>>();
   readonly #onOpen: (graph: OpenedGraph) => void;
-  /** Set once the catalogue is open. */
+  /** Set once there is a catalogue. */
   onClose: OnClose = async () => {};
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -203,22 +220,49 @@ export class GraphStores {
     return this.#held.size;
   }
 
+  /** Whether a graph is open now. */
+  isOpen(name: string): boolean {
+    return this.#held.get(name)?.graph !== undefined;
+  }
+
   /** Runs `body` with a graph that stays open meanwhile; `undefined` when there is no such graph. */
   async use<T>(name: string, body: (graph: OpenedGraph) => Promise<T>): Promise<T | undefined> {
     const held = await this.#take(name, false);
     return this.#holding(held, async () => {
-      const graph = await held.opening.catch((error: unknown) => {
-        if (isCortexError(error, "ERR_FORMAT_UNKNOWN")) return undefined;
-        throw error;
-      });
+      const graph = await opened(held);
       return graph === undefined ? undefined : body(graph);
     });
   }
 
   /** As `use`, and makes the graph if it is not there. */
   async create<T>(name: string, body: (graph: OpenedGraph) => Promise<T>): Promise<T> {
-    const held = await this.#take(name, true);
-    return this.#holding(held, async () => body(await held.opening));
+    for (;;) {
+      const held = await this.#take(name, true);
+      const done = await this.#holding(held, async () => {
+        const graph = held.mayCreate ? await held.opening : await opened(held);
+        return graph === undefined ? undefined : { value: await body(graph) };
+      });
+      // Somebody looked for it at the same time, and found nothing.
+      if (done !== undefined) return done.value;
+    }
+  }
+
+  /** Runs `body` with every graph that is open now; opens none, and is no use that keeps one open later. */
+  async eachOpen<T>(body: (graph: OpenedGraph) => Promise<T>): Promise<readonly T[]> {
+    const found = [...this.#held.values()].flatMap((held) => {
+      const { graph } = held;
+      return graph === undefined ? [] : [{ held, graph }];
+    });
+    return Promise.all(
+      found.map(async ({ held, graph }) => {
+        held.users += 1;
+        try {
+          return await body(graph);
+        } finally {
+          held.users -= 1;
+        }
+      }),
+    );
   }
 
   /** Closes every graph; uses that run are waited for by whoever started them. */
@@ -227,20 +271,24 @@ export class GraphStores {
     clearTimeout(this.#timer);
     const all = [...this.#held.values()];
     this.#held.clear();
-    await Promise.all([...all.map((held) => this.#end(held)), ...this.#closing.values()]);
+    const ended = await Promise.allSettled(all.map((held) => this.#end(held)));
+    await Promise.all(this.#closing.values());
+    const failed = ended.find((one) => one.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 
+  /** Runs `body` for a user that `#take` has counted. */
   async #holding<T>(held: Held, body: () => Promise<T>): Promise<T> {
-    held.users += 1;
     try {
       return await body();
     } finally {
       held.users -= 1;
       held.lastUsedMs = this.#clock();
-      this.#trim();
+      this.#trim(false);
     }
   }
 
+  /** The graph with one user more, counted at once: nobody may close it before it is used. */
   async #take(name: string, create: boolean): Promise<Held> {
     for (;;) {
       if (this.#closed) throw new CortexError("ERR_CLOSED", "the hub is closed");
@@ -249,6 +297,7 @@ export class GraphStores {
         // Set anew, so that the map stays in order of use.
         this.#held.delete(name);
         this.#held.set(name, known);
+        known.users += 1;
         return known;
       }
       const closing = this.#closing.get(name);
@@ -260,42 +309,62 @@ export class GraphStores {
     }
   }
 
-  #start(name: string, create: boolean): Held {
+  #start(name: string, mayCreate: boolean): Held {
     const onClose: OnClose = (closing, kv) => this.onClose(closing, kv);
-    const opening = this.#places.open(name, create, onClose).then(
+    const opening = this.#places.open(name, mayCreate, onClose).then(
       (graph) => {
+        held.graph = graph;
         this.#onOpen(graph);
         return graph;
       },
       (error: unknown) => {
-        this.#held.delete(name);
+        if (this.#held.get(name) === held) this.#held.delete(name);
         throw error;
       },
     );
-    const held = { name, opening, users: 0, lastUsedMs: this.#clock() };
+    const held: Held = { name, opening, mayCreate, users: 1, lastUsedMs: this.#clock() };
     this.#held.set(name, held);
     return held;
   }
 
-  /** Closes what is too much or too old, and comes back when the next one may be. */
-  #trim(): void {
+  /** Closes what is too many and, when told to, what is too old; see the file header. */
+  #trim(closesOld: boolean): void {
     if (this.#places.keepsOpen || this.#closed) return;
-    const now = this.#clock();
-    for (const held of this.#held.values()) {
-      const isOld = now - held.lastUsedMs >= this.#bounds.idleMs;
-      if (!isOld && this.#held.size <= this.#bounds.maxOpen) break;
-      if (held.users > 0) continue;
-      this.#held.delete(held.name);
-      const ended = this.#end(held).finally(() => this.#closing.delete(held.name));
-      this.#closing.set(held.name, ended);
+    this.#comeBack();
+    const { maxOpen, idleMs } = this.#bounds;
+    if (!closesOld && this.#held.size <= maxOpen) return;
+    const unused = [...this.#held.values()].filter(({ users }) => users === 0);
+    const atWork = unused.filter(hasWork);
+    const isMany = (): boolean => this.#held.size > maxOpen + Math.min(maxOpen, atWork.length);
+    const before = this.#clock() - idleMs;
+    for (const held of unused) {
+      const isOld = closesOld && held.lastUsedMs <= before;
+      if ((isOld || isMany()) && !atWork.includes(held)) this.#closeIdle(held);
     }
+    for (const held of atWork) {
+      if (isMany()) this.#closeIdle(held);
+    }
+  }
+
+  /** Looks again after a while, for as long as anything is open. */
+  #comeBack(): void {
     if (this.#timer !== undefined || this.#held.size === 0) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#trim();
-    }, this.#bounds.idleMs);
+      this.#trim(true);
+    }, this.#bounds.idleMs / 2);
     // Nothing waits for this: a process may end with graphs open.
     this.#timer.unref();
+  }
+
+  #closeIdle(held: Held): void {
+    this.#held.delete(held.name);
+    const ended = this.#end(held)
+      .catch(() => {
+        // Nobody waits for this one. A store whose last sync fails has told its writers already.
+      })
+      .finally(() => this.#closing.delete(held.name));
+    this.#closing.set(held.name, ended);
   }
 
   async #end(held: Held): Promise<void> {
@@ -305,4 +374,16 @@ export class GraphStores {
     // graphs in a row kept 64 KB of each: 200 MB more.
     await turn();
   }
+}
+
+/** The graph once it is open; `undefined` when there is none. */
+function opened(held: Held): Promise<OpenedGraph | undefined> {
+  return held.opening.catch((error: unknown) => {
+    if (isCortexError(error, "ERR_FORMAT_UNKNOWN")) return undefined;
+    throw error;
+  });
+}
+
+function hasWork({ graph }: Held): boolean {
+  return graph?.memory.jobs.hasWork === true;
 }

@@ -260,6 +260,96 @@ describe("when it runs", () => {
   });
 });
 
+describe("whether there is work", () => {
+  test("follows looks, runs and commits, and is nothing once it is stopped", async () => {
+    const time = new ManualTime();
+    const job = new Directed();
+    let [isDue, isWaiting] = [false, false];
+    let finish = (): void => {};
+    job.next = () =>
+      new Promise((resolve) => {
+        finish = () => resolve({ done: 1, cursor: 1, lag: 0 });
+      });
+    const asked: Job = {
+      name: job.name,
+      pending: async () => isDue,
+      isWaiting: () => isWaiting,
+      run: (signal) => job.run(signal),
+    };
+    const runner = runnerOf(openMemoryKv(await born()), time, asked);
+    runner.noteCommit();
+    expect(runner.hasWork, "it does not run").toBe(false);
+    runner.start();
+    expect(runner.hasWork, "a commit that nobody has looked at").toBe(true);
+    await time.pass(0);
+    expect(runner.hasWork, "a look that found nothing").toBe(false);
+    runner.noteCommit();
+    isDue = true;
+    expect(runner.hasWork, "another commit").toBe(true);
+    await time.pass(1000);
+    expect([job.runs, runner.hasWork], "a run").toEqual([1, true]);
+    isDue = false;
+    finish();
+    await time.pass(0);
+    expect(runner.hasWork, "a run that did all").toBe(false);
+    isWaiting = true;
+    await time.pass(1000);
+    expect(runner.hasWork, "something waits for its time").toBe(true);
+    await runner.stop();
+    expect(runner.hasWork).toBe(false);
+  });
+
+  test("is none where it fails, or where another process is at it", async () => {
+    const data = await born();
+    const time = new ManualTime();
+    const [failing, theirs, idle] = [new Directed(), new Directed(), new Directed()];
+    failing.next = () => Promise.reject(new CortexError("ERR_EMBEDDER", "no answer"));
+    const first = runnerOf(openMemoryKv(data), time, failing, { id: 1 });
+    first.start();
+    first.noteCommit();
+    await time.pass(0);
+    expect([failing.runs, first.hasWork]).toEqual([1, false]);
+    await first.stop();
+    theirs.next = () => new Promise(() => {});
+    const busy = runnerOf(openMemoryKv(data), time, theirs, { id: 2 });
+    busy.start();
+    await time.pass(0);
+    const second = runnerOf(openMemoryKv(data), time, idle, { id: 3 });
+    second.start();
+    second.noteCommit();
+    await time.pass(1000);
+    expect([theirs.runs, idle.runs]).toEqual([1, 0]);
+    expect([busy.hasWork, second.hasWork]).toEqual([true, false]);
+    // It never ends by itself, and nobody waits for it.
+    runners.splice(runners.indexOf(busy), 1);
+  });
+
+  test("told to stop while it takes its lease, it does not begin a run", async () => {
+    const time = new ManualTime();
+    const inner = openMemoryKv(await born());
+    let go = (): void => {};
+    const taking = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const kv: Kv = {
+      ...countingKv(inner),
+      commitCaches: async (change) => {
+        await taking;
+        return inner.commitCaches(change);
+      },
+    };
+    const job = new Directed();
+    const runner = runnerOf(kv, time, job);
+    runner.start();
+    await time.pass(0);
+    const stopped = runner.stop();
+    go();
+    await stopped;
+    expect(job.runs).toBe(0);
+    expect((await statusOf(inner, time.now))?.leased).toBe(false);
+  });
+});
+
 describe("failures", () => {
   test("are recorded and told, and the next try waits longer each time, up to a bound", async () => {
     const data = await born();

@@ -7,6 +7,10 @@
  * told to stop at once through its signal, and what it reports is not recorded. `stop` returns when
  * the run that was going on has ended, and gives the lease back. A store at rest is looked at and not
  * written: a lease is taken only when there is something to do.
+ *
+ * `hasWork` tells whoever may close the store whether that would interrupt something. It is known
+ * without asking the store: by what the last look found, and by commits that came after it. Work that
+ * failed, or that another process is at, is no reason to keep the store open.
  */
 import { isCortexError } from "../errors.js";
 import type { Pause } from "../history/growth.js";
@@ -18,6 +22,8 @@ export interface Job {
   readonly name: string;
   /** Whether a run would find something to do; asked without a lease. Without it, one always would. */
   pending?(): Promise<boolean>;
+  /** After a look that found nothing to do: whether something only waits for its time to come. */
+  isWaiting?(): boolean;
   /** Does a bounded piece of the work; stops early when the signal is aborted. */
   run(signal: AbortSignal): Promise<JobReport>;
 }
@@ -53,6 +59,10 @@ export class JobRunner {
   readonly #lease: Lease;
   #stop = new AbortController();
   #loop: Promise<void> | undefined;
+  /** Commits of this process since the runner was made, and how many of them the last look knew. */
+  #commits = 0;
+  #commitsSeen = 0;
+  #isDue = false;
 
   constructor(job: Job, parts: RunnerParts, settings: RunnerSettings) {
     this.job = job;
@@ -64,6 +74,16 @@ export class JobRunner {
   /** Whether it was started and not stopped. */
   get isRunning(): boolean {
     return this.#loop !== undefined;
+  }
+
+  /** Whether it runs and there is, or may be, something left for it; see the file header. */
+  get hasWork(): boolean {
+    return this.isRunning && (this.#isDue || this.#commits > this.#commitsSeen);
+  }
+
+  /** Takes note that something was committed, which the next look will look at. */
+  noteCommit(): void {
+    this.#commits += 1;
   }
 
   /** Starts running; idempotent. */
@@ -101,13 +121,16 @@ export class JobRunner {
 
   /** Looks whether there is work and does a piece of it, if no other process does. */
   async #turn(stop: AbortSignal): Promise<"rest" | "more" | "failed"> {
+    const commits = this.#commits;
     try {
       const isDue = (await this.job.pending?.()) ?? true;
-      if (!isDue || stop.aborted || !(await this.#lease.take())) return "rest";
-      const report = await this.#runLeased(stop);
-      if (report === undefined || !(await this.#lease.record(report))) return "rest";
-      return report.done > 0 && report.lag > 0 ? "more" : "rest";
+      this.#saw(commits, isDue || this.job.isWaiting?.() === true);
+      if (!isDue || stop.aborted) return "rest";
+      const hasMore = (await this.#lease.take()) && (await this.#runOnce(stop));
+      this.#saw(commits, hasMore);
+      return hasMore ? "more" : "rest";
     } catch (error) {
+      this.#saw(this.#commits, false);
       if (stop.aborted) return "rest";
       this.#tell(error);
       // What cannot be recorded either has been told already.
@@ -116,8 +139,23 @@ export class JobRunner {
     }
   }
 
+  /** What a look, or a run, has found to be left of the work as it was after so many commits. */
+  #saw(commits: number, isDue: boolean): void {
+    this.#commitsSeen = commits;
+    this.#isDue = isDue;
+  }
+
+  /** A run under the lease; true when it did something and did not do all. */
+  async #runOnce(stop: AbortSignal): Promise<boolean> {
+    const report = await this.#runLeased(stop);
+    if (report === undefined || !(await this.#lease.record(report))) return false;
+    return report.done > 0 && report.lag > 0;
+  }
+
   /** One run, its lease renewed meanwhile; `undefined` when the lease was lost. */
   async #runLeased(stop: AbortSignal): Promise<JobReport | undefined> {
+    // Told to stop while the lease was taken: a signal that is aborted already calls no listener.
+    if (stop.aborted) return undefined;
     const over = new AbortController();
     const cancel = new AbortController();
     const onStop = (): void => cancel.abort();

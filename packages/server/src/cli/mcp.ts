@@ -7,64 +7,51 @@
  * twice, it ends at once.
  */
 import { fileURLToPath } from "node:url";
-import { checkActorName, type Hub, OWNER, openHub } from "@cortex-memory/core";
-import {
-  isServerAddress,
-  type Settings,
-  serviceSettingsFor,
-  settingsFor,
-  shownSettings,
-} from "../config.js";
+import { checkActorName, OWNER } from "@cortex-memory/core";
+import { type Settings, serviceSettingsFor, settingsFor, shownSettings } from "../config.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "../mcp/clients.js";
 import type { Profile } from "../mcp/profiles.js";
 import { clean } from "../render/ink.js";
 import type { Host } from "./host.js";
-import { openToServe } from "./open-store.js";
+import { whileServed } from "./open-store.js";
 import type { ConfigRequest, GlobalFlags } from "./program.js";
 
 /** Serves the store over stdin and stdout; the result is the exit code. */
 export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile): Promise<number> {
   const settings = settingsFor(globals, host);
-  const location = settings.data.value;
   // Loaded for this command alone: others should not wait for the protocol.
   const { serveStreams } = await import("../mcp/sdk-stdio.js");
-  const memory = await openToServe(settings, host);
-  let opening: Promise<Hub> | undefined;
-  const hub = (): Promise<Hub> => {
-    opening ??= openHub(location);
-    return opening;
-  };
   const say = (line: string): void => host.err.write(`cortex: ${clean(line)}\n`);
-  const endServing = host.beginServing();
-  try {
-    say(`${location}, actor ${memory.actor}`);
-    const connection = serveStreams(
-      {
-        memory,
-        access: OWNER,
-        location,
-        settings: shownSettings([settings.data, settings.actor, ...serviceSettingsFor(host)]),
-        profile,
-        // The graphs of a server are behind its own doors.
-        ...(isServerAddress(location) ? {} : { hub }),
-        log: say,
-      },
-      { input: host.readChunks(), write: (chunk) => host.writeChunk(chunk) },
-    );
-    let asked = false;
-    const forget = host.onInterrupt(() => {
-      if (asked) process.exit(130);
-      asked = true;
-      connection.stop();
-    });
-    await connection.done;
-    forget();
-    return 0;
-  } finally {
-    endServing();
-    await (await opening?.catch(() => undefined))?.close();
-    await memory.close();
-  }
+  await whileServed(settings, host, async ({ memory, hub }) => {
+    const location = settings.data.value;
+    const endServing = host.beginServing();
+    try {
+      say(`${location}, actor ${memory.actor}`);
+      const connection = serveStreams(
+        {
+          memory,
+          access: OWNER,
+          location,
+          settings: shownSettings([settings.data, settings.actor, ...serviceSettingsFor(host)]),
+          profile,
+          ...(hub === undefined ? {} : { hub: async () => hub }),
+          log: say,
+        },
+        { input: host.readChunks(), write: (chunk) => host.writeChunk(chunk) },
+      );
+      let asked = false;
+      const forget = host.onInterrupt(() => {
+        if (asked) process.exit(130);
+        asked = true;
+        connection.stop();
+      });
+      await connection.done;
+      forget();
+    } finally {
+      endServing();
+    }
+  });
+  return 0;
 }
 
 /** Prints what to paste into a client; the result is the exit code. */

@@ -11,7 +11,9 @@ import {
   type CortexApi,
   CortexError,
   checkActorName,
+  type Hub,
   open,
+  openHub,
   type RemoteLocation,
 } from "@cortex-memory/core";
 import { isServerAddress, type Setting, type Settings, serveSettingsFor } from "../config.js";
@@ -39,13 +41,28 @@ export async function openFor(
   return open(data, { actor, create, ...servicesIn(host.env) });
 }
 
-/** Opens the store for a process that stays, and makes it if there is none. */
-export async function openToServe(settings: Settings, host: Host): Promise<Cortex> {
+/** What a process that stays serves: a store, and the hub that holds it open. */
+export interface ServedStore {
+  readonly memory: Cortex;
+  /** Absent for the address of a server, whose graphs are behind its own doors. */
+  readonly hub?: Hub;
+}
+
+/** Runs work on the store of a process that stays, made if there is none, and closes it at the end. */
+export async function whileServed<T>(
+  settings: Settings,
+  host: Host,
+  work: (served: ServedStore) => Promise<T>,
+): Promise<T> {
   const actor = checkActorName(settings.actor.value);
   const data = settings.data.value;
   checkData(data);
-  if (isServerAddress(data)) return openServer(data, { actor, create: true }, host);
-  return open(data, { actor, ...backgroundIn(host.env) });
+  if (isServerAddress(data)) {
+    await using memory = await openServer(data, { actor, create: true }, host);
+    return await work({ memory });
+  }
+  await using hub = await openHub(data, backgroundIn(host.env));
+  return await hub.use(actor, (memory) => work({ memory, hub }), { create: true });
 }
 
 function checkData(data: string): void {

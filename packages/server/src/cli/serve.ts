@@ -77,12 +77,7 @@ function serverOf(host: Host, { settings, serve, options, operations }: Served):
     options,
     actor: checkActorName(settings.actor.value),
     version: packageVersion(),
-    stores: new Stores({
-      location,
-      isFolder: host.isFolder,
-      nowMs: host.nowMs,
-      opening: backgroundIn(host.env),
-    }),
+    stores: new Stores({ location, isFolder: host.isFolder, ...backgroundIn(host.env) }),
     bodyLimitBytes: options.bodyLimitBytes,
     location,
     settings: shownSettings([

@@ -13,7 +13,6 @@ import type { Operation } from "../operations/define.js";
 import { makeStreams, type Streams } from "./events.js";
 import { type Gate, makeGate, type State } from "./gate.js";
 import type { ScopePaths } from "./guard.js";
-import { HubDoor } from "./hub-door.js";
 import { type McpRoute, mcpRoute } from "./mcp-route.js";
 import { addMemgraphRoutes } from "./memgraph-routes.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
@@ -65,8 +64,8 @@ export function makeApp(made: AppOptions): App {
   const streams = makeStreams();
   const replays = new Replays();
   const metrics = makeMetrics();
-  const hub = new HubDoor(made.location);
-  const mcp = mcpRoute(made, hub, replays);
+  const { hub } = made.stores;
+  const mcp = mcpRoute(made, replays);
   const answer = makeAnswer(
     made,
     makeGate(options, state, { nowMs, paths: scopePaths(made) }),
@@ -113,7 +112,7 @@ export function makeApp(made: AppOptions): App {
       state.isStopping = true;
       streams.end();
       await mcp.close();
-      await Promise.all([made.stores.close(), hub.close()]);
+      await made.stores.close();
       flush();
     },
   };
@@ -163,11 +162,14 @@ function metricsText(
 ): () => Promise<string> {
   const startedMs = nowMs();
   return async () => {
-    const opened = await stores.opened();
-    const stats = await Promise.allSettled(opened.map((memory) => memory.stats()));
-    const entries = stats.map((one) => (one.status === "fulfilled" ? one.value.entries : 0));
+    const entries = await stores.hub.eachOpen((memory) =>
+      memory.stats().then(
+        (stats) => stats.entries,
+        () => 0,
+      ),
+    );
     return metrics.render({
-      openStores: opened.length,
+      openStores: entries.length,
       entries: entries.reduce((sum, count) => sum + count, 0),
       streamClients: streams.clients(),
       inFlight: state.inFlight,

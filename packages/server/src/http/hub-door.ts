@@ -1,24 +1,43 @@
 /**
- * The hub of a server: opened when a route first speaks of graphs, closed after the last request that
- * uses it. The graphs are the stores of the data folder, the same that actors' paths reach.
+ * The hub of a server: every store of the data folder is opened by it, whichever route asks for one, so
+ * that a store is open once however it is reached. It is opened by the first request that needs it and
+ * closed after the last one that uses it.
  */
-import { CortexError, type Hub, openHub } from "@cortex-memory/core";
-import { HttpFailure } from "./problem.js";
+import {
+  type Cortex,
+  CortexError,
+  type Hub,
+  type OpenHubOptions,
+  openHub,
+} from "@cortex-memory/core";
 
 /** See the file header. */
 export class HubDoor {
   readonly #location: string;
+  readonly #options: OpenHubOptions;
   readonly #running = new Set<Promise<unknown>>();
   #opening: Promise<Hub> | undefined;
+  #hub: Hub | undefined;
   #ended = false;
 
-  constructor(location: string) {
+  constructor(location: string, options: OpenHubOptions) {
     this.#location = location;
+    this.#options = options;
+  }
+
+  /** Whether the store of an actor is open now. */
+  isOpen(actor: string): boolean {
+    return this.#hub?.isOpen(actor) === true;
+  }
+
+  /** Refuses work once the server is stopping. */
+  checkServing(): void {
+    if (this.#ended) throw new CortexError("ERR_CLOSED", "the server is stopping");
   }
 
   /** Runs work on the hub. */
   async use<T>(work: (hub: Hub) => Promise<T>): Promise<T> {
-    if (this.#ended) throw new CortexError("ERR_CLOSED", "the server is stopping");
+    this.checkServing();
     const running = this.#open().then(work);
     this.#running.add(running);
     try {
@@ -28,7 +47,12 @@ export class HubDoor {
     }
   }
 
-  /** Waits for what is being done, and closes the hub. */
+  /** Looks into every store that is open now; opens none, and keeps none open for longer. */
+  async eachOpen<T>(look: (memory: Cortex) => Promise<T>): Promise<readonly T[]> {
+    return (await this.#hub?.eachOpen(look)) ?? [];
+  }
+
+  /** Takes no more work, waits for what is being done, and closes the hub with all its stores. */
   async close(): Promise<void> {
     this.#ended = true;
     await Promise.allSettled([...this.#running]);
@@ -37,16 +61,18 @@ export class HubDoor {
   }
 
   #open(): Promise<Hub> {
-    if (this.#location === "memory:") {
-      const message = "graphs: expected a data folder; stores that are not kept stand alone";
-      throw new HttpFailure("unavailable", message);
-    }
     if (this.#opening === undefined) {
-      this.#opening = openHub(this.#location);
-      // A hub that did not open is tried again by the next request.
-      this.#opening.catch(() => {
-        this.#opening = undefined;
-      });
+      const opening = openHub(this.#location, this.#options);
+      this.#opening = opening;
+      opening.then(
+        (hub) => {
+          this.#hub = hub;
+        },
+        () => {
+          // A hub that did not open is tried again by the next request.
+          this.#opening = undefined;
+        },
+      );
     }
     return this.#opening;
   }

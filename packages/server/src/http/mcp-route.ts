@@ -9,7 +9,6 @@ import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";
 import { accessOf } from "./guard.js";
-import type { HubDoor } from "./hub-door.js";
 import { readBytes } from "./input.js";
 import { HttpFailure } from "./problem.js";
 import { commonHeaders, planInto, type Seen } from "./respond.js";
@@ -30,7 +29,7 @@ export interface McpRoute {
 const CREATE = { command: "", group: "store", store: "create" } as const;
 
 /** Makes the routes. */
-export function mcpRoute(made: AppOptions, hub: HubDoor, replays: Replays): McpRoute {
+export function mcpRoute(made: AppOptions, replays: Replays): McpRoute {
   let loading: Promise<McpHandler> | undefined;
   const mount: McpMount = {
     location: made.location,
@@ -38,8 +37,7 @@ export function mcpRoute(made: AppOptions, hub: HubDoor, replays: Replays): McpR
     log: (line) => made.writeLog(`${JSON.stringify({ level: "error", mcp: clean(line) })}\n`),
     bodyBytesMax: made.bodyLimitBytes,
     beforeRun: endOfTurn,
-    // Stores that are not kept stand alone: there is no hub of them.
-    ...(made.location === "memory:" ? {} : { hub: () => hub.use(async (opened) => opened) }),
+    hub: () => made.stores.hub.use(async (opened) => opened),
     withStore: (actor, work) => made.stores.use({ cli: CREATE }, actor, work),
   };
   const load = async (): Promise<McpHandler> => {
