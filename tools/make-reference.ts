@@ -27,6 +27,7 @@ import {
   type ServeSettingSpec,
 } from "../packages/server/src/index.js";
 import { commandListFile } from "./make-command-list.js";
+import { libraryPage } from "./make-library-reference.js";
 import { mcpPage } from "./make-mcp-reference.js";
 import { restPage } from "./make-rest-reference.js";
 
@@ -41,6 +42,7 @@ export function referencePages(): readonly Page[] {
   return [
     { path: "docs/reference/cli.md", text: commandLinePage() },
     { path: "docs/reference/errors.md", text: errorPage() },
+    { path: "docs/reference/library.md", text: libraryPage() },
     { path: "docs/reference/mcp.md", text: mcpPage(MADE) },
     { path: "docs/reference/rest.md", text: restPage(MADE) },
     { path: "packages/server/src/cli/command-list.ts", text: commandListFile() },

@@ -1,6 +1,6 @@
 /**
  * The routes of the remote client are what the contract says. When they are stale, write them anew with
- * `UPDATE=1 npx vitest run tools/routes.test.ts && npm run format`.
+ * `npm run generate`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,6 +15,6 @@ function bare(text: string): string {
 }
 
 test("the routes of the remote client are generated from the contract", () => {
-  if (process.env.UPDATE === "1") writeFileSync(file, routesText());
+  if (process.env.CORTEX_WRITE_REFERENCE === "1") writeFileSync(file, routesText());
   expect(bare(readFileSync(file, "utf8"))).toBe(bare(routesText()));
 });

@@ -21,13 +21,20 @@ function isVerb(value: unknown): value is Verb {
   return typeof value === "object" && value !== null && "policy" in value && "input" in value;
 }
 
+/** Every verb, by the headings of the reference. */
+export const FAMILIES = {
+  Memories: { ...declared(memory), ...declared(batch) },
+  Goals: declared(goals),
+  Links: declared(links),
+  Conversations: declared(sessions),
+};
+
 /** Every verb. */
 export const VERBS = {
-  ...declared(memory),
-  ...declared(goals),
-  ...declared(links),
-  ...declared(sessions),
-  ...declared(batch),
+  ...FAMILIES.Memories,
+  ...FAMILIES.Goals,
+  ...FAMILIES.Links,
+  ...FAMILIES.Conversations,
 };
 
 /** The verbs and their types. */
