@@ -141,8 +141,9 @@ export function describe(value: unknown): string {
     case "number":
     case "boolean":
     case "bigint":
-    case "undefined":
       return String(value);
+    case "undefined":
+      return "nothing";
     case "object":
       if (value === null) return "null";
       if (Array.isArray(value)) return `an array of ${value.length}`;

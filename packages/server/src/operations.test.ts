@@ -126,7 +126,7 @@ describe("running an operation", () => {
 
   test.each([
     ["get", { id: 5 }, "ERR_BAD_ID id: expected a string, got 5"],
-    ["get", {}, "ERR_BAD_ID id: expected a string, got undefined"],
+    ["get", {}, "ERR_BAD_ID id: expected a string, got nothing"],
     ["get", [], "ERR_INVALID input: expected an object, got an array of 0"],
     ["get", { id: "x", nope: 1 }, "ERR_UNKNOWN_FIELD nope: expected one of the fields id, version"],
     ["get", { id: "x", asOf: -1 }, "ERR_AS_OF asOf: expected"],

@@ -236,7 +236,7 @@ describe("refusals name the field", () => {
       'data.outcome: expected one of success, failure, partial, got "ok"',
     ],
     ["event", { kind: "party" }, "data.kind: expected one of intent_completed, "],
-    ["event", { cost: { asset: "EUR" } }, "data.cost.amount: expected a string, got undefined"],
+    ["event", { cost: { asset: "EUR" } }, "data.cost.amount: expected a string, got nothing"],
     [
       "event",
       { cost: { asset: "EUR", amount: "1e3" } },

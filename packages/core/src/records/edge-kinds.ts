@@ -20,7 +20,7 @@
  * (`trust/`).
  */
 import { isWellFormed, utf8Length } from "../codec/text.js";
-import { CortexError, describe } from "../errors.js";
+import { type CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 
 /** What a kind is for. */
@@ -202,28 +202,21 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
  * second kind that everyone takes for the first.
  */
 export function checkOpenKindName(name: unknown, field = "kind"): string {
-  if (typeof name !== "string") throw badKind(field, "must be a string", name);
+  if (typeof name !== "string") throw badKind(field, "a string", name);
   if (!isWellFormed(name)) {
-    throw new CortexError("ERR_ILL_FORMED", `${field}: the edge kind holds a lone surrogate`, {
-      field,
-    });
+    throw invalid(field, "well-formed text", "a string with a lone surrogate", "ERR_ILL_FORMED");
   }
-  if (name.trim() === "") throw badKind(field, "must not be blank", name);
+  if (name.trim() === "") throw badKind(field, "text that is not blank", name);
   if (utf8Length(name) > LIMITS.edgeKindBytes) {
-    throw badKind(field, `must be at most ${LIMITS.edgeKindBytes} bytes`, name);
+    throw badKind(field, `at most ${LIMITS.edgeKindBytes} bytes`, name);
   }
-  if (CONTROL.test(name)) throw badKind(field, "must not hold control characters", name);
-  if (BY_NAME.has(name)) throw badKind(field, "is built in and needs no registration", name);
+  if (CONTROL.test(name)) throw badKind(field, "text without control characters", name);
+  if (BY_NAME.has(name)) throw badKind(field, "a kind that is not built in", name);
   const plain = name.trim().toLowerCase();
-  if (BY_NAME.has(plain))
-    throw badKind(field, `looks like the built-in ${plain}; write that`, name);
+  if (BY_NAME.has(plain)) throw badKind(field, `the built-in ${plain} as it is spelled`, name);
   return name;
 }
 
-function badKind(field: string, trouble: string, name: unknown): CortexError {
-  const shown = describe(name);
-  return new CortexError("ERR_EDGE_KIND", `${field}: the edge kind ${trouble}; got ${shown}`, {
-    field,
-    got: shown,
-  });
+function badKind(field: string, expected: string, name: unknown): CortexError {
+  return invalid(field, expected, name, "ERR_EDGE_KIND");
 }

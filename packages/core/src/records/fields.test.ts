@@ -145,7 +145,7 @@ describe("JSON values", () => {
       "metadata: expected an object, got an array of 1",
     );
     expect(failure(() => checkMetadata({ a: undefined }, "metadata")).message).toBe(
-      "metadata.a: expected a JSON value, got undefined",
+      "metadata.a: expected a JSON value, got nothing",
     );
   });
 
@@ -193,7 +193,7 @@ describe("failures of schemas", () => {
     [{ list: [{ n: 10 }] }, "in.list[0].n: expected at most 9, got 10"],
     [{ list: [{ n: 1.5 }] }, "in.list[0].n: expected a whole number, got 1.5"],
     [{ list: [{ n: Number.NaN }] }, "in.list[0].n: expected a finite number, got NaN"],
-    [{ list: [{}] }, "in.list[0].n: expected a finite number, got undefined"],
+    [{ list: [{}] }, "in.list[0].n: expected a finite number, got nothing"],
   ])("%j", (input, message) => {
     const error = failure(() => parseWith(schema, input, "in"));
     expect(error.message).toBe(message);

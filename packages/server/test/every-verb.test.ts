@@ -1,0 +1,83 @@
+/**
+ * What bad input gets, verb by verb: for every verb of the contract, every required field missing, every
+ * wrong type and every bound passed by one is refused by the library, by REST and by MCP with the same
+ * code and the same words, which name the field; and nothing of it reaches the journal. The cases are
+ * made from the contract, so a new verb is in here from its first day.
+ */
+import { type Cortex, isCortexError, open } from "@cortex-memory/core";
+import { VERBS, type Verb } from "@cortex-memory/core/contract";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { routesOf } from "../src/http/routes.js";
+import { toolName } from "../src/mcp/tools.js";
+import { OPERATIONS } from "../src/operations.js";
+import { badInputs } from "./bad-inputs.js";
+import { makePlace, type Place } from "./cortex-process.js";
+import { startTestServer, type TestServer } from "./http-server.js";
+import { type Connected, connect } from "./mcp-client.js";
+
+let place: Place;
+let memory: Cortex;
+let server: TestServer;
+let agent: Connected;
+let tools: ReadonlySet<string>;
+
+beforeAll(async () => {
+  place = makePlace();
+  memory = await open(place.data);
+  await memory.write({ type: "fact", externalId: "x", text: "Ada lives in Porto" });
+  server = await startTestServer({ location: place.data });
+  agent = await connect({ args: ["--data", place.data, "--profile", "full"], home: place.home });
+  tools = new Set((await agent.client.listTools()).tools.map((tool) => tool.name));
+});
+
+afterAll(async () => {
+  await agent.client.close();
+  await server.close();
+  await memory.close();
+  place.remove();
+});
+
+/** Operations that are the verb and nothing else, by the verb's name. */
+const ROWS = new Map(OPERATIONS.map((row) => [row.name, row]));
+const ROUTES = new Map(routesOf(OPERATIONS).map((route) => [route.operation.name, route]));
+
+async function refusalOf(call: () => unknown): Promise<{ code: string; message: string }> {
+  try {
+    await call();
+  } catch (error) {
+    if (isCortexError(error)) return { code: error.code, message: error.message };
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+describe.each(Object.values(VERBS).map((verb: Verb) => [verb.name, verb] as const))(
+  "%s",
+  (name, verb) => {
+    const cases = badInputs(verb);
+
+    test.skipIf(cases.length === 0)("refuses every bad input at every door", async () => {
+      const before = (await memory.stats()).entries;
+      const row = ROWS.get(name);
+      const route = ROUTES.get(name);
+      const call = memory[name as keyof typeof VERBS] as (input: object) => unknown;
+      for (const { what, field, input } of cases) {
+        const { code, message } = await refusalOf(() => call.call(memory, input));
+        expect(message, what).toContain(field);
+        expect(message, what).toContain("expected");
+        if (row === undefined) continue;
+        const isPlain = row.stream === undefined && route?.file === undefined;
+        if (route !== undefined && route.unavailable === undefined && isPlain) {
+          const rest = await server.post(`/v1/${route.name}`, input);
+          expect([what, rest.json], what).toMatchObject([what, { code, detail: message }]);
+        }
+        const tool = toolName(row);
+        if (tools.has(tool)) {
+          const { failure } = await agent.call(tool, { ...input });
+          expect([what, failure]).toMatchObject([what, { code, message }]);
+        }
+      }
+      expect((await memory.stats()).entries).toBe(before);
+    });
+  },
+);
