@@ -249,8 +249,12 @@ describe("refusals name the field", () => {
       "data.status: expected one of active, paused, completed, abandoned",
     ],
     ["goal", { verbHint: "x:fly" }, "data.verbHint: expected one of find, "],
-    ["goal", { horizonEnd: 1.5 }, "data.horizonEnd: expected a whole number, got 1.5"],
-    ["goal", { horizonEnd: "2025-01-01" }, "data.horizonEnd: expected a finite number, got"],
+    ["goal", { horizonEnd: 1.5 }, "data.horizonEnd: expected milliseconds since 1970, a Date or"],
+    [
+      "goal",
+      { horizonEnd: "soon" },
+      "data.horizonEnd: expected milliseconds since 1970, a Date or",
+    ],
     [
       "goal",
       { objects: [{ kind: "thing", ref: "r" }] },

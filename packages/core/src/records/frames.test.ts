@@ -142,7 +142,9 @@ describe("single fields", () => {
       expect(says(() => checkConfidence(bad))).toEqual(["ERR_INVALID", "confidence"]);
     }
     expect(checkTime(-1, "validFrom")).toBe(-1);
-    for (const bad of [0.5, 9e15, "2024-01-01", new Date(0)]) {
+    expect(checkTime(new Date(5), "validFrom")).toBe(5);
+    expect(checkTime("1970-01-01T00:00:01Z", "validFrom")).toBe(1000);
+    for (const bad of [0.5, 9e15, "2024", "yesterday", new Date(Number.NaN)]) {
       expect(says(() => checkTime(bad, "validFrom"))).toEqual(["ERR_INVALID", "validFrom"]);
     }
   });
