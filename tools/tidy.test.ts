@@ -6,8 +6,16 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { BAD_SOURCES, GROUND } from "./tidy/bad-sources.js";
-import { AMBIENT_ALLOWED, CORE, EXEMPTIONS, LAYERS } from "./tidy/rules.js";
-import type { Problem } from "./tidy/source.js";
+import {
+  AMBIENT_ALLOWED,
+  CORE,
+  EXEMPTIONS,
+  LAYERS,
+  SERVER,
+  SERVER_GRANTS,
+  SERVER_LAYERS,
+} from "./tidy/rules.js";
+import { importsOf, type Problem, parse } from "./tidy/source.js";
 import { checkTree, readTree, settle } from "./tidy/tree.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -70,7 +78,22 @@ describe("the repository", () => {
       layer.some((prefix) => files.some(({ path }) => path.startsWith(CORE + prefix))),
     );
     expect(used.length).toBeGreaterThanOrEqual(5);
+    const ranked = SERVER_LAYERS.flatMap((layer) => layer.paths);
+    expect(
+      ranked.filter((one) => !files.some(({ path }) => path.startsWith(SERVER + one))),
+    ).toEqual([]);
     expect(Object.keys(AMBIENT_ALLOWED).filter((path) => !paths.has(CORE + path))).toEqual([]);
+  });
+
+  test("every import that the server's ranks let through is made", () => {
+    const unused = SERVER_GRANTS.filter(({ from, to }) =>
+      files
+        .filter(({ path }) => path.startsWith(SERVER + from))
+        .every(
+          (file) => !importsOf(parse(file)).some((one) => one.target?.startsWith(SERVER + to)),
+        ),
+    );
+    expect(unused).toEqual([]);
   });
 
   test("keeps the house rules", () => {

@@ -13,6 +13,7 @@ export interface BadSource {
 }
 
 const CORE = "packages/core/src/";
+const SERVER = "packages/server/src/";
 const HEADER = "/** A file of the self-test. */\n";
 
 /** The package files and entries that every small tree stands on. */
@@ -35,6 +36,7 @@ export const GROUND: readonly TextFile[] = [
 /** Every rule, at least once. */
 export const BAD_SOURCES: readonly BadSource[] = [
   ...layerCases(),
+  ...serverLayerCases(),
   ...codeCases(),
   ...exportCases(),
   ...treeCases(),
@@ -104,6 +106,40 @@ function layerCases(): readonly BadSource[] {
     core("verifier", "the verifier reaches Node through a pure file", {
       "verify.ts": imports("./codec/sha256-node.js"),
       "codec/sha256-node.ts": code("export const x = 1;"),
+    }),
+  ];
+}
+
+function serverLayerCases(): readonly BadSource[] {
+  return [
+    serverTree("layer", "an operation imports a door", {
+      "main.ts": imports("./operations/find.js"),
+      "operations/find.ts": imports("../http/input.js"),
+      "http/input.ts": code("export const x = 1;"),
+    }),
+    serverTree("layer", "a setting imports an operation", {
+      "main.ts": imports("./config.js"),
+      "config.ts": code('export type X = import("./operations/find.js").Y;'),
+      "operations/find.ts": code("export type Y = 1;"),
+    }),
+    serverTree("layer", "a door imports another", {
+      "main.ts": imports("./http/input.js"),
+      "http/input.ts": imports("../cli/flags.js"),
+      "cli/flags.ts": code("export const x = 1;"),
+    }),
+    serverTree("layer", "a door that is started by another imports it", {
+      "main.ts": imports("./mcp/door.js"),
+      "mcp/door.ts": imports("../http/mcp-route.js"),
+      "http/mcp-route.ts": code("export const x = 1;"),
+    }),
+    serverTree("layer", "what shows an answer runs an operation", {
+      "main.ts": imports("./render/find.js"),
+      "render/find.ts": imports("../operations/find.js"),
+      "operations/find.ts": code("export const x = 1;"),
+    }),
+    serverTree("layer", "a file of the server without a rank", {
+      "main.ts": imports("./helpers.js"),
+      "helpers.ts": code("export const x = 1;"),
     }),
   ];
 }
@@ -255,6 +291,25 @@ function server(rule: string, what: string, body: string): BadSource {
   const main = "packages/server/src/main.ts";
   const clean = [{ path: main, text: `${HEADER}import "@cortex-memory/core/verify";\n` }];
   return { rule, what, broken: [{ path: main, text: `${HEADER}${body}\n` }], clean };
+}
+
+/** Mended by imports that go down, and the two that are granted. */
+function serverTree(
+  rule: string,
+  what: string,
+  files: Readonly<Record<string, string>>,
+): BadSource {
+  const clean = tree(SERVER, {
+    "main.ts": imports("./cli/serve.js"),
+    "cli/serve.ts": imports("../http/app.js"),
+    "http/app.ts": imports("../operations/find.js"),
+    "operations/find.ts": `${code("export type Y = 1;")}import "../render/find.js";\n`,
+    "render/find.ts": code(
+      'import type { Y } from "../operations/find.js";\nimport "../config.js";\nexport type X = Y;',
+    ),
+    "config.ts": code("export const x = 1;"),
+  });
+  return { rule, what, broken: tree(SERVER, files), clean };
 }
 
 function testFile(rule: string, what: string, body: string): BadSource {

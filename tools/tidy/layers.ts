@@ -1,8 +1,21 @@
 /**
- * Who may import whom. Reads the layer table of `rules.ts`, looks both files of every import up in
- * it, and names the two files and the rule that was broken. Pure: files in, problems out.
+ * Who may import whom. Reads the layer tables of `rules.ts`, looks both files of every import up in
+ * the one of their package, and names the two files and the rule that was broken. Pure: files in,
+ * problems out.
  */
-import { AMBIENT_ALLOWED, BACKENDS, CORE, LAYERS, ONE_DOOR, TESTING, VERIFIER } from "./rules.js";
+import {
+  AMBIENT_ALLOWED,
+  BACKENDS,
+  CORE,
+  LAYERS,
+  type Layer,
+  ONE_DOOR,
+  SERVER,
+  SERVER_GRANTS,
+  SERVER_LAYERS,
+  TESTING,
+  VERIFIER,
+} from "./rules.js";
 import { type CodeFile, type Import, importsOf, isTest, type Problem, problem } from "./source.js";
 
 /** What the package files say: the names each package may import. */
@@ -15,10 +28,16 @@ export interface Packages {
 
 /** The rank of a path inside `packages/core/src`, or `undefined` when no layer claims it. */
 export function rankOf(inner: string): number | undefined {
-  const layer = LAYERS.find(({ paths }) =>
-    paths.some((path) => (path.endsWith("/") ? inner.startsWith(path) : inner === path)),
-  );
-  return layer?.rank;
+  return rankIn(LAYERS, inner);
+}
+
+function rankIn(layers: readonly Layer[], inner: string): number | undefined {
+  return layers.find(({ paths }) => paths.some((path) => isIn(inner, path)))?.rank;
+}
+
+/** Whether a file is the one meant, or in the folder that is. */
+function isIn(inner: string, path: string): boolean {
+  return path.endsWith("/") ? inner.startsWith(path) : inner === path;
 }
 
 /** The rank of a layer by its name. */
@@ -28,7 +47,7 @@ export function rankNamed(name: string): number {
   return layer.rank;
 }
 
-/** The folder that a path inside core stands in; root files share one. */
+/** The folder that a path inside a package stands in; root files share one. */
 function roomOf(inner: string): string {
   const at = inner.indexOf("/");
   return at < 0 ? "" : inner.slice(0, at);
@@ -36,7 +55,11 @@ function roomOf(inner: string): string {
 
 /** The path inside core, or `undefined` for a file elsewhere. */
 export function innerPath(path: string): string | undefined {
-  return path.startsWith(CORE) ? path.slice(CORE.length) : undefined;
+  return below(CORE, path);
+}
+
+function below(home: string, path: string): string | undefined {
+  return path.startsWith(home) ? path.slice(home.length) : undefined;
 }
 
 /** True for a file of core that holds a storage engine. */
@@ -50,11 +73,13 @@ export function checkLayers(files: readonly CodeFile[], packages: Packages): Pro
   for (const file of files) {
     const imports = importsOf(file);
     const inner = innerPath(file.path);
-    if (inner !== undefined && !isTest(file.path)) found.push(...checkCoreFile(file, inner));
+    if (!isTest(file.path)) found.push(...checkRanked(file));
     for (const one of imports) {
       const broken = isTest(file.path)
         ? undefined
-        : (breachInside(inner, one) ?? breachOutside(file.path, one, packages));
+        : (breachInside(inner, one) ??
+          breachInServer(file.path, one) ??
+          breachOutside(file.path, one, packages));
       if (broken === undefined) continue;
       const { rule, message } = broken;
       found.push(problem(rule, file, { at: one.at, subject: one.specifier }, message));
@@ -69,11 +94,22 @@ interface Breach {
   readonly message: string;
 }
 
-function checkCoreFile(file: CodeFile, inner: string): Problem[] {
-  if (rankOf(inner) !== undefined || inner === VERIFIER.file || inner.startsWith(TESTING))
-    return [];
-  const message = `${inner} belongs to no layer; give it a rank in tools/tidy/rules.ts`;
+/** Every file of a ranked package has a rank. */
+function checkRanked(file: CodeFile): Problem[] {
+  const core = innerPath(file.path);
+  const isRanked = core === undefined ? isRankedInServer(file.path) : isRankedInCore(core);
+  if (isRanked) return [];
+  const message = `${file.path} belongs to no layer; give it a rank in tools/tidy/rules.ts`;
   return [problem("layer", file, { at: 0 }, message)];
+}
+
+function isRankedInCore(inner: string): boolean {
+  return rankOf(inner) !== undefined || inner === VERIFIER.file || inner.startsWith(TESTING);
+}
+
+function isRankedInServer(path: string): boolean {
+  const inner = below(SERVER, path);
+  return inner === undefined || rankIn(SERVER_LAYERS, inner) !== undefined;
 }
 
 /** Imports from one file of core to another. */
@@ -91,11 +127,30 @@ function breachInside(inner: string | undefined, one: Import): Breach | undefine
   if (isBackend(target) && inner !== BACKENDS.namedBy) {
     return layer(`${inner} imports ${target}: only ${BACKENDS.namedBy} names a backend`);
   }
-  const from = rankOf(inner);
   const to = target === VERIFIER.file ? rankNamed(VERIFIER.layer) : rankOf(target);
+  return breachOfRanks([inner, rankOf(inner)], [target, to]);
+}
+
+type Ranked = readonly [inner: string, rank: number | undefined];
+
+function breachOfRanks([inner, from]: Ranked, [target, to]: Ranked): Breach | undefined {
   if (from === undefined || to === undefined || to < from) return undefined;
   if (to === from && roomOf(inner) === roomOf(target)) return undefined;
-  return layer(`${inner} (rank ${from}) imports ${target} (rank ${to}): imports go down only`);
+  const message = `${inner} (rank ${from}) imports ${target} (rank ${to}): imports go down only`;
+  return { rule: "layer", message };
+}
+
+/** Imports from one file of the server to another. */
+function breachInServer(path: string, one: Import): Breach | undefined {
+  const inner = below(SERVER, path);
+  const target = one.target === undefined ? undefined : below(SERVER, one.target);
+  if (inner === undefined || target === undefined) return undefined;
+  const isGranted = SERVER_GRANTS.some(
+    ({ from, to, typesOnly }) =>
+      isIn(inner, from) && isIn(target, to) && (one.isType || !typesOnly),
+  );
+  const rank = (file: string): Ranked => [file, rankIn(SERVER_LAYERS, file)];
+  return isGranted ? undefined : breachOfRanks(rank(inner), rank(target));
 }
 
 /** `kv/lmdb-backend.ts` and `kv/lmdb-file.ts` are one backend. */

@@ -3,7 +3,7 @@
  * no names of their own; to change a rule, change it here and say why in a decision record.
  */
 
-/** One layer of `packages/core/src`: a file may import its own folder and ranks below. */
+/** One layer of a package: a file may import its own folder and ranks below. */
 export interface Layer {
   readonly rank: number;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface Layer {
   readonly paths: readonly string[];
 }
 
-/** Where the ranked files live. */
+/** Where the ranked files of core live. */
 export const CORE = "packages/core/src/";
 
 /** The layers, lowest first. A file of core outside all of them is refused. */
@@ -52,6 +52,56 @@ export const LAYERS: readonly Layer[] = [
 
 function layer(name: string, paths: readonly string[]): Omit<Layer, "rank"> {
   return { name, paths };
+}
+
+/** Where the ranked files of the server live. */
+export const SERVER = "packages/server/src/";
+
+/** The layers of the server, lowest first. A file of the server outside all of them is refused. */
+export const SERVER_LAYERS: readonly Layer[] = [
+  layer("ground", [
+    "config.ts",
+    "error-status.ts",
+    "progress.ts",
+    "services.ts",
+    "settings.ts",
+    "usage.ts",
+    "version.ts",
+  ]),
+  layer("reading foreign files", ["import/"]),
+  layer("showing answers", ["render/"]),
+  layer("rows", ["operations/"]),
+  layer("tables", ["operations.ts", "store-choice.ts", "memgraph/"]),
+  layer("doors", ["cli/", "http/", "mcp/"]),
+  layer("start", ["index.ts", "main.ts"]),
+].map((one, rank) => ({ ...one, rank }));
+
+/** An import of the server that its ranks would refuse. */
+export interface Grant {
+  /** A file, or a folder with its slash. */
+  readonly from: string;
+  readonly to: string;
+  /** True where types may be imported and nothing that runs. */
+  readonly typesOnly: boolean;
+  readonly reason: string;
+}
+
+/**
+ * What the ranks of the server let through. Doors do not know each other, what two of them share stands
+ * below; one that starts another names it in one file.
+ */
+export const SERVER_GRANTS: readonly Grant[] = [
+  grant("cli/serve.ts", "http/", "`cortex serve` starts the HTTP server"),
+  grant("cli/mcp.ts", "mcp/", "`cortex mcp` starts the MCP server"),
+  grant("http/mcp-route.ts", "mcp/", "the HTTP server offers MCP at a path"),
+  {
+    ...grant("render/", "operations/", "a row names what shows its answer, which has its type"),
+    typesOnly: true,
+  },
+];
+
+function grant(from: string, to: string, reason: string): Grant {
+  return { from, to, typesOnly: false, reason };
 }
 
 /** The first layer in which clock, randomness and process may be used. */

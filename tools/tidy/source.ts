@@ -42,6 +42,8 @@ export interface Import {
   readonly specifier: string;
   /** The repository path meant by a relative specifier, `.js` read as `.ts`; else `undefined`. */
   readonly target: string | undefined;
+  /** True where nothing is left of it when the program runs. */
+  readonly isType: boolean;
   readonly at: number;
 }
 
@@ -111,7 +113,9 @@ export function importsOf(file: CodeFile): readonly Import[] {
     const source = isNode(node.source) ? node.source : undefined;
     if (source === undefined || typeof source.value !== "string") return;
     const specifier = source.value;
-    found.push({ specifier, target: resolveImport(file.path, specifier), at: node.start });
+    const isType =
+      node.type === "TSImportType" || node.importKind === "type" || node.exportKind === "type";
+    found.push({ specifier, target: resolveImport(file.path, specifier), isType, at: node.start });
   });
   return found;
 }

@@ -34,6 +34,12 @@ export const SETTINGS = {
   },
 } as const;
 
+/** What an MCP client is shown: `standard` is what an agent needs; `full` adds every other operation. */
+export const PROFILES = ["standard", "full"] as const;
+
+/** Which tools an MCP client is shown. */
+export type Profile = (typeof PROFILES)[number];
+
 /** A setting of `cortex serve`. */
 export interface ServeSettingSpec {
   /** Empty for what must not stand on a command line, which others on the machine can read. */

@@ -1,7 +1,9 @@
 /**
  * The public surface of `@cortex-memory/server`: the table of operations and what doors share.
  */
-export { type Field, fieldsOf, flagFields, placeholder } from "./cli/fields.js";
+
+export { CLIENTS, type ClientName, clientBlock, type Launch } from "./cli/clients.js";
+export { flagFields, placeholder } from "./cli/flags.js";
 export { type Host, processHost } from "./cli/host.js";
 export { BENCH_SIZE, buildProgram, commandsOf } from "./cli/program.js";
 export { runCli } from "./cli/run.js";
@@ -9,6 +11,8 @@ export {
   EMBEDDER_SETTINGS,
   JOBS_SETTINGS,
   MODEL_SETTINGS,
+  PROFILES,
+  type Profile,
   SERVE_SETTINGS,
   SETTINGS,
   type ServeSettingSpec,
@@ -18,11 +22,9 @@ export {
 } from "./config.js";
 export { ERROR_STATUS, type ErrorStatus, FAMILIES, INTERNAL_CODE } from "./error-status.js";
 export { type Route, routesOf } from "./http/routes.js";
-export { CLIENTS, type ClientName, clientBlock, type Launch } from "./mcp/clients.js";
 export type { Effect, Tool, ToolAnswer, ToolContext } from "./mcp/define.js";
 export type { Door as McpDoor } from "./mcp/door.js";
 export { instructionsFor } from "./mcp/instructions.js";
-export { PROFILES, type Profile } from "./mcp/profiles.js";
 export { type Prompt, promptsFor } from "./mcp/prompts.js";
 export { MEMORY_TEMPLATE } from "./mcp/resources.js";
 export { STANDARD_TOOLS, toolsOf } from "./mcp/tools.js";
@@ -39,4 +41,5 @@ export {
   type PlaceFunction,
   type VerbName,
 } from "./operations/define.js";
+export { type Field, fieldsOf } from "./operations/text-input.js";
 export { OPERATIONS } from "./operations.js";

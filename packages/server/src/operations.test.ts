@@ -4,9 +4,10 @@ import { isCortexError, open, POLICIES } from "@cortex-memory/core";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { CALL_CONTEXT } from "../test/call-context.js";
-import { fieldsOf, flagFields } from "./cli/fields.js";
+import { flagFields } from "./cli/flags.js";
 import { isUnconditional } from "./cli/input.js";
 import { commandsOf } from "./cli/program.js";
+import { fieldsOf } from "./operations/text-input.js";
 import { OPERATIONS } from "./operations.js";
 
 /** Methods of the facade that open and close it or let somebody in: every door's own business. */

@@ -11,9 +11,9 @@ import {
   type JobsOptions,
   type Model,
 } from "@cortex-memory/core";
-import { UsageError } from "./cli/usage.js";
 import { embedderSettingsFor, jobsSettingsFor, modelSettingsFor, type Setting } from "./config.js";
-import { numberFrom } from "./http/settings.js";
+import { numberFrom } from "./settings.js";
+import { UsageError } from "./usage.js";
 
 type Environment = { readonly [name: string]: string | undefined };
 

@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { type ServeSettingName, serveSettingsFor } from "../src/config.js";
 import { startServer } from "../src/http/server.js";
-import { readServeOptions } from "../src/http/settings.js";
 import { Stores, type StoresOptions } from "../src/http/stores.js";
 import type { Operation } from "../src/operations/define.js";
 import { OPERATIONS } from "../src/operations.js";
+import { readServeOptions } from "../src/settings.js";
 
 /** An answer, read to its end. */
 export interface Got {

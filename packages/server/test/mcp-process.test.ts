@@ -5,8 +5,8 @@ import { open } from "@cortex-memory/core";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CLIENTS } from "../src/cli/clients.js";
 import { userDataFolder } from "../src/config.js";
-import { CLIENTS } from "../src/mcp/clients.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { connect, INITIALIZE, type RawServer, startRaw, toolCall } from "./mcp-client.js";
 

@@ -10,12 +10,12 @@ import { cpus, tmpdir, totalmem } from "node:os";
 import { open } from "@cortex-memory/core";
 import { startProgress } from "../progress.js";
 import { clean, type Ink, makeInk, wantsColour } from "../render/ink.js";
+import { UsageError } from "../usage.js";
 import { packageVersion } from "../version.js";
 import { runSteps, SIZE_MIN, type StepTimes } from "./bench-steps.js";
 import type { Host } from "./host.js";
 import { BENCH_SIZE, type GlobalFlags } from "./program.js";
 import { withTemporaryFolder } from "./temporary-folder.js";
-import { UsageError } from "./usage.js";
 
 const SIZE_MAX = 1_000_000;
 

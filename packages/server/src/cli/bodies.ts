@@ -4,8 +4,8 @@
  * of being stored as a sentence.
  */
 import type { Body } from "../operations/define.js";
-import { jsonOf } from "./fields.js";
-import { UsageError } from "./usage.js";
+import { jsonOf } from "../operations/text-input.js";
+import { UsageError } from "../usage.js";
 
 type Fields = { readonly [field: string]: unknown };
 

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { checkActorName, open } from "@cortex-memory/core";
 import { isAddress, settingsFor } from "../config.js";
 import { clean, makeInk, wantsColour } from "../render/ink.js";
+import { UsageError } from "../usage.js";
 import { type DemoResult, setStage, tellStory } from "./demo-story.js";
 import type { Host } from "./host.js";
 import type { GlobalFlags } from "./program.js";
 import { withTemporaryFolder } from "./temporary-folder.js";
-import { UsageError } from "./usage.js";
 
 /** Whose memory the demo builds when nobody says otherwise. */
 const DEMO_ACTOR = "ada";

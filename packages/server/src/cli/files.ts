@@ -15,8 +15,8 @@ import {
 import { resolve } from "node:path";
 import { CortexError } from "@cortex-memory/core";
 import type { Files } from "../operations/define.js";
+import { UsageError } from "../usage.js";
 import type { Host } from "./host.js";
-import { UsageError } from "./usage.js";
 
 /** The files of one command. */
 export interface CommandFiles extends Files {

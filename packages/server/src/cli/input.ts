@@ -3,12 +3,13 @@
  * that share a command is meant, bodies and stdin read, flags over bodies, nothing required missing.
  */
 import type { ArgumentSpec, Operation } from "../operations/define.js";
+import { type Field, fieldsOf } from "../operations/text-input.js";
+import { UsageError } from "../usage.js";
 import { readBody, withoutLastBreak } from "./bodies.js";
-import { type Field, fieldsOf, flagFields, readAssignments, readValue } from "./fields.js";
 import { namesBackup } from "./files.js";
+import { flagFields, readAssignments, readValue } from "./flags.js";
 import type { Host } from "./host.js";
 import type { RawCommand } from "./program.js";
-import { UsageError } from "./usage.js";
 
 type Streams = Pick<Host, "readStdin" | "readFile" | "stdinIsTerminal">;
 

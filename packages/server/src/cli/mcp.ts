@@ -8,10 +8,15 @@
  */
 import { fileURLToPath } from "node:url";
 import { checkActorName, OWNER } from "@cortex-memory/core";
-import { type Settings, serviceSettingsFor, settingsFor, shownSettings } from "../config.js";
-import { CLIENTS, clientBlock, isInNpxCache } from "../mcp/clients.js";
-import type { Profile } from "../mcp/profiles.js";
+import {
+  type Profile,
+  type Settings,
+  serviceSettingsFor,
+  settingsFor,
+  shownSettings,
+} from "../config.js";
 import { clean } from "../render/ink.js";
+import { CLIENTS, clientBlock, isInNpxCache } from "./clients.js";
 import type { Host } from "./host.js";
 import { whileServed } from "./open-store.js";
 import type { ConfigRequest, GlobalFlags } from "./program.js";

@@ -17,12 +17,12 @@ import {
   type RemoteLocation,
 } from "@cortex-memory/core";
 import { isServerAddress, type Setting, type Settings, serveSettingsFor } from "../config.js";
-import { readToken, type SecretFile } from "../http/settings.js";
 import type { Operation } from "../operations/define.js";
 import { backgroundIn, servicesIn } from "../services.js";
+import { readToken, type SecretFile } from "../settings.js";
 import { chooseStore } from "../store-choice.js";
+import { UsageError } from "../usage.js";
 import type { Host } from "./host.js";
-import { UsageError } from "./usage.js";
 
 /** Opens the store of an operation, or makes one for an operation that may. */
 export async function openFor(

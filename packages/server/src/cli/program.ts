@@ -4,16 +4,18 @@
  */
 import { Argument, Command, Option } from "commander";
 import {
+  PROFILES,
+  type Profile,
   SERVE_SETTINGS,
   SETTINGS,
   type ServeSettingName,
   type ServeSettingSpec,
 } from "../config.js";
-import { CLIENTS, type ClientName } from "../mcp/clients.js";
-import { PROFILES, type Profile } from "../mcp/profiles.js";
 import { type ArgumentSpec, GROUPS, type Operation } from "../operations/define.js";
+import { type Field, fieldsOf } from "../operations/text-input.js";
+import { CLIENTS, type ClientName } from "./clients.js";
 import { completionScript, SHELLS, type Shell } from "./completion.js";
-import { type Field, fieldsOf, flagFields, placeholder } from "./fields.js";
+import { flagFields, placeholder } from "./flags.js";
 import { EVERY_COMMAND, type ProgramOutput, prepare, rootCommand } from "./root.js";
 
 /** The flags that every command takes. */

@@ -20,13 +20,13 @@ import type { CallContext, Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
+import { UsageError } from "../usage.js";
 import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, wordsOf } from "./input.js";
 import { openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 import { printStream } from "./stream.js";
-import { UsageError } from "./usage.js";
 
 /** Runs one command line; the result is the exit code. */
 export async function runCli(

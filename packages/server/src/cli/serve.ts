@@ -18,16 +18,16 @@ import {
 } from "../config.js";
 import type { AppOptions } from "../http/app.js";
 import { type RunningServer, startServer } from "../http/server.js";
-import { readServeOptions, type ServeOptions } from "../http/settings.js";
 import { Stores } from "../http/stores.js";
 import type { Operation } from "../operations/define.js";
 import { clean, makeInk, wantsColour } from "../render/ink.js";
 import { backgroundIn } from "../services.js";
+import { readServeOptions, type ServeOptions } from "../settings.js";
+import { UsageError } from "../usage.js";
 import { packageVersion } from "../version.js";
 import type { Host } from "./host.js";
 import { secretAt } from "./open-store.js";
 import type { GlobalFlags } from "./program.js";
-import { UsageError } from "./usage.js";
 
 /** The flags of `cortex serve`. */
 export type ServeFlags = { readonly [name in ServeSettingName]?: string };

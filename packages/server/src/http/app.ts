@@ -10,6 +10,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Operation } from "../operations/define.js";
+import type { ServeOptions } from "../settings.js";
 import { makeStreams, type Streams } from "./events.js";
 import { type Gate, makeGate, type State } from "./gate.js";
 import type { ScopePaths } from "./guard.js";
@@ -24,7 +25,6 @@ import { makeRequestLog, type RequestLine } from "./request-log.js";
 import { commonHeaders, problemResponse, type Seen, toldOf } from "./respond.js";
 import { pathsOf, routesOf } from "./routes.js";
 import { POST_SCOPE, Replays } from "./scope-door.js";
-import type { ServeOptions } from "./settings.js";
 
 /** What a server is made of. */
 export interface AppOptions extends Omit<Door, "streams" | "replays"> {

@@ -3,10 +3,10 @@
  * guard's to say, how often the limiter's; a server that is stopping takes nothing more.
  */
 import type { HttpBindings } from "@hono/node-server";
+import type { ServeOptions } from "../settings.js";
 import { makeGuard, type ScopePaths } from "./guard.js";
 import { HttpFailure } from "./problem.js";
 import { makeLimiter } from "./rate-limit.js";
-import type { ServeOptions } from "./settings.js";
 
 /**
  * Paths that browsers, probes and readers of the interface may ask for without a token. A browser cannot

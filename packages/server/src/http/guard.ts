@@ -12,9 +12,9 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Access, OWNER } from "@cortex-memory/core";
+import { isLoopback, type ServeOptions } from "../settings.js";
 import { HttpFailure } from "./problem.js";
 import { bearerOf, scopeOf } from "./scope-door.js";
-import { isLoopback, type ServeOptions } from "./settings.js";
 
 /** Decides whether a request may go on; throws the refusal when not. */
 export type Guard = (request: Request, path: string) => void;

@@ -7,9 +7,9 @@
  * command line, so that a time or a list is written the same way everywhere.
  */
 import { CortexError } from "@cortex-memory/core";
-import { type Field, fieldsOf, jsonOf, parseValue } from "../cli/fields.js";
 import type { Operation } from "../operations/define.js";
 import { shortly } from "../operations/input-error.js";
+import { type Field, fieldsOf, jsonOf, parseValue } from "../operations/text-input.js";
 import { HttpFailure } from "./problem.js";
 import type { Route } from "./routes.js";
 

@@ -4,7 +4,7 @@
  */
 
 import type { Access } from "@cortex-memory/core";
-import { PROFILES, type Profile } from "../mcp/profiles.js";
+import { PROFILES, type Profile } from "../config.js";
 import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";

@@ -3,7 +3,7 @@
  * memgraph's routes: it cannot say anything that the server does not do. Answers are open, because members may be added to them.
  */
 import * as z from "zod";
-import { type Field, fieldsOf } from "../cli/fields.js";
+import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
 import { MEMGRAPH_TAG, memgraphPaths, memgraphSchemas } from "./memgraph-openapi.js";
 import { failures, type Json, schemaOf, templateOf } from "./openapi-parts.js";

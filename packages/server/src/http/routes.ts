@@ -7,8 +7,9 @@
  * that goes on answering answers `GET` alone, as a stream of events. What
  * cannot be asked for over HTTP has a reason in its row, and its path answers with that reason.
  */
-import { fieldsOf, kebab } from "../cli/fields.js";
+
 import type { HttpSpec, Operation } from "../operations/define.js";
+import { fieldsOf, kebab } from "../operations/text-input.js";
 
 /** Where every version of this interface starts. */
 export const BASE = "/v1";

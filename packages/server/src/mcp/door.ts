@@ -4,8 +4,7 @@
  * `/mcp`.
  */
 import type { Access, Cortex, Hub, OnPlan } from "@cortex-memory/core";
-import type { Setting } from "../config.js";
-import type { Profile } from "./profiles.js";
+import type { Profile, Setting } from "../config.js";
 
 /** An open store and who is asking. */
 export interface Door {

@@ -14,9 +14,9 @@ import {
   type ServerEvent,
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
+import type { Profile } from "../config.js";
 import { followChanges } from "./changes.js";
 import type { Door } from "./door.js";
-import type { Profile } from "./profiles.js";
 import { buildServer } from "./sdk-server.js";
 
 /** What the handler needs from the server that mounts it. */

@@ -6,11 +6,11 @@
  * client of a running server cannot name, and a name that a tool of the standard profile already has.
  */
 import type { Cortex } from "@cortex-memory/core";
+import type { Profile } from "../config.js";
 import { asking, type CallContext, type Files, type Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { asAgent } from "./agent.js";
 import { failure, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
-import type { Profile } from "./profiles.js";
 import { announcedLater, withTimes } from "./schema.js";
 import { LINK_TOOLS } from "./tools-links.js";
 import { MEMGRAPH_TOOLS } from "./tools-memgraph.js";

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineOperation } from "../operations/define.js";
-import { fieldsOf, flagFields, readAssignments, readValue } from "./fields.js";
+import { fieldsOf } from "../operations/text-input.js";
+import { flagFields, readAssignments, readValue } from "./flags.js";
 
 const operation = defineOperation({
   name: "sample",

@@ -1,15 +1,18 @@
 /**
- * From the fields of an input to flags, and from a flag's text to a field's value. The schema decides
- * both: a list can be repeated, a switch takes no value, a time may be given in ISO form, an object of
- * texts is given pair by pair, any other as JSON. A value is checked by its own field, so that a bad one is named by its flag.
+ * Inputs written as text: from the fields of an operation's schema to a syntax for each, and from a text
+ * to the value it stands for. The schema decides both: a list is repeated, a switch is there or not, a
+ * time may be given in ISO form, an object of texts pair by pair, any other as JSON. Every door that
+ * reads text, flags of a command line or parameters of an address, reads it by these rules.
+ *
+ * Whether a value is right is left to the field's own schema.
  */
 import type * as z from "zod";
-import type { CommandSpec, Operation } from "../operations/define.js";
-import { codeIn, expectedBy, innerSchema, metaOf, shortly } from "../operations/input-error.js";
-import { ISO_EXAMPLE, isoTimeMs } from "../operations/times.js";
-import { UsageError } from "./usage.js";
+import { UsageError } from "../usage.js";
+import type { CommandSpec, Operation } from "./define.js";
+import { innerSchema, metaOf, shortly } from "./input-error.js";
+import { ISO_EXAMPLE, isoTimeMs } from "./times.js";
 
-/** How a field is written on a command line. */
+/** How a field is written as text. */
 export type Syntax =
   | "text"
   | "number"
@@ -70,26 +73,7 @@ function listForm(schema: z.core.$ZodType): z.core.$ZodType {
   return forms.find((form) => form._zod.def.type === "array") ?? schema;
 }
 
-/** The fields that have flags: those that are neither required arguments nor bodies. */
-export function flagFields(operation: Operation): readonly Field[] {
-  const { arguments: positional = [], assign } = operation.cli;
-  if (assign !== undefined) return [];
-  const taken = new Set(
-    positional.flatMap((one) =>
-      "body" in one ? (BODY_FIELDS[one.body] ?? []) : one.optional === true ? [] : [one.field],
-    ),
-  );
-  return fieldsOf(operation).filter(({ name }) => !taken.has(name));
-}
-
-/** Fields that only a body can give. */
-const BODY_FIELDS: { readonly [body: string]: readonly string[] } = {
-  turns: ["turns"],
-  items: ["items"],
-  state: ["state"],
-};
-
-/** `basedOnVersion` as a flag: `based-on-version`. */
+/** `basedOnVersion` as a word of a command line or a path: `based-on-version`. */
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -132,46 +116,6 @@ function choicesOf(schema: z.core.$ZodType): readonly string[] {
   if (def.type === "array") return choicesOf(innerSchema(elementOf(schema)));
   if (def.type !== "enum") return [];
   return Object.values((def as z.core.$ZodEnumDef).entries).map(String);
-}
-
-/** The label of a flag's value in help. */
-export function placeholder(field: Field): string {
-  switch (field.syntax) {
-    case "number":
-      return "N";
-    case "position":
-      return "T";
-    case "time":
-      return "TIME";
-    case "json":
-      return "JSON";
-    case "pairs":
-      return "KEY=VALUE";
-    case "file":
-      return "FILE";
-    case "list":
-      return field.numbers ? "N" : "TEXT";
-    case "choice":
-      return "WORD";
-    default:
-      return "TEXT";
-  }
-}
-
-/** The value that a flag's or argument's text stands for; `shown` is how messages call it. */
-export function readValue(field: Field, raw: unknown, shown: string): unknown {
-  const value = parseValue(field, raw, shown);
-  const parsed = field.schema.safeParse(value);
-  if (parsed.success) return value;
-  const [issue] = parsed.error.issues;
-  const expected = issue === undefined ? "another value" : expectedBy(issue);
-  // Of a list the item that is wrong is told, as it was typed.
-  const [at] = issue?.path ?? [];
-  const wrong = Array.isArray(raw) && typeof at === "number" ? raw[at] : raw;
-  throw new UsageError(
-    `${shown}: expected ${expected}, got ${shortly(wrong)}`,
-    codeIn(field.schema),
-  );
 }
 
 /** The value that a text stands for, before the field's own schema has judged it. */
@@ -233,29 +177,4 @@ export function jsonOf(text: string, shown: string): unknown {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${shown}: expected JSON: ${why}`);
   }
-}
-
-/** `key=value` texts as fields; lists are separated by commas. */
-export function readAssignments(
-  fields: readonly Field[],
-  texts: readonly string[],
-  flag: string,
-): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
-  for (const text of texts) {
-    const at = text.indexOf("=");
-    const key = at < 0 ? text : text.slice(0, at);
-    const field = fields.find(({ name, flag: own }) => name === key || own === key);
-    if (at < 0 || field === undefined) {
-      const known = fields.map(({ name }) => name).join(", ");
-      throw new UsageError(
-        `--${flag}: expected key=value with one of ${known}, got ${shortly(text)}`,
-        at < 0 ? "ERR_INVALID" : "ERR_UNKNOWN_FIELD",
-      );
-    }
-    const raw = text.slice(at + 1);
-    const list = raw === "" ? [] : raw.split(",").map((item) => item.trim());
-    found[field.name] = readValue(field, field.syntax === "list" ? list : raw, `--${flag} ${key}`);
-  }
-  return found;
 }

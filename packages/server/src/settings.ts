@@ -4,8 +4,8 @@
  * that others can reach without any token.
  */
 import { isIP } from "node:net";
-import { UsageError } from "../cli/usage.js";
-import type { ServeSettingName, Setting } from "../config.js";
+import type { ServeSettingName, Setting } from "./config.js";
+import { UsageError } from "./usage.js";
 
 /** What `cortex serve` works with. */
 export interface ServeOptions {

@@ -1,6 +1,6 @@
 /** From the text of settings to values, and what is refused before a port is opened. */
 import { describe, expect, test } from "vitest";
-import { type ServeSettingName, serveSettingsFor, shownSettings } from "../config.js";
+import { type ServeSettingName, serveSettingsFor, shownSettings } from "./config.js";
 import { isLoopback, readServeOptions } from "./settings.js";
 
 const read = (
