@@ -2,7 +2,7 @@
  * The reference page of REST, rendered from the routes: every path, its methods, its members. Pure.
  */
 import { MEMGRAPH_ROUTES, type MemgraphRoute } from "../packages/server/src/http/memgraph-table.js";
-import { templateOf } from "../packages/server/src/http/openapi-parts.js";
+import { templateOf } from "../packages/server/src/http/openapi.js";
 import {
   type Field,
   fieldsOf,

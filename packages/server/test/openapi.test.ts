@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { memgraphPart } from "../src/http/memgraph-openapi.js";
 import { MEMGRAPH_ROUTES } from "../src/http/memgraph-table.js";
-import { openApiDocument } from "../src/http/openapi.js";
-import { templateOf } from "../src/http/openapi-parts.js";
+import { openApiDocument, templateOf } from "../src/http/openapi.js";
 import { pathsOf, routesOf } from "../src/http/routes.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readAll, startTestServer, type TestServer } from "./http-server.js";
@@ -20,7 +20,9 @@ interface Described {
 }
 
 const routes = routesOf(OPERATIONS);
-const document = JSON.parse(JSON.stringify(openApiDocument(routes, "1.2.3"))) as Schema;
+const document = JSON.parse(
+  JSON.stringify(openApiDocument(routes, "1.2.3", memgraphPart())),
+) as Schema;
 const paths = document.paths as Record<string, Record<string, Described>>;
 const METHODS = ["get", "post", "patch", "delete"] as const;
 

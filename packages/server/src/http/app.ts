@@ -12,16 +12,19 @@ import { cors } from "hono/cors";
 import type { Operation } from "../operations/define.js";
 import type { ServeOptions } from "../settings.js";
 import { makeStreams, type Streams } from "./events.js";
-import { type Gate, makeGate, type State } from "./gate.js";
-import type { ScopePaths } from "./guard.js";
+import { type Gate, makeGate, type ScopePaths, type State } from "./guard.js";
 import { type McpRoute, mcpRoute } from "./mcp-route.js";
 import { addMemgraphRoutes } from "./memgraph-routes.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
 import { addOwnRoutes } from "./own-routes.js";
 import { type Door, perform } from "./perform.js";
 import { HttpFailure } from "./problem.js";
-import { makeRequestIds, REQUEST_ID_HEADER } from "./request-id.js";
-import { makeRequestLog, type RequestLine } from "./request-log.js";
+import {
+  makeRequestIds,
+  makeRequestLog,
+  REQUEST_ID_HEADER,
+  type RequestLine,
+} from "./request-log.js";
 import { commonHeaders, problemResponse, type Seen, toldOf } from "./respond.js";
 import { pathsOf, routesOf } from "./routes.js";
 import { POST_SCOPE, Replays } from "./scope-door.js";

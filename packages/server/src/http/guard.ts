@@ -1,5 +1,6 @@
 /**
- * Who may call. One file decides, before anything else looks at a request.
+ * The gate: everything that is decided about a request before its route is asked. Here it is decided who
+ * may call; how often is the limiter's to say; a server that is stopping takes nothing more.
  *
  * With an admin token, every request has to bear it, whatever address it comes from. Without one the
  * server is for this machine only: the `Host` has to be a loopback name, which a page that was made to
@@ -12,12 +13,69 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Access, OWNER } from "@cortex-memory/core";
+import type { HttpBindings } from "@hono/node-server";
 import { isLoopback, type ServeOptions } from "../settings.js";
 import { HttpFailure } from "./problem.js";
+import { makeLimiter } from "./rate-limit.js";
 import { bearerOf, scopeOf } from "./scope-door.js";
 
+/**
+ * Paths that browsers, probes and readers of the interface may ask for without a token. A browser cannot
+ * bear one when it opens an address, so what it loads there is open, and holds nothing of any store.
+ */
+const OPEN_PATHS = /^\/(healthz|readyz|openapi\.json|llms\.txt|errors(\/[A-Z_]*)?)?$/;
+
+/** A part of a path that stands for this folder or the one above, also where its dots are encoded. */
+const DOTTED = /^[^?]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
+
+/** What changes while the server runs. */
+export interface State {
+  inFlight: number;
+  isStopping: boolean;
+}
+
+/** Decides whether a request reaches its route; throws the refusal when not. */
+export type Gate = (request: Request, bindings: Partial<HttpBindings>) => void;
+
+/** Everything that is decided before a route is asked. */
+export function makeGate(
+  options: ServeOptions,
+  state: State,
+  made: { readonly nowMs: () => number; readonly paths: ScopePaths },
+): Gate {
+  const guard = makeGuard(options, made.paths);
+  const wait = makeLimiter(options, made.nowMs);
+  return (request, { incoming }) => {
+    // Addresses are tidied before they come here; what was sent may have meant another path to a proxy.
+    if (incoming !== undefined && DOTTED.test(incoming.url ?? "")) {
+      throw new HttpFailure("malformed", "path: expected no . or .. between slashes");
+    }
+    const path = pathOf(request.url);
+    const isOpen = OPEN_PATHS.test(path);
+    if (!isOpen || options.token === undefined) guard(request, path);
+    if (state.isStopping) {
+      throw new HttpFailure("stopping", "the server is stopping", {
+        Connection: "close",
+        "Retry-After": "1",
+      });
+    }
+    const seconds = isOpen ? 0 : wait(incoming?.socket.remoteAddress ?? "");
+    if (seconds > 0) {
+      const message = `expected at most ${options.ratePerSecond} requests a second`;
+      throw new HttpFailure("tooMany", message, { "Retry-After": String(seconds) });
+    }
+  };
+}
+
+/** The path in an address. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.indexOf("?", start);
+  return url.slice(start, end < 0 ? undefined : end);
+}
+
 /** Decides whether a request may go on; throws the refusal when not. */
-export type Guard = (request: Request, path: string) => void;
+type Guard = (request: Request, path: string) => void;
 
 /** What callers with a scope, and those who hand one in, may ask for. */
 export interface ScopePaths {
@@ -44,7 +102,7 @@ function unauthenticated(message: string): HttpFailure {
 }
 
 /** The guard that the settings ask for. */
-export function makeGuard(
+function makeGuard(
   { token, corsOrigins }: Pick<ServeOptions, "token" | "corsOrigins">,
   paths: ScopePaths,
 ): Guard {

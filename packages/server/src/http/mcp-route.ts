@@ -10,10 +10,10 @@ import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";
 import { accessOf } from "./guard.js";
 import { readBytes } from "./input.js";
+import { endOfTurn } from "./perform.js";
 import { HttpFailure } from "./problem.js";
 import { commonHeaders, planInto, type Seen } from "./respond.js";
 import { accessAt, type Replays, readPresented, scopeOf, withStranger } from "./scope-door.js";
-import { endOfTurn } from "./shared-turn.js";
 
 /** The MCP routes of a server. */
 export interface McpRoute {

@@ -4,17 +4,22 @@
 import type * as z from "zod";
 import { EVENT_STREAM } from "./events.js";
 import { MEMGRAPH_ROUTES, type MemgraphRoute } from "./memgraph-table.js";
-import { failures, type Json, schemaOf, templateOf } from "./openapi-parts.js";
+import { type DocumentPart, failures, type Json, schemaOf, templateOf } from "./openapi.js";
 import { PROBLEM_TYPE } from "./problem.js";
 import { BASE } from "./routes.js";
 
 /** The tag that these routes have in the document. */
-export const MEMGRAPH_TAG = "memgraph";
+const MEMGRAPH_TAG = "memgraph";
 
 const ROUTES: readonly (readonly [string, MemgraphRoute])[] = Object.entries(MEMGRAPH_ROUTES);
 
+/** What these routes add to the document. */
+export function memgraphPart(): DocumentPart {
+  return { tag: MEMGRAPH_TAG, paths: memgraphPaths(), schemas: memgraphSchemas() };
+}
+
 /** The paths with what is asked for there. */
-export function memgraphPaths(): { readonly [path: string]: Json } {
+function memgraphPaths(): { readonly [path: string]: Json } {
   const paths: { [path: string]: Json } = {};
   for (const [name, route] of ROUTES) {
     const path = templateOf(BASE + route.path);
@@ -24,7 +29,7 @@ export function memgraphPaths(): { readonly [path: string]: Json } {
 }
 
 /** The bodies that requests have, by name. */
-export function memgraphSchemas(): { readonly [name: string]: Json } {
+function memgraphSchemas(): { readonly [name: string]: Json } {
   const inputs = ROUTES.flatMap(([name, { body }]) =>
     body === undefined ? [] : [[inputName(name), schemaOf(body)]],
   );

@@ -34,10 +34,10 @@ import { sendGraphEvents } from "./hub-events.js";
 import { readJsonBody } from "./input.js";
 import { hitJson, type Json, restGraphJson } from "./memgraph-json.js";
 import { DEFAULTS, DIRECTIONS, MEMGRAPH_ROUTES, type MemgraphRouteName } from "./memgraph-table.js";
+import { endOfTurn } from "./perform.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { commonHeaders, jsonResponse } from "./respond.js";
 import { BASE } from "./routes.js";
-import { endOfTurn } from "./shared-turn.js";
 
 /** Who wrote when nobody is named. */
 const UNNAMED = "unknown";

@@ -1,48 +1,93 @@
 /**
- * The OpenAPI 3.1 document, rendered from the routes, and so from the table of operations and that of
- * memgraph's routes: it cannot say anything that the server does not do. Answers are open, because members may be added to them.
+ * The OpenAPI 3.1 document, rendered from the routes, and so from the table of operations: it cannot say
+ * anything that the server does not do. Routes outside the table bring their part, made of the same
+ * pieces. Answers are open, because members may be added to them.
  */
 import * as z from "zod";
+import { ERROR_STATUS } from "../error-status.js";
 import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
-import { MEMGRAPH_TAG, memgraphPaths, memgraphSchemas } from "./memgraph-openapi.js";
-import { failures, type Json, schemaOf, templateOf } from "./openapi-parts.js";
-import { PROBLEM_TYPE } from "./problem.js";
-import { REQUEST_ID_HEADER } from "./request-id.js";
+import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
+import { REQUEST_ID_HEADER } from "./request-log.js";
 import { pathsOf, type Route } from "./routes.js";
 
 const ABOUT = `Every operation is a POST with a JSON body; one that only reads answers GET as well. Without
 an actor in the path the server's own is meant. Failures are problem details (RFC 9457) with a code.`;
 
+/** A JSON document, or a part of one. */
+export type Json = { readonly [member: string]: unknown };
+
+/** What our schemas say about themselves for other doors. */
+const OWN_KEYWORDS = ["code", "file", "standard", "time"];
+
+/** The JSON Schema of what a caller sends or gets. */
+export function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    // Answers, too, are described as what may come: members that are not named are no error.
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      const own: { [keyword: string]: unknown } = jsonSchema;
+      for (const keyword of OWN_KEYWORDS) delete own[keyword];
+    },
+  });
+  return json;
+}
+
+/** Statuses of failures that any request may meet. */
+const FAILURES: readonly number[] = [
+  ...new Set([
+    ...Object.values(REFUSALS).map(({ status }) => status),
+    ...Object.values(ERROR_STATUS).map(({ http }) => http),
+    500,
+  ]),
+].sort((one, other) => one - other);
+
+/** The responses that any request may meet when it fails. */
+export function failures(): Json {
+  return Object.fromEntries(
+    FAILURES.map((status) => [String(status), { $ref: "#/components/responses/Problem" }]),
+  );
+}
+
+/** A path as OpenAPI writes it. */
+export function templateOf(path: string): string {
+  return path.replaceAll(/:(\w+)/g, "{$1}");
+}
+
+/** What routes outside the table add to the document. */
+export interface DocumentPart {
+  readonly tag: string;
+  readonly paths: { readonly [path: string]: Json };
+  readonly schemas: { readonly [name: string]: Json };
+}
+
 /** The document for some routes. */
-export function openApiDocument(routes: readonly Route[], version: string): Json {
-  const schemas = Object.fromEntries(
-    routes.flatMap(({ operation, file, unavailable }) => [
-      ...(file === undefined && unavailable === undefined
-        ? [[`${operation.name}Answer`, schemaOf(operation.output)]]
-        : []),
-    ]),
-  );
-  const inputs = Object.fromEntries(
-    routes.flatMap((route) =>
-      route.unavailable === undefined ? [[`${route.operation.name}Input`, inputSchema(route)]] : [],
-    ),
-  );
+export function openApiDocument(
+  routes: readonly Route[],
+  version: string,
+  others: DocumentPart,
+): Json {
+  const offered = routes.filter(({ unavailable }) => unavailable === undefined);
+  const inputs = offered.map((route) => [`${route.operation.name}Input`, inputSchema(route)]);
+  const answers = offered
+    .filter(({ file }) => file === undefined)
+    .map(({ operation }) => [`${operation.name}Answer`, schemaOf(operation.output)]);
   return {
     openapi: "3.1.0",
     info: { title: "Cortex", version, description: ABOUT },
     servers: [{ url: "/" }],
     security: [{}, { token: [] }],
-    tags: [...new Set(routes.map(({ operation }) => operation.cli.group)), MEMGRAPH_TAG].map(
+    tags: [...new Set(routes.map(({ operation }) => operation.cli.group)), others.tag].map(
       (name) => ({ name }),
     ),
-    paths: { ...Object.fromEntries(routes.flatMap(pathItems)), ...memgraphPaths() },
+    paths: { ...Object.fromEntries(routes.flatMap(pathItems)), ...others.paths },
     components: {
       schemas: {
         Problem: schemaOf(problemSchema),
-        ...inputs,
-        ...schemas,
-        ...memgraphSchemas(),
+        ...Object.fromEntries(inputs),
+        ...Object.fromEntries(answers),
+        ...others.schemas,
       },
       responses: { Problem: problemAnswer },
       parameters: { actor: actorParameter, ...headerParameters },
@@ -119,13 +164,16 @@ const headerParameters = {
 function pathItems(route: Route): readonly (readonly [string, Json])[] {
   const [own, any] = pathsOf(route);
   const actor = { $ref: "#/components/parameters/actor" };
+  // Made once for both paths: most of the time that the document takes goes into schemas.
+  const parameters = route.methods.includes("GET") ? parametersOf(route) : undefined;
   return [
-    [own, pathItem(route, "")],
-    [templateOf(any), { parameters: [actor], ...pathItem(route, "Of") }],
+    [own, pathItem(route, "", parameters)],
+    [templateOf(any), { parameters: [actor], ...pathItem(route, "Of", parameters) }],
   ];
 }
 
-function pathItem(route: Route, suffix: string): Json {
+/** What one path offers; `parameters` are those of a read, where the route has one. */
+function pathItem(route: Route, suffix: string, parameters: readonly Json[] | undefined): Json {
   const { operation, unavailable } = route;
   const base = {
     tags: [operation.cli.group],
@@ -133,11 +181,10 @@ function pathItem(route: Route, suffix: string): Json {
     description: unavailable ?? operation.help.replaceAll("\n", " "),
     responses: responsesOf(route),
   };
-  const isReading = route.methods.includes("GET");
   const get = {
     ...base,
     operationId: `${operation.name}${suffix}Get`,
-    parameters: [...parametersOf(route), { $ref: "#/components/parameters/ifNoneMatch" }],
+    parameters: [...(parameters ?? []), { $ref: "#/components/parameters/ifNoneMatch" }],
   };
   const post = {
     ...base,
@@ -145,7 +192,10 @@ function pathItem(route: Route, suffix: string): Json {
     ...headersOf(route),
     ...(unavailable === undefined ? { requestBody: bodyOf(route) } : { deprecated: true }),
   };
-  return { ...(isReading ? { get } : {}), ...(route.methods.includes("POST") ? { post } : {}) };
+  return {
+    ...(parameters === undefined ? {} : { get }),
+    ...(route.methods.includes("POST") ? { post } : {}),
+  };
 }
 
 function responsesOf({ operation, file, unavailable }: Route): Json {

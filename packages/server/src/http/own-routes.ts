@@ -7,6 +7,7 @@ import type { Hono } from "hono";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
 import type { AppOptions, Env } from "./app.js";
 import { HOME_HEADERS, homePage, homeText } from "./home-page.js";
+import { memgraphPart } from "./memgraph-openapi.js";
 import { openApiDocument } from "./openapi.js";
 import { HttpFailure, INTERNAL_TITLE } from "./problem.js";
 import { commonHeaders, jsonResponse, type Seen } from "./respond.js";
@@ -44,9 +45,12 @@ export function addOwnRoutes(
     env.seen.operation = "metrics";
     return text(env.seen, await metrics(), "text/plain; version=0.0.4; charset=utf-8");
   });
-  const document = JSON.stringify(openApiDocument(routesOf(made.operations), made.version));
+  let document: string | undefined;
   hono.get("/openapi.json", ({ env, req }) => {
     env.seen.operation = "openapi";
+    document ??= JSON.stringify(
+      openApiDocument(routesOf(made.operations), made.version, memgraphPart()),
+    );
     return jsonResponse(env.seen, req.raw, document);
   });
   const codes = errorList();

@@ -9,7 +9,16 @@ import { type Streams, sendEvents, withLastEvent } from "./events.js";
 import { accessOf } from "./guard.js";
 import { type Input, parseJsonBody, readBytes, readHeaders, readParameters } from "./input.js";
 import { HttpFailure, preconditionFailure } from "./problem.js";
-import { commonHeaders, jsonResponse, type PlainHeaders, planInto, type Seen } from "./respond.js";
+import {
+  commonHeaders,
+  isKnown,
+  jsonResponse,
+  memoryTag,
+  type PlainHeaders,
+  planInto,
+  type Seen,
+  tagOf,
+} from "./respond.js";
 import type { Route } from "./routes.js";
 import {
   accessAt,
@@ -21,9 +30,7 @@ import {
   type StrangerPlace,
   withStranger,
 } from "./scope-door.js";
-import { endOfTurn } from "./shared-turn.js";
 import type { Stores } from "./stores.js";
-import { isKnown, memoryTag, tagOf } from "./tags.js";
 
 /** What all requests share. */
 export interface Door {
@@ -238,4 +245,27 @@ function sendFile(door: Door, called: Called, input: Input): Promise<Response> {
       },
     );
   });
+}
+
+let endOfThisTurn: Promise<void> | undefined;
+
+/**
+ * Resolves at the end of this turn of the event loop, for all who ask in it at the same moment.
+ *
+ * Requests that came in while the process was busy are read from their sockets one by one in the next
+ * turn; without a word each would be answered before the one after it is read. So they go on together.
+ *
+ * Writes gain a shared commit: the store commits whatever waits at the moment it begins, and waits for
+ * the disk with the whole process. Reads gain in the kernel: an answer to a client that sleeps wakes
+ * it, which costs more than a small read; answers sent in a row find it awake. Reads of one memory over
+ * 32 connections went from 7,400 to 13,400 a second on two cores.
+ */
+export function endOfTurn(): Promise<void> {
+  endOfThisTurn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      endOfThisTurn = undefined;
+      resolve();
+    });
+  });
+  return endOfThisTurn;
 }

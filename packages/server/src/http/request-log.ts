@@ -1,10 +1,28 @@
 /**
- * The log: one JSON line per request. A line never holds content: no body, no parameter, no header
+ * The log: one JSON line per request, and the ids that join an answer to its line: the caller's own where
+ * it sent a harmless one, else a number of this process. A line never holds content: no body, no parameter, no header
  * of the caller but its request id, no message of an error; the operation, the status and the code say
  * what happened, and the stack of a fault of ours is told without its message. What was slow says by
  * which plan it was read: names of indexes and counts.
  */
+import { randomBytes } from "node:crypto";
 import type { ReadPlan } from "@cortex-memory/core";
+
+/** The header that carries the id of a request, in both directions. */
+export const REQUEST_ID_HEADER = "X-Request-Id";
+
+const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Makes the ids of one server. */
+export function makeRequestIds(): (given: string | null) => string {
+  const start = randomBytes(6).toString("hex");
+  let count = 0;
+  return (given) => {
+    if (given !== null && HARMLESS.test(given)) return given;
+    count += 1;
+    return `${start}-${count}`;
+  };
+}
 
 /** What is said about one request. */
 export interface RequestLine {

@@ -1,15 +1,22 @@
 /**
- * Answers as responses: the headers that every answer has, JSON, compression and failures.
+ * Answers as responses: the headers that every answer has, JSON, entity tags, compression and failures.
+ *
+ * A tag is what a client keeps to ask "has it changed?" and to say "only if it has not". That of a memory
+ * is `"<version>-<seq>"`: its version, which `If-Match` hands to an update, and the entry that touched it
+ * last, so that a change of its head changes the tag as well. Any other answer to a read has a hash of
+ * its bytes for a tag.
  *
  * Header objects stay plain and bodies stay strings or bytes: the adapter to Node writes those without
  * building a response of the web standard, which costs more than a small read of the store.
  */
+import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { OnPlan, ReadPlan } from "@cortex-memory/core";
+import { parseAccept } from "hono/utils/accept";
 import { INTERNAL_CODE } from "../error-status.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
-import { REQUEST_ID_HEADER } from "./request-id.js";
+import { REQUEST_ID_HEADER } from "./request-log.js";
 
 /** What the door knows about one request. */
 export interface Seen {
@@ -79,14 +86,9 @@ export async function jsonResponse(
 
 /** Whether `Accept-Encoding` allows gzip. */
 export function takesGzip(accepted: string | null): boolean {
-  const weights = new Map(
-    (accepted ?? "").split(",").map((one) => {
-      const [name = "", ...parameters] = one.split(";").map((part) => part.trim().toLowerCase());
-      const weight = parameters.find((part) => part.startsWith("q="))?.slice(2);
-      return [name, weight === undefined ? 1 : Number(weight)];
-    }),
-  );
-  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
+  const asked = parseAccept(accepted ?? "");
+  const named = (name: string) => asked.find(({ type }) => type.toLowerCase() === name);
+  return ((named("gzip") ?? named("*"))?.q ?? 0) > 0;
 }
 
 /** A failure as a response; what it was is noted for the log. */
@@ -98,4 +100,25 @@ export function problemResponse(seen: Seen, error: unknown): Response {
     status: problem.status,
     headers: commonHeaders(seen, { "Content-Type": PROBLEM_TYPE, ...headers }),
   });
+}
+
+/** The tag of an answer. */
+export function tagOf(answer: unknown, body: string): string {
+  return memoryTag(answer) ?? `W/"${createHash("sha256").update(body).digest("base64url")}"`;
+}
+
+/** The tag of a memory, or of what a write made of it. */
+export function memoryTag(answer: unknown): string | undefined {
+  if (typeof answer !== "object" || answer === null) return undefined;
+  const { id, version, seq } = answer as Readonly<Record<string, unknown>>;
+  if (typeof id !== "string" || typeof version !== "number") return undefined;
+  return typeof seq === "number" ? `"${version}-${seq}"` : undefined;
+}
+
+/** Whether a client has the answer already; compared weakly, as reads are. */
+export function isKnown(ifNoneMatch: string | null, tag: string): boolean {
+  if (ifNoneMatch === null) return false;
+  if (ifNoneMatch.trim() === "*") return true;
+  const bare = (text: string): string => text.trim().replace(/^W\//, "");
+  return ifNoneMatch.split(",").some((one) => bare(one) === bare(tag));
 }

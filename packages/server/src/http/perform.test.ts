@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Cortex } from "@cortex-memory/core";
 import { type CountingKv, countingKv, openTestStore } from "@cortex-memory/core/testing";
 import { expect, test } from "vitest";
-import { endOfTurn } from "./shared-turn.js";
+import { endOfTurn } from "./perform.js";
 
 test("one turn is one promise, the next turn another", async () => {
   const first = endOfTurn();

@@ -1,7 +1,6 @@
 /** When a client has an answer already, and which encodings it takes. */
 import { expect, test } from "vitest";
-import { takesGzip } from "./respond.js";
-import { isKnown, memoryTag, tagOf } from "./tags.js";
+import { isKnown, memoryTag, tagOf, takesGzip } from "./respond.js";
 
 test("a memory's tag is its version and its last entry; anything else has a hash", () => {
   expect(memoryTag({ id: "x", version: 2, seq: 7 })).toBe('"2-7"');
@@ -35,7 +34,9 @@ test.each([
   ["*;q=0", false],
   ["identity", false],
   ["GZIP", true],
-  ["gzip;q=nonsense", false],
+  // A weight that is none is as good as no weight: the caller has named gzip.
+  ["gzip;q=nonsense", true],
+  ['gzip;q="0"', false],
 ])("Accept-Encoding %s: gzip is taken: %s", (header, expected) => {
   expect(takesGzip(header)).toBe(expected);
 });
