@@ -96,8 +96,8 @@ describe("before it answers, the binary loads", () => {
     const doors = ["serve", "mcp", "demo", "demo-story", "bench", "bench-steps", "front-page"];
     expect(names.filter((name) => doors.includes(name.replace(/^cli\/|\.js$/g, "")))).toEqual([]);
     expect(below(names, "import/")).toEqual([]);
-    expect(below(names, "http/")).toEqual(["http/settings.js"]);
-    expect(below(names, "mcp/")).toEqual(["mcp/clients.js", "mcp/profiles.js"]);
+    expect(below(names, "http/")).toEqual([]);
+    expect(below(names, "mcp/")).toEqual([]);
     expect(names.filter((name) => /hono|modelcontextprotocol|sqlite/.test(name))).toEqual([]);
   });
 
