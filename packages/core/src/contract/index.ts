@@ -4,9 +4,11 @@
  */
 import type * as z from "zod";
 import * as batch from "./batch.js";
+import * as finding from "./find.js";
 import * as goals from "./goals.js";
 import * as links from "./links.js";
 import * as memory from "./memory.js";
+import * as recalling from "./recall.js";
 import * as sessions from "./sessions.js";
 import type { AnswerOf, AskedOfVerb, Method, OptionsOf, Verb } from "./verb.js";
 
@@ -28,6 +30,8 @@ export const VERBS = {
   ...declared(links),
   ...declared(sessions),
   ...declared(batch),
+  ...declared(finding),
+  ...declared(recalling),
 };
 
 /** The verbs and their types. */

@@ -2,8 +2,9 @@
  * Joining lanes into one order, and showing once what several memories say.
  */
 import { describe, expect, test } from "vitest";
+import type { LaneScores } from "../contract/recall.js";
 import { collapse } from "./collapse.js";
-import { type Contender, fuse, type LaneScores, type Standing } from "./fuse.js";
+import { type Contender, fuse, type Standing } from "./fuse.js";
 
 const PLAIN: Standing = { trust: 1, salience: 0.5, speaker: false };
 

@@ -7,21 +7,7 @@
  * what a document says must not stand above what the owner said. Ties go to the newer, then by id.
  */
 
-/** What each lane says of a memory; a lane that is silent is absent. */
-export interface LaneScores {
-  /** Words, with what the turns around it and its conversation say. */
-  readonly lexical?: number;
-  /** Cosine to the question, by the embedder. */
-  readonly vector?: number;
-  /** It holds the slot the question names. */
-  readonly slot?: number;
-  /** It is titled by, or named together with, what the question or a better hit names. */
-  readonly names?: number;
-  /** It was reached along edges from better hits. */
-  readonly graph?: number;
-  /** Its time is the time the question speaks of. */
-  readonly time?: number;
-}
+import type { LaneScores } from "../contract/recall.js";
 
 /** How much each lane counts. */
 export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {

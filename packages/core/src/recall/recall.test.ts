@@ -342,7 +342,7 @@ describe("budgets and bad input", () => {
     const of = (question: unknown) => refusalOf(memory, () => memory.recall(question as never));
     expect((await of(7)).code).toBe("ERR_INVALID");
     expect((await of([])).code).toBe("ERR_INVALID");
-    expect((await of(Array(9).fill("x"))).code).toBe("ERR_INVALID");
+    expect((await of(Array(9).fill("x"))).code).toBe("ERR_TOO_LARGE");
     expect((await of("x".repeat(1_000_000))).code).toBe("ERR_TOO_LARGE");
   });
 

@@ -118,15 +118,6 @@ export const edgeAddedShape = z.object({
   seq,
 });
 
-/** What every hit of a find, a search or a recall has. */
-export const hitFields = {
-  id: z.string(),
-  uri: z.string(),
-  type: words(MEMORY_TYPES),
-  text: z.string(),
-  score: z.number(),
-} as const;
-
 const setting = z.object({
   name: z.string(),
   value: z.string(),
