@@ -75,27 +75,25 @@ type Answer = FindResult & {
 async function answer(run: Run, rowsRead: () => number): Promise<Answer> {
   const { engine, reader, query } = run;
   const isIndexOrder = isNewest(query.orders);
-  const plan = await planOf(run, isIndexOrder);
-  const { hops, distances } = plan;
+  const way = await chooseWay(run, isIndexOrder);
+  const { hops, distances } = way;
   const scoring = { nowMs: await scoringTime(run), hops, distances };
-  const page = isIndexOrder
-    ? await inIndexOrder(run, plan)
-    : await inSortedOrder(run, plan, scoring);
+  const page = isIndexOrder ? await inIndexOrder(run, way) : await inSortedOrder(run, way, scoring);
   const shown = await show(run, page.matches, scoring);
   const { next, total } = page;
   return {
     ...shown,
-    plan: planShown(run, page, plan, shown.hits.length),
+    plan: readPlanOf(run, page, way, shown.hits.length),
     seq: reader.seq,
     ...(total === undefined ? {} : { total }),
     ...(next === undefined ? {} : { cursor: showCursor(next, hashOf(engine, query)) }),
-    ...(plan.clamped === undefined ? {} : { clamped: plan.clamped }),
-    ...(query.explain ? { explain: explanation(run, page, plan, rowsRead()) } : {}),
+    ...(way.clamped === undefined ? {} : { clamped: way.clamped }),
+    ...(query.explain ? { explain: explanation(run, page, way, rowsRead()) } : {}),
   };
 }
 
 /** How a query is carried out. */
-interface Plan extends Way, Omit<Scoring, "nowMs"> {
+interface ChosenWay extends Way, Omit<Scoring, "nowMs"> {
   readonly clamped: FindResult["clamped"];
   /** Every path there was, the one that is read first. */
   readonly considered: readonly Considered[];
@@ -104,7 +102,7 @@ interface Plan extends Way, Omit<Scoring, "nowMs"> {
 /** A path, with what is known of it; no estimate where there was no choice. */
 type Considered = Omit<Probed, "estimate"> & { readonly estimate?: number };
 
-async function planOf(run: Run, isIndexOrder: boolean): Promise<Plan> {
+async function chooseWay(run: Run, isIndexOrder: boolean): Promise<ChosenWay> {
   const { engine, reader, query } = run;
   const walk = query.walk === undefined ? undefined : await reachOf(run, query.walk);
   const hops = walk?.hops;
@@ -279,12 +277,12 @@ function trimToBudget<T extends Weighed>(items: readonly T[], budgetTokens: numb
   return items.filter((_, at) => !gone.has(at));
 }
 
-/** The plan without anything that was asked for. */
-function planShown({ query }: Run, page: Page, plan: Plan, hits: number): Answer["plan"] {
+/** What is told about the way, without anything that was asked for. */
+function readPlanOf({ query }: Run, page: Page, way: ChosenWay, hits: number): Answer["plan"] {
   return {
     verb: "find",
-    index: indexName(plan.path),
-    indexes: plan.considered.map(({ path, estimate }) => ({
+    index: indexName(way.path),
+    indexes: way.considered.map(({ path, estimate }) => ({
       name: indexName(path),
       ...(estimate === undefined ? {} : { estimate }),
     })),
@@ -297,7 +295,7 @@ function planShown({ query }: Run, page: Page, plan: Plan, hits: number): Answer
 function explanation(
   { query }: Run,
   page: Page,
-  { path, considered }: Plan,
+  { path, considered }: ChosenWay,
   rowsRead: number,
 ): FindExplanation {
   const { budgetTokens, orders } = query;

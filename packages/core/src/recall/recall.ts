@@ -214,8 +214,8 @@ async function withDisputed(
 
 /** A memory that no lane found, and the rival that led to it. */
 function broughtBy(memory: FoundMemory, rival: string): Finalist {
-  const standing = { trust: trustOf(memory), salience: 0.5, speaker: false };
-  const ranked = { key: keyString(memory.id), lanes: {}, standing, seq: memory.row.seq, score: 0 };
+  const factors = { trust: trustOf(memory), salience: 0.5, speaker: false };
+  const ranked = { key: keyString(memory.id), lanes: {}, factors, seq: memory.row.seq, score: 0 };
   return { ranked, memory, coverage: 0, via: { from: rival, kind: "contradicts" } };
 }
 
@@ -263,7 +263,7 @@ async function rank(
       {
         key,
         lanes: fit === 0 ? lanes : { ...lanes, time: fit },
-        standing: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
+        factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
         seq: memory.row.seq,
       },
     ];
@@ -277,7 +277,7 @@ async function rank(
   return fuse(
     first.map((one, at) => {
       const salience = uses[at]?.score ?? 0.5;
-      return { ...one, standing: { ...one.standing, salience } };
+      return { ...one, factors: { ...one.factors, salience } };
     }),
   );
 }
@@ -354,8 +354,8 @@ function shapeHit(
     tokens,
     why: {
       lanes: ranked.lanes,
-      trust: ranked.standing.trust,
-      salience: ranked.standing.salience,
+      trust: ranked.factors.trust,
+      salience: ranked.factors.salience,
       coverage,
       ...(via === undefined ? {} : { via: { from: memoryId(keyBytes(via.from)), kind: via.kind } }),
     },

@@ -75,24 +75,24 @@ export async function search(engine: Engine, asked: Asked<"search">): Promise<Se
     });
     return { hits: withinBudget(access, hits), seq: reader.seq };
   });
-  watch.tell("search", 1, answer.hits.length);
+  watch.report("search", 1, answer.hits.length);
   return answer;
 }
 
 /** What a search reads, for whoever wants to be told. */
 interface Watch extends Pick<Meter, "kv"> {
   readonly looking: Pick<RankQuery, "onLook">;
-  tell(verb: "search" | "searchBatch", queries: number, hits: number): void;
+  report(verb: "search" | "searchBatch", queries: number, hits: number): void;
 }
 
 function watchOf({ kv }: Engine, onPlan: OnPlan | undefined): Watch {
-  if (onPlan === undefined) return { kv, looking: {}, tell: () => {} };
+  if (onPlan === undefined) return { kv, looking: {}, report: () => {} };
   const meter = meterOf(kv, true);
   const looks: TextLook[] = [];
   return {
     kv: meter.kv,
     looking: { onLook: (look) => void looks.push(look) },
-    tell(verb, queries, hits) {
+    report(verb, queries, hits) {
       const words = looks.reduce((sum, look) => sum + look.words, 0);
       // All searches of one call look through the same index.
       const { segments = 0, tail = 0 } = looks[0] ?? {};
@@ -165,7 +165,7 @@ export async function searchBatch(
       seq: reader.seq,
     };
   });
-  watch.tell("searchBatch", queries.length, answer.hits.length);
+  watch.report("searchBatch", queries.length, answer.hits.length);
   return answer;
 }
 

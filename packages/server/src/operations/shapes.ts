@@ -110,14 +110,6 @@ export const edgeShape = z.object({
   seq,
 });
 
-/** What adding an edge did. */
-export const edgeAddedShape = z.object({
-  id: z.string(),
-  edge: edgeShape,
-  changed: z.boolean(),
-  seq,
-});
-
 const setting = z.object({
   name: z.string(),
   value: z.string(),
