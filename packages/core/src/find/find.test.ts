@@ -268,6 +268,12 @@ describe("order and pages", () => {
     expect(await by("version.createdAt", "asc")).toEqual(["a", "b", "c"]);
     expect(await by("head.createdAt")).toEqual(["c", "b", "a"]);
     expect(await by("arrival", "asc")).toEqual(["a", "b", "c"]);
+    const worded = { type: "goal", limit: 2, orderBy: ["data.horizonEnd:asc"] } as const;
+    expect(await texts(memory, worded)).toEqual(["c", "a"]);
+    // A clause in words and the same one as an object are one query: its pages go on.
+    const { cursor = "" } = await memory.find(worded);
+    const orderBy = [{ field: "data.horizonEnd", direction: "asc" }] as const;
+    expect(await texts(memory, { ...worded, orderBy, cursor })).toEqual(["b"]);
     const { id } = await memory.write({ type: "goal", text: "d" });
     await memory.updateHead(id, { importance: 0 });
     expect(await by("head.updatedAt")).toEqual(["d", "c", "b", "a"]);
