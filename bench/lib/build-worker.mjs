@@ -49,7 +49,7 @@ const calls = {
   batch: async (/** @type {Parameters<typeof writeBatch>[1]} */ items) =>
     (await writeBatch(opened(), items)).length,
   get: async (/** @type {string} */ id) => ((await opened().get(id)) === undefined ? 0 : 1),
-  find: async (/** @type {import("@cortex-memory/core").FindQuery} */ query) =>
+  find: async (/** @type {import("@cortex-memory/core").Options<"find">} */ query) =>
     (await opened().find(query)).hits.length,
   search: async (/** @type {string} */ words) =>
     (await opened().search(words, { limit: SEARCH_HITS })).hits.length,

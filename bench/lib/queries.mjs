@@ -22,7 +22,7 @@ const KNOWN_TEXTS = 2000;
 /**
  * A find of a type, a tag and a pattern that keeps half of what is left; another tag at every call.
  * @param {number} at
- * @returns {import("@cortex-memory/core").FindQuery}
+ * @returns {import("@cortex-memory/core").Options<"find">}
  */
 export function findQueryAt(at) {
   return {

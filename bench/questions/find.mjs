@@ -15,7 +15,7 @@ import { TAG_COUNT } from "../lib/workload.mjs";
 
 /**
  * @typedef {import("@cortex-memory/core").Cortex} Cortex
- * @typedef {import("@cortex-memory/core").FindQuery} FindQuery
+ * @typedef {import("@cortex-memory/core").Options<"find">} FindQuery
  */
 
 const NAIVE = "list, filtered in the program";

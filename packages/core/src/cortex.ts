@@ -7,12 +7,9 @@
  */
 
 import { type Callable, call } from "./admission/call.js";
-import { type ContextBundle, type ContextOptions, context } from "./context/context.js";
 import type { CortexVerbs } from "./contract/index.js";
 import type { Engine } from "./engine/engine.js";
 import type { Genesis } from "./engine/genesis.js";
-import { type FindResult, find } from "./find/find.js";
-import type { FindQuery } from "./find/find-input.js";
 import type { Jobs } from "./jobs.js";
 import type { KvManifest } from "./kv/kv.js";
 import {
@@ -29,18 +26,8 @@ import {
   contextRecord,
   type RecordedContext,
 } from "./learning/compact.js";
-import { type RecallOptions, type RecallResult, recall } from "./recall/recall.js";
 import { type ReviewOptions, type ReviewPage, review } from "./review/review.js";
 import { type SettleInput, type Settlement, settle } from "./review/settle.js";
-import {
-  type BatchQuery,
-  type SearchBatchOptions,
-  type SearchBatchResult,
-  type SearchOptions,
-  type SearchResult,
-  search,
-  searchBatch,
-} from "./search/search.js";
 import { type AccessOption, StoreFacade } from "./store-facade.js";
 import { CALLABLES } from "./verbs.js";
 
@@ -73,37 +60,6 @@ export class OpenCortex extends StoreFacade implements AsyncDisposable {
   /** Decides one item of the review, in one entry that can be reverted. */
   async settle(item: string, input: SettleInput, options: AccessOption = {}): Promise<Settlement> {
     return settle(this.admit("settle", options), item, input);
-  }
-
-  /** Memories by exact conditions, from whichever index is the narrowest. */
-  async find(query: FindQuery): Promise<FindResult> {
-    return find(this.admit("find", query ?? {}), query);
-  }
-
-  /** What answers a question, ready for a prompt; several ways of putting it may be given. */
-  async recall(
-    question: string | readonly string[],
-    options: RecallOptions = {},
-  ): Promise<RecallResult> {
-    return recall(this.admit("recall", options), question, options);
-  }
-
-  /** Memories by words, the best first. */
-  async search(text: string, options: SearchOptions = {}): Promise<SearchResult> {
-    return search(this.admit("search", options), text, options);
-  }
-
-  /** Up to eight searches at once, their hits fused by rank. */
-  async searchBatch(
-    queries: readonly BatchQuery[],
-    options: SearchBatchOptions = {},
-  ): Promise<SearchBatchResult> {
-    return searchBatch(this.admit("searchBatch", options), queries, options);
-  }
-
-  /** What an agent should have before it when it starts on something; a pure read. */
-  async context(options: ContextOptions = {}): Promise<ContextBundle> {
-    return context(this.admit("context", options), options);
   }
 
   /** Says how a task ended and which memories it used: counters and weights learn from it. */

@@ -19,10 +19,19 @@ export {
   verifyEd25519Node as verifyEd25519,
 } from "./codec/ed25519-node.js";
 export type { ConfigPatch, ConflictPolicy, GraphConfig } from "./config/config.js";
-export type { ContextBundle, ContextItem, ContextOptions } from "./context/context.js";
-export { TIERS, type Tier } from "./context/tiers.js";
 export type { BatchItem, BatchItemResult, BatchResult } from "./contract/batch.js";
+export type {
+  FindExplanation,
+  FindHit,
+  FindResult,
+  Predicate,
+  Scalar,
+  Schema,
+  TagCount,
+  TagList,
+} from "./contract/find.js";
 export type { GoalChange, GoalWithState } from "./contract/goals.js";
+export type { Form } from "./contract/hits.js";
 export type { Answer, Options } from "./contract/index.js";
 export type {
   EdgeInput,
@@ -42,6 +51,20 @@ export type {
   WriteInput,
 } from "./contract/memory.js";
 export type { LaneCounts, OnPlan, ReadPlan } from "./contract/read-plan.js";
+export {
+  type BatchQuery,
+  type ContextBundle,
+  type ContextItem,
+  type RecallHit,
+  type RecallReasons,
+  type RecallResult,
+  type SearchBatchHit,
+  type SearchBatchResult,
+  type SearchHit,
+  type SearchResult,
+  TIERS,
+  type Tier,
+} from "./contract/recall.js";
 export type { RememberResult, SessionPage, Turn, TurnInput } from "./contract/sessions.js";
 export type {
   Edge,
@@ -58,9 +81,7 @@ export type {
 export type { Cortex } from "./cortex.js";
 export type { EmbedOptions, EmbedReport } from "./embedding/embed.js";
 export type { OnProgress } from "./engine/engine.js";
-export type { Form } from "./engine/prompt-text.js";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./engine/rate-limits.js";
-export type { PlanOption } from "./engine/read-plan.js";
 export {
   CortexError,
   ERROR_CODES,
@@ -79,12 +100,6 @@ export type {
 export { LINK_KINDS, type LinkKind } from "./extract/prompt.js";
 export type { FoundLink, RelinkOptions, RelinkReport } from "./extract/relink.js";
 export { DROP_RULES, type DropRule } from "./extract/reply.js";
-export type { FindExplanation, FindHit, FindResult } from "./find/find.js";
-export type { FindQuery, FollowOptions } from "./find/find-input.js";
-export type { NearQuery } from "./find/find-near.js";
-export type { OrderClause } from "./find/order.js";
-export type { Predicate, Scalar } from "./find/predicate.js";
-export type { ListTagsOptions, Schema, TagCount, TagList } from "./find/schema.js";
 export type { AsOf } from "./history/reader.js";
 export type { CheckReport, Problem, RebuildReport } from "./history/rebuild.js";
 export type { FollowFailure } from "./history/replica-mark.js";
@@ -179,12 +194,6 @@ export type {
   SnapshotInfo,
   SnapshotOptions,
 } from "./proof/snapshot.js";
-export type {
-  RecallHit,
-  RecallOptions,
-  RecallReasons,
-  RecallResult,
-} from "./recall/recall.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "./records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "./records/edge-kinds.js";
 export { FENCE_CLOSE, FENCE_OPEN, fence, flatten } from "./records/fence.js";
@@ -256,16 +265,6 @@ export {
   type ScopeTerms,
 } from "./scope/scope.js";
 export type { Selector } from "./scope/selector.js";
-export type {
-  BatchQuery,
-  SearchBatchHit,
-  SearchBatchOptions,
-  SearchBatchResult,
-  SearchFilter,
-  SearchHit,
-  SearchOptions,
-  SearchResult,
-} from "./search/search.js";
 export { LANGUAGES, type Language } from "./text/languages.js";
 export { withheld } from "./trust/scan.js";
 export type { RootAt } from "./upkeep/check.js";

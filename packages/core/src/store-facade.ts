@@ -29,13 +29,6 @@ import { type EmbedOptions, type EmbedReport, embedPending } from "./embedding/e
 import type { Engine } from "./engine/engine.js";
 import { type ExtractOptions, type ExtractReport, extract } from "./extract/extract.js";
 import { type RelinkOptions, type RelinkReport, relink } from "./extract/relink.js";
-import {
-  describeSchema,
-  type ListTagsOptions,
-  listTags,
-  type Schema,
-  type TagList,
-} from "./find/schema.js";
 import type { AsOf } from "./history/reader.js";
 import type { CheckReport, RebuildReport } from "./history/rebuild.js";
 import type { ErasureDocument } from "./journal/erasure-list.js";
@@ -113,16 +106,6 @@ export class StoreFacade {
   /** How much the store holds. */
   async stats(options: AccessOption = {}): Promise<Stats> {
     return stats(this.admit("stats", options));
-  }
-
-  /** The types, kinds, tags, slots and edge kinds in use, with counts. */
-  async describeSchema(options: AccessOption = {}): Promise<Schema> {
-    return describeSchema(this.admit("describeSchema", options), options);
-  }
-
-  /** Tags in use, the most frequent first. */
-  async listTags(options: ListTagsOptions = {}): Promise<TagList> {
-    return listTags(this.admit("listTags", options), options);
   }
 
   /** What happened after one position, up to another. */

@@ -4,11 +4,15 @@
  */
 import { type Callable, callable } from "./admission/call.js";
 import * as batch from "./batch/verbs.js";
+import * as context from "./context/verbs.js";
 import { type Run, VERBS, type VerbName } from "./contract/index.js";
 import type { Verb } from "./contract/verb.js";
 import type { Engine } from "./engine/engine.js";
+import * as find from "./find/verbs.js";
 import * as links from "./links/verbs.js";
 import * as memory from "./memory/verbs.js";
+import * as recall from "./recall/verbs.js";
+import * as search from "./search/verbs.js";
 import * as sessions from "./sessions/verbs.js";
 
 const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
@@ -16,6 +20,10 @@ const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
   ...links,
   ...sessions,
   ...batch,
+  ...find,
+  ...search,
+  ...recall,
+  ...context,
 };
 
 /** Every verb, ready to be called. */

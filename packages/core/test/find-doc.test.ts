@@ -5,9 +5,9 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { OPERATORS } from "../src/contract/find.js";
 import { allFields, type Field } from "../src/find/find-fields.js";
 import { ORDERS } from "../src/find/order.js";
-import { OPERATORS } from "../src/find/predicate.js";
 import { LIMITS } from "../src/index.js";
 import { pagePath } from "./doc-page.js";
 

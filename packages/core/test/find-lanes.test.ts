@@ -1,13 +1,15 @@
 /** `find` by words and by meaning, together with exact conditions. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Cortex, type Embedder, type FindQuery, GUEST, open } from "../src/index.js";
+import { type Cortex, type Embedder, GUEST, type Options, open } from "../src/index.js";
 import { openTestStore, refusalOf, seededRandom } from "../src/testing/index.js";
 
 const SEED = 8_150;
 
 /** Invented words, so that no two share a stem and none says too little to be looked for. */
 const WORDS = ["zorba", "quillo", "mepdo", "tarnix", "fulgo", "brindo"];
+
+type FindQuery = Options<"find">;
 
 async function texts(memory: Cortex, query: FindQuery): Promise<readonly string[]> {
   const found: string[] = [];

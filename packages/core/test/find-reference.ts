@@ -3,19 +3,25 @@
  * condition is tested on the object that callers get, and arrivals are read off the journal. Nothing here
  * uses an index, and nothing of `find/`.
  */
+
+import type { OrderClause } from "../src/contract/find.js";
 import type {
   AsOf,
   Cortex,
-  FindQuery,
   Memory,
   MemoryId,
-  OrderClause,
+  Options,
   Predicate,
   Scalar,
   WriteInput,
 } from "../src/index.js";
 import { isCortexError } from "../src/index.js";
 import type { SeededRandom } from "../src/testing/index.js";
+
+/** A query whose orders are clauses. */
+export type FindQuery = Omit<Options<"find">, "orderBy"> & {
+  readonly orderBy?: readonly OrderClause[];
+};
 
 /** The words that histories and queries are made of: few, so that they meet. */
 export const WORDS = {

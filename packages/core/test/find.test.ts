@@ -4,17 +4,10 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type Cortex,
-  type FindQuery,
-  GUEST,
-  type MemoryId,
-  type OrderClause,
-  OWNER,
-  type Predicate,
-} from "../src/index.js";
+import type { OrderClause } from "../src/contract/find.js";
+import { type Cortex, GUEST, type MemoryId, OWNER, type Predicate } from "../src/index.js";
 import { openTestStore, seededRandom } from "../src/testing/index.js";
-import { expectedIds, makeHistory, WORDS } from "./find-reference.js";
+import { expectedIds, type FindQuery, makeHistory, WORDS } from "./find-reference.js";
 
 const SEEDS = [11, 22, 33, 44, 55];
 /** One store lies in a file. */

@@ -5,7 +5,7 @@
 import type { Operation } from "./operations/define.js";
 import { EDGE_OPERATIONS } from "./operations/edges.js";
 import { EXTRACT_OPERATIONS } from "./operations/extract.js";
-import { FIND_OPERATIONS } from "./operations/find.js";
+import { FIND_OPERATIONS, SCHEMA_OPERATIONS } from "./operations/find.js";
 import { GOAL_OPERATIONS } from "./operations/goals.js";
 import { GRAPH_OPERATIONS } from "./operations/graphs.js";
 import { IMPORT_OPERATIONS } from "./operations/imports.js";
@@ -40,6 +40,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...JOURNAL_OPERATIONS,
   ...PROOF_OPERATIONS,
   ...STORE_OPERATIONS,
+  ...SCHEMA_OPERATIONS,
   ...UPKEEP_OPERATIONS,
   ...VECTOR_OPERATIONS,
   ...MOVE_OPERATIONS,

@@ -4,9 +4,10 @@
 
 import { toHex } from "../codec/keys.js";
 import { ulidText } from "../codec/ulid.js";
+import type { Schema } from "../contract/find.js";
 import { checkOptions, type Engine } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
-import { type Schema, typeCounts } from "../find/schema.js";
+import { typeCounts } from "../find/schema.js";
 import { Reader } from "../history/reader.js";
 import { type FollowFailure, replicaOf } from "../history/replica-mark.js";
 import { type JobStatus, readJobs } from "../jobs/lease.js";

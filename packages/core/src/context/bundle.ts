@@ -10,8 +10,9 @@
  * Left to others: who is asking (`context/context.ts`), where memories are found (`tiers.ts`).
  */
 
+import type { Form } from "../contract/hits.js";
+import { TIERS, type Tier } from "../contract/recall.js";
 import {
-  type Form,
   formText,
   frameTokens,
   lineTokens,
@@ -22,7 +23,7 @@ import { salienceOf } from "../engine/salience-reader.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { countTokens } from "../records/forms.js";
-import { readTiers, type Show, TIERS, type Tier, type TierPlan } from "./tiers.js";
+import { readTiers, type Show, type TierPlan } from "./tiers.js";
 
 /** What to build. */
 export interface ContextPlan extends TierPlan {

@@ -1,6 +1,8 @@
 /** `context`: what is in a bundle and for whom, what a budget leaves of it, and the text it makes. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
+import type { ContextBundle } from "../contract/recall.js";
 import type { Cortex } from "../cortex.js";
 import type { Kv } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -9,7 +11,6 @@ import { countTokens } from "../records/forms.js";
 import { GUEST } from "../scope/access.js";
 import { type CountingKv, countingKv } from "../testing/counting-kv.js";
 import { openTestStore, refusalOf } from "../testing/fixtures.js";
-import type { ContextBundle, ContextOptions } from "./context.js";
 
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_120);
 const frames = [{ verb: "schedule", object: "plan", ref: "trip" }] as const;
@@ -398,8 +399,7 @@ describe("refusals", () => {
     [{ objects: { plan: "trip" } }, "verb"],
     [{ verb: "find" }, "objects"],
     [{ verb: "find", objects: {} }, "objects"],
-    [{ verb: "find", objects: { planet: "x" } }, "objects"],
-    [{ verb: "find", objects: { plan: "" } }, "objects.plan.ref"],
+    [{ verb: "find", objects: { plan: "" } }, "objects.plan"],
     [{ verb: "find", objects: "plan" }, "objects"],
     [{ tiers: [] }, "tiers"],
     [{ tiers: ["pinned", "best"] }, "tiers[1]"],
@@ -412,7 +412,7 @@ describe("refusals", () => {
     [{ nowMs: Number.NaN }, "nowMs"],
   ])("%j names %s", async (options, field) => {
     await using store = await openTestStore();
-    const call = () => store.memory.context(options as ContextOptions);
+    const call = () => store.memory.context(options as Options<"context">);
     const refusal = await refusalOf(store.memory, call);
     expect(refusal).toMatchObject({ code: "ERR_INVALID", details: { field } });
   });
@@ -423,5 +423,10 @@ describe("refusals", () => {
     expect((await refusalOf(memory, () => memory.context({ asOf: 99 }))).code).toBe("ERR_AS_OF");
     const unknown = await refusalOf(memory, () => memory.context({ limit: 3 } as never));
     expect(unknown.code).toBe("ERR_UNKNOWN_FIELD");
+    const planet = { verb: "find", objects: { planet: "x" } } as never;
+    expect(await refusalOf(memory, () => memory.context(planet))).toMatchObject({
+      code: "ERR_UNKNOWN_FIELD",
+      message: expect.stringContaining("objects.planet: expected one of the kinds service, model"),
+    });
   });
 });

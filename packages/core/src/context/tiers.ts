@@ -7,6 +7,7 @@
  * goes with what is found and not with what is stored; a tier that has more than
  * `LIMITS.contextCandidates` says so.
  */
+import { TIERS, type Tier } from "../contract/recall.js";
 import { frameTerm } from "../history/fold-state.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { INDEX, keyString } from "../kv/keyspace.js";
@@ -16,12 +17,6 @@ import { openMembers, type Term } from "../memory/members.js";
 import type { Frame } from "../records/frames.js";
 import { PINNED_TYPES } from "../records/pinned.js";
 import { LIFECYCLES, MEMORY_TYPES } from "../records/types.js";
-
-/** The tiers, in the order in which they claim memories. */
-export const TIERS = ["pinned", "outcomes", "frame_relevant"] as const;
-
-/** The name of a tier. */
-export type Tier = (typeof TIERS)[number];
 
 /** Of memories found at the position, those the caller may see. */
 export type Show = (

@@ -66,14 +66,14 @@ export function listOf<S extends z.ZodType>(item: S) {
   return z.array(item).readonly();
 }
 
-/** A list of at most `max` items. */
-export function listUpTo<S extends z.ZodType>(item: S, max: number = LIMITS.listItems) {
-  return z.array(item).max(max).readonly();
+/** A list of at most `max` items, and at least `min`. */
+export function listUpTo<S extends z.ZodType>(item: S, max: number = LIMITS.listItems, min = 0) {
+  return z.array(item).min(min).max(max).readonly();
 }
 
-/** A list that may be given as its one item. */
+/** A list of one item or more, which may be given as its one item. */
 export function oneOrMore<S extends z.ZodType>(item: S, max: number = LIMITS.listItems) {
-  return z.union([listUpTo(item, max), item]);
+  return z.union([listUpTo(item, max, 1), item]);
 }
 
 /** One word of a vocabulary. */

@@ -4,9 +4,11 @@
  */
 import type * as z from "zod";
 import * as batch from "./batch.js";
+import * as finding from "./find.js";
 import * as goals from "./goals.js";
 import * as links from "./links.js";
 import * as memory from "./memory.js";
+import * as recalling from "./recall.js";
 import * as sessions from "./sessions.js";
 import type { AnswerOf, AskedOfVerb, Method, OptionsOf, Verb } from "./verb.js";
 
@@ -24,6 +26,7 @@ function isVerb(value: unknown): value is Verb {
 /** Every verb, by the headings of the reference. */
 export const FAMILIES = {
   Memories: { ...declared(memory), ...declared(batch) },
+  Asking: { ...declared(recalling), ...declared(finding) },
   Goals: declared(goals),
   Links: declared(links),
   Conversations: declared(sessions),
@@ -35,6 +38,7 @@ export const VERBS = {
   ...FAMILIES.Goals,
   ...FAMILIES.Links,
   ...FAMILIES.Conversations,
+  ...FAMILIES.Asking,
 };
 
 /** The verbs and their types. */

@@ -76,15 +76,23 @@ export const memoryType = noted(
 );
 
 /** The states that lists can show. */
-export const lifecycles = listOf(z.enum(["active", "archived", "tombstoned"]))
+export const lifecycles = listUpTo(
+  z.enum(["active", "archived", "tombstoned"]),
+  LIMITS.listItems,
+  1,
+)
   .describe("which states to show; active when not given; may be repeated")
   .optional();
 
 const reason = textOf({ maxBytes: LIMITS.reasonBytes, control: true });
-const tag = textOf({ maxBytes: LIMITS.tagBytes });
-const kind = textOf({ maxBytes: LIMITS.kindBytes });
-const slot = textOf({ maxBytes: LIMITS.slotBytes });
-const session = textOf({ maxBytes: LIMITS.sessionBytes, control: true });
+/** A tag. */
+export const tag = textOf({ maxBytes: LIMITS.tagBytes });
+/** The open label of a memory. */
+export const kind = textOf({ maxBytes: LIMITS.kindBytes });
+/** The name of a slot. */
+export const slot = textOf({ maxBytes: LIMITS.slotBytes });
+/** The name of a conversation. */
+export const session = textOf({ maxBytes: LIMITS.sessionBytes, control: true });
 
 /** The head fields of a write, an update of the head, a note. */
 export const headFields = {

@@ -5,7 +5,7 @@
  */
 import type * as z from "zod";
 import { CortexError, type ErrorCode, shortName } from "../errors.js";
-import { fieldPath, fromZod } from "../records/fields.js";
+import { fieldPath, firstIssue, fromZod, isListLength } from "../records/fields.js";
 import { noteOf } from "./fields.js";
 
 /** An input checked against a schema and completed by it. */
@@ -17,8 +17,7 @@ export function checkInput<S extends z.ZodObject>(schema: S, given: unknown): z.
 
 /** The failure that names the first thing wrong with an input. */
 export function refusalOf(schema: z.ZodObject, error: z.ZodError, input: unknown): CortexError {
-  const [issue] = error.issues;
-  if (issue === undefined) throw new Error("a schema failed without an issue");
+  const issue = firstIssue(error);
   if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
     const [key = ""] = issue.keys;
     const field = shortName(key);
@@ -31,7 +30,8 @@ export function refusalOf(schema: z.ZodObject, error: z.ZodError, input: unknown
     });
   }
   const refusal = fromZod(error, "", { input });
-  const code = refusal.code === "ERR_INVALID" ? codeAt(schema, issue.path) : undefined;
+  const isOwn = refusal.code !== "ERR_INVALID" || isListLength(issue);
+  const code = isOwn ? undefined : codeAt(schema, issue.path);
   if (code === undefined) return refusal;
   return new CortexError(code, refusal.message, refusal.details);
 }
@@ -59,10 +59,14 @@ export function codeIn(schema: z.core.$ZodType): ErrorCode | undefined {
 }
 
 function insideOf(schema: z.core.$ZodType, step: PropertyKey): z.core.$ZodType | undefined {
-  const { shape, element } = unwrapped(schema)._zod.def as {
+  const { shape, element, options } = unwrapped(schema)._zod.def as {
     readonly shape?: { readonly [name: string]: z.core.$ZodType };
     readonly element?: z.core.$ZodType;
+    readonly options?: readonly z.core.$ZodType[];
   };
+  if (options !== undefined) {
+    return options.map((form) => insideOf(form, step)).find((found) => found !== undefined);
+  }
   return typeof step === "number" ? element : shape?.[String(step)];
 }
 

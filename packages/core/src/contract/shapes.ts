@@ -222,3 +222,6 @@ export const salienceShape = z.object({
   /** True when the floor for pinned memories was in force. */
   pinned: z.boolean(),
 });
+
+/** A proof document in an answer. */
+export const proofShape = z.object({ cortex: z.literal("proof/1"), bytes: z.string() });

@@ -9,14 +9,12 @@
  */
 
 import { ulidText } from "../codec/ulid.js";
+import type { Form } from "../contract/hits.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import { fence, flatten } from "../records/fence.js";
 import { countTokens, renderFull } from "../records/forms.js";
 import { TRUST } from "../trust/levels.js";
 import { withheld } from "../trust/scan.js";
-
-/** Which rendering of a memory is shown. */
-export type Form = "short" | "medium" | "full";
 
 /** What a memory says, in a form. */
 export function formText({ head, body }: FoundMemory, form: Form): string {

@@ -1,22 +1,8 @@
 /**
  * Counting what a read reads, for whoever is told its plan; what a plan says is in `contract/read-plan.ts`.
  */
-import type { Lane, LaneCounts, OnPlan } from "../contract/read-plan.js";
-import { invalid } from "../errors.js";
+import type { Lane, LaneCounts } from "../contract/read-plan.js";
 import type { Kv } from "../kv/kv.js";
-
-/** The option by which a caller is told. */
-export interface PlanOption {
-  /** Told how the read was carried out; for logs, because it counts what the caller may not see. */
-  readonly onPlan?: OnPlan;
-}
-
-/** Checks the option. */
-export function checkOnPlan(onPlan: unknown): void {
-  if (onPlan !== undefined && typeof onPlan !== "function") {
-    throw invalid("onPlan", "a function", onPlan);
-  }
-}
 
 /** A store to read from, and how many rows were read so far. */
 export interface Meter {

@@ -1,11 +1,11 @@
 /** The closed list of fields: whatever a caller gets back can be asked for, in every type. */
 import { describe, expect, test } from "vitest";
+import type { Predicate } from "../contract/find.js";
 import { DATA_SCHEMAS, MEMORY_TYPES, type Memory, type MemoryType } from "../index.js";
 import { turnData } from "../records/data.js";
 import { namesOf } from "../records/types.js";
 import { openTestStore } from "../testing/index.js";
 import { allFields, fieldOf } from "./find-fields.js";
-import type { Predicate } from "./predicate.js";
 
 /** Data that uses every field of its type. */
 const WHOLE: { readonly [T in MemoryType]: object } = {

@@ -1,99 +1,27 @@
 /**
- * What a caller may ask of `find`, checked before anything is read. The options that name an index
- * become conditions like those of the predicate, so that planner and test see one tree.
+ * What a caller asks of `find`, made ready to be looked for. The options that name an index become
+ * conditions like those of the predicate, so that planner and test see one tree. What one field may hold
+ * is checked by the contract; here is what fields ask of each other, of the access and of the store.
  */
 
 import { domainHash } from "../codec/hash.js";
 import { utf8 } from "../codec/text.js";
-import type { Ref } from "../contract/shapes.js";
-import {
-  checkObject,
-  checkOptions,
-  type Engine,
-  type ParsedRef,
-  parseRef,
-} from "../engine/engine.js";
-import type { Form } from "../engine/prompt-text.js";
-import { checkOnPlan, type PlanOption } from "../engine/read-plan.js";
+import type { Form } from "../contract/hits.js";
+import type { Asked } from "../contract/index.js";
+import { type Engine, type ParsedRef, parseRef } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import type { AsOf } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { type WalkPlan, walkPlan } from "../links/walk.js";
-import { checkLimit } from "../memory/list.js";
 import { checkSlot } from "../memory/write-input.js";
-import { checkText, type Json, parseWith, stableJson } from "../records/fields.js";
-import { checkKind, checkTags, checkTime, type Frame, frameSchema } from "../records/frames.js";
-import {
-  checkMemoryType,
-  checkNameOf,
-  LIFECYCLES,
-  type Lifecycle,
-  type MemoryType,
-} from "../records/types.js";
-import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
+import { type Json, stableJson } from "../records/fields.js";
+import type { Lifecycle } from "../records/types.js";
+import { type Access, admit, budgetOf } from "../scope/access.js";
 import { fieldOf } from "./find-fields.js";
-import { type CheckedNear, checkNear, type NearQuery } from "./find-near.js";
-import { checkOrders, NEWEST, type Order, type OrderClause } from "./order.js";
-import { type Checked, checkPredicate, type Predicate } from "./predicate.js";
-import { checkForm } from "./render-hit.js";
-
-/** How a find follows edges from a memory. */
-export interface FollowOptions {
-  readonly kinds?: readonly string[];
-  readonly direction?: "out" | "in" | "both";
-  readonly minHops?: number;
-  /** 1 when not given; clamped to 6, and the answer says so. */
-  readonly maxHops?: number;
-}
-
-/** What to find. At least one member must be something an index serves, or bound the time. */
-export interface FindQuery extends PlanOption {
-  readonly type?: MemoryType | readonly MemoryType[];
-  /** All of them. */
-  readonly tags?: readonly string[];
-  /** Any of them. */
-  readonly kinds?: readonly string[];
-  readonly slot?: string;
-  readonly session?: string;
-  readonly frame?: Frame;
-  readonly where?: Predicate;
-  /** Memories that hold every word of it. */
-  readonly text?: string;
-  /** The memories nearest in meaning to a text, a memory or a vector; needs an embedder. */
-  readonly near?: NearQuery;
-  /** Memories that edges lead to from this one. */
-  readonly from?: Ref;
-  readonly follow?: FollowOptions;
-  /** Newest first when not given; nearest first with `near`, else with `from`. */
-  readonly orderBy?: readonly OrderClause[];
-  /** Most hits of a page; needed unless there is a token budget. */
-  readonly limit?: number;
-  /** Hits to skip. */
-  readonly offset?: number;
-  /** Where the page before ended. */
-  readonly cursor?: string;
-  /** Most tokens of all texts together; hits of the lowest salience are left out. */
-  readonly budgetTokens?: number;
-  /** How hits are rendered; medium under a budget, else the memory's own words. */
-  readonly form?: Form;
-  readonly asOf?: AsOf;
-  /** World time: the version of each memory that was valid then; archived ones are included. */
-  readonly validAt?: number;
-  /** Which states to show; active alone when not given. */
-  readonly lifecycles?: readonly Exclude<Lifecycle, "erased">[];
-  /** Show hidden memories as well. */
-  readonly includeTombstoned?: boolean;
-  /** Journal which memories were found, so that use counts. */
-  readonly lateBinding?: boolean;
-  /** The principal that the entry of a late find names. */
-  readonly by?: string;
-  /** Say how the answer was found. */
-  readonly explain?: boolean;
-  /** Read on to the end, to say how many hits there are. */
-  readonly countTotal?: boolean;
-  readonly access?: Access;
-}
+import { type CheckedNear, checkNear } from "./find-near.js";
+import { checkOrders, NEWEST, type Order } from "./order.js";
+import { type Checked, checkPredicate } from "./predicate.js";
 
 /** A query, checked and complete. */
 export interface CheckedFind {
@@ -143,65 +71,42 @@ const WHAT = [
   "includeTombstoned",
 ] as const;
 
-const HOW = [
-  "limit",
-  "offset",
-  "cursor",
-  "budgetTokens",
-  "form",
-  "lateBinding",
-  "by",
-  "explain",
-  "countTotal",
-  "onPlan",
-  "access",
-] as const;
-
 /** Checks a query. */
-export function checkFind(engine: Engine, query: FindQuery): CheckedFind {
-  checkOptions(query, [...WHAT, ...HOW], "query");
-  checkOnPlan(query.onPlan);
-  const access = query.access ?? OWNER;
-  const where: Checked = { op: "and", children: conditionsOf(query) };
-  const lifecycles = lifecyclesOf(query);
-  const asked = checkCount(query.budgetTokens, "budgetTokens", 1, LIMITS.findBudgetTokens);
-  const budgetTokens = budgetOf(access, asked, undefined);
-  if (query.limit === undefined && budgetTokens === undefined) throw unbounded();
-  const lateBinding = checkFlag(query.lateBinding, "lateBinding");
-  const explain = checkFlag(query.explain, "explain");
+export function checkFind(engine: Engine, asked: Asked<"find">): CheckedFind {
+  const { access, lateBinding = false, explain = false, offset = 0 } = asked;
+  const where: Checked = { op: "and", children: conditionsOf(asked) };
+  const lifecycles = lifecyclesOf(asked);
+  const budgetTokens = budgetOf(access, asked.budgetTokens, undefined);
+  if (asked.limit === undefined && budgetTokens === undefined) throw unbounded();
   // A memory has a token at least, so no more than the budget can be kept.
-  const limit = query.limit === undefined ? budgetLimit(budgetTokens) : checkLimit(query.limit);
-  if (lateBinding) checkLate(query, access, limit);
+  const limit = asked.limit ?? budgetLimit(budgetTokens);
+  if (lateBinding) checkLate(asked, limit);
   // How many rows were read tells of memories that only the owner may know of.
   if (explain) admit(access, "owner", "find with explain");
-  const walk = checkFrom(engine, query, lifecycles);
-  const offset = checkCount(query.offset, "offset", 0, LIMITS.findCandidates) ?? 0;
-  if (offset > 0 && query.cursor !== undefined) {
+  const walk = checkFrom(engine, asked, lifecycles);
+  if (offset > 0 && asked.cursor !== undefined) {
     throw invalid("offset", "no cursor beside it: a cursor says itself where to go on", offset);
   }
   return {
     where,
     lifecycles,
-    text: query.text === undefined ? undefined : checkWords(query),
-    near: query.near === undefined ? undefined : checkNearHere(engine, query),
+    text: checkWords(asked),
+    near: checkNearHere(engine, asked),
     walk,
-    orders: ordersOf(query),
+    orders: ordersOf(asked),
     limit,
     offset,
-    cursor: query.cursor,
+    cursor: asked.cursor,
     budgetTokens,
     // A budget that was asked for shortens the texts as well; one that a scope sets only counts them.
-    form:
-      query.form === undefined && asked === undefined
-        ? undefined
-        : checkForm(query.form ?? "medium"),
-    asOf: query.asOf,
-    validAt: query.validAt === undefined ? undefined : checkTime(query.validAt, "validAt"),
+    form: asked.form ?? (asked.budgetTokens === undefined ? undefined : "medium"),
+    asOf: asked.asOf,
+    validAt: asked.validAt,
     lateBinding,
     explain,
-    countTotal: checkFlag(query.countTotal, "countTotal"),
+    countTotal: asked.countTotal ?? false,
     access,
-    canonical: () => canonicalText(query),
+    canonical: () => canonicalText(asked),
   };
 }
 
@@ -218,9 +123,9 @@ function unbounded(): CortexError {
   });
 }
 
-function checkLate(query: FindQuery, access: Access, limit: number): void {
+function checkLate({ access, asOf }: Asked<"find">, limit: number): void {
   admit(access, "write", "find with lateBinding");
-  if (query.asOf !== undefined) {
+  if (asOf !== undefined) {
     throw invalid("lateBinding", "no asOf beside it: use of the past does not count", true);
   }
   const most = LIMITS.findLateHits;
@@ -228,40 +133,17 @@ function checkLate(query: FindQuery, access: Access, limit: number): void {
 }
 
 /** The options that stand for conditions, and the predicate itself. */
-function conditionsOf(query: FindQuery): readonly Checked[] {
-  const { type, tags, kinds, slot, session, frame, where } = query;
+function conditionsOf(asked: Asked<"find">): readonly Checked[] {
+  const { type, tags = [], kinds, slot, session, frame, where } = asked;
   const conditions: Checked[] = [];
   if (type !== undefined) {
-    const types: readonly unknown[] = Array.isArray(type) ? type : [type];
-    if (types.length === 0) throw invalid("type", "at least one type", types);
-    conditions.push(among("head.type", [...new Set(types.map((one) => checkMemoryType(one)))]));
+    conditions.push(among("head.type", [...new Set(typeof type === "string" ? [type] : type)]));
   }
-  if (tags !== undefined) {
-    for (const tag of checkTags(tags)) conditions.push({ op: "hasTag", tag });
-  }
-  if (kinds !== undefined) {
-    if (!Array.isArray(kinds) || kinds.length === 0) {
-      throw invalid("kinds", "a list of at least one kind", kinds);
-    }
-    const known = kinds.slice(0, LIMITS.predicateValues + 1);
-    if (known.length < kinds.length) {
-      throw invalid("kinds", `at most ${LIMITS.predicateValues}`, kinds, "ERR_TOO_LARGE");
-    }
-    conditions.push(
-      among(
-        "head.kind",
-        known.map((kind, at) => checkKind(kind, `kinds[${at}]`)),
-      ),
-    );
-  }
+  for (const tag of new Set(tags)) conditions.push({ op: "hasTag", tag });
+  if (kinds !== undefined) conditions.push(among("head.kind", kinds));
   if (slot !== undefined) conditions.push(among("head.slot", [checkSlot(slot)]));
-  if (session !== undefined) {
-    const rule = { maxBytes: LIMITS.sessionBytes, control: true };
-    conditions.push({ op: "session", session: checkText(session, "session", rule) });
-  }
-  if (frame !== undefined) {
-    conditions.push({ op: "frame", frame: parseWith(frameSchema, frame, "frame") });
-  }
+  if (session !== undefined) conditions.push({ op: "session", session });
+  if (frame !== undefined) conditions.push({ op: "frame", frame });
   if (where !== undefined) conditions.push(checkPredicate(where));
   return conditions;
 }
@@ -273,70 +155,53 @@ function among(name: string, values: readonly string[]): Checked {
   return { op: "in", field, literals };
 }
 
-function lifecyclesOf(query: FindQuery): ReadonlySet<Lifecycle> {
-  const usual: readonly unknown[] =
-    query.validAt === undefined ? ["active"] : ["active", "archived"];
-  const given: unknown = query.lifecycles ?? usual;
-  if (!Array.isArray(given) || given.length === 0) {
-    throw invalid("lifecycles", "a list of at least one", given);
-  }
-  const { erased: _, ...shown } = LIFECYCLES;
-  const states = new Set<Lifecycle>(
-    given.map((state, at) => checkNameOf(shown, state, { field: `lifecycles[${at}]` })),
-  );
-  if (checkFlag(query.includeTombstoned, "includeTombstoned")) states.add("tombstoned");
-  return states;
+function lifecyclesOf(asked: Asked<"find">): ReadonlySet<Lifecycle> {
+  const { lifecycles, validAt, includeTombstoned = false } = asked;
+  const usual: readonly Lifecycle[] = validAt === undefined ? ["active"] : ["active", "archived"];
+  return new Set([...(lifecycles ?? usual), ...(includeTombstoned ? ["tombstoned" as const] : [])]);
 }
 
 function checkFrom(
   engine: Engine,
-  query: FindQuery,
+  { from, follow }: Asked<"find">,
   lifecycles: ReadonlySet<Lifecycle>,
 ): CheckedFind["walk"] {
-  const { from, follow } = query;
   if (from === undefined) {
     if (follow === undefined) return undefined;
     throw invalid("from", "the memory that follow starts from", from);
   }
-  const options = follow === undefined ? {} : checkObject(follow, "follow");
-  checkOptions(options, ["kinds", "direction", "minHops", "maxHops"], "follow");
-  const plan = walkPlan({ ...options, maxNodes: LIMITS.traverseNodes }, "follow.");
+  const plan = walkPlan({ ...follow, maxNodes: LIMITS.traverseNodes }, "follow.");
   const showHidden = lifecycles.has("tombstoned");
   return { from: parseRef(engine, from, "from"), plan: { ...plan, showHidden } };
 }
 
-function checkWords(query: FindQuery): string {
-  if (query.validAt !== undefined) {
-    const expected = "no validAt beside it: words are looked for in current versions";
-    throw invalid("text", expected, "both");
-  }
-  return checkText(query.text, "text", {
-    maxBytes: LIMITS.queryBytes,
-    blank: true,
-    control: true,
-  });
+function checkWords({ text, validAt }: Asked<"find">): string | undefined {
+  if (text === undefined || validAt === undefined) return text;
+  const expected = "no validAt beside it: words are looked for in current versions";
+  throw invalid("text", expected, "both");
 }
 
 /** Vectors are of what memories say now. */
-function checkNearHere(engine: Engine, query: FindQuery): CheckedNear {
+function checkNearHere(engine: Engine, asked: Asked<"find">): CheckedNear | undefined {
+  if (asked.near === undefined) return undefined;
   for (const name of ["asOf", "validAt"] as const) {
-    if (query[name] === undefined) continue;
+    if (asked[name] === undefined) continue;
     const expected = `no ${name} beside it: vectors know the present only`;
     throw invalid("near", expected, "both", name === "asOf" ? "ERR_AS_OF" : "ERR_INVALID");
   }
-  return checkNear(engine, query.near);
+  return checkNear(engine, asked.near);
 }
 
-function ordersOf(query: FindQuery): readonly Order[] {
-  if (query.orderBy === undefined) {
-    if (query.near !== undefined) return [ascending("near.distance")];
-    return query.from === undefined ? NEWEST : [ascending("hop")];
+function ordersOf({ orderBy, near, from, text }: Asked<"find">): readonly Order[] {
+  if (orderBy === undefined) {
+    if (near !== undefined) return [ascending("near.distance")];
+    return from === undefined ? NEWEST : [ascending("hop")];
   }
-  const orders = checkOrders(query.orderBy);
+  const orders = checkOrders(orderBy);
   for (const [at, { by }] of orders.entries()) {
-    if (by === "hop" && query.from === undefined) throw needs(at, by, "from");
-    if (by === "near.distance" && query.near === undefined) throw needs(at, by, "near");
-    if (by === "text.score" && query.text === undefined) throw needs(at, by, "text");
+    if (by === "hop" && from === undefined) throw needs(at, by, "from");
+    if (by === "near.distance" && near === undefined) throw needs(at, by, "near");
+    if (by === "text.score" && text === undefined) throw needs(at, by, "text");
   }
   return orders;
 }
@@ -349,28 +214,10 @@ function needs(at: number, order: string, option: string): CortexError {
   return invalid(`orderBy[${at}].field`, `a query with ${option} to be ordered by ${order}`, order);
 }
 
-function checkFlag(value: unknown, field: string): boolean {
-  if (value === undefined || typeof value === "boolean") return value === true;
-  throw invalid(field, "true or false", value);
-}
-
-function checkCount(
-  value: unknown,
-  field: string,
-  least: number,
-  most: number,
-): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) {
-    return value;
-  }
-  throw invalid(field, `an integer from ${least} to ${most}`, value);
-}
-
 /** The same text for the same question, whatever page of it is asked for. */
-function canonicalText(query: FindQuery): string {
+function canonicalText(asked: Asked<"find">): string {
   const what = Object.fromEntries(
-    WHAT.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+    WHAT.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])),
   );
   return stableJson(JSON.parse(JSON.stringify(what)) as Json);
 }

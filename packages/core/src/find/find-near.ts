@@ -6,34 +6,19 @@
  * Vectors are of what memories say now, so the past cannot be asked.
  */
 
-import type { Ref } from "../contract/shapes.js";
-import {
-  checkObject,
-  checkOptions,
-  type Engine,
-  findIds,
-  type ParsedRef,
-  parseRef,
-} from "../engine/engine.js";
+import type { Near } from "../contract/find.js";
+import { type Engine, findIds, type ParsedRef, parseRef } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import type { Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { findMemory, isShown } from "../memory/read.js";
-import { CONTENT, checkText } from "../records/fields.js";
 import { distance, unitVector } from "../vector/distance.js";
 import { noEmbedder } from "../vector/vector-index.js";
 import type { CheckedFind } from "./find-input.js";
 import { allMatches, type Match, type Matcher } from "./scan.js";
 import type { Stream } from "./sources.js";
-
-/** What hits are near to: one of a text, a memory or a vector; `k` is how many of them are hits. */
-export type NearQuery = (
-  | { readonly text: string }
-  | { readonly uri: Ref }
-  | { readonly vector: Float32Array | readonly number[] }
-) & { readonly k?: number };
 
 /** What hits are near to, checked. */
 export interface CheckedNear {
@@ -51,23 +36,12 @@ const K_PER_HIT = 4;
 /** Conditions that leave no more memories than this have all of them measured. */
 const FEW = 1000;
 
-/** Checks what hits are near to. */
-export function checkNear(engine: Engine, input: unknown): CheckedNear {
-  checkOptions(input, ["text", "uri", "vector", "k"], "near");
-  const { text, uri, vector, k } = checkObject(input, "near") as {
-    readonly [name: string]: unknown;
-  };
+/** Checks what hits are near to, against the embedder there is. */
+export function checkNear(engine: Engine, { text, uri, vector, k }: Near): CheckedNear {
   const given = [text, uri, vector].filter((one) => one !== undefined);
   if (given.length !== 1) throw invalid("near", "one of text, uri and vector", given.length);
-  const most = LIMITS.listLimit;
-  if (
-    k !== undefined &&
-    !(typeof k === "number" && Number.isSafeInteger(k) && k >= 1 && k <= most)
-  ) {
-    throw invalid("near.k", `an integer from 1 to ${most}`, k);
-  }
   if (!engine.vectors.isConfigured) throw noEmbedder();
-  if (text !== undefined) return { what: { text: checkText(text, "near.text", CONTENT) }, k };
+  if (text !== undefined) return { what: { text }, k };
   if (uri !== undefined) return { what: { ref: parseRef(engine, uri, "near.uri") }, k };
   return { what: { vector: checkVector(vector, engine.embedder?.dimensions ?? 0) }, k };
 }

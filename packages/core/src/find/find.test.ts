@@ -1,13 +1,13 @@
 /** `find`: refusals, order and pages, what is read, budgets, walks, late finds. */
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import type { ErrorCode } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { GUEST } from "../scope/access.js";
 import { type CountingKv, countingKv, openTestStore, refusalOf } from "../testing/index.js";
-import type { FindQuery } from "./find-input.js";
 
-async function texts(memory: Cortex, query: FindQuery): Promise<readonly string[]> {
+async function texts(memory: Cortex, query: Options<"find">): Promise<readonly string[]> {
   return (await memory.find(query)).hits.map(({ text }) => text);
 }
 
@@ -59,7 +59,7 @@ describe("refusals", () => {
       "an unknown way to follow",
       { limit: 1, from: "x", follow: { hops: 2 } },
       "ERR_UNKNOWN_FIELD",
-      "hops",
+      "follow.hops",
     ],
     [
       "a walk of no hops",
@@ -151,7 +151,7 @@ describe("refusals", () => {
 
   test.each(cases)("%s", async (_, query, code, field) => {
     await using store = await openTestStore();
-    const error = await refusalOf(store.memory, () => store.memory.find(query as FindQuery));
+    const error = await refusalOf(store.memory, () => store.memory.find(query as Options<"find">));
     expect(error.code).toBe(code);
     expect(error.details.field).toBe(field);
     expect(error.message).toMatch(/expected .*got /s);
@@ -159,11 +159,11 @@ describe("refusals", () => {
 
   test("what is no object at all", async () => {
     await using store = await openTestStore();
-    for (const query of [undefined, null, 5, [], "fact"]) {
-      const call = () => store.memory.find(query as unknown as FindQuery);
+    for (const query of [null, 5, [], "fact"]) {
+      const call = () => store.memory.find(query as unknown as Options<"find">);
       const error = await refusalOf(store.memory, call);
       expect(error.code).toBe("ERR_INVALID");
-      expect(error.message).toContain("query: expected an object");
+      expect(error.message).toContain("options: expected an object");
     }
   });
 });
@@ -212,7 +212,7 @@ describe("order and pages", () => {
       await memory.write({ type: "note", text: `n${at}`, importance: at % 4 });
     }
     for (const orderBy of [undefined, [{ field: "head.importance" }], [{ field: "salience" }]]) {
-      const query: FindQuery = {
+      const query: Options<"find"> = {
         type: "note",
         limit: 5,
         ...(orderBy === undefined ? {} : { orderBy }),
@@ -268,6 +268,12 @@ describe("order and pages", () => {
     expect(await by("version.createdAt", "asc")).toEqual(["a", "b", "c"]);
     expect(await by("head.createdAt")).toEqual(["c", "b", "a"]);
     expect(await by("arrival", "asc")).toEqual(["a", "b", "c"]);
+    const worded = { type: "goal", limit: 2, orderBy: ["data.horizonEnd:asc"] } as const;
+    expect(await texts(memory, worded)).toEqual(["c", "a"]);
+    // A clause in words and the same one as an object are one query: its pages go on.
+    const { cursor = "" } = await memory.find(worded);
+    const orderBy = [{ field: "data.horizonEnd", direction: "asc" }] as const;
+    expect(await texts(memory, { ...worded, orderBy, cursor })).toEqual(["b"]);
     const { id } = await memory.write({ type: "goal", text: "d" });
     await memory.updateHead(id, { importance: 0 });
     expect(await by("head.updatedAt")).toEqual(["d", "c", "b", "a"]);
@@ -325,7 +331,7 @@ describe("what is read", () => {
         },
       })),
     );
-    const query: FindQuery = {
+    const query: Options<"find"> = {
       type: "fact",
       tags: ["tag-3"],
       where: { gt: ["head.importance", 5] },
@@ -389,7 +395,7 @@ describe("what is read", () => {
       const { id } = await memory.write({ type: "note", text: `n${at}`, externalId: `x${at}` });
       made.push({ id, at: (await memory.get(id))?.head.createdAt ?? 0 });
     }
-    const asked = async (where: FindQuery["where"]) => {
+    const asked = async (where: Options<"find">["where"]) => {
       const { hits, explain } = await memory.find({
         type: "note",
         limit: 50,
@@ -432,7 +438,7 @@ describe("forms and budgets", () => {
     const { memory } = store;
     const data = { topic: "peanuts", polarity: "avoid", rationale: "an allergy" } as const;
     const { id } = await memory.write({ type: "preference", data });
-    const hit = async (more: Partial<FindQuery>) =>
+    const hit = async (more: Partial<Options<"find">>) =>
       (await memory.find({ type: "preference", limit: 1, ...more })).hits[0];
     const plain = await hit({});
     expect(plain?.memory).toEqual(await memory.get(id));
@@ -481,7 +487,7 @@ describe("walks", () => {
     }
     await memory.link(ids[0] ?? "", "likes", ids[6] ?? "");
     const from = ids[0] ?? "";
-    const walk = (more: Partial<FindQuery>) => memory.find({ from, limit: 20, ...more });
+    const walk = (more: Partial<Options<"find">>) => memory.find({ from, limit: 20, ...more });
     const far = await walk({ follow: { maxHops: 9 } });
     expect(far.clamped).toEqual({ hops: LIMITS.hops });
     expect(far.hits.map(({ text, hop }) => `${text} ${hop}`)).toEqual([

@@ -6,9 +6,10 @@
  * some page, whatever path the planner took. What the caller may not see is in no hit and no total.
  */
 
+import type { FindExplanation, FindHit, FindResult } from "../contract/find.js";
+import type { Asked } from "../contract/index.js";
 import type { ReadPlan } from "../contract/read-plan.js";
-import type { Memory, MemoryId } from "../contract/shapes.js";
-import { checkPrincipal, type Engine } from "../engine/engine.js";
+import type { Engine } from "../engine/engine.js";
 import { journalUse } from "../engine/journal-use.js";
 import { formText } from "../engine/prompt-text.js";
 import { indexName, meterOf } from "../engine/read-plan.js";
@@ -20,8 +21,8 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { reach } from "../links/walk.js";
 import { countTokens } from "../records/forms.js";
-import { LIFECYCLES, type MemoryType } from "../records/types.js";
-import { type CheckedFind, checkFind, type FindQuery, hashOf } from "./find-input.js";
+import { LIFECYCLES } from "../records/types.js";
+import { type CheckedFind, checkFind, hashOf } from "./find-input.js";
 import { matcherOf } from "./find-match.js";
 import { type CheckedNear, embedded, isFew, nearest } from "./find-near.js";
 import {
@@ -39,91 +40,23 @@ import { cheapest, type Path, type Paths, type Probed, pathsOf, probe } from "./
 import { TEXT_PATH, type Words, wordsOf } from "./find-text.js";
 import { type FindCursor, isNewest, readCursor, showCursor } from "./order.js";
 import { predicateText } from "./predicate.js";
-import { trimToBudget } from "./render-hit.js";
 import type { Match } from "./scan.js";
 
-/** One memory that was found. */
-export interface FindHit {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly type: MemoryType;
-  readonly version: number;
-  /** In the form that was asked for. */
-  readonly text: string;
-  /** Its salience, from 0 to 1. */
-  readonly score: number;
-  /** Tokens of the text, under a budget. */
-  readonly tokens?: number;
-  /** Edges between it and the memory that the query came from. */
-  readonly hop?: number;
-  /** How far it is from what `near` asks for: 0 for the same direction, up to 2. */
-  readonly distance?: number;
-  /** All of it; left out where a form or a budget asks for a rendering instead. */
-  readonly memory?: Memory;
-}
-
-/** How an answer was found. */
-export interface FindExplanation {
-  /** The conditions as text. */
-  readonly where: string;
-  /** The path that was read. */
-  readonly source: string;
-  /** Every path there was, with about how many candidates it has. */
-  readonly indexes: readonly {
-    readonly name: string;
-    /** Absent where there was no choice, and so no probe. */
-    readonly estimate?: number;
-    /** True when the estimate is a count. */
-    readonly counted: boolean;
-    readonly keysRead: number;
-  }[];
-  /** `index` reads no further than the page; `sorted` needs every candidate. */
-  readonly order: "index" | "sorted";
-  readonly orderBy: readonly string[];
-  /** Memories that were tested. */
-  readonly candidates: number;
-  /** Rows of the store that were read, those of the probe included. */
-  readonly rowsRead: number;
-  /** Hits of the page before it was trimmed. */
-  readonly rowsKept: number;
-  /** What was done, in order. */
-  readonly steps: readonly string[];
-}
-
-/** A page of hits. */
-export interface FindResult {
-  readonly hits: readonly FindHit[];
-  readonly seq: number;
-  /** Hits on all pages together, where that is known. */
-  readonly total?: number;
-  /** Hits of this page that the token budget left out. */
-  readonly trimmed: number;
-  /** Tokens of all texts together, under a budget. */
-  readonly tokens?: number;
-  /** Give it back to read on; absent at the end. A page may be short and still have one. */
-  readonly cursor?: string;
-  /** The bounds that cut a walk short. */
-  readonly clamped?: { readonly hops?: number; readonly nodes?: number };
-  /** The entry of a late find. */
-  readonly lateSeq?: number;
-  readonly explain?: FindExplanation;
-}
-
 /** Finds memories; see the file header. */
-export async function find(engine: Engine, query: FindQuery): Promise<FindResult> {
-  const checked = checkFind(engine, query);
-  const by = checkPrincipal(query.by, engine.principal);
+export async function find(engine: Engine, asked: Asked<"find">): Promise<FindResult> {
+  const { onPlan, by = engine.principal } = asked;
+  const checked = checkFind(engine, asked);
   const { cursor: text } = checked;
   const cursor = text === undefined ? undefined : readCursor(text, hashOf(engine, checked));
   if (checked.text !== undefined) await engine.text.ready();
   const near = checked.near === undefined ? undefined : await embedded(engine, checked.near);
-  const meter = meterOf(engine.kv, checked.explain || query.onPlan !== undefined);
+  const meter = meterOf(engine.kv, checked.explain || onPlan !== undefined);
   const { ids, plan, ...result } = await Reader.with(
     meter.kv,
     positionFor(checked, cursor),
     (reader) => answer({ engine, reader, query: { ...checked, near }, cursor }, meter.rows),
   );
-  query.onPlan?.({ ...plan, rowsRead: meter.rows() });
+  onPlan?.({ ...plan, rowsRead: meter.rows() });
   if (!checked.lateBinding) return result;
   const lateSeq = await journalUse(engine, "find_late", ids, checked.canonical(), by);
   return lateSeq === undefined ? result : { ...result, lateSeq };
@@ -142,27 +75,25 @@ type Answer = FindResult & {
 async function answer(run: Run, rowsRead: () => number): Promise<Answer> {
   const { engine, reader, query } = run;
   const isIndexOrder = isNewest(query.orders);
-  const plan = await planOf(run, isIndexOrder);
-  const { hops, distances } = plan;
+  const way = await chooseWay(run, isIndexOrder);
+  const { hops, distances } = way;
   const scoring = { nowMs: await scoringTime(run), hops, distances };
-  const page = isIndexOrder
-    ? await inIndexOrder(run, plan)
-    : await inSortedOrder(run, plan, scoring);
+  const page = isIndexOrder ? await inIndexOrder(run, way) : await inSortedOrder(run, way, scoring);
   const shown = await show(run, page.matches, scoring);
   const { next, total } = page;
   return {
     ...shown,
-    plan: planShown(run, page, plan, shown.hits.length),
+    plan: readPlanOf(run, page, way, shown.hits.length),
     seq: reader.seq,
     ...(total === undefined ? {} : { total }),
     ...(next === undefined ? {} : { cursor: showCursor(next, hashOf(engine, query)) }),
-    ...(plan.clamped === undefined ? {} : { clamped: plan.clamped }),
-    ...(query.explain ? { explain: explanation(run, page, plan, rowsRead()) } : {}),
+    ...(way.clamped === undefined ? {} : { clamped: way.clamped }),
+    ...(query.explain ? { explain: explanation(run, page, way, rowsRead()) } : {}),
   };
 }
 
 /** How a query is carried out. */
-interface Plan extends Way, Omit<Scoring, "nowMs"> {
+interface ChosenWay extends Way, Omit<Scoring, "nowMs"> {
   readonly clamped: FindResult["clamped"];
   /** Every path there was, the one that is read first. */
   readonly considered: readonly Considered[];
@@ -171,7 +102,7 @@ interface Plan extends Way, Omit<Scoring, "nowMs"> {
 /** A path, with what is known of it; no estimate where there was no choice. */
 type Considered = Omit<Probed, "estimate"> & { readonly estimate?: number };
 
-async function planOf(run: Run, isIndexOrder: boolean): Promise<Plan> {
+async function chooseWay(run: Run, isIndexOrder: boolean): Promise<ChosenWay> {
   const { engine, reader, query } = run;
   const walk = query.walk === undefined ? undefined : await reachOf(run, query.walk);
   const hops = walk?.hops;
@@ -322,12 +253,36 @@ async function show(
   };
 }
 
-/** The plan without anything that was asked for. */
-function planShown({ query }: Run, page: Page, plan: Plan, hits: number): Answer["plan"] {
+/** What a budget looks at. */
+interface Weighed {
+  readonly tokens: number;
+  readonly score: number;
+}
+
+/**
+ * The items that fit a budget, in their order: as long as all of them together are too many, the one of
+ * the lowest score goes, of equal ones the last. One item is always kept.
+ */
+function trimToBudget<T extends Weighed>(items: readonly T[], budgetTokens: number): T[] {
+  let tokens = items.reduce((sum, item) => sum + item.tokens, 0);
+  const goes = items
+    .map((item, at) => ({ item, at }))
+    .sort((a, b) => a.item.score - b.item.score || b.at - a.at);
+  const gone = new Set<number>();
+  for (const { item, at } of goes.slice(0, -1)) {
+    if (tokens <= budgetTokens) break;
+    tokens -= item.tokens;
+    gone.add(at);
+  }
+  return items.filter((_, at) => !gone.has(at));
+}
+
+/** What is told about the way, without anything that was asked for. */
+function readPlanOf({ query }: Run, page: Page, way: ChosenWay, hits: number): Answer["plan"] {
   return {
     verb: "find",
-    index: indexName(plan.path),
-    indexes: plan.considered.map(({ path, estimate }) => ({
+    index: indexName(way.path),
+    indexes: way.considered.map(({ path, estimate }) => ({
       name: indexName(path),
       ...(estimate === undefined ? {} : { estimate }),
     })),
@@ -340,7 +295,7 @@ function planShown({ query }: Run, page: Page, plan: Plan, hits: number): Answer
 function explanation(
   { query }: Run,
   page: Page,
-  { path, considered }: Plan,
+  { path, considered }: ChosenWay,
   rowsRead: number,
 ): FindExplanation {
   const { budgetTokens, orders } = query;

@@ -11,6 +11,7 @@
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
 import { equalBytes, fromHex, toHex } from "../codec/keys.js";
+import type { OrderClause } from "../contract/find.js";
 import { invalid } from "../errors.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -19,14 +20,6 @@ import { type Field, fieldOf } from "./find-fields.js";
 
 /** What hits can be ordered by beside the fields that hold a number or a time. */
 export const ORDERS = ["arrival", "salience", "near.distance", "hop", "text.score"] as const;
-
-/** An order of one clause, as a caller gives it. */
-export interface OrderClause {
-  /** `arrival`, `salience`, `near.distance`, `hop`, `text.score`, or a field of numbers or times. */
-  readonly field: string;
-  /** Nearest first for distances and hops, largest first for all else, unless given. */
-  readonly direction?: "asc" | "desc";
-}
 
 /** A clause that was checked. */
 export interface Order {
@@ -41,36 +34,19 @@ export type SortValue = number | string | undefined;
 /** Newest first. */
 export const NEWEST: readonly Order[] = [{ by: "arrival", name: "arrival", descending: true }];
 
-/** Checks the clauses of an order. */
-export function checkOrders(input: unknown): readonly Order[] {
-  if (!Array.isArray(input) || input.length === 0 || input.length > 8) {
-    throw invalid("orderBy", "a list of one to 8 clauses", input);
-  }
-  return input.map((clause: unknown, at) => checkOrder(clause, `orderBy[${at}]`));
+/** Checks the clauses of an order: what they go by must be something that can be ordered. */
+export function checkOrders(clauses: readonly OrderClause[]): readonly Order[] {
+  return clauses.map(({ field, direction }, at) => {
+    const by = ORDERS.find((one) => one === field) ?? orderedField(field, `orderBy[${at}].field`);
+    const nearestFirst = by === "near.distance" || by === "hop";
+    const descending = direction === undefined ? !nearestFirst : direction === "desc";
+    return { by, name: field, descending };
+  });
 }
 
-function checkOrder(input: unknown, path: string): Order {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    throw invalid(path, "an object with field and direction", input);
-  }
-  const { field: name, direction, ...rest } = input as { readonly [name: string]: unknown };
-  const [unknown] = Object.keys(rest);
-  if (unknown !== undefined) {
-    const at = `${path}.${unknown}`;
-    throw invalid(at, "field or direction", "an unknown field", "ERR_UNKNOWN_FIELD");
-  }
-  if (direction !== undefined && direction !== "asc" && direction !== "desc") {
-    throw invalid(`${path}.direction`, "asc or desc", direction);
-  }
-  const by = ORDERS.find((one) => one === name) ?? orderedField(name, `${path}.field`);
-  const nearestFirst = by === "near.distance" || by === "hop";
-  const descending = direction === undefined ? !nearestFirst : direction === "desc";
-  return { by, name: typeof by === "string" ? by : by.name, descending };
-}
-
-function orderedField(name: unknown, path: string): Field {
+function orderedField(name: string, path: string): Field {
   const expected = `one of ${ORDERS.join(", ")}, or a field that holds a number or a time`;
-  const field = typeof name === "string" ? fieldOf(name) : undefined;
+  const field = fieldOf(name);
   if (field === undefined) throw invalid(path, expected, name, "ERR_UNKNOWN_FIELD");
   if (!field.many && (field.kinds.includes("number") || field.kinds.includes("time"))) return field;
   throw invalid(path, expected, name);
@@ -152,8 +128,8 @@ function markBytes(mark: string | undefined): Bytes | null {
 }
 
 /** Reads a cursor back; one of another query, or none at all, is refused. */
-export function readCursor(text: unknown, query: Bytes): FindCursor {
-  const cursor = typeof text === "string" ? parseCursor(text, query) : undefined;
+export function readCursor(text: string, query: Bytes): FindCursor {
+  const cursor = parseCursor(text, query);
   if (cursor !== undefined) return cursor;
   throw invalid("cursor", "the cursor of a page of the same query", text);
 }
@@ -167,7 +143,7 @@ function parseCursor(text: string, query: Bytes): FindCursor | undefined {
 }
 
 function decoded(text: string): CborValue | undefined {
-  const bytes = text.length > 4096 ? undefined : fromHex(text);
+  const bytes = fromHex(text);
   if (bytes === undefined) return undefined;
   try {
     return decode(bytes);

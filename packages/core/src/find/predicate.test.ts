@@ -1,8 +1,9 @@
 /** Predicates: what is accepted, what is refused before anything runs, and their text. */
 import { describe, expect, test } from "vitest";
+import { OPERATORS } from "../contract/find.js";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { checkPredicate, OPERATORS, predicateText } from "./predicate.js";
+import { checkPredicate, predicateText } from "./predicate.js";
 
 function refusal(input: unknown): CortexError {
   try {

@@ -6,10 +6,11 @@
  * patterns, depth and size. What is left cannot fail while it runs, but for a pattern that finds too
  * much to look through.
  *
- * Left to others: running it (`evaluate.ts`), which parts of it an index can serve (`plan.ts`).
+ * Left to others: running it (`evaluate.ts`), which parts of it an index can serve (`find-plan.ts`).
  */
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { parseUlid, ulidText } from "../codec/ulid.js";
+import { type COMPARISONS, OPERATORS, type Scalar } from "../contract/find.js";
 import { CortexError, describe, invalid, unreachable } from "../errors.js";
 import { timeOfText } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
@@ -17,27 +18,6 @@ import { amountField, checkText, TIME_MAX_MS } from "../records/fields.js";
 import type { Frame } from "../records/frames.js";
 import { type Field, fieldOf, similarField } from "./find-fields.js";
 import { compilePattern, type Pattern } from "./pattern.js";
-
-/** A value that a predicate compares with. Times are milliseconds, or ISO 8601 text. */
-export type Scalar = string | number | boolean | null;
-
-/** A filter over memories. An empty `and` holds for every memory, an empty `or` for none. */
-export type Predicate =
-  | { readonly eq: readonly [field: string, value: Scalar] }
-  | { readonly ne: readonly [field: string, value: Scalar] }
-  | { readonly gt: readonly [field: string, value: Scalar] }
-  | { readonly gte: readonly [field: string, value: Scalar] }
-  | { readonly lt: readonly [field: string, value: Scalar] }
-  | { readonly lte: readonly [field: string, value: Scalar] }
-  | { readonly in: readonly [field: string, values: readonly Scalar[]] }
-  | { readonly hasTag: string }
-  | { readonly matches: readonly [field: string, pattern: string] }
-  | { readonly and: readonly Predicate[] }
-  | { readonly or: readonly Predicate[] }
-  | { readonly not: Predicate };
-
-/** How a field and a literal are compared. */
-export const COMPARISONS = ["eq", "ne", "gt", "gte", "lt", "lte"] as const;
 
 /** The name of a comparison. */
 export type Comparison = (typeof COMPARISONS)[number];
@@ -62,9 +42,6 @@ export type Checked =
   | { readonly op: "not"; readonly child: Checked }
   | { readonly op: "frame"; readonly frame: Frame }
   | { readonly op: "session"; readonly session: string };
-
-/** Every operator a caller may use. */
-export const OPERATORS = [...COMPARISONS, "in", "hasTag", "matches", "and", "or", "not"] as const;
 
 /** Checks a caller's predicate; `field` is how messages call it. */
 export function checkPredicate(input: unknown, field = "where"): Checked {

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Schema } from "../contract/find.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Cortex } from "../cortex.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
@@ -18,7 +19,6 @@ import {
   refusalOf,
   seededRandom,
 } from "../testing/index.js";
-import type { Schema } from "./schema.js";
 
 const STATES: readonly Exclude<Lifecycle, "erased">[] = ["active", "archived", "tombstoned"];
 

@@ -9,71 +9,18 @@
 
 import { readText, readU16 } from "../codec/keys.js";
 import { fromUtf8, truncateUtf8, utf8 } from "../codec/text.js";
-import { checkOptions, type Engine } from "../engine/engine.js";
+import type { Schema, TagCount, TagList } from "../contract/find.js";
+import type { Asked } from "../contract/index.js";
+import type { Engine } from "../engine/engine.js";
 import { newestOf, type Tally } from "../engine/vocabulary.js";
-import { invalid } from "../errors.js";
 import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { KEYSPACE, keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
-import { checkLimit } from "../memory/list.js";
 import { shownMemories } from "../memory/read.js";
 import { primaryText } from "../records/data.js";
 import { kindByCode } from "../records/edge-kinds.js";
-import { MEMORY_TYPES, type MemoryType, nameOf } from "../records/types.js";
-import { type Access, OWNER } from "../scope/access.js";
-
-/** A tag and the number of memories that have it. */
-export interface TagCount {
-  readonly tag: string;
-  readonly count: number;
-}
-
-/** What a graph is made of. */
-export interface Schema {
-  /** The actor whose graph it is. */
-  readonly graphId: string;
-  /** Active memories. */
-  readonly nodeCount: number;
-  readonly types: readonly { readonly type: MemoryType; readonly count: number }[];
-  readonly kinds: readonly {
-    readonly kind: string;
-    readonly count: number;
-    /** Up to three that came last: their summary, or what they say, cut. */
-    readonly examples: readonly string[];
-  }[];
-  /** Tags of the form `prefix:value`, by prefix. */
-  readonly tagPrefixes: readonly {
-    readonly prefix: string;
-    readonly count: number;
-    /** Up to ten, the most frequent first. */
-    readonly values: readonly string[];
-  }[];
-  readonly tags: readonly TagCount[];
-  readonly slots: readonly { readonly slot: string; readonly count: number }[];
-  readonly edgeKinds: readonly { readonly kind: string; readonly count: number }[];
-  /** How many different names there are, shown or not. */
-  readonly distinct: {
-    readonly kinds: number;
-    readonly tagPrefixes: number;
-    readonly tags: number;
-    readonly slots: number;
-  };
-  readonly seq: number;
-}
-
-/** Tags in use. */
-export interface TagList {
-  readonly tags: readonly TagCount[];
-  readonly seq: number;
-}
-
-/** Which tags to list. */
-export interface ListTagsOptions {
-  /** Only tags that start so, capitals and small letters told apart. */
-  readonly prefix?: string;
-  readonly limit?: number;
-  readonly access?: Access;
-}
+import { MEMORY_TYPES, nameOf } from "../records/types.js";
+import type { Access } from "../scope/access.js";
 
 const EXAMPLES = 3;
 const EXAMPLE_BYTES = 160;
@@ -82,10 +29,8 @@ const PREFIX_VALUES = 10;
 /** Types, kinds, tags, slots and edge kinds in use, with counts. */
 export async function describeSchema(
   engine: Engine,
-  options: { readonly access?: Access } = {},
+  { access }: Asked<"describeSchema">,
 ): Promise<Schema> {
-  checkOptions(options, ["access"]);
-  const access = options.access ?? OWNER;
   return withTally(engine, access, async (tally, reader) => {
     const { type, kind, tag, slot } = tally.terms;
     const tags = ranked(tag);
@@ -108,14 +53,14 @@ export async function describeSchema(
       types,
       kinds: await Promise.all(
         kinds.map(async ([term, count]) => ({
-          kind: textOf(term),
+          kind: termText(term),
           count,
           examples: await examplesOf(reader, access, term),
         })),
       ),
       tagPrefixes: prefixes.slice(0, LIMITS.schemaKinds),
       tags: tags.slice(0, LIMITS.schemaTags).map(shapeTag),
-      slots: slots.map(([term, count]) => ({ slot: textOf(term), count })),
+      slots: slots.map(([term, count]) => ({ slot: termText(term), count })),
       edgeKinds: await namedEdges(reader, edgeCounts),
       distinct,
       seq: reader.seq,
@@ -131,13 +76,12 @@ export function typeCounts(counts: ReadonlyMap<string, number>): Schema["types"]
 }
 
 /** Tags in use, the most frequent first. */
-export async function listTags(engine: Engine, options: ListTagsOptions = {}): Promise<TagList> {
-  checkOptions(options, ["prefix", "limit", "access"]);
-  const { prefix = "" } = options;
-  if (typeof prefix !== "string") throw invalid("prefix", "a text", prefix);
+export async function listTags(
+  engine: Engine,
+  { prefix = "", limit = LIMITS.listTagsDefault, access }: Asked<"listTags">,
+): Promise<TagList> {
   const start = keyString(utf8(prefix));
-  const limit = options.limit === undefined ? LIMITS.listTagsDefault : checkLimit(options.limit);
-  return withTally(engine, options.access ?? OWNER, async ({ terms }, { seq }) => {
+  return withTally(engine, access, async ({ terms }, { seq }) => {
     const found = ranked(terms.tag).filter(([term]) => term.startsWith(start));
     return { tags: found.slice(0, limit).map(shapeTag), seq };
   });
@@ -167,12 +111,12 @@ function byCount([a, m]: Ranked, [b, n]: Ranked): number {
   return n - m || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-function textOf(term: string): string {
+function termText(term: string): string {
   return fromUtf8(keyBytes(term));
 }
 
 function shapeTag([term, count]: Ranked): TagCount {
-  return { tag: textOf(term), count };
+  return { tag: termText(term), count };
 }
 
 /** Groups of all tags with something on both sides of their first colon. */
@@ -189,10 +133,10 @@ function tagPrefixes(tags: readonly Ranked[]): Schema["tagPrefixes"] {
   return [...groups]
     .sort(([a, { count: m }], [b, { count: n }]) => byCount([a, m], [b, n]))
     .map(([prefix, { count, values }]) => ({
-      prefix: textOf(prefix),
+      prefix: termText(prefix),
       count,
       // Tags came by count and then by name, and so do their values.
-      values: values.slice(0, PREFIX_VALUES).map(([value]) => textOf(value)),
+      values: values.slice(0, PREFIX_VALUES).map(([value]) => termText(value)),
     }));
 }
 
@@ -242,5 +186,5 @@ async function namedEdges(
       ],
     )
     .sort(byCount)
-    .map(([term, count]) => ({ kind: textOf(term), count }));
+    .map(([term, count]) => ({ kind: termText(term), count }));
 }

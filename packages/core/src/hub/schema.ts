@@ -7,13 +7,10 @@
  */
 
 import { truncateUtf8 } from "../codec/text.js";
+import type { Schema } from "../contract/find.js";
 import { checkOptions } from "../engine/engine.js";
 import { invalid } from "../errors.js";
-import {
-  describeSchema as describeGraph,
-  listTags as listGraphTags,
-  type Schema,
-} from "../find/schema.js";
+import { describeSchema as describeGraph, listTags as listGraphTags } from "../find/schema.js";
 import { LIMITS } from "../limits.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { type HubContext, ifGraph } from "./context.js";

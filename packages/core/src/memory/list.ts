@@ -56,7 +56,6 @@ function termsOf(asked: Asked<"list">): readonly Term[] {
   }
   const states =
     asked.lifecycles ?? (asked.validAt === undefined ? ["active"] : ["active", "archived"]);
-  if (states.length === 0) throw invalid("lifecycles", "a list of at least one", states);
   const codes = [...new Set(states)].map((state) => LIFECYCLES[state].code);
   return plainTerms(asked).flatMap(({ index, term }) =>
     codes.map((lifecycle) => ({ index, lifecycle, term })),
@@ -75,7 +74,6 @@ function plainTerms(asked: Asked<"list">): readonly Omit<Term, "lifecycle">[] {
   }
   const types =
     type === undefined ? namesOf(MEMORY_TYPES) : typeof type === "string" ? [type] : type;
-  if (types.length === 0) throw invalid("type", "at least one type", types);
   return [...new Set(types)].map((name) => ({
     index: INDEX.type,
     term: Uint8Array.of(MEMORY_TYPES[name].code),

@@ -10,7 +10,7 @@ import { TRUST } from "../trust/levels.js";
 const ASSISTANT_VOICE = 2 / 3;
 
 /** What a memory says, in full. */
-export function textOf({ head, body }: FoundMemory): string {
+export function fullText({ head, body }: FoundMemory): string {
   return primaryText(head.record.head.type, bodyOf(body).data);
 }
 

@@ -7,7 +7,7 @@
  * somebody else's words cover it clearly better, the question has mixed up two people, and nothing is
  * sure. Pure; how the numbers were found is written in docs/evaluation.md.
  */
-import type { LaneScores } from "./fuse.js";
+import type { LaneScores } from "../contract/recall.js";
 
 /** What speaks for a hit. */
 export interface Grounds {

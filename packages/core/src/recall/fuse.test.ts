@@ -2,13 +2,14 @@
  * Joining lanes into one order, and showing once what several memories say.
  */
 import { describe, expect, test } from "vitest";
+import type { LaneScores } from "../contract/recall.js";
 import { collapse } from "./collapse.js";
-import { type Contender, fuse, type LaneScores, type Standing } from "./fuse.js";
+import { type Contender, fuse, type OwnFactors } from "./fuse.js";
 
-const PLAIN: Standing = { trust: 1, salience: 0.5, speaker: false };
+const PLAIN: OwnFactors = { trust: 1, salience: 0.5, speaker: false };
 
 function contender(key: string, lanes: LaneScores, more: Partial<Contender> = {}): Contender {
-  return { key, lanes, standing: PLAIN, seq: 1, ...more };
+  return { key, lanes, factors: PLAIN, seq: 1, ...more };
 }
 
 function order(...contenders: readonly Contender[]): string[] {
@@ -37,15 +38,15 @@ describe("fusing lanes", () => {
   });
 
   test("a document never stands above the owner for saying it better", () => {
-    const document = { standing: { ...PLAIN, trust: 0.6 } };
+    const document = { factors: { ...PLAIN, trust: 0.6 } };
     expect(
       order(contender("document", { lexical: 1 }, document), contender("owner", { lexical: 0.7 })),
     ).toEqual(["owner", "document"]);
   });
 
   test("use moves neighbours, not a clear difference", () => {
-    const used = { standing: { ...PLAIN, salience: 1 } };
-    const unused = { standing: { ...PLAIN, salience: 0 } };
+    const used = { factors: { ...PLAIN, salience: 1 } };
+    const unused = { factors: { ...PLAIN, salience: 0 } };
     expect(
       order(contender("a", { lexical: 0.8 }, unused), contender("b", { lexical: 0.75 }, used)),
     ).toEqual(["b", "a"]);
@@ -55,7 +56,7 @@ describe("fusing lanes", () => {
   });
 
   test("who spoke counts when the question names them", () => {
-    const spoke = { standing: { ...PLAIN, speaker: true } };
+    const spoke = { factors: { ...PLAIN, speaker: true } };
     expect(
       order(contender("about", { lexical: 0.7 }), contender("by", { lexical: 0.65 }, spoke)),
     ).toEqual(["by", "about"]);

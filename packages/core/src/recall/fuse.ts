@@ -7,21 +7,7 @@
  * what a document says must not stand above what the owner said. Ties go to the newer, then by id.
  */
 
-/** What each lane says of a memory; a lane that is silent is absent. */
-export interface LaneScores {
-  /** Words, with what the turns around it and its conversation say. */
-  readonly lexical?: number;
-  /** Cosine to the question, by the embedder. */
-  readonly vector?: number;
-  /** It holds the slot the question names. */
-  readonly slot?: number;
-  /** It is titled by, or named together with, what the question or a better hit names. */
-  readonly names?: number;
-  /** It was reached along edges from better hits. */
-  readonly graph?: number;
-  /** Its time is the time the question speaks of. */
-  readonly time?: number;
-}
+import type { LaneScores } from "../contract/recall.js";
 
 /** How much each lane counts. */
 export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
@@ -34,7 +20,7 @@ export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
 };
 
 /** The factors of a memory itself. */
-export interface Standing {
+export interface OwnFactors {
   /** Trust of its source and confidence of its version, 0 to 1. */
   readonly trust: number;
   /** Salience, 0 to 1. */
@@ -47,7 +33,7 @@ export interface Standing {
 export interface Contender {
   readonly key: string;
   readonly lanes: LaneScores;
-  readonly standing: Standing;
+  readonly factors: OwnFactors;
   /** The seq that brought it: newer stands first among equals. */
   readonly seq: number;
 }
@@ -65,7 +51,7 @@ const SALIENCE_SPAN = 0.2;
 /** Ranks contenders, best first; those no lane speaks for are left out. */
 export function fuse(contenders: readonly Contender[]): Ranked[] {
   const ranked = contenders.flatMap((contender): Ranked[] => {
-    const { trust, salience, speaker } = contender.standing;
+    const { trust, salience, speaker } = contender.factors;
     const relevance = relevanceOf(contender.lanes, speaker);
     if (relevance <= 0) return [];
     const factor = trust * (1 - SALIENCE_SPAN / 2 + SALIENCE_SPAN * salience);

@@ -7,6 +7,7 @@
  * Scores are on one scale: 1 is what the best lexical hit has.
  */
 
+import type { LaneScores } from "../contract/recall.js";
 import type { Engine } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import { INDEX, indexPrefix, keyBytes, keyString, prefixRange } from "../kv/keyspace.js";
@@ -25,10 +26,9 @@ import {
   questionEvidence,
 } from "../text/text-evidence.js";
 import { TRUST } from "../trust/levels.js";
-import { textOf, turnOf, voiceOf } from "./candidates.js";
+import { fullText, turnOf, voiceOf } from "./candidates.js";
 import { type AskedSpeaker, askedSpeaker } from "./confidence.js";
 import { type Candidate, type Scored, spread } from "./evidence.js";
-import type { LaneScores } from "./fuse.js";
 import {
   askedByTitle,
   linksOf,
@@ -177,7 +177,7 @@ class Lanes implements Gathered {
     const asked = this.#asked;
     const speaker = turnOf(memory)?.speaker;
     if (asked === undefined || speaker === undefined || speaker === asked.speaker) return false;
-    return !this.#wordsOf(textOf(memory)).some((word) => asked.words.has(word));
+    return !this.#wordsOf(fullText(memory)).some((word) => asked.words.has(word));
   }
 
   async #withNeighbours(evidence: QuestionEvidence): Promise<readonly Candidate[]> {
@@ -253,7 +253,7 @@ class Lanes implements Gathered {
     await this.#load([...asked.keys(), ...strongest]);
     const evidenceOf = (key: string): Float64Array | undefined => {
       const memory = this.memories.get(key);
-      return this.#own.get(key) ?? (memory && evidence.sharesOf(textOf(memory)));
+      return this.#own.get(key) ?? (memory && evidence.sharesOf(fullText(memory)));
     };
     const reached = new Set(strongest.filter((key) => this.memories.has(key)));
     const kept = links.map((map) => new Map([...map].filter(([key]) => reached.has(key))));
@@ -273,7 +273,7 @@ class Lanes implements Gathered {
           key,
           score: score / best,
           own: this.#own.get(key) ?? new Float64Array(this.#terms.length),
-          names: namesIn(textOf(memory), isCommon),
+          names: namesIn(fullText(memory), isCommon),
           title: titleOf(bodyOf(memory.body).data),
         },
       ];

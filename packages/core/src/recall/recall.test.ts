@@ -309,6 +309,21 @@ describe("budgets and bad input", () => {
     expect(await isWeak("Where did Ada win a medal?")).toBe(false);
   });
 
+  test("other ways of putting a question stand in a list or in also", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.write({ type: "fact", text: "Ada lives in Porto" });
+    await memory.write({ type: "fact", text: "Bo bakes bread" });
+    const [first, ...also] = ["where does Ada live?", "who bakes bread?"] as const;
+    const listed = await memory.recall([first, ...also], { now: 0 });
+    expect(listed.hits).toHaveLength(2);
+    expect(await memory.recall(first, { also, now: 0 })).toEqual(listed);
+    expect(await memory.recall({ question: first, also, now: 0 } as never)).toEqual(listed);
+    const many = { also: Array<string>(8).fill("x") };
+    const refused = await refusalOf(memory, () => memory.recall(first, many));
+    expect(refused).toMatchObject({ code: "ERR_TOO_LARGE", details: { field: "also" } });
+  });
+
   test("is a pure read; an audit journals the ids and no word of the question", async () => {
     await using store = await openTestStore();
     const { memory } = store;
@@ -342,7 +357,7 @@ describe("budgets and bad input", () => {
     const of = (question: unknown) => refusalOf(memory, () => memory.recall(question as never));
     expect((await of(7)).code).toBe("ERR_INVALID");
     expect((await of([])).code).toBe("ERR_INVALID");
-    expect((await of(Array(9).fill("x"))).code).toBe("ERR_INVALID");
+    expect((await of(Array(9).fill("x"))).code).toBe("ERR_TOO_LARGE");
     expect((await of("x".repeat(1_000_000))).code).toBe("ERR_TOO_LARGE");
   });
 

@@ -9,124 +9,32 @@
  * is never shown above what it disputes, nor without it: what it disputes stands directly above.
  */
 
-import type { MemoryId } from "../contract/shapes.js";
-import { checkOptions, checkPrincipal, type Engine, memoryId } from "../engine/engine.js";
+import type { Form } from "../contract/hits.js";
+import type { Asked } from "../contract/index.js";
+import type { LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
+import { type Engine, memoryId } from "../engine/engine.js";
 import { journalUse } from "../engine/journal-use.js";
-import { type Form, formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
-import { checkOnPlan, countLanes, meterOf, type PlanOption } from "../engine/read-plan.js";
+import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
+import { countLanes, meterOf } from "../engine/read-plan.js";
 import { salienceOf } from "../engine/salience-reader.js";
 import { invalid } from "../errors.js";
-import { type AsOf, bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
-import { checkLimit } from "../memory/list.js";
 import { shownMemories } from "../memory/read.js";
 import { prove } from "../proof/prove.js";
-import { checkText } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
-import { checkTime } from "../records/frames.js";
-import { checkMemoryType, type Lifecycle, type MemoryType } from "../records/types.js";
+import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
-import { holdsAt, textOf, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
+import { type Access, admit, budgetOf } from "../scope/access.js";
+import { fullText, holdsAt, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
-import { type Contender, fuse, type LaneScores, type Ranked } from "./fuse.js";
+import { type Contender, fuse, type Ranked } from "./fuse.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
 import { fitOf, type TimeWords, timeWords } from "./time-words.js";
-
-/** How memories are recalled. */
-export interface RecallOptions extends PlanOption {
-  /** Most memories to return. */
-  readonly limit?: number;
-  /** What the text for the prompt may cost. */
-  readonly budgetTokens?: number;
-  readonly form?: Form;
-  readonly types?: readonly MemoryType[];
-  readonly kinds?: readonly string[];
-  /** Every one of them. */
-  readonly tags?: readonly string[];
-  /** Only turns of this conversation. */
-  readonly session?: string;
-  /** Nothing of this conversation: its turns are in the prompt already. */
-  readonly exceptSession?: string;
-  /** The time of the question, in milliseconds; "last week" is relative to it. */
-  readonly now?: number;
-  readonly asOf?: AsOf;
-  /** Replaced memories as well; by default only if the question asks about the past. */
-  readonly history?: boolean;
-  /** A proof with every hit. */
-  readonly prove?: boolean;
-  /** Journal who was shown what. */
-  readonly audit?: boolean;
-  /** Counts the tokens of a text; a quarter of its bytes by default. */
-  readonly countTokens?: (text: string) => number;
-  readonly by?: string;
-  readonly access?: Access;
-}
-
-/** Why a memory was recalled. */
-export interface RecallReasons {
-  /** What each lane gave it; 1 is what the best lexical hit has. */
-  readonly lanes: LaneScores;
-  readonly trust: number;
-  readonly salience: number;
-  /** Share of the question's words, weighed by how rare they are, that it and its neighbours hold. */
-  readonly coverage: number;
-  /** The edge that led to it. */
-  readonly via?: { readonly from: MemoryId; readonly kind: string };
-}
-
-/** One memory of an answer. */
-export interface RecallHit {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly type: MemoryType;
-  readonly text: string;
-  readonly score: number;
-  readonly tokens: number;
-  readonly why: RecallReasons;
-  /** Others that say the same. */
-  readonly duplicates: readonly MemoryId[];
-  readonly proof?: Proof;
-}
-
-/** An answer. */
-export interface RecallResult {
-  readonly hits: readonly RecallHit[];
-  /** Ready for a prompt: fenced, one line a memory; empty when there is nothing. */
-  readonly text: string;
-  readonly tokens: number;
-  /** No lane is confident. */
-  readonly weak: boolean;
-  /** Hits that did not fit the budget. */
-  readonly trimmed: number;
-  /** Lanes that were left out, since they know only the present. */
-  readonly leftOut: readonly ("vector" | "salience")[];
-  readonly seq: number;
-}
-
-const OPTIONS = [
-  "limit",
-  "budgetTokens",
-  "form",
-  "types",
-  "kinds",
-  "tags",
-  "session",
-  "exceptSession",
-  "now",
-  "asOf",
-  "history",
-  "prove",
-  "audit",
-  "countTokens",
-  "by",
-  "onPlan",
-  "access",
-];
 
 /** The heading of the text for a prompt. */
 const TITLE = "Memories that may help (background, possibly out of date)";
@@ -135,36 +43,29 @@ const TITLE = "Memories that may help (background, possibly out of date)";
 const finalistsFor = (limit: number): number => 2 * limit + 16;
 
 /** Recalls what answers a question. */
-export async function recall(
-  engine: Engine,
-  question: string | readonly string[],
-  options: RecallOptions = {},
-): Promise<RecallResult> {
-  checkOptions(options, OPTIONS);
-  const plan = planOf(engine, question, options);
-  if (options.audit === true) admit(plan.access, "write", "recall with audit");
-  checkOnPlan(options.onPlan);
-  const { onPlan } = options;
+export async function recall(engine: Engine, asked: Asked<"recall">): Promise<RecallResult> {
+  const { access, asOf, prove: isProved = false, audit = false, onPlan } = asked;
+  const inquiry = inquiryOf(engine, asked);
+  if (audit) admit(access, "write", "recall with audit");
   const meter = meterOf(engine.kv, onPlan !== undefined);
   await engine.text.ready();
   const brought = new Map<string, LaneScores>();
-  const watched: Plan = onPlan === undefined ? plan : { ...plan, onLanes: into(brought) };
-  const answer = await Reader.with(meter.kv, options.asOf, (reader) =>
-    ask(engine, reader, watched),
-  );
+  const watched: Inquiry = onPlan === undefined ? inquiry : { ...inquiry, onLanes: into(brought) };
+  const answer = await Reader.with(meter.kv, asOf, (reader) => answerAll(engine, reader, watched));
   onPlan?.({
     verb: "recall",
-    questions: plan.questions.length,
+    questions: inquiry.questions.length,
     lanes: countLanes(brought.values()),
     candidates: brought.size,
     trimmed: answer.trimmed,
     rowsRead: meter.rows(),
     hits: answer.hits.length,
   });
-  const proofs = options.prove === true ? await proofsOf(engine, answer.hits) : [];
-  if (options.audit === true) {
+  const proofs = isProved ? await proofsOf(engine, answer.hits) : [];
+  if (audit) {
     const ids = answer.hits.map(({ key }) => keyBytes(key));
-    await journalUse(engine, "recall_audit", ids, plan.questions.join("\n"), plan.by);
+    const { by = engine.principal } = asked;
+    await journalUse(engine, "recall_audit", ids, inquiry.questions.join("\n"), by);
   }
   const { hits, ...rest } = answer;
   return {
@@ -176,7 +77,8 @@ export async function recall(
   };
 }
 
-interface Plan {
+/** What is asked, with the usual values where nothing was said. */
+interface Inquiry {
   readonly questions: readonly string[];
   readonly limit: number;
   readonly budgetTokens: number;
@@ -186,71 +88,46 @@ interface Plan {
   readonly filter: (memory: FoundMemory) => boolean;
   readonly history: boolean | undefined;
   readonly count: (text: string) => number;
-  readonly by: string;
   /** Told what the lanes brought in for a question. */
   readonly onLanes?: (lanes: Gathered["lanes"]) => void;
 }
 
 /** Joins what the lanes brought in for several questions. */
-function into(brought: Map<string, LaneScores>): NonNullable<Plan["onLanes"]> {
+function into(brought: Map<string, LaneScores>): NonNullable<Inquiry["onLanes"]> {
   return (lanes) => {
     for (const [key, scores] of lanes) brought.set(key, { ...brought.get(key), ...scores });
   };
 }
 
-function planOf(engine: Engine, question: unknown, options: RecallOptions): Plan {
-  const { now, form, history, budgetTokens } = options;
-  if (now !== undefined) checkTime(now, "now");
-  if (form !== undefined && form !== "short" && form !== "medium" && form !== "full") {
-    throw invalid("form", "short, medium or full", form);
-  }
-  if (history !== undefined && typeof history !== "boolean") {
-    throw invalid("history", "true or false", history);
-  }
-  const most = LIMITS.recallTokens;
-  if (
-    budgetTokens !== undefined &&
-    !(Number.isSafeInteger(budgetTokens) && budgetTokens >= 1 && budgetTokens <= most)
-  ) {
-    throw invalid("budgetTokens", `an integer from 1 to ${most}`, budgetTokens);
-  }
+function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
+  const { access, budgetTokens } = asked;
   return {
-    questions: checkQuestions(question),
-    limit:
-      options.limit === undefined
-        ? LIMITS.recallHitsDefault
-        : checkLimit(options.limit, LIMITS.recallHits),
-    budgetTokens: budgetOf(options.access ?? OWNER, budgetTokens, LIMITS.recallTokensDefault),
-    form: form ?? "medium",
-    nowMs: now ?? engine.clock(),
-    access: options.access ?? OWNER,
-    filter: filterOf(options),
-    history,
-    count: options.countTokens ?? countTokens,
-    by: checkPrincipal(options.by, engine.principal),
+    questions: questionsOf(asked),
+    limit: asked.limit ?? LIMITS.recallHitsDefault,
+    budgetTokens: budgetOf(access, budgetTokens, LIMITS.recallTokensDefault),
+    form: asked.form ?? "medium",
+    nowMs: asked.now ?? engine.clock(),
+    access,
+    filter: filterOf(asked),
+    history: asked.history,
+    count: asked.countTokens ?? countTokens,
   };
 }
 
-function checkQuestions(question: unknown): readonly string[] {
-  const list: readonly unknown[] = Array.isArray(question) ? question : [question];
-  if (list.length === 0 || list.length > LIMITS.recallQuestions) {
-    throw invalid("question", `a text, or a list of 1 to ${LIMITS.recallQuestions}`, question);
-  }
-  return list.map((text, at) =>
-    checkText(text, list.length === 1 ? "question" : `question[${at}]`, {
-      maxBytes: LIMITS.queryBytes,
-      control: true,
-      blank: true,
-    }),
-  );
+/** Every way of putting the question. */
+function questionsOf({ question, also = [] }: Asked<"recall">): readonly string[] {
+  const questions = typeof question === "string" ? [question, ...also] : [...question, ...also];
+  const most = LIMITS.recallQuestions;
+  if (questions.length <= most) return questions;
+  const expected = `at most ${most} ways of putting the question`;
+  throw invalid("also", expected, questions.length, "ERR_TOO_LARGE");
 }
 
-function filterOf(options: RecallOptions): (memory: FoundMemory) => boolean {
-  const { types, kinds, tags, session, exceptSession } = options;
-  const wanted = types?.map((type, at) => checkMemoryType(type, `types[${at}]`));
+function filterOf(asked: Asked<"recall">): (memory: FoundMemory) => boolean {
+  const { types, kinds, tags, session, exceptSession } = asked;
   return ({ head }) => {
     const { type, kind, tags: own, turn } = head.record.head;
-    if (wanted !== undefined && !wanted.includes(type)) return false;
+    if (types !== undefined && !types.includes(type)) return false;
     if (kinds !== undefined && (kind === undefined || !kinds.includes(kind))) return false;
     if (tags !== undefined && !tags.every((tag) => own.includes(tag))) return false;
     if (session !== undefined && turn?.session !== session) return false;
@@ -264,10 +141,10 @@ interface KeyedHit extends RecallHit {
 
 type Answer = Omit<RecallResult, "hits"> & { readonly hits: readonly KeyedHit[] };
 
-async function ask(engine: Engine, reader: Reader, plan: Plan): Promise<Answer> {
+async function answerAll(engine: Engine, reader: Reader, inquiry: Inquiry): Promise<Answer> {
   const best = new Map<string, Finalist>();
-  for (const text of plan.questions) {
-    for (const finalist of await askOne(engine, reader, plan, text)) {
+  for (const text of inquiry.questions) {
+    for (const finalist of await answerOne(engine, reader, inquiry, text)) {
       const { key } = finalist.ranked;
       const before = best.get(key);
       if (before === undefined || before.ranked.score < finalist.ranked.score) {
@@ -278,10 +155,10 @@ async function ask(engine: Engine, reader: Reader, plan: Plan): Promise<Answer> 
   const ranked = [...best.values()].sort(
     (a, b) => b.ranked.score - a.ranked.score || (a.ranked.key < b.ranked.key ? -1 : 1),
   );
-  const order = await withDisputed(reader, plan, ranked);
-  const groups = await collapsed(engine, reader, order, plan.limit);
+  const order = await withDisputed(reader, inquiry, ranked);
+  const groups = await collapsed(engine, reader, order, inquiry.limit);
   const shown = order.filter(({ ranked }) => groups.has(ranked.key));
-  return packed(engine, reader, plan, shown, groups);
+  return packed(engine, reader, inquiry, shown, groups);
 }
 
 /** A ranked memory with what is needed to show it. */
@@ -302,18 +179,19 @@ const BROUGHT_MAX = 4;
 /** The order with what rivals dispute directly above them, brought in where it was no hit itself. */
 async function withDisputed(
   reader: Reader,
-  plan: Plan,
+  inquiry: Inquiry,
   order: readonly Finalist[],
 ): Promise<readonly Finalist[]> {
   const known = new Map(order.map((one) => [one.ranked.key, one]));
   const memories = order.map(({ memory }) => memory);
-  const direct = await disputesOf(reader, memories, plan.access);
+  const direct = await disputesOf(reader, memories, inquiry.access);
   if (direct.size === 0) return order;
   const isWanted = (memory: FoundMemory): boolean =>
-    known.has(keyString(memory.id)) || (plan.filter(memory) && holdsAt(memory, plan.nowMs, false));
+    known.has(keyString(memory.id)) ||
+    (inquiry.filter(memory) && holdsAt(memory, inquiry.nowMs, false));
   // What is brought in may be a rival itself, of something higher still.
   const brought = [...direct.values()].flat().filter(({ id }) => !known.has(keyString(id)));
-  const disputes = new Map([...direct, ...(await disputesOf(reader, brought, plan.access))]);
+  const disputes = new Map([...direct, ...(await disputesOf(reader, brought, inquiry.access))]);
   const placed = new Map<string, Finalist>();
   const met = new Set<string>();
   const place = (finalist: Finalist): void => {
@@ -336,30 +214,30 @@ async function withDisputed(
 
 /** A memory that no lane found, and the rival that led to it. */
 function broughtBy(memory: FoundMemory, rival: string): Finalist {
-  const standing = { trust: trustOf(memory), salience: 0.5, speaker: false };
-  const ranked = { key: keyString(memory.id), lanes: {}, standing, seq: memory.row.seq, score: 0 };
+  const factors = { trust: trustOf(memory), salience: 0.5, speaker: false };
+  const ranked = { key: keyString(memory.id), lanes: {}, factors, seq: memory.row.seq, score: 0 };
   return { ranked, memory, coverage: 0, via: { from: rival, kind: "contradicts" } };
 }
 
-async function askOne(
+async function answerOne(
   engine: Engine,
   reader: Reader,
-  plan: Plan,
+  inquiry: Inquiry,
   text: string,
 ): Promise<readonly Finalist[]> {
-  const time = timeWords(text, plan.nowMs);
-  const past = plan.history ?? time.past;
+  const time = timeWords(text, inquiry.nowMs);
+  const past = inquiry.history ?? time.past;
   const lifecycles: readonly Lifecycle[] = past ? ["active", "archived"] : ["active"];
   const accept = async (found: readonly FoundMemory[]): Promise<readonly boolean[]> => {
-    const shown = await shownMemories(reader, plan.access, found);
+    const shown = await shownMemories(reader, inquiry.access, found);
     return found.map(
       (memory, at) =>
-        shown[at] !== undefined && plan.filter(memory) && holdsAt(memory, plan.nowMs, past),
+        shown[at] !== undefined && inquiry.filter(memory) && holdsAt(memory, inquiry.nowMs, past),
     );
   };
   const gathered = await gather(engine, reader, { text, lifecycles, accept, vector: reader.live });
-  plan.onLanes?.(gathered.lanes);
-  const ranked = await rank(reader, plan, gathered, time);
+  inquiry.onLanes?.(gathered.lanes);
+  const ranked = await rank(reader, inquiry, gathered, time);
   return ranked.flatMap((one): Finalist[] => {
     const memory = gathered.memories.get(one.key);
     if (memory === undefined) return [];
@@ -372,7 +250,7 @@ async function askOne(
 /** Joins the lanes: first without use, which is read for the best only, then with it. */
 async function rank(
   reader: Reader,
-  plan: Plan,
+  inquiry: Inquiry,
   gathered: Gathered,
   time: TimeWords,
 ): Promise<readonly Ranked[]> {
@@ -385,21 +263,21 @@ async function rank(
       {
         key,
         lanes: fit === 0 ? lanes : { ...lanes, time: fit },
-        standing: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
+        factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
         seq: memory.row.seq,
       },
     ];
   });
-  const first = fuse(contenders).slice(0, finalistsFor(plan.limit));
+  const first = fuse(contenders).slice(0, finalistsFor(inquiry.limit));
   const memories = first.flatMap(({ key }) => gathered.memories.get(key) ?? []);
-  const { nowMs } = plan;
+  const { nowMs } = inquiry;
   const uses = reader.live
     ? await salienceOf(reader, memories, { nowMs, similarity: gathered.similarity })
     : [];
   return fuse(
     first.map((one, at) => {
       const salience = uses[at]?.score ?? 0.5;
-      return { ...one, standing: { ...one.standing, salience } };
+      return { ...one, factors: { ...one.factors, salience } };
     }),
   );
 }
@@ -415,7 +293,7 @@ async function collapsed(
   function* wordSets() {
     for (const { ranked, memory } of finalists) {
       const words = new Set<string>();
-      analyser.eachWord(textOf(memory), (word) => words.add(word));
+      analyser.eachWord(fullText(memory), (word) => words.add(word));
       yield { key: ranked.key, words };
     }
   }
@@ -425,7 +303,7 @@ async function collapsed(
 function packed(
   engine: Engine,
   reader: Reader,
-  plan: Plan,
+  inquiry: Inquiry,
   shown: readonly Finalist[],
   groups: ReadonlyMap<string, readonly string[]>,
 ): Answer {
@@ -434,17 +312,17 @@ function packed(
   let tokens = shown.length === 0 ? 0 : frameTokens([TITLE]);
   const trimmed = new Set<string>();
   for (const finalist of shown) {
-    const line = promptLine(finalist.memory, plan.form);
-    const cost = plan.count(`${line}\n`);
+    const line = promptLine(finalist.memory, inquiry.form);
+    const cost = inquiry.count(`${line}\n`);
     const isAlone = finalist.under?.some((key) => trimmed.has(key)) === true;
     // The best hit is given even where it alone is too much: an answer beats an empty budget.
-    if (isAlone || (hits.length > 0 && tokens + cost > plan.budgetTokens)) {
+    if (isAlone || (hits.length > 0 && tokens + cost > inquiry.budgetTokens)) {
       trimmed.add(finalist.ranked.key);
       continue;
     }
     tokens += cost;
     lines.push(line);
-    hits.push(shapeHit(engine, plan, finalist, cost, groups.get(finalist.ranked.key) ?? []));
+    hits.push(shapeHit(engine, inquiry, finalist, cost, groups.get(finalist.ranked.key) ?? []));
   }
   return {
     hits,
@@ -459,7 +337,7 @@ function packed(
 
 function shapeHit(
   engine: Engine,
-  plan: Plan,
+  inquiry: Inquiry,
   { ranked, memory, coverage, via }: Finalist,
   tokens: number,
   duplicates: readonly string[],
@@ -471,13 +349,13 @@ function shapeHit(
     id: memoryId(memory.id),
     uri: buildUri({ actor: engine.actor, type, id: memory.id, version: number }),
     type,
-    text: formText(memory, plan.form),
+    text: formText(memory, inquiry.form),
     score: ranked.score,
     tokens,
     why: {
       lanes: ranked.lanes,
-      trust: ranked.standing.trust,
-      salience: ranked.standing.salience,
+      trust: ranked.factors.trust,
+      salience: ranked.factors.salience,
       coverage,
       ...(via === undefined ? {} : { via: { from: memoryId(keyBytes(via.from)), kind: via.kind } }),
     },

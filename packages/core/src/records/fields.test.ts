@@ -209,6 +209,20 @@ describe("failures of schemas", () => {
     );
   });
 
+  it.each([
+    [["a", "c"], "ERR_INVALID", 'in[1]: expected one of a, b, got "c"'],
+    ["c", "ERR_INVALID", 'in: expected one of a, b, got "c"'],
+    [[], "ERR_INVALID", "in: expected a list of at least 1, got an array of 0"],
+    [["a", "a", "a"], "ERR_TOO_LARGE", "in: expected a list of at most 2, got an array of 3"],
+    [{ n: 0 }, "ERR_INVALID", "in.n: expected at least 1, got 0"],
+    [{ m: 1 }, "ERR_INVALID", "in.n: expected a finite number, got undefined"],
+    [7, "ERR_INVALID", "in: expected one of a, b, got 7"],
+  ])("of several forms, the one that %j nearly has is told", (input, code, message) => {
+    const word = z.enum(["a", "b"]);
+    const forms = z.union([z.array(word).min(1).max(2), word, strictFields({ n: z.int().min(1) })]);
+    expect(failure(() => parseWith(forms, input, "in"))).toMatchObject({ code, message });
+  });
+
   it("treats a member given as undefined as absent", () => {
     const parsed = parseWith(schema, { word: undefined, flag: true }, "in");
     expect(Object.keys(parsed)).toEqual(["flag"]);

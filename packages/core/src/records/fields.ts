@@ -204,8 +204,7 @@ export function fromZod(
   prefix: string,
   source?: { readonly input: unknown },
 ): CortexError {
-  const [issue] = error.issues;
-  if (issue === undefined) throw new Error("a schema failed without an issue");
+  const issue = firstIssue(error);
   const field = fieldPath(prefix, issue.path);
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
@@ -216,8 +215,36 @@ export function fromZod(
   const params = issue.code === "custom" ? issue.params : undefined;
   if (isProblem(params)) return problemError(field, params);
   const expected = expectedOf(issue);
-  if (source !== undefined) return invalid(field, expected, valueAt(source.input, issue.path));
-  return new CortexError("ERR_INVALID", `${field}: expected ${expected}`, { field, expected });
+  const isLong = issue.code === "too_big" && isListLength(issue);
+  const code = isLong ? "ERR_TOO_LARGE" : "ERR_INVALID";
+  if (source !== undefined)
+    return invalid(field, expected, valueAt(source.input, issue.path), code);
+  return new CortexError(code, `${field}: expected ${expected}`, { field, expected });
+}
+
+/**
+ * The first thing that a schema has to say. Of a value that takes one of several forms, and is nearly
+ * one of them, it is what that form has to say.
+ */
+export function firstIssue(error: z.core.$ZodError): z.core.$ZodIssue {
+  const [issue] = error.issues;
+  if (issue === undefined) throw new Error("a schema failed without an issue");
+  return nearestForm(issue);
+}
+
+function nearestForm(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const first = issue.errors.flatMap(([one]) => one ?? []);
+  const inside = first.filter((one) => one.path.length > 0 || isListLength(one));
+  const outside = first.filter(({ code }) => code !== "invalid_type");
+  const [only] = inside.length === 1 ? inside : outside.length === 1 ? outside : [];
+  if (only === undefined) return issue;
+  return nearestForm({ ...only, path: [...issue.path, ...only.path] } as z.core.$ZodIssue);
+}
+
+/** Whether it is the number of a list's items that is wrong, rather than an item. */
+export function isListLength(issue: z.core.$ZodIssue): boolean {
+  return (issue.code === "too_small" || issue.code === "too_big") && issue.origin === "array";
 }
 
 /** Checks metadata that stands outside a schema, and copies it. */
@@ -464,8 +491,10 @@ function expectedOf(issue: z.core.$ZodIssue): string {
         ? describe(issue.values[0])
         : `one of ${issue.values.map(String).join(", ")}`;
     case "too_small":
+      if (issue.origin === "array") return `a list of at least ${issue.minimum}`;
       return `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`;
     case "too_big":
+      if (issue.origin === "array") return `a list of at most ${issue.maximum}`;
       return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`;
     case "invalid_union":
       return expectedOfForms(issue);

@@ -41,4 +41,11 @@ export const ROUTE_PLANS: { readonly [V in VerbName]: RoutePlan } = {
   remember: { path: "remember", kind: "write", names: ["turns"] },
   session: { path: "session", kind: "read", names: ["session"] },
   batch: { path: "batch", kind: "write", names: ["items"] },
+  find: { path: "find", kind: "read", names: [] },
+  describeSchema: { path: "describe-schema", kind: "read", names: [] },
+  listTags: { path: "list-tags", kind: "read", names: [] },
+  search: { path: "search", kind: "read", names: ["text"] },
+  searchBatch: { path: "search-batch", kind: "read", names: ["queries"] },
+  recall: { path: "recall", kind: "read", names: ["question"] },
+  context: { path: "context", kind: "read", names: [] },
 };

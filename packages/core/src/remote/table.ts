@@ -49,15 +49,6 @@ const OTHERS: { readonly [V in Exclude<VerbName, DeclaredVerb>]: RemoteRoute<V> 
     kind: "write",
     input: (item, input, given) => join({ item }, input, given),
   },
-  recall: { path: "recall", kind: "read", input: questionOf },
-  search: { path: "search", kind: "read", input: (text, given) => join({ text }, given) },
-  searchBatch: {
-    path: "search-batch",
-    kind: "read",
-    input: (queries, given) => join({ queries }, given),
-  },
-  find: { path: "find", kind: "read", input: options },
-  context: { path: "context", kind: "read", input: options },
   attest: { path: "attest", kind: "write", input: options },
   weights: { path: "weights", kind: "read", input: options },
   compactContext: { path: "compact-context", kind: "write", input: options },
@@ -84,8 +75,6 @@ const OTHERS: { readonly [V in Exclude<VerbName, DeclaredVerb>]: RemoteRoute<V> 
     // Where the store is on the server's machine is the operation's to say, not the verb's.
     answer: ({ data: _, ...stats }) => stats as unknown as Answer<"stats">,
   },
-  describeSchema: { path: "describe-schema", kind: "read", input: options },
-  listTags: { path: "list-tags", kind: "read", input: options },
   changes: {
     path: "changes",
     kind: "read",
@@ -154,12 +143,6 @@ function routeOf({ names, objects = [], rest, member: one, sent, ...route }: Rou
 /** Reads that leave an entry when asked to: those are not sent twice. */
 export function isRepeatable({ kind }: Pick<RemoteRoute, "kind">, body: Body): boolean {
   return kind === "read" && body.audit !== true && body.lateBinding !== true;
-}
-
-function questionOf(...[question, given]: Parameters<CortexApi["recall"]>): Body {
-  if (!Array.isArray(question)) return join({ question }, given);
-  const [first, ...also] = question as readonly string[];
-  return join({ question: first, ...(also.length === 0 ? {} : { also }) }, given);
 }
 
 interface FailedItem {

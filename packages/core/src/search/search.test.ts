@@ -3,13 +3,17 @@
  * limits and refusals. That scores are right is shown in `test/text-index.test.ts`.
  */
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import { LIMITS } from "../limits.js";
 import { GUEST } from "../scope/access.js";
 import { openTestStore, refusalOf } from "../testing/fixtures.js";
-import type { SearchOptions } from "./search.js";
 
-async function found(memory: Cortex, text: string, options: SearchOptions = {}): Promise<string[]> {
+async function found(
+  memory: Cortex,
+  text: string,
+  options: Options<"search"> = {},
+): Promise<string[]> {
   return (await memory.search(text, options)).hits.map((hit) => hit.text);
 }
 
@@ -183,7 +187,7 @@ describe("filters", () => {
     expect(all).toHaveLength(300);
     const byHand = (keep: (at: number) => boolean) =>
       all.filter((hit) => keep(Number(hit.text.split(" ")[2])));
-    const cases: [SearchOptions, (at: number) => boolean][] = [
+    const cases: [Options<"search">, (at: number) => boolean][] = [
       [{ types: ["fact"] }, (at) => at % 3 === 0],
       [{ kinds: ["k1", "k2"] }, (at) => at % 3 !== 0 && (at % 5 === 1 || at % 5 === 2)],
       [{ tags: ["t3", "even"] }, (at) => at % 7 === 3 && at % 2 === 0],
@@ -277,9 +281,13 @@ describe("several searches at once", () => {
     expect((await memory.searchBatch(queries, { limit: 1000 })).hits.length).toBeLessThanOrEqual(
       100,
     );
-    for (const wrong of [[], Array.from({ length: 9 }, () => "ship"), "ship" as never]) {
+    for (const [wrong, code] of [
+      [[], "ERR_INVALID"],
+      [Array.from({ length: 9 }, () => "ship"), "ERR_TOO_LARGE"],
+      ["ship" as never, "ERR_INVALID"],
+    ] as const) {
       const refused = await refusalOf(memory, () => memory.searchBatch(wrong));
-      expect(refused).toMatchObject({ code: "ERR_INVALID", details: { field: "queries" } });
+      expect(refused).toMatchObject({ code, details: { field: "queries" } });
     }
   });
 });
@@ -291,18 +299,21 @@ describe("refusals", () => {
     ["an option nobody knows", ["a", { wildcard: true } as never], "ERR_UNKNOWN_FIELD", "wildcard"],
     ["a limit of none", ["a", { limit: 0 }], "ERR_INVALID", "limit"],
     ["too high a limit", ["a", { limit: LIMITS.listLimit + 1 }], "ERR_INVALID", "limit"],
-    ["a type nobody knows", ["a", { types: ["fancy"] } as never], "ERR_UNKNOWN_TYPE", "type"],
+    ["a type nobody knows", ["a", { types: ["fancy"] } as never], "ERR_UNKNOWN_TYPE", "types[0]"],
     ["tags that are no list", ["a", { tags: "t" } as never], "ERR_INVALID", "tags"],
     ["a tag that is no text", ["a", { tags: [1] } as never], "ERR_INVALID", "tags[0]"],
     ["the forgotten", ["a", { lifecycles: ["erased"] } as never], "ERR_INVALID", "lifecycles[0]"],
     ["no state at all", ["a", { lifecycles: [] }], "ERR_INVALID", "lifecycles"],
     ["a flag that is none", ["a", { freshOnly: 1 } as never], "ERR_INVALID", "freshOnly"],
     ["the future", ["a", { asOf: 99 }], "ERR_AS_OF", "asOf"],
-  ] as [string, [string, SearchOptions], string, string][])("%s", async (_, args, code, field) => {
-    await using store = await openTestStore();
-    const refused = await refusalOf(store.memory, () => store.memory.search(...args));
-    expect(refused).toMatchObject({ code, details: { field } });
-  });
+  ] as [string, [string, Options<"search">], string, string][])(
+    "%s",
+    async (_, args, code, field) => {
+      await using store = await openTestStore();
+      const refused = await refusalOf(store.memory, () => store.memory.search(...args));
+      expect(refused).toMatchObject({ code, details: { field } });
+    },
+  );
 
   test("a long text within the limit is searched by its first words", async () => {
     await using store = await openTestStore();

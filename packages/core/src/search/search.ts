@@ -8,114 +8,29 @@
  * are hits, and has no higher a score (`rivals.ts`).
  */
 
-import { utf8Length } from "../codec/text.js";
+import type { Asked } from "../contract/index.js";
 import type { OnPlan } from "../contract/read-plan.js";
-import type { MemoryId } from "../contract/shapes.js";
-import { checkObject, checkOptions, type Engine } from "../engine/engine.js";
-import { checkOnPlan, type Meter, meterOf, type PlanOption } from "../engine/read-plan.js";
+import type {
+  SearchBatchResult,
+  SearchFilter,
+  SearchHit,
+  SearchResult,
+} from "../contract/recall.js";
+import type { Engine } from "../engine/engine.js";
+import { type Meter, meterOf } from "../engine/read-plan.js";
 import { shapeMemory } from "../engine/shapes.js";
-import { CortexError, invalid } from "../errors.js";
-import { type AsOf, type FoundMemory, Reader } from "../history/reader.js";
+import { type FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { rivalsBelow } from "../links/rivals.js";
-import { checkLimit } from "../memory/list.js";
 import { shownMemories } from "../memory/read.js";
-import { checkText } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
-import {
-  checkMemoryType,
-  checkNameOf,
-  LIFECYCLES,
-  type Lifecycle,
-  type MemoryType,
-} from "../records/types.js";
-import { type Access, budgetOf, OWNER } from "../scope/access.js";
+import { type Access, budgetOf } from "../scope/access.js";
 import { documentTexts } from "../text/document.js";
 import { snippetOf } from "../text/snippet.js";
 import type { RankQuery, TextLook } from "../text/text-index.js";
 import type { Accept, RankedMemory } from "../text/text-rank.js";
 import { sourcesOf } from "../text/text-sources.js";
-
-/** Which memories a search shows. */
-export interface SearchFilter {
-  readonly types?: readonly MemoryType[];
-  /** Any of these kinds. */
-  readonly kinds?: readonly string[];
-  /** All of these tags. */
-  readonly tags?: readonly string[];
-  /** Leaves out what should have been looked at again by now. */
-  readonly freshOnly?: boolean;
-}
-
-/** How a search is done. */
-export interface SearchOptions extends SearchFilter, PlanOption {
-  readonly limit?: number;
-  /** Which states to show; active alone when not given. */
-  readonly lifecycles?: readonly Exclude<Lifecycle, "erased">[];
-  /** Search the past: a seq, or a time. */
-  readonly asOf?: AsOf;
-  /** False leaves the snippets out. */
-  readonly snippets?: boolean;
-  readonly access?: Access;
-}
-
-/** A memory that a search found. */
-export interface SearchHit {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly type: MemoryType;
-  readonly text: string;
-  /** BM25: comparable within one answer. */
-  readonly score: number;
-  /** The words that answer, found ones in square brackets. */
-  readonly snippet?: string;
-  readonly kind?: string;
-  readonly tags: readonly string[];
-  readonly lifecycle: Lifecycle;
-}
-
-/** What a search found. */
-export interface SearchResult {
-  readonly hits: readonly SearchHit[];
-  readonly seq: number;
-}
-
-/** One search of a batch: a text, or a text with filters. */
-export type BatchQuery =
-  | string
-  | (SearchFilter & { readonly text: string; readonly limit?: number });
-
-/** How a batch of searches is done. */
-export interface SearchBatchOptions extends PlanOption {
-  /** Most hits over all searches. */
-  readonly limit?: number;
-  readonly asOf?: AsOf;
-  readonly access?: Access;
-}
-
-/** A memory that one or more searches of a batch found. */
-export interface SearchBatchHit {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly type: MemoryType;
-  readonly text: string;
-  /** Sum over the searches of 1 / (60 + rank). */
-  readonly score: number;
-  /** Numbers of the searches that found it, from 0. */
-  readonly queriesMatched: readonly number[];
-}
-
-/** What a batch of searches found. */
-export interface SearchBatchResult {
-  readonly hits: readonly SearchBatchHit[];
-  readonly queryCount: number;
-  /** Different memories found, before the limit cut them. */
-  readonly uniqueHits: number;
-  /** Hits of each search. */
-  readonly perQueryHits: readonly number[];
-  readonly seq: number;
-}
 
 /** How far a rank counts in the fusion of lists: the usual constant. */
 const RANK_OFFSET = 60;
@@ -125,27 +40,14 @@ export function rankShare(place: number): number {
   return 1 / (RANK_OFFSET + place + 1);
 }
 
-const FILTERS = ["types", "kinds", "tags", "freshOnly"];
-const OPTIONS = [...FILTERS, "limit", "lifecycles", "asOf", "snippets", "onPlan", "access"];
-
 /** Finds memories by words. */
-export async function search(
-  engine: Engine,
-  text: string,
-  options: SearchOptions = {},
-): Promise<SearchResult> {
-  checkQuery(text, "text");
-  checkOptions(options, OPTIONS);
-  const filter = checkFilter(options, "");
-  const limit = checkLimit(options.limit ?? LIMITS.searchLimitDefault);
-  const lifecycles = checkLifecycles(options.lifecycles);
-  const snippets = checkFlag(options.snippets, "snippets") ?? true;
-  const access = options.access ?? OWNER;
-  checkOnPlan(options.onPlan);
-  const watch = watchOf(engine, options.onPlan);
+export async function search(engine: Engine, asked: Asked<"search">): Promise<SearchResult> {
+  const { text, limit = LIMITS.searchLimitDefault, snippets = true, access } = asked;
+  const lifecycles = asked.lifecycles ?? ["active"];
+  const watch = watchOf(engine, asked.onPlan);
   await engine.text.ready();
-  const answer = await Reader.with(watch.kv, options.asOf, async (reader) => {
-    const accept = acceptShown(engine, reader, access, filter);
+  const answer = await Reader.with(watch.kv, asked.asOf, async (reader) => {
+    const accept = acceptShown(engine, reader, access, asked);
     const ranked = await engine.text.rank(reader, {
       text,
       limit,
@@ -173,24 +75,24 @@ export async function search(
     });
     return { hits: withinBudget(access, hits), seq: reader.seq };
   });
-  watch.tell("search", 1, answer.hits.length);
+  watch.report("search", 1, answer.hits.length);
   return answer;
 }
 
 /** What a search reads, for whoever wants to be told. */
 interface Watch extends Pick<Meter, "kv"> {
   readonly looking: Pick<RankQuery, "onLook">;
-  tell(verb: "search" | "searchBatch", queries: number, hits: number): void;
+  report(verb: "search" | "searchBatch", queries: number, hits: number): void;
 }
 
 function watchOf({ kv }: Engine, onPlan: OnPlan | undefined): Watch {
-  if (onPlan === undefined) return { kv, looking: {}, tell: () => {} };
+  if (onPlan === undefined) return { kv, looking: {}, report: () => {} };
   const meter = meterOf(kv, true);
   const looks: TextLook[] = [];
   return {
     kv: meter.kv,
     looking: { onLook: (look) => void looks.push(look) },
-    tell(verb, queries, hits) {
+    report(verb, queries, hits) {
       const words = looks.reduce((sum, look) => sum + look.words, 0);
       // All searches of one call look through the same index.
       const { segments = 0, tail = 0 } = looks[0] ?? {};
@@ -226,22 +128,26 @@ function withinBudget<Hit extends { readonly text: string; readonly snippet?: st
 /** Finds memories by several texts at once; all are answered at one position. */
 export async function searchBatch(
   engine: Engine,
-  queries: readonly BatchQuery[],
-  options: SearchBatchOptions = {},
+  { queries, limit: most, access, asOf, onPlan }: Asked<"searchBatch">,
 ): Promise<SearchBatchResult> {
-  const asked = checkQueries(queries);
-  checkOptions(options, ["limit", "asOf", "onPlan", "access"]);
-  checkOnPlan(options.onPlan);
-  const limit = clamped(options.limit, LIMITS.searchBatchTotalDefault, LIMITS.searchBatchTotal);
-  const access = options.access ?? OWNER;
-  const watch = watchOf(engine, options.onPlan);
+  const limit = clamped(most, LIMITS.searchBatchTotalDefault, LIMITS.searchBatchTotal);
+  const watch = watchOf(engine, onPlan);
   await engine.text.ready();
-  const answer = await Reader.with(watch.kv, options.asOf, async (reader) => {
+  const answer = await Reader.with(watch.kv, asOf, async (reader) => {
     const lists = await Promise.all(
-      asked.map(({ text, filter, most }) => {
+      queries.map((query) => {
+        const {
+          text,
+          limit: each,
+          ...filter
+        } = typeof query === "string" ? { text: query } : query;
         const accept = acceptShown(engine, reader, access, filter);
-        const narrowed = accept === undefined ? {} : { accept };
-        return engine.text.rank(reader, { text, limit: most, ...narrowed, ...watch.looking });
+        return engine.text.rank(reader, {
+          text,
+          limit: clamped(each, LIMITS.searchBatchEachDefault, LIMITS.searchBatchEach),
+          ...(accept === undefined ? {} : { accept }),
+          ...watch.looking,
+        });
       }),
     );
     const fused = fuse(lists);
@@ -253,13 +159,13 @@ export async function searchBatch(
     });
     return {
       hits: withinBudget(access, hits),
-      queryCount: asked.length,
+      queryCount: queries.length,
       uniqueHits: fused.length,
       perQueryHits: lists.map(({ length }) => length),
       seq: reader.seq,
     };
   });
-  watch.tell("searchBatch", asked.length, answer.hits.length);
+  watch.report("searchBatch", queries.length, answer.hits.length);
   return answer;
 }
 
@@ -319,9 +225,11 @@ function acceptShown(
   engine: Engine,
   reader: Reader,
   access: Access,
-  filter: CheckedFilter,
+  filter: SearchFilter,
 ): Accept | undefined {
-  const { types, kinds, tags, freshOnly } = filter;
+  const { tags = [], freshOnly = false } = filter;
+  const types = filter.types === undefined ? undefined : new Set(filter.types);
+  const kinds = filter.kinds === undefined ? undefined : new Set(filter.kinds);
   const isNarrow = types !== undefined || kinds !== undefined || tags.length > 0 || freshOnly;
   if (access.kind === "owner" && !isNarrow) return undefined;
   const now = freshOnly ? engine.clock() : 0;
@@ -338,93 +246,7 @@ function acceptShown(
   };
 }
 
-interface CheckedFilter {
-  readonly types: ReadonlySet<MemoryType> | undefined;
-  readonly kinds: ReadonlySet<string> | undefined;
-  readonly tags: readonly string[];
-  readonly freshOnly: boolean;
-}
-
-function checkFilter(filter: SearchFilter, path: string): CheckedFilter {
-  const { types, kinds, tags, freshOnly } = filter;
-  const label = { maxBytes: LIMITS.kindBytes, control: true };
-  return {
-    types:
-      types === undefined
-        ? undefined
-        : new Set(checkList(types, `${path}types`).map((type) => checkMemoryType(type))),
-    kinds:
-      kinds === undefined
-        ? undefined
-        : new Set(
-            checkList(kinds, `${path}kinds`).map((kind, at) =>
-              checkText(kind, `${path}kinds[${at}]`, label),
-            ),
-          ),
-    tags: (tags === undefined ? [] : checkList(tags, `${path}tags`)).map((tag, at) =>
-      checkText(tag, `${path}tags[${at}]`, { maxBytes: LIMITS.tagBytes, control: true }),
-    ),
-    freshOnly: checkFlag(freshOnly, `${path}freshOnly`) ?? false,
-  };
-}
-
-function checkList<T>(list: readonly T[], field: string): readonly T[] {
-  if (Array.isArray(list)) return list;
-  throw invalid(field, "a list", list);
-}
-
-function checkFlag(flag: unknown, field: string): boolean | undefined {
-  if (flag === undefined || typeof flag === "boolean") return flag;
-  throw invalid(field, "true or false", flag);
-}
-
-function checkLifecycles(given: SearchOptions["lifecycles"]): readonly Lifecycle[] {
-  if (given === undefined) return ["active"];
-  const list = checkList(given, "lifecycles");
-  if (list.length === 0) throw invalid("lifecycles", "a list of at least one", list);
-  const { erased: _, ...shown } = LIFECYCLES;
-  return list.map((name, at) => checkNameOf(shown, name, { field: `lifecycles[${at}]` }));
-}
-
-function checkQuery(text: unknown, field: string): string {
-  if (typeof text !== "string") throw invalid(field, "text", text);
-  const bytes = utf8Length(text);
-  if (bytes <= LIMITS.queryBytes) return text;
-  throw new CortexError(
-    "ERR_TOO_LARGE",
-    `${field}: expected at most ${LIMITS.queryBytes} bytes, got ${bytes}`,
-    { field, expected: `at most ${LIMITS.queryBytes} bytes`, got: `${bytes} bytes` },
-  );
-}
-
-interface CheckedQuery {
-  readonly text: string;
-  readonly filter: CheckedFilter;
-  readonly most: number;
-}
-
-function checkQueries(queries: readonly BatchQuery[]): readonly CheckedQuery[] {
-  const list = checkList(queries, "queries");
-  if (list.length < 1 || list.length > LIMITS.searchBatchQueries) {
-    throw invalid("queries", `1 to ${LIMITS.searchBatchQueries} searches`, list);
-  }
-  return list.map((query, at) => {
-    const field = `queries[${at}]`;
-    const given = typeof query === "string" ? { text: query } : checkObject(query, field);
-    checkOptions(given, ["text", "limit", ...FILTERS], field);
-    return {
-      text: checkQuery(given.text, `${field}.text`),
-      filter: checkFilter(given, `${field}.`),
-      most: clamped(given.limit, LIMITS.searchBatchEachDefault, LIMITS.searchBatchEach),
-    };
-  });
-}
-
 /** A number of hits as memgraph's callers give it: none is the default, too many is the most. */
-function clamped(limit: unknown, usual: number, most: number): number {
-  if (limit === undefined) return usual;
-  if (typeof limit !== "number" || !Number.isSafeInteger(limit)) {
-    throw invalid("limit", "an integer", limit);
-  }
+function clamped(limit = 0, usual: number, most: number): number {
   return limit <= 0 ? usual : Math.min(limit, most);
 }

@@ -1,4 +1,5 @@
 /** Flags follow from schemas, and their texts become values that the field accepts. */
+import { positionField, timeOf } from "@cortex-memory/core/contract";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineOperation } from "../operations/define.js";
@@ -23,6 +24,8 @@ const operation = defineOperation({
     one: z.enum(["x", "y"]).describe("one").exactOptional(),
     validFrom: z.int().meta({ description: "a time", time: true }).exactOptional(),
     asOf: z.union([z.int(), z.string()]).describe("a position").exactOptional(),
+    at: positionField("a position of the contract").optional(),
+    since: timeOf("a time of the contract").optional(),
     data: z.record(z.string(), z.unknown()).describe("data").exactOptional(),
     pairs: z.record(z.string(), z.string()).describe("pairs").exactOptional(),
     on: z.boolean().describe("on").exactOptional(),
@@ -56,6 +59,8 @@ test("every field that is neither an argument nor a body has a flag", () => {
     "one choice",
     "valid-from time",
     "as-of position",
+    "at position",
+    "since time",
     "data json",
     "pairs pairs",
     "on switch",
@@ -73,6 +78,10 @@ describe("values", () => {
     ["asOf", "2026-01-01", "2026-01-01"],
     ["validFrom", "2026-01-01T00:00:00Z", 1767225600000],
     ["validFrom", "-5", -5],
+    ["at", "42", 42],
+    ["at", "2026-01-01", "2026-01-01"],
+    ["since", "2026-01-01T00:00:00Z", 1767225600000],
+    ["tags", "x", ["x"]],
     ["data", '{"a":1}', { a: 1 }],
     ["pairs", ["a=1", "b=x=y"], { a: "1", b: "x=y" }],
     ["pairs", '{"a":"1"}', { a: "1" }],

@@ -5,8 +5,8 @@
 import {
   type Cortex,
   CortexError,
-  type FindQuery,
   type FindResult,
+  type Options,
   type Schema,
 } from "@cortex-memory/core";
 import * as z from "zod";
@@ -116,7 +116,7 @@ const PAGE = 20;
 /** A page of briefs that fits the budget, with the cursor of exactly that page. */
 async function findWithin(
   memory: Cortex,
-  query: FindQuery,
+  query: Options<"find">,
   budget: number,
 ): Promise<z.input<typeof findShape>> {
   const first = await memory.find(query);
@@ -171,7 +171,7 @@ const findTool = defineTool({
       ...(changedSince === undefined ? [] : [{ gte: ["head.updatedAt", changedSince] as const }]),
       ...(changedUntil === undefined ? [] : [{ lte: ["head.updatedAt", changedUntil] as const }]),
     ];
-    const query: FindQuery = {
+    const query: Options<"find"> = {
       ...rest,
       ...(types === undefined ? {} : { type: types }),
       ...(times.length === 0 ? {} : { where: { and: times } }),

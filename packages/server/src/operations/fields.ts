@@ -15,11 +15,6 @@ export function listOf<S extends z.ZodType>(item: S) {
   return z.array(item).readonly();
 }
 
-/** A schema for a list that may be given as its one item; on a command line it is a list. */
-export function oneOrMore<S extends z.ZodType>(item: S) {
-  return z.union([listOf(item), item]);
-}
-
 /** A schema for an object of any members. */
 export const anyObject = z.record(z.string(), z.unknown());
 

@@ -1,12 +1,11 @@
 /** The row of `find`: words for orders and meanings, the answer's shape, and what people read. */
 import { type Cortex, type Embedder, isCortexError, open } from "@cortex-memory/core";
+import { type Output, VERBS } from "@cortex-memory/core/contract";
 import { describe, expect, test } from "vitest";
-import type * as z from "zod";
 import { CALL_CONTEXT } from "../../test/call-context.js";
 import { showFound } from "../render/find.js";
 import { makeInk } from "../render/ink.js";
 import { FIND_OPERATIONS } from "./find.js";
-import { foundShape } from "./find-shapes.js";
 
 const plainInk = makeInk(false);
 
@@ -31,13 +30,12 @@ async function filled(): Promise<Cortex> {
   return memory;
 }
 
-async function run(memory: Cortex, input: unknown): Promise<z.output<typeof foundShape>> {
+async function run(memory: Cortex, input: unknown): Promise<Output<"find">> {
   const [operation] = FIND_OPERATIONS;
-  return foundShape.parse(await operation?.run(memory, input, CALL_CONTEXT));
+  return VERBS.find.output.parse(await operation?.run(memory, input, CALL_CONTEXT));
 }
 
-const texts = (found: z.output<typeof foundShape>): readonly string[] =>
-  found.hits.map(({ text }) => text);
+const texts = (found: Output<"find">): readonly string[] => found.hits.map(({ text }) => text);
 
 describe("find as an operation", () => {
   test("takes orders and meanings as words or as objects", async () => {

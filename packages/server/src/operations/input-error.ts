@@ -4,6 +4,7 @@
  * refused here fails with the code the library would have used.
  */
 import { CortexError, type ErrorCode, shortName } from "@cortex-memory/core";
+import { type FieldNote, noteOf } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 
 /** The failure that names the first thing wrong with an input. */
@@ -41,6 +42,10 @@ export function expectedBy(issue: z.core.$ZodIssue): string {
       const words = issue.errors.flat().find(({ code }) => code === "invalid_value");
       return words === undefined ? "one of the forms that the reference lists" : expectedBy(words);
     }
+    case "custom": {
+      const { expected } = (issue.params ?? {}) as { readonly expected?: unknown };
+      return typeof expected === "string" ? expected : issue.message;
+    }
     default:
       return issue.message;
   }
@@ -68,16 +73,8 @@ export function codeIn(schema: z.core.$ZodType): ErrorCode | undefined {
 }
 
 /** What a schema says about itself beside its rules. */
-export interface FieldMeta {
+export interface FieldMeta extends FieldNote {
   readonly description?: string;
-  /** The error code when a value is refused. */
-  readonly code?: ErrorCode;
-  /** The value is a time in milliseconds; a door may accept an ISO time for it. */
-  readonly time?: true;
-  /** The value is a document; a command line names the file that holds it. */
-  readonly file?: true;
-  /** Of the two values of a switch, this one holds when none is given. */
-  readonly standard?: boolean;
 }
 
 /** The schema inside optional, default and read-only wrappers. */
@@ -86,12 +83,16 @@ export function innerSchema(schema: z.core.$ZodType): z.core.$ZodType {
   return def.innerType === undefined ? schema : innerSchema(def.innerType);
 }
 
-/** The metadata of a schema, wherever among its wrappers it was given. */
+/** What a schema says about itself, wherever among its wrappers it was given; notes of the contract win. */
 export function metaOf(schema: z.core.$ZodType): FieldMeta {
+  return { ...ownMeta(schema), ...noteOf(schema) };
+}
+
+function ownMeta(schema: z.core.$ZodType): FieldMeta {
   const own = (schema as z.ZodType).meta?.() as FieldMeta | undefined;
   if (own !== undefined) return own;
   const { innerType } = schema._zod.def as { readonly innerType?: z.core.$ZodType };
-  return innerType === undefined ? {} : metaOf(innerType);
+  return innerType === undefined ? {} : ownMeta(innerType);
 }
 
 function showPath(path: readonly PropertyKey[]): string {

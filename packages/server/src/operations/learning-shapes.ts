@@ -1,8 +1,8 @@
 /**
- * The answers about context and learning as schemas: salience and its factors, weights, bundles,
+ * The answers about context and learning as schemas: salience and its factors, weights,
  * attestations, compacted contexts. Members may be added, never taken away.
  */
-import { LIFECYCLES, MEMORY_TYPES, TIERS } from "@cortex-memory/core";
+import { LIFECYCLES } from "@cortex-memory/core";
 import * as z from "zod";
 import { listOf, words } from "./fields.js";
 
@@ -34,31 +34,6 @@ export const salienceShape = z.object({
 
 /** The weights at a position. */
 export const weightsShape = z.object({ weights, learned: z.boolean(), seq });
-
-const contextItem = z.object({
-  id: z.string(),
-  uri: z.string(),
-  type: words(MEMORY_TYPES),
-  text: z.string(),
-  tokens: z.int(),
-  score: unit,
-});
-
-/** What an agent should have before it. */
-export const contextShape = z.object({
-  pinned: listOf(contextItem),
-  outcomes: listOf(contextItem),
-  frameRelevant: listOf(contextItem),
-  reachable: listOf(z.string()),
-  text: z.string(),
-  tokens: z.int(),
-  trimmed: z.int(),
-  budgetTokens: z.int(),
-  clamped: z.boolean(),
-  capped: listOf(z.enum(TIERS)),
-  nowMs: z.int(),
-  seq,
-});
 
 /** What an attestation did. */
 export const attestedShape = z.object({

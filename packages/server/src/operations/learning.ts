@@ -2,7 +2,6 @@
  * Operations on context and learning: the bundle for a cold start, how a task ended, the weights of
  * salience, contexts made smaller.
  */
-import { OBJECT_KINDS, TIERS, VERBS } from "@cortex-memory/core";
 import * as z from "zod";
 import {
   showAttested,
@@ -11,49 +10,20 @@ import {
   showContextRecord,
   showWeights,
 } from "../render/learning.js";
-import { asking, defineOperation } from "./define.js";
-import { asOf, by, listOf, timeField, words } from "./fields.js";
+import { defineOperation, verbRow } from "./define.js";
+import { asOf, by, listOf } from "./fields.js";
 import {
   attestedShape,
   compactedShape,
   contextRecordShape,
-  contextShape,
   weightsShape,
 } from "./learning-shapes.js";
 
-const KINDS = Object.keys(OBJECT_KINDS).join(", ");
-
-const contextOperation = defineOperation({
-  name: "context",
-  verbs: ["context"],
-  kind: "read",
-  summary: "Show what an agent should have before it when it starts on something",
+const contextOperation = verbRow("context", {
   help: `Every identity, hard constraint and active goal; with --verb and --object also what came of the
 same work before, and what else is filed under it. What does not fit the budget is named under
 reachable, the least salient left out first. Prints the text for the prompt; --json gives the parts.`,
   example: "cortex context --verb schedule --object plan=trip --budget 1000",
-  input: z.strictObject({
-    verb: words(VERBS).describe("what is about to be done").exactOptional(),
-    objects: z
-      .partialRecord(words(OBJECT_KINDS), z.string())
-      .describe(`what it is done to, as kind=ref; a kind is one of ${KINDS}`)
-      .exactOptional(),
-    budgetTokens: z
-      .int()
-      .min(1)
-      .describe("tokens of the whole text; 3000 when not given, 4000 at the most")
-      .exactOptional(),
-    tiers: listOf(z.enum(TIERS)).describe("only this tier; may be repeated").exactOptional(),
-    outcomeLimit: z.int().min(1).describe("outcomes to show; 3 when not given").exactOptional(),
-    form: z
-      .enum(["short", "medium", "full"])
-      .describe("how much of each memory; medium when not given")
-      .exactOptional(),
-    nowMs: timeField("the time that recency is measured from; now when not given").exactOptional(),
-    asOf,
-  }),
-  output: contextShape,
-  call: (memory, options, context) => memory.context({ ...options, ...asking(context) }),
   cli: {
     command: "context",
     group: "learning",

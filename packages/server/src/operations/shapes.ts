@@ -110,23 +110,6 @@ export const edgeShape = z.object({
   seq,
 });
 
-/** What adding an edge did. */
-export const edgeAddedShape = z.object({
-  id: z.string(),
-  edge: edgeShape,
-  changed: z.boolean(),
-  seq,
-});
-
-/** What every hit of a find, a search or a recall has. */
-export const hitFields = {
-  id: z.string(),
-  uri: z.string(),
-  type: words(MEMORY_TYPES),
-  text: z.string(),
-  score: z.number(),
-} as const;
-
 const setting = z.object({
   name: z.string(),
   value: z.string(),

@@ -9,7 +9,7 @@
 import type * as z from "zod";
 import { UsageError } from "../usage.js";
 import type { CommandSpec, Operation } from "./define.js";
-import { innerSchema, metaOf, shortly } from "./input-error.js";
+import { type FieldMeta, innerSchema, metaOf, shortly } from "./input-error.js";
 import { ISO_EXAMPLE, isoTimeMs } from "./times.js";
 
 /** How a field is written as text. */
@@ -57,12 +57,19 @@ function fieldOf(name: string, schema: z.ZodType, cli: CommandSpec): Field {
     flag: cli.flags?.[name] ?? kebab(name),
     required: schema._zod.optin !== "optional",
     description: meta.description ?? "",
-    syntax: meta.time === true ? "time" : meta.file === true ? "file" : syntaxOf(inner),
+    syntax: syntaxNoted(meta) ?? syntaxOf(inner),
     sets: meta.standard !== true,
     choices: choicesOf(inner),
     numbers: inner._zod.def.type === "array" && elementType(inner) === "number",
     schema: inner === declared ? schema : (inner as z.ZodType),
   };
+}
+
+/** The syntax of a field that says itself what its text stands for. */
+function syntaxNoted({ time, position, file }: FieldMeta): Syntax | undefined {
+  if (time === true) return "time";
+  if (position === true) return "position";
+  return file === true ? "file" : undefined;
 }
 
 /** Of a field that takes a list or one item, the list: a flag can be repeated. */
@@ -122,9 +129,9 @@ function choicesOf(schema: z.core.$ZodType): readonly string[] {
 export function parseValue(field: Field, raw: unknown, shown: string): unknown {
   if (field.syntax === "switch") return field.sets;
   if (field.syntax === "list") {
-    return field.numbers && Array.isArray(raw)
-      ? raw.map((text) => numberOf(String(text), shown))
-      : raw;
+    // An argument that does not take all words that are left gives one item.
+    const items: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
+    return field.numbers ? items.map((text) => numberOf(String(text), shown)) : items;
   }
   if (field.syntax === "pairs" && Array.isArray(raw)) return pairsOf(raw.map(String), shown);
   const text = String(raw);

@@ -1,34 +1,10 @@
-/**
- * Operations that describe a graph and keep its store in order: the words in use, tags, upkeep.
- */
-import { MEMORY_TYPES } from "@cortex-memory/core";
 import * as z from "zod";
-import { showMaintained, showSchema, showTags } from "../render/upkeep.js";
+import { showMaintained } from "../render/upkeep.js";
 import { defineOperation } from "./define.js";
-import { limit, listOf, words } from "./fields.js";
+import { listOf } from "./fields.js";
 
 const count = z.int();
 const seq = z.int();
-
-/** A tag and how many memories have it. */
-const tagShape = z.object({ tag: z.string(), count });
-
-/** What a graph is made of. */
-export const schemaShape = z.object({
-  graphId: z.string(),
-  nodeCount: count,
-  types: listOf(z.object({ type: words(MEMORY_TYPES), count })),
-  kinds: listOf(z.object({ kind: z.string(), count, examples: listOf(z.string()) })),
-  tagPrefixes: listOf(z.object({ prefix: z.string(), count, values: listOf(z.string()) })),
-  tags: listOf(tagShape),
-  slots: listOf(z.object({ slot: z.string(), count })),
-  edgeKinds: listOf(z.object({ kind: z.string(), count })),
-  distinct: z.object({ kinds: count, tagPrefixes: count, tags: count, slots: count }),
-  seq,
-});
-
-/** Tags in use. */
-export const tagsShape = z.object({ tags: listOf(tagShape), seq });
 
 /** What upkeep did, or would do. */
 export const maintainedShape = z.object({
@@ -44,42 +20,6 @@ export const maintainedShape = z.object({
   ),
   complete: z.boolean(),
   seq,
-});
-
-const describeSchemaOperation = defineOperation({
-  name: "describeSchema",
-  verbs: ["describeSchema"],
-  kind: "read",
-  summary: "Show the types, kinds, tags, slots and edge kinds in use",
-  help: `Exact counts over active memories and live edges, the most frequent first. Kinds come with three
-examples, the newest first. The long lists are cut; distinct says how many names there are.`,
-  example: "cortex schema",
-  input: z.strictObject({}),
-  output: schemaShape,
-  call: (memory, _, { access }) => memory.describeSchema({ access }),
-  cli: { command: "schema", group: "store", human: showSchema },
-});
-
-const listTagsOperation = defineOperation({
-  name: "listTags",
-  verbs: ["listTags"],
-  kind: "read",
-  summary: "List the tags in use",
-  help: `The most frequent first, then in the order of their letters; 100 unless --limit says otherwise. A
-prefix tells capitals from small letters.`,
-  example: "cortex tags --limit 10",
-  input: z.strictObject({
-    prefix: z.string().describe("only tags that start so").exactOptional(),
-    limit,
-  }),
-  output: tagsShape,
-  call: (memory, options, { access }) => memory.listTags({ ...options, access }),
-  cli: {
-    command: "tags",
-    group: "store",
-    arguments: [{ field: "prefix", label: "PREFIX", optional: true }],
-    human: showTags,
-  },
 });
 
 const maintainOperation = defineOperation({
@@ -128,5 +68,5 @@ Every change of a memory is an entry that revert takes back. --dry-run says what
   cli: { command: "maintain", group: "store", human: showMaintained },
 });
 
-/** The operations that describe a graph and keep its store in order. */
-export const UPKEEP_OPERATIONS = [describeSchemaOperation, listTagsOperation, maintainOperation];
+/** The operations that keep a store in order. */
+export const UPKEEP_OPERATIONS = [maintainOperation];

@@ -1,11 +1,7 @@
-/**
- * What was found, for people to read.
- */
-import type * as z from "zod";
-import type { foundShape } from "../operations/find-shapes.js";
+import type { Output } from "@cortex-memory/core/contract";
 import { counted, type Ink, oneLine } from "./ink.js";
 
-type Found = z.output<typeof foundShape>;
+type Found = Output<"find">;
 type Hit = Found["hits"][number];
 type Explanation = NonNullable<Found["explain"]>;
 

@@ -1,12 +1,12 @@
 /**
  * Context and learning for people to read: the prompt as it is, and why something ranks.
  */
+import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type {
   attestedShape,
   compactedShape,
   contextRecordShape,
-  contextShape,
   salienceShape,
   weightsShape,
 } from "../operations/learning-shapes.js";
@@ -17,7 +17,7 @@ type Weights = z.output<typeof weightsShape>["weights"];
 const FACTORS = ["recency", "access", "citations", "importance", "similarity"] as const;
 
 /** The text of a prompt, as it is: it may be piped on. */
-export function showContext(bundle: z.output<typeof contextShape>, ink: Ink): string {
+export function showContext(bundle: Output<"context">, ink: Ink): string {
   return bundle.text === "" ? ink.dim("nothing to say yet") : clean(bundle.text);
 }
 

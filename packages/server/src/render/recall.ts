@@ -1,11 +1,7 @@
-/**
- * What was recalled, for people to read: the hits with their scores, and why.
- */
-import type * as z from "zod";
-import type { recalledShape } from "../operations/recall.js";
+import type { Output } from "@cortex-memory/core/contract";
 import { counted, type Ink, oneLine } from "./ink.js";
 
-type Recalled = z.output<typeof recalledShape>;
+type Recalled = Output<"recall">;
 
 /** An answer, best first. */
 export function showRecalled(answer: Recalled, ink: Ink): string {

@@ -1,12 +1,8 @@
-/**
- * What searches found, for people to read.
- */
-import type * as z from "zod";
-import type { searchBatchShape, searchShape } from "../operations/search.js";
+import type { Output } from "@cortex-memory/core/contract";
 import { counted, type Ink, oneLine } from "./ink.js";
 
 /** Hits of one search, each with the words that answer. */
-export function showSearch(answer: z.output<typeof searchShape>, ink: Ink): string {
+export function showSearch(answer: Output<"search">, ink: Ink): string {
   if (answer.hits.length === 0) return ink.dim("nothing found");
   return answer.hits
     .map(({ id, type, text, snippet, score, lifecycle }) => {
@@ -18,7 +14,7 @@ export function showSearch(answer: z.output<typeof searchShape>, ink: Ink): stri
 }
 
 /** Hits of several searches, fused. */
-export function showSearchBatch(answer: z.output<typeof searchBatchShape>, ink: Ink): string {
+export function showSearchBatch(answer: Output<"searchBatch">, ink: Ink): string {
   if (answer.hits.length === 0) return ink.dim("nothing found");
   const lines = answer.hits.map(({ id, type, text, score, queriesMatched }) => {
     const by = ink.dim(`by ${queriesMatched.join(", ")}`);

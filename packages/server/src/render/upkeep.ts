@@ -1,12 +1,13 @@
 /**
  * What a graph is made of, its tags, and what upkeep did, for people to read.
  */
+import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type { maintainedShape, schemaShape, tagsShape } from "../operations/upkeep.js";
+import type { maintainedShape } from "../operations/upkeep.js";
 import { clean, counted, type Ink, oneLine } from "./ink.js";
 
 /** What a graph is made of. */
-export function showSchema(schema: z.output<typeof schemaShape>, ink: Ink): string {
+export function showSchema(schema: Output<"describeSchema">, ink: Ink): string {
   const { distinct } = schema;
   const memories = counted(schema.nodeCount, "active memory", "active memories");
   return [
@@ -41,7 +42,7 @@ export function showSchema(schema: z.output<typeof schemaShape>, ink: Ink): stri
 }
 
 /** Tags, the most frequent first. */
-export function showTags({ tags }: z.output<typeof tagsShape>, ink: Ink): string {
+export function showTags({ tags }: Output<"listTags">, ink: Ink): string {
   return tags.length === 0 ? ink.dim("no tags") : lines(tags.map(tagLine), ink).join("\n");
 }
 
@@ -70,7 +71,7 @@ function tagLine({ tag, count }: { readonly tag: string; readonly count: number 
   return [tag, count];
 }
 
-function kindLines({ kinds, distinct }: z.output<typeof schemaShape>, ink: Ink): string[] {
+function kindLines({ kinds, distinct }: Output<"describeSchema">, ink: Ink): string[] {
   if (kinds.length === 0) return [];
   const width = Math.max(...kinds.map(({ count }) => String(count).length));
   const shown = kinds.flatMap(({ kind, count, examples }) => [
