@@ -51,33 +51,34 @@ async function refusalOf(call: () => unknown): Promise<{ code: string; message: 
   throw new Error("it was not refused");
 }
 
-describe.each(Object.values(VERBS).map((verb: Verb) => [verb.name, verb] as const))(
-  "%s",
-  (name, verb) => {
-    const cases = badInputs(verb);
+describe.each(
+  Object.values(VERBS)
+    .filter((verb: Verb) => badInputs(verb).length > 0)
+    .map((verb: Verb) => [verb.name, verb] as const),
+)("%s", (name, verb) => {
+  const cases = badInputs(verb);
 
-    test.skipIf(cases.length === 0)("refuses every bad input at every door", async () => {
-      const before = (await memory.stats()).entries;
-      const row = ROWS.get(name);
-      const route = ROUTES.get(name);
-      const call = memory[name as keyof typeof VERBS] as (input: object) => unknown;
-      for (const { what, field, input } of cases) {
-        const { code, message } = await refusalOf(() => call.call(memory, input));
-        expect(message, what).toContain(field);
-        expect(message, what).toContain("expected");
-        if (row === undefined) continue;
-        const isPlain = row.stream === undefined && route?.file === undefined;
-        if (route !== undefined && route.unavailable === undefined && isPlain) {
-          const rest = await server.post(`/v1/${route.name}`, input);
-          expect([what, rest.json], what).toMatchObject([what, { code, detail: message }]);
-        }
-        const tool = toolName(row);
-        if (tools.has(tool)) {
-          const { failure } = await agent.call(tool, { ...input });
-          expect([what, failure]).toMatchObject([what, { code, message }]);
-        }
+  test("refuses every bad input at every door", async () => {
+    const before = (await memory.stats()).entries;
+    const row = ROWS.get(name);
+    const route = ROUTES.get(name);
+    const call = memory[name as keyof typeof VERBS] as (input: object) => unknown;
+    for (const { what, field, input } of cases) {
+      const { code, message } = await refusalOf(() => call.call(memory, input));
+      expect(message, what).toContain(field);
+      expect(message, what).toContain("expected");
+      if (row === undefined) continue;
+      const isPlain = row.stream === undefined && route?.file === undefined;
+      if (route !== undefined && route.unavailable === undefined && isPlain) {
+        const rest = await server.post(`/v1/${route.name}`, input);
+        expect([what, rest.json], what).toMatchObject([what, { code, detail: message }]);
       }
-      expect((await memory.stats()).entries).toBe(before);
-    });
-  },
-);
+      const tool = toolName(row);
+      if (tools.has(tool)) {
+        const { failure } = await agent.call(tool, { ...input });
+        expect([what, failure]).toMatchObject([what, { code, message }]);
+      }
+    }
+    expect((await memory.stats()).entries).toBe(before);
+  });
+});
