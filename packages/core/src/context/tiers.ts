@@ -10,7 +10,6 @@
 import { frameTerm } from "../history/fold-state.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { INDEX, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { openMembers, type Term } from "../memory/members.js";
 import type { Frame } from "../records/frames.js";
@@ -109,10 +108,11 @@ const PAGE_ROWS = 256;
 /** The newest memories under any of the terms that the caller may see, each once. */
 async function newest(reader: Reader, terms: readonly Term[], show: Show): Promise<Newest> {
   if (terms.length === 0) return NOTHING;
-  const source = await openMembers(reader, terms, PAGE_ROWS);
+  const query = { terms, pageItems: PAGE_ROWS, reverse: true, cursor: undefined };
+  const source = await openMembers(reader, query);
   const memories = new Map<string, FoundMemory>();
-  for (let cursor: Bytes | undefined; ; ) {
-    const page = await source.page({ cursor, reverse: true, limit: PAGE_ROWS });
+  for (;;) {
+    const page = await source.next(PAGE_ROWS);
     const ids = page.members
       .map((member) => member.subarray(member.length - 16))
       .filter((id) => !memories.has(keyString(id)));
@@ -125,6 +125,5 @@ async function newest(reader: Reader, terms: readonly Term[], show: Show): Promi
       memories.set(keyString(memory.id), memory);
     }
     if (!page.more) return { memories: [...memories.values()], capped: false };
-    cursor = page.end;
   }
 }

@@ -68,6 +68,9 @@ const LIST_OPTIONS = [
   "access",
 ];
 
+/** Members that one read asks for at most, beyond those wanted, where little of what is read is shown. */
+const READ_MOST = 1024;
+
 /** Lists memories by one index. */
 export async function list(engine: Engine, options: ListOptions = {}): Promise<MemoryPage> {
   checkOptions(options, LIST_OPTIONS);
@@ -76,22 +79,22 @@ export async function list(engine: Engine, options: ListOptions = {}): Promise<M
   const access = options.access ?? OWNER;
   const reverse = checkOrder(options.order) === "newest";
   return Reader.with(engine.kv, options.asOf, async (reader) => {
-    const source = await openMembers(reader, terms, limit);
+    const start = options.cursor === undefined ? undefined : parseCursor(options.cursor);
+    const query = { terms, pageItems: limit, reverse, cursor: start };
+    const source = await openMembers(reader, query);
     const memories: Memory[] = [];
-    let cursor = options.cursor === undefined ? undefined : parseCursor(options.cursor);
-    for (;;) {
-      const page = await source.page({ cursor, reverse, limit });
+    for (let size = limit; ; size = Math.max(limit, Math.min(4 * size, READ_MOST))) {
+      const page = await source.next(size);
       const found = await shapeAll(engine, reader, page.members, access, options.validAt);
       for (const [at, memory] of found.entries()) {
-        cursor = page.members[at];
         if (memory !== undefined) memories.push(memory);
         if (memories.length < limit) continue;
         const more = page.more || at < found.length - 1;
-        return { memories, seq: reader.seq, ...(more ? { cursor: showCursor(cursor) } : {}) };
+        const cursor = showCursor(page.members[at]);
+        return { memories, seq: reader.seq, ...(more ? { cursor } : {}) };
       }
+      // A page may hold nothing that was there at the position, or for this caller: read on.
       if (!page.more) return { memories, seq: reader.seq };
-      // A page may hold nothing that was there at the position: go on from where it ended.
-      cursor = page.end;
     }
   });
 }
