@@ -1,7 +1,7 @@
 /** `list`: by each index, in order, page by page, at every position and in every state. */
 import { describe, expect, test } from "vitest";
-import { GUEST } from "../access.js";
 import type { Cortex } from "../cortex.js";
+import { GUEST } from "../scope/access.js";
 import { type CountingKv, countingKv, openCountedStore, openTestStore } from "../testing/index.js";
 import type { ListOptions } from "./list.js";
 
