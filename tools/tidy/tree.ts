@@ -25,7 +25,9 @@ export function readTree(root: string): readonly TextFile[] {
   const visit = (folder: string): void => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory() && !LEFT_OUT.has(entry.name)) visit(path);
+      // In a linked work tree `.git` is a file.
+      if (LEFT_OUT.has(entry.name)) continue;
+      if (entry.isDirectory()) visit(path);
       if (!entry.isFile() || /\.(tgz|tsbuildinfo|png|mdb|bin)$/.test(entry.name)) continue;
       found.push({ path, text: readFileSync(join(root, path), "utf8") });
     }
