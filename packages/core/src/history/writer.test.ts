@@ -141,7 +141,7 @@ describe("an operation", () => {
 
   test("may need more rows than a call may have arguments", async () => {
     await using store = await openBareStore();
-    const keys = Array.from({ length: 250_000 }, (_, at) => journalKey(at + 10));
+    const keys = Array.from({ length: 150_000 }, (_, at) => journalKey(at + 10));
     const run = (tx: WriteTx): number => {
       tx.view.need(keys);
       return appendPlain(tx);
