@@ -4,7 +4,9 @@ import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-import { cleanUp, isBuilt, temporaryFolder } from "./other-process.js";
+import { cleanUp, isUnbuilt, temporaryFolder } from "./other-process.js";
+
+const UNBUILT = isUnbuilt();
 
 afterEach(cleanUp);
 
@@ -17,8 +19,7 @@ function block(language: string): string {
   return text;
 }
 
-test("its program prints what it says", () => {
-  if (!isBuilt()) return;
+test.skipIf(UNBUILT)("its program prints what it says", () => {
   const folder = temporaryFolder();
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   // `await using` is younger than the oldest Node that Cortex supports: spelled out, it is the same.
