@@ -84,17 +84,15 @@ describe("while a second process reads and writes", () => {
       await using memory = await open(folder, { actor: "ada" });
       const neighbour = await neighbourOf(folder, SEED);
       await neighbour.until("wrote 3");
-      const started = performance.now();
       for (let n = 0; n < 4; n += 1) {
         expect((await memory.vacuum()).entries).toBeGreaterThan(seq);
         expect(await memory.rebuild()).toMatchObject({ ok: true, differences: [] });
+        // The neighbour is not held up for good.
+        await neighbour.until("wrote");
       }
-      const tookMs = performance.now() - started;
+      await neighbour.until("wrote 9");
       const written = await judge(neighbour, memory);
-      console.log(
-        `8 moves in ${Math.round(tookMs)} ms, ${written} pairs of the neighbour meanwhile`,
-      );
-      expect(written).toBeGreaterThan(8);
+      console.log(`8 moves, ${written} pairs of the neighbour meanwhile`);
       expect((await memory.stats()).entries).toBe(seq + 1 + 3 * written);
       expect(storeFiles(folder)).toEqual(["g000009.mdb"]);
     },
