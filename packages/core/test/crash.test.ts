@@ -32,8 +32,8 @@ type Tried = { readonly n: number } & (
   | { readonly verb: "remember"; readonly session: string; readonly turns: readonly string[] }
 );
 
-const STORES = 10;
-const ROUNDS_PER_STORE = 20;
+const STORES = 20;
+const ROUNDS_PER_STORE = 10;
 /** Every fifth round rebuilds the store while it is written. */
 const REBUILD_EVERY = 5;
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_101);
@@ -182,6 +182,6 @@ describe("kill -9", () => {
     expect(totals.acknowledged).toBeGreaterThan(STORES * ROUNDS_PER_STORE);
     expect(totals.kept).toBeGreaterThanOrEqual(totals.acknowledged);
     expect(totals.tried).toBeGreaterThan(totals.kept);
-    expect(totals.rebuilds).toBeGreaterThanOrEqual(STORES);
+    expect(totals.rebuilds).toBeGreaterThanOrEqual(STORES / 2);
   });
 });

@@ -10,7 +10,7 @@ const UNBUILT = isUnbuilt();
 
 afterEach(cleanUp);
 
-const JOBS = { intervalMs: 20, leaseMs: 3000, snapshotEveryMs: 1, maintainEveryMs: 1 } as const;
+const JOBS = { intervalMs: 20, leaseMs: 4000, snapshotEveryMs: 1, maintainEveryMs: 1 } as const;
 
 /** The jobs that have something to do after every write. */
 const NAMES = ["maintain", "snapshot"] as const;
