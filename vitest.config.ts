@@ -24,7 +24,8 @@ export default defineConfig({
     // Files of one worker share loaded modules, which halves the time; nothing below keeps state that
     // one file could leave to the next, but what is made to be shared by a process.
     isolate: false,
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
+    // For what hangs: alone no test takes ten seconds, but the machine may have much else to do.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
+import { isLacking } from "../packages/core/src/testing/lacking.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "cortex-eval-"));
@@ -61,10 +62,9 @@ function writeSets(): void {
 }
 
 const isBuilt = existsSync(join(ROOT, "packages/core/dist/index.js"));
-const requireAll = process.env.CORTEX_REQUIRE_ALL === "1";
-if (!isBuilt && !requireAll) console.warn("skipped: the evaluation needs `npm run build` first");
+const UNBUILT = isLacking(isBuilt, "the evaluation needs `npm run build` first");
 
-test.skipIf(!isBuilt && !requireAll)("every format is found, asked and reported", () => {
+test.skipIf(UNBUILT)("every format is found, asked and reported", () => {
   writeSets();
   const json = join(folder, "figures.json");
   const run = spawnSync(

@@ -185,6 +185,12 @@ function codeCases(): readonly BadSource[] {
     testFile("focused", "a focused test", 'test.only("x", () => {});'),
     testFile("skip", "a silent skip", 'test.skip("x", () => {});'),
     testFile("skip", "a silent skip at run time", 'test("x", (ctx) => { ctx.skip(); });'),
+    testFile("early-return", "a test that leaves", 'test("x", () => { if (a) return; b(); });'),
+    testFile(
+      "early-return",
+      "one of several tests that leaves",
+      'test.each([1])("x", async () => { if (a) { return; } b(); });',
+    ),
   ];
 }
 

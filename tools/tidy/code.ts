@@ -27,6 +27,7 @@ export function checkCode(file: CodeFile): Problem[] {
     ...checkExports(file),
     ...checkSyntax(file),
     ...checkTestCalls(file),
+    ...checkTestReturns(file),
   ];
 }
 
@@ -229,7 +230,9 @@ function isHeir(node: Node): boolean {
 function checkTestCalls(file: CodeFile): Problem[] {
   if (!isTest(file.path) && !file.path.includes("/testing/")) return [];
   const found: Problem[] = [];
-  const reasoned = /\bCORTEX_REQUIRE_ALL\b|\bmanifest\b/.test(file.text);
+  const reasoned = /\bCORTEX_REQUIRE_ALL\b|\bmanifest\b|\b(isLacking|lacks[A-Z]|isUnbuilt)/.test(
+    file.text,
+  );
   walk(file.program, (node) => {
     if (node.type !== "MemberExpression") return;
     const runner = nameOf(node.object) ?? "";
@@ -239,9 +242,34 @@ function checkTestCalls(file: CodeFile): Problem[] {
     if (member === "only") found.push(problem("focused", file, place, "other tests do not run"));
     const skips = /^(skip|skipIf|runIf|todo)$/.test(member);
     if (skips && !reasoned) {
-      const message = "a skip fails under CORTEX_REQUIRE_ALL, or follows a declared manifest";
+      const message =
+        "a skip fails under CORTEX_REQUIRE_ALL (testing/lacking.ts), or follows a declared manifest";
       found.push(problem("skip", file, place, message));
     }
   });
   return found;
+}
+
+/** A test that leaves early passes without having looked at anything: it has to be skipped instead. */
+function checkTestReturns(file: CodeFile): Problem[] {
+  if (!isTest(file.path)) return [];
+  const found: Problem[] = [];
+  walk(file.program, (node, parents) => {
+    if (node.type !== "ReturnStatement" || isNode(node.argument)) return;
+    const at = parents.findLastIndex(({ type }) => FUNCTIONS.has(type));
+    if (!isCallOfTest(parents[at - 1])) return;
+    const message = "a test that returns early passes unseen; skip it by test.skipIf";
+    found.push(problem("early-return", file, { at: node.start, subject: "return" }, message));
+  });
+  return found;
+}
+
+/** Whether a node calls `test`, `test.each(…)`, `test.skipIf(…)` and the like. */
+function isCallOfTest(node: Node | undefined): boolean {
+  if (node?.type !== "CallExpression") return false;
+  let callee: unknown = node.callee;
+  while (isNode(callee) && !/^(test|it)$/.test(nameOf(callee) ?? "")) {
+    callee = callee.type === "CallExpression" ? callee.callee : callee.object;
+  }
+  return isNode(callee);
 }

@@ -25,7 +25,7 @@ export function readTree(root: string): readonly TextFile[] {
   const visit = (folder: string): void => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      // In a second working tree of a repository `.git` is a file.
+      // In a linked work tree `.git` is a file.
       if (LEFT_OUT.has(entry.name)) continue;
       if (entry.isDirectory()) visit(path);
       if (!entry.isFile() || /\.(tgz|tsbuildinfo|png|mdb|bin)$/.test(entry.name)) continue;

@@ -60,6 +60,8 @@ export const LIMITS = {
   journalPageBytes: 4 * 1024 * 1024,
   /** Memories that one find looks at before it gives a short page, or refuses to sort them. */
   findCandidates: 100_000,
+  /** Rows of its path that one find reads, those that give nothing or the same again included. */
+  findRows: 2_000_000,
   /** Hits of one find that are journaled as used. */
   findLateHits: 1000,
   findBudgetTokens: 1_000_000,
@@ -187,6 +189,10 @@ assertRelation(
 );
 assertRelation(LIMITS.compactItems * 512 < LIMITS.entryBytes, "a context record must fit an entry");
 assertRelation(LIMITS.findLateHits * 256 < LIMITS.entryBytes, "a late find must fit an entry");
+assertRelation(
+  LIMITS.findRows >= LIMITS.tags * LIMITS.findCandidates,
+  "a memory may stand under each of its tags and still count as one candidate",
+);
 assertRelation(LIMITS.entryBytes <= LIMITS.groupBytes, "an entry must fit a group");
 assertRelation(LIMITS.groupBytes <= LIMITS.batchBytes, "a group is not larger than a batch");
 assertRelation(LIMITS.externalIdBytes + 32 <= LIMITS.keyBytes, "externalId must fit a key");

@@ -6,7 +6,6 @@
  * What only the journal's fold produces, a rebuild restores; what the journal itself has lost, nobody
  * makes up. A store of a newer release is left alone to the byte, and a full disk harms nothing.
  */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -18,7 +17,10 @@ import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
-import { atCleanUp, canRun, cleanUp, temporaryFolder } from "./other-process.js";
+import { lacksSmallDisk, mountSmallDisk } from "../src/testing/lacking.js";
+import { atCleanUp, cleanUp, temporaryFolder } from "./other-process.js";
+
+const NO_DISK = lacksSmallDisk();
 
 afterEach(cleanUp);
 
@@ -447,40 +449,30 @@ describe("a full disk", () => {
     await expectReadable(memory, ids);
   });
 
-  test("a real disk: refused, readable, and written again once there is room", async () => {
-    const folder = mountSmallDisk();
-    if (folder === undefined) return;
-    const filler = join(folder, "filler");
-    writeFileSync(filler, new Uint8Array(2_000_000));
-    const memory = await open(join(folder, "store"), { actor: "ada" });
-    atCleanUp(() => memory.close());
-    const ids = await writeUntilFull(memory);
-    expect(ids.length).toBeGreaterThan(5);
-    const { entries } = await memory.stats();
-    expect(entries).toBe(ids.length + 1);
-    await expectReadable(memory, ids);
-    // How much a write needs depends on the pages it touches: one larger than all before never fits.
-    const large = { type: "note", text: "x".repeat(60_000) } as const;
-    await expect(memory.write(large)).rejects.toMatchObject({ code: "ERR_DISK_FULL" });
-    rmSync(filler);
-    const after = await memory.write({ type: "note", text: "room again" });
-    expect(after.seq).toBe(entries);
-    expect((await memory.get(after.id))?.text).toBe("room again");
-    await expectReadable(memory, ids);
-  });
-
-  /** A disk of a few megabytes, where the process may mount one. */
-  function mountSmallDisk(): string | undefined {
-    const folder = join(temporaryFolder(), "disk");
-    mkdirSync(folder);
-    try {
-      const options = ["-t", "tmpfs", "-o", "size=5m", "tmpfs", folder];
-      execFileSync("mount", options, { stdio: "ignore" });
-    } catch {
-      canRun(false, "a small disk cannot be mounted here");
-      return undefined;
-    }
-    atCleanUp(() => execFileSync("umount", [folder], { stdio: "ignore" }));
-    return folder;
-  }
+  test.skipIf(NO_DISK)(
+    "a real disk: refused, readable, and written again once there is room",
+    async () => {
+      const folder = join(temporaryFolder(), "disk");
+      mkdirSync(folder);
+      const disk = mountSmallDisk(folder, "5m");
+      atCleanUp(() => disk?.unmount());
+      const filler = join(folder, "filler");
+      writeFileSync(filler, new Uint8Array(2_000_000));
+      const memory = await open(join(folder, "store"), { actor: "ada" });
+      atCleanUp(() => memory.close());
+      const ids = await writeUntilFull(memory);
+      expect(ids.length).toBeGreaterThan(5);
+      const { entries } = await memory.stats();
+      expect(entries).toBe(ids.length + 1);
+      await expectReadable(memory, ids);
+      // How much a write needs depends on the pages it touches: one larger than all before never fits.
+      const large = { type: "note", text: "x".repeat(60_000) } as const;
+      await expect(memory.write(large)).rejects.toMatchObject({ code: "ERR_DISK_FULL" });
+      rmSync(filler);
+      const after = await memory.write({ type: "note", text: "room again" });
+      expect(after.seq).toBe(entries);
+      expect((await memory.get(after.id))?.text).toBe("room again");
+      await expectReadable(memory, ids);
+    },
+  );
 });

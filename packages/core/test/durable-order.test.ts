@@ -11,7 +11,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { canRun, cleanUp, isBuilt, startProgram, temporaryFolder } from "./other-process.js";
+import { isLacking } from "../src/testing/lacking.js";
+import { cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
 
 const SYNC_DELAY_US = 8000;
 const CALLS =
@@ -27,6 +28,8 @@ function canTrace(): boolean {
     return false;
   }
 }
+
+const CANNOT_TRACE = isLacking(canTrace(), "strace is missing or may not trace") || isUnbuilt();
 
 /** The trace of one run of the program, as lines in the order things happened. */
 async function traceOf(relaxed: boolean): Promise<readonly string[]> {
@@ -96,9 +99,8 @@ function read(lines: readonly string[]): Findings {
   return { acknowledged, early, empty, syncs };
 }
 
-describe("the order of syncs and acknowledgements", () => {
+describe.skipIf(CANNOT_TRACE)("the order of syncs and acknowledgements", () => {
   test("a resolved promise is on the disk", async () => {
-    if (!canRun(canTrace(), "strace is missing or may not trace") || !isBuilt()) return;
     const found = read(await traceOf(false));
     console.log(`durable order: ${JSON.stringify(found)}`);
     expect(found.acknowledged).toBe(23);
@@ -109,7 +111,6 @@ describe("the order of syncs and acknowledgements", () => {
   });
 
   test("the same look at a relaxed store finds what the promise rules out", async () => {
-    if (!canRun(canTrace(), "strace is missing or may not trace") || !isBuilt()) return;
     const found = read(await traceOf(true));
     expect(found.acknowledged).toBe(22);
     expect(found.early.length + found.empty.length).toBeGreaterThan(20);

@@ -25,6 +25,7 @@ test("every operator, every order and every limit is on the page", () => {
     LIMITS.patternBytes,
     LIMITS.patternProgram,
     LIMITS.findCandidates,
+    LIMITS.findRows,
     LIMITS.findLateHits,
   ];
   for (const figure of figures) expect(page).toContain(figure.toLocaleString("en"));

@@ -227,7 +227,7 @@ describe("random stores", () => {
     for (const step of ["expire", "confirm", "merge", "relate"]) {
       expect(met.get(step) ?? 0, step).toBeGreaterThan(0);
     }
-  }, 120_000);
+  });
 });
 
 describe("ten thousand contradictions", () => {
@@ -297,5 +297,5 @@ describe("ten thousand contradictions", () => {
     expect((await memory.maintain(all)).complete).toBe(true);
     const idle = counters[0]?.counts() ?? { rows: 0, keys: 0 };
     expect(idle.rows + idle.keys).toBeLessThan(1000);
-  }, 120_000);
+  });
 });

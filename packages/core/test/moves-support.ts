@@ -15,12 +15,13 @@ import {
   frameWriter,
   readFrames,
 } from "../src/journal/export-format.js";
-import { KEYSPACE, type KeyPrefix } from "../src/kv/keyspace.js";
 import { HEAD_KEY, type Kv, type KvRow } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { seededRandom } from "../src/testing/index.js";
 import { atCleanUp, temporaryFolder } from "./other-process.js";
+
+export { exactRows as rowsOf } from "../src/testing/bare-journal.js";
 
 /** The backends that can move. */
 export const BACKENDS = ["memory", "lmdb"] as const;
@@ -60,28 +61,6 @@ export async function bytesOf<T>(
 /** Bytes as a source that gives them in pieces. */
 export async function* inPieces(bytes: Uint8Array, length = 1000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
-}
-
-/** Every row of a store but caches, as text, the head row included. */
-export async function rowsOf(kv: Kv): Promise<readonly string[]> {
-  const snapshot = await kv.snapshot();
-  try {
-    const [head] = await snapshot.getMany([HEAD_KEY]);
-    const rows = [`head ${hex(head)}`];
-    for (const prefix of Object.values(KEYSPACE) as readonly KeyPrefix[]) {
-      if (prefix.class === "cache" || prefix.class === "head") continue;
-      const range = { gte: Uint8Array.of(prefix.byte), lt: Uint8Array.of(prefix.byte + 1) };
-      const [found = []] = await snapshot.ranges([{ ...range, limit: 1_000_000 }]);
-      for (const { key, value } of found) rows.push(`${prefix.name} ${hex(key)} ${hex(value)}`);
-    }
-    return rows;
-  } finally {
-    snapshot.close();
-  }
-}
-
-function hex(bytes: Uint8Array | undefined): string {
-  return bytes === undefined ? "absent" : Buffer.from(bytes).toString("hex");
 }
 
 /** A file taken apart: its frames but the trailer. */

@@ -9,9 +9,10 @@ import { Reader } from "../src/history/reader.js";
 import { isCortexError } from "../src/index.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
 import type { OpenedGraph } from "../src/open.js";
+import { isLacking } from "../src/testing/lacking.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
 import { loadUsearch } from "../src/vector/usearch-graph.js";
-import { canRun, cleanUp } from "./other-process.js";
+import { cleanUp } from "./other-process.js";
 import {
   graphWith,
   type Hit,
@@ -244,17 +245,14 @@ describe(`near (seed ${SEED})`, () => {
   });
 });
 
-describe(`near through a graph (seed ${SEED})`, () => {
-  async function withGraph(): Promise<
-    | {
-        readonly graph: OpenedGraph;
-        readonly texts: ReadonlyMap<string, string>;
-        readonly near: Near;
-      }
-    | undefined
-  > {
-    if (!canRun((await loadUsearch()) !== undefined, "usearch has no binary here"))
-      return undefined;
+const NO_GRAPHS = isLacking((await loadUsearch()) !== undefined, "usearch has no binary here");
+
+describe.skipIf(NO_GRAPHS)(`near through a graph (seed ${SEED})`, () => {
+  async function withGraph(): Promise<{
+    readonly graph: OpenedGraph;
+    readonly texts: ReadonlyMap<string, string>;
+    readonly near: Near;
+  }> {
     const random = seededRandom(SEED);
     const graph = await graphWith(wordEmbedder(24));
     const texts = new Map<string, string>();
@@ -293,7 +291,6 @@ describe(`near through a graph (seed ${SEED})`, () => {
 
   test("finds nearly what looking at every text finds, with the same distances", async () => {
     const made = await withGraph();
-    if (made === undefined) return;
     let hits = 0;
     for (const query of WORDS) {
       const exact = await nearByHand(wordEmbedder(24), made.texts, `${query} night`, 10);
@@ -309,7 +306,6 @@ describe(`near through a graph (seed ${SEED})`, () => {
 
   test("a filter that lets three through finds the three, and changes are followed", async () => {
     const made = await withGraph();
-    if (made === undefined) return;
     const { graph, texts, near } = made;
     const far = await nearByHand(wordEmbedder(24), texts, "moon river", 2000);
     const three = far.slice(-3).map(({ id }) => id);

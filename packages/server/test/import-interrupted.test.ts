@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { open } from "@cortex-memory/core";
@@ -66,6 +67,8 @@ test.each([
       stdio: "ignore",
       env: { ...process.env, HOME: place.home, TMPDIR: join(place.folder, "temporary") },
     });
+    // On a busy machine too, whoever kills it must not come too late.
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     const ended = once(child, "exit");
     while ((await entriesOf(actor)) < 2000 && child.exitCode === null) await wait(5);
     child.kill("SIGKILL");
@@ -87,5 +90,4 @@ test.each([
     expect((await memory.check()).ok).toBe(true);
     expect((await memory.get(`n${NOTES - 1}`))?.version).toBe(1);
   },
-  120_000,
 );

@@ -55,8 +55,11 @@ describe("the end of a connection", () => {
     const server = await started();
     server.send(remember(1, `Accepted before ${signal}`));
     await server.next();
-    for (let id = 2; id <= 20; id += 1) server.send(remember(id, `Just before ${signal} ${id}`));
-    // The first of them is answered: all of them came in the same breath.
+    const calls = Array.from({ length: 19 }, (_, at) =>
+      JSON.stringify(remember(at + 2, `Just before ${signal} ${at}`)),
+    );
+    // One write, so that all of them have come when the first is answered.
+    server.send(calls.join("\n"));
     await server.next();
     server.child.kill(signal);
     expect(await server.ended).toEqual({ exit: 0, signal: null });

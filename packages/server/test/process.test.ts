@@ -4,7 +4,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isLacking, lacksTools } from "../../core/src/testing/lacking.js";
 import { MAIN, makePlace, type Place } from "./cortex-process.js";
+
+/** On other systems the tool takes other options. */
+const NO_TERMINAL =
+  isLacking(process.platform === "linux", "this is no Linux") || lacksTools("script");
 
 let place: Place;
 beforeAll(() => {
@@ -104,25 +109,19 @@ describe("a person", () => {
     expect(JSON.parse(stats.out)).toMatchObject({ data: folder, memories: { active: 1 } });
   });
 
-  /** Runs the binary on a terminal of its own; `undefined` where there is no tool to make one. */
-  function onTerminal(args: string, env: { readonly [name: string]: string }): string | undefined {
+  /** Runs the binary on a terminal of its own. */
+  function onTerminal(args: string, env: { readonly [name: string]: string }): string {
     const line = `"${process.execPath}" "${MAIN}" ${args}`;
-    const { stdout, error } = spawnSync("script", ["-qec", line, "/dev/null"], {
+    const { stdout } = spawnSync("script", ["-qec", line, "/dev/null"], {
       encoding: "utf8",
       env: { PATH: process.env.PATH, HOME: place.home, TERM: "xterm", ...env },
     });
-    return error === undefined ? stdout : undefined;
+    return stdout;
   }
 
-  test("gets colour on a terminal alone, and not with NO_COLOR", (ctx) => {
+  test.skipIf(NO_TERMINAL)("gets colour on a terminal alone, and not with NO_COLOR", () => {
     const args = `root --data "${place.data}"`;
-    const painted = process.platform === "linux" ? onTerminal(args, {}) : undefined;
-    if (painted === undefined) {
-      if (process.env.CORTEX_REQUIRE_ALL === "1") throw new Error("the tool script is missing");
-      console.log("cannot test colour on a terminal: the tool script is missing");
-      return ctx.skip();
-    }
-    expect(painted).toContain("\u001b[1m");
+    expect(onTerminal(args, {})).toContain("\u001b[1m");
     expect(onTerminal(args, { NO_COLOR: "1" })).not.toContain("\u001b[");
     expect(place.process(on("root")).out).not.toContain("\u001b[");
   });

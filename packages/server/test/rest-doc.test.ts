@@ -2,19 +2,18 @@
  * The page about REST tells people to type calls; this types them, against the built server, and looks
  * at what they got.
  */
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ERROR_CODES } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { lacksTools } from "../../core/src/testing/lacking.js";
 import { REFUSALS } from "../src/http/problem.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { type ServeProcess, startServe } from "./serve-process.js";
 
 const PAGE = readFileSync(fileURLToPath(new URL("../../../docs/rest.md", import.meta.url)), "utf8");
-const hasCurl = spawnSync("curl", ["--version"]).status === 0;
-const requireAll = process.env.CORTEX_REQUIRE_ALL === "1";
+const NO_CURL = lacksTools("curl");
 
 /** The fenced blocks of one language, in order. */
 function blocks(language: string): readonly string[] {
@@ -37,8 +36,7 @@ describe("the page about REST", () => {
     place.remove();
   });
 
-  test("is a script that works from top to bottom", async (ctx) => {
-    if (!hasCurl && !requireAll) return ctx.skip("curl is missing");
+  test.skipIf(NO_CURL)("is a script that works from top to bottom", async () => {
     const script = `set -eu\n${blocks("sh").join("\necho; echo ---\n")}`;
     const { exit, out, err } = place.shell(script, { cwd, env: { CORTEX_URL: server.url } });
     expect(exit, `${out}\n${err}`).toBe(0);

@@ -23,6 +23,7 @@ import { salienceOf } from "../engine/salience-reader.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { countTokens } from "../records/forms.js";
+import { ringsOf } from "./rings.js";
 import { readTiers, type Show, type TierPlan } from "./tiers.js";
 
 /** What to build. */
@@ -115,7 +116,8 @@ export async function buildBundle(
 
 /**
  * Puts rivals below what they dispute: in the later tier of the two, behind everybody there, with no
- * higher a score, so that a budget never leaves a rival and takes what it disputes.
+ * higher a score, so that a budget never leaves a rival and takes what it disputes. Those that dispute
+ * each other in a ring stand equally low.
  */
 function withRivalsLow(
   all: readonly Placed[],
@@ -123,21 +125,23 @@ function withRivalsLow(
 ): readonly Placed[] {
   if (disputes.size === 0) return all;
   const byKey = new Map(all.map((one) => [keyString(one.memory.id), one]));
-  const lowered = (one: Placed, path: readonly Placed[]): Placed => {
-    const above = (disputes.get(keyString(one.memory.id)) ?? []).flatMap(({ id }) => {
-      const other = byKey.get(keyString(id));
-      return other === undefined || path.includes(other) ? [] : [lowered(other, [...path, one])];
-    });
-    if (above.length === 0) return one;
-    const places = [one, ...above].map(({ tier }) => TIERS.indexOf(tier));
-    return {
-      ...one,
-      tier: TIERS[Math.max(...places)] ?? one.tier,
-      score: Math.min(one.score, ...above.map(({ score }) => score)),
-      depth: 1 + Math.max(...above.map(({ depth }) => depth)),
-    };
-  };
-  return all.map((one) => lowered(one, []));
+  const aboveOf = (key: string): readonly string[] =>
+    (disputes.get(key) ?? []).map(({ id }) => keyString(id)).filter((other) => byKey.has(other));
+  const lowered = new Map<string, Placed>();
+  for (const ring of ringsOf([...byKey.keys()], aboveOf)) {
+    const own = ring.flatMap((key) => byKey.get(key) ?? []);
+    // Rings come after what stands above them: whoever is not there yet is of the ring itself.
+    const above = ring.flatMap(aboveOf).flatMap((key) => lowered.get(key) ?? []);
+    const every = [...own, ...above];
+    const tier = every.reduce((late, one) => Math.max(late, TIERS.indexOf(one.tier)), 0);
+    const score = every.reduce((low, one) => Math.min(low, one.score), Number.POSITIVE_INFINITY);
+    const depth = above.reduce((deep, one) => Math.max(deep, 1 + one.depth), 0) + own.length - 1;
+    for (const one of own) {
+      const key = keyString(one.memory.id);
+      lowered.set(key, { ...one, tier: TIERS[tier] ?? one.tier, score, depth });
+    }
+  }
+  return all.map((one) => lowered.get(keyString(one.memory.id)) ?? one);
 }
 
 /**

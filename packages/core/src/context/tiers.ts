@@ -11,7 +11,6 @@ import { TIERS, type Tier } from "../contract/recall.js";
 import { frameTerm } from "../history/fold-state.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { INDEX, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { openMembers, type Term } from "../memory/members.js";
 import type { Frame } from "../records/frames.js";
@@ -104,10 +103,11 @@ const PAGE_ROWS = 256;
 /** The newest memories under any of the terms that the caller may see, each once. */
 async function newest(reader: Reader, terms: readonly Term[], show: Show): Promise<Newest> {
   if (terms.length === 0) return NOTHING;
-  const source = await openMembers(reader, terms, PAGE_ROWS);
+  const query = { terms, pageItems: PAGE_ROWS, reverse: true, cursor: undefined };
+  const source = await openMembers(reader, query);
   const memories = new Map<string, FoundMemory>();
-  for (let cursor: Bytes | undefined; ; ) {
-    const page = await source.page({ cursor, reverse: true, limit: PAGE_ROWS });
+  for (;;) {
+    const page = await source.next(PAGE_ROWS);
     const ids = page.members
       .map((member) => member.subarray(member.length - 16))
       .filter((id) => !memories.has(keyString(id)));
@@ -120,6 +120,5 @@ async function newest(reader: Reader, terms: readonly Term[], show: Show): Promi
       memories.set(keyString(memory.id), memory);
     }
     if (!page.more) return { memories: [...memories.values()], capped: false };
-    cursor = page.end;
   }
 }

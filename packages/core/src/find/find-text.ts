@@ -83,7 +83,8 @@ export function textStream(
       });
       const isEnd = isAll && from >= ids.length;
       // Memories of one entry come in no order of their own: the next may be of the same.
-      return { candidates, frontier: isEnd ? undefined : markAfterSeq(oldest) };
+      const frontier = isEnd ? undefined : markAfterSeq(oldest);
+      return { candidates, frontier, rows: some.length };
     },
   };
 }

@@ -6,18 +6,26 @@
  * waits until nothing that is still unread can stand before it. With tags given at birth, as nearly all
  * are, no hit ever waits.
  *
+ * Promise: the work goes with what is read. No more hits wait than the page has room for, whatever is
+ * found, and pages of the stream grow while nothing comes of them. `LIMITS.findCandidates` and
+ * `LIMITS.findRows` bound what one call reads: then a page ends short, and where that would be no help
+ * the query is refused.
+ *
  * What makes a candidate a hit is left to the matcher.
  */
+import type { CortexError } from "../errors.js";
 import type { FoundMemory, Read } from "../history/reader.js";
 import { getU64, keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import type { MemoryRecord } from "../records/memory-record.js";
 import {
   type Candidate,
+  type CandidatePage,
   markAfter,
   markAfterSeq,
   type Stream,
   tooManyCandidates,
+  tooManyRows,
 } from "./sources.js";
 
 /** A memory that satisfies the query. */
@@ -54,12 +62,6 @@ export interface NewestPage {
   readonly candidates: number;
 }
 
-/** A hit that waits for its turn, and the mark under which it was read. */
-interface Waiting {
-  readonly match: Match;
-  readonly mark: string;
-}
-
 /** A page in the order of arrival; see the file header. */
 export async function newestPage(
   stream: Stream,
@@ -67,56 +69,135 @@ export async function newestPage(
   wish: PageWish,
 ): Promise<NewestPage> {
   const wanted = wish.offset + wish.limit;
-  const seen = new Set<string>();
-  const ready: Match[] = [];
-  let waiting: Waiting[] = [];
-  let candidates = 0;
+  const desk = new HitDesk(wanted);
+  const spent = new Spending();
   let total = 0;
   let frontier: string | undefined;
   let size = Math.min(PAGE_SPARE + wanted + (wanted >> 2), PAGE_MOST);
   do {
     const page = await stream.next(size);
     ({ frontier } = page);
-    const fresh = firstSeen(page.candidates, seen);
-    candidates += fresh.length;
+    const fresh = spent.add(page);
     const matches = await match(fresh);
+    const hits: WaitingHit[] = [];
     for (const [at, { mark }] of fresh.entries()) {
       const found = matches[at];
       if (found === undefined) continue;
       total += 1;
       const isPast = wish.emitted !== undefined && found.arrival >= wish.emitted;
-      if (!isPast) waiting.push({ match: found, mark });
+      if (!isPast) hits.push({ match: found, mark });
     }
-    const due = waiting.filter((one) => isDue(one, frontier));
-    if (due.length > 0) {
-      due.sort((a, b) => (a.match.arrival < b.match.arrival ? 1 : -1));
-      const taken = due.slice(0, wanted - ready.length);
-      for (const one of taken) ready.push(one.match);
-      const gone = new Set(taken);
-      waiting = waiting.filter((one) => !gone.has(one));
-    }
-    if (
-      candidates > LIMITS.findCandidates &&
-      frontier !== undefined &&
-      (wish.countTotal || ready.length < wanted)
-    ) {
+    desk.add(hits, frontier);
+    const { candidates } = spent;
+    if (spent.isOver && frontier !== undefined && (wish.countTotal || desk.room > 0)) {
       // A short page is no help where hits wait: the next page would have to read all of it again.
-      if (wish.countTotal || waiting.length > 0) throw tooManyCandidates();
+      if (wish.countTotal || desk.isWaiting) throw spent.refusal();
       break;
     }
-    const missing = wish.countTotal ? undefined : wanted - ready.length;
-    size = nextSize(size, missing, total === 0 ? 0 : total / candidates);
-  } while (frontier !== undefined && (wish.countTotal || ready.length < wanted));
-  const matches = ready.slice(wish.offset);
-  const isEnd = frontier === undefined && waiting.length === 0;
+    const missing = wish.countTotal ? undefined : desk.room;
+    size = nextSize(size, missing, candidates === 0 ? 0 : desk.ready.length / candidates);
+  } while (frontier !== undefined && (wish.countTotal || desk.room > 0));
+  const isEnd = frontier === undefined && !desk.isWaiting;
   const isWhole = frontier === undefined && !wish.resumed;
-  const last = ready.at(-1)?.arrival ?? wish.emitted;
+  const last = desk.ready.at(-1)?.arrival ?? wish.emitted;
+  const unread = desk.room > 0 ? frontier : undefined;
   return {
-    matches,
-    candidates,
+    matches: desk.ready.slice(wish.offset),
+    candidates: spent.candidates,
     ...(isWhole ? { total } : {}),
-    ...(isEnd ? {} : { next: resume(last, waiting, ready.length < wanted ? frontier : undefined) }),
+    ...(isEnd ? {} : { next: resume(last, desk.waitingMark(), unread) }),
   };
+}
+
+/** A hit that waits for its turn, and the mark under which it was read. */
+interface WaitingHit {
+  readonly match: Match;
+  readonly mark: string;
+}
+
+/**
+ * The hits of one page: those whose turn it is, and those that wait. Of the waiting ones only as many
+ * are kept as the page still has room for; of the others nothing is needed but where to read them again.
+ */
+class HitDesk {
+  /** In the order of the answer. */
+  readonly ready: Match[] = [];
+  readonly #wanted: number;
+  /** The newest arrival first. */
+  #waiting: WaitingHit[] = [];
+  /** The highest mark of the hits that there was no room for. */
+  #leftMark: string | undefined;
+
+  constructor(wanted: number) {
+    this.#wanted = wanted;
+  }
+
+  /** Hits that the page still lacks. */
+  get room(): number {
+    return this.#wanted - this.ready.length;
+  }
+
+  /** Whether a hit was read whose turn has not come. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0 || this.#leftMark !== undefined;
+  }
+
+  /** The highest mark of all hits that wait. */
+  waitingMark(): string | undefined {
+    return this.#waiting.reduce((mark, one) => higher(mark, one.mark), this.#leftMark);
+  }
+
+  /** Takes hits in, and out all those that nothing unread can stand before. */
+  add(hits: readonly WaitingHit[], frontier: string | undefined): void {
+    if (hits.length > 0) {
+      // What waits is in order already, so putting the new ones in is a merge.
+      this.#waiting = this.#waiting.concat(hits);
+      this.#waiting.sort((a, b) => (a.match.arrival < b.match.arrival ? 1 : -1));
+    }
+    let due = 0;
+    for (const { match } of this.#waiting) {
+      if (this.room === 0 || (frontier !== undefined && match.arrival < frontier)) break;
+      this.ready.push(match);
+      due += 1;
+    }
+    for (const { mark } of this.#waiting.slice(due + this.room)) {
+      this.#leftMark = higher(this.#leftMark, mark);
+    }
+    this.#waiting = this.#waiting.slice(due, due + this.room);
+  }
+}
+
+function higher(a: string | undefined, b: string): string {
+  return a === undefined || a < b ? b : a;
+}
+
+/** What a query has read so far, and whether that is all it may. */
+class Spending {
+  /** Memories that were looked at, each once. */
+  candidates = 0;
+  #rows = 0;
+  readonly #seen = new Set<string>();
+
+  /** Counts a page; gives the candidates that were not met before. */
+  add(page: CandidatePage): readonly Candidate[] {
+    const fresh = page.candidates.filter(({ id }) => {
+      const name = keyString(id);
+      if (this.#seen.has(name)) return false;
+      this.#seen.add(name);
+      return true;
+    });
+    this.candidates += fresh.length;
+    this.#rows += page.rows;
+    return fresh;
+  }
+
+  get isOver(): boolean {
+    return this.candidates > LIMITS.findCandidates || this.#rows > LIMITS.findRows;
+  }
+
+  refusal(): CortexError {
+    return this.candidates > LIMITS.findCandidates ? tooManyCandidates() : tooManyRows();
+  }
 }
 
 /** Candidates that one read asks for at most, and how many more than it seems to need. */
@@ -133,20 +214,6 @@ function nextSize(size: number, missing: number | undefined, hitShare: number): 
   return Math.min(likely, 4 * size, PAGE_MOST);
 }
 
-function firstSeen(candidates: readonly Candidate[], seen: Set<string>): readonly Candidate[] {
-  return candidates.filter(({ id }) => {
-    const name = keyString(id);
-    if (seen.has(name)) return false;
-    seen.add(name);
-    return true;
-  });
-}
-
-/** Whether nothing that is still unread can stand before a hit. */
-function isDue({ match }: Waiting, frontier: string | undefined): boolean {
-  return frontier === undefined || match.arrival >= frontier;
-}
-
 /**
  * Where the next page starts to read. Everything unread lies below the last hit, and what was read but
  * still waits must be read again. A page that was cut short goes on at its frontier, rounded to the seq:
@@ -154,14 +221,13 @@ function isDue({ match }: Waiting, frontier: string | undefined): boolean {
  */
 function resume(
   last: string | undefined,
-  waiting: readonly Waiting[],
+  waitingMark: string | undefined,
   frontier: string | undefined,
 ): { readonly emitted?: string; readonly before?: string } {
   const emitted = last === undefined ? {} : { emitted: last };
-  const starts = waiting.map(({ mark }) => markAfter(mark));
-  if (frontier !== undefined) starts.push(markAfterSeq(getU64(keyBytes(frontier), 0)));
-  else if (last !== undefined) starts.push(last);
-  const before = starts.sort().at(-1);
+  const unread = frontier === undefined ? last : markAfterSeq(getU64(keyBytes(frontier), 0));
+  const waits = waitingMark === undefined ? undefined : markAfter(waitingMark);
+  const before = waits === undefined ? unread : higher(unread, waits);
   return before === last || before === undefined ? emitted : { ...emitted, before };
 }
 
@@ -171,14 +237,12 @@ export async function allMatches(
   match: Matcher,
   use: (matches: readonly Match[]) => Promise<void>,
 ): Promise<number> {
-  const seen = new Set<string>();
-  let candidates = 0;
+  const spent = new Spending();
   for (;;) {
     const page = await stream.next(PAGE_MOST);
-    const fresh = firstSeen(page.candidates, seen);
-    candidates += fresh.length;
-    if (candidates > LIMITS.findCandidates) throw tooManyCandidates();
+    const fresh = spent.add(page);
+    if (spent.isOver) throw spent.refusal();
     await use((await match(fresh)).flatMap((one) => one ?? []));
-    if (page.frontier === undefined) return candidates;
+    if (page.frontier === undefined) return spent.candidates;
   }
 }

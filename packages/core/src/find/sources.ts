@@ -31,6 +31,8 @@ export interface CandidatePage {
   readonly candidates: readonly Candidate[];
   /** Whatever is still to come has a mark below this one; absent when nothing is. */
   readonly frontier: string | undefined;
+  /** Rows along the path that were read for it, whatever they gave. */
+  readonly rows: number;
 }
 
 /** Candidates, newest first. A memory may come more than once. */
@@ -103,30 +105,31 @@ async function indexStream(
   },
 ): Promise<Stream> {
   if (terms.length === 0) return NOTHING;
-  const source = await openMembers(reader, terms, how.pageItems, how.bounds);
-  let cursor = how.before === undefined ? undefined : keyBytes(how.before);
+  const { before, pageItems, bounds } = how;
+  const cursor = before === undefined ? undefined : keyBytes(before);
+  const source = await openMembers(reader, { terms, pageItems, bounds, reverse: true, cursor });
   return {
     async next(limit) {
-      const { members, more, end } = await source.page({ cursor, reverse: true, limit });
-      cursor = end;
+      const { members, more, end, rows } = await source.next(limit);
       const candidates = members.map((member) => ({
         id: member.subarray(member.length - 16),
         mark: keyString(member),
       }));
-      return { candidates, frontier: more && end !== undefined ? keyString(end) : undefined };
+      const frontier = more && end !== undefined ? keyString(end) : undefined;
+      return { candidates, frontier, rows };
     },
   };
 }
 
 const NOTHING: Stream = {
-  next: () => Promise.resolve({ candidates: [], frontier: undefined }),
+  next: () => Promise.resolve({ candidates: [], frontier: undefined, rows: 0 }),
 };
 
 /** Turns stand in the order of their places, so a session is read whole and then put in order. */
 async function sessionIds(reader: Reader, terms: readonly Term[]): Promise<readonly Bytes[]> {
   const limit = LIMITS.findCandidates + 1;
-  const source = await openMembers(reader, terms, limit);
-  const { members } = await source.page({ cursor: undefined, reverse: true, limit });
+  const query = { terms, pageItems: limit, reverse: true, cursor: undefined };
+  const { members } = await (await openMembers(reader, query)).next(limit);
   return members.map((member) => member.subarray(member.length - 16));
 }
 
@@ -159,7 +162,7 @@ export async function idStream(
       const candidates = found.slice(from, from + limit);
       from += limit;
       const frontier = from < found.length ? candidates.at(-1)?.mark : undefined;
-      return Promise.resolve({ candidates, frontier });
+      return Promise.resolve({ candidates, frontier, rows: candidates.length });
     },
   };
 }
@@ -174,7 +177,7 @@ function journalStream(
   let top = before === undefined ? last : Math.min(last, getU64(keyBytes(before), 0));
   return {
     async next(limit) {
-      if (top < first) return { candidates: [], frontier: undefined };
+      if (top < first) return { candidates: [], frontier: undefined, rows: 0 };
       const gte = journalKey(Math.max(first, top - limit + 1));
       const [rows = []] = await reader.ranges([
         { gte, lt: journalKey(top + 1), limit, reverse: true },
@@ -192,14 +195,23 @@ function journalStream(
         }
       }
       top -= limit;
-      return { candidates, frontier: top < first ? undefined : markAfterSeq(top) };
+      const frontier = top < first ? undefined : markAfterSeq(top);
+      return { candidates, frontier, rows: rows.length };
     },
   };
 }
 
 /** What is said when an order needs more candidates than one query may read. */
 export function tooManyCandidates(): CortexError {
-  const expected = `at most ${LIMITS.findCandidates} memories to put in order`;
+  return tooMuch(`at most ${LIMITS.findCandidates} memories to put in order`);
+}
+
+/** What is said when the way to the candidates of an order is longer than one query may go. */
+export function tooManyRows(): CortexError {
+  return tooMuch(`at most ${LIMITS.findRows} rows on the way to what is put in order`);
+}
+
+function tooMuch(expected: string): CortexError {
   return new CortexError(
     "ERR_TOO_BROAD",
     `query: expected ${expected}, got more: add a type, a tag, a kind, a slot or a later ` +

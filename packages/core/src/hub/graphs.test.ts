@@ -163,7 +163,7 @@ test("a store of the same name that is another one starts afresh", async () => {
   expect(await later.getNode("one")).toBeUndefined();
   expect(await later.getNode("two")).toMatchObject({ content: "second" });
   expect(await later.check()).toMatchObject({ ok: true });
-}, 20_000);
+});
 
 test("a folder that is no store is passed over; one that cannot be read is a problem and hides nobody", async () => {
   await using world = await openTestHub({ backend: "lmdb", check: false });

@@ -353,4 +353,4 @@ test(`any sequence of writes follows the decision table (seed ${SEED})`, async (
     ),
     { seed: SEED, numRuns: 60 },
   );
-}, 60_000);
+});

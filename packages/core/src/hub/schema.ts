@@ -140,7 +140,9 @@ function prefixesOf(tags: readonly GraphTag[]): GraphSchema["tagPrefixes"] {
   for (const { tag, count } of tags) {
     const [, prefix, value] = /^([^:]+):(.+)$/s.exec(tag) ?? [];
     if (prefix === undefined || value === undefined) continue;
-    groups.set(prefix, [...(groups.get(prefix) ?? []), { tag: value, count }]);
+    const known = groups.get(prefix) ?? [];
+    known.push({ tag: value, count });
+    groups.set(prefix, known);
   }
   return [...groups]
     .map(([tag, values]) => ({

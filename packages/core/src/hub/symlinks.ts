@@ -115,7 +115,9 @@ async function danglingOf(hub: HubContext, graph: string, row: GraphRow): Promis
   const edges = await shapedEdges(hub, graph, far);
   const byGraph = new Map<string, GraphEdge[]>();
   for (const edge of edges) {
-    byGraph.set(edge.toGraph, [...(byGraph.get(edge.toGraph) ?? []), edge]);
+    const known = byGraph.get(edge.toGraph) ?? [];
+    known.push(edge);
+    byGraph.set(edge.toGraph, known);
   }
   const missing: GraphEdge[] = [];
   for (const [target, own] of byGraph) {

@@ -296,7 +296,11 @@ class Walk {
     const bySource = new Map<string, number[]>();
     for (const [at, own] of keys.entries()) {
       const graphs = new Set(own.flatMap(() => sources[next++] ?? []));
-      for (const graph of graphs) bySource.set(graph, [...(bySource.get(graph) ?? []), at]);
+      for (const graph of graphs) {
+        const known = bySource.get(graph) ?? [];
+        known.push(at);
+        bySource.set(graph, known);
+      }
     }
     for (const [graph, indexes] of bySource) {
       const places = indexes.map((at) => ({ keys: keys[at] ?? [] }));

@@ -1,7 +1,6 @@
 /**
  * The LMDB backend among processes: several writers, a promotion under way, and kill -9 at any
- * moment. Other processes run the built output, which `npm test` makes first; where there is none,
- * each test says that it did not run.
+ * moment. Other processes run the built output, which `npm test` makes first.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,6 +11,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import { bytes, everything, hex, read, row, write } from "../testing/kv-suite-basics.js";
+import { isLacking } from "../testing/lacking.js";
 import { seededRandom } from "../testing/seeded-random.js";
 import { type Bytes, HEAD_KEY, type Kv } from "./kv.js";
 import { type LmdbKvOptions, openLmdbKv } from "./lmdb-backend.js";
@@ -43,13 +43,10 @@ function filesIn(folder: string): string[] {
 /** The built backend, which other processes can import. */
 const BUILT = new URL("../../dist/kv/lmdb-backend.js", import.meta.url);
 
-/** Skips, and says so, where nothing was built. */
-function builtTest(name: string, body: () => Promise<void>): void {
-  test(name, async () => {
-    if (existsSync(fileURLToPath(BUILT))) await body();
-    else console.log(`not built, so not tested in other processes: ${name}`);
-  });
-}
+const UNBUILT = isLacking(
+  existsSync(fileURLToPath(BUILT)),
+  "core is not built, so no other process can run it",
+);
 
 interface Child {
   /** The next line it printed; undefined when it has ended. */
@@ -139,7 +136,7 @@ const entryScript = (writer: number, count: number): string => `
 `;
 
 describe("other processes", () => {
-  builtTest("three processes append at once, and nothing is lost", async () => {
+  test.skipIf(UNBUILT)("three processes append at once, and nothing is lost", async () => {
     const folder = temporaryFolder();
     const kv = await opened(folder);
     const writers = [2, 3].map((writer) => child(folder, entryScript(writer, 100)));
@@ -158,19 +155,22 @@ describe("other processes", () => {
     expect((await everything(kv)).length).toBe(230);
   });
 
-  builtTest("a commit of another process is seen by the next snapshot of this turn", async () => {
-    const folder = temporaryFolder();
-    const kv = await opened(folder);
-    await write(kv, [row(bytes(5), "x")]);
-    const writer = child(folder, entryScript(2, 20));
-    for (let i = 0; i < 20; i++) {
-      expect(await writer.line()).toBe(String(i));
-      expect(await read(kv, entryKey(2, i))).toEqual([hex(row(bytes(), "entry").value)]);
-    }
-    await drained(writer);
-  });
+  test.skipIf(UNBUILT)(
+    "a commit of another process is seen by the next snapshot of this turn",
+    async () => {
+      const folder = temporaryFolder();
+      const kv = await opened(folder);
+      await write(kv, [row(bytes(5), "x")]);
+      const writer = child(folder, entryScript(2, 20));
+      for (let i = 0; i < 20; i++) {
+        expect(await writer.line()).toBe(String(i));
+        expect(await read(kv, entryKey(2, i))).toEqual([hex(row(bytes(), "entry").value)]);
+      }
+      await drained(writer);
+    },
+  );
 
-  builtTest(
+  test.skipIf(UNBUILT)(
     "two processes write while a third promotes again and again: nothing is lost",
     async () => {
       const folder = temporaryFolder();
@@ -191,49 +191,58 @@ describe("other processes", () => {
     },
   );
 
-  builtTest("kill -9 while committing and promoting loses no acknowledged write", async () => {
-    const folder = temporaryFolder();
-    const random = seededRandom(4);
-    const script = (writer: number): string => `
+  test.skipIf(UNBUILT)(
+    "kill -9 while committing and promoting loses no acknowledged write",
+    async () => {
+      const folder = temporaryFolder();
+      const random = seededRandom(4);
+      const script = (writer: number): string => `
       for (let i = 0; ; i++) {
         await append(Uint8Array.of(1, ${writer}, i >> 8, i & 255), "entry");
         say(String(i));
         if (i % 3 === 2) await vacuum();
       }
     `;
-    let acknowledged = 0;
-    for (let round = 2; round < 14; round++) {
-      const process = child(folder, script(round));
-      const witness = round % 2 === 0 ? undefined : child(folder, script(round + 100));
-      const lines = random.between(1, 25);
-      for (let i = 0; i < lines; i++) await process.line();
-      await Promise.all([process.kill(), witness?.kill()]);
-      acknowledged += process.lines.length + (witness?.lines.length ?? 0);
-      const kv = await openLmdbKv(folder, { create: false });
-      for (const [writer, said] of [
-        [round, process.lines],
-        [round + 100, witness?.lines ?? []],
-      ] as const) {
-        const keys = said.map((line) => entryKey(writer, Number(line)));
-        const entry = hex(row(bytes(), "entry").value);
-        expect(await read(kv, ...keys)).toEqual(keys.map(() => entry));
+      let acknowledged = 0;
+      for (let round = 2; round < 14; round++) {
+        const process = child(folder, script(round));
+        const witness = round % 2 === 0 ? undefined : child(folder, script(round + 100));
+        const lines = random.between(1, 25);
+        for (let i = 0; i < lines; i++) await process.line();
+        await Promise.all([process.kill(), witness?.kill()]);
+        acknowledged += process.lines.length + (witness?.lines.length ?? 0);
+        const kv = await openLmdbKv(folder, { create: false });
+        for (const [writer, said] of [
+          [round, process.lines],
+          [round + 100, witness?.lines ?? []],
+        ] as const) {
+          const keys = said.map((line) => entryKey(writer, Number(line)));
+          const entry = hex(row(bytes(), "entry").value);
+          expect(await read(kv, ...keys)).toEqual(keys.map(() => entry));
+        }
+        expect((await everything(kv)).length).toBeGreaterThanOrEqual(acknowledged);
+        await kv.close();
       }
-      expect((await everything(kv)).length).toBeGreaterThanOrEqual(acknowledged);
-      await kv.close();
-    }
-    expect(acknowledged).toBeGreaterThan(50);
-  });
+      expect(acknowledged).toBeGreaterThan(50);
+    },
+  );
 
-  builtTest("the snapshot of a killed process does not keep old pages alive", async () => {
-    const folder = temporaryFolder();
-    const kv = await opened(folder, { relaxed: true });
-    await write(kv, [row(bytes(5), "x")]);
-    const reader = child(folder, `await kv.snapshot(); say("held"); setInterval(() => {}, 1000);`);
-    expect(await reader.line()).toBe("held");
-    await reader.kill();
-    for (let i = 0; i < 3000; i++) {
-      await write(kv, [{ key: bytes(5), value: new Uint8Array(3000).fill(i) }]);
-    }
-    expect(await kv.sizeBytes()).toBeLessThan(6_000_000);
-  });
+  test.skipIf(UNBUILT)(
+    "the snapshot of a killed process does not keep old pages alive",
+    async () => {
+      const folder = temporaryFolder();
+      const kv = await opened(folder, { relaxed: true });
+      await write(kv, [row(bytes(5), "x")]);
+      const reader = child(
+        folder,
+        `await kv.snapshot(); say("held"); setInterval(() => {}, 1000);`,
+      );
+      expect(await reader.line()).toBe("held");
+      await reader.kill();
+      for (let i = 0; i < 3000; i++) {
+        await write(kv, [{ key: bytes(5), value: new Uint8Array(3000).fill(i) }]);
+      }
+      expect(await kv.sizeBytes()).toBeLessThan(6_000_000);
+    },
+  );
 });

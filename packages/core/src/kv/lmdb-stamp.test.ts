@@ -96,7 +96,7 @@ test("a store that was removed and made anew is another one, although it looks t
   expect(holdsStamp(join(folder, "graph"), first)).toBe(false);
   expect(takeStamp(join(folder, "graph"))).toBeUndefined();
   // Only the time of its birth tells such a file from the one before.
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await make()).not.toBe(first);
 });
 

@@ -34,26 +34,37 @@ export async function disputesOf(
 ): Promise<Disputes> {
   const low = new Map(hits.filter(isUnsure).map((memory) => [keyString(memory.id), memory]));
   if (low.size === 0) return new Map();
-  const open = await openDisputes(reader, low);
-  const others = [...new Set(open.map(({ other }) => other))].sort().map(keyBytes);
+  const open = grouped(await openDisputes(reader, low), ({ other }) => other);
+  const others = [...open.keys()].sort().map(keyBytes);
   const found = await reader.memories(others, await reader.memoryRows(others));
   const shown = await shownMemories(reader, access, found);
   const disputes = new Map<string, FoundMemory[]>();
   for (const memory of shown) {
     if (memory === undefined || memory.row.lifecycle !== "active") continue;
-    const key = keyString(memory.id);
-    for (const { own, other, isRival } of open) {
+    for (const { own, isRival } of open.get(keyString(memory.id)) ?? []) {
       const rival = low.get(own);
-      if (other !== key || rival === undefined) continue;
+      if (rival === undefined) continue;
       // A mark counts between equals; it lifts nobody above a higher standing.
       const above =
         outranks(sourceOf(memory), sourceOf(rival)) ||
         (isRival && !outranks(sourceOf(rival), sourceOf(memory)));
-      const known = disputes.get(own) ?? [];
-      if (above && !known.includes(memory)) disputes.set(own, [...known, memory]);
+      const known = disputes.get(own);
+      if (!above || known?.at(-1) === memory) continue;
+      if (known === undefined) disputes.set(own, [memory]);
+      else known.push(memory);
     }
   }
   return disputes;
+}
+
+function grouped<T>(list: readonly T[], nameOf: (one: T) => string): ReadonlyMap<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of list) {
+    const known = groups.get(nameOf(one));
+    if (known === undefined) groups.set(nameOf(one), [one]);
+    else known.push(one);
+  }
+  return groups;
 }
 
 function sourceOf({ head }: FoundMemory) {
@@ -101,9 +112,18 @@ async function openDisputes(
 /** How the members of a list are known. */
 export type KeyOf<T> = (one: T) => string;
 
+/** A member of a list that waits for others to be placed. */
+interface Blocked<T> {
+  readonly one: T;
+  /** Its place in the list as it was given. */
+  readonly at: number;
+  /** How many of those it waits for are not placed yet. */
+  missing: number;
+}
+
 /**
  * A list with every rival below all that it disputes in the list, directly below the last of them;
- * everything else keeps its order.
+ * everything else keeps its order. The work goes with the list and its disputes.
  */
 export function belowDisputed<T>(
   list: readonly T[],
@@ -113,30 +133,53 @@ export function belowDisputed<T>(
   if (disputes.size === 0) return list;
   const there = new Set(list.map(keyOf));
   const placed = new Set<string>();
-  const waitsFor = (one: T): boolean =>
-    (disputes.get(keyOf(one)) ?? []).some(({ id }) => {
-      const key = keyString(id);
-      return there.has(key) && !placed.has(key);
-    });
+  const blocked = new Map<string, Blocked<T>[]>();
+  /** Whose turn has come, the first of the list at the end. */
+  const free: Blocked<T>[] = [];
   const order: T[] = [];
-  let waiting: T[] = [];
   const place = (one: T): void => {
     order.push(one);
-    placed.add(keyOf(one));
-    for (let next = waiting.find(isReady); next !== undefined; next = waiting.find(isReady)) {
-      const ready = next;
-      waiting = waiting.filter((other) => other !== ready);
-      order.push(ready);
-      placed.add(keyOf(ready));
+    const key = keyOf(one);
+    if (placed.has(key)) return;
+    placed.add(key);
+    for (const waiting of blocked.get(key) ?? []) {
+      waiting.missing -= 1;
+      if (waiting.missing === 0) free.splice(firstBelow(free, waiting.at), 0, waiting);
     }
   };
-  const isReady = (one: T): boolean => !waitsFor(one);
-  for (const one of list) {
-    if (waitsFor(one)) waiting.push(one);
-    else place(one);
+  const ended = new Set<number>();
+  for (const [at, one] of list.entries()) {
+    const above = (disputes.get(keyOf(one)) ?? []).map(({ id }) => keyString(id));
+    const open = new Set(above.filter((key) => there.has(key) && !placed.has(key)));
+    if (open.size > 0) {
+      const waiting = { one, at, missing: open.size };
+      for (const key of open) {
+        const others = blocked.get(key);
+        if (others === undefined) blocked.set(key, [waiting]);
+        else others.push(waiting);
+      }
+      continue;
+    }
+    ended.add(at);
+    place(one);
+    for (let next = free.pop(); next !== undefined; next = free.pop()) {
+      ended.add(next.at);
+      place(next.one);
+    }
   }
   // Two that dispute each other wait for each other: they stay in their order, at the end.
-  return [...order, ...waiting];
+  return [...order, ...list.filter((_, at) => !ended.has(at))];
+}
+
+/** Where, in a list that descends, the first place below `at` is. */
+function firstBelow(list: readonly { readonly at: number }[], at: number): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[middle]?.at ?? 0) > at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** A hit with its memory. */

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { Options } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
-import { type CountingKv, countingKv, openTestStore } from "../testing/index.js";
+import { GUEST } from "../scope/access.js";
+import { type CountingKv, countingKv, openCountedStore, openTestStore } from "../testing/index.js";
 
 async function texts(memory: Cortex, options: Options<"list">): Promise<readonly string[]> {
   return (await memory.list(options)).memories.map(({ text }) => text);
@@ -189,6 +190,25 @@ describe("time and state", () => {
     }
     expect((await memory.list({ asOf: 4 })).memories).toHaveLength(4);
   });
+});
+
+test("a caller who may see little is answered in reads that grow, each row once", async () => {
+  await using store = await openCountedStore();
+  const { memory, calls } = store;
+  const write = (text: string, visibility: "private" | "public") => ({
+    write: { type: "note" as const, text, visibility },
+  });
+  await memory.batch([
+    write("first", "public"),
+    ...Array.from({ length: 3000 }, (_, at) => write(`hidden ${at}`, "private")),
+    write("last", "public"),
+  ]);
+  calls.reset();
+  const page = await memory.list({ limit: 2, access: GUEST });
+  expect(page.memories.map(({ text }) => text)).toEqual(["last", "first"]);
+  const { rows, batches } = calls.counts();
+  expect(rows).toBeLessThan(3002 + 64);
+  expect(batches).toBeLessThan(64);
 });
 
 test("a page of the past reads rows in proportion to the page, whatever came or left since", async () => {

@@ -22,29 +22,31 @@ import { checkSlot } from "./write-input.js";
 
 const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 
+/** Members that one read asks for at most, beyond those wanted, where little of what is read is shown. */
+const READ_MOST = 1024;
+
 /** Lists memories by one index. */
 export async function list(engine: Engine, asked: Asked<"list">): Promise<MemoryPage> {
-  const { access, validAt } = asked;
+  const { access, validAt, limit = LIMITS.listLimitDefault } = asked;
   const terms = termsOf(asked);
-  const limit = asked.limit ?? LIMITS.listLimitDefault;
   const reverse = asked.order !== "oldest";
   return Reader.with(engine.kv, asked.asOf, async (reader) => {
-    const source = await openMembers(reader, terms, limit);
+    const start = asked.cursor === undefined ? undefined : parseCursor(asked.cursor);
+    const query = { terms, pageItems: limit, reverse, cursor: start };
+    const source = await openMembers(reader, query);
     const memories: Memory[] = [];
-    let cursor = asked.cursor === undefined ? undefined : parseCursor(asked.cursor);
-    for (;;) {
-      const page = await source.page({ cursor, reverse, limit });
+    for (let size = limit; ; size = Math.max(limit, Math.min(4 * size, READ_MOST))) {
+      const page = await source.next(size);
       const found = await shapeAll(engine, reader, page.members, access, validAt);
       for (const [at, memory] of found.entries()) {
-        cursor = page.members[at];
         if (memory !== undefined) memories.push(memory);
         if (memories.length < limit) continue;
         const more = page.more || at < found.length - 1;
-        return { memories, seq: reader.seq, ...(more ? { cursor: showCursor(cursor) } : {}) };
+        const cursor = showCursor(page.members[at]);
+        return { memories, seq: reader.seq, ...(more ? { cursor } : {}) };
       }
+      // A page may hold nothing that was there at the position, or for this caller: read on.
       if (!page.more) return { memories, seq: reader.seq };
-      // A page may hold nothing that was there at the position: go on from where it ended.
-      cursor = page.end;
     }
   });
 }

@@ -6,6 +6,9 @@
  * with what has left it since: rows closed after the position asked for. What was closed before is
  * never read.
  *
+ * Promise: whoever reads on to the end reads every row once, however many terms there are. A page is
+ * merged from all of them as far as all of them are known; what was read beyond that waits for the next.
+ *
  * A member is a seq and an id; the turns of a session are a place and an id instead. Who may see a
  * memory, and what it says, is left to the callers.
  */
@@ -36,12 +39,15 @@ export interface SeqBounds {
   readonly toSeq?: number;
 }
 
-/** Which page to read. */
-export interface PageRequest {
+/** What to read, and from where. */
+export interface MembersQuery {
+  readonly terms: readonly Term[];
+  /** About how many members a page will have. */
+  readonly pageItems: number;
+  readonly bounds?: SeqBounds;
+  readonly reverse: boolean;
   /** The member after which to go on, itself excluded. */
   readonly cursor: Bytes | undefined;
-  readonly reverse: boolean;
-  readonly limit: number;
 }
 
 /** A page of members. */
@@ -51,11 +57,14 @@ export interface Members {
   readonly more: boolean;
   /** How far the page reaches, when there is more. */
   readonly end: Bytes | undefined;
+  /** Rows that were read for it. */
+  readonly rows: number;
 }
 
 /** Reads pages of members; see the file header. */
-export interface MemberSource {
-  page(request: PageRequest): Promise<Members>;
+export interface MemberPages {
+  /** The next page: about `limit` members, some more where several terms have them. */
+  next(limit: number): Promise<Members>;
 }
 
 /** Most rows closed since a past position that one list of a session may have to look at. */
@@ -63,17 +72,26 @@ const CLOSED_ROWS = 1_000_000;
 
 const EMPTY = new Uint8Array(0);
 
-/** Opens the members of terms; `pageItems` is about how many a page will have. */
-export async function openMembers(
-  reader: Reader,
-  terms: readonly Term[],
-  pageItems: number,
-  bounds: SeqBounds = {},
-): Promise<MemberSource> {
+/** Opens the members of terms. */
+export async function openMembers(reader: Reader, query: MembersQuery): Promise<MemberPages> {
+  const { terms, pageItems, bounds = {} } = query;
   const past = reader.live ? PRESENT : await closedMembers(reader, terms, pageItems, bounds);
-  const sources = [...terms.map((term) => ({ term, name: "index" as const })), ...past.paged];
+  const live = terms.map((term) => ({ term, name: "index" as const }));
+  const lanes = [...live, ...past.paged].map((source): Lane => {
+    const range = firstRange(source, query, reader);
+    return { source, range, found: [], at: 0, end: undefined, isCut: true };
+  });
+  const closed = inOrder(past.members, query);
+  let unasked = past.rows;
   return {
-    page: (request) => nextMembers(reader, sources, past.members, { ...request, bounds }),
+    async next(limit) {
+      const rows = await fill(reader, lanes, query.reverse, limit);
+      const end = earliestEnd(lanes, query.reverse);
+      const members = take(lanes, closed, end, query.reverse);
+      const page = { members, more: end !== undefined, rows: rows + unasked };
+      unasked = 0;
+      return { ...page, end: end === undefined ? undefined : keyBytes(end) };
+    },
   };
 }
 
@@ -93,41 +111,112 @@ interface RowSource {
   readonly name: "index" | "indexBegun";
 }
 
-interface BoundPage extends PageRequest {
-  readonly bounds: SeqBounds;
+/** How far one range was read. */
+interface Lane {
+  readonly source: RowSource;
+  /** What of the range is still unread. */
+  range: Pick<KvRange, "gte" | "lt">;
+  /** Members that were read, in order; those before `at` were given. */
+  found: readonly Named[];
+  at: number;
+  /** The member that was read last, whether or not it was there at the position. */
+  end: string | undefined;
+  /** Whether there may be more than was read. */
+  isCut: boolean;
 }
 
-async function nextMembers(
+/** A member with its name, by which members are compared. */
+interface Named {
+  readonly name: string;
+  readonly member: Bytes;
+}
+
+/** Terms from which on a read asks less of each: all of them together for so many pages. */
+const WIDE = 16;
+
+/** Reads on in every range of which nothing is left; gives the number of rows. */
+async function fill(
   reader: Reader,
-  sources: readonly RowSource[],
-  closed: readonly Bytes[],
-  page: BoundPage,
-): Promise<Members> {
-  const { cursor, reverse } = page;
-  const rows = await reader.ranges(sources.map((source) => pageRange(source, page, reader)));
-  const full = rows.some((found) => found.length === page.limit);
-  const merged = new Map<string, Bytes>();
-  for (const [at, found] of rows.entries()) {
-    const source = sources[at];
-    if (source === undefined) continue;
-    for (const row of found) {
-      if (!wasThere(source, row, reader)) continue;
-      const member = memberOf(source, row.key);
-      merged.set(keyString(member), member);
+  lanes: readonly Lane[],
+  reverse: boolean,
+  limit: number,
+): Promise<number> {
+  const dry = lanes.filter((lane) => lane.isCut && lane.at >= lane.found.length);
+  if (dry.length === 0) return 0;
+  const most =
+    lanes.length <= WIDE ? limit : Math.min(limit, WIDE + Math.ceil((WIDE * limit) / lanes.length));
+  const read = await reader.ranges(dry.map(({ range }) => ({ ...range, reverse, limit: most })));
+  let rows = 0;
+  for (const [at, lane] of dry.entries()) {
+    const found = read[at] ?? [];
+    rows += found.length;
+    addRows(reader, lane, found, reverse);
+    lane.isCut = found.length === most;
+  }
+  return rows;
+}
+
+function addRows(reader: Reader, lane: Lane, rows: readonly KvRow[], reverse: boolean): void {
+  const { source } = lane;
+  lane.at = 0;
+  lane.found = rows
+    .filter((row) => wasThere(source, row, reader))
+    .map(({ key }) => named(memberOf(source, key)));
+  const last = rows.at(-1)?.key;
+  if (last === undefined) return;
+  lane.end = keyString(memberOf(source, last));
+  const { gte, lt } = lane.range;
+  lane.range = reverse ? { gte, lt: last } : { gte: Buffer.concat([last, Uint8Array.of(0)]), lt };
+}
+
+function named(member: Bytes): Named {
+  return { name: keyString(member), member };
+}
+
+/** How far every range that goes on has been read: up to there the merge is complete. */
+function earliestEnd(lanes: readonly Lane[], reverse: boolean): string | undefined {
+  let earliest: string | undefined;
+  for (const { end, isCut } of lanes) {
+    if (!isCut || end === undefined) continue;
+    if (earliest === undefined || (reverse ? end > earliest : end < earliest)) earliest = end;
+  }
+  return earliest;
+}
+
+/** Takes the members up to an end out of what was read, each once, in order. */
+function take(
+  lanes: readonly Lane[],
+  closed: ClosedLane,
+  end: string | undefined,
+  reverse: boolean,
+): readonly Bytes[] {
+  const taken = new Map<string, Bytes>();
+  for (const lane of [...lanes, closed]) {
+    for (; lane.at < lane.found.length; lane.at += 1) {
+      const { name, member } = lane.found[lane.at] as Named;
+      if (end !== undefined && (reverse ? name < end : name > end)) break;
+      taken.set(name, member);
     }
   }
-  for (const member of closed) {
-    const name = keyString(member);
-    const after =
-      cursor === undefined || (reverse ? name < keyString(cursor) : name > keyString(cursor));
-    if (after) merged.set(name, member);
-  }
-  const names = [...merged.keys()].sort();
+  const names = [...taken.keys()].sort();
   if (reverse) names.reverse();
-  const end = full ? earliestEnd(rows, sources, page) : undefined;
-  const shown = names.filter((name) => end === undefined || (reverse ? name >= end : name <= end));
-  const members = shown.flatMap((name) => merged.get(name) ?? []);
-  return { members, more: full, end: end === undefined ? undefined : keyBytes(end) };
+  return names.flatMap((name) => taken.get(name) ?? []);
+}
+
+/** Members that have left since, in order. */
+interface ClosedLane {
+  readonly found: readonly Named[];
+  at: number;
+}
+
+/** Closed members behind the cursor, put in order once. */
+function inOrder(members: readonly Bytes[], { cursor, reverse }: MembersQuery): ClosedLane {
+  const from = cursor === undefined ? undefined : keyString(cursor);
+  const found = members
+    .map(named)
+    .filter(({ name }) => from === undefined || (reverse ? name < from : name > from))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { found: reverse ? found.reverse() : found, at: 0 };
 }
 
 /** Bytes of a member that begins with the seq at which it came: seq 8, id 16. */
@@ -144,39 +233,22 @@ function wasThere(source: RowSource, { key, value }: KvRow, reader: Reader): boo
   return reader.live || memberSince(memberOf(source, key), value) <= reader.seq;
 }
 
-/** How far every range that was cut has been read: up to there the merge is complete. */
-function earliestEnd(
-  rows: readonly (readonly KvRow[])[],
-  sources: readonly RowSource[],
-  page: PageRequest,
-): string | undefined {
-  let end: string | undefined;
-  for (const [at, found] of rows.entries()) {
-    const [last, source] = [found.at(-1), sources[at]];
-    if (found.length < page.limit || last === undefined || source === undefined) continue;
-    const name = keyString(memberOf(source, last.key));
-    if (end === undefined || (page.reverse ? name > end : name < end)) end = name;
-  }
-  return end;
-}
-
 /** Above every end that a closed row may have. */
 const LAST_END = new Uint8Array(9).fill(0xff);
 
-function pageRange({ term, name }: RowSource, page: BoundPage, reader: Reader): KvRange {
+/** What of a range lies behind the cursor. */
+function firstRange(
+  { term, name }: RowSource,
+  { cursor, reverse, bounds = {} }: MembersQuery,
+  reader: Reader,
+): Lane["range"] {
   const prefix = indexPrefix(name, term.index, term.lifecycle, term.term);
-  const { cursor, reverse, limit } = page;
-  const whole = seqRange(reader, term, prefix, page.bounds);
-  if (cursor === undefined) return { ...whole, reverse, limit };
+  const whole = seqRange(reader, term, prefix, bounds);
+  if (cursor === undefined) return whole;
   const after = name === "index" ? Uint8Array.of(0) : LAST_END;
   const gte = reverse ? whole.gte : Buffer.concat([prefix, cursor, after]);
   const lt = reverse ? Buffer.concat([prefix, cursor]) : whole.lt;
-  return {
-    gte: larger(gte, whole.gte),
-    lt: Buffer.compare(lt, whole.lt) < 0 ? lt : whole.lt,
-    reverse,
-    limit,
-  };
+  return { gte: larger(gte, whole.gte), lt: Buffer.compare(lt, whole.lt) < 0 ? lt : whole.lt };
 }
 
 function larger(a: Bytes, b: Bytes): Bytes {
@@ -207,9 +279,11 @@ interface ClosedRows {
   readonly members: readonly Bytes[];
   /** Terms that many have left since: their closed rows are read by begin, a page at a time. */
   readonly paged: readonly RowSource[];
+  /** Rows that were read to know. */
+  readonly rows: number;
 }
 
-const PRESENT: ClosedRows = { members: [], paged: [] };
+const PRESENT: ClosedRows = { members: [], paged: [], rows: 0 };
 
 /** Members that stood in the terms at the position but have left since, or how to page to them. */
 async function closedMembers(
@@ -241,7 +315,7 @@ async function closedMembers(
   const paged = terms.flatMap((term, at) =>
     isPaged(at) ? [{ term, name: "indexBegun" as const }] : [],
   );
-  return { members, paged };
+  return { members, paged, rows: rows.reduce((sum, found) => sum + found.length, 0) };
 }
 
 function isWithin(seq: number, { fromSeq, toSeq }: SeqBounds): boolean {

@@ -94,17 +94,20 @@ async function attemptOnce<T>(
     stop.abort();
   };
   const leave = (): void => end(false);
+  let hasBegun = false;
   call.signal.addEventListener("abort", leave);
   if (call.signal.aborted) leave();
   try {
     const response = await send(settings, call, stop.signal);
+    hasBegun = true;
     if (!response.ok) return await failureOf(response);
     return { answer: await read(response) };
   } catch (error) {
     if (error instanceof CortexError) return { error, mayPass: false };
     if (call.signal.aborted) return { error: closed(), mayPass: false };
-    const what = isLate ? `no answer within ${limitMs} ms` : "it cannot be reached";
-    return { error: unreachable(what, call, error), mayPass: true };
+    const what = hasBegun ? "its answer breaks off or is no JSON" : "it cannot be reached";
+    const said = isLate ? `no answer within ${limitMs} ms` : what;
+    return { error: unreachable(said, call, error), mayPass: true };
   } finally {
     clearTimeout(timer);
     call.signal.removeEventListener("abort", leave);
@@ -153,18 +156,14 @@ function nonce(): Uint8Array {
 async function failureOf(response: Response): Promise<Failure> {
   const { status } = response;
   const waitMs = waitIn(response.headers.get("retry-after"));
+  const passing = { mayPass: PASSING.has(status), ...(waitMs === undefined ? {} : { waitMs }) };
   const isProblem = /^application\/problem\+json/i.test(response.headers.get("content-type") ?? "");
-  const mayPass = PASSING.has(status);
   if (!isProblem) {
     await response.body?.cancel();
     const message = `server: expected an answer of Cortex, got status ${status}`;
-    return { error: new CortexError("ERR_STORAGE", message), mayPass };
+    return { error: new CortexError("ERR_STORAGE", message), ...passing };
   }
-  return {
-    error: problemError(await response.json()),
-    mayPass,
-    ...(waitMs === undefined ? {} : { waitMs }),
-  };
+  return { error: problemError(await response.json()), ...passing };
 }
 
 /** The error that a problem document tells of. */

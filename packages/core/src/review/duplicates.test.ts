@@ -240,7 +240,7 @@ describe("what a page costs", () => {
     const [small, large] = [await readsIn(600), await readsIn(3000)];
     expect(large[0]).toBeLessThanOrEqual((small[0] ?? 0) * 1.2);
     expect(large[1]).toBeLessThan(50);
-  }, 60_000);
+  });
 
   test("is bounded where nothing is found: a page is given short, with a cursor", async () => {
     await using store = await openTestStore({ check: false });

@@ -150,8 +150,8 @@ const TERMS: readonly Term[] = CLAIMING.map((type) => ({
 async function membersAfter(reader: Reader, after: Bytes | undefined) {
   const begun = after !== undefined && after.length > MEMBER_BYTES;
   const cursor = after?.subarray(0, MEMBER_BYTES);
-  const source = await openMembers(reader, TERMS, STEP_MEMORIES);
-  const page = await source.page({ cursor, reverse: false, limit: STEP_MEMORIES });
+  const query = { terms: TERMS, pageItems: STEP_MEMORIES, reverse: false, cursor };
+  const page = await (await openMembers(reader, query)).next(STEP_MEMORIES);
   const members = begun && cursor !== undefined ? [cursor, ...page.members] : page.members;
   return { members, begun, end: page.more ? page.end : undefined };
 }

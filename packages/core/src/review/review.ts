@@ -265,8 +265,8 @@ async function sectionRows(
     lifecycle: LIFECYCLES.active.code,
     term: Uint8Array.of(REVIEW_TERM[section]),
   };
-  const source = await openMembers(reader, [term], limit);
-  const { members } = await source.page({ cursor: after, reverse: false, limit });
+  const query = { terms: [term], pageItems: limit, reverse: false, cursor: after };
+  const { members } = await (await openMembers(reader, query)).next(limit);
   return members;
 }
 

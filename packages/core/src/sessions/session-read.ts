@@ -48,7 +48,10 @@ export async function session(
   { session: name, fromIndex = 0, limit = LIMITS.listLimit, asOf, access }: Asked<"session">,
 ): Promise<SessionPage> {
   return Reader.with(engine.kv, asOf, async (reader) => {
-    const closed = reader.live ? [] : await closedPlaces(reader, name);
+    const closed = {
+      places: reader.live ? [] : await closedPlaces(reader, name, fromIndex),
+      at: 0,
+    };
     const turns: Turn[] = [];
     let start = fromIndex;
     for (;;) {
@@ -81,14 +84,29 @@ function placeOf(member: Bytes): Place {
   return { index: Buffer.from(member).readUInt32BE(0), member };
 }
 
-/** Places whose turns stood in the session at the position but have left it since. */
-async function closedPlaces(reader: Reader, name: string): Promise<readonly Place[]> {
+/** Places in order; those before `at` were taken. */
+interface PlaceQueue {
+  readonly places: readonly Place[];
+  at: number;
+}
+
+/** Takes the places before an index. */
+function takeBelow(queue: PlaceQueue, end: number): readonly Place[] {
+  const from = queue.at;
+  while ((queue.places[queue.at]?.index ?? end) < end) queue.at += 1;
+  return queue.places.slice(from, queue.at);
+}
+
+/** Places, from one on, whose turns stood in the session at the position but have left it since. */
+async function closedPlaces(reader: Reader, name: string, from: number): Promise<readonly Place[]> {
   const prefix = sessionPrefix(name, LIFECYCLES.active.code, true);
   const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
   const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit: CLOSED_ROWS }]);
   return rows
     .filter(({ value }) => getU64(value, 0) <= reader.seq)
-    .map(({ key }) => placeOf(key.subarray(-MEMBER_BYTES)));
+    .map(({ key }) => placeOf(key.subarray(-MEMBER_BYTES)))
+    .filter(({ index }) => index >= from)
+    .sort((a, b) => compareBytes(a.member, b.member));
 }
 
 const CLOSED_ROWS = 1_000_000;
@@ -97,7 +115,7 @@ const CLOSED_ROWS = 1_000_000;
 async function readPlaces(
   reader: Reader,
   name: string,
-  from: { readonly start: number; readonly closed: readonly Place[] },
+  from: { readonly start: number; readonly closed: PlaceQueue },
 ): Promise<{ readonly places: readonly Place[]; readonly next: number | undefined }> {
   const prefix = sessionPrefix(name, LIFECYCLES.active.code);
   const gte = Buffer.concat([prefix, indexBytes(Math.min(from.start, INDEX_MAX + 1))]);
@@ -109,9 +127,10 @@ async function readPlaces(
   const live = rows
     .filter(({ value }) => getU64(value, 0) <= reader.seq)
     .map(({ key }) => placeOf(key.subarray(-MEMBER_BYTES)));
-  const places = [...live, ...from.closed]
-    .filter(({ index }) => index >= from.start && (next === undefined || index < next))
-    .sort((a, b) => compareBytes(a.member, b.member));
+  const end = next ?? Number.POSITIVE_INFINITY;
+  const places = [...live.filter(({ index }) => index < end), ...takeBelow(from.closed, end)].sort(
+    (a, b) => compareBytes(a.member, b.member),
+  );
   return { places, next };
 }
 

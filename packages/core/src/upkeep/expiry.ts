@@ -35,11 +35,12 @@ const ACTIVE = Object.values(MEMORY_TYPES).map(({ code }) => ({
 
 /** Plans what is to be archived because its time is over. */
 export const planExpiry: PlanStep = async (world, start) => {
-  const source = await openMembers(world.reader, ACTIVE, PIECE_MEMORIES);
   let cursor = start === undefined ? undefined : readMember(start);
+  const query = { terms: ACTIVE, pageItems: PIECE_MEMORIES, reverse: false, cursor };
+  const source = await openMembers(world.reader, query);
   for (;;) {
     if (world.isOver() || !hasRoom(world)) return { cursor: memberCursor(cursor), finished: false };
-    const page = await source.page({ cursor, reverse: false, limit: PIECE_MEMORIES });
+    const page = await source.next(PIECE_MEMORIES);
     const ids = page.members.map((member) => member.subarray(member.length - 16));
     const found = await world.reader.memories(ids, await world.reader.memoryRows(ids));
     for (const [at, memory] of found.entries()) {

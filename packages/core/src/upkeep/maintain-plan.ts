@@ -116,12 +116,15 @@ export interface Progress {
 export type PlanStep = (world: PlanWorld, cursor: Bytes | undefined) => Promise<Progress>;
 
 /** Whether one more change fits. */
-export function hasRoom({ changes, changesMax }: PlanWorld): boolean {
+export function hasRoom({
+  changes,
+  changesMax,
+}: Pick<PlanWorld, "changes" | "changesMax">): boolean {
   return changes.length < changesMax;
 }
 
 /** Adds a change, and takes what it changes. */
-export function addChange(world: PlanWorld, change: Change): void {
+export function addChange(world: Pick<PlanWorld, "changes" | "taken">, change: Change): void {
   world.changes.push(change);
   // Memories that are merely related stay as they are: each may be related to several.
   if (change.step === "relate") return;
@@ -137,7 +140,10 @@ export function planned({ id, row }: FoundMemory): Planned {
 const PUT_BACK: ReadonlySet<EntryKind> = new Set(["revert", "restore"]);
 
 /** Whether upkeep may change a memory at all. */
-export function isOpenToChange(world: PlanWorld, found: FoundMemory | undefined): boolean {
+export function isOpenToChange(
+  world: Pick<PlanWorld, "taken">,
+  found: FoundMemory | undefined,
+): boolean {
   if (found === undefined || found.row.lifecycle !== "active") return false;
   if (world.taken.has(keyString(found.id)) || PUT_BACK.has(found.head.header.kind)) return false;
   return found.head.record.head.siblings.length === 0;
@@ -152,7 +158,7 @@ export function isTrusted(found: FoundMemory): boolean {
 
 /** Memories by id, each once, by their `keyString`; those that are not there are left out. */
 export async function memoriesById(
-  { reader }: PlanWorld,
+  { reader }: Pick<PlanWorld, "reader">,
   ids: readonly Bytes[],
 ): Promise<ReadonlyMap<string, FoundMemory>> {
   const unique = [...new Map(ids.map((id) => [keyString(id), id])).values()];
@@ -164,7 +170,7 @@ export async function memoriesById(
 
 /** The records of edges, in order; erased ones are `undefined`. */
 export async function edgeRecordsOf(
-  { reader }: PlanWorld,
+  { reader }: Pick<PlanWorld, "reader">,
   edges: readonly Neighbour[],
 ): Promise<readonly (Read<EdgeRecord> | undefined)[]> {
   return edges.length === 0 ? [] : reader.edges(edges);
@@ -175,7 +181,7 @@ const CONTRADICTIONS_MAX = 64;
 
 /** Of memories, those that take part in an open contradiction, by their `keyString`. */
 export async function contestedOf(
-  world: PlanWorld,
+  world: Pick<PlanWorld, "reader" | "neighbours">,
   ids: readonly Bytes[],
   contradicts: number,
 ): Promise<ReadonlySet<string>> {

@@ -125,19 +125,19 @@ export class VectorIndex {
     if (!reader.live) throw presentOnly();
     const query = checkQuery(vector, embedder.dimensions);
     await loaded.follow(reader.snapshot, reader.head.size);
-    const judge = new Judge({ reader, tag, query, accept });
+    const judge = new Judge({ reader, tag, query, accept, k });
     for (let width = Math.max(WIDTH_LEAST, WIDTH_FIRST * k); ; width *= WIDER) {
       const { texts, all } = loaded.search(query, width);
-      const isSettled = await judge.lookInOrder(texts, k);
-      if (isSettled || all) return judge.nearest(k);
+      const isSettled = await judge.lookInOrder(texts);
+      if (isSettled || all) return judge.nearest;
       if (!loaded.hasGraph || width < GRAPH_WIDTH) continue;
       // What is left ties with the last, or a filter lets next to nothing through.
-      return judge.found >= k ? judge.nearest(k) : this.#nearByRows(judge, reader, k);
+      return judge.nearest.length >= k ? judge.nearest : this.#nearByRows(judge, reader);
     }
   }
 
   /** Looks at every memory that has a vector: for filters that let next to nothing through. */
-  async #nearByRows(judge: Judge, reader: Reader, k: number): Promise<readonly NearMemory[]> {
+  async #nearByRows(judge: Judge, reader: Reader): Promise<readonly NearMemory[]> {
     const { tag } = this.#configured();
     let ids: Bytes[] = [];
     for await (const { key } of scan(reader.snapshot, vectorKey("vectorMemory", tag))) {
@@ -148,7 +148,7 @@ export class VectorIndex {
       await this.#parts.turn();
     }
     await judge.look(ids);
-    return judge.nearest(k);
+    return judge.nearest;
   }
 
   /** The vector of a memory, if it has one of the configured model at the reader's position. */
@@ -262,35 +262,29 @@ function checkQuery(vector: unknown, dimensions: number): Float32Array {
   return unit;
 }
 
-/** Looks candidates up at the reader's position and keeps those that may be in the answer. */
-class Judge {
-  readonly #about: {
-    readonly reader: Reader;
-    readonly tag: Bytes;
-    readonly query: Float32Array;
-    readonly accept: Accept | undefined;
-  };
-  readonly #seen = new Set<string>();
-  readonly #kept: NearMemory[] = [];
+/** What candidates are judged by. */
+interface JudgeParts {
+  readonly reader: Reader;
+  readonly tag: Bytes;
+  readonly query: Float32Array;
+  readonly accept: Accept | undefined;
+  /** How many are wanted. */
+  readonly k: number;
+}
 
-  constructor(about: {
-    readonly reader: Reader;
-    readonly tag: Bytes;
-    readonly query: Float32Array;
-    readonly accept: Accept | undefined;
-  }) {
+/** Looks candidates up at the reader's position and keeps the nearest that may be in the answer. */
+class Judge {
+  readonly #about: JudgeParts;
+  readonly #seen = new Set<string>();
+  #nearest: NearMemory[] = [];
+
+  constructor(about: JudgeParts) {
     this.#about = about;
   }
 
-  get found(): number {
-    return this.#kept.length;
-  }
-
-  /** The nearest of those kept; ties by id. */
-  nearest(k: number): readonly NearMemory[] {
-    return this.#kept
-      .toSorted((a, b) => a.distance - b.distance || compareBytes(a.id, b.id))
-      .slice(0, k);
+  /** The `k` nearest so far, nearest first; ties by id. */
+  get nearest(): readonly NearMemory[] {
+    return this.#nearest;
   }
 
   /**
@@ -298,12 +292,13 @@ class Judge {
    * when it may. Distances of a graph are rounded, and equals are ordered by id, so the last place is
    * settled only when the next candidate is clearly farther.
    */
-  async lookInOrder(texts: readonly NearText[], k: number): Promise<boolean> {
+  async lookInOrder(texts: readonly NearText[]): Promise<boolean> {
+    const { k } = this.#about;
     const all = texts.flatMap(({ ids, distance: far }) => ids.map((id) => ({ id, far })));
     const step = k + JUDGED_MORE;
     for (let at = 0; at < all.length; at += step) {
       await this.look(all.slice(at, at + step).map(({ id }) => keyBytes(id)));
-      const last = this.nearest(k)[k - 1];
+      const last = this.#nearest[k - 1];
       const next = all[at + step];
       if (last !== undefined && next !== undefined && next.far > last.distance + ROUNDED) {
         return true;
@@ -314,7 +309,7 @@ class Judge {
 
   /** Judges those that were not judged before. */
   async look(candidates: readonly Bytes[]): Promise<void> {
-    const { reader, tag, query, accept } = this.#about;
+    const { reader, tag, query, accept, k } = this.#about;
     const fresh = candidates.filter((id) => !this.#seen.has(keyString(id)));
     for (const id of fresh) this.#seen.add(keyString(id));
     if (fresh.length === 0) return;
@@ -332,8 +327,12 @@ class Judge {
       const hash = hashes[at];
       const bytes = hash === undefined ? undefined : vectors.get(keyString(hash));
       if (bytes === undefined) continue;
-      this.#kept.push({ id, distance: distance(query, decodeVector(bytes, query.length)) });
+      this.#nearest.push({ id, distance: distance(query, decodeVector(bytes, query.length)) });
     }
+    // No more are kept than are wanted: many may say the same, and all of them are judged.
+    this.#nearest = this.#nearest
+      .sort((a, b) => a.distance - b.distance || compareBytes(a.id, b.id))
+      .slice(0, k);
   }
 }
 

@@ -3,6 +3,7 @@
  * out. The graph is the real library; where it has no binary the tests of it say so.
  */
 import { describe, expect, test } from "vitest";
+import { isLacking } from "../testing/lacking.js";
 import { seededRandom } from "../testing/seeded-random.js";
 import { distance, unitVector } from "./distance.js";
 import { type GraphMaker, loadUsearch } from "./usearch-graph.js";
@@ -11,12 +12,13 @@ import { NO_HASH, VectorSet } from "./vector-set.js";
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_303);
 const DIMENSIONS = 64;
 
-async function graphs(skip: (why: string) => void): Promise<GraphMaker | undefined> {
-  const maker = await loadUsearch();
-  if (maker !== undefined) return maker;
-  if (process.env.CORTEX_REQUIRE_ALL === "1") throw new Error("required, but usearch is missing");
-  skip("usearch has no binary for this machine");
-  return undefined;
+const usearch = await loadUsearch();
+const NO_GRAPHS = isLacking(usearch !== undefined, "usearch has no binary for this machine");
+
+/** The real library; asked for by tests that are skipped without it. */
+function graphs(): GraphMaker {
+  if (usearch === undefined) throw new Error("usearch is missing");
+  return usearch;
 }
 
 /** Unit vectors around centres, as texts about the same things are. */
@@ -101,9 +103,8 @@ describe(`vectors in memory (seed ${SEED})`, () => {
     expect(() => set.link(idOf(5), hashOf(7))).toThrow(/not here/);
   });
 
-  test("a graph over 5,000 clustered vectors finds at least 97 of 100", async ({ skip }) => {
-    const maker = await graphs(skip);
-    if (maker === undefined) return;
+  test.skipIf(NO_GRAPHS)("a graph over 5,000 clustered vectors finds at least 97 of 100", () => {
+    const maker = graphs();
     const all = clustered(5100, 60, SEED);
     const [vectors, queries] = [all.slice(0, 5000), all.slice(5000)];
     const set = filled(vectors);
@@ -117,49 +118,49 @@ describe(`vectors in memory (seed ${SEED})`, () => {
     expect(hits / (10 * queries.length)).toBeGreaterThanOrEqual(0.97);
   });
 
-  test("graph and tail answer together, and slots without owners never come out", async ({
-    skip,
-  }) => {
-    const maker = await graphs(skip);
-    if (maker === undefined) return;
-    const vectors = clustered(600, 20, SEED);
-    const set = filled(vectors);
-    for (let at = 0; at < 600; at += 3) set.unlink(idOf(at));
-    set.grow(300, () => maker.create(DIMENSIONS));
-    const living = new Set(vectors.flatMap((_, at) => (at % 3 === 0 ? [] : [idOf(at)])));
-    const byHand = (query: Float32Array): readonly string[] =>
-      nearestByHand(vectors, query, 600)
-        .filter((id) => living.has(id))
-        .slice(0, 5);
-    for (const query of vectors.slice(0, 50)) expect(idsOf(set, query, 5)).toEqual(byHand(query));
-    // A text that comes back after its slot was given away gets another, and is found.
-    set.add(hashOf(0), vectors[0] ?? new Float32Array(DIMENSIONS));
-    set.link(idOf(0), hashOf(0));
-    expect(idsOf(set, vectors[0] ?? new Float32Array(DIMENSIONS), 1)).toEqual([idOf(0)]);
-  });
+  test.skipIf(NO_GRAPHS)(
+    "graph and tail answer together, and slots without owners never come out",
+    () => {
+      const maker = graphs();
+      const vectors = clustered(600, 20, SEED);
+      const set = filled(vectors);
+      for (let at = 0; at < 600; at += 3) set.unlink(idOf(at));
+      set.grow(300, () => maker.create(DIMENSIONS));
+      const living = new Set(vectors.flatMap((_, at) => (at % 3 === 0 ? [] : [idOf(at)])));
+      const byHand = (query: Float32Array): readonly string[] =>
+        nearestByHand(vectors, query, 600)
+          .filter((id) => living.has(id))
+          .slice(0, 5);
+      for (const query of vectors.slice(0, 50)) expect(idsOf(set, query, 5)).toEqual(byHand(query));
+      // A text that comes back after its slot was given away gets another, and is found.
+      set.add(hashOf(0), vectors[0] ?? new Float32Array(DIMENSIONS));
+      set.link(idOf(0), hashOf(0));
+      expect(idsOf(set, vectors[0] ?? new Float32Array(DIMENSIONS), 1)).toEqual([idOf(0)]);
+    },
+  );
 
-  test("a kept graph goes on in another set; what it was never given is no slot", async ({
-    skip,
-  }) => {
-    const maker = await graphs(skip);
-    if (maker === undefined) return;
-    const vectors = clustered(200, 5, SEED);
-    const first = filled(vectors);
-    first.unlink(idOf(7));
-    while (first.waiting > 0) first.grow(64, () => maker.create(DIMENSIONS));
-    const kept = first.kept();
-    expect(kept?.hashes).toHaveLength(200);
-    expect(kept?.hashes[7]).toBe(NO_HASH);
-    expect(kept?.graph.size).toBe(199);
-    const second = new VectorSet(DIMENSIONS, kept);
-    expect({ has7: second.has(hashOf(7)), has8: second.has(hashOf(8)) }).toEqual({
-      has7: false,
-      has8: true,
-    });
-    expect(second.search(vectors[8] ?? new Float32Array(DIMENSIONS), 9).texts).toEqual([]);
-    second.link(idOf(8), hashOf(8));
-    expect(second.search(vectors[8] ?? new Float32Array(DIMENSIONS), 1).texts).toMatchObject([
-      { ids: [idOf(8)] },
-    ]);
-  });
+  test.skipIf(NO_GRAPHS)(
+    "a kept graph goes on in another set; what it was never given is no slot",
+    () => {
+      const maker = graphs();
+      const vectors = clustered(200, 5, SEED);
+      const first = filled(vectors);
+      first.unlink(idOf(7));
+      while (first.waiting > 0) first.grow(64, () => maker.create(DIMENSIONS));
+      const kept = first.kept();
+      expect(kept?.hashes).toHaveLength(200);
+      expect(kept?.hashes[7]).toBe(NO_HASH);
+      expect(kept?.graph.size).toBe(199);
+      const second = new VectorSet(DIMENSIONS, kept);
+      expect({ has7: second.has(hashOf(7)), has8: second.has(hashOf(8)) }).toEqual({
+        has7: false,
+        has8: true,
+      });
+      expect(second.search(vectors[8] ?? new Float32Array(DIMENSIONS), 9).texts).toEqual([]);
+      second.link(idOf(8), hashOf(8));
+      expect(second.search(vectors[8] ?? new Float32Array(DIMENSIONS), 1).texts).toMatchObject([
+        { ids: [idOf(8)] },
+      ]);
+    },
+  );
 });
