@@ -1,3 +1,6 @@
+/**
+ * Operations that describe a graph and keep its store in order: the words in use, tags, upkeep.
+ */
 import * as z from "zod";
 import { showMaintained } from "../render/upkeep.js";
 import { defineOperation } from "./define.js";

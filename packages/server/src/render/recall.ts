@@ -1,3 +1,6 @@
+/**
+ * What was recalled, for people to read: the hits with their scores, and why.
+ */
 import type { Output } from "@cortex-memory/core/contract";
 import { counted, type Ink, oneLine } from "./ink.js";
 

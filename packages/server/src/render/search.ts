@@ -1,3 +1,6 @@
+/**
+ * What searches found, for people to read.
+ */
 import type { Output } from "@cortex-memory/core/contract";
 import { counted, type Ink, oneLine } from "./ink.js";
 
