@@ -14,9 +14,7 @@ import { Reader } from "./history/reader.js";
 import { isReplica } from "./history/replica-mark.js";
 import { type JobStatus, LEASE_MS_MAX, OWNER_BYTES, readJobs } from "./jobs/lease.js";
 import { type Job, JobRunner, type RunnerParts, type RunnerSettings } from "./jobs/runner.js";
-import { maintainJob } from "./upkeep/maintain-job.js";
-import { sealJob } from "./upkeep/snapshot-job.js";
-import { textJob } from "./upkeep/text-job.js";
+import { maintainJob, sealJob, textJob } from "./upkeep/upkeep-jobs.js";
 import { noEmbedder } from "./vector/vector-index.js";
 
 /** How background jobs are run; everything may be left out. */

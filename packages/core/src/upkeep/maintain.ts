@@ -21,7 +21,6 @@ import { textKey } from "../kv/keyspace.js";
 import type { Bytes, Kv } from "../kv/kv.js";
 import { sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { adjacent } from "../links/adjacency.js";
 import { planConfirm } from "./confirm.js";
 import { planExpiry } from "./expiry.js";
 import { applyChange } from "./maintain-apply.js";
@@ -29,17 +28,22 @@ import {
   CHANGE_STEPS,
   type Change,
   type ChangeStep,
+  followedUpTo,
   memoriesOf,
   type PlanStep,
   type PlanWorld,
 } from "./maintain-plan.js";
-import { planMerges } from "./merge-duplicates.js";
+import { planMerges } from "./merge-twins.js";
 import { planRelations } from "./relate.js";
-import { sealStep } from "./snapshot-job.js";
-import { type MaintainStep, runSteps, type StepReport } from "./steps.js";
-import { flushText, mergeText } from "./text-steps.js";
-import { followedUpTo } from "./touched.js";
-import { dropModels } from "./vector-steps.js";
+import {
+  dropModels,
+  flushText,
+  type MaintainStep,
+  mergeText,
+  runSteps,
+  type StepReport,
+  sealStep,
+} from "./steps.js";
 
 /** How upkeep is done. */
 export interface MaintainOptions {
@@ -262,7 +266,6 @@ async function planAll(
       reader,
       nowMs,
       text: engine.text,
-      neighbours: (ids, query) => adjacent(reader, ids, query),
       ttlDays,
       isOver: () => isOver() || engine.clock() >= end,
       changes: [],
