@@ -12,6 +12,7 @@
  * twice is left alone: a memory whose last change was a revert or a restore was put there on purpose.
  */
 import { decode, encode } from "../codec/cbor.js";
+import type { CHANGE_STEPS } from "../contract/upkeep.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import {
   decodeEntry,
@@ -30,9 +31,6 @@ import { decodeEdgeRecord } from "../records/edge-record.js";
 import { int, list } from "../records/memory-record.js";
 import type { TextIndex } from "../text/text-index.js";
 import { standingOf } from "../trust/gate.js";
-
-/** The steps that change memories, in the order in which they are planned. */
-export const CHANGE_STEPS = ["expire", "confirm", "merge", "relate"] as const;
 
 /** A step that changes memories. */
 export type ChangeStep = (typeof CHANGE_STEPS)[number];
@@ -67,7 +65,7 @@ export type Change =
     };
 
 /** The memories that a change is about: those it changes first, then those it rests on. */
-export function memoriesOf(change: Change): readonly Planned[] {
+export function memoriesOfChange(change: Change): readonly Planned[] {
   switch (change.step) {
     case "expire":
       return [change.memory];
@@ -117,7 +115,7 @@ export function addChange(world: PlanWorld, change: Change): void {
   world.changes.push(change);
   // Memories that are merely related stay as they are: each may be related to several.
   if (change.step === "relate") return;
-  for (const { id } of memoriesOf(change)) world.taken.add(keyString(id));
+  for (const { id } of memoriesOfChange(change)) world.taken.add(keyString(id));
 }
 
 /** A memory as a change names it. */

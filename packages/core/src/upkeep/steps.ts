@@ -10,6 +10,7 @@
  * Left to others: when steps are run (`maintain.ts`, `upkeep-jobs.ts`); steps that change memories
  * (`maintain-plan.ts`).
  */
+import type { StepReport } from "../contract/upkeep.js";
 import type { Engine } from "../engine/engine.js";
 import { decodeManifest } from "../history/manifest.js";
 import { Reader } from "../history/reader.js";
@@ -26,14 +27,6 @@ export interface MaintainStep {
   left(): Promise<number>;
   /** Does a bounded piece and says how much it was; 0 when there is nothing to do, for now. */
   work(): Promise<number>;
-}
-
-/** What became of a step. */
-export interface StepReport {
-  readonly step: string;
-  readonly done: number;
-  /** What is left to do; in a dry run, what would be done. */
-  readonly left: number;
 }
 
 /** How steps are run. */
