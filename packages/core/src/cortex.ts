@@ -12,23 +12,7 @@ import type { Engine } from "./engine/engine.js";
 import type { Genesis } from "./engine/genesis.js";
 import type { Jobs } from "./jobs.js";
 import type { KvManifest } from "./kv/kv.js";
-import {
-  type AttestInput,
-  type AttestResult,
-  attest,
-  type WeightsAt,
-  weights,
-} from "./learning/attest.js";
-import {
-  type CompactInput,
-  type CompactResult,
-  compactContext,
-  contextRecord,
-  type RecordedContext,
-} from "./learning/compact.js";
-import { type ReviewOptions, type ReviewPage, review } from "./review/review.js";
-import { type SettleInput, type Settlement, settle } from "./review/settle.js";
-import { type AccessOption, StoreFacade } from "./store-facade.js";
+import { StoreFacade } from "./store-facade.js";
 import { CALLABLES } from "./verbs.js";
 
 /** An open memory graph; the verbs are put on it below. */
@@ -50,42 +34,6 @@ export class OpenCortex extends StoreFacade implements AsyncDisposable {
     this.genesis = genesis;
     this.manifest = engine.kv.manifest;
     this.jobs = jobs;
-  }
-
-  /** What waits for a decision: contradictions, rivals, open versions, unconfirmed memories. */
-  async review(options: ReviewOptions = {}): Promise<ReviewPage> {
-    return review(this.admit("review", options), options);
-  }
-
-  /** Decides one item of the review, in one entry that can be reverted. */
-  async settle(item: string, input: SettleInput, options: AccessOption = {}): Promise<Settlement> {
-    return settle(this.admit("settle", options), item, input);
-  }
-
-  /** Says how a task ended and which memories it used: counters and weights learn from it. */
-  async attest(input: AttestInput, options: AccessOption = {}): Promise<AttestResult> {
-    return attest(this.admit("attest", options), input);
-  }
-
-  /** The weights of salience. */
-  async weights(
-    options: NonNullable<Parameters<typeof weights>[1]> & AccessOption = {},
-  ): Promise<WeightsAt> {
-    return weights(this.admit("weights", options), options);
-  }
-
-  /** Makes a context smaller: what carries the task stays in full, the rest in brief. */
-  async compactContext(input: CompactInput, options: AccessOption = {}): Promise<CompactResult> {
-    return compactContext(this.admit("compactContext", options), input);
-  }
-
-  /** What `compactContext` left at a step of a task; `undefined` when there is no record. */
-  async contextRecord(
-    intentId: string,
-    stepId: string,
-    options: AccessOption = {},
-  ): Promise<RecordedContext | undefined> {
-    return contextRecord(this.admit("contextRecord", options), intentId, stepId);
   }
 
   /** Finishes what is queued and closes the store; idempotent. */

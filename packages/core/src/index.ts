@@ -34,6 +34,14 @@ export type { GoalChange, GoalWithState } from "./contract/goals.js";
 export type { Form } from "./contract/hits.js";
 export type { Answer, Options } from "./contract/index.js";
 export type {
+  AttestResult,
+  CompactItem,
+  CompactResult,
+  RecordedContext,
+  RecordedItem,
+  WeightsAt,
+} from "./contract/learning.js";
+export type {
   EdgeInput,
   EdgeList,
   EdgeRemoved,
@@ -65,6 +73,16 @@ export {
   TIERS,
   type Tier,
 } from "./contract/recall.js";
+export {
+  DECISIONS,
+  type Decision,
+  REVIEW_KINDS,
+  type ReviewItem,
+  type ReviewKind,
+  type ReviewPage,
+  type ReviewSide,
+  type Settlement,
+} from "./contract/review.js";
 export type { RememberResult, SessionPage, Turn, TurnInput } from "./contract/sessions.js";
 export type {
   Edge,
@@ -78,9 +96,26 @@ export type {
   VersionRecord,
   WriteResult,
 } from "./contract/shapes.js";
+export {
+  type CheckReport,
+  DROP_RULES,
+  type DropRule,
+  type EmbedReport,
+  type ExtractedFact,
+  type ExtractFailure,
+  type ExtractReport,
+  type FoundLink,
+  LINK_KINDS,
+  type LinkKind,
+  type MaintainChange,
+  type MaintainReport,
+  type Problem,
+  type RebuildReport,
+  type RelinkReport,
+  type VacuumReport,
+} from "./contract/upkeep.js";
+export type { OnProgress } from "./contract/verb.js";
 export type { Cortex } from "./cortex.js";
-export type { EmbedOptions, EmbedReport } from "./embedding/embed.js";
-export type { OnProgress } from "./engine/engine.js";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./engine/rate-limits.js";
 export {
   CortexError,
@@ -90,18 +125,7 @@ export {
   isCortexError,
   shortName,
 } from "./errors.js";
-export type {
-  ExtractedFact,
-  ExtractFailure,
-  ExtractOptions,
-  ExtractReport,
-  FactOutcome,
-} from "./extract/extract.js";
-export { LINK_KINDS, type LinkKind } from "./extract/prompt.js";
-export type { FoundLink, RelinkOptions, RelinkReport } from "./extract/relink.js";
-export { DROP_RULES, type DropRule } from "./extract/reply.js";
 export type { AsOf } from "./history/reader.js";
-export type { CheckReport, Problem, RebuildReport } from "./history/rebuild.js";
 export type { FollowFailure } from "./history/replica-mark.js";
 export {
   type EmbedderOptions,
@@ -156,14 +180,6 @@ export { ENTRY_KINDS, type EntryKind } from "./journal/entry.js";
 export type { ErasureDocument } from "./journal/erasure-list.js";
 export type { JournalPage } from "./journal/journal-page.js";
 export type { Proof } from "./journal/proof.js";
-export type { AttestInput, AttestResult, WeightsAt } from "./learning/attest.js";
-export type {
-  CompactInput,
-  CompactItem,
-  CompactResult,
-  RecordedContext,
-  RecordedItem,
-} from "./learning/compact.js";
 export { deriveSeed, type SeedInput } from "./learning/seed.js";
 export { LIMITS } from "./limits.js";
 export { HEAD_FIELDS, VERSION_FIELDS, WRITE_FIELDS } from "./memory/write-input.js";
@@ -232,15 +248,6 @@ export {
   type ReplicaOptions,
   type ReplicaSource,
 } from "./replica/follow.js";
-export {
-  REVIEW_KINDS,
-  type ReviewItem,
-  type ReviewKind,
-  type ReviewOptions,
-  type ReviewPage,
-  type ReviewSide,
-} from "./review/review.js";
-export { DECISIONS, type Decision, type SettleInput, type Settlement } from "./review/settle.js";
 export { DECAY, type Decay, decayOf } from "./salience/decay.js";
 export { type AttestOutcome, MISLED_REASONS } from "./salience/learn.js";
 export { COLD_WEIGHTS, type Factors, type Salience, type Weights } from "./salience/salience.js";
@@ -267,9 +274,7 @@ export {
 export type { Selector } from "./scope/selector.js";
 export { LANGUAGES, type Language } from "./text/languages.js";
 export { withheld } from "./trust/scan.js";
-export type { RootAt } from "./upkeep/check.js";
-export type { MaintainChange, MaintainOptions, MaintainReport } from "./upkeep/maintain.js";
-export type { VacuumReport } from "./upkeep/vacuum.js";
+export type { RootAt } from "./upkeep/whole-store.js";
 export type { Embedder } from "./vector/embedder.js";
 export { type HashEmbedderOptions, hashEmbedder } from "./vector/hash-embedder.js";
 export type { HttpEmbedderOptions } from "./vector/http-embedder.js";

@@ -6,17 +6,18 @@
  * out of it; `status` and `stats` tell, in this process and in others.
  */
 import { toHex } from "./codec/keys.js";
-import { type EmbedOptions, type EmbedReport, embedJob, embedPending } from "./embedding/embed.js";
+import type { Options } from "./contract/index.js";
+import type { EmbedReport } from "./contract/upkeep.js";
+import { embedJob, embedPending } from "./embedding/embed.js";
 import { checkOptions, type Engine } from "./engine/engine.js";
 import { CortexError, invalid } from "./errors.js";
-import { extractJob } from "./extract/extract-job.js";
+import { extractJob } from "./extract/extract.js";
 import { Reader } from "./history/reader.js";
 import { isReplica } from "./history/replica-mark.js";
 import { type JobStatus, LEASE_MS_MAX, OWNER_BYTES, readJobs } from "./jobs/lease.js";
 import { type Job, JobRunner, type RunnerParts, type RunnerSettings } from "./jobs/runner.js";
-import { maintainJob } from "./upkeep/maintain-job.js";
-import { sealJob } from "./upkeep/snapshot-job.js";
-import { textJob } from "./upkeep/text-job.js";
+import { OWNER } from "./scope/access.js";
+import { maintainJob, sealJob, textJob } from "./upkeep/upkeep-jobs.js";
 import { noEmbedder } from "./vector/vector-index.js";
 
 /** How background jobs are run; everything may be left out. */
@@ -144,8 +145,9 @@ export class Jobs {
   }
 
   /** Embeds what is pending now, whether or not the embedder runs. */
-  drainEmbedder(options: EmbedOptions = {}): Promise<EmbedReport> {
-    return embedPending(this.#engine, options);
+  async drainEmbedder(options: Omit<Options<"embedPending">, "access"> = {}): Promise<EmbedReport> {
+    checkOptions(options, ["onProgress", "signal"]);
+    return embedPending(this.#engine, { ...options, access: OWNER });
   }
 
   #embedder(): JobRunner {
@@ -175,12 +177,11 @@ export class Jobs {
 
 /** The jobs that a store has, by what it was opened with. */
 function jobsOf(engine: Engine, plan: JobsPlan): readonly Job[] {
-  const { vectors, embedder, model } = engine;
+  const { embedder, model } = engine;
   const { maintainEveryMs, snapshotEveryMs = 0, extractAfterMs } = plan;
-  const isBehind = async (): Promise<boolean> => ((await vectors.status())?.lag ?? 0) > 0;
   return [
     textJob(engine.text),
-    ...(embedder === undefined ? [] : [{ ...embedJob(engine), pending: isBehind }]),
+    ...(embedder === undefined ? [] : [embedJob(engine)]),
     ...[
       ...(model === undefined ? [] : [extractJob(engine, extractAfterMs)]),
       ...(maintainEveryMs === 0 ? [] : [maintainJob(engine, maintainEveryMs)]),

@@ -25,12 +25,8 @@ import { type RevertResult, revert } from "./changes/revert.js";
 import { type SubscribeOptions, type Subscription, subscribe } from "./changes/subscribe.js";
 import { type ConfigPatch, type GraphConfig, getConfig, setConfig } from "./config/config.js";
 import type { Ref } from "./contract/shapes.js";
-import { type EmbedOptions, type EmbedReport, embedPending } from "./embedding/embed.js";
 import type { Engine } from "./engine/engine.js";
-import { type ExtractOptions, type ExtractReport, extract } from "./extract/extract.js";
-import { type RelinkOptions, type RelinkReport, relink } from "./extract/relink.js";
 import type { AsOf } from "./history/reader.js";
-import type { CheckReport, RebuildReport } from "./history/rebuild.js";
 import type { ErasureDocument } from "./journal/erasure-list.js";
 import type { JournalPage } from "./journal/journal-page.js";
 import type { Proof } from "./journal/proof.js";
@@ -41,7 +37,6 @@ import {
   erasures,
   exportJournal,
   type MoveOptions,
-  vacuum,
 } from "./move/export.js";
 import type { ExportReport } from "./move/export-journal.js";
 import type { ExportTarget } from "./move/move-files.js";
@@ -58,9 +53,7 @@ import {
   snapshots,
 } from "./proof/snapshot.js";
 import { type Access, OWNER, type ScopeAccess } from "./scope/access.js";
-import { check, type RootAt, rebuild, root } from "./upkeep/check.js";
-import { type MaintainOptions, type MaintainReport, maintain } from "./upkeep/maintain.js";
-import type { VacuumReport } from "./upkeep/vacuum.js";
+import { type RootAt, root } from "./upkeep/whole-store.js";
 
 /** Options that say who is asking. */
 export interface AccessOption {
@@ -155,30 +148,6 @@ export class StoreFacade {
     return share(this.admit("share", selector), selector);
   }
 
-  /** Checks journal, hashes, rows and roots against each other; repairs nothing. */
-  async check(
-    options: NonNullable<Parameters<typeof check>[1]> & AccessOption = {},
-  ): Promise<CheckReport> {
-    return check(this.admit("check", options), options);
-  }
-
-  /** Does what keeps the store quick and small, in bounded pieces; a dry run says what there is. */
-  async maintain(options: MaintainOptions & AccessOption = {}): Promise<MaintainReport> {
-    return maintain(this.admit("maintain", options), options);
-  }
-
-  /** Builds every derived row again from the journal. */
-  async rebuild(
-    options: NonNullable<Parameters<typeof rebuild>[1]> & AccessOption = {},
-  ): Promise<RebuildReport> {
-    return rebuild(this.admit("rebuild", options), options);
-  }
-
-  /** Writes the store anew, so that its file keeps no byte of what was forgotten. */
-  async vacuum(options: MoveOptions & AccessOption = {}): Promise<VacuumReport> {
-    return vacuum(this.admit("vacuum", options), options);
-  }
-
   /** Writes the whole journal out as a portable file; `importJournal` reads it in. */
   async exportJournal(
     target: ExportTarget,
@@ -198,21 +167,6 @@ export class StoreFacade {
   /** The places of everything forgotten so far: keep it apart from the backups. */
   async erasures(options: AccessOption = {}): Promise<ErasureDocument> {
     return erasures(this.admit("erasures", options));
-  }
-
-  /** Gives every memory the vector of its current text, by the embedder the store was opened with. */
-  async embedPending(options: EmbedOptions & AccessOption = {}): Promise<EmbedReport> {
-    return embedPending(this.admit("embedPending", options), options);
-  }
-
-  /** Distils turns that wait into facts and links, by the model the store was opened with. */
-  async extract(options: ExtractOptions & AccessOption = {}): Promise<ExtractReport> {
-    return extract(this.admit("extract", options), options);
-  }
-
-  /** Looks for links between memories in the whole graph, by the same model. */
-  async relink(options: RelinkOptions & AccessOption = {}): Promise<RelinkReport> {
-    return relink(this.admit("relink", options), options);
   }
 
   /** The access of whoever presents a scope, or a handle of one: for a door to give to the verbs. */

@@ -7,13 +7,18 @@ import * as batch from "./batch/verbs.js";
 import * as context from "./context/verbs.js";
 import { type Run, VERBS, type VerbName } from "./contract/index.js";
 import type { Verb } from "./contract/verb.js";
+import * as embedding from "./embedding/verbs.js";
 import type { Engine } from "./engine/engine.js";
+import * as extract from "./extract/verbs.js";
 import * as find from "./find/verbs.js";
+import * as learning from "./learning/verbs.js";
 import * as links from "./links/verbs.js";
 import * as memory from "./memory/verbs.js";
 import * as recall from "./recall/verbs.js";
+import * as review from "./review/verbs.js";
 import * as search from "./search/verbs.js";
 import * as sessions from "./sessions/verbs.js";
+import * as upkeep from "./upkeep/verbs.js";
 
 const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
   ...memory,
@@ -24,6 +29,11 @@ const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
   ...search,
   ...recall,
   ...context,
+  ...review,
+  ...learning,
+  ...upkeep,
+  ...extract,
+  ...embedding,
 };
 
 /** Every verb, ready to be called. */

@@ -527,7 +527,7 @@ describe("in the background", () => {
     await until(async () => (await status())?.lastError !== undefined);
     expect((await status())?.lastError).toMatchObject({ code: "ERR_MODEL", count: 1 });
     expect(server.seen).toHaveLength(1);
-    // The lane has a pause of its own, longer than the job's.
+    // The thread has a pause of its own, longer than the job's.
     now += 61_000;
     await until(async () => (await live.list({ type: "fact" })).memories.length === 1);
     await until(async () => (await status())?.lastError === undefined);

@@ -1,7 +1,7 @@
 /** The tables on the page on extraction name every rule. `tools/docs-code.test.ts` runs its program. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { DEBOUNCE_MS } from "../src/extract/extract-job.js";
+import { DEBOUNCE_MS } from "../src/extract/extract.js";
 import { DROP_RULES, LIMITS } from "../src/index.js";
 import { pagePath } from "./doc-page.js";
 

@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Cortex, MaintainOptions, MaintainReport, Memory, WriteInput } from "../src/index.js";
+import type { Cortex, MaintainReport, Memory, Options, WriteInput } from "../src/index.js";
 import { countingKv } from "../src/testing/counting-kv.js";
 import { openTestStore } from "../src/testing/fixtures.js";
 
@@ -154,7 +154,12 @@ const met = new Map<string, number>();
 
 /** A dry run and a run with everything asked for, which must tell the same. */
 async function maintainOnce(memory: Cortex, maxChanges: number): Promise<MaintainReport> {
-  const options: MaintainOptions = { archiveExpired: true, merge: true, relate: true, maxChanges };
+  const options: Options<"maintain"> = {
+    archiveExpired: true,
+    merge: true,
+    relate: true,
+    maxChanges,
+  };
   const { root } = await memory.root();
   const before = await contents(memory);
   const dry = await memory.maintain({ ...options, dryRun: true });

@@ -22,7 +22,6 @@ import { SEARCH_OPERATIONS } from "./operations/search.js";
 import { SESSION_OPERATIONS } from "./operations/sessions.js";
 import { STORE_OPERATIONS } from "./operations/store.js";
 import { UPKEEP_OPERATIONS } from "./operations/upkeep.js";
-import { VECTOR_OPERATIONS } from "./operations/vectors.js";
 
 /** Every operation, in the order in which people meet them. */
 export const OPERATIONS: readonly Operation[] = [
@@ -42,7 +41,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...STORE_OPERATIONS,
   ...SCHEMA_OPERATIONS,
   ...UPKEEP_OPERATIONS,
-  ...VECTOR_OPERATIONS,
   ...MOVE_OPERATIONS,
   ...REPLICA_OPERATIONS,
   ...IMPORT_OPERATIONS,

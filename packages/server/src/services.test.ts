@@ -2,8 +2,8 @@
 import { inspect } from "node:util";
 import { open } from "@cortex-memory/core";
 import { describe, expect, test } from "vitest";
-import { DEBOUNCE_MS } from "../../core/src/extract/extract-job.js";
-import { MAINTAIN_EVERY_MS } from "../../core/src/upkeep/maintain-job.js";
+import { DEBOUNCE_MS } from "../../core/src/extract/extract.js";
+import { MAINTAIN_EVERY_MS } from "../../core/src/upkeep/upkeep-jobs.js";
 import { embedderSettingsFor, serviceSettingsFor, shownSettings } from "./config.js";
 import { backgroundIn, servicesIn } from "./services.js";
 

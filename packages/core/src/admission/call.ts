@@ -49,9 +49,18 @@ function checked(verb: Verb, given: Given): Given {
   const sent: { [field: string]: unknown } = {};
   const kept: { [field: string]: unknown } = {};
   for (const [field, value] of Object.entries(given)) {
-    if (!(local as readonly string[]).includes(field)) sent[field] = value;
-    else if (!field.startsWith("on") || typeof value === "function") kept[field] = value;
-    else throw invalid(field, "a function", value);
+    if (local.includes(field)) kept[field] = checkedLocal(field, value);
+    else sent[field] = value;
   }
   return { ...checkInput(schema, sent), ...kept };
+}
+
+function checkedLocal(field: string, value: unknown): unknown {
+  if (field.startsWith("on") && typeof value !== "function") {
+    throw invalid(field, "a function", value);
+  }
+  if (field === "signal" && !(value instanceof AbortSignal)) {
+    throw invalid(field, "an AbortSignal", value);
+  }
+  return value;
 }

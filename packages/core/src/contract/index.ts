@@ -6,10 +6,13 @@ import type * as z from "zod";
 import * as batch from "./batch.js";
 import * as finding from "./find.js";
 import * as goals from "./goals.js";
+import * as learning from "./learning.js";
 import * as links from "./links.js";
 import * as memory from "./memory.js";
 import * as recalling from "./recall.js";
+import * as reviewing from "./review.js";
 import * as sessions from "./sessions.js";
+import * as upkeep from "./upkeep.js";
 import type { AnswerOf, AskedOfVerb, Method, OptionsOf, Verb } from "./verb.js";
 
 type Declared<M> = { readonly [K in keyof M as M[K] extends Verb ? K : never]: M[K] };
@@ -30,6 +33,9 @@ export const FAMILIES = {
   Goals: declared(goals),
   Links: declared(links),
   Conversations: declared(sessions),
+  Review: declared(reviewing),
+  Learning: declared(learning),
+  Upkeep: declared(upkeep),
 };
 
 /** Every verb. */
@@ -39,6 +45,9 @@ export const VERBS = {
   ...FAMILIES.Links,
   ...FAMILIES.Conversations,
   ...FAMILIES.Asking,
+  ...FAMILIES.Review,
+  ...FAMILIES.Learning,
+  ...FAMILIES.Upkeep,
 };
 
 /** The verbs and their types. */

@@ -160,6 +160,9 @@ function takesObject(schema: z.ZodType | undefined): boolean {
   return def?.type === "object";
 }
 
+/** Called now and then by long work. */
+export type OnProgress = (done: number, total: number) => void;
+
 /** What every call may say beside its input. */
 export interface CallOptions {
   /** Who is asking; the owner when not given. */

@@ -1,50 +1,55 @@
 /**
- * The embedder as a job: follows the journal by its cursor and gives every memory the vector of its
- * current text. It resumes where the last process stopped; another model has another cursor and starts
- * at the first entry; several processes may run it at once, at the price of embedding some texts twice.
+ * `embedPending` and the job behind it: follows the journal by a cursor and gives every memory the
+ * vector of its current text. It resumes where the last process stopped; another model has another
+ * cursor and starts at the first entry.
  *
- * `embedPending` runs it once, up to the present; `embedJob` is what the runner of jobs takes, which
- * starts it again, backs off after failures and keeps them to itself (`runner.ts`).
+ * One pass takes a page of entries, the memories they touched, the texts those memories have *now*, the
+ * vectors that are missing, and makes one commit. Because it looks at the present and not at what an
+ * entry did, a pass can be repeated, an entry of any kind is handled alike, and several processes may do
+ * the same work at the price of embedding some texts twice: the first to commit wins, the other finds
+ * nothing left to do. The commit expects the cursor row and every memory's row as they were read, so
+ * the vector of a memory that was forgotten meanwhile is never written.
+ *
+ * A text that the embedder refuses is left without a vector and counted, but only after the embedder
+ * has shown with a harmless text that it works: a wrong model name must not pass for bad texts. Any
+ * other failure ends the pass; what was embedded by then is kept, and the cursor stays.
+ *
+ * Left to others: starting the job again and backing off after failures (`jobs/runner.ts`).
  */
 
-import type { OnProgress } from "../engine/engine.js";
-import { checkOptions, type Engine } from "../engine/engine.js";
+import type { Sha256 } from "../codec/hash.js";
+import type { Asked } from "../contract/index.js";
+import type { EmbedReport } from "../contract/upkeep.js";
+import type { Engine } from "../engine/engine.js";
 import { headOf } from "../history/build-beside.js";
+import { bodyPointer, decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
+import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import type { Job } from "../jobs/runner.js";
+import { idKey, journalKey, keyString, vectorKey } from "../kv/keyspace.js";
+import type { Bytes, Kv, KvCacheCommit, KvExpectation } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
+import { renderFull } from "../records/forms.js";
+import {
+  decodeEmbedCursor,
+  decodeVectorMemory,
+  type EmbedCursor,
+  embedCursorKey,
+  modelTag,
+  textHash,
+} from "../records/vector-rows.js";
+import { OWNER } from "../scope/access.js";
+import { type CheckedEmbedder, refusesText } from "../vector/embedder.js";
+import { memoriesOf, PAGE_ENTRIES } from "../vector/loaded-vectors.js";
+import { contended, cursorRow, planVectors, type VectorChange } from "../vector/vector-changes.js";
+import type { VectorIndex } from "../vector/vector-index.js";
 import { noEmbedder } from "../vector/vector-index.js";
-import { type EmbedParts, EmbedPass, type PassReport } from "./embed-pass.js";
-
-/** How pending texts are embedded. */
-export interface EmbedOptions {
-  readonly onProgress?: OnProgress;
-  /** Ends the work after the batch at hand; what was embedded is kept. */
-  readonly signal?: AbortSignal;
-}
-
-/** What embedding did. */
-export interface EmbedReport extends Omit<PassReport, "size"> {
-  readonly model: string;
-  /** Entries that are left to look at. */
-  readonly lag: number;
-  /** The last entry of the journal. */
-  readonly seq: number;
-}
-
-/** What a job says of itself. */
-export interface EmbedJobReport {
-  /** Memories that got a vector. */
-  readonly done: number;
-  readonly cursor: number;
-  readonly lag: number;
-}
 
 /** Embeds every text that has no vector yet, up to the entries there are now. */
 export async function embedPending(
   engine: Engine,
-  options: EmbedOptions = {},
+  { signal, onProgress }: Asked<"embedPending">,
 ): Promise<EmbedReport> {
-  checkOptions(options, ["access", "onProgress", "signal"]);
   const parts = partsOf(engine);
-  const { signal, onProgress } = options;
   const total = { texts: 0, memories: 0, refused: 0, purged: 0 };
   const { size: target } = await headOf(engine.kv);
   for (let cursor = 0; cursor < target && signal?.aborted !== true; ) {
@@ -82,15 +87,288 @@ function partsOf({ kv, sha256, vectors, embedder }: Engine): EmbedParts {
 }
 
 /** The job for a runner: one run embeds what is pending. Failures are the runner's to record. */
-export function embedJob(engine: Engine): {
-  readonly name: "embed";
-  run(signal: AbortSignal): Promise<EmbedJobReport>;
-} {
+export function embedJob(engine: Engine): Job {
   return {
     name: "embed",
+    pending: async () => ((await engine.vectors.status())?.lag ?? 0) > 0,
     async run(signal) {
-      const { memories, cursor, lag } = await embedPending(engine, { signal });
+      const { memories, cursor, lag } = await embedPending(engine, { signal, access: OWNER });
       return { done: memories, cursor, lag };
     },
   };
+}
+
+/** What a pass works with. */
+interface EmbedParts {
+  readonly kv: Kv;
+  readonly sha256: Sha256;
+  readonly vectors: VectorIndex;
+  readonly embedder: CheckedEmbedder;
+}
+
+/** What a pass did. */
+interface PassReport extends Omit<EmbedReport, "model" | "lag" | "seq"> {
+  /** Entries that the journal had. */
+  readonly size: number;
+}
+
+/** Texts given to the embedder at once, and their bytes, about. */
+const BATCH_TEXTS = 32;
+const BATCH_CHARS = 256 * 1024;
+const PROBE = "A short and harmless text.";
+
+/** A memory whose text needs a vector. */
+interface Wanted {
+  readonly id: Bytes;
+  readonly hash: Bytes;
+  readonly bodySeq: number;
+  readonly text: string;
+}
+
+/** A page of the journal as one snapshot shows it. */
+interface Page {
+  readonly cursor: EmbedCursor;
+  readonly cursorBytes: Bytes | undefined;
+  readonly to: number;
+  readonly size: number;
+  readonly wanted: readonly Wanted[];
+  /** Memories that have a vector and no text any more. */
+  readonly emptied: readonly Bytes[];
+  /** Memories that entries of this page erased. */
+  readonly erased: readonly Bytes[];
+  /** Rows of the memories above, as they were read. */
+  readonly expect: readonly KvExpectation[];
+  /** Texts without a stored vector, by the hash. */
+  readonly missing: ReadonlyMap<string, string>;
+}
+
+/** One pass over the journal. */
+class EmbedPass {
+  readonly #parts: EmbedParts;
+  readonly #tag: Bytes;
+  readonly #signal: AbortSignal | undefined;
+  /** Vectors that this pass asked for, by the hash of the text: a lost race does not ask again. */
+  readonly #vectors = new Map<string, Float32Array>();
+  readonly #refused = new Set<string>();
+  /** Memories whose vectors this pass took away. */
+  readonly #erased = new Set<string>();
+  #purged = 0;
+  #isProven = false;
+
+  constructor(parts: EmbedParts, signal?: AbortSignal) {
+    this.#parts = parts;
+    this.#tag = modelTag(parts.sha256, parts.embedder);
+    this.#signal = signal;
+  }
+
+  /** Runs the pass; `undefined` when there is nothing to look at. */
+  async run(): Promise<PassReport | undefined> {
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; ) {
+      const page = await this.#page();
+      if (page === undefined) return undefined;
+      const erased = page.erased.filter((id) => !this.#erased.has(keyString(id)));
+      if (erased.length > 0) {
+        this.#purged += await this.#parts.vectors.purge(erased);
+        for (const id of erased) this.#erased.add(keyString(id));
+        continue;
+      }
+      const missing = [...page.missing].filter(([hash]) => !this.#isSettled(hash));
+      if (missing.length > 0) {
+        await this.#embedOrKeep(missing);
+        continue;
+      }
+      const memories = await this.#commit(page, page.to);
+      if (memories !== undefined) return this.#report(page, memories);
+      attempt += 1;
+    }
+    throw contended("vectors could not be written");
+  }
+
+  #isSettled(hash: string): boolean {
+    return this.#vectors.has(hash) || this.#refused.has(hash);
+  }
+
+  #report({ to, size }: Page, memories: number): PassReport {
+    const done = { texts: this.#vectors.size, refused: this.#refused.size, purged: this.#purged };
+    return { ...done, memories, cursor: to, size };
+  }
+
+  /** Embeds; when that fails, keeps what was embedded before it fails as well. */
+  async #embedOrKeep(missing: readonly (readonly [string, string])[]): Promise<void> {
+    try {
+      await this.#embed(missing);
+    } catch (error) {
+      if (this.#vectors.size > 0) await this.#keep();
+      throw error;
+    }
+  }
+
+  async #keep(): Promise<void> {
+    const page = await this.#page();
+    // A lost race loses a few vectors; the next pass asks for them again.
+    if (page !== undefined) await this.#commit(page, page.cursor.seq);
+  }
+
+  async #embed(missing: readonly (readonly [string, string])[]): Promise<void> {
+    for (let at = 0; at < missing.length; ) {
+      this.#signal?.throwIfAborted();
+      const batch = missing.slice(at, at + batchLength(missing, at));
+      at += batch.length;
+      try {
+        await this.#ask(batch);
+      } catch (error) {
+        if (!refusesText(error)) throw error;
+        await this.#prove();
+        await this.#askOneByOne(batch);
+      }
+    }
+  }
+
+  async #ask(batch: readonly (readonly [string, string])[]): Promise<void> {
+    const texts = batch.map(([, text]) => text);
+    const vectors = await this.#parts.embedder.embed(texts, this.#signal);
+    for (const [at, [hash]] of batch.entries()) {
+      const vector = vectors[at];
+      if (vector !== undefined) this.#vectors.set(hash, vector);
+    }
+  }
+
+  async #askOneByOne(batch: readonly (readonly [string, string])[]): Promise<void> {
+    for (const one of batch) {
+      this.#signal?.throwIfAborted();
+      try {
+        await this.#ask([one]);
+      } catch (error) {
+        if (!refusesText(error)) throw error;
+        this.#refused.add(one[0]);
+      }
+    }
+  }
+
+  /** Makes sure that the embedder works at all before a text is blamed. */
+  async #prove(): Promise<void> {
+    if (this.#isProven) return;
+    await this.#parts.embedder.embed([PROBE], this.#signal);
+    this.#isProven = true;
+  }
+
+  /** Commits what is known about a page; `undefined` when the race was lost. */
+  async #commit(page: Page, seq: number): Promise<number | undefined> {
+    const { kv } = this.#parts;
+    const known = page.wanted.filter(
+      ({ hash }) => !page.missing.has(keyString(hash)) || this.#vectors.has(keyString(hash)),
+    );
+    const left = page.wanted.filter(({ hash }) => this.#refused.has(keyString(hash)));
+    const gone = [...page.emptied, ...left.map(({ id }) => id)];
+    const changes: VectorChange[] = [
+      ...known.map(({ id, hash, bodySeq }) => ({ id, to: { hash, bodySeq } })),
+      ...gone.map((id) => ({ id, to: undefined })),
+    ];
+    const snapshot = await kv.snapshot();
+    let change: KvCacheCommit;
+    try {
+      const key = embedCursorKey(this.#tag);
+      const plan = await planVectors(snapshot, this.#tag, changes, this.#vectors);
+      const moved = cursorRow({ cursor: page.cursor, row: { key } }, plan, { seq });
+      change = {
+        expect: [{ key, value: page.cursorBytes }, ...page.expect],
+        puts: [...plan.puts, moved],
+        deletes: plan.deletes,
+      };
+    } finally {
+      snapshot.close();
+    }
+    return (await kv.commitCaches(change)) ? known.length : undefined;
+  }
+
+  #page(): Promise<Page | undefined> {
+    const key = embedCursorKey(this.#tag);
+    return Reader.with(this.#parts.kv, undefined, (reader) => this.#read(reader), [key]);
+  }
+
+  async #read(reader: Reader): Promise<Page | undefined> {
+    const { model, dimensions } = this.#parts.embedder;
+    const [cursorBytes] = reader.first;
+    const { size } = reader.head;
+    const fresh = { model, dimensions, seq: 0, memories: 0, purged: 0, changes: 0 };
+    const cursor = cursorBytes === undefined ? fresh : decodeEmbedCursor(cursorBytes);
+    const from = Math.min(cursor.seq, size);
+    const to = Math.min(from + PAGE_ENTRIES, size);
+    if (from === to) return undefined;
+    const range = { gte: journalKey(from), lt: journalKey(to), limit: to - from };
+    const [entries = []] = await reader.ranges([range]);
+    const named = new Map(
+      entries.flatMap(({ value }) => memoriesOf(value)).map((id) => [keyString(id), id]),
+    );
+    const ids = [...named.values()];
+    const rows = await reader.getMany(ids.map((id) => idKey("memory", id)));
+    const touched = await this.#touched(reader, ids, rows, { from, to });
+    return { cursor, cursorBytes, to, size, ...touched };
+  }
+
+  /** What shall become of the memories that a page touched. */
+  async #touched(
+    reader: Reader,
+    ids: readonly Bytes[],
+    rows: readonly (Bytes | undefined)[],
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Promise<Pick<Page, "wanted" | "emptied" | "erased" | "expect" | "missing">> {
+    const own = await reader.getMany(ids.map((id) => vectorKey("vectorMemory", this.#tag, id)));
+    const stale: { readonly id: Bytes; readonly row: MemoryRow; readonly at: number }[] = [];
+    const erased: Bytes[] = [];
+    for (const [at, id] of ids.entries()) {
+      const bytes = rows[at];
+      const row = bytes === undefined ? undefined : decodeMemoryRow(bytes);
+      if (row?.lifecycle === "erased" && row.seq >= from && row.seq < to) erased.push(id);
+      // What is hidden keeps the vector it has and gets one when it is restored.
+      if (row?.lifecycle !== "active" && row?.lifecycle !== "archived") continue;
+      const mine = own[at];
+      const isFresh =
+        mine !== undefined && decodeVectorMemory(mine).bodySeq === bodyPointer(row).seq;
+      if (!isFresh) stale.push({ id, row, at });
+    }
+    const found = await reader.memories(
+      stale.map(({ id }) => id),
+      stale.map(({ row }) => row),
+    );
+    const wanted: Wanted[] = [];
+    const emptied: Bytes[] = [];
+    for (const [index, { id, row, at }] of stale.entries()) {
+      const memory = found[index];
+      const text = memory === undefined ? "" : embeddedText(memory);
+      if (text.trim() !== "") {
+        const hash = textHash(this.#parts.sha256, text);
+        wanted.push({ id, hash, bodySeq: bodyPointer(row).seq, text });
+      } else if (own[at] !== undefined) emptied.push(id);
+    }
+    const expect = stale.map(({ id, at }) => ({ key: idKey("memory", id), value: rows[at] }));
+    return { wanted, emptied, erased, expect, missing: await this.#missing(reader, wanted) };
+  }
+
+  async #missing(reader: Reader, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, string>> {
+    const texts = new Map(wanted.map((one) => [keyString(one.hash), one]));
+    const all = [...texts];
+    const rows = await reader.getMany(
+      all.map(([, { hash }]) => vectorKey("vector", this.#tag, hash)),
+    );
+    const without = all.filter((_, at) => rows[at] === undefined);
+    return new Map(without.map(([hash, { text }]) => [hash, text]));
+  }
+}
+
+/** The text that stands for a memory among vectors: its current version in full. */
+function embeddedText({ head, body }: FoundMemory): string {
+  return renderFull(head.record.head.type, bodyOf(body).data);
+}
+
+/** How many texts from `at` on make one batch: at least one. */
+function batchLength(missing: readonly (readonly [string, string])[], at: number): number {
+  let chars = 0;
+  let count = 0;
+  while (count < BATCH_TEXTS && at + count < missing.length) {
+    chars += missing[at + count]?.[1].length ?? 0;
+    if (count > 0 && chars > BATCH_CHARS) break;
+    count += 1;
+  }
+  return count;
 }

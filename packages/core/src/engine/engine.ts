@@ -73,9 +73,6 @@ export interface WriteDefaults {
   readonly realm: string;
 }
 
-/** Called now and then by long work. */
-export type OnProgress = (done: number, total: number) => void;
-
 /** The text of a memory's id. */
 export function memoryId(id: Bytes): MemoryId {
   return ulidText(id) as MemoryId;

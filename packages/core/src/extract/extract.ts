@@ -12,129 +12,61 @@
  * turns wait, and the pause before the next try doubles. A model that cannot be asked at all ends the
  * call with `ERR_MODEL`; what was written before stays. A statement that a live memory of no lower
  * standing makes already is not written again: hearing an echo is no evidence.
+ *
+ * As a background job it shows turns to the model once their session has been silent for a while, or
+ * holds as many as a prompt does. A refused reply fails the run after everything else that was due is
+ * done; its turns wait, each thread with a pause of its own.
  */
 
 import { batch } from "../batch/batch.js";
 import { toHex } from "../codec/keys.js";
 import { utf8 } from "../codec/text.js";
 import type { BatchItem, BatchItemResult } from "../contract/batch.js";
+import type { Asked } from "../contract/index.js";
 import type { Memory, MemoryId } from "../contract/shapes.js";
-import type { OnProgress } from "../engine/engine.js";
-import { checkOptions, type Engine } from "../engine/engine.js";
+import type { DropRule, ExtractedFact, ExtractFailure, ExtractReport } from "../contract/upkeep.js";
+import type { Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
-import { type CortexError, invalid, isCortexError } from "../errors.js";
+import { CortexError, isCortexError } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
 import { refuseOnReplica } from "../history/replica-mark.js";
+import type { Job } from "../jobs/runner.js";
 import { EXTRACT_QUEUE_KEY } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { blamesReply, type Model, modelFailure, noModel } from "../model/model.js";
-import { checkText } from "../records/fields.js";
-import type { MemoryType, Source } from "../records/types.js";
+import type { Source } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import type { Access } from "../scope/access.js";
 import { OWNER } from "../scope/access.js";
 import { mayReplace } from "../trust/gate.js";
 import { contended } from "../vector/vector-changes.js";
 import { extractPrompt, type Offer } from "./prompt.js";
-import {
-  type DropRule,
-  type Proposal,
-  type ProposedFact,
-  readReply,
-  sameStatement,
-  tally,
-} from "./reply.js";
+import { type Proposal, type ProposedFact, readReply, sameStatement, tally } from "./reply.js";
 import {
   afterDone,
   afterFailure,
+  caughtUp,
   decodeQueue,
   encodeQueue,
   isDue,
   type Queue,
   readWaiting,
-  settled,
   type Waiting,
   type Window,
 } from "./window.js";
 
-/** What to distil, and how far to go. */
-export interface ExtractOptions {
-  /** One conversation alone. */
-  readonly session?: string;
-  /** Calls of the model at the most; 100 unless given. */
-  readonly limit?: number;
-  /** Ask the model and say what would be written; change nothing. */
-  readonly dryRun?: boolean;
-  readonly onProgress?: OnProgress;
-  /** Ends the work after the window at hand; what was written is kept. */
-  readonly signal?: AbortSignal;
-  readonly access?: Access;
-}
-
-/** What became of a fact: `rival` stands beside what it may not replace, and waits for review. */
-export type FactOutcome = "new" | "changed" | "rival" | "restated" | "proposed" | "refused";
-
-/** A fact that a model found. */
-export interface ExtractedFact {
-  readonly session: string;
-  readonly text: string;
-  readonly type: MemoryType;
-  readonly outcome: FactOutcome;
-  readonly slot?: string;
-  readonly id?: MemoryId;
-}
-
-/** A window whose reply was refused. */
-export interface ExtractFailure {
-  readonly session: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-/** What a call did, or would do. */
-export interface ExtractReport {
-  readonly model: string;
-  readonly dryRun: boolean;
-  /** How often the model was asked. */
-  readonly calls: number;
-  /** Turns that were distilled. */
-  readonly turns: number;
-  readonly facts: readonly ExtractedFact[];
-  /** Facts that were known already, and so were not written. */
-  readonly known: number;
-  /** Links between memories that were added. */
-  readonly links: number;
-  /** Entries of replies that broke a rule, by rule. */
-  readonly dropped: readonly { readonly rule: DropRule; readonly count: number }[];
-  readonly failures: readonly ExtractFailure[];
-  /** Turns that wait. */
-  readonly waiting: number;
-  /** The first entry that may hold a turn that waits. */
-  readonly cursor: number;
-  readonly seq: number;
-}
-
 /** Distils the turns that wait. */
 export async function extract(
   engine: Engine,
-  options: ExtractOptions = {},
+  { limit = LIMITS.extractCallsDefault, ...asked }: Asked<"extract">,
 ): Promise<ExtractReport> {
-  checkOptions(options, ["session", "limit", "dryRun", "onProgress", "signal", "access"]);
-  const { session } = options;
-  if (session !== undefined) checkText(session, "session", { maxBytes: LIMITS.sessionBytes });
-  const limit = checkCalls(options.limit);
   // Before a model is asked, perhaps for money, what could not be written.
   await refuseOnReplica(engine.kv);
-  return new Extraction(engine, {
-    ...options,
-    limit,
-    isDue: () => true,
-  }).run();
+  return new Extraction(engine, { ...asked, limit, isDue: () => true }).run();
 }
 
 /** Distils the turns of sessions that have fallen silent: what the background job does. */
-export async function extractDue(
+async function extractDue(
   engine: Engine,
   debounceMs: number,
   signal: AbortSignal,
@@ -143,16 +75,9 @@ export async function extractDue(
   return new Extraction(engine, {
     limit: LIMITS.extractCallsDefault,
     signal,
+    access: OWNER,
     isDue: (window, queue) => isDue(window, queue, { now: engine.clock(), debounceMs }),
   }).run();
-}
-
-/** Checks how often a model may be asked. */
-export function checkCalls(limit: unknown = LIMITS.extractCallsDefault): number {
-  if (Number.isSafeInteger(limit) && Number(limit) >= 1 && Number(limit) <= LIMITS.extractCalls) {
-    return Number(limit);
-  }
-  throw invalid("limit", `an integer from 1 to ${LIMITS.extractCalls}`, limit);
 }
 
 /** The model of a store; a store without one refuses. */
@@ -161,30 +86,31 @@ export function modelOf({ model }: Engine): Model {
   return model;
 }
 
-interface Plan extends ExtractOptions {
+/** What to distil, and how far to go. */
+type Task = Asked<"extract"> & {
   readonly limit: number;
   readonly isDue: (window: Window, queue: Queue) => boolean;
-}
+};
 
 /** One call: windows one by one, until nothing is due or the limit is met. */
 class Extraction {
   readonly #engine: Engine;
   readonly #model: Model;
-  readonly #plan: Plan;
+  readonly #task: Task;
   readonly #facts: ExtractedFact[] = [];
   readonly #failures: ExtractFailure[] = [];
   readonly #dropped = new Map<DropRule, number>();
-  /** Lanes that this call does not come back to. */
+  /** Threads that this call does not come back to. */
   readonly #over = new Set<string>();
   #calls = 0;
   #turns = 0;
   #known = 0;
   #links = 0;
 
-  constructor(engine: Engine, plan: Plan) {
+  constructor(engine: Engine, task: Task) {
     this.#engine = engine;
     this.#model = modelOf(engine);
-    this.#plan = plan;
+    this.#task = task;
   }
 
   async run(): Promise<ExtractReport> {
@@ -192,30 +118,30 @@ class Extraction {
       const waiting = await this.#look();
       const { windows, queue } = waiting;
       const due = windows.filter(
-        (window) => !this.#over.has(window.lane) && this.#plan.isDue(window, queue),
+        (window) => !this.#over.has(window.thread) && this.#task.isDue(window, queue),
       );
       if (due.length === 0) break;
       for (const window of due) {
         if (this.#isOver()) break;
         await this.#window(window);
-        this.#plan.onProgress?.(this.#turns, this.#turns + waiting.turns);
+        this.#task.onProgress?.(this.#turns, this.#turns + waiting.turns);
       }
     }
     return this.#report();
   }
 
   #isOver(): boolean {
-    return this.#calls >= this.#plan.limit || this.#plan.signal?.aborted === true;
+    return this.#calls >= this.#task.limit || this.#task.signal?.aborted === true;
   }
 
   async #look(): Promise<Waiting> {
     return Reader.with(this.#engine.kv, undefined, (reader) =>
-      readWaiting(reader, this.#plan.session),
+      readWaiting(reader, this.#task.session),
     );
   }
 
   async #window(window: Window): Promise<void> {
-    const { dryRun, signal } = this.#plan;
+    const { dryRun, signal } = this.#task;
     this.#calls += 1;
     try {
       await this.#distil(window);
@@ -227,24 +153,24 @@ class Extraction {
       return;
     }
     this.#turns += window.turns.length;
-    if (dryRun === true) this.#over.add(window.lane);
+    if (dryRun === true) this.#over.add(window.thread);
     else await changeQueue(this.#engine, (queue) => afterDone(queue, window));
   }
 
-  async #fail({ lane, session }: Window, error: CortexError): Promise<void> {
+  async #fail({ thread, session }: Window, error: CortexError): Promise<void> {
     const { code, message } = error;
-    this.#over.add(lane);
+    this.#over.add(thread);
     this.#failures.push({ session, code, message });
-    if (this.#plan.dryRun === true) return;
+    if (this.#task.dryRun === true) return;
     const now = this.#engine.clock();
-    await changeQueue(this.#engine, (queue) => afterFailure(queue, lane, now));
+    await changeQueue(this.#engine, (queue) => afterFailure(queue, thread, now));
   }
 
   async #distil(window: Window): Promise<void> {
     const engine = this.#engine;
     const near = await nearestTo(engine, window.turns.map(({ content }) => content).toReversed());
     const offer = offerOf(window, near);
-    const reply = await this.#model.complete(extractPrompt(offer, this.#plan.signal));
+    const reply = await this.#model.complete(extractPrompt(offer, this.#task.signal));
     const read = readReply(reply, offer, window.source);
     if ("refused" in read) {
       throw modelFailure(this.#model.name, read.refused, undefined, "reply");
@@ -254,7 +180,7 @@ class Extraction {
     this.#known += proposal.known + stated.size;
     tally(this.#dropped, proposal.dropped);
     const facts = proposal.facts.filter(({ name }) => !stated.has(name));
-    if (this.#plan.dryRun === true) {
+    if (this.#task.dryRun === true) {
       for (const fact of facts) this.#note(window, fact, "proposed");
       this.#links += proposal.links.length;
       return;
@@ -271,7 +197,7 @@ class Extraction {
   #note(
     { session }: Window,
     { text, type, slot }: ProposedFact,
-    outcome: FactOutcome,
+    outcome: ExtractedFact["outcome"],
     result?: BatchItemResult,
   ): void {
     this.#facts.push({
@@ -285,10 +211,10 @@ class Extraction {
   }
 
   async #report(): Promise<ExtractReport> {
-    const { session, dryRun = false } = this.#plan;
+    const { session, dryRun = false } = this.#task;
     const left = await this.#look();
     // One session's turns say nothing about those of others, which may wait before them.
-    const queue = session === undefined && !dryRun ? settled(left) : left.queue;
+    const queue = session === undefined && !dryRun ? caughtUp(left) : left.queue;
     if (queue !== left.queue) await putQueue(this.#engine, left.row, queue);
     return {
       model: this.#model.name,
@@ -417,12 +343,12 @@ function itemsOf(
  */
 async function writeWindow(
   engine: Engine,
-  { lane, turns, next }: Window,
+  { thread, turns, next }: Window,
   items: readonly BatchItem[],
 ): Promise<readonly BatchItemResult[]> {
   if (items.length === 0) return [];
   const first = Math.min(...turns.map(({ seq }) => seq));
-  const idempotencyKey = `extract ${toHex(engine.sha256(utf8(`${lane} ${first} ${next}`)))}`;
+  const idempotencyKey = `extract ${toHex(engine.sha256(utf8(`${thread} ${first} ${next}`)))}`;
   try {
     return (await batch(engine, { items, atomic: false, idempotencyKey, access: OWNER })).results;
   } catch (error) {
@@ -431,7 +357,7 @@ async function writeWindow(
   }
 }
 
-function outcomeOf(result: BatchItemResult): FactOutcome {
+function outcomeOf(result: BatchItemResult): ExtractedFact["outcome"] {
   if (!result.ok || !("replaced" in result)) return "refused";
   if (result.reinforced) return "restated";
   if (result.conflicts.length > 0) return "rival";
@@ -456,4 +382,40 @@ function putQueue(engine: Engine, row: Uint8Array | undefined, queue: Queue): Pr
     puts: [{ key: EXTRACT_QUEUE_KEY, value: encodeQueue(queue) }],
     deletes: [],
   });
+}
+
+/** How long a session has to be silent before its turns are distilled. */
+export const DEBOUNCE_MS = 45_000;
+
+/** The job that distils turns. */
+export function extractJob(engine: Engine, debounceMs: number = DEBOUNCE_MS): Job {
+  /** The journal as it was when nothing was due, and until when that holds unless it grows. */
+  let rest: { readonly size: number; readonly until: number } | undefined;
+  /** Whether turns wait for their session to fall silent; not those that the model has failed at. */
+  let areWaiting = false;
+  return {
+    name: "extract",
+    pending: () =>
+      Reader.with(engine.kv, undefined, async (reader) => {
+        const { size } = reader.head;
+        const now = engine.clock();
+        if (rest !== undefined && rest.size === size && now < rest.until) return false;
+        const { windows, queue } = await readWaiting(reader);
+        areWaiting = windows.some(({ thread }) => !queue.failed.has(thread));
+        if (windows.some((window) => isDue(window, queue, { now, debounceMs }))) return true;
+        const times = windows.map(({ thread, lastStoredAt }) =>
+          Math.max(queue.failed.get(thread)?.retryAt ?? 0, lastStoredAt + debounceMs),
+        );
+        rest = { size, until: Math.min(Number.MAX_SAFE_INTEGER, ...times) };
+        // Entries without turns are passed in large steps, so that a store at rest is not written.
+        return windows.length === 0 && size - queue.cursor > LIMITS.textTailEntries;
+      }),
+    isWaiting: () => areWaiting,
+    async run(signal) {
+      const { calls, cursor, seq, failures } = await extractDue(engine, debounceMs, signal);
+      const [failure] = failures;
+      if (failure === undefined) return { done: calls, cursor, lag: seq + 1 - cursor };
+      throw new CortexError("ERR_MODEL", failure.message, { field: "reply" });
+    },
+  };
 }

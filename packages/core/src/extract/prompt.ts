@@ -9,6 +9,7 @@
  * that fits by luck. What a reply may say is checked by `reply.ts`, whatever the model was told here.
  */
 import { truncateUtf8 } from "../codec/text.js";
+import { LINK_KINDS } from "../contract/upkeep.js";
 import { LIMITS } from "../limits.js";
 import type { ModelRequest } from "../model/model.js";
 import { flatten } from "../records/fence.js";
@@ -48,28 +49,6 @@ export const FACT_TYPES = [
   "capability",
   "pattern",
 ] as const satisfies readonly MemoryType[];
-
-/** Kinds that a relationship may have: relations of the world, none that the store mints. */
-export const LINK_KINDS = [
-  "causes",
-  "caused_by",
-  "part_of",
-  "precedes",
-  "follows",
-  "enables",
-  "blocks",
-  "co_constrains",
-  "located_at",
-  "uses",
-  "works_on",
-  "refines",
-  "contrasts_with",
-  "related_to",
-  "same_topic",
-] as const;
-
-/** A kind that a relationship may have. */
-export type LinkKind = (typeof LINK_KINDS)[number];
 
 const LINK_RULES = `Relationships: link two items only when the document states a direct basis, and only
 when seeing one would help somebody who looks at the other. A shared person, word or category is no basis.

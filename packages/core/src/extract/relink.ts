@@ -1,9 +1,11 @@
 /**
  * `relink`: links between memories that are there already, by the model that the store was opened with.
  *
- * Goes through the facts of the graph from the oldest to the newest. Each is shown together with its
- * neighbours in the whole graph (`extract/relink.ts`): those that share its words, and those that share
- * the names in it or its slot. What holds of a reply is judged as in `extract`, and written as edges of
+ * Goes through the facts of the graph from the oldest to the newest. A prompt holds some forty memories
+ * and a graph has many more, so most pairs are never seen together. What decides is nearness, not the
+ * place in a list: each fact is shown with its own neighbours, wherever in the graph those are, namely
+ * those that share its words, and those that share the names in it or its slot. So there is no border
+ * that a link could not cross. What holds of a reply is judged as in `extract`, and written as edges of
  * source `extraction`, each with its reason.
  *
  * Promises: safe to repeat, since a link that is there stays as it is; a memory never gets more links of
@@ -14,62 +16,20 @@
 
 import { batch } from "../batch/batch.js";
 import type { BatchItemResult } from "../contract/batch.js";
-import type { Memory, MemoryId } from "../contract/shapes.js";
-import type { OnProgress } from "../engine/engine.js";
-import { checkOptions, type Engine } from "../engine/engine.js";
+import type { Asked } from "../contract/index.js";
+import type { Memory } from "../contract/shapes.js";
+import type { DropRule, FoundLink, RelinkReport } from "../contract/upkeep.js";
+import type { Engine } from "../engine/engine.js";
 import { Reader } from "../history/reader.js";
 import { refuseOnReplica } from "../history/replica-mark.js";
+import { LIMITS } from "../limits.js";
 import { list } from "../memory/list.js";
 import { blamesReply, type Model, modelFailure } from "../model/model.js";
-import type { Access } from "../scope/access.js";
 import { OWNER } from "../scope/access.js";
 import { namesIn } from "../text/names.js";
-import { checkCalls, modelOf, nearestTo } from "./extract.js";
-import { FACT_TYPES, type LinkKind, relinkPrompt } from "./prompt.js";
-import { Packer } from "./relink-pairs.js";
-import { type DropRule, type ProposedLink, readReply, tally } from "./reply.js";
-
-/** How links are looked for. */
-export interface RelinkOptions {
-  /** Calls of the model at the most; 100 unless given. */
-  readonly limit?: number;
-  /** Where the call before ended. */
-  readonly cursor?: string;
-  /** Ask the model and say what would be linked; change nothing. */
-  readonly dryRun?: boolean;
-  readonly onProgress?: OnProgress;
-  /** Ends the work after the prompt at hand; what was written is kept. */
-  readonly signal?: AbortSignal;
-  readonly access?: Access;
-}
-
-/** A link that a model found. */
-export interface FoundLink {
-  readonly from: MemoryId;
-  readonly kind: LinkKind;
-  readonly to: MemoryId;
-  readonly reason: string;
-  readonly strength: number;
-  /** `known` was there already; `refused` is one more than a memory may have. */
-  readonly outcome: "new" | "known" | "proposed" | "refused";
-}
-
-/** What a call did, or would do. */
-export interface RelinkReport {
-  readonly model: string;
-  readonly dryRun: boolean;
-  /** How often the model was asked. */
-  readonly calls: number;
-  /** Memories whose neighbours were looked at. */
-  readonly memories: number;
-  readonly links: readonly FoundLink[];
-  /** Entries of replies that broke a rule, by rule. */
-  readonly dropped: readonly { readonly rule: DropRule; readonly count: number }[];
-  readonly failures: readonly { readonly code: string; readonly message: string }[];
-  /** Give it back to go on; absent at the end of the graph. */
-  readonly cursor?: string;
-  readonly seq: number;
-}
+import { modelOf, nearestTo } from "./extract.js";
+import { FACT_TYPES, relinkPrompt } from "./prompt.js";
+import { type ProposedLink, readReply, tally } from "./reply.js";
 
 /** Memories of one prompt, and neighbours of one memory by words and by names. */
 const PROMPT_MEMORIES = 40;
@@ -77,9 +37,8 @@ const NEAR_BY_WORDS = 5;
 const NEAR_BY_NAMES = 5;
 
 /** Looks for links in the whole graph. */
-export async function relink(engine: Engine, options: RelinkOptions = {}): Promise<RelinkReport> {
-  checkOptions(options, ["limit", "cursor", "dryRun", "onProgress", "signal", "access"]);
-  const relinking = new Relinking(engine, options);
+export async function relink(engine: Engine, asked: Asked<"relink">): Promise<RelinkReport> {
+  const relinking = new Relinking(engine, asked);
   await refuseOnReplica(engine.kv);
   return relinking.run();
 }
@@ -88,7 +47,7 @@ export async function relink(engine: Engine, options: RelinkOptions = {}): Promi
 class Relinking {
   readonly #engine: Engine;
   readonly #model: Model;
-  readonly #options: RelinkOptions;
+  readonly #asked: Asked<"relink">;
   readonly #limit: number;
   readonly #packer = new Packer(PROMPT_MEMORIES);
   /** Memories of the prompt that is being packed, and of neighbourhoods that did not fit it. */
@@ -99,15 +58,15 @@ class Relinking {
   #calls = 0;
   #memories = 0;
 
-  constructor(engine: Engine, options: RelinkOptions) {
+  constructor(engine: Engine, asked: Asked<"relink">) {
     this.#engine = engine;
     this.#model = modelOf(engine);
-    this.#options = options;
-    this.#limit = checkCalls(options.limit);
+    this.#asked = asked;
+    this.#limit = asked.limit ?? LIMITS.extractCallsDefault;
   }
 
   async run(): Promise<RelinkReport> {
-    let { cursor } = this.#options;
+    let { cursor } = this.#asked;
     /** Up to here every memory's neighbourhood has been shown. */
     let shown = cursor;
     let isOver = false;
@@ -137,14 +96,14 @@ class Relinking {
   }
 
   #isStopped(): boolean {
-    return this.#calls >= this.#limit || this.#options.signal?.aborted === true;
+    return this.#calls >= this.#limit || this.#asked.signal?.aborted === true;
   }
 
   /** Adds a memory with its neighbours; the ids of a prompt that is full by then. */
   async #add(memory: Memory): Promise<readonly string[] | undefined> {
     const near = await this.#neighbours(memory);
     this.#memories += 1;
-    this.#options.onProgress?.(this.#memories, this.#memories);
+    this.#asked.onProgress?.(this.#memories, this.#memories);
     const full = this.#packer.add({ focus: memory.id, near: near.map(({ id }) => id) });
     for (const one of [memory, ...near]) this.#known.set(one.id, one);
     return full;
@@ -175,7 +134,7 @@ class Relinking {
       ...(slot === undefined ? {} : { slot }),
     }));
     this.#calls += 1;
-    const { signal } = this.#options;
+    const { signal } = this.#asked;
     try {
       const reply = await this.#model.complete(relinkPrompt(known, signal));
       const read = readReply(reply, { turns: [], known }, "extraction");
@@ -198,7 +157,7 @@ class Relinking {
         ? []
         : [{ ...link, from: first, to: second }];
     });
-    if (this.#options.dryRun === true || found.length === 0) {
+    if (this.#asked.dryRun === true || found.length === 0) {
       this.#links.push(...found.map((link) => ({ ...link, outcome: "proposed" as const })));
       return;
     }
@@ -213,7 +172,7 @@ class Relinking {
     const seq = await Reader.with(this.#engine.kv, undefined, async (reader) => reader.seq);
     return {
       model: this.#model.name,
-      dryRun: this.#options.dryRun ?? false,
+      dryRun: this.#asked.dryRun ?? false,
       calls: this.#calls,
       memories: this.#memories,
       links: this.#links,
@@ -228,4 +187,51 @@ class Relinking {
 function outcomeOf(result: BatchItemResult | undefined): FoundLink["outcome"] {
   if (result === undefined || !result.ok || !("changed" in result)) return "refused";
   return result.changed ? "new" : "known";
+}
+
+/** A memory and those that may have to do with it, by id. */
+export interface Neighbourhood {
+  readonly focus: string;
+  readonly near: readonly string[];
+}
+
+/**
+ * Packs neighbourhoods into prompts, in the order in which they come. Every pair of a memory and one of
+ * its neighbours is shown together at least once, and pairs that were shown already ask for no further
+ * prompt.
+ */
+export class Packer {
+  readonly #size: number;
+  readonly #shown = new Set<string>();
+  #ids = new Set<string>();
+
+  /** `size` is how many memories a prompt holds; a neighbourhood may not have more. */
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Adds a neighbourhood; what was packed before is given back when there is no room for it. */
+  add({ focus, near }: Neighbourhood): readonly string[] | undefined {
+    const open = near.filter((id) => !this.#shown.has(pairOf(focus, id)));
+    if (open.length === 0) return undefined;
+    const wanted = [focus, ...open];
+    const size = this.#ids.size + wanted.filter((id) => !this.#ids.has(id)).length;
+    const full = size > this.#size ? this.take() : undefined;
+    for (const id of wanted) this.#ids.add(id);
+    return full;
+  }
+
+  /** Gives back what is packed, and starts anew; `undefined` when there is nothing. */
+  take(): readonly string[] | undefined {
+    const ids = [...this.#ids];
+    this.#ids = new Set();
+    for (const [at, first] of ids.entries()) {
+      for (const second of ids.slice(at + 1)) this.#shown.add(pairOf(first, second));
+    }
+    return ids.length < 2 ? undefined : ids;
+  }
+}
+
+function pairOf(a: string, b: string): string {
+  return a < b ? `${a} ${b}` : `${b} ${a}`;
 }

@@ -1,10 +1,11 @@
 /** What holds of a model's reply: the shape of the whole, and every rule by which an entry is dropped. */
 import { describe, expect, test } from "vitest";
+import { DROP_RULES, type DropRule } from "../contract/upkeep.js";
 import { LIMITS } from "../limits.js";
 import { FENCE_CLOSE, FENCE_OPEN } from "../records/fence.js";
 import type { Source } from "../records/types.js";
 import type { Offer } from "./prompt.js";
-import { DROP_RULES, type DropRule, type Proposal, readReply, sameStatement } from "./reply.js";
+import { type Proposal, readReply, sameStatement } from "./reply.js";
 
 const offer: Offer = {
   turns: [

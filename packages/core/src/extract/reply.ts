@@ -13,34 +13,12 @@
  * Pure. Who may replace whom is decided when facts are written (`memory/claims.ts`).
  */
 import { isWellFormed, normaliseClaim, normaliseSlot, utf8Length } from "../codec/text.js";
+import { type DropRule, LINK_KINDS, type LinkKind } from "../contract/upkeep.js";
 import { LIMITS } from "../limits.js";
 import { dropFenced, flatten } from "../records/fence.js";
 import type { MemoryType, Source } from "../records/types.js";
 import { OWNERS_TYPES, standingOf } from "../trust/gate.js";
-import { FACT_TYPES, LINK_KINDS, type LinkKind, type Offer } from "./prompt.js";
-
-/** Why an entry of a reply is dropped, in the order in which it is judged. */
-export const DROP_RULES = {
-  shape: "an entry is not an object of the agreed members",
-  too_many: "a reply says more than counts",
-  text: "a fact has no text, or too much of it, or repeats rendered memory",
-  type: "a fact is of no type that may be extracted",
-  protected: "words from outside state an identity, a preference or a constraint",
-  turn: "a fact names no turn that was offered",
-  slot: "a slot has no letter or digit, or is too long",
-  importance: "an importance is not an integer from 0 to 10",
-  replaces: "a fact replaces what was not offered",
-  repeated: "a reply says the same twice",
-  reference: "a link names what was not offered, or what was dropped",
-  kind: "a link is of no kind that may be extracted",
-  reason: "a link has no reason",
-  strength: "a strength is not an integer from 1 to 5",
-  weak: "a link is too weak to be kept",
-  topics: "a memory gets more links of the same topic than count",
-} as const;
-
-/** A rule by which entries are dropped. */
-export type DropRule = keyof typeof DROP_RULES;
+import { FACT_TYPES, type Offer } from "./prompt.js";
 
 /** A fact that holds. */
 export interface ProposedFact {
@@ -136,7 +114,7 @@ class Judge {
   readonly #dropped = new Map<DropRule, number>();
   /** What a name in a link stands for: a fact that holds, or an offered memory. */
   readonly #ends = new Map<string, string>();
-  readonly #said = new Set<string>();
+  readonly #stated = new Set<string>();
   readonly #joined = new Set<string>();
   readonly #topics = new Map<string, number>();
   #known = 0;
@@ -171,7 +149,7 @@ class Judge {
   /** A fact that holds, the rule it breaks, or nothing when it is known. */
   #fact(given: unknown, name: string): ProposedFact | DropRule | undefined {
     if (!isObject(given) || !hasOnly(given, FACT_MEMBERS)) return "shape";
-    const text = textOf(given.text, LIMITS.extractFactBytes);
+    const text = cleanText(given.text, LIMITS.extractFactBytes);
     if (text === undefined) return "text";
     const type = FACT_TYPES.find((known) => known === given.type);
     if (type === undefined) return "type";
@@ -194,8 +172,8 @@ class Judge {
       this.#known += 1;
       return undefined;
     }
-    if (this.#said.has(statement)) return "repeated";
-    this.#said.add(statement);
+    if (this.#stated.has(statement)) return "repeated";
+    this.#stated.add(statement);
     this.#ends.set(name, name);
     return {
       name,
@@ -220,7 +198,7 @@ class Judge {
     if (from === undefined || to === undefined || from === to) return "reference";
     const kind = LINK_KINDS.find((known) => known === given.kind);
     if (kind === undefined) return "kind";
-    const reason = textOf(given.reason, LIMITS.extractFactBytes);
+    const reason = cleanText(given.reason, LIMITS.extractFactBytes);
     if (reason === undefined) return "reason";
     const asked = given.strength ?? STRENGTH_MISSING;
     if (!isWithin(asked, 1, LIMITS.edgeStrengthMax)) return "strength";
@@ -250,7 +228,7 @@ function hasOnly(value: object, members: readonly string[]): boolean {
 }
 
 /** Text on one line, without rendered memory; `undefined` when nothing is left or too much is. */
-function textOf(value: unknown, mostBytes: number): string | undefined {
+function cleanText(value: unknown, mostBytes: number): string | undefined {
   if (typeof value !== "string" || !isWellFormed(value)) return undefined;
   const text = flatten(dropFenced(value));
   return text === "" || utf8Length(text) > mostBytes ? undefined : text;

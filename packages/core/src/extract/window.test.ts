@@ -6,12 +6,12 @@ import type { Source } from "../records/types.js";
 import {
   afterDone,
   afterFailure,
+  caughtUp,
   decodeQueue,
   encodeQueue,
   isDue,
-  laneOf,
   type Queue,
-  settled,
+  threadOf,
   type WaitingTurn,
   windowsOf,
 } from "./window.js";
@@ -26,28 +26,28 @@ function turn(seq: number, session: string, index: number, content = "words"): W
     version: 1,
     data: { session, index, role: "user", content },
     content,
-    ...laneOf(session, "user_input"),
+    ...threadOf(session, "user_input"),
   };
 }
 
-describe("lanes", () => {
+describe("threads", () => {
   test("keep words from outside apart, under their own source", () => {
-    const lanes = (["user_input", "agent", "document", "channel"] as const).map((source: Source) =>
-      laneOf("s", source),
+    const threads = (["user_input", "agent", "document", "channel"] as const).map(
+      (source: Source) => threadOf("s", source),
     );
-    expect(lanes.map(({ source }) => source)).toEqual([
+    expect(threads.map(({ source }) => source)).toEqual([
       "extraction",
       "extraction",
       "document",
       "channel",
     ]);
-    expect(new Set(lanes.map(({ lane }) => lane)).size).toBe(3);
-    expect(laneOf("s", "agent").lane).not.toBe(laneOf("other", "agent").lane);
+    expect(new Set(threads.map(({ thread }) => thread)).size).toBe(3);
+    expect(threadOf("s", "agent").thread).not.toBe(threadOf("other", "agent").thread);
   });
 });
 
 describe("windows", () => {
-  test("hold the first turns of a lane as they were stored, in the order they were said", () => {
+  test("hold the first turns of a thread as they were stored, in the order they were said", () => {
     const [window, other] = windowsOf([turn(5, "a", 2), turn(7, "a", 0), turn(6, "b", 0)]);
     expect(window).toMatchObject({ session: "b", next: 7, full: false });
     expect(other?.turns.map(({ data }) => data.index)).toEqual([0, 2]);
@@ -69,10 +69,10 @@ describe("windows", () => {
       isDue(window, queue, { now, debounceMs: 45_000 });
     expect([at(49_999), at(50_000)]).toEqual([false, true]);
     expect(isDue({ ...window, full: true }, NONE, { now: 0, debounceMs: 45_000 })).toBe(true);
-    const failed = afterFailure(NONE, window.lane, 50_000);
+    const failed = afterFailure(NONE, window.thread, 50_000);
     expect([at(109_999, failed), at(110_000, failed)]).toEqual([false, true]);
-    const again = afterFailure(failed, window.lane, 110_000);
-    expect(again.failed.get(window.lane)).toEqual({ count: 2, retryAt: 230_000 });
+    const again = afterFailure(failed, window.thread, 110_000);
+    expect(again.failed.get(window.thread)).toEqual({ count: 2, retryAt: 230_000 });
   });
 });
 
@@ -105,13 +105,13 @@ describe("the queue", () => {
         let queue = NONE;
         const look = () => {
           const turns = stored.filter(
-            ({ seq, lane }) => seq >= queue.cursor && seq >= (queue.ahead.get(lane) ?? 0),
+            ({ seq, thread }) => seq >= queue.cursor && seq >= (queue.ahead.get(thread) ?? 0),
           );
           return windowsOf(turns);
         };
         const settle = (): void => {
           const [end, windows] = [stored.length, look()];
-          queue = settled({ queue, row: undefined, windows, turns: 0, end, size: end });
+          queue = caughtUp({ queue, row: undefined, windows, turns: 0, end, size: end });
         };
         const work = (isGood: (at: number) => boolean): void => {
           for (const [at, window] of look().entries()) {
@@ -120,7 +120,7 @@ describe("the queue", () => {
               for (const { seq } of window.turns) expect(done.has(seq)).toBe(false);
               for (const { seq } of window.turns) done.add(seq);
               queue = decodeQueue(encodeQueue(afterDone(queue, window)));
-            } else queue = afterFailure(queue, window.lane, 0);
+            } else queue = afterFailure(queue, window.thread, 0);
           }
           settle();
         };

@@ -1,14 +1,14 @@
 /**
  * Which turns wait to be distilled: a place in the journal, and what was done beyond it.
  *
- * Turns of one session whose words stand equally (`laneOf`) form a lane, and a lane is worked off in the
- * order in which its turns were stored. The queue is one cache row: a cursor below which no turn waits,
- * for every lane that is ahead of the cursor how far it has come, and for every lane whose last try
- * failed when the next one may come. So a lane that fails holds up no other, a turn that is put into a
- * session late is found like any other, and nothing is passed over because a process died: what was
- * not written into the row is done again.
+ * Turns of one session whose words stand equally (`threadOf`) form a thread, and a thread is worked off
+ * in the order in which its turns were stored. The queue is one cache row: a cursor below which no turn
+ * waits; for every thread that is ahead of the cursor, how far it has come; and for every thread whose
+ * last try failed, when the next one may come. So a thread that fails holds up no other, a turn that is
+ * put into a session late is found like any other, and nothing is passed over because a process died:
+ * what was not written into the row is done again.
  *
- * Promise: the cursor moves beyond a turn only when its lane did. A turn that is hidden or forgotten
+ * Promise: the cursor moves beyond a turn only when its thread did. A turn that is hidden or forgotten
  * while it waits is not distilled.
  */
 import { decode, encode } from "../codec/cbor.js";
@@ -33,7 +33,7 @@ export interface WaitingTurn {
   readonly seq: number;
   /** When it was stored. */
   readonly storedAt: number;
-  readonly lane: string;
+  readonly thread: string;
   readonly source: Source;
   readonly version: number;
   readonly data: TurnData;
@@ -41,8 +41,8 @@ export interface WaitingTurn {
   readonly content: string;
 }
 
-/** A lane whose last try failed. */
-export interface FailedLane {
+/** A thread whose last try failed. */
+export interface FailedThread {
   /** Failures since it last went well. */
   readonly count: number;
   readonly retryAt: number;
@@ -52,22 +52,22 @@ export interface FailedLane {
 export interface Queue {
   /** The first entry that may hold a turn that waits. */
   readonly cursor: number;
-  /** For lanes that are ahead of the cursor, the first entry that they have not seen to. */
+  /** For threads that are ahead of the cursor, the first entry that they have not seen to. */
   readonly ahead: ReadonlyMap<string, number>;
-  readonly failed: ReadonlyMap<string, FailedLane>;
+  readonly failed: ReadonlyMap<string, FailedThread>;
 }
 
-/** Turns of one lane that are shown to a model at once. */
+/** Turns of one thread that are shown to a model at once. */
 export interface Window {
-  readonly lane: string;
+  readonly thread: string;
   readonly session: string;
   /** Whose words its facts are. */
   readonly source: Source;
   /** In the order of the conversation. */
   readonly turns: readonly WaitingTurn[];
-  /** The first entry that the lane has not seen to once the window is done. */
+  /** The first entry that the thread has not seen to once the window is done. */
   readonly next: number;
-  /** Whether the lane holds as much as fits. */
+  /** Whether the thread holds as much as fits. */
   readonly full: boolean;
   readonly lastStoredAt: number;
 }
@@ -76,7 +76,7 @@ export interface Window {
 export interface Waiting {
   readonly queue: Queue;
   readonly row: Bytes | undefined;
-  /** The first window of every lane that has one. */
+  /** The first window of every thread that has one. */
   readonly windows: readonly Window[];
   /** Turns that wait before `end`, those beyond the first windows included. */
   readonly turns: number;
@@ -85,26 +85,26 @@ export interface Waiting {
   readonly size: number;
 }
 
-/** Bytes of the mark of a lane. */
-const LANE_BYTES = 10;
+/** Bytes of the mark of a thread. */
+const MARK_BYTES = 10;
 
 const EMPTY: Queue = { cursor: 0, ahead: new Map(), failed: new Map() };
 
 const PAGE_ENTRIES = 256;
-/** Bytes that one look holds, about; what is beyond waits for the next. Lanes hold a window each. */
+/** Bytes that one look holds, about; what is beyond waits for the next. Threads hold a window each. */
 const BYTES_MOST = 64 * 1024 * 1024;
 /** What a turn takes beside its words, about. */
 const TURN_BYTES = 512;
 
 /**
- * The lane of a turn, and whose words its facts will be. Words from outside are never shown together
+ * The thread of a turn, and whose words its facts will be. Words from outside are never shown together
  * with others: what a document says must not become what the conversation said.
  */
-export function laneOf(session: string, source: Source): { lane: string; source: Source } {
+export function threadOf(session: string, source: Source): { thread: string; source: Source } {
   const written = standingOf(source) === "outside" ? source : "extraction";
   // A name would outlive its session in the row: a mark of it says nothing once the session is gone.
-  const mark = sha256Pure(utf8(`${written} ${session}`)).subarray(0, LANE_BYTES);
-  return { lane: toHex(mark), source: written };
+  const mark = sha256Pure(utf8(`${written} ${session}`)).subarray(0, MARK_BYTES);
+  return { thread: toHex(mark), source: written };
 }
 
 /** The queue in a row; everything waits where there is none. */
@@ -116,16 +116,16 @@ export function decodeQueue(row: Bytes | undefined): Queue {
     ahead: new Map(list(ahead).map((item) => pairOf(item))),
     failed: new Map(
       list(failed).map((item) => {
-        const [lane, count, retryAt] = list(item);
-        return [text(lane), { count: int(count, 0), retryAt: int(retryAt, 0) }];
+        const [thread, count, retryAt] = list(item);
+        return [text(thread), { count: int(count, 0), retryAt: int(retryAt, 0) }];
       }),
     ),
   };
 }
 
 function pairOf(item: Parameters<typeof list>[0]): [string, number] {
-  const [lane, seq] = list(item);
-  return [text(lane), int(seq, 0)];
+  const [thread, seq] = list(item);
+  return [text(thread), int(seq, 0)];
 }
 
 /** The bytes of a queue. */
@@ -133,15 +133,15 @@ export function encodeQueue({ cursor, ahead, failed }: Queue): Bytes {
   return encode([
     cursor,
     [...ahead],
-    [...failed].map(([lane, { count, retryAt }]) => [lane, count, retryAt]),
+    [...failed].map(([thread, { count, retryAt }]) => [thread, count, retryAt]),
   ]);
 }
 
 /** The queue after a window was done. */
-export function afterDone(queue: Queue, { lane, next }: Pick<Window, "lane" | "next">): Queue {
-  const ahead = new Map(queue.ahead).set(lane, Math.max(next, queue.ahead.get(lane) ?? 0));
+export function afterDone(queue: Queue, { thread, next }: Pick<Window, "thread" | "next">): Queue {
+  const ahead = new Map(queue.ahead).set(thread, Math.max(next, queue.ahead.get(thread) ?? 0));
   const failed = new Map(queue.failed);
-  failed.delete(lane);
+  failed.delete(thread);
   return { ...queue, ahead, failed };
 }
 
@@ -149,19 +149,19 @@ const RETRY_FIRST_MS = 60_000;
 const RETRY_MOST_MS = 6 * 60 * 60_000;
 
 /** The queue after a window failed: its turns wait on, and the pause before them doubles. */
-export function afterFailure(queue: Queue, lane: string, now: number): Queue {
-  const count = (queue.failed.get(lane)?.count ?? 0) + 1;
+export function afterFailure(queue: Queue, thread: string, now: number): Queue {
+  const count = (queue.failed.get(thread)?.count ?? 0) + 1;
   const retryAt = now + Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** Math.min(count - 1, 20));
-  return { ...queue, failed: new Map(queue.failed).set(lane, { count, retryAt }) };
+  return { ...queue, failed: new Map(queue.failed).set(thread, { count, retryAt }) };
 }
 
 /** The queue with its cursor as far on as no turn waits, and without what that makes needless. */
-export function settled(waiting: Waiting): Queue {
+export function caughtUp(waiting: Waiting): Queue {
   const { queue, windows, end } = waiting;
   const firsts = windows.map(({ turns }) => Math.min(...turns.map(({ seq }) => seq)));
   const cursor = Math.max(queue.cursor, Math.min(end, ...firsts));
-  const lanes = new Set(windows.map(({ lane }) => lane));
-  const failed = new Map([...queue.failed].filter(([lane]) => lanes.has(lane)));
+  const threads = new Set(windows.map(({ thread }) => thread));
+  const failed = new Map([...queue.failed].filter(([thread]) => threads.has(thread)));
   return { cursor, ahead: new Map([...queue.ahead].filter(([, seq]) => seq > cursor)), failed };
 }
 
@@ -170,39 +170,39 @@ export async function readWaiting(reader: Reader, session?: string): Promise<Wai
   const [row] = await reader.getMany([EXTRACT_QUEUE_KEY]);
   const queue = decodeQueue(row);
   const { size } = reader.head;
-  const lanes = new Map<string, Lane>();
+  const threads = new Map<string, Thread>();
   let turns = 0;
   let bytes = 0;
   let at = Math.min(queue.cursor, size);
   while (at < size && bytes < BYTES_MOST) {
     const to = Math.min(size, at + PAGE_ENTRIES);
     for (const turn of await turnsIn(reader, at, to)) {
-      if (turn.seq < (queue.ahead.get(turn.lane) ?? 0)) continue;
+      if (turn.seq < (queue.ahead.get(turn.thread) ?? 0)) continue;
       if (session !== undefined && turn.data.session !== session) continue;
       turns += 1;
-      const lane = lanes.get(turn.lane) ?? { turns: [], bytes: 0 };
-      lanes.set(turn.lane, lane);
+      const thread = threads.get(turn.thread) ?? { turns: [], bytes: 0 };
+      threads.set(turn.thread, thread);
       // One more than fits: a window has to know that there is more.
-      if (lane.turns.length > LIMITS.extractTurns || lane.bytes > LIMITS.extractBytes) continue;
-      lane.turns.push(turn);
-      lane.bytes += turn.content.length;
+      if (thread.turns.length > LIMITS.extractTurns || thread.bytes > LIMITS.extractBytes) continue;
+      thread.turns.push(turn);
+      thread.bytes += turn.content.length;
       bytes += turn.content.length + TURN_BYTES;
     }
     at = to;
   }
-  const windows = windowsOf([...lanes.values()].flatMap((lane) => lane.turns));
+  const windows = windowsOf([...threads.values()].flatMap((thread) => thread.turns));
   return { queue, row, windows, turns, end: at, size };
 }
 
-/** The first turns of a lane that wait. */
-interface Lane {
+/** The first turns of a thread that wait. */
+interface Thread {
   readonly turns: WaitingTurn[];
   bytes: number;
 }
 
 /**
  * The turns whose words these entries brought, as they are now, in that order. A turn that was changed
- * since is found where its last change is, so that a lane is always seen in the order of its entries.
+ * since is found where its last change is, so that a thread is always seen in the order of its entries.
  */
 async function turnsIn(reader: Reader, from: number, to: number): Promise<readonly WaitingTurn[]> {
   const keys = Array.from({ length: to - from }, (_, at) => journalKey(from + at));
@@ -234,23 +234,23 @@ function waitingTurn(memory: FoundMemory): readonly WaitingTurn[] {
   if (content.trim() === "") return [];
   const { seq, at } = memory.body.header;
   const { number } = version;
-  const lane = laneOf(data.session, head.source);
-  return [{ id: memory.id, seq, storedAt: at, version: number, data, content, ...lane }];
+  const thread = threadOf(data.session, head.source);
+  return [{ id: memory.id, seq, storedAt: at, version: number, data, content, ...thread }];
 }
 
-/** The first window of every lane, the longest waiting first. */
+/** The first window of every thread, the longest waiting first. */
 export function windowsOf(turns: readonly WaitingTurn[]): readonly Window[] {
-  const lanes = new Map<string, WaitingTurn[]>();
+  const threads = new Map<string, WaitingTurn[]>();
   for (const turn of turns) {
-    const lane = lanes.get(turn.lane);
-    if (lane === undefined) lanes.set(turn.lane, [turn]);
-    else lane.push(turn);
+    const thread = threads.get(turn.thread);
+    if (thread === undefined) threads.set(turn.thread, [turn]);
+    else thread.push(turn);
   }
-  return [...lanes.values()].map(windowOf).sort((a, b) => a.next - b.next);
+  return [...threads.values()].map(windowOf).sort((a, b) => a.next - b.next);
 }
 
-function windowOf(lane: readonly WaitingTurn[]): Window {
-  const bySeq = lane.toSorted((a, b) => a.seq - b.seq);
+function windowOf(thread: readonly WaitingTurn[]): Window {
+  const bySeq = thread.toSorted((a, b) => a.seq - b.seq);
   const taken: WaitingTurn[] = [];
   let bytes = 0;
   for (const turn of bySeq) {
@@ -261,9 +261,9 @@ function windowOf(lane: readonly WaitingTurn[]): Window {
   }
   const last = taken.at(-1);
   const first = taken[0];
-  if (last === undefined || first === undefined) throw new Error("a lane without turns");
+  if (last === undefined || first === undefined) throw new Error("a thread without turns");
   return {
-    lane: first.lane,
+    thread: first.thread,
     session: first.data.session,
     source: first.source,
     turns: taken.toSorted(byPlace),
@@ -284,6 +284,6 @@ export function isDue(
   when: { readonly now: number; readonly debounceMs: number },
 ): boolean {
   const { now, debounceMs } = when;
-  if ((queue.failed.get(window.lane)?.retryAt ?? 0) > now) return false;
+  if ((queue.failed.get(window.thread)?.retryAt ?? 0) > now) return false;
   return window.full || window.lastStoredAt + debounceMs <= now;
 }

@@ -232,7 +232,7 @@ describe("refusals", () => {
     ["no outcome", { ...good, outcome: "maybe" }, "ERR_INVALID", "outcome"],
     ["a long reason", { ...good, reason: "x".repeat(1025) }, "ERR_TOO_LARGE", "reason"],
     ["a field of its own", { ...good, mood: "good" }, "ERR_UNKNOWN_FIELD", "mood"],
-    ["nothing at all", undefined, "ERR_INVALID", "attest"],
+    ["nothing at all", undefined, "ERR_INVALID", "intentId"],
     // The order of the checks: the first that fails is named.
     ["all at once", { ...good, intentId: "", cited: [], outcome: 1 }, "ERR_INVALID", "intentId"],
     ["the last two", { ...good, cited: [], outcome: 1 }, "ERR_INVALID", "cited"],

@@ -9,72 +9,35 @@
  * Whatever is refused, rate limits included, leaves nothing behind.
  */
 
-import type { MemoryId, Ref } from "../contract/shapes.js";
+import type { Asked } from "../contract/index.js";
+import type { AttestResult, WeightsAt } from "../contract/learning.js";
 import { subject } from "../engine/drafts.js";
-import {
-  checkObject,
-  checkOptions,
-  checkPrincipal,
-  type Engine,
-  type Located,
-  locateAll,
-  memoryId,
-  refKeys,
-} from "../engine/engine.js";
+import { type Engine, type Located, locateAll, memoryId, refKeys } from "../engine/engine.js";
 import { ask, askEntries } from "../engine/read-ahead.js";
 import { weightsAt } from "../engine/salience-reader.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError } from "../errors.js";
 import { decodeCounter, decodePointer } from "../history/pointers.js";
-import { type AsOf, Reader } from "../history/reader.js";
+import { Reader } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
 import { idKey, journalKey, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
-import { LIMITS } from "../limits.js";
 import { type Cited, isNamedBy, parseCitations } from "../memory/citations.js";
-import { checkText } from "../records/fields.js";
-import {
-  type AttestOutcome,
-  decodeLearnRecord,
-  directionOf,
-  encodeLearnRecord,
-  learn,
-} from "../salience/learn.js";
+import { decodeLearnRecord, directionOf, encodeLearnRecord, learn } from "../salience/learn.js";
 import { COLD_WEIGHTS, type Factors, factorsOf, type Weights } from "../salience/salience.js";
 import { type AttestRecord, attestRecord, encodeAttestRecord } from "../salience/use-record.js";
 
-/** How a task ended, and what it used. */
-export interface AttestInput {
-  /** The task; the same name for every attestation of it. */
-  readonly intentId: string;
-  readonly outcome: AttestOutcome;
-  /** Why: `factual_error` and `wrong_assumption` blame the memories cited, anything else does not. */
-  readonly reason?: string;
-  /** The memories used: ids, URIs or external ids. */
-  readonly cited: readonly Ref[];
-  readonly by?: string;
-}
-
-/** What an attestation did. */
-export interface AttestResult {
-  /** The entry with what was attested. */
-  readonly seq: number;
-  /** The entry with what became of the weights: the next one. */
-  readonly learnSeq: number;
-  readonly affected: readonly MemoryId[];
-  /** What was cited and names no memory that may be attested: unknown, hidden or forgotten. */
-  readonly skipped: readonly string[];
-  /** Citations that all the affected memories gained, or lost where it is below 0. */
-  readonly citationsDelta: number;
-  readonly previousWeights: Weights;
-  readonly weights: Weights;
-  readonly weightsUpdated: boolean;
-}
-
 /** Attests the outcome of a task. */
-export async function attest(engine: Engine, input: AttestInput): Promise<AttestResult> {
-  const checked = checkAttest(engine, input);
+export async function attest(
+  engine: Engine,
+  { intentId, outcome, reason, cited, by = engine.principal }: Asked<"attest">,
+): Promise<AttestResult> {
+  const checked = {
+    record: attestRecord(outcome, intentId, reason),
+    cited: parseCitations(engine, cited, "cited"),
+    by,
+  };
   engine.limiter.pass("attest", [
-    { gate: "attestPerIntent", key: `${engine.actor} ${checked.record.intentId}` },
+    { gate: "attestPerIntent", key: `${engine.actor} ${intentId}` },
     // Whoever opened the store: a name given with the call must not open a bucket of its own.
     { gate: "attestPerPrincipal", key: engine.principal },
   ]);
@@ -90,32 +53,6 @@ interface CheckedAttest {
   readonly record: AttestRecord;
   readonly cited: readonly Cited[];
   readonly by: string;
-}
-
-const FIELDS = ["intentId", "outcome", "reason", "cited", "by"];
-
-function checkAttest(engine: Engine, input: AttestInput): CheckedAttest {
-  checkOptions(input, FIELDS, "attest");
-  const { intentId, outcome, reason, cited } = checkObject(input, "attest");
-  const intent = checkText(intentId, "intentId", { maxBytes: LIMITS.intentIdBytes });
-  if (!Array.isArray(cited) || cited.length === 0) {
-    throw invalid("cited", "a list of at least one memory", cited);
-  }
-  if (cited.length > LIMITS.cited) {
-    throw invalid("cited", `at most ${LIMITS.cited} memories`, cited, "ERR_TOO_LARGE");
-  }
-  if (outcome !== "success" && outcome !== "failure") {
-    throw invalid("outcome", "success or failure", outcome);
-  }
-  const why =
-    reason === undefined
-      ? undefined
-      : checkText(reason, "reason", { maxBytes: LIMITS.attestReasonBytes, control: true });
-  return {
-    record: attestRecord(outcome, intent, why),
-    cited: parseCitations(engine, cited, "cited"),
-    by: checkPrincipal(input.by, engine.principal),
-  };
 }
 
 function applyAttest(tx: WriteTx, { record, cited, by }: CheckedAttest): AttestResult {
@@ -198,21 +135,9 @@ function weightsIn(tx: WriteTx): Weights {
   return decodeLearnRecord(partRecord(bytes)).weights;
 }
 
-/** The weights of salience at a position. */
-export interface WeightsAt {
-  readonly weights: Weights;
-  /** False until an attestation has moved them. */
-  readonly learned: boolean;
-  readonly seq: number;
-}
-
 /** The weights in force, or those of the past. */
-export async function weights(
-  engine: Engine,
-  options: { readonly asOf?: AsOf } = {},
-): Promise<WeightsAt> {
-  checkOptions(options, ["asOf", "access"]);
-  return Reader.with(engine.kv, options.asOf, async (reader) => {
+export async function weights(engine: Engine, { asOf }: Asked<"weights">): Promise<WeightsAt> {
+  return Reader.with(engine.kv, asOf, async (reader) => {
     const found = await weightsAt(reader);
     return { weights: found, learned: found !== COLD_WEIGHTS, seq: reader.seq };
   });

@@ -8,8 +8,14 @@
  * is marked, not told. The same task and step replace the record before.
  */
 import { toHex } from "../codec/keys.js";
-import type { Ref } from "../contract/shapes.js";
-import { checkOptions, checkPrincipal, type Engine, findIds } from "../engine/engine.js";
+import type { Asked } from "../contract/index.js";
+import type {
+  CompactItem,
+  CompactResult,
+  RecordedContext,
+  RecordedItem,
+} from "../contract/learning.js";
+import { type Engine, findIds } from "../engine/engine.js";
 import { formText } from "../engine/prompt-text.js";
 import { isPinnedMemory, salienceOf } from "../engine/salience-reader.js";
 import { CortexError, invalid } from "../errors.js";
@@ -21,9 +27,7 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { type Cited, isNamedBy, parseCitations } from "../memory/citations.js";
 import { versionOf } from "../memory/read.js";
-import { checkText } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
-import type { Lifecycle } from "../records/types.js";
 import { buildUri, parseUri } from "../records/uri.js";
 import {
   type ContextRecord,
@@ -32,45 +36,11 @@ import {
   encodeContextRecord,
 } from "../salience/context-record.js";
 
-/** A context that is to be made smaller. */
-export interface CompactInput {
-  /** The memories that are in it: ids, URIs or external ids. */
-  readonly inContext: readonly Ref[];
-  /** Those of them that the task stands on: kept in full. */
-  readonly loadBearing?: readonly Ref[];
-  /** 4,000 when not given. */
-  readonly budgetTokens?: number;
-  readonly intentId: string;
-  readonly stepId: string;
-  readonly by?: string;
-}
-
-/** A memory of a compacted context. */
-export interface CompactItem {
-  readonly uri: string;
-  readonly text: string;
-  readonly salience: number;
-}
-
-/** A compacted context. */
-export interface CompactResult {
-  /** In their medium form: load-bearing or pinned. */
-  readonly kept: readonly CompactItem[];
-  /** In their short form. */
-  readonly compacted: readonly CompactItem[];
-  /** What was named and is unknown, hidden or forgotten. */
-  readonly skipped: readonly string[];
-  /** Of all texts together. */
-  readonly tokens: number;
-  /** The name of the record. */
-  readonly recordUri: string;
-  readonly seq: number;
-}
-
-const FIELDS = ["inContext", "loadBearing", "budgetTokens", "intentId", "stepId", "by"];
-
 /** Compacts a context and journals what became of it. */
-export async function compactContext(engine: Engine, input: CompactInput): Promise<CompactResult> {
+export async function compactContext(
+  engine: Engine,
+  input: Asked<"compactContext">,
+): Promise<CompactResult> {
   const asked = checkCompact(engine, input);
   const { items, skipped } = await Reader.with(engine.kv, undefined, (reader) =>
     scoredItems(engine, reader, asked),
@@ -112,37 +82,15 @@ interface CheckedCompact {
   readonly by: string;
 }
 
-function checkCompact(engine: Engine, input: CompactInput): CheckedCompact {
-  checkOptions(input, FIELDS, "compact");
-  const { inContext, loadBearing = [], budgetTokens = LIMITS.compactTokensDefault } = input;
-  if (!Array.isArray(inContext) || inContext.length === 0) {
-    throw invalid("inContext", "a list of at least one memory", inContext);
-  }
-  if (!Array.isArray(loadBearing)) throw invalid("loadBearing", "a list of memories", loadBearing);
-  for (const [field, list] of Object.entries({ inContext, loadBearing })) {
-    if (list.length <= LIMITS.compactItems) continue;
-    throw invalid(field, `at most ${LIMITS.compactItems} memories`, list, "ERR_TOO_LARGE");
-  }
-  const name = nameOfStep(engine, input.intentId, input.stepId);
-  if (!Number.isSafeInteger(budgetTokens) || budgetTokens < 1) {
-    throw invalid("budgetTokens", "an integer of at least 1", budgetTokens);
-  }
+function checkCompact(engine: Engine, input: Asked<"compactContext">): CheckedCompact {
+  const { inContext, loadBearing = [], intentId, stepId } = input;
   return {
     inContext: parseCitations(engine, inContext, "inContext"),
     loadBearing: parseCitations(engine, loadBearing, "loadBearing"),
-    budgetTokens,
-    name,
-    by: checkPrincipal(input.by, engine.principal),
+    budgetTokens: input.budgetTokens ?? LIMITS.compactTokensDefault,
+    name: contextName(engine.sha256, intentId, stepId),
+    by: input.by ?? engine.principal,
   };
-}
-
-function nameOfStep(engine: Engine, intentId: unknown, stepId: unknown): Bytes {
-  const rule = { maxBytes: LIMITS.intentIdBytes };
-  return contextName(
-    engine.sha256,
-    checkText(intentId, "intentId", rule),
-    checkText(stepId, "stepId", rule),
-  );
 }
 
 interface Scored extends CompactItem {
@@ -225,36 +173,12 @@ function overBudget(tokens: number, budgetTokens: number, kept: number): CortexE
   );
 }
 
-/** A memory of a context record, as far as it can be read now. */
-export interface RecordedItem {
-  readonly uri: string;
-  /** The version the record names, kept ones in their medium form; absent when forgotten. */
-  readonly text?: string;
-  /** What has become of it since. */
-  readonly lifecycle: Lifecycle;
-}
-
-/** What was in a context at one step of a task. */
-export interface RecordedContext {
-  readonly recordUri: string;
-  readonly kept: readonly RecordedItem[];
-  readonly compacted: readonly (RecordedItem & { readonly salience: number })[];
-  readonly budgetTokens: number;
-  /** When it was compacted, and by whom. */
-  readonly at: number;
-  readonly by: string;
-  /** The entry that holds the record. */
-  readonly recordSeq: number;
-  readonly seq: number;
-}
-
 /** The record of a task's step; `undefined` when there is none. */
 export async function contextRecord(
   engine: Engine,
-  intentId: string,
-  stepId: string,
+  { intentId, stepId }: Asked<"contextRecord">,
 ): Promise<RecordedContext | undefined> {
-  const name = nameOfStep(engine, intentId, stepId);
+  const name = contextName(engine.sha256, intentId, stepId);
   return Reader.with(engine.kv, undefined, async (reader) => {
     const [row] = await reader.getMany([idKey("contextRecord", name)]);
     if (row === undefined) return undefined;

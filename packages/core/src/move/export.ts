@@ -1,12 +1,11 @@
 /**
- * The moves of an open store: writing it anew, out to a file, and the list of what was forgotten.
+ * The moves of an open store: out to a file, and the list of what was forgotten.
  * Moves into a store that is not open yet are in `../moves.ts`.
  */
 
-import type { OnProgress } from "../engine/engine.js";
+import type { OnProgress } from "../contract/verb.js";
 import { checkOptions, type Engine } from "../engine/engine.js";
 import type { ErasureDocument } from "../journal/erasure-list.js";
-import { type VacuumReport, vacuumStore } from "../upkeep/vacuum.js";
 import { type ExportReport, erasuresOf, exportChunks } from "./export-journal.js";
 import { type ExportTarget, writeOut } from "./move-files.js";
 
@@ -19,15 +18,6 @@ export interface MoveOptions {
 export interface BackupOptions extends MoveOptions {
   /** Only what came after this seq: the `seq` of the backup before. */
   readonly since?: number;
-}
-
-/** Writes the store anew, so that its file keeps no byte of what was forgotten. */
-export async function vacuum(engine: Engine, options: MoveOptions = {}): Promise<VacuumReport> {
-  checkOptions(options, ["access", "onProgress"]);
-  const report = await vacuumStore({ ...engine, ...progressOf(options) });
-  engine.writer.invalidate();
-  await engine.vectors.removeFiles();
-  return report;
 }
 
 /** Writes the whole journal out as a portable file. */

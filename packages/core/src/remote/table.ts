@@ -43,21 +43,6 @@ const options = (...given: readonly unknown[]): Body => join({}, ...given);
 
 /** Verbs that are not declared in `contract/`. */
 const OTHERS: { readonly [V in Exclude<VerbName, DeclaredVerb>]: RemoteRoute<V> } = {
-  review: { path: "review", kind: "read", input: options },
-  settle: {
-    path: "settle",
-    kind: "write",
-    input: (item, input, given) => join({ item }, input, given),
-  },
-  attest: { path: "attest", kind: "write", input: options },
-  weights: { path: "weights", kind: "read", input: options },
-  compactContext: { path: "compact-context", kind: "write", input: options },
-  contextRecord: {
-    path: "context-record",
-    kind: "read",
-    input: (intentId, stepId, given) => join({ intentId, stepId }, given),
-    mayMiss: true,
-  },
   config: { path: "config", kind: "read", input: options, answer: member("graph") },
   configure: {
     path: "configure",
@@ -91,10 +76,6 @@ const OTHERS: { readonly [V in Exclude<VerbName, DeclaredVerb>]: RemoteRoute<V> 
     input: (what, given) => options(Array.isArray(what) ? { memories: what } : what, given),
   },
   share: { path: "share", kind: "read", input: options },
-  check: { path: "check", kind: "read", input: options, isLong: true },
-  maintain: { path: "maintain", kind: "write", input: options, isLong: true },
-  rebuild: { path: "rebuild", kind: "write", input: options, isLong: true },
-  vacuum: { path: "vacuum", kind: "write", input: options, isLong: true },
   exportJournal: {
     path: "export",
     kind: "read",
@@ -110,9 +91,6 @@ const OTHERS: { readonly [V in Exclude<VerbName, DeclaredVerb>]: RemoteRoute<V> 
     isLong: true,
   },
   erasures: { path: "erasures", kind: "read", input: options, isLong: true },
-  embedPending: { path: "embed-pending", kind: "write", input: options, isLong: true },
-  extract: { path: "extract", kind: "write", input: options, isLong: true },
-  relink: { path: "relink", kind: "write", input: options, isLong: true },
   postScope: { path: "post-scope", kind: "write", input: (scope, given) => join({ scope }, given) },
   showScope: { path: "show-scope", kind: "read", input: (scope, given) => join({ scope }, given) },
   revokeScope: {

@@ -1,18 +1,18 @@
 /** Near duplicates in the review: which pairs are listed, to whom, at what cost, and how they end. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
+import type { ReviewItem } from "../contract/review.js";
 import type { Cortex } from "../cortex.js";
 import { GUEST } from "../scope/access.js";
 import { openCountedStore, openTestStore, refusalOf } from "../testing/index.js";
 import { restates, sayingOf } from "../text/alike.js";
 import { Analyser } from "../text/analyse.js";
-import type { ReviewItem, ReviewOptions } from "./review.js";
-import type { SettleInput } from "./settle.js";
 
 const SEED = 20_261_115;
 
 /** Every pair, page by page. */
-async function pairs(memory: Cortex, options: ReviewOptions = {}): Promise<ReviewItem[]> {
+async function pairs(memory: Cortex, options: Options<"review"> = {}): Promise<ReviewItem[]> {
   const items: ReviewItem[] = [];
   let cursor: string | undefined;
   do {
@@ -227,7 +227,7 @@ describe("what a page costs", () => {
         })),
       );
       await memory.maintain();
-      const counted = async (options: ReviewOptions): Promise<number> => {
+      const counted = async (options: Options<"review">): Promise<number> => {
         await memory.review(options);
         kv.reset();
         const { items } = await memory.review(options);
@@ -269,7 +269,7 @@ describe("what a page costs", () => {
 
 describe("settling", () => {
   const reason = "seen-together-by-nobody-else";
-  const decide = (memory: Cortex, item: string, input: Omit<SettleInput, "reason">) =>
+  const decide = (memory: Cortex, item: string, input: Omit<Options<"settle">, "reason">) =>
     memory.settle(item, { ...input, reason });
 
   test("keep_one archives the other, says why, and hands on the slot", async () => {

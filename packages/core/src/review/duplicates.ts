@@ -70,13 +70,14 @@ const CODES = JOINED.map((name) => canonicalKind(name)?.kind.code ?? 0);
 const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
 
 /** A memory as far as it makes a claim. */
-export interface Claimant {
+export interface Claim {
   readonly id: Bytes;
   readonly head: Head;
   readonly version: Version;
 }
 
-interface Spoken extends Claimant {
+/** A claim with its words taken apart. */
+interface AnalysedClaim extends Claim {
   readonly saying: Saying;
 }
 
@@ -115,8 +116,8 @@ export async function nextDuplicates(
 ): Promise<DuplicateStep> {
   const { members, begun, end } = await membersAfter(reader, after);
   const analyser = await engine.text.analyserAt(reader);
-  const desk: Desk = { engine, reader, analyser, access };
-  const found = await pairsOf(desk, members);
+  const search: PairSearch = { engine, reader, analyser, access };
+  const found = await pairsOf(search, members);
   const partner = after?.subarray(MEMBER_BYTES) ?? new Uint8Array(0);
   const pairs: DuplicatePair[] = [];
   for (const [at, own] of found.pairs.entries()) {
@@ -157,7 +158,7 @@ async function membersAfter(reader: Reader, after: Bytes | undefined) {
 }
 
 /** What looking for pairs works with. */
-interface Desk {
+interface PairSearch {
   readonly engine: Engine;
   readonly reader: Reader;
   readonly analyser: Analyser;
@@ -166,25 +167,25 @@ interface Desk {
 
 /** For each member the pairs of which it is the shorter side, by the id of the other. */
 async function pairsOf(
-  desk: Desk,
+  search: PairSearch,
   members: readonly Bytes[],
 ): Promise<{ readonly pairs: readonly (readonly DuplicatePair[])[]; readonly looked: number }> {
   const ids = members.map((member) => member.subarray(member.length - 16));
-  const seen = new Map<string, Heard>();
-  await hear(desk, ids.map(keyString), seen);
-  const said = ids.map((id) => seen.get(keyString(id)));
+  const seen = new Map<string, LoadedClaim>();
+  await loadClaims(search, ids.map(keyString), seen);
+  const claims = ids.map((id) => seen.get(keyString(id)));
   const holders = await holdersOfAll(
-    desk.engine.text,
-    desk.reader,
-    said.map((one) => one?.spoken.saying.telling ?? new Set<string>()),
-    { few: HOLDERS_MAX, most: HITS_MAX, accept: (found) => acceptClaims(desk, found) },
+    search.engine.text,
+    search.reader,
+    claims.map((one) => one?.claim.saying.telling ?? new Set<string>()),
+    { few: HOLDERS_MAX, most: HITS_MAX, accept: (found) => acceptClaims(search, found) },
   );
   const others = holders.flatMap(({ keys }) => keys);
-  await hear(desk, others, seen);
-  const near = said.map((one, at) =>
+  await loadClaims(search, others, seen);
+  const near = claims.map((one, at) =>
     one === undefined ? [] : partnersOf(one, holders[at]?.keys ?? [], seen),
   );
-  const apart = await joinedPairs(desk, near.flat());
+  const apart = await joinedPairs(search, near.flat());
   const searches = holders.filter(({ searched }) => searched).length;
   return {
     pairs: near.map((own) => own.filter((pair) => !apart.has(pairName(pair)))),
@@ -192,16 +193,16 @@ async function pairsOf(
   };
 }
 
-interface Heard {
+interface LoadedClaim {
   readonly memory: FoundMemory;
-  readonly spoken: Spoken;
+  readonly claim: AnalysedClaim;
 }
 
 /** Loads memories that were not met yet, as far as they make a claim that the caller may see. */
-async function hear(
-  { reader, analyser, access }: Desk,
+async function loadClaims(
+  { reader, analyser, access }: PairSearch,
   keys: readonly string[],
-  seen: Map<string, Heard>,
+  seen: Map<string, LoadedClaim>,
 ): Promise<void> {
   const missing = [...new Set(keys)].filter((key) => !seen.has(key)).map(keyBytes);
   const rows = await reader.memoryRows(missing);
@@ -209,23 +210,22 @@ async function hear(
   const found = await shownMemories(reader, access, await reader.memories(missing, wanted));
   for (const memory of found) {
     if (memory === undefined) continue;
-    const claimant = claimantOf(memory);
-    if (!makesClaim(claimant.head)) continue;
-    const spoken = spokenBy(analyser, claimant);
-    if (spoken.saying.telling.size < WORDS_MIN) continue;
-    seen.set(keyString(memory.id), { memory, spoken });
+    if (!makesClaim(memory.head.record.head)) continue;
+    const claim = analysed(analyser, claimOf(memory));
+    if (claim.saying.telling.size < WORDS_MIN) continue;
+    seen.set(keyString(memory.id), { memory, claim });
   }
 }
 
 async function acceptClaims(
-  { reader, access }: Desk,
+  { reader, access }: PairSearch,
   found: readonly FoundMemory[],
 ): Promise<readonly boolean[]> {
   const shown = await shownMemories(reader, access, found);
   return shown.map((memory) => memory !== undefined && makesClaim(memory.head.record.head));
 }
 
-function claimantOf({ id, head, body }: FoundMemory): Claimant {
+function claimOf({ id, head, body }: FoundMemory): Claim {
   return { id, head: head.record.head, version: bodyOf(body) };
 }
 
@@ -234,36 +234,36 @@ function makesClaim({ fingerprint, siblings, status }: Head): boolean {
   return fingerprint !== undefined && siblings.length === 0 && status !== "retracted";
 }
 
-function spokenBy(analyser: Analyser, claimant: Claimant): Spoken {
-  const { head, version } = claimant;
-  return { ...claimant, saying: sayingOf(analyser, claimText(head.type, version.data)) };
+function analysed(analyser: Analyser, claim: Claim): AnalysedClaim {
+  const { head, version } = claim;
+  return { ...claim, saying: sayingOf(analyser, claimText(head.type, version.data)) };
 }
 
 function partnersOf(
-  own: Heard,
+  own: LoadedClaim,
   keys: readonly string[],
-  seen: ReadonlyMap<string, Heard>,
+  seen: ReadonlyMap<string, LoadedClaim>,
 ): readonly DuplicatePair[] {
   const others = keys
     .flatMap((key) => seen.get(key) ?? [])
-    .filter((other) => other !== own && isShorter(own.spoken, other.spoken))
-    .filter((other) => sayTheSame(own.spoken, other.spoken));
+    .filter((other) => other !== own && isShorter(own.claim, other.claim))
+    .filter((other) => makeSameClaim(own.claim, other.claim));
   return others
     .sort((a, b) => compareBytes(a.memory.id, b.memory.id))
     .map((other) => ({
       shorter: own.memory,
       longer: other.memory,
-      words: [own.spoken.saying.telling.size, other.spoken.saying.telling.size] as const,
+      words: [own.claim.saying.telling.size, other.claim.saying.telling.size] as const,
     }));
 }
 
-function isShorter(a: Spoken, b: Spoken): boolean {
+function isShorter(a: AnalysedClaim, b: AnalysedClaim): boolean {
   const [left, right] = [a.saying.words.length, b.saying.words.length];
   return left === right ? compareBytes(a.id, b.id) < 0 : left < right;
 }
 
 /** Whether `shorter` and `longer` make nearly the same claim, whatever joins them. */
-function sayTheSame(shorter: Spoken, longer: Spoken): boolean {
+function makeSameClaim(shorter: AnalysedClaim, longer: AnalysedClaim): boolean {
   const [a, b] = [shorter.head, longer.head];
   if (a.type !== b.type || a.kind !== b.kind) return false;
   // Two slots are two questions, even where the answer is the same.
@@ -292,10 +292,10 @@ function fieldsAgree(a: Version, b: Version): boolean {
 }
 
 /** Whether two memories still make nearly the same claim: what a settlement asks of a pair. */
-export function isDuplicate(analyser: Analyser, pair: readonly [Claimant, Claimant]): boolean {
+export function isDuplicate(analyser: Analyser, pair: readonly [Claim, Claim]): boolean {
   if (!pair.every(({ head }) => makesClaim(head))) return false;
-  const [a, b] = [spokenBy(analyser, pair[0]), spokenBy(analyser, pair[1])];
-  return isShorter(a, b) ? sayTheSame(a, b) : sayTheSame(b, a);
+  const [a, b] = [analysed(analyser, pair[0]), analysed(analyser, pair[1])];
+  return isShorter(a, b) ? makeSameClaim(a, b) : makeSameClaim(b, a);
 }
 
 /** The rows of live edges that leave no question about two memories. */
@@ -321,7 +321,7 @@ function pairName({ shorter, longer }: DuplicatePair): string {
 
 /** Of pairs, those whose relation is on record, a contradiction that was settled by keeping both too. */
 async function joinedPairs(
-  { engine, reader }: Desk,
+  { engine, reader }: PairSearch,
   pairs: readonly DuplicatePair[],
 ): Promise<ReadonlySet<string>> {
   const asked = pairs.flatMap((pair) => {

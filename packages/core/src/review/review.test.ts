@@ -1,12 +1,13 @@
 /** What waits for a decision: what is listed, to whom, in which pages, and what it costs. */
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
+import type { ReviewItem } from "../contract/review.js";
 import type { Cortex } from "../cortex.js";
 import { GUEST } from "../scope/access.js";
 import { openCountedStore, openTestStore, refusalOf } from "../testing/index.js";
-import type { ReviewItem, ReviewOptions } from "./review.js";
 
 /** Every item, page by page. */
-async function all(memory: Cortex, options: ReviewOptions = {}): Promise<ReviewItem[]> {
+async function all(memory: Cortex, options: Options<"review"> = {}): Promise<ReviewItem[]> {
   const items: ReviewItem[] = [];
   let cursor: string | undefined;
   do {

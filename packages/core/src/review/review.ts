@@ -11,9 +11,16 @@
  */
 
 import { parseUlid, ulidText } from "../codec/ulid.js";
-import type { MemoryId } from "../contract/shapes.js";
+import type { Asked } from "../contract/index.js";
+import {
+  REVIEW_KINDS,
+  type ReviewItem,
+  type ReviewKind,
+  type ReviewPage,
+  type ReviewSide,
+} from "../contract/review.js";
 import { RIVAL } from "../engine/drafts.js";
-import { checkOptions, type Engine } from "../engine/engine.js";
+import type { Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { decodeEdgeRow } from "../history/pointers.js";
@@ -22,82 +29,17 @@ import { afterPrefix, INDEX, idKey, KEYSPACE, keyString, REVIEW_TERM } from "../
 import { type Bytes, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { adjacent, edgeRecords } from "../links/adjacency.js";
-import { checkLimit } from "../memory/list.js";
 import { openMembers } from "../memory/members.js";
 import { allVersions, shownMemories } from "../memory/read.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import type { EdgeRecord } from "../records/edge-record.js";
 import type { MemoryRecord } from "../records/memory-record.js";
-import { LIFECYCLES, type MemoryType, type Source, type Status } from "../records/types.js";
-import { type Access, OWNER } from "../scope/access.js";
+import { LIFECYCLES } from "../records/types.js";
+import type { Access } from "../scope/access.js";
 import { nextDuplicates } from "./duplicates.js";
-
-/** What may be open, in the order in which it is listed. */
-export const REVIEW_KINDS = [
-  "contradiction",
-  "rival",
-  "siblings",
-  "disputed",
-  "provisional",
-  "duplicate",
-] as const;
 
 /** What is listed unless kinds are asked for: what can be read off its rows. */
 const USUAL_KINDS: readonly ReviewKind[] = REVIEW_KINDS.filter((kind) => kind !== "duplicate");
-
-/** What is open. */
-export type ReviewKind = (typeof REVIEW_KINDS)[number];
-
-/** One of the things that cannot all stand: a memory, or an open version of one. */
-export interface ReviewSide {
-  readonly id: MemoryId;
-  readonly uri: string;
-  readonly type: MemoryType;
-  readonly version: number;
-  readonly text: string;
-  readonly status: Status;
-  readonly source: Source;
-  readonly createdAt: number;
-  readonly createdBy: string;
-  /** Since when it holds, as far as it says; otherwise since it was written. */
-  readonly since: number;
-  readonly slot?: string;
-  /** Threats that the scanner saw in it. */
-  readonly flags?: readonly string[];
-}
-
-/** One thing that waits for a decision. */
-export interface ReviewItem {
-  /** Give it to `settle`. */
-  readonly id: string;
-  readonly kind: ReviewKind;
-  /** Why it is listed, in one line. */
-  readonly why: string;
-  /**
-   * Newest first for versions; for a contradiction, the one that was said to contradict first; for
-   * duplicates, the shorter first.
-   */
-  readonly sides: readonly ReviewSide[];
-  /** The slot that a rival claims. */
-  readonly slot?: string;
-}
-
-/** One page of what is open. */
-export interface ReviewPage {
-  readonly items: readonly ReviewItem[];
-  /** Give it back to read on; absent at the end. */
-  readonly cursor?: string;
-  readonly seq: number;
-}
-
-/** What to list. */
-export interface ReviewOptions {
-  /** All but `duplicate` when not given. */
-  readonly kinds?: readonly ReviewKind[];
-  readonly limit?: number;
-  readonly cursor?: string;
-  readonly access?: Access;
-}
 
 /** The ranges behind the kinds, in order. */
 const SECTIONS = ["contested", "siblings", "disputed", "provisional", "duplicate"] as const;
@@ -114,12 +56,10 @@ interface Place {
 }
 
 /** What is open, page by page. */
-export async function review(engine: Engine, options: ReviewOptions = {}): Promise<ReviewPage> {
-  checkOptions(options, ["kinds", "limit", "cursor", "access"]);
-  const kinds = checkKinds(options.kinds);
-  const limit = checkLimit(options.limit);
-  const access = options.access ?? OWNER;
-  const start = options.cursor === undefined ? undefined : parseCursor(options.cursor);
+export async function review(engine: Engine, asked: Asked<"review">): Promise<ReviewPage> {
+  const { limit = LIMITS.listLimitDefault, cursor, access } = asked;
+  const kinds = new Set(asked.kinds ?? USUAL_KINDS);
+  const start = cursor === undefined ? undefined : parseCursor(cursor);
   if (kinds.has("duplicate")) await engine.text.ready();
   return Reader.with(engine.kv, undefined, async (reader) => {
     const items: ReviewItem[] = [];
@@ -143,15 +83,6 @@ export async function review(engine: Engine, options: ReviewOptions = {}): Promi
   });
 }
 
-function checkKinds(kinds: unknown): ReadonlySet<ReviewKind> {
-  if (kinds === undefined) return new Set(USUAL_KINDS);
-  const known: readonly unknown[] = REVIEW_KINDS;
-  if (!Array.isArray(kinds) || kinds.length === 0 || !kinds.every((kind) => known.includes(kind))) {
-    throw invalid("kinds", `a list of ${REVIEW_KINDS.join(", ")}`, kinds);
-  }
-  return new Set(kinds as readonly ReviewKind[]);
-}
-
 function sectionKinds(section: Section): readonly ReviewKind[] {
   return section === "contested" ? ["contradiction", "rival"] : [section];
 }
@@ -165,8 +96,8 @@ function showCursor({ section, after }: Place): string {
   return `${section}.${Buffer.from(after ?? new Uint8Array(0)).toString("hex")}`;
 }
 
-function parseCursor(text: unknown): Place {
-  const [section, hex = ""] = typeof text === "string" ? text.split(".") : [];
+function parseCursor(text: string): Place {
+  const [section, hex = ""] = text.split(".");
   const known = SECTIONS.find((name) => name === section);
   if (known === undefined || !/^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{80})?$/.test(hex)) {
     throw invalid("cursor", "a cursor that a review gave", text);
@@ -459,8 +390,8 @@ export interface ParsedItem {
 }
 
 /** Takes the id of an item apart. */
-export function parseItemId(itemId: unknown): ParsedItem {
-  const [name, ...texts] = typeof itemId === "string" ? itemId.split("-") : [];
+export function parseItemId(itemId: string): ParsedItem {
+  const [name, ...texts] = itemId.split("-");
   const kind = REVIEW_KINDS.find((known) => known === name);
   const [id, other] = texts.map((text) => parseUlid(text));
   const isPair = kind === "duplicate";

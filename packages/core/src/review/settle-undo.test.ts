@@ -5,14 +5,20 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
+import {
+  DECISIONS,
+  type Decision,
+  REVIEW_KINDS,
+  type ReviewItem,
+  type ReviewKind,
+} from "../contract/review.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Cortex } from "../cortex.js";
 import { isCortexError } from "../errors.js";
 import type { Kv } from "../kv/kv.js";
 import { openTestStore, type TestStore } from "../testing/index.js";
 import { changedLeaves, leavesOf } from "../testing/leaves.js";
-import { REVIEW_KINDS, type ReviewItem, type ReviewKind } from "./review.js";
-import { DECISIONS, type Decision, type SettleInput } from "./settle.js";
 
 const SEED = 62_026;
 
@@ -60,13 +66,17 @@ const OPEN: Readonly<Record<ReviewKind, (memory: Cortex) => Promise<unknown>>> =
 };
 
 /** Which decisions cannot be taken: two that stay need two, and one that stays has to be named. */
-function isRefused({ kind }: ReviewItem, { decision, keep }: SettleInput): boolean {
+function isRefused({ kind }: ReviewItem, { decision, keep }: Options<"settle">): boolean {
   const isPair = ["contradiction", "rival", "duplicate"].includes(kind);
   if (decision === "keep_both") return !isPair;
   return decision === "keep_one" && keep === undefined && (isPair || kind === "siblings");
 }
 
-function inputFor(item: ReviewItem, decision: Decision, side: number | undefined): SettleInput {
+function inputFor(
+  item: ReviewItem,
+  decision: Decision,
+  side: number | undefined,
+): Options<"settle"> {
   const kept = side === undefined ? undefined : item.sides[side % item.sides.length];
   const keep = item.kind === "siblings" ? kept?.uri : kept?.id;
   return {

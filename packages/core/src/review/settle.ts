@@ -14,7 +14,8 @@
  */
 import { encode } from "../codec/cbor.js";
 import { compareBytes } from "../codec/keys.js";
-import type { MemoryId, Ref } from "../contract/shapes.js";
+import type { Asked } from "../contract/index.js";
+import type { ReviewKind, Settlement } from "../contract/review.js";
 import {
   archivePart,
   edgePart,
@@ -26,15 +27,7 @@ import {
   subject,
   versionsOf,
 } from "../engine/drafts.js";
-import {
-  checkOptions,
-  checkPrincipal,
-  type Engine,
-  locate,
-  memoryId,
-  type ParsedRef,
-  parseRef,
-} from "../engine/engine.js";
+import { type Engine, locate, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
 import { ask, askEntries, askMoves, askRecords } from "../engine/read-ahead.js";
 import { CortexError, invalid, unreachable } from "../errors.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
@@ -42,59 +35,22 @@ import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
 import type { Stated } from "../memory/claims.js";
 import { nextData, nextFingerprint } from "../memory/update.js";
 import { slotRange } from "../memory/write.js";
 import { prepareVersion, sourceFor } from "../memory/write-input.js";
 import type { EdgeRecord } from "../records/edge-record.js";
-import { checkText } from "../records/fields.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import type { Analyser } from "../text/analyse.js";
 import { gatedStatus, mayReplace, refused } from "../trust/gate.js";
 import { DISTINCT, isDuplicate, joiningKeys } from "./duplicates.js";
-import { parseItemId, type ReviewKind } from "./review.js";
+import { parseItemId } from "./review.js";
 
-/** What can be decided. */
-export const DECISIONS = ["keep_one", "keep_both", "merge", "retract"] as const;
-
-/** What was decided. */
-export type Decision = (typeof DECISIONS)[number];
-
-/** A decision on one item. */
-export interface SettleInput {
-  readonly decision: Decision;
-  /** Why, in a few words. */
-  readonly reason: string;
-  /** The side that stays: its id, external id or URI; for open versions the URI of one. */
-  readonly keep?: Ref;
-  /** What is true instead, for `merge`. */
-  readonly text?: string;
-  /** Who decides: the owner unless told otherwise. */
-  readonly source?: Source;
-  readonly by?: string;
-}
-
-/** What a settlement did. */
-export interface Settlement {
-  readonly item: string;
-  readonly decision: Decision;
-  /** The entry; `revert` takes it back. */
-  readonly seq: number;
-  /** Memories that stay. */
-  readonly kept: readonly MemoryId[];
-  /** Memories that became history. */
-  readonly archived: readonly MemoryId[];
-}
-
-interface Asked {
-  readonly item: string;
+/** A decision, checked and completed. */
+interface CheckedDecision extends Omit<Asked<"settle">, "keep" | "source" | "by"> {
   readonly kind: ReviewKind;
-  readonly decision: Decision;
-  readonly reason: string;
   readonly keep: ParsedRef | undefined;
-  readonly text: string | undefined;
   readonly source: Source;
   readonly by: string;
 }
@@ -107,13 +63,10 @@ interface Outcome {
 }
 
 /** Decides one item. */
-export async function settle(
-  engine: Engine,
-  item: string,
-  input: SettleInput,
-): Promise<Settlement> {
+export async function settle(engine: Engine, input: Asked<"settle">): Promise<Settlement> {
+  const { item } = input;
   const { kind, id, other } = parseItemId(item);
-  const asked = checkInput(engine, { item, kind, input });
+  const asked = checkDecision(engine, kind, input);
   const isEdge = kind === "contradiction" || kind === "rival";
   // What a sentence says is a matter of its language, which is loaded once.
   const analyser = other === undefined ? undefined : await engine.text.analyser();
@@ -139,32 +92,29 @@ export async function settle(
   return value;
 }
 
-function checkInput(
+function checkDecision(
   engine: Engine,
-  given: { readonly item: string; readonly kind: ReviewKind; readonly input: SettleInput },
-): Asked {
-  const { item, kind, input } = given;
-  checkOptions(input, ["decision", "reason", "keep", "text", "source", "by"], "input");
-  const decision = DECISIONS.find((known) => known === input.decision);
-  if (decision === undefined) {
-    throw invalid("decision", `one of ${DECISIONS.join(", ")}`, input.decision);
-  }
-  if ((decision === "merge") !== (input.text !== undefined)) {
-    throw invalid("text", "a text for merge, and none otherwise", input.text);
+  kind: ReviewKind,
+  { keep, source, by = engine.principal, ...asked }: Asked<"settle">,
+): CheckedDecision {
+  if ((asked.decision === "merge") !== (asked.text !== undefined)) {
+    throw invalid("text", "a text for merge, and none otherwise", asked.text);
   }
   return {
-    item,
+    ...asked,
     kind,
-    decision,
-    reason: checkText(input.reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true }),
-    keep: input.keep === undefined ? undefined : parseRef(engine, input.keep, "keep"),
-    text: input.text,
-    source: sourceFor(engine, input.source),
-    by: checkPrincipal(input.by, engine.principal),
+    keep: keep === undefined ? undefined : parseRef(engine, keep, "keep"),
+    source: sourceFor(engine, source),
+    by,
   };
 }
 
-function over(item: string): CortexError {
+function noSuchItem(item: string): CortexError {
+  const details = { field: "item", subject: item };
+  return new CortexError("ERR_NOT_FOUND", `item: no item ${item}`, details);
+}
+
+function noLongerOpen(item: string): CortexError {
   return new CortexError("ERR_CONFLICT", `item: ${item} is not open any more`, {
     field: "item",
     subject: item,
@@ -172,40 +122,34 @@ function over(item: string): CortexError {
 }
 
 /** Live memories by id, with their heads. */
-function live(tx: WriteTx, asked: Asked, ids: readonly Bytes[]): readonly Stated[] {
+function liveSides(tx: WriteTx, asked: CheckedDecision, ids: readonly Bytes[]): readonly Stated[] {
   ask(
     tx,
     ids.map((id) => idKey("memory", id)),
   );
   const found = ids.map((id) => {
     const row = tx.view.get(idKey("memory", id));
-    if (row === undefined) {
-      const details = { field: "item", subject: asked.item };
-      throw new CortexError("ERR_NOT_FOUND", `item: no item ${asked.item}`, details);
-    }
+    if (row === undefined) throw noSuchItem(asked.item);
     return { id, row: decodeMemoryRow(row) };
   });
-  if (found.some(({ row }) => row.lifecycle !== "active")) throw over(asked.item);
+  if (found.some(({ row }) => row.lifecycle !== "active")) throw noLongerOpen(asked.item);
   askRecords(tx, found);
   const stated = found.map((one) => ({ ...one, head: tx.fold.records.head(one.row) }));
   askMoves(tx, stated);
   return stated;
 }
 
-function settleEdge(engine: Engine, tx: WriteTx, asked: Asked, id: Bytes): Outcome {
+function settleEdge(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: Bytes): Outcome {
   const row = tx.view.get(idKey("edge", id));
-  if (row === undefined) {
-    const details = { field: "item", subject: asked.item };
-    throw new CortexError("ERR_NOT_FOUND", `item: no item ${asked.item}`, details);
-  }
+  if (row === undefined) throw noSuchItem(asked.item);
   const pointer = decodeEdgeRow(row);
   askEntries(tx, [pointer]);
   const edge = tx.fold.records.edge(pointer);
   const isOpen = edge.tombstone === undefined && edge.validTo === undefined;
   if (!isOpen || !(edge.to instanceof Uint8Array) || edge.kind !== "contradicts") {
-    throw over(asked.item);
+    throw noLongerOpen(asked.item);
   }
-  const sides = live(tx, asked, [edge.from, edge.to]);
+  const sides = liveSides(tx, asked, [edge.from, edge.to]);
   const claim = edge.metadata?.[RIVAL];
   return settlePair(engine, tx, asked, {
     sides,
@@ -231,7 +175,7 @@ interface OpenPair {
   readonly reason?: string;
 }
 
-function settlePair(engine: Engine, tx: WriteTx, asked: Asked, pair: OpenPair): Outcome {
+function settlePair(engine: Engine, tx: WriteTx, asked: CheckedDecision, pair: OpenPair): Outcome {
   const { sides, closing } = pair;
   const kept = keptSide(tx, asked, sides);
   const lost = sides.filter((side) => side !== kept);
@@ -265,15 +209,16 @@ function settlePair(engine: Engine, tx: WriteTx, asked: Asked, pair: OpenPair): 
 function settleDuplicate(
   engine: Engine,
   tx: WriteTx,
-  asked: Asked,
+  asked: CheckedDecision,
   { ids, analyser }: { readonly ids: readonly [Bytes, Bytes]; readonly analyser: Analyser },
 ): Outcome {
-  const sides = live(tx, asked, ids);
+  const sides = liveSides(tx, asked, ids);
   const [a, b] = sides.map((side) => ({ ...side, version: tx.fold.records.version(side.row) }));
   const joined = joiningKeys(engine, ...ids);
   ask(tx, joined);
   const isOpen = a !== undefined && b !== undefined && isDuplicate(analyser, [a, b]);
-  if (!isOpen || joined.some((key) => tx.view.get(key) !== undefined)) throw over(asked.item);
+  if (!isOpen || joined.some((key) => tx.view.get(key) !== undefined))
+    throw noLongerOpen(asked.item);
   const isReplacement = asked.decision === "keep_one" || asked.decision === "merge";
   return settlePair(engine, tx, asked, {
     sides,
@@ -293,7 +238,7 @@ function settleDuplicate(
 function distinction(
   engine: Engine,
   tx: WriteTx,
-  asked: Asked,
+  asked: CheckedDecision,
   ids: readonly [Bytes, Bytes],
 ): RecordDraft {
   const { by, reason, decision } = asked;
@@ -305,7 +250,11 @@ function distinction(
   return edgePart(tx, engine, by, decision === "keep_both" ? edge : { ...edge, tombstone });
 }
 
-function keptSide(tx: WriteTx, asked: Asked, sides: readonly Stated[]): Stated | undefined {
+function keptSide(
+  tx: WriteTx,
+  asked: CheckedDecision,
+  sides: readonly Stated[],
+): Stated | undefined {
   if (asked.keep === undefined) return undefined;
   const found = locate(tx, asked.keep);
   const side = sides.find(
@@ -317,7 +266,12 @@ function keptSide(tx: WriteTx, asked: Asked, sides: readonly Stated[]): Stated |
 }
 
 /** The contradiction with its end and the decision on it; both ends own it. */
-function closedEdge(engine: Engine, tx: WriteTx, asked: Asked, edge: EdgeRecord): RecordDraft {
+function closedEdge(
+  engine: Engine,
+  tx: WriteTx,
+  asked: CheckedDecision,
+  edge: EdgeRecord,
+): RecordDraft {
   const { decision, reason, by } = asked;
   const metadata = { ...edge.metadata, settled: decision, reason };
   const closed =
@@ -334,7 +288,7 @@ interface Replacement {
 }
 
 /** One side takes the place of the other; a rival takes the slot it claims. */
-function replaced(engine: Engine, tx: WriteTx, asked: Asked, what: Replacement): Outcome {
+function replaced(engine: Engine, tx: WriteTx, asked: CheckedDecision, what: Replacement): Outcome {
   const { winner, loser, pair } = what;
   refuseBelow(asked, loser);
   const slot = pair.slotOf(winner, loser);
@@ -362,7 +316,7 @@ function replaced(engine: Engine, tx: WriteTx, asked: Asked, what: Replacement):
 const REPLACEMENT = ["supersedes"] as const;
 const SLOT_CHANGE = ["supersedes", "transition"] as const;
 
-function refuseTaken(tx: WriteTx, asked: Asked, slot: string, loser: Stated): void {
+function refuseTaken(tx: WriteTx, asked: CheckedDecision, slot: string, loser: Stated): void {
   ask(tx, [], { ranges: [slotRange(slot)] });
   for (const { key } of tx.view.range(slotRange(slot))) {
     const id = key.subarray(key.length - 16);
@@ -376,7 +330,7 @@ function refuseTaken(tx: WriteTx, asked: Asked, slot: string, loser: Stated): vo
 }
 
 /** A source decides nothing against the words of a more trusted one. */
-function refuseBelow(asked: Asked, side: Stated): void {
+function refuseBelow(asked: CheckedDecision, side: Stated): void {
   if (mayReplace(asked.source, side.head.source)) return;
   throw refused(
     "source",
@@ -386,22 +340,22 @@ function refuseBelow(asked: Asked, side: Stated): void {
 }
 
 /** What the status of an accepted memory becomes; the owner's word confirms. */
-function acceptedStatus(asked: Asked, { head }: Stated): Head["status"] {
+function acceptedStatus(asked: CheckedDecision, { head }: Stated): Head["status"] {
   const unsure = head.status === "provisional" || head.status === "disputed";
   return unsure ? gatedStatus(head.type, asked.source, "confirmed") : head.status;
 }
 
-function accepted(tx: WriteTx, asked: Asked, side: Stated): RecordDraft[] {
+function accepted(tx: WriteTx, asked: CheckedDecision, side: Stated): RecordDraft[] {
   const head = { ...side.head, status: acceptedStatus(asked, side) };
   return changedHead(tx, asked, side, head);
 }
 
-function changedHead(tx: WriteTx, asked: Asked, side: Stated, head: Head): RecordDraft[] {
+function changedHead(tx: WriteTx, asked: CheckedDecision, side: Stated, head: Head): RecordDraft[] {
   const same = head.status === side.head.status && head.slot === side.head.slot;
   return same ? [] : [headPart(tx, asked.by, side, head)];
 }
 
-function retracted(tx: WriteTx, asked: Asked, side: Stated): RecordDraft {
+function retracted(tx: WriteTx, asked: CheckedDecision, side: Stated): RecordDraft {
   refuseBelow(asked, side);
   const head: Head = { ...side.head, status: "retracted", lifecycle: "archived" };
   return headPart(tx, asked.by, side, head);
@@ -411,7 +365,7 @@ function retracted(tx: WriteTx, asked: Asked, side: Stated): RecordDraft {
 function mergedPart(
   engine: Engine,
   tx: WriteTx,
-  asked: Asked,
+  asked: CheckedDecision,
   what: { readonly side: Stated; readonly head: Head; readonly other?: Stated },
 ): RecordDraft {
   const { side, head } = what;
@@ -433,12 +387,12 @@ function mergedPart(
 }
 
 /** An item about one memory: its open versions, or its own standing. */
-function settleMemory(engine: Engine, tx: WriteTx, asked: Asked, id: Bytes): Outcome {
-  const [side] = live(tx, asked, [id]);
-  if (side === undefined) throw over(asked.item);
+function settleMemory(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: Bytes): Outcome {
+  const [side] = liveSides(tx, asked, [id]);
+  if (side === undefined) throw noLongerOpen(asked.item);
   const isOpen =
     asked.kind === "siblings" ? side.head.siblings.length > 0 : side.head.status === asked.kind;
-  if (!isOpen) throw over(asked.item);
+  if (!isOpen) throw noLongerOpen(asked.item);
   const reason = {
     subject: subject(SUBJECT.attachment, id),
     record: encode(["settle", asked.decision, asked.reason]),
@@ -474,7 +428,12 @@ function settleMemory(engine: Engine, tx: WriteTx, asked: Asked, id: Bytes): Out
 }
 
 /** The next version of a memory with open versions: the one that was chosen, said again. */
-function chosenVersion(engine: Engine, tx: WriteTx, asked: Asked, side: Stated): RecordDraft {
+function chosenVersion(
+  engine: Engine,
+  tx: WriteTx,
+  asked: CheckedDecision,
+  side: Stated,
+): RecordDraft {
   refuseBelow(asked, side);
   const open = [side.head.version, ...side.head.siblings];
   const number = asked.keep?.version;
@@ -483,7 +442,7 @@ function chosenVersion(engine: Engine, tx: WriteTx, asked: Asked, side: Stated):
     throw invalid("keep", `the URI of an open version: ${open.join(" or ")}`, asked.keep?.text);
   }
   const [chosen] = versionsOf(tx, side, [number]);
-  if (chosen === undefined) throw over(asked.item);
+  if (chosen === undefined) throw noLongerOpen(asked.item);
   const version = nextVersion(tx, asked.by, side, chosen);
   const head: Head = {
     ...side.head,

@@ -7,8 +7,8 @@
  * looked whether a document of a forgotten memory is left.
  */
 
+import type { Problem } from "../contract/upkeep.js";
 import type { Reader } from "../history/reader.js";
-import type { Problem } from "../history/rebuild.js";
 import { segmentKey } from "../kv/keyspace.js";
 import type { Analyser } from "./analyse.js";
 import { bucketWords } from "./buckets.js";

@@ -11,9 +11,10 @@
  * it fails with is kept for `status`. How hits are found is in `text-rank.ts`, what a flush and a merge
  * write in `text-upkeep.ts`, how memories are taken out in `text-purge.ts`.
  */
+
+import type { Problem } from "../contract/upkeep.js";
 import { CortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
-import type { Problem } from "../history/rebuild.js";
 import type { CommitSignal } from "../history/signal.js";
 import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
 import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";

@@ -3,16 +3,18 @@
  * restated by the same voice confirms nothing.
  *
  * A voice is a source and, where it says one, its session. A claim is confirmed when two voices other
- * than its own `supports` it, each a live memory that makes the same claim, or one that the owner
- * himself joined to it. Words from outside, words with threats in them, what was computed from other
- * memories, and what was derived from the claim itself are no voices. What only the owner may assert
- * is confirmed only with the owner among them, and nothing that is contradicted is confirmed.
+ * than its own back it by an edge `supports`. Each of them is a live memory that makes the same claim,
+ * or one whose edge is the owner's own word. Words from outside, words with threats in them, what was
+ * computed from other memories, and what was derived from the claim itself are no voices. What only the
+ * owner may assert is confirmed only with the owner among them, and nothing that is contradicted is
+ * confirmed.
  */
 import { normaliseClaim } from "../codec/text.js";
 import { ulidText } from "../codec/ulid.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
+import { adjacent } from "../links/adjacency.js";
 import { claimText } from "../records/data.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import type { EdgeRecord } from "../records/edge-record.js";
@@ -21,7 +23,7 @@ import { OWNERS_TYPES, standingOf } from "../trust/gate.js";
 import {
   addChange,
   contestedOf,
-  edgeRecordsOf,
+  followJournal,
   hasRoom,
   isOpenToChange,
   isTrusted,
@@ -30,15 +32,17 @@ import {
   type PlanWorld,
   planned,
 } from "./maintain-plan.js";
-import { followJournal } from "./touched.js";
 
 /** Voices, besides the claim's own, that confirm it. */
 const VOICES_MIN = 2;
 /** Backing of one memory that is looked at. */
 const SUPPORTS_MAX = 64;
 
-const SUPPORTS = canonicalKind("supports")?.kind.code ?? 0;
-const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
+const SUPPORTS = {
+  codes: [canonicalKind("supports")?.kind.code ?? 0],
+  includeTombstoned: false,
+  limit: SUPPORTS_MAX,
+} as const;
 
 /** Sources that speak of other memories rather than of the world. */
 const ECHOES: ReadonlySet<Source> = new Set(["derived", "dream"]);
@@ -58,18 +62,18 @@ interface Backed {
 }
 
 async function confirmAmong(world: PlanWorld, touched: readonly Bytes[]): Promise<void> {
-  const limit = { includeTombstoned: false, limit: SUPPORTS_MAX };
+  const { reader } = world;
   // A memory that changed may have become, or ceased to be, evidence for another.
-  const out = await world.neighbours(touched, { side: "out", codes: [SUPPORTS], ...limit });
+  const out = await adjacent(reader, touched, { side: "out", ...SUPPORTS });
   const claims = await memoriesById(world, [...touched, ...out.flat().map(({ other }) => other)]);
   const open = [...claims.values()].filter((memory) => isUnconfirmed(world, memory));
   const ids = open.map(({ id }) => id);
-  const edges = await world.neighbours(ids, { side: "in", codes: [SUPPORTS], ...limit });
+  const edges = await adjacent(reader, ids, { side: "in", ...SUPPORTS });
   const supporters = await memoriesById(
     world,
     edges.flat().map(({ other }) => other),
   );
-  const records = await edgeRecordsOf(world, edges.flat());
+  const records = await reader.edges(edges.flat());
   const byEdge = new Map(
     records.flatMap((read) =>
       read === undefined ? [] : [[keyString(read.record.id), read.record] as const],
@@ -87,7 +91,6 @@ async function confirmAmong(world: PlanWorld, touched: readonly Bytes[]): Promis
   const contested = await contestedOf(
     world,
     backed.map(({ memory }) => memory.id),
-    CONTRADICTS,
   );
   for (const { memory, voices } of backed) {
     const isFree = [memory, ...voices].every((one) => !world.taken.has(keyString(one.id)));

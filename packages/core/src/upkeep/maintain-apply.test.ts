@@ -5,6 +5,7 @@
  * The race is walked on purpose: another process changes a memory between the plan and the commit.
  */
 import { describe, expect, test } from "vitest";
+import type { Answer, Options } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import { KEYSPACE } from "../kv/keyspace.js";
 import { around, type Kv } from "../kv/kv.js";
@@ -13,7 +14,6 @@ import { open } from "../open.js";
 import { exactRows } from "../testing/bare-journal.js";
 import { TEST_EPOCH_MS } from "../testing/fixtures.js";
 import { seededRandom } from "../testing/seeded-random.js";
-import type { MaintainOptions, MaintainReport } from "./maintain.js";
 import { MAINTAIN_BY } from "./maintain-apply.js";
 
 /** A graph, and somebody else who writes into the same store right before its next commit. */
@@ -22,9 +22,9 @@ interface Contested extends AsyncDisposable {
   readonly kv: Kv;
   /** Runs upkeep; `meanwhile` happens after the plan, before anything of it is committed. */
   maintain(
-    options: MaintainOptions,
+    options: Options<"maintain">,
     meanwhile?: (rival: Cortex) => Promise<unknown>,
-  ): Promise<MaintainReport>;
+  ): Promise<Answer<"maintain">>;
 }
 
 async function openContested(): Promise<Contested> {
@@ -79,7 +79,7 @@ async function claim(memory: Cortex): Promise<readonly string[]> {
 const STEPS: {
   readonly [step: string]: {
     readonly make: (memory: Cortex) => Promise<readonly string[]>;
-    readonly asked: MaintainOptions;
+    readonly asked: Options<"maintain">;
     readonly seen: (memory: Cortex, ids: readonly string[]) => Promise<unknown>;
     readonly done: unknown;
     /** A word of the reason, which goes with the memory. */

@@ -26,14 +26,14 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Stated } from "../memory/claims.js";
 import type { Head } from "../records/memory-record.js";
-import { type Change, memoriesOf, type Planned } from "./maintain-plan.js";
+import { type Change, memoriesOfChange, type Planned } from "./maintain-plan.js";
 
 /** The principal of entries that upkeep writes. */
 export const MAINTAIN_BY = "maintain";
 
 /** Writes one change; gives the entry, or `undefined` when the store has moved on. */
 export async function applyChange(engine: Engine, change: Change): Promise<number | undefined> {
-  const memories = memoriesOf(change);
+  const memories = memoriesOfChange(change);
   const { value } = await engine.writer.submit({
     hints: memories.map(({ id }) => idKey("memory", id)),
     run: (tx) => {

@@ -3,16 +3,17 @@
  * defects are those of a system this one learned from; each is shown not to happen here.
  */
 import { describe, expect, test } from "vitest";
+import type { Options } from "../contract/index.js";
 import type { WriteInput } from "../contract/memory.js";
 import type { MemoryId } from "../contract/shapes.js";
+import type { MaintainReport } from "../contract/upkeep.js";
 import type { Cortex } from "../cortex.js";
 import type { Source } from "../records/types.js";
 import { openTestStore, type TestStore } from "../testing/fixtures.js";
 import { refusalOf } from "../testing/index.js";
-import type { MaintainOptions, MaintainReport } from "./maintain.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const EVERYTHING: MaintainOptions = { archiveExpired: true, merge: true, relate: true };
+const EVERYTHING: Options<"maintain"> = { archiveExpired: true, merge: true, relate: true };
 
 /** A claim made by each of the sources, in their order; the ids likewise. */
 async function said(
@@ -41,7 +42,7 @@ function planOf({ changes }: MaintainReport): readonly object[] {
 }
 
 /** Dry run, run, and the promise that both tell the same. */
-async function runTwice(store: TestStore, options: MaintainOptions): Promise<MaintainReport> {
+async function runTwice(store: TestStore, options: Options<"maintain">): Promise<MaintainReport> {
   const before = await store.memory.root();
   const dry = await store.memory.maintain({ ...options, dryRun: true });
   expect(await store.memory.root()).toEqual(before);
@@ -412,7 +413,7 @@ describe("snapshots", () => {
     const { memory, clock } = store;
     await memory.write(FACT);
     const options = { snapshotEveryMs: DAY_MS };
-    const stepOf = async (more: MaintainOptions = {}) =>
+    const stepOf = async (more: Options<"maintain"> = {}) =>
       (await memory.maintain({ ...options, ...more })).steps.at(-1);
     expect(await stepOf({ dryRun: true })).toEqual({ step: "snapshot", done: 0, left: 1 });
     expect(await stepOf()).toEqual({ step: "snapshot", done: 1, left: 0 });

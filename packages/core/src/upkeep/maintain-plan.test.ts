@@ -5,27 +5,23 @@
  */
 import { describe, expect, test } from "vitest";
 import { parseUlid, ulidText } from "../codec/ulid.js";
+import { CHANGE_STEPS } from "../contract/upkeep.js";
 import type { Cortex } from "../cortex.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { adjacent } from "../links/adjacency.js";
-import { canonicalKind } from "../records/edge-kinds.js";
 import type { Source } from "../records/types.js";
 import { type CountedStore, openCountedStore, openTestStore } from "../testing/fixtures.js";
 import {
   addChange,
-  CHANGE_STEPS,
   type Change,
   contestedOf,
   hasRoom,
   isOpenToChange,
   isTrusted,
   memoriesById,
-  memoriesOf,
+  memoriesOfChange,
 } from "./maintain-plan.js";
-
-const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
 
 function bytesOf(id: string): Bytes {
   const bytes = parseUlid(id);
@@ -60,7 +56,7 @@ const CHANGES: { readonly [step in Change["step"]]: Change } = {
 
 describe("a change", () => {
   test("is about what it changes first, then what it rests on", () => {
-    const about = CHANGE_STEPS.map((step) => memoriesOf(CHANGES[step]).map(({ seq }) => seq));
+    const about = CHANGE_STEPS.map((step) => memoriesOfChange(CHANGES[step]).map(({ seq }) => seq));
     expect(about).toEqual([[1], [1, 2, 3], [1, 2], [1, 2]]);
   });
 
@@ -71,7 +67,7 @@ describe("a change", () => {
       addChange(world, CHANGES[step]);
       expect(hasRoom(world)).toBe(false);
       expect(world.changes).toEqual([CHANGES[step]]);
-      const taken = memoriesOf(CHANGES[step]).map(({ id }) => keyString(id));
+      const taken = memoriesOfChange(CHANGES[step]).map(({ id }) => keyString(id));
       expect([...world.taken]).toEqual(step === "relate" ? [] : taken);
     }
   });
@@ -153,9 +149,7 @@ test("memories are looked up once each, in one go; those that are not there are 
 describe("who takes part in an open contradiction", () => {
   function contested({ calls }: CountedStore, ids: readonly string[]): Promise<readonly string[]> {
     return Reader.with(calls, undefined, async (reader) => {
-      const neighbours = (of: readonly Bytes[], query: Parameters<typeof adjacent>[2]) =>
-        adjacent(reader, of, query);
-      const keys = await contestedOf({ reader, neighbours }, ids.map(bytesOf), CONTRADICTS);
+      const keys = await contestedOf({ reader }, ids.map(bytesOf));
       return ids.filter((id) => keys.has(keyString(bytesOf(id))));
     });
   }

@@ -5,20 +5,32 @@
  * writing. So that the two never differ, a memory is in at most one change of a run, and what a change
  * of the run has taken counts for nothing in the rest of it: neither as evidence nor as a twin.
  *
+ * Steps that depend on what was written follow the journal and look at the memories that the entries
+ * since the last run touched, so that a run costs what has happened, not what there is.
+ *
  * Promise: the same store, the same time and the same bounds give the same plan. What nobody asked for
  * twice is left alone: a memory whose last change was a revert or a restore was put there on purpose.
  */
-
-import { bodyOf, type FoundMemory, type Read, type Reader } from "../history/reader.js";
-import type { EntryKind } from "../journal/entry.js";
-import { idKey, keyString } from "../kv/keyspace.js";
+import { decode, encode } from "../codec/cbor.js";
+import type { CHANGE_STEPS } from "../contract/upkeep.js";
+import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
+import {
+  decodeEntry,
+  type Entry,
+  type EntryKind,
+  partContext,
+  partRecord,
+  SUBJECT,
+} from "../journal/entry.js";
+import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import type { EdgeRecord } from "../records/edge-record.js";
+import { adjacent } from "../links/adjacency.js";
+import { primaryText } from "../records/data.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import { decodeEdgeRecord } from "../records/edge-record.js";
+import { int, list } from "../records/memory-record.js";
 import type { TextIndex } from "../text/text-index.js";
 import { standingOf } from "../trust/gate.js";
-
-/** The steps that change memories, in the order in which they are planned. */
-export const CHANGE_STEPS = ["expire", "confirm", "merge", "relate"] as const;
 
 /** A step that changes memories. */
 export type ChangeStep = (typeof CHANGE_STEPS)[number];
@@ -53,7 +65,7 @@ export type Change =
     };
 
 /** The memories that a change is about: those it changes first, then those it rests on. */
-export function memoriesOf(change: Change): readonly Planned[] {
+export function memoriesOfChange(change: Change): readonly Planned[] {
   switch (change.step) {
     case "expire":
       return [change.memory];
@@ -66,33 +78,11 @@ export function memoriesOf(change: Change): readonly Planned[] {
   }
 }
 
-/** An edge seen from a memory. */
-export interface Neighbour {
-  readonly id: Bytes;
-  readonly other: Bytes;
-  readonly seq: number;
-  readonly part: number;
-}
-
-/** Which edges of memories are asked for. */
-export interface NeighbourQuery {
-  readonly side: "out" | "in";
-  /** Codes of kinds; all when empty. */
-  readonly codes: readonly number[];
-  readonly includeTombstoned: boolean;
-  readonly limit: number;
-}
-
 /** What planning works with. */
 export interface PlanWorld {
   readonly reader: Reader;
   readonly nowMs: number;
   readonly text: TextIndex;
-  /** The edges of each memory; given, because walking them is the facade's. */
-  readonly neighbours: (
-    ids: readonly Bytes[],
-    query: NeighbourQuery,
-  ) => Promise<readonly (readonly Neighbour[])[]>;
   /** Days after which memories of a kind expire. */
   readonly ttlDays: { readonly [kind: string]: number };
   /** Whether the time is over; asked between pieces. */
@@ -128,7 +118,7 @@ export function addChange(world: Pick<PlanWorld, "changes" | "taken">, change: C
   world.changes.push(change);
   // Memories that are merely related stay as they are: each may be related to several.
   if (change.step === "relate") return;
-  for (const { id } of memoriesOf(change)) world.taken.add(keyString(id));
+  for (const { id } of memoriesOfChange(change)) world.taken.add(keyString(id));
 }
 
 /** A memory as a change names it. */
@@ -156,6 +146,11 @@ export function isTrusted(found: FoundMemory): boolean {
   return flags === undefined && sources.every((source) => standingOf(source) !== "outside");
 }
 
+/** The sentence or content of a memory. */
+export function sentenceOf({ head, body }: FoundMemory): string {
+  return primaryText(head.record.head.type, bodyOf(body).data);
+}
+
 /** Memories by id, each once, by their `keyString`; those that are not there are left out. */
 export async function memoriesById(
   { reader }: Pick<PlanWorld, "reader">,
@@ -168,29 +163,24 @@ export async function memoriesById(
   );
 }
 
-/** The records of edges, in order; erased ones are `undefined`. */
-export async function edgeRecordsOf(
-  { reader }: Pick<PlanWorld, "reader">,
-  edges: readonly Neighbour[],
-): Promise<readonly (Read<EdgeRecord> | undefined)[]> {
-  return edges.length === 0 ? [] : reader.edges(edges);
-}
-
 /** Contradictions of one memory that are looked at; one with more is taken to be contested. */
 const CONTRADICTIONS_MAX = 64;
+const OPEN_CONTRADICTIONS = {
+  codes: [canonicalKind("contradicts")?.kind.code ?? 0],
+  includeTombstoned: false,
+  limit: CONTRADICTIONS_MAX,
+} as const;
 
 /** Of memories, those that take part in an open contradiction, by their `keyString`. */
 export async function contestedOf(
-  world: Pick<PlanWorld, "reader" | "neighbours">,
+  { reader }: Pick<PlanWorld, "reader">,
   ids: readonly Bytes[],
-  contradicts: number,
 ): Promise<ReadonlySet<string>> {
   const contested = new Set<string>();
   for (const side of ["out", "in"] as const) {
-    const query = { side, codes: [contradicts], includeTombstoned: false };
-    const edges = await world.neighbours(ids, { ...query, limit: CONTRADICTIONS_MAX });
+    const edges = await adjacent(reader, ids, { ...OPEN_CONTRADICTIONS, side });
     const all = edges.flat();
-    const rows = await world.reader.getMany(all.map(({ id }) => idKey("contested", id)));
+    const rows = await reader.getMany(all.map(({ id }) => idKey("contested", id)));
     const open = new Set(all.filter((_, at) => rows[at] !== undefined));
     for (const [at, id] of ids.entries()) {
       const own = edges[at] ?? [];
@@ -199,4 +189,76 @@ export async function contestedOf(
     }
   }
   return contested;
+}
+
+/** How the journal is followed. */
+export interface Following {
+  /** Entries that are looked at together; time is asked for between pieces. */
+  readonly pieceEntries: number;
+  /** Whether a memory is touched by a change of its edges as well. */
+  readonly edges: boolean;
+  /** Looks at memories that were touched, in the order in which they were, each once in a run. */
+  readonly lookAt: (ids: readonly Bytes[]) => Promise<void>;
+}
+
+/**
+ * Follows the journal from a cursor, piece by piece, for as long as there is time and room. A piece in
+ * which the room ran out is looked at again by the next run: what it changed is settled by then.
+ */
+export async function followJournal(
+  world: PlanWorld,
+  cursor: Bytes | undefined,
+  { pieceEntries, edges, lookAt }: Following,
+): Promise<Progress> {
+  const { reader } = world;
+  const size = reader.seq + 1;
+  let from = followedUpTo(cursor, size);
+  // One snapshot gives one answer, however often an entry touched the memory.
+  const seen = new Set<string>();
+  while (from < size && !world.isOver() && hasRoom(world)) {
+    const to = Math.min(size, from + pieceEntries);
+    const range = { gte: journalKey(from), lt: journalKey(to), limit: pieceEntries };
+    const [rows = []] = await reader.ranges([range]);
+    const ids: Bytes[] = [];
+    for (const { value } of rows) {
+      for (const id of touchedBy(decodeEntry(value), edges)) {
+        if (!seen.has(keyString(id))) ids.push(id);
+        seen.add(keyString(id));
+      }
+    }
+    if (ids.length > 0) await lookAt(ids);
+    if (!hasRoom(world)) break;
+    from = to;
+  }
+  return { cursor: seqCursor(from), finished: from >= size };
+}
+
+/** The bytes of a cursor: the first entry that was not looked at. */
+function seqCursor(seq: number): Bytes {
+  return encode([seq]);
+}
+
+/** The first entry that was not looked at, in a journal of so many. */
+export function followedUpTo(cursor: Bytes | undefined, size: number): number {
+  const known = cursor === undefined ? 0 : int(list(decode(cursor))[0], 0);
+  // A cursor beyond the end is that of another store: the caches were carried over by hand.
+  return known > size ? 0 : known;
+}
+
+/** The memories that an entry wrote, and the ends of the edges it wrote if they count. */
+function touchedBy({ header, parts }: Entry, edges: boolean): readonly Bytes[] {
+  return header.parts.flatMap(({ subject }, at): readonly Bytes[] => {
+    const bytes = parts[at];
+    switch (subject[0]) {
+      case SUBJECT.memory:
+        return [subject.slice(1)];
+      case SUBJECT.edge: {
+        if (!edges || bytes === undefined) return [];
+        const { from, to } = decodeEdgeRecord(partRecord(bytes), partContext(header, at));
+        return to instanceof Uint8Array ? [from, to] : [from];
+      }
+      default:
+        return [];
+    }
+  });
 }

@@ -11,9 +11,15 @@
  */
 
 import { readConfig } from "../config/config.js";
-import type { MemoryId } from "../contract/shapes.js";
-import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
-import { invalid } from "../errors.js";
+import type { Asked } from "../contract/index.js";
+import {
+  CHANGE_STEPS,
+  MAINTAIN_BUDGET_MS,
+  type MaintainChange,
+  type MaintainReport,
+  type StepReport,
+} from "../contract/upkeep.js";
+import { type Engine, memoryId } from "../engine/engine.js";
 import { headOf } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";
 import { isReplica, refuseOnReplica } from "../history/replica-mark.js";
@@ -21,68 +27,28 @@ import { textKey } from "../kv/keyspace.js";
 import type { Bytes, Kv } from "../kv/kv.js";
 import { sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { adjacent } from "../links/adjacency.js";
 import { planConfirm } from "./confirm.js";
 import { planExpiry } from "./expiry.js";
 import { applyChange } from "./maintain-apply.js";
 import {
-  CHANGE_STEPS,
   type Change,
   type ChangeStep,
-  memoriesOf,
+  followedUpTo,
+  memoriesOfChange,
   type PlanStep,
   type PlanWorld,
 } from "./maintain-plan.js";
-import { planMerges } from "./merge-duplicates.js";
+import { planMerges } from "./merge-twins.js";
 import { planRelations } from "./relate.js";
-import { sealStep } from "./snapshot-job.js";
-import { type MaintainStep, runSteps, type StepReport } from "./steps.js";
-import { flushText, mergeText } from "./text-steps.js";
-import { followedUpTo } from "./touched.js";
-import { dropModels } from "./vector-steps.js";
+import {
+  dropModels,
+  flushText,
+  type MaintainStep,
+  mergeText,
+  runSteps,
+  sealStep,
+} from "./steps.js";
 
-/** How upkeep is done. */
-export interface MaintainOptions {
-  /** Say what there is to do, and change nothing. */
-  readonly dryRun?: boolean;
-  /** Archive what has expired: by its own `expiresAt`, or by the `ttlDays` of its kind. */
-  readonly archiveExpired?: boolean;
-  /** Merge memories that say the same in the same words. */
-  readonly merge?: boolean;
-  /** Relate memories that name the same rare thing. */
-  readonly relate?: boolean;
-  /** Seal a snapshot if the last one is older than this, and anything was written since. */
-  readonly snapshotEveryMs?: number;
-  /** Most changes of memories in one run; 1,000 by default. */
-  readonly maxChanges?: number;
-  /** How long it may take, about; a piece that was begun is finished. 60,000 by default. */
-  readonly budgetMs?: number;
-  /** Ends it after the piece at hand. */
-  readonly signal?: AbortSignal;
-}
-
-/** One change of memories that upkeep made, or would make. */
-export interface MaintainChange {
-  readonly step: ChangeStep;
-  /** What it is about: what is changed first, then what that rests on. */
-  readonly memories: readonly MemoryId[];
-  readonly reason: string;
-  /** The entry, for `revert`; absent in a dry run. */
-  readonly seq?: number;
-}
-
-/** What upkeep did. */
-export interface MaintainReport {
-  readonly dryRun: boolean;
-  readonly steps: readonly StepReport[];
-  /** Changes of memories, in order. */
-  readonly changes: readonly MaintainChange[];
-  /** Whether nothing is left to do. */
-  readonly complete: boolean;
-  readonly seq: number;
-}
-
-const BUDGET_MS = 60_000;
 /** Planning reads one snapshot, and those do not last: it stops early enough. */
 const PLAN_MS_MAX = 20_000;
 /** Changes that are written together. */
@@ -94,7 +60,8 @@ const UNASKED: ChangeStep = "confirm";
 /** Changes and time of one run in the background: little, so that others have their turn. */
 const BACKGROUND = { maxChanges: 100, budgetMs: 2000 } as const;
 
-interface Asked {
+/** What one run is to do, and how far it may go. */
+interface Task {
   readonly dryRun: boolean;
   /** Whether vectors of models other than the one in use may go. */
   readonly otherModels: boolean;
@@ -106,15 +73,12 @@ interface Asked {
 }
 
 /** Does what keeps a store quick, small and in order. */
-export async function maintain(
-  engine: Engine,
-  options: MaintainOptions = {},
-): Promise<MaintainReport> {
-  const asked = checkAsked(options);
-  if (!(await isReplica(engine.kv))) return keepUp(engine, asked);
-  const isByName = asked.steps.some((step) => step !== UNASKED);
-  if (isByName || asked.snapshotEveryMs !== undefined) await refuseOnReplica(engine.kv);
-  return keepUp(engine, { ...asked, steps: [] });
+export async function maintain(engine: Engine, asked: Asked<"maintain">): Promise<MaintainReport> {
+  const task = taskOf(asked);
+  if (!(await isReplica(engine.kv))) return keepUp(engine, task);
+  const isByName = task.steps.some((step) => step !== UNASKED);
+  if (isByName || task.snapshotEveryMs !== undefined) await refuseOnReplica(engine.kv);
+  return keepUp(engine, { ...task, steps: [] });
 }
 
 /**
@@ -133,15 +97,15 @@ export async function maintainedUpTo(reader: Reader): Promise<number> {
   return followedUpTo(cursor, reader.head.size);
 }
 
-async function keepUp(engine: Engine, asked: Asked): Promise<MaintainReport> {
-  const { dryRun, signal } = asked;
-  const end = engine.clock() + asked.budgetMs;
+async function keepUp(engine: Engine, task: Task): Promise<MaintainReport> {
+  const { dryRun, signal } = task;
+  const end = engine.clock() + task.budgetMs;
   const isOver = (): boolean =>
     engine.closing.aborted || signal?.aborted === true || engine.clock() >= end;
-  const indexes = await runSteps(stepsOf(engine, asked), { dryRun, isOver });
-  const memories = await maintainMemories(engine, asked, isOver);
+  const indexes = await runSteps(stepsOf(engine, task), { dryRun, isOver });
+  const memories = await maintainMemories(engine, task, isOver);
   // Last, so that what the run itself wrote is sealed as well.
-  const { snapshotEveryMs } = asked;
+  const { snapshotEveryMs } = task;
   const seals = snapshotEveryMs === undefined ? [] : [sealStep(engine, snapshotEveryMs)];
   const sealed = await runSteps(seals, { dryRun, isOver });
   const steps = [...indexes, ...memories.steps, ...sealed];
@@ -150,49 +114,26 @@ async function keepUp(engine: Engine, asked: Asked): Promise<MaintainReport> {
   return { dryRun, steps, changes: memories.changes, complete, seq: size - 1 };
 }
 
-const FLAGS = ["dryRun", "archiveExpired", "merge", "relate"] as const;
-const NUMBERS = ["budgetMs", "maxChanges", "snapshotEveryMs"] as const;
-
-function checkAsked(options: MaintainOptions): Asked {
-  checkOptions(options, [...FLAGS, ...NUMBERS, "signal", "access"]);
-  for (const name of FLAGS) {
-    const value: unknown = options[name];
-    if (value !== undefined && typeof value !== "boolean") {
-      throw invalid(name, "true or false", value);
-    }
-  }
-  for (const name of NUMBERS) {
-    const value = options[name];
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
-      throw invalid(name, "an integer of at least 1", value);
-    }
-  }
-  const { signal, maxChanges = LIMITS.maintainChangesDefault } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalid("signal", "an AbortSignal", signal);
-  }
-  if (maxChanges > LIMITS.maintainChanges) {
-    throw invalid("maxChanges", `at most ${LIMITS.maintainChanges}`, maxChanges);
-  }
+function taskOf(asked: Asked<"maintain">): Task {
   const isAsked: { readonly [step in ChangeStep]: boolean } = {
-    expire: options.archiveExpired === true,
+    expire: asked.archiveExpired === true,
     confirm: true,
-    merge: options.merge === true,
-    relate: options.relate === true,
+    merge: asked.merge === true,
+    relate: asked.relate === true,
   };
   return {
-    dryRun: options.dryRun === true,
+    dryRun: asked.dryRun === true,
     otherModels: true,
     steps: CHANGE_STEPS.filter((step) => isAsked[step]),
-    snapshotEveryMs: options.snapshotEveryMs,
-    maxChanges,
-    budgetMs: options.budgetMs ?? BUDGET_MS,
-    signal,
+    snapshotEveryMs: asked.snapshotEveryMs,
+    maxChanges: asked.maxChanges ?? LIMITS.maintainChangesDefault,
+    budgetMs: asked.budgetMs ?? MAINTAIN_BUDGET_MS,
+    signal: asked.signal,
   };
 }
 
 /** The steps about indexes in the order in which they are done: what makes room for others first. */
-function stepsOf({ kv, text, vectors }: Engine, { otherModels }: Asked): readonly MaintainStep[] {
+function stepsOf({ kv, text, vectors }: Engine, { otherModels }: Task): readonly MaintainStep[] {
   const { tag } = vectors;
   return [
     // Without an embedder nobody can tell which model is the current one: all are kept.
@@ -210,7 +151,7 @@ const PLANNERS: { readonly [step in ChangeStep]: PlanStep } = {
 };
 
 /** What a step planned, and the row that says where it stands. */
-interface Planned {
+interface StepPlan {
   readonly step: ChangeStep;
   readonly changes: readonly Change[];
   readonly finished: boolean;
@@ -221,15 +162,15 @@ interface Planned {
 
 async function maintainMemories(
   engine: Engine,
-  asked: Asked,
+  task: Task,
   isOver: () => boolean,
 ): Promise<Pick<MaintainReport, "steps" | "changes">> {
-  const plan = await planAll(engine, asked, isOver);
+  const plan = await planAll(engine, task, isOver);
   const steps: StepReport[] = [];
   const changes: MaintainChange[] = [];
   for (const one of plan) {
     const open = one.finished ? 0 : 1;
-    if (asked.dryRun) {
+    if (task.dryRun) {
       changes.push(...one.changes.map((change) => shapeChange(change)));
       steps.push({ step: one.step, done: 0, left: one.changes.length + open });
       continue;
@@ -251,9 +192,9 @@ function cursorKey(step: ChangeStep): Bytes {
 /** Plans every step on one snapshot; what a step takes is gone for those after it. */
 async function planAll(
   engine: Engine,
-  asked: Asked,
+  task: Task,
   isOver: () => boolean,
-): Promise<readonly Planned[]> {
+): Promise<readonly StepPlan[]> {
   const nowMs = engine.clock();
   const end = nowMs + PLAN_MS_MAX;
   return Reader.with(engine.kv, undefined, async (reader) => {
@@ -262,15 +203,14 @@ async function planAll(
       reader,
       nowMs,
       text: engine.text,
-      neighbours: (ids, query) => adjacent(reader, ids, query),
       ttlDays,
       isOver: () => isOver() || engine.clock() >= end,
       changes: [],
-      changesMax: asked.maxChanges,
+      changesMax: task.maxChanges,
       taken: new Set(),
     };
-    const plans: Planned[] = [];
-    for (const step of asked.steps) {
+    const plans: StepPlan[] = [];
+    for (const step of task.steps) {
       const key = cursorKey(step);
       const [before] = await reader.getMany([key]);
       const first = world.changes.length;
@@ -304,14 +244,14 @@ async function applyAll(
 function shapeChange(change: Change, seq?: number): MaintainChange {
   return {
     step: change.step,
-    memories: memoriesOf(change).map(({ id }) => memoryId(id)),
+    memories: memoriesOfChange(change).map(({ id }) => memoryId(id)),
     reason: change.reason,
     ...(seq === undefined ? {} : { seq }),
   };
 }
 
 /** Notes how far a step has come. Whoever loses the race leaves it to the other, who looked as well. */
-async function moveCursor(kv: Kv, { key, before, after }: Planned): Promise<void> {
+async function moveCursor(kv: Kv, { key, before, after }: StepPlan): Promise<void> {
   if (sameBytes(before, after)) return;
   await kv.commitCaches({
     expect: [{ key, value: before }],

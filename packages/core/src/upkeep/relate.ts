@@ -2,29 +2,31 @@
  * Relating: a `same_topic` edge between memories that name the same rare thing.
  *
  * Opt-in. A name that many memories share says nothing about any two of them, so only names of a few
- * count, and only those of two words or more; a memory gets at most a handful of such edges in a run, and no more than the cap of the kind in
- * all. Turns of conversations are left out, since their order joins them; so is what comes from outside. Memories
- * that are joined already, or were joined once and parted, are left as they are.
+ * count, and only those of two words or more; a memory gets at most a handful of such edges in a run,
+ * and no more than the cap of the kind in all. Turns of conversations are left out, since their order
+ * joins them; so is what comes from outside. Memories that are joined already, or were joined once and
+ * parted, are left as they are.
  */
 import { compareBytes } from "../codec/keys.js";
-import { bodyOf, type FoundMemory } from "../history/reader.js";
+import type { FoundMemory } from "../history/reader.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { primaryText } from "../records/data.js";
+import { adjacent } from "../links/adjacency.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { nameMark, namesIn } from "../text/names.js";
 import { markedMemories } from "../text/text-evidence.js";
 import {
   addChange,
+  followJournal,
   hasRoom,
   isTrusted,
   memoriesById,
   type PlanStep,
   type PlanWorld,
   planned,
+  sentenceOf,
 } from "./maintain-plan.js";
-import { followJournal } from "./touched.js";
 
 /** A name that more memories share is a subject of many. */
 const SHARED_MAX = 6;
@@ -37,16 +39,16 @@ const SAME_TOPIC = canonicalKind("same_topic")?.kind.code ?? 0;
 
 /** Plans which memories are to be related. */
 export const planRelations: PlanStep = async (world, cursor) => {
-  const given: Given = { edges: new Map(), pairs: new Set() };
+  const related: Related = { edges: new Map(), pairs: new Set() };
   return followJournal(world, cursor, {
     pieceEntries: 256,
     edges: false,
-    lookAt: (ids) => relateAmong(world, ids, given),
+    lookAt: (ids) => relateAmong(world, ids, related),
   });
 };
 
 /** What this plan has related so far. */
-interface Given {
+interface Related {
   /** Edges that each memory got, by `keyString`. */
   readonly edges: Map<string, number>;
   readonly pairs: Set<string>;
@@ -55,7 +57,7 @@ interface Given {
 async function relateAmong(
   world: PlanWorld,
   touched: readonly Bytes[],
-  given: Given,
+  related: Related,
 ): Promise<void> {
   const { reader, text } = world;
   const analyser = await text.analyserAt(reader);
@@ -66,7 +68,7 @@ async function relateAmong(
   const named = found.map((memory) => ({
     memory,
     // A single capital at the start of a sentence is no name; of two words or more it nearly always is.
-    names: namesIn(textOf(memory), isCommon)
+    names: namesIn(sentenceOf(memory), isCommon)
       .filter((words) => words.length > 1)
       .map((words) => words.join(" ")),
   }));
@@ -83,7 +85,7 @@ async function relateAmong(
       for (const key of holders.keys) if (!shared.has(key)) shared.set(key, name);
     }
     shared.delete(keyString(memory.id));
-    if (shared.size > 0) await relate(world, memory, shared, given);
+    if (shared.size > 0) await relate(world, memory, shared, related);
     if (!hasRoom(world)) return;
   }
 }
@@ -94,15 +96,11 @@ function isRelatable({ taken }: PlanWorld, memory: FoundMemory): boolean {
   return isFree && turn === undefined && isTrusted(memory);
 }
 
-function textOf({ head, body }: FoundMemory): string {
-  return primaryText(head.record.head.type, bodyOf(body).data);
-}
-
 async function relate(
   world: PlanWorld,
   memory: FoundMemory,
   shared: ReadonlyMap<string, string>,
-  given: Given,
+  related: Related,
 ): Promise<void> {
   const others = await memoriesById(world, [...shared.keys()].sort().map(keyBytes));
   const ends = [memory, ...others.values()].filter((one) => isRelatable(world, one));
@@ -116,9 +114,9 @@ async function relate(
     const [low, high] = [memory, other].sort((a, b) => compareBytes(a.id, b.id));
     if (low === undefined || high === undefined) continue;
     const pair = `${keyString(low.id)}${keyString(high.id)}`;
-    if (given.pairs.has(pair) || [own, theirs].some((side) => !hasPlace(side, given))) continue;
-    given.pairs.add(pair);
-    for (const { key } of [own, theirs]) given.edges.set(key, (given.edges.get(key) ?? 0) + 1);
+    if (related.pairs.has(pair) || [own, theirs].some((side) => !hasPlace(side, related))) continue;
+    related.pairs.add(pair);
+    for (const { key } of [own, theirs]) related.edges.set(key, (related.edges.get(key) ?? 0) + 1);
     const reason = `both name ${name}`;
     addChange(world, { step: "relate", from: planned(low), to: planned(high), reason });
   }
@@ -133,8 +131,8 @@ interface Joined {
   readonly isCrowded: boolean;
 }
 
-function hasPlace({ key, sameTopic, isCrowded }: Joined, given: Given): boolean {
-  const got = given.edges.get(key) ?? 0;
+function hasPlace({ key, sameTopic, isCrowded }: Joined, related: Related): boolean {
+  const got = related.edges.get(key) ?? 0;
   return !isCrowded && got < EDGES_MAX && sameTopic + got < LIMITS.sameTopicEdges;
 }
 
@@ -146,7 +144,7 @@ async function neighboursOf(
   const read = (codes: readonly number[], includeTombstoned: boolean) =>
     Promise.all(
       (["out", "in"] as const).map((side) =>
-        world.neighbours(ids, { side, codes, includeTombstoned, limit: NEIGHBOURS_MAX }),
+        adjacent(world.reader, ids, { side, codes, includeTombstoned, limit: NEIGHBOURS_MAX }),
       ),
     );
   const [all, topics] = [await read([], true), await read([SAME_TOPIC], false)];

@@ -1,10 +1,24 @@
 /**
- * How upkeep is done: step by step, each in bounded pieces, for as long as there is time.
+ * How upkeep of what is derived is done: step by step, each in bounded pieces, for as long as there is
+ * time. The steps are here as well: writing out and merging the text index, removing vectors of models
+ * that are not used any more, sealing a snapshot. None of them changes what an answer says.
  *
  * A step says how much there is to do and does a piece of it; everything else is the same for all of
  * them. A dry run asks and does nothing. What is not done when the time is over is told, and the next
  * run goes on there: a step keeps no memory of its own, it looks at the store.
+ *
+ * Left to others: when steps are run (`maintain.ts`, `upkeep-jobs.ts`); steps that change memories
+ * (`maintain-plan.ts`).
  */
+import type { StepReport } from "../contract/upkeep.js";
+import type { Engine } from "../engine/engine.js";
+import { decodeManifest } from "../history/manifest.js";
+import { Reader } from "../history/reader.js";
+import { KEYSPACE, prefixRange } from "../kv/keyspace.js";
+import type { Bytes, Kv } from "../kv/kv.js";
+import { snapshot } from "../proof/snapshot.js";
+import type { TextIndex } from "../text/text-index.js";
+import { dropOtherModels } from "../vector/vector-changes.js";
 
 /** One sort of upkeep. */
 export interface MaintainStep {
@@ -13,14 +27,6 @@ export interface MaintainStep {
   left(): Promise<number>;
   /** Does a bounded piece and says how much it was; 0 when there is nothing to do, for now. */
   work(): Promise<number>;
-}
-
-/** What became of a step. */
-export interface StepReport {
-  readonly step: string;
-  readonly done: number;
-  /** What is left to do; in a dry run, what would be done. */
-  readonly left: number;
 }
 
 /** How steps are run. */
@@ -46,4 +52,86 @@ export async function runSteps(
     reports.push({ step: one.step, done, left: await one.left() });
   }
   return reports;
+}
+
+/** What the steps on the text index ask of it. */
+export type TextUpkeep = Pick<TextIndex, "status" | "flush" | "merge">;
+
+/** Writes the tail of the text index out; counts entries. */
+export function flushText(text: TextUpkeep): MaintainStep {
+  return {
+    step: "text flush",
+    left: async () => (await text.status()).tail,
+    async work() {
+      const before = (await text.status()).tail;
+      return before === 0 ? 0 : Math.max(0, before - (await text.flush(1)));
+    },
+  };
+}
+
+/** Merges segments of the text index; counts segments that are gone, and what is left as one. */
+export function mergeText(text: TextUpkeep): MaintainStep {
+  return {
+    step: "text merge",
+    left: async () => ((await text.merge(0)).more ? 1 : 0),
+    work: async () => (await text.merge(1)).gone,
+  };
+}
+
+/** Rows that one piece takes away; they are counted after each, so a piece is not too small. */
+const PIECE_ROWS = 10_000;
+
+/** Removes the vectors of every model but the one in use; counts rows. */
+export function dropModels(kv: Kv, keep: Bytes): MaintainStep {
+  return {
+    step: "vectors of other models",
+    left: async () => (await dropOtherModels(kv, keep, { limit: PIECE_ROWS, dryRun: true })).left,
+    work: async () => (await dropOtherModels(kv, keep, { limit: PIECE_ROWS })).done,
+  };
+}
+
+/** What snapshots that are sealed by the clock give as their reason. */
+const SEAL_REASON = "interval";
+
+/** Seals a snapshot when the last one is old enough and the journal has grown; counts snapshots. */
+export function sealStep(engine: Engine, everyMs: number): MaintainStep {
+  return {
+    step: "snapshot",
+    left: async () => ((await sealedUpTo(engine, everyMs)).isDue ? 1 : 0),
+    async work() {
+      if (!(await sealedUpTo(engine, everyMs)).isDue) return 0;
+      await seal(engine);
+      return 1;
+    },
+  };
+}
+
+/**
+ * Seals a snapshot. It signs nothing, because no key lives in here: who wants signed snapshots takes
+ * them with a signer.
+ */
+export function seal(engine: Engine): ReturnType<typeof snapshot> {
+  return snapshot(engine, SEAL_REASON);
+}
+
+/** How far the store is sealed. */
+export interface Sealed {
+  /** The first entry that no snapshot covers. */
+  readonly cursor: number;
+  readonly size: number;
+  readonly isDue: boolean;
+}
+
+/** How far the store is sealed, and whether the next snapshot is due. */
+export function sealedUpTo(engine: Engine, everyMs: number): Promise<Sealed> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const prefix = Uint8Array.of(KEYSPACE.snapshot.byte);
+    const [rows] = await reader.ranges([prefixRange(prefix, 1, true)]);
+    const row = rows?.[0];
+    const last = row === undefined ? undefined : decodeManifest(row.value);
+    const { size } = reader.head;
+    const cursor = last?.size ?? 0;
+    const isOld = last === undefined || engine.clock() - last.at >= everyMs;
+    return { cursor, size, isDue: isOld && size > Math.max(1, cursor) };
+  });
 }

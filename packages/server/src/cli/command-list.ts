@@ -23,7 +23,7 @@ Memories:
   list: List memories by type, tag, kind, slot, session or frame
   batch [FILE|-]: Do many writes, updates and links in one commit
   review ls|settle: Memories, one by one
-  slot NAME: Show the values a slot has had, newest first
+  slot NAME: List the values a slot has had, newest first, each with the time for which it held
   recall TEXT: Recall what answers a question, as text for a prompt
   search TEXT: Find memories by words, the best first
   search-batch TEXT...: Ask in several ways at once, and fuse what is found

@@ -2,9 +2,9 @@
  * The tool on what waits for a decision: listing it, and settling one item.
  */
 import { DECISIONS, type ReviewItem, withheld } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
-import { settledShape } from "../operations/review.js";
 import { AGENT } from "./agent.js";
 import { day, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
@@ -62,7 +62,7 @@ const reviewTool = defineTool({
   output: z.object({
     items: listOf(itemShape),
     cursor: z.string().exactOptional(),
-    settled: settledShape.exactOptional(),
+    settled: VERBS.settle.output.exactOptional(),
     seq: z.int(),
   }),
   call: async (memory, input, { access, by }) => {

@@ -237,9 +237,7 @@ const feedbackTool = defineTool({
     `Noted: ${helped.length} helped, ${misled.length} misled, ${skipped.length} not found.`,
 });
 
-type Attestation = Parameters<Cortex["attest"]>[0];
-
-async function attestOne(memory: Cortex, input: Attestation, { access, by }: ToolContext) {
+async function attestOne(memory: Cortex, input: Options<"attest">, { access, by }: ToolContext) {
   const answer = await memory.attest({ ...input, by }, { access });
   return { asked: input.outcome, answer };
 }

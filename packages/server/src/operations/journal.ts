@@ -14,15 +14,13 @@ import {
   showReverted,
   showRoot,
 } from "../render/store.js";
-import { defineOperation, defineStream } from "./define.js";
+import { defineOperation, defineStream, verbRow } from "./define.js";
 import { by, limit, listOf, position } from "./fields.js";
 import {
   changesShape,
-  checkShape,
   eventShape,
   journalPageShape,
   logShape,
-  rebuildShape,
   revertedShape,
   rootShape,
 } from "./shapes.js";
@@ -160,32 +158,15 @@ const rootOperation = defineOperation({
   cli: { command: "root", group: "history", human: showRoot },
 });
 
-const checkOperation = defineOperation({
-  name: "check",
-  verbs: ["check"],
-  kind: "read",
-  summary: "Check journal, hashes, rows and roots against each other",
+const checkOperation = verbRow("check", {
   help: "Repairs nothing. Exits with 1 when something does not agree.",
   example: "cortex check",
-  input: z.strictObject({}),
-  output: checkShape,
-  call: (memory, _, { access, onProgress }) => memory.check({ access, onProgress }),
   cli: { command: "check", group: "history", human: showCheck },
 });
 
-const rebuildOperation = defineOperation({
-  name: "rebuild",
-  verbs: ["rebuild"],
-  kind: "write",
-  summary: "Build everything derived again from the journal",
+const rebuildOperation = verbRow("rebuild", {
   help: "Exits with 1 when the roots do not match. --verify-only compares and changes nothing.",
   example: "cortex rebuild --verify-only",
-  input: z.strictObject({
-    verifyOnly: z.boolean().describe("compare only; change nothing").exactOptional(),
-  }),
-  output: rebuildShape,
-  call: (memory, options, { access, onProgress }) =>
-    memory.rebuild({ ...options, access, onProgress }),
   cli: { command: "rebuild", group: "history", human: showRebuild },
 });
 

@@ -1,20 +1,11 @@
 /**
- * The answers of moves as schemas: a store written anew, out to a file, in from one.
+ * The answers of moves as schemas: a store out to a file, in from one.
  */
 import * as z from "zod";
 import { listOf } from "./fields.js";
 
 const seq = z.int();
 const position = { entries: z.int(), seq, root: z.string() };
-
-/** What a vacuum did. */
-export const vacuumShape = z.object({
-  ...position,
-  bytesBefore: z.int(),
-  bytesAfter: z.int(),
-  passes: z.int(),
-  forgottenMeanwhile: z.int(),
-});
 
 /** What was written to a file. */
 export const exportedShape = z.object({

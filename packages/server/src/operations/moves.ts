@@ -1,5 +1,5 @@
 /**
- * Operations that move a whole store: written anew, out to a file, in from one, up to this release.
+ * Operations that move a whole store: out to a file, in from one, up to this release.
  * What a name of a file stands for is the door's affair; the bytes and every check are core's.
  */
 import {
@@ -10,13 +10,7 @@ import {
   upgrade,
 } from "@cortex-memory/core";
 import * as z from "zod";
-import {
-  showErasures,
-  showExported,
-  showImported,
-  showUpgrade,
-  showVacuum,
-} from "../render/moves.js";
+import { showErasures, showExported, showImported, showUpgrade } from "../render/moves.js";
 import { defineOperation } from "./define.js";
 import { checkpointText } from "./documents.js";
 import { by, listOf } from "./fields.js";
@@ -26,7 +20,6 @@ import {
   importedShape,
   restoredShape,
   upgradeShape,
-  vacuumShape,
 } from "./move-shapes.js";
 
 const trusted = z
@@ -42,20 +35,6 @@ const newFile = z.string().describe("a new file; - writes to stdout");
 const BYTES = "application/octet-stream";
 const ON_THE_MACHINE = "it works on files of the server's machine; run the command there";
 const fileOut = { field: "file", label: "FILE|-" } as const;
-
-const vacuumOperation = defineOperation({
-  name: "vacuum",
-  verbs: ["vacuum"],
-  kind: "write",
-  summary: "Write the store anew, so that its file keeps no byte of what was forgotten",
-  help: `Run it after forget: a page that was freed keeps its bytes until then. The root stays, others may read
-and write meanwhile, and the disk needs room for a second copy.`,
-  example: "cortex vacuum",
-  input: z.strictObject({}),
-  output: vacuumShape,
-  call: (memory, _, { access, onProgress }) => memory.vacuum({ access, onProgress }),
-  cli: { command: "vacuum", group: "store", human: showVacuum },
-});
 
 const exportOperation = defineOperation({
   name: "export",
@@ -236,7 +215,6 @@ journals the change. A store of this form is left as it is. --dry-run says what 
 
 /** The operations that move a store. */
 export const MOVE_OPERATIONS = [
-  vacuumOperation,
   exportOperation,
   importOperation,
   backupOperation,

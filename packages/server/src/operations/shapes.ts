@@ -281,23 +281,6 @@ export const statsShape = z.object({
 /** The root over everything, in hex. */
 export const rootShape = z.object({ root: z.string(), seq });
 
-/** The outcome of a check. */
-export const checkShape = z.object({
-  ok: z.boolean(),
-  entries: z.int(),
-  problems: listOf(z.object({ code: z.string(), message: z.string(), seq: seq.exactOptional() })),
-  seq,
-});
-
-/** The outcome of a rebuild. */
-export const rebuildShape = z.object({
-  ok: z.boolean(),
-  entries: z.int(),
-  root: z.string(),
-  seq,
-  differences: listOf(z.string()),
-});
-
 const checkpointFields = { root: z.string(), seq, checkpoint: z.string() };
 
 /** The roots of a position, as text to trust. */

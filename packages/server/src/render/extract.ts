@@ -2,14 +2,11 @@
  * What a model made of conversations and memories, for people to read.
  */
 import { DROP_RULES } from "@cortex-memory/core";
-import type * as z from "zod";
-import type { extractedShape, relinkedShape } from "../operations/extract.js";
+import type { Output } from "@cortex-memory/core/contract";
 import { clean, counted, type Ink, oneLine } from "./ink.js";
 
-type Extracted = z.output<typeof extractedShape>;
-
 /** What distilling did. */
-export function showExtracted(report: Extracted, ink: Ink): string {
+export function showExtracted(report: Output<"extract">, ink: Ink): string {
   const { turns, facts, known, links, dropped, failures, waiting } = report;
   const sum = `${counted(turns, "turn")} read, ${counted(facts.length, "fact")}, ${counted(links, "link")}`;
   const mark = failures.length > 0 ? ink.yellow("!") : ink.green("✓");
@@ -26,7 +23,7 @@ export function showExtracted(report: Extracted, ink: Ink): string {
 }
 
 /** What looking for links did. */
-export function showRelinked(report: z.output<typeof relinkedShape>, ink: Ink): string {
+export function showRelinked(report: Output<"relink">, ink: Ink): string {
   const { calls, memories, links, dropped, failures, cursor } = report;
   const added = links.filter(({ outcome }) => outcome === "new" || outcome === "proposed");
   const sum = `${counted(memories, "memory", "memories")} looked at in ${counted(calls, "call")}, ${counted(added.length, "link")}`;
@@ -45,7 +42,10 @@ export function showRelinked(report: z.output<typeof relinkedShape>, ink: Ink): 
   return [`${head} ${about}`, ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
-function factLine({ outcome, type, text, slot }: Extracted["facts"][number], ink: Ink): string {
+function factLine(
+  { outcome, type, text, slot }: Output<"extract">["facts"][number],
+  ink: Ink,
+): string {
   const label = slot === undefined ? type : `${type} ${clean(slot)}`;
   return `${outcome.padEnd(8)} ${ink.dim(label)}  ${oneLine(text, 100)}`;
 }

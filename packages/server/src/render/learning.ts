@@ -2,17 +2,9 @@
  * Context and learning for people to read: the prompt as it is, and why something ranks.
  */
 import type { Output } from "@cortex-memory/core/contract";
-import type * as z from "zod";
-import type {
-  attestedShape,
-  compactedShape,
-  contextRecordShape,
-  salienceShape,
-  weightsShape,
-} from "../operations/learning-shapes.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
-type Weights = z.output<typeof weightsShape>["weights"];
+type Weights = Output<"weights">["weights"];
 
 const FACTORS = ["recency", "access", "citations", "importance", "similarity"] as const;
 
@@ -22,7 +14,7 @@ export function showContext(bundle: Output<"context">, ink: Ink): string {
 }
 
 /** A salience, factor by factor: how large it is, how much it counts, what that makes. */
-export function showSalience(found: z.output<typeof salienceShape>, ink: Ink): string {
+export function showSalience(found: NonNullable<Output<"inspect">["salience"]>, ink: Ink): string {
   const { factors, weights } = found;
   const counting = FACTORS.filter((name) => factors[name] !== undefined);
   const total = counting.reduce((sum, name) => sum + weights[name], 0);
@@ -36,7 +28,7 @@ export function showSalience(found: z.output<typeof salienceShape>, ink: Ink): s
 }
 
 /** The weights of salience. */
-export function showWeights(found: z.output<typeof weightsShape>, ink: Ink): string {
+export function showWeights(found: Output<"weights">, ink: Ink): string {
   const from = found.learned ? "learned from attestations" : "nothing learned yet";
   return pairs(
     [...FACTORS.map((name) => [name, share(found.weights[name])] as const), ["state", from]],
@@ -45,7 +37,7 @@ export function showWeights(found: z.output<typeof weightsShape>, ink: Ink): str
 }
 
 /** What an attestation did. */
-export function showAttested(answer: z.output<typeof attestedShape>, ink: Ink): string {
+export function showAttested(answer: Output<"attest">, ink: Ink): string {
   const memories = counted(answer.affected.length, "memory", "memories");
   const delta = answer.citationsDelta;
   const citations = `citations ${delta < 0 ? "" : "+"}${delta}`;
@@ -65,7 +57,7 @@ function movedWeights(before: Weights, after: Weights): string {
 }
 
 /** A compacted context. */
-export function showCompacted(answer: z.output<typeof compactedShape>, ink: Ink): string {
+export function showCompacted(answer: Output<"compactContext">, ink: Ink): string {
   return [
     ...answer.kept.map(({ uri, text }) => `${ink.bold(oneLine(text, 1000))} ${ink.dim(uri)}`),
     ...answer.compacted.map(({ uri, text }) => `${oneLine(text, 1000)} ${ink.dim(uri)}`),
@@ -75,7 +67,7 @@ export function showCompacted(answer: z.output<typeof compactedShape>, ink: Ink)
 }
 
 /** What was in a context. */
-export function showContextRecord(found: z.output<typeof contextRecordShape>, ink: Ink): string {
+export function showContextRecord(found: Output<"contextRecord">, ink: Ink): string {
   const line = ({ uri, text }: { uri: string; text?: string }): string =>
     `${text === undefined ? ink.yellow("[forgotten]") : oneLine(text, 1000)} ${ink.dim(uri)}`;
   const by = `${showTime(found.at)} by ${clean(found.by)}, entry ${found.recordSeq}`;

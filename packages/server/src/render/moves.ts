@@ -1,18 +1,18 @@
 /**
  * Moves of a store, for people to read.
  */
+import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type {
   erasuresShape,
   exportedShape,
   importedShape,
   upgradeShape,
-  vacuumShape,
 } from "../operations/move-shapes.js";
 import { clean, counted, type Ink } from "./ink.js";
 
 /** What a vacuum did. */
-export function showVacuum(report: z.output<typeof vacuumShape>, ink: Ink): string {
+export function showVacuum(report: Output<"vacuum">, ink: Ink): string {
   const late = counted(report.forgottenMeanwhile, "memory", "memories");
   const left =
     report.forgottenMeanwhile === 0

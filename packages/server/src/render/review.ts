@@ -1,12 +1,11 @@
 /**
  * What waits for a decision, what was decided, and the values of a slot, for people to read.
  */
-import type * as z from "zod";
-import type { reviewShape, settledShape, slotShape } from "../operations/review.js";
+import type { Output } from "@cortex-memory/core/contract";
 import { clean, type Ink, oneLine, showTime } from "./ink.js";
 
 /** A page of open items, each with its sides below it. */
-export function showReview(page: z.output<typeof reviewShape>, ink: Ink): string {
+export function showReview(page: Output<"review">, ink: Ink): string {
   if (page.items.length === 0 && page.cursor === undefined) return ink.dim("nothing to decide");
   const lines = page.items.flatMap(({ id, why, sides }) => [
     `${ink.bold(id)}  ${clean(why)}`,
@@ -21,7 +20,7 @@ export function showReview(page: z.output<typeof reviewShape>, ink: Ink): string
 }
 
 /** What a settlement did. */
-export function showSettled(settled: z.output<typeof settledShape>, ink: Ink): string {
+export function showSettled(settled: Output<"settle">, ink: Ink): string {
   const list = (label: string, ids: readonly string[]) =>
     ids.map((id) => `  ${label.padEnd(8)} ${id}`);
   return [
@@ -32,7 +31,7 @@ export function showSettled(settled: z.output<typeof settledShape>, ink: Ink): s
 }
 
 /** The values of a slot, newest first. */
-export function showSlot(history: z.output<typeof slotShape>, ink: Ink): string {
+export function showSlot(history: Output<"slotHistory">, ink: Ink): string {
   if (history.values.length === 0) return ink.dim(`slot ${history.slot} has no values`);
   const lines = history.values.map(({ id, current, from, to, text, source }) => {
     const mark = current ? ink.green("●") : ink.dim("○");

@@ -1,15 +1,14 @@
 /**
  * The store itself for people to read: settings, counts, journal, roots, reports.
  */
+import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type {
   changesShape,
-  checkShape,
   configShape,
   eventShape,
   journalPageShape,
   logShape,
-  rebuildShape,
   revertedShape,
   rootShape,
   statsShape,
@@ -158,7 +157,7 @@ export function showRoot({ root, seq }: z.output<typeof rootShape>, ink: Ink): s
 }
 
 /** The outcome of a check. */
-export function showCheck(report: z.output<typeof checkShape>, ink: Ink): string {
+export function showCheck(report: Output<"check">, ink: Ink): string {
   const entries = counted(report.entries, "entry", "entries");
   if (report.ok) return `${ink.green("✓")} ${entries} checked, all in order ${at(report, ink)}`;
   const lines = report.problems.map(
@@ -170,7 +169,7 @@ export function showCheck(report: z.output<typeof checkShape>, ink: Ink): string
 }
 
 /** The outcome of a rebuild. */
-export function showRebuild(report: z.output<typeof rebuildShape>, ink: Ink): string {
+export function showRebuild(report: Output<"rebuild">, ink: Ink): string {
   const entries = counted(report.entries, "entry", "entries");
   const head = report.ok
     ? `${ink.green("✓")} ${entries} replayed, everything derived agrees`

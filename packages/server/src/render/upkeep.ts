@@ -1,9 +1,7 @@
 /**
- * What a graph is made of, its tags, and what upkeep did, for people to read.
+ * What a graph is made of, its tags, and what upkeep and the embedder did, for people to read.
  */
 import type { Output } from "@cortex-memory/core/contract";
-import type * as z from "zod";
-import type { maintainedShape } from "../operations/upkeep.js";
 import { clean, counted, type Ink, oneLine } from "./ink.js";
 
 /** What a graph is made of. */
@@ -47,7 +45,7 @@ export function showTags({ tags }: Output<"listTags">, ink: Ink): string {
 }
 
 /** What upkeep did, or would do. */
-export function showMaintained(report: z.output<typeof maintainedShape>, ink: Ink): string {
+export function showMaintained(report: Output<"maintain">, ink: Ink): string {
   const head = report.dryRun
     ? "what there is to do"
     : report.complete
@@ -63,6 +61,19 @@ export function showMaintained(report: z.output<typeof maintainedShape>, ink: In
   });
   const said = changes.length === 0 ? [] : ["", ink.bold("changes"), ...changes];
   return [`${head} ${ink.dim(`seq ${report.seq}`)}`, ...steps, ...said].join("\n");
+}
+
+/** What embedding did. */
+export function showEmbedded(report: Output<"embedPending">, ink: Ink): string {
+  const { texts, memories, refused, purged, lag } = report;
+  const head = `${counted(memories, "memory", "memories")} got a vector, ${counted(texts, "text")} embedded`;
+  const more = [
+    refused === 0 ? undefined : ink.yellow(`${counted(refused, "text")} refused by the embedder`),
+    purged === 0 ? undefined : `${counted(purged, "vector")} of forgotten memories removed`,
+    lag === 0 ? undefined : `${counted(lag, "entry", "entries")} came meanwhile`,
+  ].filter((line) => line !== undefined);
+  const first = `${ink.green("✓")} ${head} ${ink.dim(`${clean(report.model)}, seq ${report.seq}`)}`;
+  return [first, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
 type Line = readonly [name: string, count: number];

@@ -15,7 +15,7 @@ import { countingKv } from "../testing/counting-kv.js";
 import { ManualTime, settle } from "../testing/manual-time.js";
 import type { Embedder } from "../vector/embedder.js";
 import { hashEmbedder } from "../vector/hash-embedder.js";
-import { maintainJob } from "./maintain-job.js";
+import { maintainJob } from "./upkeep-jobs.js";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

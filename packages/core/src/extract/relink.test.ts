@@ -1,7 +1,7 @@
 /** Neighbourhoods in prompts: every pair is seen, no prompt is too large, none is asked for in vain. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Neighbourhood, Packer } from "./relink-pairs.js";
+import { type Neighbourhood, Packer } from "./relink.js";
 
 function pack(groups: readonly Neighbourhood[], size: number): readonly (readonly string[])[] {
   const packer = new Packer(size);

@@ -18,13 +18,13 @@ import { decodeCounter } from "../history/pointers.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import { idKey, keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { claimText, primaryText } from "../records/data.js";
-import { canonicalKind } from "../records/edge-kinds.js";
+import { claimText } from "../records/data.js";
 import { claimWords } from "../text/alike.js";
 import { markedMemories } from "../text/text-evidence.js";
 import {
   addChange,
   contestedOf,
+  followJournal,
   hasRoom,
   isOpenToChange,
   isTrusted,
@@ -32,8 +32,8 @@ import {
   type PlanStep,
   type PlanWorld,
   planned,
+  sentenceOf,
 } from "./maintain-plan.js";
-import { followJournal } from "./touched.js";
 
 /** Memories that share the rarest word of a sentence and are compared with it. */
 const SHARED_MAX = 64;
@@ -41,8 +41,6 @@ const SHARED_MAX = 64;
 const WORDS_MAX = 32;
 /** Where every word is common, of the best hits how many are compared: twins are the very best. */
 const RANKED_MAX = 12;
-
-const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
 
 /** Plans what is to be merged. */
 export const planMerges: PlanStep = (world, cursor) =>
@@ -89,10 +87,6 @@ async function nearbyOf(
     if (rarest === undefined || rarest.count > SHARED_MAX) return undefined;
     return rarest.keys.map(keyBytes);
   });
-}
-
-function sentenceOf({ head, body }: FoundMemory): string {
-  return primaryText(head.record.head.type, bodyOf(body).data);
 }
 
 /** Those that may repeat themselves carry no fingerprint, and what is unsettled waits for review. */
@@ -154,7 +148,6 @@ async function mergeGroup(world: PlanWorld, twins: readonly FoundMemory[]): Prom
   const contested = await contestedOf(
     world,
     twins.map(({ id }) => id),
-    CONTRADICTS,
   );
   if (contested.size > 0) return;
   const counters = await world.reader.getMany(twins.map(({ id }) => idKey("counter", id)));
