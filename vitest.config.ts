@@ -12,6 +12,7 @@ export default defineConfig({
     alias: [
       { find: /^@cortex-memory\/core$/, replacement: core("index.ts") },
       { find: /^@cortex-memory\/core\/contract$/, replacement: core("contract/entry.ts") },
+      { find: /^@cortex-memory\/core\/memgraph$/, replacement: core("memgraph/index.ts") },
       { find: /^@cortex-memory\/core\/remote$/, replacement: core("remote/index.ts") },
       { find: /^@cortex-memory\/core\/testing$/, replacement: core("testing/index.ts") },
       { find: /^@cortex-memory\/core\/verify$/, replacement: core("verify.ts") },

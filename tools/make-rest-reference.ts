@@ -1,7 +1,7 @@
 /**
  * The reference page of REST, rendered from the routes: every path, its methods, its members. Pure.
  */
-import { MEMGRAPH_ROUTES, type MemgraphRoute } from "../packages/server/src/http/memgraph-table.js";
+import { bodyOf } from "../packages/server/src/http/memgraph-openapi.js";
 import { templateOf } from "../packages/server/src/http/openapi.js";
 import {
   type Field,
@@ -12,6 +12,7 @@ import {
   type Route,
   routesOf,
 } from "../packages/server/src/index.js";
+import { hasBody, MEMGRAPH_ROUTES } from "../packages/server/src/memgraph/routes.js";
 
 /** The page; `made` says where it comes from. */
 export function restPage(made: string): string {
@@ -31,14 +32,12 @@ without it, the server's own is meant. Members of a JSON body are listed; GET ta
 
 /** The routes that programs written for memgraph know, which stand under no actor. */
 function memgraphSection(): string {
-  const rows = Object.values<MemgraphRoute>(MEMGRAPH_ROUTES).map(
-    ({ method, path, summary, parameters, body }) => {
-      const names = Object.keys({ ...parameters?.shape, ...body?.shape }).map(
-        (name) => `\`${name}\``,
-      );
-      return `| \`${method} /v1${templateOf(path)}\` | ${summary} | ${names.join(", ")} |`;
-    },
-  );
+  const rows = MEMGRAPH_ROUTES.map((one) => {
+    const { method, path, query = {} } = one.route;
+    const asked = hasBody(one.route) ? bodyOf(one).shape : query;
+    const names = Object.keys(asked).map((name) => `\`${name}\``);
+    return `| \`${method} /v1${templateOf(path)}\` | ${one.summary} | ${names.join(", ")} |`;
+  });
   return [
     "## memgraph's routes",
     "For programs written for memgraph, for whom [they keep their form](../rest.md#memgraphs-routes).",

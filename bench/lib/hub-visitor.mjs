@@ -4,6 +4,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { openHub } from "@cortex-memory/core";
+import { memgraph } from "@cortex-memory/core/memgraph";
 import { processorMs } from "./clock.mjs";
 
 /**
@@ -21,6 +22,7 @@ const LISTS = 15;
 const [folder = "", count = "0"] = process.argv.slice(2);
 const graphs = Number(count);
 const hub = await openHub(folder, { relaxedDurability: true });
+const store = memgraph(hub);
 
 async function list() {
   const start = performance.now();
@@ -38,7 +40,7 @@ const listProcessorMs = (processorMs() - before) / LISTS;
 const openMs = [];
 for (let at = 0; at < graphs; at += 1) {
   const start = performance.now();
-  const node = await hub.getNode(`node-${at}`, { graph: `graph-${at}` });
+  const node = await store.getNode(`node-${at}`, { graph: `graph-${at}` });
   openMs.push(performance.now() - start);
   if (node === undefined) throw new Error("a node is missing");
 }

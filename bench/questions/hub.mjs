@@ -9,6 +9,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openHub } from "@cortex-memory/core";
+import { memgraph } from "@cortex-memory/core/memgraph";
 import { median, processorMs, quantile, timeMs } from "../lib/clock.mjs";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
 
@@ -91,11 +92,12 @@ export async function answer(settings) {
  */
 async function makeGraphs(settings, folder, graphs) {
   const hub = await openHub(folder, { relaxedDurability: true });
+  const store = memgraph(hub);
   for (let at = 0; at < graphs; at += 1) {
     if (at % 500 === 0) settings.progress(`hub: making graph ${at} of ${graphs}`);
     await hub.createGraph({ id: `graph-${at}`, name: `Graph ${at}` });
     const node = { kind: "fact", content: `The fact of graph ${at}`, lineageId: `node-${at}` };
-    await hub.putNode(`graph-${at}`, node);
+    await store.putNode(`graph-${at}`, node);
   }
   await hub.close();
 }
@@ -121,14 +123,15 @@ function visit(folder, graphs) {
 async function walk(settings) {
   const edges = settings.quick ? EDGES_QUICK : EDGES;
   const hub = await openHub(join(settings.folder, "hub-walk"), { relaxedDurability: true });
+  const store = memgraph(hub);
   try {
     const graph = { graph: "walk" };
     await hub.createGraph({ id: "walk", name: "Walk" });
-    await hub.putNode("walk", { kind: "centre", lineageId: "centre" });
+    await store.putNode("walk", { kind: "centre", lineageId: "centre" });
     settings.progress(`hub: making ${edges} edges`);
     for (let first = 0; first < edges; first += NODES_PER_CALL) {
       const places = Array.from({ length: NODES_PER_CALL }, (_, at) => first + at);
-      await hub.putSubgraph("walk", {
+      await store.putSubgraph("walk", {
         nodes: places.map((at) => ({ kind: "leaf", content: `Leaf ${at}`, ref: `${at}` })),
         edges: places.map((at) => ({ fromLineage: "centre", toRef: `${at}`, kind: "has" })),
       });
@@ -141,7 +144,7 @@ async function walk(settings) {
       for (let at = 0; at < WALKS; at += 1) {
         times.push(
           await timeMs(async () => {
-            const { nodes } = await hub.traverse("centre", graph);
+            const { nodes } = await store.traverse("centre", graph);
             if (nodes.length !== Math.min(1024, edges + 1)) throw new Error("a walk lost its way");
           }),
         );

@@ -47,6 +47,7 @@ export const LAYERS: readonly Layer[] = [
   layer("opening", ["open.ts"]),
   layer("places", ["moves.ts"]),
   layer("replicas and hubs", ["replica/", "hub/"]),
+  layer("memgraph's store", ["memgraph/"]),
   layer("surface", ["index.ts"]),
 ].map((one, rank) => ({ ...one, rank }));
 

@@ -135,44 +135,14 @@ export {
 } from "./http-services.js";
 export type { GraphProblem } from "./hub/catalogue.js";
 export type { HubCheckOptions, HubCheckReport, HubRebuildReport } from "./hub/check.js";
-export type { GraphEdge } from "./hub/edge.js";
-export type { GraphEdgeInput, GraphEdgeResult } from "./hub/edge-write.js";
-export type { EdgesOptions, GraphEdges, GraphTraverseOptions } from "./hub/edges.js";
 export type { HubEvent, HubSubscribeOptions, HubSubscription } from "./hub/events.js";
-export type { GraphFilter, GraphInfo, GraphInput, GraphList } from "./hub/graph.js";
+export type { GraphFilter, GraphInfo, GraphInput, GraphList } from "./hub/graphs.js";
 export { Hub } from "./hub/hub.js";
 export { HUB_POLICIES } from "./hub/hub-policies.js";
-export { memgraphText } from "./hub/memgraph-text.js";
 export { type ActorForOptions, actorFor } from "./hub/names.js";
-export type { CompactNode, GraphNode } from "./hub/node.js";
-export type { NodeFilter, NodePage } from "./hub/node-list.js";
-export type { NodeInput, NodeResult } from "./hub/node-write.js";
-export type {
-  GetNodeOptions,
-  LineageOptions,
-  NodeConflict,
-  NodeConflicts,
-  ResolveInput,
-} from "./hub/nodes.js";
 export { type OpenHubOptions, openHub } from "./hub/open-hub.js";
-export type { GraphSchema, GraphTag, GraphTagOptions } from "./hub/schema.js";
-export type {
-  NodeBatchHit,
-  NodeBatchOptions,
-  NodeBatchSearch,
-  NodeHit,
-  NodeQuery,
-  NodeSearch,
-} from "./hub/search.js";
-export type {
-  SubgraphEdge,
-  SubgraphInput,
-  SubgraphNode,
-  SubgraphOptions,
-  SubgraphResult,
-} from "./hub/subgraph.js";
 export type { GraphRef, SymlinkManifest, SymlinkOptions } from "./hub/symlinks.js";
-export type { GraphWalk } from "./hub/traverse.js";
+export type { HubEdge, HubTraversal, HubTraverseOptions } from "./hub/walk.js";
 export type { JobFailure, JobReport, JobStatus } from "./jobs/lease.js";
 export type { Jobs, JobsOptions } from "./jobs.js";
 export type { Signer } from "./journal/checkpoint.js";

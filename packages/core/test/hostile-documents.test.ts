@@ -329,7 +329,7 @@ describe("a rival never ranks above what it disputes", () => {
 
   test("over the graphs of a hub, with one text and with several", async () => {
     await using world = await openTestHub();
-    const { hub } = world;
+    const { hub, store } = world;
     for (const id of ["g", "h"]) await hub.createGraph({ name: id, id });
     const { own, rival } = await hub.use("g", async (memory) => {
       const own = await memory.write({ type: "note", text: "the pier is closed in winter" });
@@ -341,17 +341,17 @@ describe("a rival never ranks above what it disputes", () => {
       });
       return { own, rival };
     });
-    await hub.putNode("h", { kind: "n", content: "another pier" });
-    const { hits } = await hub.search("g", { text: "pier" });
+    await store.putNode("h", { kind: "n", content: "another pier" });
+    const { hits } = await store.search("g", { text: "pier" });
     expect(hits.map(({ node }) => node.lineageId)).toEqual([own.id, rival.id]);
-    const all = (await hub.search(["g", "h"], { text: "pier" })).hits.map(
+    const all = (await store.search(["g", "h"], { text: "pier" })).hits.map(
       ({ node }) => node.lineageId,
     );
     expect(all).toHaveLength(3);
     expect(all.indexOf(own.id)).toBeLessThan(all.indexOf(rival.id));
     // In the first list the rival is alone.
     const texts = [{ text: "pier", limit: 1 }, { text: "winter" }, { text: "pier" }];
-    const batch = await hub.searchBatch("g", texts);
+    const batch = await store.searchBatch("g", texts);
     expect(batch.hits.map(({ node }) => node.lineageId)).toEqual([own.id, rival.id]);
   });
 

@@ -2,13 +2,14 @@
 import { expect, test } from "vitest";
 import type { Hub } from "../src/hub/hub.js";
 import type { HUB_POLICIES } from "../src/hub/hub-policies.js";
+import type { MEMGRAPH_POLICIES, Memgraph } from "../src/memgraph/index.js";
 import { issueScope } from "../src/scope/scope.js";
 import { openTestHub } from "../src/testing/index.js";
 import { HOLDER_KEY, ISSUER, ISSUER_KEY } from "./scopes-support.js";
 
 test("no verb of a hub takes a scope; the graph it is about does, through use", async () => {
   await using world = await openTestHub();
-  const { hub } = world;
+  const { hub, store } = world;
   await hub.createGraph({ name: "g", id: "g" });
   await hub.use("g", (memory) => memory.configure({ trustedIssuers: [ISSUER_KEY] }));
   await hub.use("g", (memory) =>
@@ -37,6 +38,15 @@ test("no verb of a hub takes a scope; the graph it is about does, through use", 
     getGraph: (on) => on.getGraph("g", { access }),
     listGraphs: (on) => on.listGraphs({ access }),
     configureGraph: (on) => on.configureGraph("g", { name: "x" }, { access }),
+    traverse: (on) => on.traverse("g", "n", { access }),
+    symlinks: (on) => on.symlinks("g", { access }),
+    subscribe: (on) => on.subscribe({ access }),
+    check: (on) => on.check({ access }),
+    rebuild: (on) => on.rebuild({ access }),
+  };
+  const ofMemgraph: {
+    readonly [call in keyof typeof MEMGRAPH_POLICIES]: (on: Memgraph) => Promise<unknown>;
+  } = {
     putNode: (on) => on.putNode("g", { kind: "n" }, { access }),
     getNode: (on) => on.getNode("n", { access }),
     history: (on) => on.history("n", { access }),
@@ -55,13 +65,14 @@ test("no verb of a hub takes a scope; the graph it is about does, through use", 
     describeSchema: (on) => on.describeSchema("g", { access }),
     listTags: (on) => on.listTags("g", { access }),
     subscribe: (on) => on.subscribe({ access }),
-    check: (on) => on.check({ access }),
-    rebuild: (on) => on.rebuild({ access }),
   };
   for (const [verb, call] of Object.entries(calls)) {
     await expect(call(hub), verb).rejects.toMatchObject({ code: "ERR_DENIED" });
   }
-  expect((await hub.listNodes("g")).total).toBe(1);
+  for (const [verb, call] of Object.entries(ofMemgraph)) {
+    await expect(call(store), verb).rejects.toMatchObject({ code: "ERR_DENIED" });
+  }
+  expect((await store.listNodes("g")).total).toBe(1);
   const read = await hub.use("g", (memory) => memory.get("n", { access }));
   expect(read).toMatchObject({ text: "n" });
 });

@@ -360,7 +360,7 @@ describe("a scope at an open store", () => {
     for (const call of [
       () => hub.listGraphs({ access }),
       () => hub.createGraph({ name: "g" }, { access }),
-      () => hub.getNode("n", { access }),
+      () => opened.store.getNode("n", { access }),
     ]) {
       expect(await outcomeOf(call)).toEqual({ code: "ERR_DENIED" });
     }

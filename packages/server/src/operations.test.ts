@@ -29,7 +29,6 @@ const PURE = [
   "isCortexError",
   "isScopeText",
   "issueScope",
-  "memgraphText",
   "parseHandle",
   "parseScope",
   "signRequest",

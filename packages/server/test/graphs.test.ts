@@ -1,6 +1,7 @@
 /** Graphs from the command line: the folder of actors is a hub. */
 import { existsSync, mkdirSync } from "node:fs";
 import { openHub } from "@cortex-memory/core";
+import { memgraph } from "@cortex-memory/core/memgraph";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makePlace, type Place } from "./cortex-process.js";
 
@@ -57,10 +58,11 @@ test("made, listed with the stores of other commands, configured, and used with 
 test("links between graphs are counted both ways, missing far ends named", async () => {
   for (const id of ["one", "two"]) await place.json(["graph", "create", id, "--id", id]);
   const hub = await openHub(place.data);
-  await hub.putNode("one", { kind: "n", lineageId: "a" });
-  await hub.putNode("two", { kind: "n", lineageId: "x" });
+  const store = memgraph(hub);
+  await store.putNode("one", { kind: "n", lineageId: "a" });
+  await store.putNode("two", { kind: "n", lineageId: "x" });
   for (const toLineage of ["x", "nobody"]) {
-    await hub.putEdge("one", { fromLineage: "a", toLineage, toGraph: "two", kind: "cites" });
+    await store.putEdge("one", { fromLineage: "a", toLineage, toGraph: "two", kind: "cites" });
   }
   await hub.close();
   expect(await place.json(["graph", "symlinks", "one"])).toEqual({

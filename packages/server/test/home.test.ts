@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MEMGRAPH_ROUTES } from "../src/http/memgraph-table.js";
 import { routesOf } from "../src/http/routes.js";
+import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readAll, startTestServer, type TestServer } from "./http-server.js";
 
@@ -89,9 +89,7 @@ describe("the page", () => {
 describe("with a token, nothing that a store holds is open", () => {
   const paths = [
     ...routesOf(OPERATIONS).flatMap(({ name }) => [`/v1/${name}`, `/v1/actors/default/${name}`]),
-    ...Object.values(MEMGRAPH_ROUTES).map(
-      ({ path }) => `/v1${path.replaceAll(/:\w+/g, "default")}`,
-    ),
+    ...MEMGRAPH_ROUTES.map(({ route }) => `/v1${route.path.replaceAll(/:\w+/g, "default")}`),
     "/mcp",
     "/v1/actors/default/mcp",
     "/metrics",

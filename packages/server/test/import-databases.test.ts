@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { actorFor, type Hub, openHub } from "@cortex-memory/core";
+import { type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { makePlace, type Place } from "./cortex-process.js";
 import {
@@ -42,9 +43,9 @@ afterEach(() => {
 const run = (from: string, ...flags: readonly string[]): Promise<Record<string, unknown>> =>
   place.json(["import", file, "--from", from, ...flags]);
 
-async function inHub<T>(work: (hub: Hub) => Promise<T>): Promise<T> {
+async function inHub<T>(work: (store: Memgraph, hub: Hub) => Promise<T>): Promise<T> {
   await using hub = await openHub(place.data);
-  return await work(hub);
+  return await work(memgraph(hub), hub);
 }
 
 async function refusal(from: string): Promise<string> {
@@ -103,14 +104,14 @@ describe("a memgraph database", () => {
       ],
       skipped: { count: 1, first: [{ at: "edge e6" }] },
     });
-    await inHub(async (hub) => {
+    await inHub(async (store, hub) => {
       expect(await hub.getGraph(ID1)).toMatchObject({
         name: "Platform",
         conflictPolicy: "lww",
         kindWhitelist: ["service"],
         metadata: { team: "core", memgraph_id: G1, memgraph_created_at: "2026-05-16T10:00:00Z" },
       });
-      expect(await hub.getNode("api")).toMatchObject({
+      expect(await store.getNode("api")).toMatchObject({
         graphId: ID1,
         version: 2,
         kind: "service",
@@ -130,7 +131,7 @@ describe("a memgraph database", () => {
         head: { source: "imported" },
         versionRecord: { validFrom: Date.UTC(2026, 4, 16, 10, 0, 1, 123), createdBy: "claude" },
       });
-      expect(await hub.getNode("db")).toMatchObject({ content: "", summary: "", tags: [] });
+      expect(await store.getNode("db")).toMatchObject({ content: "", summary: "", tags: [] });
       expect((await hub.check({ graphs: true })).ok).toBe(true);
     });
   });
@@ -138,11 +139,11 @@ describe("a memgraph database", () => {
   test("rivals of a conflict stay rivals", async () => {
     makeMemgraph(file, TABLES);
     await run("memgraph");
-    await inHub(async (hub) => {
-      const node = await hub.getNode("plan");
+    await inHub(async (store) => {
+      const node = await store.getNode("plan");
       expect(node).toMatchObject({ version: 3, createdBy: "bob" });
       expect(node?.conflicts).toHaveLength(1);
-      expect(await hub.conflicts(ID2)).toMatchObject({ conflicts: [{ lineageId: "plan" }] });
+      expect(await store.conflicts(ID2)).toMatchObject({ conflicts: [{ lineageId: "plan" }] });
     });
   });
 
@@ -154,16 +155,16 @@ describe("a memgraph database", () => {
     });
     const report = await run("memgraph");
     expect(JSON.stringify(report.skipped)).toContain("2 nodes were current side by side");
-    await inHub(async (hub) => {
-      expect(await hub.getNode("plan")).toMatchObject({ version: 3, conflicts: [] });
+    await inHub(async (store) => {
+      expect(await store.getNode("plan")).toMatchObject({ version: 3, conflicts: [] });
     });
   });
 
   test("edges repeat, loop, dangle and cross graphs as they did", async () => {
     makeMemgraph(file, TABLES);
     await run("memgraph");
-    await inHub(async (hub) => {
-      const { edges } = await hub.outgoing("api");
+    await inHub(async (store) => {
+      const { edges } = await store.outgoing("api");
       expect(
         edges.map(({ kind, toGraph, toLineage, ordinal }) => [kind, toGraph, toLineage, ordinal]),
       ).toEqual([
@@ -176,8 +177,8 @@ describe("a memgraph database", () => {
         createdBy: "claude",
         metadata: { why: "data", memgraph_id: "e1", memgraph_created_at: "2026-05-16T10:00:02Z" },
       });
-      expect((await hub.outgoing("db")).edges).toMatchObject([{ toLineage: "db" }]);
-      expect((await hub.incoming("plan")).edges).toMatchObject([{ fromLineage: "api" }]);
+      expect((await store.outgoing("db")).edges).toMatchObject([{ toLineage: "db" }]);
+      expect((await store.incoming("plan")).edges).toMatchObject([{ fromLineage: "api" }]);
     });
   });
 
@@ -185,7 +186,9 @@ describe("a memgraph database", () => {
     makeMemgraph(file, TABLES);
     await run("memgraph");
     const roots = () =>
-      inHub((hub) => Promise.all([ID1, ID2].map((id) => hub.use(id, (memory) => memory.root()))));
+      inHub((_, hub) =>
+        Promise.all([ID1, ID2].map((id) => hub.use(id, (memory) => memory.root()))),
+      );
     const before = await roots();
     expect(await run("memgraph")).toMatchObject({
       memories: { added: 0, updated: 0, unchanged: 3 },
@@ -208,21 +211,23 @@ describe("a memgraph database", () => {
       memories: { added: 1, updated: 1, unchanged: 2 },
       links: { added: 1, unchanged: 5 },
     });
-    await inHub(async (hub) => {
-      expect(await hub.getNode("api")).toMatchObject({ version: 3, tags: ["new"] });
+    await inHub(async (store) => {
+      expect(await store.getNode("api")).toMatchObject({ version: 3, tags: ["new"] });
     });
   });
 
   test("what was changed here stays, and later nodes do not overwrite it", async () => {
     makeMemgraph(file, TABLES);
     await run("memgraph");
-    await inHub((hub) => hub.putNode(ID1, { kind: "service", content: "mine", lineageId: "api" }));
+    await inHub((store) =>
+      store.putNode(ID1, { kind: "service", content: "mine", lineageId: "api" }),
+    );
     addRows(file, { nodes: [nodeRow(G1, "api", 3)] });
     const report = await run("memgraph");
     expect(report).toMatchObject({ memories: { added: 0, updated: 0, unchanged: 2 } });
     expect(JSON.stringify(report.skipped)).toContain("changed here since");
-    await inHub(async (hub) => {
-      expect(await hub.getNode("api")).toMatchObject({ version: 3, content: "mine" });
+    await inHub(async (store) => {
+      expect(await store.getNode("api")).toMatchObject({ version: 3, content: "mine" });
     });
   });
 
@@ -336,11 +341,11 @@ describe("an index of kb", () => {
       links: { added: 1, unchanged: 0 },
       skipped: { count: 0 },
     });
-    await inHub(async (hub) => {
+    await inHub(async (store, hub) => {
       expect(await hub.getGraph(WORK)).toMatchObject({
         metadata: { kb_managed: true, kb_workspace: "work" },
       });
-      expect(await hub.getNode(N1)).toMatchObject({
+      expect(await store.getNode(N1)).toMatchObject({
         graphId: WORK,
         kind: "fact",
         content: "Body of n1",
@@ -349,19 +354,21 @@ describe("an index of kb", () => {
         createdBy: "kb-migration",
         metadata: { kb_workspace: "work", kb_created: "2026-01-01T00:00:00Z", kb_source: "chat" },
       });
-      expect((await hub.getNode(N1))?.metadata).not.toHaveProperty("kb_context");
-      expect((await hub.outgoing(N1)).edges).toMatchObject([
+      expect((await store.getNode(N1))?.metadata).not.toHaveProperty("kb_context");
+      expect((await store.outgoing(N1)).edges).toMatchObject([
         { kind: "cites", graphId: WORK, toGraph: WORK },
       ]);
-      expect(await hub.getNode("ad06123e41bda8e7057aa3e990")).toMatchObject({ graphId: DEFAULT });
+      expect(await store.getNode("ad06123e41bda8e7057aa3e990")).toMatchObject({ graphId: DEFAULT });
     });
   });
 
   test("case 78: a link across workspaces is an edge of the source graph into the other", async () => {
     makeKb(file, [noteRow("n1", "work", { links: '["n3"]' }), noteRow("n3", "personal")]);
     await run("kb");
-    await inHub(async (hub) => {
-      expect((await hub.outgoing(N1)).edges).toMatchObject([{ graphId: WORK, toGraph: PERSONAL }]);
+    await inHub(async (store, hub) => {
+      expect((await store.outgoing(N1)).edges).toMatchObject([
+        { graphId: WORK, toGraph: PERSONAL },
+      ]);
       expect(await hub.symlinks(PERSONAL)).toMatchObject({ inbound: [{ graphId: WORK }] });
     });
   });
@@ -399,7 +406,7 @@ describe("an index of kb", () => {
       memories: { added: 1, updated: 0, unchanged: 3 },
       links: { added: 1, unchanged: 1 },
     });
-    await inHub(async (hub) => expect(await hub.getNode(N1)).toMatchObject({ version: 1 }));
+    await inHub(async (store) => expect(await store.getNode(N1)).toMatchObject({ version: 1 }));
   });
 
   test("a note that was changed there becomes a version", async () => {
@@ -407,8 +414,8 @@ describe("an index of kb", () => {
     await run("kb");
     runSql(file, "UPDATE notes SET body = 'another body' WHERE id = 'n1'");
     expect(await run("kb")).toMatchObject({ memories: { added: 0, updated: 1, unchanged: 4 } });
-    await inHub(async (hub) =>
-      expect(await hub.getNode(N1)).toMatchObject({ version: 2, content: "another body" }),
+    await inHub(async (store) =>
+      expect(await store.getNode(N1)).toMatchObject({ version: 2, content: "another body" }),
     );
   });
 

@@ -19,6 +19,7 @@ import type { Asked } from "../contract/index.js";
 import {
   type UpdateInput,
   type UpdateRequest,
+  type Upsert,
   update,
   type WriteInput,
   type WriteRequest,
@@ -43,6 +44,7 @@ import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { applyEdge, edgeOperation, prepareEdge } from "../links/edges.js";
 import { updateOperation } from "../memory/update.js";
+import { prepareUpsert } from "../memory/upsert.js";
 import { writeOperation } from "../memory/write.js";
 import { prepareWrite, requestMark } from "../memory/write-input.js";
 import type { Data } from "../records/data.js";
@@ -70,13 +72,13 @@ interface BatchRun {
 /** Does many changes in one commit. */
 export async function batch(
   engine: Engine,
-  { items, atomic = true, idempotencyKey }: Asked<"batch">,
+  { items, atomic = true, idempotencyKey, loose: isLoose = false }: Asked<"batch">,
 ): Promise<BatchResult> {
   if (items.length === 0) {
     throw invalid("items", `a list of 1 to ${LIMITS.batchItems} items`, items);
   }
   const keyed = idempotencyKey !== undefined;
-  const steps = items.map((item, at) => prepareStep(engine, item, at, { atomic, keyed }));
+  const steps = items.map((item, at) => prepareStep(engine, item, at, { atomic, keyed, isLoose }));
   const bytes = steps.reduce(
     (sum, step) => sum + (isFailure(step) ? 0 : (step.needs.bytes ?? 512)),
     0,
@@ -92,7 +94,7 @@ export async function batch(
     run: (tx) => {
       const entries = firstEntries(tx, request);
       return entries === undefined
-        ? applySteps(tx, steps, atomic, request)
+        ? applySteps(tx, steps, { atomic, isLoose, request })
         : repeatSteps(engine, tx, steps, entries);
     },
   });
@@ -130,10 +132,10 @@ function prepareStep(
   engine: Engine,
   item: BatchItem,
   at: number,
-  how: { readonly atomic: boolean; readonly keyed: boolean },
+  how: StepHow & { readonly atomic: boolean },
 ): Step | Failure {
   try {
-    return stepOf(engine, item, how.keyed);
+    return stepOf(engine, item, how);
   } catch (error) {
     if (!isCortexError(error)) throw error;
     const named = atItem(error, at);
@@ -142,28 +144,40 @@ function prepareStep(
   }
 }
 
-function stepOf(engine: Engine, item: BatchItem, keyed: boolean): Step {
+interface StepHow {
+  /** The batch has a key of its own. */
+  readonly keyed: boolean;
+  /** Items may say more than doors let them say. */
+  readonly isLoose: boolean;
+}
+
+function stepOf(engine: Engine, item: BatchItem, { keyed, isLoose }: StepHow): Step {
   let verbs = 0;
   let others = 0;
   for (const name of Object.keys(checkObject(item, "item"))) {
     if (name === "write" || name === "update" || name === "link") verbs += 1;
-    else if (name !== "ref") others += 1;
+    else if (name !== "ref" && !(isLoose && name === "upsert")) others += 1;
   }
   if (verbs !== 1 || others > 0) {
     const got = Object.keys(item).join(", ");
     throw invalid("item", "exactly one of write, update, link, and perhaps ref", got);
   }
-  if ("link" in item) return linkStep(engine, item.link);
+  if ("link" in item) return linkStep(engine, item.link, isLoose);
   const ref = refOf(item.ref);
-  if ("write" in item) return { ...writeStep(engine, item.write, keyed), ...ref };
+  if ("write" in item) return { ...writeStep(engine, item, keyed), ...ref };
   return { ...updateStep(engine, item.update, keyed), ...ref };
 }
 
-function writeStep(engine: Engine, given: WriteInput, keyed: boolean): Step {
+function writeStep(
+  engine: Engine,
+  { write: given, upsert }: { readonly write: WriteInput; readonly upsert?: Upsert | undefined },
+  keyed: boolean,
+): Step {
   const input = checkInput(write.input, given) as WriteRequest;
   const prepared = prepareWrite(engine, input);
   refuseTwoKeys(keyed, input.idempotencyKey);
-  const operation = writeOperation(engine, prepared);
+  const going = upsert === undefined ? {} : { upsert: prepareUpsert(engine, input, upsert) };
+  const operation = writeOperation(engine, prepared, going);
   return {
     needs: operation,
     born: prepared.id,
@@ -217,17 +231,18 @@ function refOf(ref: unknown): { readonly ref?: string } {
   throw invalid("ref", "a name that is not empty", ref, "ERR_REF");
 }
 
-function linkStep(engine: Engine, link: BatchLink): Step {
-  const { from, kind, to, ...input } = checkInput(batchLink, link);
+function linkStep(engine: Engine, link: BatchLink, isLoose: boolean): Step {
+  const { loose, ...said } = checkObject(link, "link");
+  const { from, kind, to, ...input } = checkInput(batchLink, isLoose ? said : link);
   const sample = (end: BatchEnd, field: string) => (isRefEnd(end, field) ? SOME_ID : end);
   // Checked now with any id in the place of a ref, so that a bad link is refused before anything runs.
   const ends = { from: sample(from, "from"), to: sample(to, "to") };
-  const prepared = prepareEdge(engine, { ...ends, kind, input });
+  const prepared = prepareEdge(engine, { ...ends, kind, input, loose });
   const plain = typeof from === "string" && typeof to === "string";
   const named = [from, to].flatMap((end) => (typeof end === "string" ? [end] : []));
   const prepare = (run: BatchRun) => {
     const known = { from: endOf(from, run.refs, "from"), to: endOf(to, run.refs, "to") };
-    return prepareEdge(engine, { ...known, kind, input });
+    return prepareEdge(engine, { ...known, kind, input, loose });
   };
   return {
     needs: plain
@@ -243,7 +258,8 @@ function linkStep(engine: Engine, link: BatchLink): Step {
       const subject = header.parts[0]?.subject.subarray(1);
       if (header.kind !== "add_edge" || subject === undefined) return false;
       const edge = prepare(run);
-      if (edge.from.id === undefined || edge.to.id === undefined) return true;
+      const isNamed = edge.from.id === undefined || edge.to.id === undefined;
+      if (isNamed || edge.loose !== undefined) return true;
       const identity = { from: edge.from.id, kind: edge.kind, to: edge.to.id, n: 0 };
       return keyString(edgeTreeKey(engine.sha256, identity)) === keyString(subject);
     },
@@ -271,18 +287,23 @@ function endOf(end: BatchEnd, refs: ReadonlyMap<string, string>, field: string):
   );
 }
 
+interface ApplyHow {
+  readonly atomic: boolean;
+  readonly isLoose: boolean;
+  readonly request: Uint8Array | undefined;
+}
+
 function applySteps(
   tx: WriteTx,
   steps: readonly (Step | Failure)[],
-  atomic: boolean,
-  request: Uint8Array | undefined,
+  { atomic, isLoose, request }: ApplyHow,
 ): readonly BatchItemResult[] {
   const run: BatchRun = { refs: new Map(), born: new Set() };
   const marked = markFirst(tx, request);
   return inLockstep(steps, (step, at, isTrial): BatchItemResult => {
     if (isFailure(step)) return { ok: false, error: step.failed };
     const apply = () => {
-      if (step.ref !== undefined && run.refs.has(step.ref)) {
+      if (!isLoose && step.ref !== undefined && run.refs.has(step.ref)) {
         throw invalid("ref", "a name of its own for each item", step.ref, "ERR_REF");
       }
       return step.apply(marked, run);
@@ -294,9 +315,23 @@ function applySteps(
       if (atomic) throw named;
       return { ok: false, error: named };
     }
-    note(run, step, outcome.value.id);
-    return { ok: true, ...outcome.value };
+    const { value } = outcome;
+    if (isLoose && "conflicts" in value && value.conflicts.length > 0) {
+      const error = atItem(rivalError(value), at);
+      if (atomic) throw error;
+      return { ok: false, error, written: value };
+    }
+    note(run, step, value.id);
+    return { ok: true, ...value };
   });
+}
+
+function rivalError({ version, conflicts }: WriteResult): CortexError {
+  return new CortexError(
+    "ERR_CONFLICT",
+    `basedOnVersion: expected an open version; version ${version} has ${conflicts.length} rivals`,
+    { field: "basedOnVersion" },
+  );
 }
 
 function note(run: BatchRun, step: Step, id: string): void {

@@ -5,8 +5,8 @@ import * as z from "zod";
 import type { CortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { anyObject, listOf, listUpTo, noted } from "./fields.js";
-import { type EdgeInput, edgeFields, edgeKind } from "./links.js";
-import { idempotencyKey, type UpdateInput, type WriteInput } from "./memory.js";
+import { type EdgeInput, edgeFields, edgeKind, type LooseEnd } from "./links.js";
+import { idempotencyKey, type UpdateInput, type Upsert, type WriteInput } from "./memory.js";
 import {
   type EdgeResult,
   edgeResultShape,
@@ -25,11 +25,18 @@ export type BatchLink = EdgeInput & {
   readonly from: BatchEnd;
   readonly kind: string;
   readonly to: BatchEnd;
+  /** As `addEdge` has it; in a loose batch. */
+  readonly loose?: LooseEnd | undefined;
 };
 
 /** One item of a batch. */
 export type BatchItem =
-  | { readonly write: WriteInput; readonly ref?: string | undefined }
+  | {
+      readonly write: WriteInput;
+      readonly ref?: string | undefined;
+      /** As `write` has it; in a loose batch. */
+      readonly upsert?: Upsert | undefined;
+    }
   | { readonly update: { readonly id: Ref } & UpdateInput; readonly ref?: string | undefined }
   | { readonly link: BatchLink };
 
@@ -60,7 +67,12 @@ const batchShape = z.object({
 export type BatchItemResult =
   | ({ readonly ok: true } & WriteResult)
   | ({ readonly ok: true } & EdgeResult)
-  | { readonly ok: false; readonly error: CortexError };
+  | {
+      readonly ok: false;
+      readonly error: CortexError;
+      /** What was written all the same: a rival, in a loose batch. */
+      readonly written?: WriteResult;
+    };
 
 /** What became of a batch. */
 export interface BatchResult {
@@ -88,6 +100,15 @@ export const batch = verb("batch", {
     }).optional(),
     idempotencyKey,
   },
+  local: ["loose"],
+  locals: type<{
+    /**
+     * True lets items say `upsert` and `loose`. What became a rival of an open version is a failure
+     * then: it fails an atomic batch, and in another one it stands and its ref names nothing. A ref that
+     * is given again names the last item that stood.
+     */
+    readonly loose?: boolean | undefined;
+  }>(),
   output: batchShape,
   answer: type<BatchResult>(),
 });

@@ -275,6 +275,14 @@ const schemaShape = z.object({
 /** What a graph is made of. */
 export interface Schema extends ShapeOf<typeof schemaShape> {}
 
+const countLocals = {
+  local: ["siblings"],
+  locals: type<{
+    /** True counts every open version of a memory, each under its own kind and tags. */
+    readonly siblings?: boolean | undefined;
+  }>(),
+} as const;
+
 /** Says what a graph is made of. */
 export const describeSchema = verb("describeSchema", {
   summary: "Show the types, kinds, tags, slots and edge kinds in use",
@@ -284,6 +292,7 @@ export const describeSchema = verb("describeSchema", {
   retry: "natural",
   args: {},
   options: {},
+  ...countLocals,
   output: schemaShape,
   answer: type<Schema>(),
 });
@@ -307,6 +316,7 @@ export const listTags = verb("listTags", {
       .optional(),
     limit: limitUpTo(LIMITS.listLimit),
   },
+  ...countLocals,
   output: tagsShape,
   answer: type<TagList>(),
 });

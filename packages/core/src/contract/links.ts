@@ -87,6 +87,12 @@ export type EdgeInput = z.input<z.ZodObject<typeof edgeFields>>;
 /** What an edge may carry, checked. */
 export type EdgeFields = z.output<z.ZodObject<typeof edgeFields>>;
 
+/** An edge that two memories may have beside others, or that leads where no memory is. */
+export interface LooseEnd {
+  /** The other graph that the far end is in, by name. */
+  readonly toGraph?: string | undefined;
+}
+
 const adding = {
   kind: "write",
   policy: "write",
@@ -95,6 +101,14 @@ const adding = {
   args: ends,
   labels: type<Ends>(),
   options: edgeFields,
+  local: ["loose"],
+  locals: type<{
+    /**
+     * Adds an edge beside those that join the two already; a memory may be joined to itself, and the
+     * far end may be a name that no memory of this graph has.
+     */
+    readonly loose?: LooseEnd | undefined;
+  }>(),
   output: edgeResultShape,
   answer: type<EdgeResult>(),
 } as const;

@@ -180,6 +180,27 @@ export type WriteInputOf<T extends MemoryType> = WriteFields & {
   readonly data?: DataInput<T> | undefined;
 } & Omit<DataInput<T>, keyof WriteFields | "type" | "data">;
 
+/** How a write goes on from a memory that is there. */
+export interface Upsert {
+  /**
+   * The version that the writer read. If it is open no more, policy `lww` lets the write win, and
+   * `manual` keeps it as a rival. A list names every open version there is, and the write is refused
+   * with `ERR_CONFLICT` if there are others.
+   */
+  readonly basedOnVersion?: number | readonly number[];
+}
+
+/** What a write may say in this process alone. */
+export interface WriteLocals {
+  /**
+   * Makes it the next version of the memory that `externalId` names, if there is one: with its kind,
+   * tags and freshness instead of those before, while the rest of the head stays.
+   */
+  readonly upsert?: Upsert | undefined;
+  /** True gives back the memory as it was written. */
+  readonly memory?: boolean | undefined;
+}
+
 /** A memory to write. Its `type` tells which other fields it has. */
 export type WriteInput = { readonly [T in MemoryType]: WriteInputOf<T> }[MemoryType];
 
@@ -196,6 +217,8 @@ export const write = verb("write", {
     similar: z.boolean().describe("name live memories that say nearly the same").optional(),
   },
   open: true,
+  local: ["upsert", "memory"],
+  locals: type<WriteLocals>(),
   output: writtenShape,
   given: type<WriteInput & { readonly similar?: boolean | undefined }>(),
   answer: type<WriteResult>(),
@@ -252,7 +275,10 @@ export const historyItemShape = z.object({
 });
 
 /** One version in a memory's history. */
-export interface HistoryItem extends ShapeOf<typeof historyItemShape> {}
+export interface HistoryItem extends ShapeOf<typeof historyItemShape> {
+  /** The memory at this version, with the kind, tags and freshness of then; where asked for. */
+  readonly memory?: Memory;
+}
 
 /** Reads the versions of a memory. */
 export const history = verb("history", {
@@ -264,6 +290,11 @@ export const history = verb("history", {
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: { asOf },
+  local: ["memories"],
+  locals: type<{
+    /** True gives each version as a whole memory as well. */
+    readonly memories?: boolean | undefined;
+  }>(),
   output: z.object({ versions: listOf(historyItemShape) }),
   member: "versions",
   answer: type<readonly HistoryItem[] | undefined>(),
@@ -280,6 +311,22 @@ const memoryPageShape = z.object({
 /** One page of a list. */
 export interface MemoryPage extends Omit<ShapeOf<typeof memoryPageShape>, "memories"> {
   readonly memories: readonly Memory[];
+  /** How many there are in all, where the list goes by the latest version. */
+  readonly total?: number;
+}
+
+/** A list of active memories, those with the latest version first, whatever else changed since. */
+export interface WrittenQuery {
+  /** Any of these kinds, each exactly; all when empty. A memory without a kind goes by its type. */
+  readonly kinds?: readonly string[] | undefined;
+  /** All of these tags, each exactly. */
+  readonly tags?: readonly string[] | undefined;
+  /** True lists every open version of a memory by itself, under its own kind and tags. */
+  readonly siblings?: boolean | undefined;
+  /** How many to skip. */
+  readonly offset?: number | undefined;
+  /** Most of them; all when not given. */
+  readonly limit?: number | undefined;
 }
 
 /** Lists memories by one index. */
@@ -304,6 +351,11 @@ export const list = verb("list", {
     asOf,
     validAt,
   },
+  local: ["written"],
+  locals: type<{
+    /** Lists by the latest version instead of by an index; stands alone. */
+    readonly written?: WrittenQuery | undefined;
+  }>(),
   output: memoryPageShape,
   answer: type<MemoryPage>(),
 });

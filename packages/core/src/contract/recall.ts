@@ -27,7 +27,7 @@ import {
 import { FORMS, filterFields, form, hitFields, planLocals, wordsAsked } from "./hits.js";
 import { asOf, by, lifecycles, limitUpTo, session } from "./memory.js";
 import type { OnPlan } from "./read-plan.js";
-import { memoryIdShape, proofShape, seqShape, timeShape } from "./shapes.js";
+import { type Memory, memoryIdShape, proofShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 /** What a search looks for: whatever was typed will do, well-formed or not. */
@@ -62,12 +62,30 @@ const searchHitShape = z.object({
 });
 
 /** A memory that a search found. Scores are BM25: comparable within one answer. */
-export interface SearchHit extends ShapeOf<typeof searchHitShape> {}
+export interface SearchHit extends ShapeOf<typeof searchHitShape> {
+  /** All of it, at the version that was found; with `siblings`. */
+  readonly memory?: Memory;
+}
 
 const searchedShape = z.object({ hits: listOf(searchHitShape), seq: seqShape });
 
 /** What a search found. */
-export interface SearchResult extends ShapeOf<typeof searchedShape> {}
+export interface SearchResult extends Omit<ShapeOf<typeof searchedShape>, "hits"> {
+  readonly hits: readonly SearchHit[];
+}
+
+const openLocals = {
+  local: ["onPlan", "siblings"],
+  locals: type<{
+    /** Told how the read was carried out; for logs, because it counts what the caller may not see. */
+    readonly onPlan?: OnPlan | undefined;
+    /**
+     * True judges every open version of a memory by itself, by its own words, kind and tags; without a
+     * kind it goes by the memory's type. Each is a hit of its own, which holds the whole memory.
+     */
+    readonly siblings?: boolean | undefined;
+  }>(),
+} as const;
 
 /** Finds memories by words. */
 export const search = verb("search", {
@@ -85,7 +103,7 @@ export const search = verb("search", {
     asOf,
     snippets: noted(z.boolean().describe("leave the snippets out"), { standard: true }).optional(),
   },
-  ...planLocals,
+  ...openLocals,
   output: searchedShape,
   answer: type<SearchResult>(),
 });
@@ -107,7 +125,10 @@ const batchHitShape = z.object({
 });
 
 /** A memory that one or more searches of a batch found. Its score sums 1 / (60 + rank) over them. */
-export interface SearchBatchHit extends ShapeOf<typeof batchHitShape> {}
+export interface SearchBatchHit extends ShapeOf<typeof batchHitShape> {
+  /** All of it, at the version that was found first; with `siblings`. */
+  readonly memory?: Memory;
+}
 
 const batchSearchedShape = z.object({
   hits: listOf(batchHitShape),
@@ -120,7 +141,9 @@ const batchSearchedShape = z.object({
 });
 
 /** What a batch of searches found. */
-export interface SearchBatchResult extends ShapeOf<typeof batchSearchedShape> {}
+export interface SearchBatchResult extends Omit<ShapeOf<typeof batchSearchedShape>, "hits"> {
+  readonly hits: readonly SearchBatchHit[];
+}
 
 /** Finds memories by several texts at once. */
 export const searchBatch = verb("searchBatch", {
@@ -139,7 +162,7 @@ export const searchBatch = verb("searchBatch", {
     limit: z.int().describe("most hits over all searches; 20 when not given").optional(),
     asOf,
   },
-  ...planLocals,
+  ...openLocals,
   output: batchSearchedShape,
   answer: type<SearchBatchResult>(),
 });

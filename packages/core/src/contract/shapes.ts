@@ -143,7 +143,10 @@ export const writtenShape = z.object({
 });
 
 /** What a write did. */
-export interface WriteResult extends ShapeOf<typeof writtenShape> {}
+export interface WriteResult extends ShapeOf<typeof writtenShape> {
+  /** The memory as it was written, where the library was asked for it. */
+  readonly memory?: Memory;
+}
 
 /** An edge in an answer. */
 export const edgeShape = z.object({

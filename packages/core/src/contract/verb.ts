@@ -90,7 +90,7 @@ export interface VerbSpec<
   readonly path?: string;
   /** What a call over HTTP says as well, where several verbs share a path. */
   readonly sent?: { readonly [field: string]: string };
-  /** Names of members that never leave this process: functions, signals, signers. */
+  /** Names of members that never leave this process: functions, signals, what an adapter here asks. */
   readonly local?: readonly string[];
   /** The types of those members. */
   readonly locals?: Phantom<Local>;

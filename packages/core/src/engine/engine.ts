@@ -196,17 +196,18 @@ export function locateLiving(tx: WriteTx, ref: ParsedRef, field: string): Locate
       },
     );
   }
-  if (found.row.lifecycle === "erased") {
-    throw new CortexError(
-      "ERR_ERASED",
-      `${field}: expected a memory, got ${describe(ref.text)}, which was forgotten`,
-      {
-        field,
-        subject: ref.text,
-      },
-    );
-  }
+  refuseErased(found, ref, field);
   return found;
+}
+
+/** Refuses a memory that was forgotten. */
+export function refuseErased(found: Located, ref: ParsedRef, field: string): void {
+  if (found.row.lifecycle !== "erased") return;
+  throw new CortexError(
+    "ERR_ERASED",
+    `${field}: expected a memory, got ${describe(ref.text)}, which was forgotten`,
+    { field, subject: ref.text },
+  );
 }
 
 /** The ids behind references at a reader's position, in two batched reads. */

@@ -8,7 +8,7 @@ import { bodyOf, type FoundMemory, type Read } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
 import { primaryText } from "../records/data.js";
 import type { EdgeRecord } from "../records/edge-record.js";
-import type { MemoryRecord, Version } from "../records/memory-record.js";
+import type { Head, MemoryRecord, Version } from "../records/memory-record.js";
 import type { MemoryType } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { edgeId, memoryId } from "./engine.js";
@@ -37,24 +37,63 @@ export function shapeMemory(
   found: FoundMemory,
   body: Read<MemoryRecord> = found.body,
 ): Memory {
-  const { head } = found.head.record;
-  const version = bodyOf(body);
+  return shapeParts(actor, {
+    id: found.id,
+    head: found.head.record.head,
+    at: found.head.header.at,
+    seq: found.row.seq,
+    version: bodyOf(body),
+    versionSeq: body.header.seq,
+  });
+}
+
+/**
+ * An open version of a memory as a memory of its own: with the kind, the tags and the freshness that
+ * came with it, where it is not the one that the head goes by.
+ */
+export function shapeOpen(actor: string, found: FoundMemory, body: Read<MemoryRecord>): Memory {
+  const memory = shapeMemory(actor, found, body);
+  if (memory.version === memory.head.version) return memory;
+  const { kind: _kind, freshnessAt: _freshnessAt, ...head } = memory.head;
+  const { kind, tags, freshnessAt } = body.record.head;
+  const own = {
+    tags,
+    ...(kind === undefined ? {} : { kind }),
+    ...(freshnessAt === undefined ? {} : { freshnessAt }),
+  };
+  return { ...memory, head: { ...head, ...own } };
+}
+
+/** What a memory is shaped from: a head, a version, and the entries that left them so. */
+export interface MemoryParts {
+  readonly id: Bytes;
+  readonly head: Head;
+  /** When the head was left so, and by which entry. */
+  readonly at: number;
+  readonly seq: number;
+  readonly version: Version;
+  /** The entry that brought the version. */
+  readonly versionSeq: number;
+}
+
+/** A memory from its parts. */
+export function shapeParts(actor: string, parts: MemoryParts): Memory {
+  const { id, head, version } = parts;
   return {
-    id: memoryId(found.id),
-    uri: buildUri({ actor, type: head.type, id: found.id, version: version.number }),
+    id: memoryId(id),
+    uri: buildUri({ actor, type: head.type, id, version: version.number }),
     type: head.type,
     version: version.number,
     text: primaryText(head.type, version.data) || version.forms.short,
     data: version.data,
-    head: shapeHead(found.head),
-    versionRecord: versionRecord(version, body.header.seq),
-    seq: found.row.seq,
+    head: shapeHead(head, parts.at),
+    versionRecord: versionRecord(version, parts.versionSeq),
+    seq: parts.seq,
     // The record was read as one: its data is that of its type.
   } as Memory;
 }
 
-function shapeHead(read: Read<MemoryRecord>): MemoryHead {
-  const { head } = read.record;
+function shapeHead(head: Head, updatedAt: number): MemoryHead {
   return {
     lifecycle: head.lifecycle,
     status: head.status,
@@ -64,7 +103,7 @@ function shapeHead(read: Read<MemoryRecord>): MemoryHead {
     tags: head.tags,
     frames: head.frames,
     createdAt: head.createdAt,
-    updatedAt: read.header.at,
+    updatedAt,
     version: head.version,
     siblings: head.siblings,
     ...(head.slot === undefined ? {} : { slot: head.slot }),

@@ -16,9 +16,11 @@ import { newestOf, type Tally } from "../engine/vocabulary.js";
 import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { KEYSPACE, keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
+import { memoriesWithRivals, openBodies } from "../memory/open-versions.js";
 import { shownMemories } from "../memory/read.js";
 import { primaryText } from "../records/data.js";
 import { kindByCode } from "../records/edge-kinds.js";
+import type { Head } from "../records/memory-record.js";
 import { MEMORY_TYPES, nameOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 
@@ -29,9 +31,9 @@ const PREFIX_VALUES = 10;
 /** Types, kinds, tags, slots and edge kinds in use, with counts. */
 export async function describeSchema(
   engine: Engine,
-  { access }: Asked<"describeSchema">,
+  { access, siblings }: Asked<"describeSchema">,
 ): Promise<Schema> {
-  return withTally(engine, access, async (tally, reader) => {
+  return withTally(engine, { access, siblings }, async (tally, reader, rivals) => {
     const { type, kind, tag, slot } = tally.terms;
     const tags = ranked(tag);
     const prefixes = tagPrefixes(tags);
@@ -52,11 +54,12 @@ export async function describeSchema(
       nodeCount,
       types,
       kinds: await Promise.all(
-        kinds.map(async ([term, count]) => ({
-          kind: termText(term),
-          count,
-          examples: await examplesOf(reader, access, term),
-        })),
+        kinds.map(async ([term, count]) => {
+          const kind = termText(term);
+          const more = rivals.flatMap(({ head, example }) => (head.kind === kind ? example : []));
+          const newest = await examplesOf(reader, access, term);
+          return { kind, count, examples: [...newest, ...more].slice(0, EXAMPLES) };
+        }),
       ),
       tagPrefixes: prefixes.slice(0, LIMITS.schemaKinds),
       tags: tags.slice(0, LIMITS.schemaTags).map(shapeTag),
@@ -78,10 +81,10 @@ export function typeCounts(counts: ReadonlyMap<string, number>): Schema["types"]
 /** Tags in use, the most frequent first. */
 export async function listTags(
   engine: Engine,
-  { prefix = "", limit = LIMITS.listTagsDefault, access }: Asked<"listTags">,
+  { prefix = "", limit = LIMITS.listTagsDefault, access, siblings }: Asked<"listTags">,
 ): Promise<TagList> {
   const start = keyString(utf8(prefix));
-  return withTally(engine, access, async ({ terms }, { seq }) => {
+  return withTally(engine, { access, siblings }, async ({ terms }, { seq }) => {
     const found = ranked(terms.tag).filter(([term]) => term.startsWith(start));
     return { tags: found.slice(0, limit).map(shapeTag), seq };
   });
@@ -89,15 +92,53 @@ export async function listTags(
 
 function withTally<T>(
   engine: Engine,
-  access: Access,
-  use: (tally: Tally, reader: Reader) => Promise<T>,
+  { access, siblings }: { readonly access: Access; readonly siblings?: boolean | undefined },
+  use: (tally: Tally, reader: Reader, rivals: readonly RivalVersion[]) => Promise<T>,
 ): Promise<T> {
   const { vocabulary } = engine;
   return vocabulary.inTurn(() =>
-    Reader.with(engine.kv, undefined, async (reader) =>
-      use(await vocabulary.tally(reader, access), reader),
-    ),
+    Reader.with(engine.kv, undefined, async (reader) => {
+      const rivals = siblings === true ? await rivalVersions(reader, access) : [];
+      const tally = await vocabulary.tally(reader, access);
+      return use(rivals.length === 0 ? tally : withRivals(tally, rivals), reader, rivals);
+    }),
   );
+}
+
+/** An open version that the head of its memory does not go by. */
+interface RivalVersion {
+  readonly head: Head;
+  readonly example: string;
+}
+
+async function rivalVersions(reader: Reader, access: Access): Promise<readonly RivalVersion[]> {
+  const shown = await shownMemories(reader, access, await memoriesWithRivals(reader));
+  const versions = await Promise.all(
+    shown.map(async (memory) => {
+      const bodies = memory === undefined ? [] : await openBodies(reader, memory);
+      return bodies.flatMap((body): RivalVersion[] =>
+        memory === undefined || body === memory.body
+          ? []
+          : [{ head: body.record.head, example: exampleOf({ ...memory, body }) }],
+      );
+    }),
+  );
+  return versions.flat();
+}
+
+/** The counts with those of rivals. */
+function withRivals(tally: Tally, rivals: readonly RivalVersion[]): Tally {
+  const { type, kind, tag, slot } = tally.terms;
+  const terms = { type: new Map(type), kind: new Map(kind), tag: new Map(tag), slot };
+  const count = (counts: Map<string, number>, term: string): void => {
+    counts.set(term, (counts.get(term) ?? 0) + 1);
+  };
+  for (const { head } of rivals) {
+    count(terms.type, String.fromCharCode(MEMORY_TYPES[head.type].code));
+    if (head.kind !== undefined) count(terms.kind, keyString(utf8(head.kind)));
+    for (const one of head.tags) count(terms.tag, keyString(utf8(one)));
+  }
+  return { ...tally, terms };
 }
 
 /** A term and its count; a term is the `keyString` of UTF-8, which sorts by code points. */

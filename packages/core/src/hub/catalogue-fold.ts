@@ -1,6 +1,6 @@
 /**
  * How journal entries of one graph change the rows of the catalogue: which memories and lineages it
- * has, which of them have rivals, and which edges lead out of it.
+ * has, and which edges lead out of it.
  *
  * A function of the entries and of the rows it asks for, so folding a journal in pieces or at once
  * gives the same rows; `check` of the hub relies on it. Only rows of the graph's own number are read
@@ -20,7 +20,6 @@ import type { Bytes, KvRow } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
 import { decodeMemoryRecord, list, text } from "../records/memory-record.js";
 import {
-  conflictKey,
   decodeCount,
   encodeCount,
   inboundKey,
@@ -76,7 +75,7 @@ export async function foldCatalogue(
 function ownKeys(number: number, header: EntryHeader): Bytes[] {
   return header.parts.flatMap(({ subject }) => {
     const id = subject.subarray(1);
-    if (subject[0] === SUBJECT.memory) return [memoryRowKey(id, number), conflictKey(number, id)];
+    if (subject[0] === SUBJECT.memory) return [memoryRowKey(id, number)];
     return subject[0] === SUBJECT.edge ? [symlinkKey(number, id)] : [];
   });
 }
@@ -92,14 +91,11 @@ function foldMemory(
     const hash = rows.get(key);
     if (hash !== undefined && hash.length > 0) rows.delete(lineageKey(hash, number));
     rows.delete(key);
-    rows.delete(conflictKey(number, id));
     return;
   }
   const hash = head.externalId === undefined ? EMPTY : lineageHash(head.externalId);
   rows.put(key, hash);
   if (hash.length > 0) rows.put(lineageKey(hash, number), id);
-  if (head.siblings.length > 0) rows.put(conflictKey(number, id), EMPTY);
-  else rows.delete(conflictKey(number, id));
 }
 
 /**

@@ -31,8 +31,6 @@ export const CATALOGUE = {
   lineage: 0x21,
   /** (hash of a tenant's external id 16) → [number, time]: a graph is about to write it. */
   claim: 0x22,
-  /** (number 4, memory id 16): the memory has rival versions. */
-  conflict: 0x30,
   /** (number 4, edge key 32) → [far end 16, graph, live]: an edge out of the graph. */
   symlink: 0x40,
   /** (far end 16, number 4, edge key 32): the same edge, from its other end. */
@@ -112,12 +110,6 @@ export function encodeClaim({ number, at }: Claim): Bytes {
 export function decodeClaim(bytes: Bytes): Claim {
   const [number, at] = list(decode(bytes));
   return { number: int(number, 0), at: int(at, 0) };
-}
-
-/** The key that says that a memory has rival versions; without an id, of all in one graph. */
-export function conflictKey(number: number, id?: Bytes): Bytes {
-  const key = keyOf(CATALOGUE.conflict).u32(number);
-  return (id === undefined ? key : key.raw(id)).end();
 }
 
 /** The key of an edge out of a graph; without an edge key, of all such edges. */

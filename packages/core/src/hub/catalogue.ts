@@ -36,7 +36,7 @@ import {
 import type { GraphStores, Places } from "./stores.js";
 
 /** The form of the rows; a catalogue of another form is thrown away and built again. */
-const CATALOGUE_FORM = encode(["cortex catalogue", 1]);
+const CATALOGUE_FORM = encode(["cortex catalogue", 2]);
 
 /** Journal entries read at once. */
 const READ_ENTRIES = 500;
@@ -389,9 +389,11 @@ async function entriesOf(graph: Kv, from: number, to: number): Promise<Entry[]> 
   });
 }
 
-/** Every row of a catalogue, in order of keys. */
+/** Every row of a catalogue, in order of keys; those of an older form stand between the same bounds. */
 export async function* allRows(snapshot: KvSnapshot): AsyncGenerator<KvRow> {
-  for (const prefix of Object.values(CATALOGUE)) yield* scan(snapshot, Uint8Array.of(prefix));
+  for (let prefix: number = CATALOGUE.graph; prefix <= CATALOGUE.ordinal; prefix += 1) {
+    yield* scan(snapshot, Uint8Array.of(prefix));
+  }
 }
 
 /** Does something for each item, a few at a time. */

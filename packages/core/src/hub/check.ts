@@ -150,7 +150,6 @@ function numberPlace(key: Bytes): readonly [number, number] {
   switch (key[0]) {
     case CATALOGUE.graph:
       return [key.length, key.length];
-    case CATALOGUE.conflict:
     case CATALOGUE.symlink:
     case CATALOGUE.outCount:
     case CATALOGUE.ordinal:

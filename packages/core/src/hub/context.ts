@@ -1,13 +1,10 @@
 /**
- * What every verb of a hub works with, and how a caller's reference leads to a graph.
+ * What every verb of a hub works with, and how a name leads to an open graph.
  */
-
-import type { Engine } from "../engine/engine.js";
-import { invalid } from "../errors.js";
+import { CortexError, describe } from "../errors.js";
 import type { OpenedGraph } from "../open.js";
-import { parseUri } from "../records/uri.js";
 import type { Catalogue } from "./catalogue.js";
-import { type Lineages, noGraph } from "./lineages.js";
+import type { Lineages } from "./lineages.js";
 import { checkGraphId } from "./names.js";
 import type { GraphStores, Places } from "./stores.js";
 
@@ -31,12 +28,10 @@ export interface HubContext {
 export async function inGraph<T>(
   hub: HubContext,
   graph: unknown,
-  body: (engine: Engine, opened: OpenedGraph) => Promise<T>,
+  body: (opened: OpenedGraph) => Promise<T>,
 ): Promise<T> {
   const name = checkGraphId(graph, hub.prefix);
-  const done = await hub.stores.use(name, async (opened) => ({
-    value: await body(opened.engine, opened),
-  }));
+  const done = await hub.stores.use(name, async (opened) => ({ value: await body(opened) }));
   if (done === undefined) throw noGraph(name);
   return done.value;
 }
@@ -45,33 +40,16 @@ export async function inGraph<T>(
 export function ifGraph<T>(
   hub: HubContext,
   graph: unknown,
-  body: (engine: Engine, opened: OpenedGraph) => Promise<T>,
+  body: (opened: OpenedGraph) => Promise<T>,
 ): Promise<T | undefined> {
-  const name = checkGraphId(graph, hub.prefix);
-  return hub.stores.use(name, (opened) => body(opened.engine, opened));
+  return hub.stores.use(checkGraphId(graph, hub.prefix), body);
 }
 
-/** How a lineage is named in a read. */
-export interface InGraph {
-  /** The graph that holds it; looked up when not given. */
-  readonly graph?: string;
-}
-
-/** The graph of a lineage or a node; `undefined` when there is none. */
-export async function graphOf(
-  hub: HubContext,
-  ref: unknown,
-  graph: string | undefined,
-): Promise<string | undefined> {
-  if (typeof ref !== "string" || ref === "") throw invalid("lineageId", "a text", ref);
-  const named = graph === undefined ? undefined : checkGraphId(graph, hub.prefix);
-  if (!isNodeId(ref)) return named ?? hub.lineages.graphOf(ref);
-  const { actor } = parseUri(ref, "nodeId");
-  const isHere = actor.startsWith(hub.prefix) && (named === undefined || named === actor);
-  return isHere ? actor : undefined;
-}
-
-/** Whether a reference is the id of a node rather than of a lineage. */
-export function isNodeId(ref: string): boolean {
-  return ref.startsWith("cortex://");
+/** The failure of a call that wants to change something in a graph that is not there. */
+export function noGraph(graph: string): CortexError {
+  return new CortexError(
+    "ERR_NOT_FOUND",
+    `graph: expected a graph, got ${describe(graph)}, which names none`,
+    { field: "graph", subject: graph },
+  );
 }

@@ -1,5 +1,6 @@
 /** Events of a hub beyond the numbered cases: other handles, order, resuming, ending. */
 import { describe, expect, test } from "vitest";
+import { memgraph } from "../memgraph/index.js";
 import { openTestHub, type TestHub } from "../testing/index.js";
 import type { HubEvent, HubSubscription } from "./events.js";
 
@@ -23,36 +24,38 @@ async function two(backend: "memory" | "lmdb"): Promise<TestHub> {
 }
 
 describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
-  test("nodes, edges and removed edges of all graphs, each graph in its own order", async () => {
+  test("memories, edges and removed edges of all graphs, each graph in its own order", async () => {
     await using world = await two(backend);
-    const { hub } = world;
+    const { hub, store } = world;
     await using events = await hub.subscribe();
-    await hub.putNode("g", { kind: "n", lineageId: "a", content: "first" });
-    await hub.putNode("h", { kind: "n", lineageId: "x" });
-    const { edge } = await hub.putEdge("g", {
+    await store.putNode("g", { kind: "n", lineageId: "a", content: "first" });
+    await store.putNode("h", { kind: "n", lineageId: "x" });
+    const { edge } = await store.putEdge("g", {
       fromLineage: "a",
       toLineage: "x",
       toGraph: "h",
       kind: "cites",
     });
-    await hub.deleteEdge(edge.id);
+    await store.deleteEdge(edge.id);
     // A change of the head alone is no event.
     await hub.use("g", (memory) => memory.updateHead("a", { tags: ["t"] }));
-    await hub.putNode("g", { kind: "n", lineageId: "a", content: "second" });
+    await store.putNode("g", { kind: "n", lineageId: "a", content: "second" });
     const seen = await take(events, 5);
     const ofG = seen.filter(({ graphId }) => graphId === "g");
     // An open kind is registered by an entry of its own.
-    expect(brief(ofG)).toEqual(["node g 2", "edge g 4", "edgeRemoved g 5", "node g 7"]);
-    expect(ofG[1]).toMatchObject({ edge: { ...edge } });
-    expect(ofG[2]).toMatchObject({ edge: { id: edge.id } });
-    expect(ofG[3]).toMatchObject({ node: { content: "second", version: 2, isCurrent: true } });
-    expect(brief(seen.filter(({ graphId }) => graphId === "h"))).toEqual(["node h 2"]);
+    expect(brief(ofG)).toEqual(["memory g 2", "edge g 4", "edgeRemoved g 5", "memory g 7"]);
+    const ends = { from: "a", to: "x", graphId: "g" };
+    const [id] = edge.id.split("@");
+    expect(ofG[1]).toMatchObject({ edge: { ...ends, edge: { id, kind: "cites", toGraph: "h" } } });
+    expect(ofG[2]).toMatchObject({ edge: { ...ends, edge: { id } } });
+    expect(ofG[3]).toMatchObject({ memory: { text: "second", version: 2, head: { version: 2 } } });
+    expect(brief(seen.filter(({ graphId }) => graphId === "h"))).toEqual(["memory h 2"]);
   });
 
   test("a revert is an event when another version is current by it, and only then", async () => {
     await using world = await two(backend);
-    const { hub } = world;
-    await hub.putNode("g", { kind: "n", lineageId: "a", content: "first" });
+    const { hub, store } = world;
+    await store.putNode("g", { kind: "n", lineageId: "a", content: "first" });
     await using events = await hub.subscribe({ graphs: ["g"] });
     const undo = () => hub.use("g", async (memory) => memory.revert((await memory.stats()).seq));
     const head = (tag: string) => hub.use("g", (memory) => memory.updateHead("a", { tags: [tag] }));
@@ -61,50 +64,50 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await undo();
     // A version, whose part before is one of the head alone.
     await head("u");
-    await hub.putNode("g", { kind: "n", lineageId: "a", content: "second" });
+    await store.putNode("g", { kind: "n", lineageId: "a", content: "second" });
     await undo();
     const seen = await take(events, 2);
-    expect(brief(seen)).toEqual(["node g 6", "node g 7"]);
+    expect(brief(seen)).toEqual(["memory g 6", "memory g 7"]);
     expect(seen[1]).toMatchObject({
-      node: { content: "first", version: 1, tags: ["u"], isCurrent: true },
+      memory: { text: "first", version: 1, head: { tags: ["u"], version: 1 } },
     });
   });
 
   test("a reader may write between two events, and a rival is an event as well", async () => {
     await using world = await two(backend);
-    const { hub } = world;
+    const { hub, store } = world;
     await hub.configureGraph("g", { conflictPolicy: "manual" });
     await using events = await hub.subscribe({ graphs: ["g"] });
-    await hub.putNode("g", { kind: "n", lineageId: "a" });
+    await store.putNode("g", { kind: "n", lineageId: "a" });
     await take(events, 1);
-    await hub.putNode("g", { kind: "n", lineageId: "a", basedOnVersion: 9 });
-    await hub.putNode("h", { kind: "n" });
-    await hub.putNode("g", { kind: "n" });
+    await store.putNode("g", { kind: "n", lineageId: "a", basedOnVersion: 9 });
+    await store.putNode("h", { kind: "n" });
+    await store.putNode("g", { kind: "n" });
     const seen = await take(events, 2);
     expect(seen.every(({ graphId }) => graphId === "g")).toBe(true);
-    expect(seen[0]).toMatchObject({ node: { version: 2, conflicts: [expect.any(String)] } });
+    expect(seen[0]).toMatchObject({ memory: { version: 2, head: { siblings: [1] } } });
   });
 
   test("positions resume where a reader stopped, entry by entry", async () => {
     await using world = await two(backend);
-    const { hub } = world;
+    const { hub, store } = world;
     const first = await hub.subscribe();
-    for (const lineageId of ["a", "b", "c"]) await hub.putNode("g", { kind: "n", lineageId });
+    for (const lineageId of ["a", "b", "c"]) await store.putNode("g", { kind: "n", lineageId });
     await take(first, 2);
     const from = first.positions();
     expect(from).toMatchObject({ g: 4, h: 2 });
     await first.return();
-    await hub.putNode("h", { kind: "n", lineageId: "x" });
+    await store.putNode("h", { kind: "n", lineageId: "x" });
     await using second = await hub.subscribe({ from });
-    expect(brief(await take(second, 2))).toEqual(["node g 4", "node h 2"]);
+    expect(brief(await take(second, 2))).toEqual(["memory g 4", "memory h 2"]);
     await using whole = await hub.subscribe({ from: {} });
     expect(brief(await take(whole, 6))).toEqual([
       "graph g 1",
-      "node g 2",
-      "node g 3",
-      "node g 4",
+      "memory g 2",
+      "memory g 3",
+      "memory g 4",
       "graph h 1",
-      "node h 2",
+      "memory h 2",
     ]);
   });
 
@@ -127,14 +130,14 @@ test("what another handle writes arrives too, new graphs included", async () => 
   await using other = await world.another();
   await using events = await world.hub.subscribe({ pollMs: 10 });
   await other.createGraph({ name: "made elsewhere", id: "g" });
-  await other.putNode("g", { kind: "n", lineageId: "a" });
+  await memgraph(other).putNode("g", { kind: "n", lineageId: "a" });
   const seen = await take(events, 2);
   expect(seen).toMatchObject([
     { type: "graph", graph: { id: "g", name: "made elsewhere" } },
-    { type: "node", node: { lineageId: "a" } },
+    { type: "memory", memory: { head: { externalId: "a" } } },
   ]);
-  await other.putNode("g", { kind: "n", lineageId: "b" });
-  expect(await take(events, 1)).toMatchObject([{ node: { lineageId: "b" } }]);
+  await memgraph(other).putNode("g", { kind: "n", lineageId: "b" });
+  expect(await take(events, 1)).toMatchObject([{ memory: { head: { externalId: "b" } } }]);
 });
 
 test("closing the hub ends its subscriptions", async () => {

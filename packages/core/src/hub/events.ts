@@ -7,11 +7,13 @@
  * are heard at once; those of others are found by looking, every `pollMs` at the latest. A graph that
  * is made later is followed from its first entry. To go on after a break, give back the positions.
  *
- * Events are what memgraph has: nodes, edges, removed edges, graphs. A change of a head alone is none,
+ * Events are new versions of memories, edges, removed edges, graphs. A change of a head alone is none,
  * and a forget leaves nothing to tell. `subscribe` of a Cortex delivers every entry.
  */
 
+import type { Memory } from "../contract/shapes.js";
 import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
+import { shapeEdge, shapeParts } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import {
@@ -22,18 +24,14 @@ import {
   partRecord,
   SUBJECT,
 } from "../journal/entry.js";
-import { journalKey, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { journalKey } from "../kv/keyspace.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type Version } from "../records/memory-record.js";
-import { OWNER } from "../scope/access.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import type { HubContext } from "./context.js";
-import { type GraphEdge, shapeGraphEdge } from "./edge.js";
-import { type Seen, seenMemories } from "./edge-read.js";
-import { type GraphInfo, shapeGraph } from "./graph.js";
+import { type GraphInfo, shapeGraph } from "./graphs.js";
 import { checkGraphId } from "./names.js";
-import { type GraphNode, lineageOf, shapeNode } from "./node.js";
+import type { HubEdge } from "./walk.js";
 
 /** What every event says. */
 interface EventPlace {
@@ -46,9 +44,9 @@ interface EventPlace {
 /** Something that happened in a graph. */
 export type HubEvent = EventPlace &
   (
-    | { readonly type: "node"; readonly node: GraphNode }
-    | { readonly type: "edge"; readonly edge: GraphEdge }
-    | { readonly type: "edgeRemoved"; readonly edge: GraphEdge }
+    | { readonly type: "memory"; readonly memory: Memory }
+    | { readonly type: "edge"; readonly edge: HubEdge }
+    | { readonly type: "edgeRemoved"; readonly edge: HubEdge }
     /** A graph was made or configured; it is shown as it is now. */
     | { readonly type: "graph"; readonly graph: GraphInfo }
   );
@@ -230,14 +228,10 @@ async function readEvents(
     ]);
     const entries = rows.map(({ value }) => decodeEntry(value));
     const edges = entries.flatMap(edgesIn);
-    const ends = edges.flatMap(({ from: near, to: far }) =>
-      far instanceof Uint8Array ? [near, far] : [near],
-    );
-    const [seen, back] = await Promise.all([
-      seenMemories(reader, ends, OWNER),
+    const [names, back] = await Promise.all([
+      namesOfEnds(reader, edges),
       versionsBack(reader, entries),
     ]);
-    const now = engine.clock();
     // A graph that is made and configured in one go has become one graph.
     const lastGraph = entries.findLast(isAboutGraph)?.header.seq;
     const events = entries.flatMap((entry): HubEvent[] => {
@@ -245,17 +239,16 @@ async function readEvents(
       const place = { graphId: engine.actor, seq, at };
       const graph: HubEvent[] =
         seq === lastGraph ? [{ ...place, type: "graph", graph: { ...info, seq: to - 1 } }] : [];
-      const nodes = nodesIn(engine.actor, entry, { now, back }).map(
-        (node): HubEvent => ({ ...place, type: "node", node }),
+      const memories = memoriesIn(engine.actor, entry, back).map(
+        (memory): HubEvent => ({ ...place, type: "memory", memory }),
       );
-      const links = edgesIn(entry).map(
-        (edge): HubEvent => ({
-          ...place,
-          type: edge.tombstone === undefined ? "edge" : "edgeRemoved",
-          edge: shapeGraphEdge(engine.actor, edge, lineagesOf(edge, seen)),
-        }),
-      );
-      return [...graph, ...nodes, ...links];
+      const links = edgesIn(entry).map((record): HubEvent => {
+        const edge = shapeEdge(record, seq);
+        const ends = { from: names(edge.from), to: names(edge.to) };
+        const type = record.tombstone === undefined ? "edge" : "edgeRemoved";
+        return { ...place, type, edge: { graphId: engine.actor, edge, ...ends } };
+      });
+      return [...graph, ...memories, ...links];
     });
     return { events, next: from + entries.length };
   });
@@ -280,7 +273,7 @@ function edgesIn({ header, parts }: Entry): EdgeRecord[] {
 async function versionsBack(
   reader: Reader,
   entries: readonly Entry[],
-): Promise<ReadonlyMap<PartRef, Version>> {
+): Promise<ReadonlyMap<PartRef, WrittenVersion>> {
   const reverted = entries.flatMap(({ header: { seq, kind, parts: refs }, parts }) =>
     refs.flatMap((ref, at) => {
       const isMemory = ref.subject[0] === SUBJECT.memory && parts[at] !== undefined;
@@ -288,47 +281,59 @@ async function versionsBack(
     }),
   );
   const found = await Promise.all(
-    reverted.map(async ({ ref, seq, id }): Promise<readonly (readonly [PartRef, Version])[]> => {
+    reverted.map(async ({ ref, seq, id }): Promise<(readonly [PartRef, WrittenVersion])[]> => {
       const [[was], [row]] = await Promise.all([
         reader.before(seq - 1).memoryRows([id]),
         reader.before(seq).memoryRows([id]),
       ]);
       if (row === undefined || was?.version === row.version) return [];
-      const version = (await reader.memory(id, row))?.body.record.version;
-      return version === undefined ? [] : [[ref, version]];
+      const body = (await reader.memory(id, row))?.body;
+      const version = body?.record.version;
+      if (body === undefined || version === undefined) return [];
+      return [[ref, { version, versionSeq: body.header.seq }]];
     }),
   );
   return new Map(found.flat());
 }
 
-function nodesIn(
+/** A version, and the entry that brought it. */
+interface WrittenVersion {
+  readonly version: Version;
+  readonly versionSeq: number;
+}
+
+/** The memories that an entry brought a version of. */
+function memoriesIn(
   graph: string,
   { header, parts }: Entry,
-  { now, back }: { readonly now: number; readonly back: ReadonlyMap<PartRef, Version> },
-): GraphNode[] {
+  back: ReadonlyMap<PartRef, WrittenVersion>,
+): Memory[] {
+  const { seq, at: time } = header;
   return header.parts.flatMap((ref, at) => {
     const part = parts[at];
     if (ref.subject[0] !== SUBJECT.memory || part === undefined) return [];
-    const { head, version: own } = decodeMemoryRecord(partRecord(part), partContext(header, at));
-    const version = header.kind === "revert" ? back.get(ref) : own;
-    if (version === undefined) return [];
+    const { head, version } = decodeMemoryRecord(partRecord(part), partContext(header, at));
+    const own = version === undefined ? undefined : { version, versionSeq: seq };
+    const written = header.kind === "revert" ? back.get(ref) : own;
+    if (written === undefined) return [];
     const id = ref.subject.subarray(1);
-    return [shapeNode({ graph, id, head, written: { head, version }, now })];
+    return [shapeParts(graph, { id, head, at: time, seq, ...written })];
   });
 }
 
-function lineagesOf(
-  { from, to }: EdgeRecord,
-  seen: Seen,
-): { readonly fromLineage: string; readonly toLineage: string } {
-  const lineageAt = (id: Bytes): string => {
-    const found = seen.get(keyString(id));
-    return found === undefined ? memoryId(id) : lineageOf(found.head.record.head, id);
-  };
-  return {
-    fromLineage: lineageAt(from),
-    toLineage: to instanceof Uint8Array ? lineageAt(to) : to.name,
-  };
+/** What the ends of edges go by: their external id where they have one. */
+async function namesOfEnds(
+  reader: Reader,
+  edges: readonly EdgeRecord[],
+): Promise<(id: string) => string> {
+  const ends = edges.flatMap(({ from, to }) => (to instanceof Uint8Array ? [from, to] : [from]));
+  const unique = [...new Map(ends.map((id) => [memoryId(id) as string, id]))];
+  const ids = unique.map(([, id]) => id);
+  const found = await reader.memories(ids, await reader.memoryRows(ids));
+  const names = new Map(
+    unique.map(([name], at) => [name, found[at]?.head.record.head.externalId ?? name]),
+  );
+  return (id) => names.get(id) ?? id;
 }
 
 function checkPlan(hub: HubContext, options: HubSubscribeOptions): Plan {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { encode } from "../codec/cbor.js";
 import { openLmdbKv } from "../kv/lmdb-backend.js";
+import { memgraph } from "../memgraph/index.js";
 import { open, openKv } from "../open.js";
 import { GUEST } from "../scope/access.js";
 import { openTestHub } from "../testing/index.js";
@@ -41,14 +42,14 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
 
   test("a list is by age; archived graphs are shown on request and work as before", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     for (const id of ["c", "a", "b"]) await hub.createGraph({ name: id, id });
     await hub.configureGraph("a", { archived: true });
     const listed = async (includeArchived: boolean): Promise<readonly string[]> =>
       (await hub.listGraphs({ includeArchived })).graphs.map(({ id }) => id);
     expect(await listed(false)).toEqual(["c", "b"]);
     expect(await listed(true)).toEqual(["c", "a", "b"]);
-    expect((await hub.putNode("a", { kind: "fact" })).node.version).toBe(1);
+    expect((await store.putNode("a", { kind: "fact" })).node.version).toBe(1);
     await hub.configureGraph("a", { archived: false });
     expect(await listed(false)).toEqual(["c", "a", "b"]);
   });
@@ -81,32 +82,32 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
 
   test("a tenant's hub knows its own graphs and no others", async () => {
     await using world = await openTestHub({ backend, tenant: "acme" });
-    const { hub } = world;
+    const { hub, store } = world;
     const { id } = await hub.createGraph({ name: "Ada" });
     expect(id).toMatch(/^acme\.ada-/);
     for (const call of [
       () => hub.createGraph({ name: "x", id: "globex.x" }),
       () => hub.getGraph("globex.x"),
-      () => hub.listNodes("globex.x"),
-      () => hub.putNode("globex.x", { kind: "fact" }),
+      () => store.listNodes("globex.x"),
+      () => store.putNode("globex.x", { kind: "fact" }),
     ]) {
       await expect(call()).rejects.toMatchObject({ code: "ERR_BAD_NAME" });
     }
-    const { node } = await hub.putNode(id, { kind: "fact", lineageId: "a" });
+    const { node } = await store.putNode(id, { kind: "fact", lineageId: "a" });
     const edge = { fromLineage: "a", toLineage: "a", kind: "is", toGraph: "globex.x" };
-    await expect(hub.putEdge(id, edge)).rejects.toMatchObject({ code: "ERR_BAD_NAME" });
-    expect(await hub.getNode(node.id.replace("acme.", "globex."))).toBeUndefined();
+    await expect(store.putEdge(id, edge)).rejects.toMatchObject({ code: "ERR_BAD_NAME" });
+    expect(await store.getNode(node.id.replace("acme.", "globex."))).toBeUndefined();
   });
 
   test("a guest is refused what is the owner's", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     await hub.createGraph({ name: "g", id: "g" });
     const access = { access: GUEST };
     for (const call of [
       () => hub.listGraphs(access),
       () => hub.getGraph("g", access),
-      () => hub.putNode("g", { kind: "fact" }, access),
+      () => store.putNode("g", { kind: "fact" }, access),
       () => hub.symlinks("g", access),
       () => hub.subscribe(access),
       () => hub.check(access),
@@ -118,21 +119,21 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
 
 test("a folder of actors is a hub: graphs that open made are graphs of it", async () => {
   await using world = await openTestHub({ backend: "lmdb" });
-  const { hub, location, clock } = world;
+  const { hub, store, location, clock } = world;
   const shared = { clock: clock.read, relaxedDurability: true };
   const memory = await open(location, { actor: "ada", ...shared });
   await memory.write({ type: "fact", text: "Ada lives in Porto", externalId: "home" });
   const seen = (await hub.listGraphs()).graphs;
   expect(seen).toMatchObject([{ id: "ada", name: "ada", seq: 1 }]);
   // Every memory reads as a node; what has no kind shows its type.
-  expect(await hub.getNode("home")).toMatchObject({
+  expect(await store.getNode("home")).toMatchObject({
     graphId: "ada",
     kind: "fact",
     content: "Ada lives in Porto",
   });
   await memory.write({ type: "fact", text: "Ada likes tea", externalId: "tea" });
   expect((await hub.listGraphs()).graphs).toMatchObject([{ id: "ada", seq: 2 }]);
-  expect((await hub.listNodes("ada", { kinds: ["fact"] })).total).toBe(2);
+  expect((await store.listNodes("ada", { kinds: ["fact"] })).total).toBe(2);
   await memory.close();
   await rm(join(location, "ada"), { recursive: true });
   expect((await hub.listGraphs()).graphs).toEqual([]);
@@ -140,7 +141,7 @@ test("a folder of actors is a hub: graphs that open made are graphs of it", asyn
 
 test("a store of the same name that is another one starts afresh", async () => {
   await using world = await openTestHub({ backend: "lmdb", check: false });
-  const { hub, location, clock } = world;
+  const { hub, store, location, clock } = world;
   const write = async (text: string, externalId: string): Promise<void> => {
     const memory = await open(location, {
       actor: "ada",
@@ -151,17 +152,17 @@ test("a store of the same name that is another one starts afresh", async () => {
     await memory.close();
   };
   await write("first", "one");
-  expect(await hub.getNode("one")).toMatchObject({ content: "first" });
+  expect(await store.getNode("one")).toMatchObject({ content: "first" });
   await using other = await world.another();
-  expect(await other.getNode("one")).toMatchObject({ content: "first" });
+  expect(await memgraph(other).getNode("one")).toMatchObject({ content: "first" });
   // The hub that has it open would still see the file that is gone.
   await hub.close();
   await other.close();
   await rm(join(location, "ada"), { recursive: true });
   await write("second", "two");
   await using later = await world.another();
-  expect(await later.getNode("one")).toBeUndefined();
-  expect(await later.getNode("two")).toMatchObject({ content: "second" });
+  expect(await memgraph(later).getNode("one")).toBeUndefined();
+  expect(await memgraph(later).getNode("two")).toMatchObject({ content: "second" });
   expect(await later.check()).toMatchObject({ ok: true });
 });
 
@@ -230,7 +231,9 @@ test("a closed hub refuses, and closing again is harmless", async () => {
   await hub.createGraph({ name: "g", id: "g" });
   await hub.close();
   await hub.close();
-  await expect(hub.putNode("g", { kind: "fact" })).rejects.toMatchObject({ code: "ERR_CLOSED" });
+  await expect(hub.use("g", (memory) => memory.root())).rejects.toMatchObject({
+    code: "ERR_CLOSED",
+  });
   await expect(hub.listGraphs()).rejects.toMatchObject({ code: "ERR_CLOSED" });
 });
 

@@ -3,7 +3,9 @@
  * for those of a graph. A scope is one graph's word: the hub takes none, and its holder goes through
  * `use` to the graph it is about.
  */
-import type { Policy } from "../scope/access.js";
+import type { Policy } from "../contract/verb.js";
+import { CortexError } from "../errors.js";
+import { type Access, admit, OWNER } from "../scope/access.js";
 
 /** What an access means for each verb of a hub. */
 export const HUB_POLICIES = {
@@ -11,24 +13,17 @@ export const HUB_POLICIES = {
   getGraph: "owner",
   listGraphs: "owner",
   configureGraph: "owner",
-  putNode: "write",
-  getNode: "filtered",
-  history: "filtered",
-  listNodes: "filtered",
-  conflicts: "filtered",
-  resolve: "write",
-  putEdge: "write",
-  deleteEdge: "write",
-  outgoing: "filtered",
-  incoming: "filtered",
   traverse: "filtered",
   symlinks: "owner",
-  putSubgraph: "write",
-  search: "filtered",
-  searchBatch: "filtered",
-  describeSchema: "filtered",
-  listTags: "filtered",
   subscribe: "owner",
   check: "owner",
   rebuild: "owner",
 } as const satisfies Record<string, Policy>;
+
+/** Refuses a caller whom the policy of a verb over several graphs does not admit, and every scope. */
+export function admitToGraphs(access: Access | undefined, policy: Policy, verb: string): void {
+  admit(access === undefined ? OWNER : access, policy, verb);
+  if (access?.kind !== "scope") return;
+  const message = `${verb}: expected no scope, as a scope is honoured by its own graph alone`;
+  throw new CortexError("ERR_DENIED", message, { field: "access" });
+}

@@ -14,11 +14,12 @@
  */
 import { parseUlid } from "../codec/ulid.js";
 import { findIds, parseRef } from "../engine/engine.js";
-import { CortexError, describe } from "../errors.js";
+import { CortexError, describe, invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import { prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import type { OpenedGraph } from "../open.js";
+import { parseUri } from "../records/uri.js";
 import type { Catalogue } from "./catalogue.js";
 import {
   type Claim,
@@ -30,6 +31,8 @@ import {
   memoryRowKey,
   numberAtEnd,
 } from "./catalogue-rows.js";
+import { noGraph } from "./context.js";
+import { checkGraphId } from "./names.js";
 import type { GraphStores } from "./stores.js";
 
 /** How long a claim keeps others out although the graph has no such lineage yet. */
@@ -76,34 +79,41 @@ export class Lineages {
   }
 
   /**
-   * The graph that holds a lineage; `undefined` when none does. `ERR_INVALID` when several do, which
-   * happens only to those that were not written through a hub.
+   * The graph that holds a lineage, or the one that a URI names; `undefined` when none does. A caller
+   * who knows the graph gives it, and it is taken at its word.
    */
-  async graphOf(lineage: string): Promise<string | undefined> {
+  async graphOf(ref: string, graph?: string): Promise<string | undefined> {
+    if (typeof ref !== "string" || ref === "") throw invalid("lineageId", "a text", ref);
+    const { prefix } = this.#parts;
+    const named = graph === undefined ? undefined : checkGraphId(graph, prefix);
+    if (!ref.startsWith("cortex://")) return named ?? this.#lookUp(ref);
+    const { actor } = parseUri(ref, "nodeId");
+    return actor.startsWith(prefix) && (named ?? actor) === actor ? actor : undefined;
+  }
+
+  /** `ERR_INVALID` when several hold it, which happens only to what was not written through a hub. */
+  async #lookUp(lineage: string): Promise<string | undefined> {
     const hint = this.#hints.get(lineage);
-    if (hint !== undefined && (await this.holds(hint, lineage))) return hint;
+    if (hint !== undefined && (await this.#holds(hint, lineage))) return hint;
     const known = await this.#holders(lineage);
     if (known.length > 0) return only(lineage, known);
     await this.#parts.catalogue.caughtUp();
     return only(lineage, await this.#holders(lineage));
   }
 
-  /** Whether a graph holds a lineage. */
-  async holds(graph: string, lineage: string): Promise<boolean> {
+  async #holds(graph: string, lineage: string): Promise<boolean> {
     const found = await this.#parts.stores.use(graph, (opened) => idIn(opened, lineage));
     return found !== undefined;
   }
 
-  /** Makes lineages the graph's own, in one commit; `ERR_EXISTS` when another graph has one. */
-  async claim(graph: string, lineages: readonly string[]): Promise<void> {
-    const claimed = lineages.map(
-      (lineage) =>
-        new Promise<void>((resolve, reject) => {
-          this.#waiting.push({ graph, lineage, resolve, reject });
-        }),
-    );
+  /** Makes a lineage the graph's own, unless it is; `ERR_EXISTS` when another graph has it. */
+  async claim(graph: string, lineage: string): Promise<void> {
+    if (await this.#holds(graph, lineage)) return;
+    const claimed = new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ graph, lineage, resolve, reject });
+    });
     this.#claiming ??= this.#claimAll();
-    await Promise.all(claimed);
+    await claimed;
   }
 
   /** Claims what waits, all in one commit, until nothing waits. */
@@ -172,7 +182,7 @@ export class Lineages {
         catalogue.namesOf(snapshot, [claim.number]),
       );
       const isFresh = clock() - claim.at < CLAIM_MS;
-      if (holder !== undefined && (isFresh || (await this.holds(holder, lineage)))) return holder;
+      if (holder !== undefined && (isFresh || (await this.#holds(holder, lineage)))) return holder;
     }
     const holders = await this.#holders(lineage);
     return holders.find((name) => name !== graph);
@@ -190,13 +200,13 @@ export class Lineages {
       );
     });
     const unique = [...new Set(names.flatMap((name) => name ?? []))];
-    const held = await Promise.all(unique.map((name) => this.holds(name, lineage)));
+    const held = await Promise.all(unique.map((name) => this.#holds(name, lineage)));
     return unique.filter((_, at) => held[at] === true).sort();
   }
 }
 
 /** The id behind a lineage in an open graph, forgotten ones included. */
-export async function idIn({ engine }: OpenedGraph, lineage: string): Promise<Bytes | undefined> {
+async function idIn({ engine }: OpenedGraph, lineage: string): Promise<Bytes | undefined> {
   const ref = parseRef(engine, lineage, "lineageId");
   const [id] = await Reader.with(engine.kv, undefined, (reader) => findIds(reader, [ref]));
   return id;
@@ -219,15 +229,6 @@ function only(lineage: string, graphs: readonly string[]): string | undefined {
     "ERR_INVALID",
     `graph: expected the graph that is meant, because ${graphs.length} graphs hold ${describe(lineage)}`,
     { field: "graph", subject: lineage },
-  );
-}
-
-/** The failure of a call that wants to change something in a graph that is not there. */
-export function noGraph(graph: string): CortexError {
-  return new CortexError(
-    "ERR_NOT_FOUND",
-    `graph: expected a graph, got ${describe(graph)}, which names none`,
-    { field: "graph", subject: graph },
   );
 }
 

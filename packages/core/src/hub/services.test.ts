@@ -12,6 +12,7 @@ import { type ModelServer, startModelServer } from "../../test/model-server.js";
 import type { Cortex } from "../cortex.js";
 import { httpModel } from "../http-services.js";
 import type { JobsOptions } from "../jobs.js";
+import { memgraph } from "../memgraph/index.js";
 import { open } from "../open.js";
 import { openTestHub } from "../testing/index.js";
 import type { Embedder } from "../vector/embedder.js";
@@ -77,7 +78,7 @@ describe("the embedder", () => {
     await before.close();
     await using hub = await hubHere({ embedder: hashEmbedder({ dimensions: 32 }) });
     await hub.createGraph({ name: "made", id: "made" });
-    await hub.putNode("made", { kind: "fact", content: "Grace sails on Sundays" });
+    await memgraph(hub).putNode("made", { kind: "fact", content: "Grace sails on Sundays" });
     for (const [graph, text] of [
       ["before", "Ada lives in Porto"],
       ["made", "Grace sails on Sundays"],
@@ -93,7 +94,7 @@ describe("the embedder", () => {
     await using hub = await hubHere({ embedder, jobs: QUICK });
     for (const id of ["a", "b"]) {
       await hub.createGraph({ name: id, id });
-      await hub.putNode(id, { kind: "fact", content: `the harbour of ${id}` });
+      await memgraph(hub).putNode(id, { kind: "fact", content: `the harbour of ${id}` });
     }
     for (const id of ["a", "b"]) {
       const text = `the harbour of ${id}`;
@@ -244,18 +245,18 @@ describe("one handle", () => {
         return kv;
       },
     });
-    const { hub } = world;
+    const { hub, store } = world;
     const seen = await Promise.all(
       Array.from({ length: 10 }, () => hub.use("g", async (memory) => memory, { create: true })),
     );
     expect(new Set(seen).size).toBe(1);
     await Promise.all([
-      hub.putNode("g", { kind: "fact", content: "through the hub" }),
+      store.putNode("g", { kind: "fact", content: "through the hub" }),
       hub.use("g", (memory) => note(memory, "through the graph")),
       hub.listGraphs(),
-      hub.search("g", { text: "through" }),
+      store.search("g", { text: "through" }),
     ]);
-    const { hits } = await hub.search("g", { text: "through" });
+    const { hits } = await store.search("g", { text: "through" });
     expect(hits).toHaveLength(2);
     expect([hub.openGraphs, opened]).toEqual([1, 1]);
     expect(await hub.eachOpen(async (memory) => memory)).toEqual([seen[0]]);

@@ -4,11 +4,10 @@
  * in the graphs themselves, when asked for.
  */
 
-import { checkOptions, findIds, parseRef } from "../engine/engine.js";
-import { Reader } from "../history/reader.js";
-import { keyString, prefixRange } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
-import { OWNER } from "../scope/access.js";
+import type { Edge } from "../contract/shapes.js";
+import { checkOptions, memoryId } from "../engine/engine.js";
+import { prefixRange } from "../kv/keyspace.js";
+import { INTEGER_MAX } from "../limits.js";
 import { decodeSymlink } from "./catalogue-fold.js";
 import {
   decodeCount,
@@ -20,10 +19,8 @@ import {
   textInKey,
 } from "./catalogue-rows.js";
 import { type HubContext, ifGraph } from "./context.js";
-import { type GraphEdge, shapeGraphEdge } from "./edge.js";
-import { edgesOf, type MetEdge, seenMemories } from "./edge-read.js";
 import { checkGraphId } from "./names.js";
-import { lineageOf } from "./node.js";
+import type { HubEdge } from "./walk.js";
 
 /** A graph at the other end of symlinks. */
 export interface GraphRef {
@@ -40,7 +37,7 @@ export interface SymlinkManifest {
   readonly outbound: readonly GraphRef[];
   readonly inbound: readonly GraphRef[];
   /** Symlinks whose far end is not there; only when asked for. */
-  readonly dangling?: readonly GraphEdge[];
+  readonly dangling?: readonly HubEdge[];
 }
 
 /** How a manifest is made. */
@@ -48,9 +45,6 @@ export interface SymlinkOptions {
   /** True looks every far end up, which opens every graph that symlinks lead to. */
   readonly dangling?: boolean;
 }
-
-/** More graphs than one is tied to, and more symlinks than one has. */
-const ALL = 1_000_000;
 
 /** The manifest of a graph; empty when there is no such graph. */
 export async function symlinks(
@@ -80,7 +74,7 @@ async function outboundOf(
   row: GraphRow,
 ): Promise<Omit<GraphRef, "exists">[]> {
   const [found = []] = await catalogue.read((snapshot) =>
-    snapshot.ranges([prefixRange(outCountKey(row.number), ALL)]),
+    snapshot.ranges([prefixRange(outCountKey(row.number), INTEGER_MAX)]),
   );
   return found
     .map(({ key, value }) => ({
@@ -92,7 +86,7 @@ async function outboundOf(
 
 async function inboundOf({ catalogue }: HubContext, graph: string): Promise<GraphRef[]> {
   return catalogue.read(async (snapshot) => {
-    const [found = []] = await snapshot.ranges([prefixRange(inCountKey(graph), ALL)]);
+    const [found = []] = await snapshot.ranges([prefixRange(inCountKey(graph), INTEGER_MAX)]);
     const names = await catalogue.namesOf(
       snapshot,
       found.map(({ key }) => numberAtEnd(key)),
@@ -105,81 +99,27 @@ async function inboundOf({ catalogue }: HubContext, graph: string): Promise<Grap
   });
 }
 
-/** The symlinks of a graph whose far end is not there. */
-async function danglingOf(hub: HubContext, graph: string, row: GraphRow): Promise<GraphEdge[]> {
+/** The symlinks of a graph whose far end is not there, found from the memories they leave. */
+async function danglingOf(hub: HubContext, graph: string, row: GraphRow): Promise<HubEdge[]> {
   const [links = []] = await hub.catalogue.read((snapshot) =>
-    snapshot.ranges([prefixRange(symlinkKey(row.number), ALL)]),
+    snapshot.ranges([prefixRange(symlinkKey(row.number), INTEGER_MAX)]),
   );
-  const live = links.map(({ value }) => decodeSymlink(value)).filter(({ isLive }) => isLive);
-  const far = [...new Map(live.map((link) => [keyString(link.far), link.far])).values()];
-  const edges = await shapedEdges(hub, graph, far);
-  const byGraph = new Map<string, GraphEdge[]>();
-  for (const edge of edges) {
-    const known = byGraph.get(edge.toGraph) ?? [];
-    known.push(edge);
-    byGraph.set(edge.toGraph, known);
-  }
-  const missing: GraphEdge[] = [];
-  for (const [target, own] of byGraph) {
-    const there = await existing(
-      hub,
-      target,
-      own.map(({ toLineage }) => toLineage),
-    );
-    missing.push(...own.filter((_, at) => there[at] !== true));
-  }
-  return missing;
+  const live = links.filter(({ value }) => decodeSymlink(value).isLive);
+  // Prefix 1, number 4, then the key of the edge, which begins with the memory that it leaves.
+  const ids = new Set(live.map(({ key }) => memoryId(key.subarray(5, 21))));
+  const edges = await ifGraph(hub, graph, async ({ memory }) => {
+    const lists = [...ids].map(async (id): Promise<HubEdge[]> => {
+      const [found, out] = await Promise.all([memory.get(id), memory.edgesOut(id)]);
+      const from = found?.head.externalId ?? id;
+      const far = out.edges.filter(({ toGraph }) => toGraph !== undefined);
+      return far.map((edge) => ({ graphId: graph, edge, from, to: edge.to }));
+    });
+    return (await Promise.all(lists)).flat();
+  });
+  const isThere = await Promise.all((edges ?? []).map(({ edge }) => hasFarEnd(hub, edge)));
+  return (edges ?? []).filter((_, at) => isThere[at] !== true);
 }
 
-/** The live edges of a graph to far ends. */
-async function shapedEdges(
-  hub: HubContext,
-  graph: string,
-  far: readonly Bytes[],
-): Promise<readonly GraphEdge[]> {
-  const shaped = await ifGraph(hub, graph, (engine) =>
-    Reader.with(engine.kv, undefined, async (reader) => {
-      const places = far.map((key) => ({ keys: [key] }));
-      const query = { side: "in" as const, codes: undefined, mayHaveOrdinals: true };
-      const met = (await edgesOf(reader, places, query)).flatMap((edges) => [...edges]);
-      const froms = await seenMemories(
-        reader,
-        met.map(({ place }) => place.other),
-        OWNER,
-      );
-      const lineageAt = (edge: MetEdge): string | undefined => {
-        const from = froms.get(keyString(edge.place.other));
-        return from === undefined ? undefined : lineageOf(from.head.record.head, from.id);
-      };
-      return met.flatMap((edge): GraphEdge[] => {
-        const { record } = edge;
-        const fromLineage = lineageAt(edge);
-        if (record === undefined || fromLineage === undefined) return [];
-        if (record.to instanceof Uint8Array) return [];
-        return [shapeGraphEdge(graph, record, { fromLineage, toLineage: record.to.name })];
-      });
-    }),
-  );
-  return shaped ?? [];
-}
-
-/** Which lineages of a graph are there; a forgotten one is not. */
-async function existing(
-  hub: HubContext,
-  graph: string,
-  lineages: readonly string[],
-): Promise<readonly boolean[]> {
-  const there = await ifGraph(hub, graph, (engine) =>
-    Reader.with(engine.kv, undefined, async (reader) => {
-      const refs = lineages.map((lineage) => parseRef(engine, lineage, "lineageId"));
-      const ids = await findIds(reader, refs);
-      const seen = await seenMemories(
-        reader,
-        ids.flatMap((id) => id ?? []),
-        OWNER,
-      );
-      return ids.map((id) => id !== undefined && seen.has(keyString(id)));
-    }),
-  );
-  return there ?? lineages.map(() => false);
+async function hasFarEnd(hub: HubContext, { toGraph, to }: Edge): Promise<boolean> {
+  return (await ifGraph(hub, toGraph, ({ memory }) => memory.get(to))) !== undefined;
 }

@@ -6,6 +6,7 @@
  */
 
 import { readU16, readU32 } from "../codec/keys.js";
+import { EDGES_MAX } from "../contract/links.js";
 import { invalid } from "../errors.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
 import type { Read, Reader } from "../history/reader.js";
@@ -20,9 +21,11 @@ import {
   keyString,
   prefixRange,
   seqValue,
+  textKey,
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
 import { shownMemories } from "../memory/read.js";
+import { canonicalKind } from "../records/edge-kinds.js";
 import type { EdgeRecord } from "../records/edge-record.js";
 import type { Access } from "../scope/access.js";
 
@@ -211,4 +214,64 @@ export function checkDirection(direction: unknown): "out" | "in" | "both" {
   if (direction === undefined) return "out";
   if (direction === "out" || direction === "in" || direction === "both") return direction;
   throw invalid("direction", "out, in or both", direction);
+}
+
+/** An edge, and on which side of a memory it was found: of those that leave it, or that reach it. */
+export interface SidedEdge {
+  readonly side: Side;
+  readonly edge: AdjacentEdge;
+}
+
+/** The stored codes of kinds, as a walk needs them. */
+export interface KindCodes {
+  /** No filter: every kind. */
+  readonly all: boolean;
+  readonly plain: readonly number[];
+  /** Kinds asked for by their inverse name: such an edge is stored the other way round. */
+  readonly swapped: readonly number[];
+}
+
+/** The stored codes of kind names; names nobody registered are left out. */
+export async function kindCodes(
+  reader: Reader,
+  kinds: readonly string[] | undefined,
+): Promise<KindCodes> {
+  if (kinds === undefined || kinds.length === 0) return { all: true, plain: [], swapped: [] };
+  const builtIn = kinds.flatMap((name) => canonicalKind(name) ?? []);
+  const open = kinds.filter((name) => canonicalKind(name) === undefined);
+  const rows = await reader.getMany(open.map((name) => textKey("edgeKind", name)));
+  const codes = rows.flatMap((row) =>
+    row === undefined ? [] : [((row[0] ?? 0) << 8) | (row[1] ?? 0)],
+  );
+  const coded = (swap: boolean) =>
+    builtIn.filter((found) => found.swap === swap).map(({ kind }) => kind.code);
+  return {
+    all: false,
+    plain: [...new Set([...coded(false), ...codes])],
+    swapped: [...new Set(coded(true))],
+  };
+}
+
+/** The edges under each key in one direction, seen through the names that were asked for. */
+export async function along(
+  reader: Reader,
+  keys: readonly Bytes[],
+  how: { readonly side: Side; readonly codes: KindCodes; readonly includeTombstoned: boolean },
+): Promise<SidedEdge[][]> {
+  const { side, codes, includeTombstoned } = how;
+  const rest = { includeTombstoned, limit: EDGES_MAX };
+  const other: Side = side === "out" ? "in" : "out";
+  const none = keys.map((): AdjacentEdge[] => []);
+  const [plain, swapped] = await Promise.all([
+    codes.all || codes.plain.length > 0
+      ? adjacent(reader, keys, { side, codes: codes.plain, ...rest })
+      : none,
+    codes.swapped.length > 0
+      ? adjacent(reader, keys, { side: other, codes: codes.swapped, ...rest })
+      : none,
+  ]);
+  return keys.map((_, at) => [
+    ...(plain[at] ?? []).map((edge) => ({ side, edge })),
+    ...(swapped[at] ?? []).map((edge) => ({ side: other, edge })),
+  ]);
 }

@@ -1,15 +1,20 @@
 /**
  * Adding, removing and reading edges. Removal is soft: a removed edge stays readable, and adding it
  * again revives it under the same id.
+ *
+ * Two memories are joined once by each kind, and both are there; a loose edge stands beside others, may
+ * join a memory to itself, and may lead into another graph or to a name that no memory has.
  */
 
 import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
-import type { EdgeFields, EdgeRemoved } from "../contract/links.js";
+import type { EdgeFields, EdgeRemoved, LooseEnd } from "../contract/links.js";
 import type { Edge, EdgeResult, Ref } from "../contract/shapes.js";
 import {
   assumeNoEdge,
+  type EdgeDraft,
   edgeKindPart,
+  edgeLeaf,
   edgeNeeds,
   edgePart,
   findEdge,
@@ -42,11 +47,12 @@ import {
   prefixRange,
   textKey,
 } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { type Bytes, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { canonicalKind, checkOpenKindName, OPEN_KIND_CODE_MIN } from "../records/edge-kinds.js";
-import { type EdgeRecord, edgeTreeKey, farKey } from "../records/edge-record.js";
+import { type EdgeRecord, edgeTreeKey, type FarName, farKey } from "../records/edge-record.js";
 import type { Source } from "../records/types.js";
+import { checkActorName } from "../records/uri.js";
 import { edgePointer, readableIds } from "./adjacency.js";
 
 /** An edge to be, checked. */
@@ -59,6 +65,8 @@ export interface PreparedEdge {
   readonly open: boolean;
   readonly by: string;
   readonly attributes: EdgeAttributes;
+  /** Beside others, and perhaps to a name: here, or in the graph it says. */
+  readonly loose: LooseEnd | undefined;
 }
 
 /** What an edge carries, complete. */
@@ -70,9 +78,9 @@ type EdgeAttributes = Pick<
 /** Joins two memories; nothing happens when they are joined so already. */
 export async function addEdge(
   engine: Engine,
-  { from, kind, to, access: _, ...input }: Asked<"addEdge">,
+  { from, kind, to, loose, access: _, ...input }: Asked<"addEdge">,
 ): Promise<EdgeResult> {
-  const prepared = prepareEdge(engine, { from, kind, to, input });
+  const prepared = prepareEdge(engine, { from, kind, to, input, loose });
   const { value } = await engine.writer.submit(edgeOperation(engine, prepared));
   return value;
 }
@@ -82,7 +90,7 @@ export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation
   return {
     hints: [
       ...refKeys(prepared.from),
-      ...refKeys(prepared.to),
+      ...(prepared.loose?.toGraph === undefined ? refKeys(prepared.to) : []),
       ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
       ...identityKeys(engine, prepared),
     ],
@@ -94,9 +102,19 @@ export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation
 /** Checks what a caller says about an edge. */
 export function prepareEdge(
   engine: Engine,
-  what: { readonly from: Ref; readonly kind: string; readonly to: Ref; readonly input: EdgeFields },
+  what: {
+    readonly from: Ref;
+    readonly kind: string;
+    readonly to: Ref;
+    readonly input: EdgeFields;
+    readonly loose?: LooseEnd | undefined;
+  },
 ): PreparedEdge {
   const { kind, swap, open } = checkEdgeKind(what.kind);
+  const loose = what.loose === undefined ? undefined : checkLoose(engine, what.loose);
+  if (swap && loose !== undefined) {
+    throw invalid("kind", "a kind that is stored with the near end", what.kind, "ERR_EDGE_KIND");
+  }
   const [first, second] = [parseRef(engine, what.from, "from"), parseRef(engine, what.to, "to")];
   return {
     from: swap ? second : first,
@@ -106,7 +124,15 @@ export function prepareEdge(
     open,
     by: what.input.by ?? engine.principal,
     attributes: attributesOf(what.input),
+    loose,
   };
+}
+
+/** Where a loose edge leads; its own graph is not said. */
+function checkLoose(engine: Engine, { toGraph }: LooseEnd): LooseEnd {
+  if (toGraph === undefined) return {};
+  const other = checkActorName(toGraph, "toGraph");
+  return other === engine.actor ? {} : { toGraph: other };
 }
 
 function checkEdgeKind(name: unknown): {
@@ -136,7 +162,8 @@ function attributesOf({ by: _, ...given }: EdgeFields): EdgeAttributes {
 
 /** Where the edge would stand, when both ends are given by id: its rows can be read ahead. */
 function identityKeys(engine: Engine, prepared: PreparedEdge): Bytes[] {
-  const { from, to, kind, open } = prepared;
+  const { from, to, kind, open, loose } = prepared;
+  if (loose !== undefined) return [];
   const code = open ? undefined : canonicalKind(kind)?.kind.code;
   if (code === undefined || from.id === undefined || to.id === undefined) return [];
   const place = { from: from.id, code, far: farKey(engine.sha256, to.id), n: 0 };
@@ -144,7 +171,8 @@ function identityKeys(engine: Engine, prepared: PreparedEdge): Bytes[] {
 }
 
 function edgeLeaves(engine: Engine, prepared: PreparedEdge): readonly LeafRef[] {
-  const { from, to, kind } = prepared;
+  const { from, to, kind, loose } = prepared;
+  if (loose !== undefined) return [];
   if (from.id === undefined || to.id === undefined) return [];
   return [
     { tree: "edges", key: edgeTreeKey(engine.sha256, { from: from.id, kind, to: to.id, n: 0 }) },
@@ -159,24 +187,43 @@ export function applyEdge(
   born: ReadonlySet<string> = new Set(),
 ): EdgeResult {
   const { kind, by } = prepared;
+  const isLoose = prepared.loose !== undefined;
   const { from, to } = endpoints(tx, prepared);
-  if (Buffer.compare(from, to) === 0) {
+  if (!isLoose && sameBytes(from, to as Bytes)) {
     throw new CortexError("ERR_SELF_EDGE", "to: expected another memory than from, got the same", {
       field: "to",
     });
   }
   const isNewKind = prepared.open && registerKind(tx, by, kind);
-  const draft = { from, kind, to, ...prepared.attributes };
+  const n = isLoose && !isNewKind ? nextN(tx, { from, kind, to }) : 0;
+  const draft = { from, kind, to, n, ...prepared.attributes };
   // No edge of a new kind or a new memory is in the store: there is nothing to read.
-  if (isNewKind || born.has(edgeId(from)) || born.has(edgeId(to))) assumeNoEdge(tx, draft);
-  const { edge, outcome } = mintEdge(tx, engine, by, draft);
-  if (kind === THEMATIC && "part" in outcome) refuseCrowd(tx, edge, [from, to]);
+  const ends = [from, ...(to instanceof Uint8Array ? [to] : [])];
+  if (isNewKind || ends.some((end) => born.has(edgeId(end)))) assumeNoEdge(tx, draft);
+  const { edge, outcome } = mintEdge(tx, engine, by, draft, { fresh: isLoose });
+  if (kind === THEMATIC && !isLoose && "part" in outcome) refuseCrowd(tx, edge, ends);
   const id = edgeId(edge.id);
   if ("seq" in outcome) {
     return { id, edge: shapeEdge(edge, outcome.seq), changed: false, seq: outcome.seq };
   }
   const seq = tx.append({ kind: "add_edge", by, parts: [outcome.part] });
   return { id, edge: shapeEdge(edge, seq), changed: true, seq };
+}
+
+/** The number of the next edge of a kind between two ends, removed ones counted. */
+function nextN(tx: WriteTx, draft: Pick<EdgeDraft, "from" | "kind" | "to">): number {
+  const code = kindCode(tx.view, draft.kind);
+  if (code === undefined) return 0;
+  const far = farKey(tx.fold.sha256, draft.to);
+  const ranges = [EDGE_STATE.live, EDGE_STATE.removed].map((state) => {
+    const prefix = Buffer.concat([edgePrefix("edgeOut", draft.from, state, code), far]);
+    return prefixRange(prefix, 1, true);
+  });
+  ask(tx, [], { ranges, leaves: [edgeLeaf(tx, draft)] });
+  const last = ranges.flatMap((range) =>
+    tx.view.range(range).map(({ key }) => Buffer.from(key).readUInt32BE(key.length - 4)),
+  );
+  return last.length === 0 ? 0 : Math.max(...last) + 1;
 }
 
 const THEMATIC = "same_topic";
@@ -207,28 +254,31 @@ function refuseCrowd(tx: WriteTx, edge: EdgeRecord, ends: readonly Bytes[]): voi
 function endpoints(
   tx: WriteTx,
   prepared: PreparedEdge,
-): { readonly from: Bytes; readonly to: Bytes } {
-  const { from, to, swap } = prepared;
+): { readonly from: Bytes; readonly to: Bytes | FarName } {
+  const { from, to, swap, loose } = prepared;
   const [near, far] = locateEnds(tx, prepared);
-  return {
-    from: endpoint(near, from, swap ? "to" : "from"),
-    to: endpoint(far, to, swap ? "from" : "to"),
-  };
+  const start = endpoint(near, from, swap ? "to" : "from");
+  const isThere = far !== undefined && far.row.lifecycle !== "erased";
+  if (loose !== undefined && !isThere) {
+    return { from: start, to: { graph: loose.toGraph ?? "", name: to.text } };
+  }
+  return { from: start, to: endpoint(far, to, swap ? "from" : "to") };
 }
 
 function locateEnds(
   tx: WriteTx,
-  { from, to, kind }: PreparedEdge,
+  { from, to, kind, loose }: PreparedEdge,
 ): readonly (Located | undefined)[] {
-  return locateAll(tx, [from, to], ([near, far]) =>
-    near === undefined || far === undefined
+  const refs = loose?.toGraph === undefined ? [from, to] : [from];
+  return locateAll(tx, refs, ([near, far]) =>
+    near === undefined || far === undefined || loose !== undefined
       ? { keys: [], leaves: [] }
       : edgeNeeds(tx, { from: near, kind, to: far }),
   );
 }
 
 /** The id of an end that must be there. */
-export function endpoint(found: Located | undefined, ref: ParsedRef, field: string): Bytes {
+function endpoint(found: Located | undefined, ref: ParsedRef, field: string): Bytes {
   if (found === undefined || found.row.lifecycle === "erased") {
     throw new CortexError(
       "ERR_UNKNOWN_ENDPOINT",
@@ -240,7 +290,7 @@ export function endpoint(found: Located | undefined, ref: ParsedRef, field: stri
 }
 
 /** Journals the first use of an open kind; false when it is known already. */
-export function registerKind(tx: WriteTx, by: string, name: string): boolean {
+function registerKind(tx: WriteTx, by: string, name: string): boolean {
   ask(tx, [textKey("edgeKind", name)]);
   if (kindCode(tx.view, name) !== undefined) return false;
   const count = tx.fold.counts.openEdgeKinds;

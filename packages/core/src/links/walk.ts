@@ -1,15 +1,10 @@
 /**
  * Reading links: the edges of one memory, walks along them, links in brief, and everything about one
- * memory. Walks skip removed edges and hidden memories unless told otherwise, in a reproducible order.
+ * memory. Walks skip removed edges and hidden memories unless told otherwise, in a reproducible order;
+ * how they go is in `breadth-first.ts`.
  */
 import type { Asked } from "../contract/index.js";
-import {
-  EDGES_MAX,
-  type EdgeList,
-  type Inspection,
-  type Link,
-  type Traversal,
-} from "../contract/links.js";
+import type { EdgeList, Inspection, Link, Traversal } from "../contract/links.js";
 import type { Edge } from "../contract/shapes.js";
 import { type Engine, findIds, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
 import { meterOf } from "../engine/read-plan.js";
@@ -18,13 +13,14 @@ import { shapeEdge, shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { decodeCounter } from "../history/pointers.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
-import { idKey, keyString, textKey } from "../kv/keyspace.js";
+import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { findMemory, history, isShown, timeAt } from "../memory/read.js";
 import { canonicalKind, checkOpenKindName } from "../records/edge-kinds.js";
 import type { Access } from "../scope/access.js";
-import { type AdjacentEdge, adjacent, readableIds, type Side } from "./adjacency.js";
+import { type AdjacentEdge, along, kindCodes, readableIds, type Side } from "./adjacency.js";
+import { breadthFirst, type WalkPlan } from "./breadth-first.js";
 
 /** The edges that leave a memory. */
 export function edgesOut(engine: Engine, asked: Asked<"edgesOut">): Promise<EdgeList> {
@@ -48,64 +44,20 @@ async function edgesOf(engine: Engine, side: Side, asked: Asked<"edgesOut">): Pr
     const codes = await kindCodes(reader, kinds);
     const includeTombstoned = asked.includeTombstoned === true;
     const [found = []] = await along(reader, [id], { side, codes, includeTombstoned });
-    const edges = await shapeEdges(reader, found, access);
+    const edges = await shapeEdges(
+      reader,
+      found.map(({ edge }) => edge),
+      access,
+    );
     const ordered = asked.order === "ordinal" ? byOrdinal(edges) : edges;
     return { edges: limit === undefined ? ordered : ordered.slice(0, limit), seq: reader.seq };
   });
-}
-
-/** The stored codes of kinds, as a walk needs them. */
-interface KindCodes {
-  /** No filter: every kind. */
-  readonly all: boolean;
-  readonly plain: readonly number[];
-  /** Kinds asked for by their inverse name: such an edge is stored the other way round. */
-  readonly swapped: readonly number[];
 }
 
 function checkKinds(kinds: readonly string[] | undefined, field = "kinds"): void {
   for (const [at, name] of (kinds ?? []).entries()) {
     if (canonicalKind(name) === undefined) checkOpenKindName(name, `${field}[${at}]`);
   }
-}
-
-/** The stored codes of kind names; names nobody registered are left out. */
-async function kindCodes(reader: Reader, kinds: readonly string[] | undefined): Promise<KindCodes> {
-  if (kinds === undefined || kinds.length === 0) return { all: true, plain: [], swapped: [] };
-  const builtIn = kinds.flatMap((name) => canonicalKind(name) ?? []);
-  const open = kinds.filter((name) => canonicalKind(name) === undefined);
-  const rows = await reader.getMany(open.map((name) => textKey("edgeKind", name)));
-  const codes = rows.flatMap((row) =>
-    row === undefined ? [] : [((row[0] ?? 0) << 8) | (row[1] ?? 0)],
-  );
-  const coded = (swap: boolean) =>
-    builtIn.filter((found) => found.swap === swap).map(({ kind }) => kind.code);
-  return {
-    all: false,
-    plain: [...new Set([...coded(false), ...codes])],
-    swapped: [...new Set(coded(true))],
-  };
-}
-
-/** The edges of each memory in one direction, seen through the names that were asked for. */
-async function along(
-  reader: Reader,
-  ids: readonly Bytes[],
-  how: { readonly side: Side; readonly codes: KindCodes; readonly includeTombstoned: boolean },
-): Promise<AdjacentEdge[][]> {
-  const { side, codes, includeTombstoned } = how;
-  const rest = { includeTombstoned, limit: EDGES_MAX };
-  const other: Side = side === "out" ? "in" : "out";
-  const none = ids.map((): AdjacentEdge[] => []);
-  const [plain, swapped] = await Promise.all([
-    codes.all || codes.plain.length > 0
-      ? adjacent(reader, ids, { side, codes: codes.plain, ...rest })
-      : none,
-    codes.swapped.length > 0
-      ? adjacent(reader, ids, { side: other, codes: codes.swapped, ...rest })
-      : none,
-  ]);
-  return ids.map((_, at) => [...(plain[at] ?? []), ...(swapped[at] ?? [])]);
 }
 
 async function shapeEdges(
@@ -171,20 +123,6 @@ export async function traverse(
   return answer;
 }
 
-/** How a walk goes, checked. */
-export interface WalkPlan {
-  readonly sides: readonly Side[];
-  readonly kinds: readonly string[] | undefined;
-  readonly minHops: number;
-  readonly maxHops: number;
-  readonly clamped: boolean;
-  readonly maxNodes: number;
-  /** Follow removed edges. */
-  readonly includeTombstoned: boolean;
-  /** Count hidden memories among the hits, rather than pass through them. */
-  readonly showHidden: boolean;
-}
-
 /** How a walk is asked for. */
 type WalkAsked = Pick<
   Asked<"traverse">,
@@ -211,8 +149,8 @@ export function walkPlan(asked: WalkAsked, prefix = ""): WalkPlan {
   };
 }
 
-/** What a walk meets, by id. */
-export interface Walk {
+/** What a walk in one graph meets, by id. */
+export interface Reach {
   readonly hits: readonly { readonly id: Bytes; readonly hop: number }[];
   readonly edges: readonly AdjacentEdge[];
   readonly truncated: boolean;
@@ -224,61 +162,22 @@ export async function reach(
   ref: ParsedRef,
   plan: WalkPlan,
   access: Access,
-): Promise<Walk> {
-  const [start] = await findIds(reader, [ref]);
-  if (start === undefined) return NOWHERE;
-  if ((await readableIds(reader, [start], access)).size === 0) return NOWHERE;
-  const codes = await kindCodes(reader, plan.kinds);
-  return breadthFirst(reader, start, { ...plan, codes, access });
+): Promise<Reach> {
+  const [id] = await findIds(reader, [ref]);
+  if (id === undefined) return NOWHERE;
+  if ((await readableIds(reader, [id], access)).size === 0) return NOWHERE;
+  const here = { read: <T>(_: string, body: (reader: Reader) => Promise<T>) => body(reader) };
+  const walk = await breadthFirst(here, { graph: "", id }, { plan, access });
+  return {
+    hits: walk.hits.flatMap(({ stop, hop }) =>
+      stop.id === undefined ? [] : [{ id: stop.id, hop }],
+    ),
+    edges: walk.edges.map(({ edge }) => edge),
+    truncated: walk.truncated,
+  };
 }
 
-const NOWHERE: Walk = { hits: [], edges: [], truncated: false };
-
-async function breadthFirst(
-  reader: Reader,
-  start: Bytes,
-  plan: WalkPlan & { readonly codes: KindCodes; readonly access: Access },
-): Promise<Walk> {
-  const { includeTombstoned, codes, access } = plan;
-  const seen = new Set([keyString(start)]);
-  const hits: { readonly id: Bytes; readonly hop: number }[] = [];
-  const edges = new Map<string, AdjacentEdge>();
-  let frontier: Bytes[] = [start];
-  for (let hop = 1; hop <= plan.maxHops && frontier.length > 0; hop += 1) {
-    const bySide = await Promise.all(
-      plan.sides.map((side) => along(reader, frontier, { side, codes, includeTombstoned })),
-    );
-    const met = frontier.flatMap((_, at) => bySide.flatMap((lists) => lists[at] ?? []));
-    const others = met.map(({ other }) => other);
-    const visible = await readableIds(reader, others, access);
-    const hidden = plan.showHidden ? NOBODY : await tombstonedIds(reader, others);
-    frontier = [];
-    for (const edge of met) {
-      const name = keyString(edge.other);
-      if (!visible.has(name)) continue;
-      if (!seen.has(name)) {
-        // A hidden memory is passed through, not shown; nearer ones than asked for likewise.
-        const isHit = hop >= plan.minHops && !hidden.has(name);
-        const full = isHit ? hits.length >= plan.maxNodes : seen.size > LIMITS.traverseNodes;
-        if (full) return { hits, edges: [...edges.values()], truncated: true };
-        seen.add(name);
-        if (isHit) hits.push({ id: edge.other, hop });
-        frontier.push(edge.other);
-      }
-      edges.set(keyString(edge.id), edge);
-    }
-  }
-  return { hits, edges: [...edges.values()], truncated: false };
-}
-
-const NOBODY: ReadonlySet<string> = new Set();
-
-async function tombstonedIds(reader: Reader, ids: readonly Bytes[]): Promise<ReadonlySet<string>> {
-  const rows = await reader.memoryRows(ids);
-  return new Set(
-    ids.flatMap((id, at) => (rows[at]?.lifecycle === "tombstoned" ? [keyString(id)] : [])),
-  );
-}
+const NOWHERE: Reach = { hits: [], edges: [], truncated: false };
 
 /** What a memory points at, each (kind, target) once; the one with a reason wins. */
 export async function linksFrom(

@@ -1,6 +1,7 @@
 /**
  * `list`: the memories that stand in one index, in the order in which they came there, page by page.
- * How the rows of an index are read, in the present and in the past, is left to `memory/members.ts`.
+ * How the rows of an index are read, in the present and in the past, is left to `memory/members.ts`; a
+ * list by the latest version, which no index holds, to `list-written.ts`.
  */
 
 import type { Asked } from "../contract/index.js";
@@ -16,6 +17,7 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, MEMORY_TYPES, namesOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
+import { checkWritten, listWritten } from "./list-written.js";
 import { openMembers, type Term } from "./members.js";
 import { shownMemories, standingVersions, validBody } from "./read.js";
 import { checkSlot } from "./write-input.js";
@@ -27,7 +29,8 @@ const READ_MOST = 1024;
 
 /** Lists memories by one index. */
 export async function list(engine: Engine, asked: Asked<"list">): Promise<MemoryPage> {
-  const { access, validAt, limit = LIMITS.listLimitDefault } = asked;
+  const { access, validAt, written, limit = LIMITS.listLimitDefault } = asked;
+  if (written !== undefined) return listWritten(engine, checkWritten(asked, written), access);
   const terms = termsOf(asked);
   const reverse = asked.order !== "oldest";
   return Reader.with(engine.kv, asked.asOf, async (reader) => {

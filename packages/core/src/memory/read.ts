@@ -7,7 +7,7 @@ import type { Asked } from "../contract/index.js";
 import type { HistoryItem } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
 import { type Engine, findIds, type ParsedRef, parseRef } from "../engine/engine.js";
-import { shapeMemory, versionRecord } from "../engine/shapes.js";
+import { shapeMemory, shapeOpen, versionRecord } from "../engine/shapes.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
 import { decodeHeader, splitEntry } from "../journal/entry.js";
@@ -73,7 +73,7 @@ export async function resolve(
 /** Every version of a memory, newest first; `undefined` when there is none the caller may see. */
 export async function history(
   engine: Engine,
-  { id: ref, asOf, access }: Asked<"history">,
+  { id: ref, asOf, access, memories }: Asked<"history">,
 ): Promise<readonly HistoryItem[] | undefined> {
   const parsed = parseRef(engine, ref, "id");
   return Reader.with(engine.kv, asOf, async (reader) => {
@@ -83,9 +83,12 @@ export async function history(
     if (found === undefined || !(await isShown(reader, access, found))) return undefined;
     const bodies = await allVersions(reader, found);
     const standing = new Set(standingOf(found, bodies));
-    return bodies
-      .map((body) => shapeHistory(engine, found, { body, undone: !standing.has(body) }))
-      .reverse();
+    const items = bodies.map((body) => {
+      const item = shapeHistory(engine, found, { body, undone: !standing.has(body) });
+      if (memories !== true) return item;
+      return { ...item, memory: shapeOpen(engine.actor, found, body) };
+    });
+    return items.reverse();
   });
 }
 

@@ -29,6 +29,7 @@ import {
 } from "../engine/engine.js";
 import { firstResult, idempotencyKeys, rivals } from "../engine/idempotency.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
+import { shapeParts } from "../engine/shapes.js";
 import { CortexError } from "../errors.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
@@ -123,30 +124,42 @@ interface PreparedUpdate {
 
 /** Applies an update inside a commit. */
 export function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteResult {
-  const { parsed, input, by } = what;
+  const { parsed, input } = what;
   const found = locateLiving(tx, parsed, "id");
   refuseTombstoned(found, "id", parsed.text);
   askRecords(tx, [found]);
   const head = tx.fold.records.head(found.row);
+  const data = nextData(engine, head, tx.fold.records.version(found.row), input);
+  const rival = isRival(tx, head, input.basedOnVersion, parsed.text);
+  return appendVersion(engine, tx, { ...what, found, head, data, rival });
+}
+
+/** A version to be appended to a memory that was found. */
+export interface NextVersion extends PreparedUpdate {
+  readonly found: Located;
+  /** The head before, with what else is to change of it. */
+  readonly head: Head;
+  readonly data: Data;
+  /** Whether the version is kept beside the open ones rather than in their place. */
+  readonly rival: boolean;
+  /** True gives back the memory as it is then. */
+  readonly wantsMemory?: boolean;
+}
+
+/** Appends a version inside a commit; the records of the memory are loaded. */
+export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): WriteResult {
+  const { parsed, input, by, found, head, data, rival } = next;
   const current = tx.fold.records.version(found.row);
-  const data = nextData(engine, head, current, input);
   const carried = data === current.data ? carriedOver(current, input) : lastingOver(current);
   const asked = { ...carried, ...withoutUndefined(input) };
   const prepared = prepareVersion(head.type, data, asked, head.source);
   const isSaid = input.provenance?.source !== undefined;
   const writer = isSaid ? prepared.provenance.source : sourceFor(engine, undefined);
   checkRevision(writer, head.source, parsed.text);
-  const version = nextVersion(
-    tx,
-    by,
-    { head, row: found.row },
-    {
-      ...prepared,
-      confidence: input.confidence === undefined ? current.confidence : prepared.confidence,
-      data,
-    },
-  );
-  const rival = isRival(tx, head, input.basedOnVersion, parsed.text);
+  const confidence = input.confidence === undefined ? current.confidence : prepared.confidence;
+  const place = { head, row: found.row };
+  const whole = nextVersion(tx, by, place, { ...prepared, confidence, data });
+  const version = rival ? { ...whole, supersedes: [] } : whole;
   const nextHead: Head = {
     ...head,
     version: version.number,
@@ -160,15 +173,15 @@ export function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): 
   const seq = tx.append({
     kind: "update",
     by,
-    parts: [
-      memoryPart(tx, by, found.id, {
-        head: nextHead,
-        version: rival ? { ...version, supersedes: [] } : version,
-      }),
-    ],
-    ...(what.request === undefined ? {} : { request: what.request }),
+    parts: [memoryPart(tx, by, found.id, { head: nextHead, version })],
+    ...(next.request === undefined ? {} : { request: next.request }),
   });
-  return { ...headResult(engine, found, version.number, seq), conflicts };
+  const parts = { id: found.id, head: nextHead, at: tx.at, seq, version, versionSeq: seq };
+  return {
+    ...headResult(engine, found, version.number, seq),
+    conflicts,
+    ...(next.wantsMemory === true ? { memory: shapeParts(engine.actor, parts) } : {}),
+  };
 }
 
 /** What a version of other data keeps: how long the memory is to live. */

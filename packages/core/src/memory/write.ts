@@ -2,14 +2,15 @@
  * `write`: one new memory, with everything that follows from it in the same entry: the value of a
  * slot replaces the one before, named memories are superseded, provenance becomes edges. Text that a
  * live memory of the same type, source and slot says already reinforces that memory instead. What a
- * source may do to the words of another is decided in `claims.ts`.
+ * source may do to the words of another is decided in `claims.ts`. A write that may go on from a memory
+ * that is there is in `upsert.ts`.
  */
 
 import { encode } from "../codec/cbor.js";
 import { parseUlid } from "../codec/ulid.js";
 import { checkKindAllowed } from "../config/config.js";
 import type { Asked } from "../contract/index.js";
-import type { MemoryRef, WriteResult } from "../contract/shapes.js";
+import type { Memory, MemoryRef, WriteResult } from "../contract/shapes.js";
 import {
   archivePart,
   type EdgeDraft,
@@ -33,7 +34,7 @@ import {
 } from "../engine/engine.js";
 import { firstResult, idempotencyKeys } from "../engine/idempotency.js";
 import { ask, configEntry, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
-import { shapeRef } from "../engine/shapes.js";
+import { shapeParts, shapeRef } from "../engine/shapes.js";
 import { CortexError, describe } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
@@ -45,17 +46,26 @@ import { jsonBytes } from "../records/fields.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES, type Status } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
+import type { Access } from "../scope/access.js";
 import { askGivingWay, judge, type Stated, sayerIds, UNOPPOSED, type Verdict } from "./claims.js";
+import { get } from "./read.js";
 import { similarTo } from "./similar.js";
+import { applyUpsert, type PreparedUpsert, prepareUpsert } from "./upsert.js";
 import { type PreparedWrite, prepareWrite } from "./write-input.js";
 
 /** Writes one memory. */
 export async function write(
   engine: Engine,
-  { similar, access, ...input }: Asked<"write">,
+  { similar, access, upsert, memory, ...input }: Asked<"write">,
 ): Promise<WriteResult> {
   const prepared = prepareWrite(engine, input);
-  const { value } = await engine.writer.submit(writeOperation(engine, prepared));
+  const wantsMemory = memory === true;
+  const going = upsert === undefined ? {} : { upsert: prepareUpsert(engine, input, upsert) };
+  const operation = writeOperation(engine, prepared, { wantsMemory, ...going });
+  const { value: written } = await engine.writer.submit(operation);
+  // What repeats an earlier result does not have the memory at hand.
+  const isBare = wantsMemory && written.memory === undefined;
+  const value = isBare ? await withMemory(engine, written, access) : written;
   if (similar !== true || value.reinforced) return value;
   const text = primaryText(prepared.head.type, prepared.data);
   const except = value.replaced.flatMap(({ id }) => parseUlid(id) ?? []);
@@ -64,11 +74,42 @@ export async function write(
   return { ...value, similar: await similarTo(engine, query, access) };
 }
 
+async function withMemory(
+  engine: Engine,
+  result: WriteResult,
+  access: Access,
+): Promise<WriteResult> {
+  const { id, version } = result;
+  const memory = await get(engine, { id, version, access });
+  return memory === undefined ? result : { ...result, memory };
+}
+
+/** How a write is done and answered. */
+interface WriteHow {
+  readonly upsert?: PreparedUpsert;
+  readonly wantsMemory?: boolean;
+}
+
 /** The operation behind `write`. */
-export function writeOperation(engine: Engine, prepared: PreparedWrite): Operation<WriteResult> {
+export function writeOperation(
+  engine: Engine,
+  prepared: PreparedWrite,
+  how: WriteHow = {},
+): Operation<WriteResult> {
+  const { upsert, wantsMemory = false } = how;
+  const needs = writeNeeds(engine, prepared);
   return {
-    ...writeNeeds(engine, prepared),
-    run: (tx) => firstResult(engine, tx, prepared.request) ?? applyWrite(engine, tx, prepared),
+    ...needs,
+    ...(upsert === undefined ? {} : { hints: [...needs.hints, ...refKeys(upsert.ref)] }),
+    run: (tx) => {
+      const first = firstResult(engine, tx, prepared.request);
+      if (first !== undefined) return first;
+      const next =
+        upsert === undefined
+          ? undefined
+          : applyUpsert(engine, tx, prepared, { upsert, wantsMemory });
+      return next ?? applyWrite(engine, tx, prepared, wantsMemory);
+    },
   };
 }
 
@@ -92,7 +133,12 @@ export function writeNeeds(
 }
 
 /** Applies a prepared write inside a commit. */
-export function applyWrite(engine: Engine, tx: WriteTx, prepared: PreparedWrite): WriteResult {
+export function applyWrite(
+  engine: Engine,
+  tx: WriteTx,
+  prepared: PreparedWrite,
+  wantsMemory = false,
+): WriteResult {
   const { head } = prepared;
   refuseExisting(tx, prepared);
   askTargets(tx, prepared);
@@ -128,7 +174,14 @@ export function applyWrite(engine: Engine, tx: WriteTx, prepared: PreparedWrite)
     ),
     similar: [],
     reinforced: told.lifted,
+    ...(wantsMemory && !told.lifted ? { memory: shapeBorn(engine.actor, tx.at, seq, told) } : {}),
   };
+}
+
+function shapeBorn(actor: string, at: number, seq: number, { id, record }: Told): Memory {
+  const { head, version } = record;
+  if (version === undefined) throw new Error("a new memory has no version");
+  return shapeParts(actor, { id, head, at, seq, version, versionSeq: seq });
 }
 
 /** The memory that holds what was written: a new one, or one whose claim became the writer's. */

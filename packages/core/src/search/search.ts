@@ -16,21 +16,24 @@ import type {
   SearchHit,
   SearchResult,
 } from "../contract/recall.js";
+import type { Memory } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
 import { type Meter, meterOf } from "../engine/read-plan.js";
-import { shapeMemory } from "../engine/shapes.js";
+import { shapeMemory, shapeOpen } from "../engine/shapes.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { rivalsBelow } from "../links/rivals.js";
+import { documentOf } from "../memory/open-versions.js";
 import { shownMemories } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { type Access, budgetOf } from "../scope/access.js";
 import { documentTexts } from "../text/document.js";
 import { snippetOf } from "../text/snippet.js";
 import type { RankQuery, TextLook } from "../text/text-index.js";
-import type { Accept, RankedMemory } from "../text/text-rank.js";
+import type { Accept } from "../text/text-rank.js";
 import { sourcesOf } from "../text/text-sources.js";
+import { judgeOf, type Ranked, type RankHow, rankOpen } from "./rank-open.js";
 
 /** How far a rank counts in the fusion of lists: the usual constant. */
 const RANK_OFFSET = 60;
@@ -42,35 +45,31 @@ export function rankShare(place: number): number {
 
 /** Finds memories by words. */
 export async function search(engine: Engine, asked: Asked<"search">): Promise<SearchResult> {
-  const { text, limit = LIMITS.searchLimitDefault, snippets = true, access } = asked;
+  const { text, limit = LIMITS.searchLimitDefault, snippets = true, access, siblings } = asked;
   const lifecycles = asked.lifecycles ?? ["active"];
   const watch = watchOf(engine, asked.onPlan);
   await engine.text.ready();
   const answer = await Reader.with(watch.kv, asked.asOf, async (reader) => {
-    const accept = acceptShown(engine, reader, access, asked);
-    const ranked = await engine.text.rank(reader, {
-      text,
-      limit,
-      lifecycles,
-      ...watch.looking,
-      ...(accept === undefined ? {} : { accept }),
-    });
+    const query = { text, limit, lifecycles, ...watch.looking };
+    const rank = siblings === true ? rankOpen : rankMemories;
+    const ranked = await rank(engine, reader, { query, filter: asked, access });
     const found = await rivalsBelow(reader, await wholeMemories(reader, ranked), access);
     const cut = snippets ? await snippetsOf(engine, reader, text, found) : [];
-    const hits = found.map(({ memory, score }, at): SearchHit => {
+    const hits = found.map(({ memory, body, score }, at): SearchHit => {
       const snippet = cut[at];
-      const { kind, tags, lifecycle } = memory.head.record.head;
-      const { id, uri, type, text: said } = shapeMemory(engine.actor, memory);
+      const whole = shapeFound(engine, memory, body);
+      const { kind, tags, lifecycle } = whole.head;
       return {
-        id,
-        uri,
-        type,
-        text: said,
+        id: whole.id,
+        uri: whole.uri,
+        type: whole.type,
+        text: whole.text,
         score,
         ...(snippet === undefined ? {} : { snippet }),
         ...(kind === undefined ? {} : { kind }),
         tags,
         lifecycle,
+        ...(siblings === true ? { memory: whole } : {}),
       };
     });
     return { hits: withinBudget(access, hits), seq: reader.seq };
@@ -128,34 +127,29 @@ function withinBudget<Hit extends { readonly text: string; readonly snippet?: st
 /** Finds memories by several texts at once; all are answered at one position. */
 export async function searchBatch(
   engine: Engine,
-  { queries, limit: most, access, asOf, onPlan }: Asked<"searchBatch">,
+  { queries, limit: most, access, asOf, onPlan, siblings }: Asked<"searchBatch">,
 ): Promise<SearchBatchResult> {
   const limit = clamped(most, LIMITS.searchBatchTotalDefault, LIMITS.searchBatchTotal);
   const watch = watchOf(engine, onPlan);
   await engine.text.ready();
+  const rank = siblings === true ? rankOpen : rankMemories;
   const answer = await Reader.with(watch.kv, asOf, async (reader) => {
     const lists = await Promise.all(
-      queries.map((query) => {
-        const {
-          text,
-          limit: each,
-          ...filter
-        } = typeof query === "string" ? { text: query } : query;
-        const accept = acceptShown(engine, reader, access, filter);
-        return engine.text.rank(reader, {
-          text,
-          limit: clamped(each, LIMITS.searchBatchEachDefault, LIMITS.searchBatchEach),
-          ...(accept === undefined ? {} : { accept }),
-          ...watch.looking,
-        });
+      queries.map((one) => {
+        const { text, limit: each, ...filter } = typeof one === "string" ? { text: one } : one;
+        const limit = clamped(each, LIMITS.searchBatchEachDefault, LIMITS.searchBatchEach);
+        const query = { text, limit, ...watch.looking };
+        return rank(engine, reader, { query, filter, access });
       }),
     );
     const fused = fuse(lists);
     const best = fused.slice(0, limit);
     const found = await rivalsBelow(reader, await wholeMemories(reader, best), access);
-    const hits = found.map(({ memory, score, queries: queriesMatched }) => {
-      const { id, uri, type, text } = shapeMemory(engine.actor, memory);
-      return { id, uri, type, text, score, queriesMatched };
+    const hits = found.map(({ memory, body, score, queries: queriesMatched }) => {
+      const whole = shapeFound(engine, memory, body);
+      const { id, uri, type, text } = whole;
+      const more = siblings === true ? { memory: whole } : {};
+      return { id, uri, type, text, score, queriesMatched, ...more };
     });
     return {
       hits: withinBudget(access, hits),
@@ -169,20 +163,35 @@ export async function searchBatch(
   return answer;
 }
 
-interface Fused extends Omit<RankedMemory, "place"> {
+/** The memories that a search finds, the best first. */
+async function rankMemories(
+  engine: Engine,
+  reader: Reader,
+  { query, filter, access }: RankHow,
+): Promise<readonly Ranked[]> {
+  const accept = acceptShown(engine, reader, access, filter);
+  return engine.text.rank(reader, { ...query, ...(accept === undefined ? {} : { accept }) });
+}
+
+function shapeFound(engine: Engine, memory: FoundMemory, body: Ranked["body"]): Memory {
+  return body === undefined
+    ? shapeMemory(engine.actor, memory)
+    : shapeOpen(engine.actor, memory, body);
+}
+
+interface Fused extends Ranked {
   readonly queries: readonly number[];
 }
 
 /** One list of all, best first; of equal ones the first that was met. */
-function fuse(lists: readonly (readonly RankedMemory[])[]): readonly Fused[] {
+function fuse(lists: readonly (readonly Ranked[])[]): readonly Fused[] {
   const met = new Map<string, Fused>();
   for (const [query, list] of lists.entries()) {
     for (const [rank, hit] of list.entries()) {
       const name = keyString(hit.id);
       const before = met.get(name);
       met.set(name, {
-        id: hit.id,
-        seq: hit.seq,
+        ...(before ?? hit),
         score: (before?.score ?? 0) + rankShare(rank),
         queries: [...(before?.queries ?? []), query],
       });
@@ -192,7 +201,7 @@ function fuse(lists: readonly (readonly RankedMemory[])[]): readonly Fused[] {
 }
 
 /** The memories behind hits. They were there a moment ago, at the same position. */
-async function wholeMemories<Hit extends Omit<RankedMemory, "place">>(
+async function wholeMemories<Hit extends Ranked>(
   reader: Reader,
   hits: readonly Hit[],
 ): Promise<readonly (Hit & { readonly memory: FoundMemory })[]> {
@@ -209,15 +218,19 @@ async function snippetsOf(
   engine: Engine,
   reader: Reader,
   text: string,
-  found: readonly { readonly memory: FoundMemory }[],
+  found: readonly (Ranked & { readonly memory: FoundMemory })[],
 ): Promise<readonly string[]> {
   const { words, analyser } = await engine.text.parse(reader, text);
   const wanted = new Set(words);
-  const sources = await sourcesOf(
+  const whole = await sourcesOf(
     reader,
-    found.map(({ memory }) => memory),
+    found.flatMap(({ memory, body }) => (body === undefined ? [memory] : [])),
   );
-  return sources.map((source) => snippetOf(analyser, documentTexts(source), wanted));
+  let next = 0;
+  return found.map(({ memory, body }) => {
+    const source = body === undefined ? whole[next++] : documentOf(memory, body);
+    return source === undefined ? "" : snippetOf(analyser, documentTexts(source), wanted);
+  });
 }
 
 /** What a hit must be; `undefined` when every hit will do. */
@@ -227,22 +240,13 @@ function acceptShown(
   access: Access,
   filter: SearchFilter,
 ): Accept | undefined {
-  const { tags = [], freshOnly = false } = filter;
-  const types = filter.types === undefined ? undefined : new Set(filter.types);
-  const kinds = filter.kinds === undefined ? undefined : new Set(filter.kinds);
+  const { types, kinds, tags = [], freshOnly = false } = filter;
   const isNarrow = types !== undefined || kinds !== undefined || tags.length > 0 || freshOnly;
   if (access.kind === "owner" && !isNarrow) return undefined;
-  const now = freshOnly ? engine.clock() : 0;
+  const judge = judgeOf(engine, filter);
   return async (found) => {
     const shown = await shownMemories(reader, access, found);
-    return shown.map((memory) => {
-      if (memory === undefined) return false;
-      const { head } = memory.head.record;
-      if (types?.has(head.type) === false) return false;
-      if (kinds !== undefined && (head.kind === undefined || !kinds.has(head.kind))) return false;
-      if (freshOnly && head.freshnessAt !== undefined && head.freshnessAt < now) return false;
-      return tags.every((tag) => head.tags.includes(tag));
-    });
+    return shown.map((memory) => memory !== undefined && judge(memory.head.record.head));
   };
 }
 

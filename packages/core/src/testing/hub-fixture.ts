@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hub } from "../hub/hub.js";
 import { type HubSeams, type OpenHubOptions, openHubWith } from "../hub/open-hub.js";
+import { type Memgraph, memgraph } from "../memgraph/index.js";
 import { TEST_EPOCH_MS, type TestClock, testClock } from "./fixtures.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -25,6 +26,8 @@ export interface TestHubOptions
 /** An open hub for one test. */
 export interface TestHub extends AsyncDisposable {
   readonly hub: Hub;
+  /** memgraph's store over the hub. */
+  readonly store: Memgraph;
   readonly clock: TestClock;
   /** Where it is: a folder, or `memory:`. */
   readonly location: string;
@@ -63,6 +66,7 @@ export async function openTestHub(options: TestHubOptions = {}): Promise<TestHub
   };
   return {
     hub,
+    store: memgraph(hub),
     clock,
     location,
     another: (more = {}) => openHubWith(location, { ...all, ...more }, {}),

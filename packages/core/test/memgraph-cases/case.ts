@@ -2,13 +2,13 @@
  * What a case of the store contract is, and the small world each one runs in: an empty hub of its own.
  */
 import type { Hub } from "../../src/hub/hub.js";
-import type { GraphNode } from "../../src/hub/node.js";
-import type { NodeInput } from "../../src/hub/node-write.js";
+import type { GraphNode, Memgraph, NodeInput } from "../../src/memgraph/index.js";
 import type { TestClock } from "../../src/testing/index.js";
 
 /** The world of one case. */
 export interface World {
   readonly hub: Hub;
+  readonly store: Memgraph;
   readonly clock: TestClock;
 }
 
@@ -29,11 +29,11 @@ export async function graphIn(
 
 /** Writes a node of kind `fact`, unless told otherwise. */
 export async function nodeIn(
-  { hub }: World,
+  { store }: World,
   graph: string,
   input: Partial<NodeInput> = {},
 ): Promise<GraphNode> {
-  return (await hub.putNode(graph, { kind: "fact", content: "c", ...input })).node;
+  return (await store.putNode(graph, { kind: "fact", content: "c", ...input })).node;
 }
 
 /** The contents of nodes, in order. */

@@ -1,6 +1,6 @@
 /** Cases 32 to 35 and 37 to 41: concurrent writes under both policies. */
 import { expect } from "vitest";
-import type { GraphNode } from "../../src/hub/node.js";
+import type { GraphNode } from "../../src/memgraph/index.js";
 import { type Case, graphIn, nodeIn, type World } from "./case.js";
 
 /** A lineage at version 1 under a policy, and two writers who both read it. */
@@ -9,14 +9,14 @@ async function fork(world: World, conflictPolicy: "lww" | "manual") {
   const base = await nodeIn(world, graph, { content: "base" });
   const { lineageId } = base;
   const write = (content: string, basedOnVersion: number) =>
-    world.hub.putNode(graph, { kind: "fact", content, lineageId, basedOnVersion });
+    world.store.putNode(graph, { kind: "fact", content, lineageId, basedOnVersion });
   const a = await write("aardvark", 1);
   const b = await write("badger", 1);
   return { graph, lineageId, base, a, b, write };
 }
 
 function read(world: World, node: GraphNode): Promise<GraphNode | undefined> {
-  return world.hub.getNode(node.id);
+  return world.store.getNode(node.id);
 }
 
 /** See the file header. */
@@ -58,7 +58,7 @@ export const CONFLICT_CASES: readonly Case[] = [
     title: "manual: the lineage reads as the higher rival",
     run: async (world) => {
       const { lineageId, a, b } = await fork(world, "manual");
-      const head = await world.hub.getNode(lineageId);
+      const head = await world.store.getNode(lineageId);
       expect(head).toMatchObject({ id: b.node.id, conflicts: [a.node.id] });
     },
   },
@@ -78,7 +78,7 @@ export const CONFLICT_CASES: readonly Case[] = [
     run: async (world) => {
       const { lineageId, a, write } = await fork(world, "manual");
       const c = await write("civet", a.node.version);
-      expect(await world.hub.getNode(lineageId)).toMatchObject({ id: c.node.id, conflicts: [] });
+      expect(await world.store.getNode(lineageId)).toMatchObject({ id: c.node.id, conflicts: [] });
     },
   },
   {
@@ -107,7 +107,7 @@ export const CONFLICT_CASES: readonly Case[] = [
     run: async (world) => {
       const { lineageId, a, b } = await fork(world, "lww");
       expect(await read(world, a.node)).toMatchObject({ supersededBy: b.node.id });
-      const current = (await world.hub.history(lineageId)).filter((node) => node.isCurrent);
+      const current = (await world.store.history(lineageId)).filter((node) => node.isCurrent);
       expect(current.map(({ id }) => id)).toEqual([b.node.id]);
     },
   },

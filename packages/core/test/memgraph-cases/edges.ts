@@ -4,17 +4,17 @@ import { type Case, graphIn, lineages, nodeIn, type World } from "./case.js";
 
 /** a→b `cites`, a→b `mentions`, a→x `cites` into another graph, b→c. */
 async function web(world: World) {
-  const { hub } = world;
+  const { store } = world;
   const graph = await graphIn(world);
   const other = await graphIn(world, { name: "other" });
   const [a, b, c] = await Promise.all(
     ["a", "b", "c"].map((lineageId) => nodeIn(world, graph, { lineageId })),
   );
   const x = await nodeIn(world, other, { lineageId: "x" });
-  await hub.putEdge(graph, { fromLineage: "a", toLineage: "b", kind: "cites" });
-  await hub.putEdge(graph, { fromLineage: "a", toLineage: "b", kind: "mentions" });
-  await hub.putEdge(graph, { fromLineage: "a", toLineage: "x", toGraph: other, kind: "cites" });
-  await hub.putEdge(graph, { fromLineage: "b", toLineage: "c", kind: "cites" });
+  await store.putEdge(graph, { fromLineage: "a", toLineage: "b", kind: "cites" });
+  await store.putEdge(graph, { fromLineage: "a", toLineage: "b", kind: "mentions" });
+  await store.putEdge(graph, { fromLineage: "a", toLineage: "x", toGraph: other, kind: "cites" });
+  await store.putEdge(graph, { fromLineage: "b", toLineage: "c", kind: "cites" });
   return { graph, other, a, b, c, x };
 }
 
@@ -22,8 +22,8 @@ async function web(world: World) {
 async function chain(world: World): Promise<void> {
   const graph = await graphIn(world);
   for (const lineageId of ["a", "b", "c", "d"]) await nodeIn(world, graph, { lineageId });
-  await world.hub.putEdge(graph, { fromLineage: "a", toLineage: "b", kind: "next" });
-  await world.hub.putEdge(graph, { fromLineage: "b", toLineage: "c", kind: "next" });
+  await world.store.putEdge(graph, { fromLineage: "a", toLineage: "b", kind: "next" });
+  await world.store.putEdge(graph, { fromLineage: "b", toLineage: "c", kind: "next" });
 }
 
 /** Two edges from g1 to g2 that say the same, and one to g3. */
@@ -35,7 +35,7 @@ async function tied(world: World) {
   ];
   await nodeIn(world, g1, { lineageId: "a" });
   const into = (toGraph: string) =>
-    world.hub.putEdge(g1, { fromLineage: "a", toLineage: "z", toGraph, kind: "cites" });
+    world.store.putEdge(g1, { fromLineage: "a", toLineage: "z", toGraph, kind: "cites" });
   await into(g2);
   await into(g2);
   await into(g3);
@@ -49,7 +49,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "outgoing edges of one kind include the symlink",
     run: async (world) => {
       const { graph, other } = await web(world);
-      const { edges } = await world.hub.outgoing("a", { edgeKinds: ["cites"] });
+      const { edges } = await world.store.outgoing("a", { edgeKinds: ["cites"] });
       expect(edges.map(({ toGraph, toLineage }) => [toGraph, toLineage])).toEqual([
         [graph, "b"],
         [other, "x"],
@@ -61,7 +61,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "incoming edges without a filter are both",
     run: async (world) => {
       await web(world);
-      const { edges } = await world.hub.incoming("b");
+      const { edges } = await world.store.incoming("b");
       expect(edges.map(({ kind }) => kind)).toEqual(["cites", "mentions"]);
     },
   },
@@ -70,7 +70,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "depth 1 reaches the neighbour and no further",
     run: async (world) => {
       await web(world);
-      const { nodes } = await world.hub.traverse("a", { maxDepth: 1 });
+      const { nodes } = await world.store.traverse("a", { maxDepth: 1 });
       expect(lineages(nodes)).toEqual(new Set(["a", "b"]));
     },
   },
@@ -79,7 +79,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "depth 3 without symlinks stays in the graph",
     run: async (world) => {
       await web(world);
-      const { nodes, edges } = await world.hub.traverse("a", { maxDepth: 3 });
+      const { nodes, edges } = await world.store.traverse("a", { maxDepth: 3 });
       expect(lineages(nodes)).toEqual(new Set(["a", "b", "c"]));
       expect(edges).toHaveLength(3);
     },
@@ -89,7 +89,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "symlinks are followed on request",
     run: async (world) => {
       const { other } = await web(world);
-      const walk = await world.hub.traverse("a", { maxDepth: 3, followSymlinks: true });
+      const walk = await world.store.traverse("a", { maxDepth: 3, followSymlinks: true });
       expect(lineages(walk.nodes)).toEqual(new Set(["a", "b", "c", "x"]));
       expect(Object.keys(walk.positions)).toContain(other);
     },
@@ -99,7 +99,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "incoming from the end of a chain reaches its start over two edges",
     run: async (world) => {
       await chain(world);
-      const walk = await world.hub.traverse("c", { direction: "incoming", maxDepth: 3 });
+      const walk = await world.store.traverse("c", { direction: "incoming", maxDepth: 3 });
       expect(lineages(walk.nodes)).toEqual(new Set(["a", "b", "c"]));
       expect(walk.edges).toHaveLength(2);
     },
@@ -109,7 +109,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "both directions from the middle, each edge once",
     run: async (world) => {
       await chain(world);
-      const walk = await world.hub.traverse("b", { direction: "both", maxDepth: 3 });
+      const walk = await world.store.traverse("b", { direction: "both", maxDepth: 3 });
       expect(lineages(walk.nodes)).toEqual(new Set(["a", "b", "c"]));
       expect(new Set(walk.edges.map(({ id }) => id)).size).toBe(2);
       expect(walk.edges).toHaveLength(2);
@@ -120,7 +120,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "without a direction a walk goes along the edges",
     run: async (world) => {
       await chain(world);
-      const { nodes } = await world.hub.traverse("a", { maxDepth: 3 });
+      const { nodes } = await world.store.traverse("a", { maxDepth: 3 });
       expect(nodes.map(({ lineageId }) => lineageId)).toEqual(["a", "b", "c"]);
     },
   },
@@ -129,7 +129,7 @@ export const EDGE_CASES: readonly Case[] = [
     title: "without a direction a walk from the end stays there",
     run: async (world) => {
       await chain(world);
-      const { nodes, edges } = await world.hub.traverse("c", { maxDepth: 3 });
+      const { nodes, edges } = await world.store.traverse("c", { maxDepth: 3 });
       expect(nodes.map(({ lineageId }) => lineageId)).toEqual(["c"]);
       expect(edges).toEqual([]);
     },

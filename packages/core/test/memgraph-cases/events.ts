@@ -1,11 +1,14 @@
 /** Cases 42 to 45: events after commit, and silence after the end. */
 import { expect } from "vitest";
-import type { HubEvent, HubSubscription } from "../../src/hub/events.js";
+import type { MemgraphEvent, MemgraphSubscription } from "../../src/memgraph/index.js";
 import { type Case, graphIn, nodeIn } from "./case.js";
 
 /** The next so many events. */
-async function take(subscription: HubSubscription, count: number): Promise<readonly HubEvent[]> {
-  const events: HubEvent[] = [];
+async function take(
+  subscription: MemgraphSubscription,
+  count: number,
+): Promise<readonly MemgraphEvent[]> {
+  const events: MemgraphEvent[] = [];
   while (events.length < count) {
     const { value, done } = await subscription.next();
     if (done === true) break;
@@ -21,9 +24,9 @@ export const EVENT_CASES: readonly Case[] = [
     title: "a node and an edge of a lineage to itself are one event each",
     run: async (world) => {
       const graph = await graphIn(world);
-      await using events = await world.hub.subscribe();
+      await using events = await world.store.subscribe();
       const { lineageId } = await nodeIn(world, graph);
-      await world.hub.putEdge(graph, {
+      await world.store.putEdge(graph, {
         fromLineage: lineageId,
         toLineage: lineageId,
         kind: "is",
@@ -42,8 +45,8 @@ export const EVENT_CASES: readonly Case[] = [
     title: "after the end there are no further events",
     run: async (world) => {
       const graph = await graphIn(world);
-      const ended = await world.hub.subscribe();
-      await using witness = await world.hub.subscribe();
+      const ended = await world.store.subscribe();
+      await using witness = await world.store.subscribe();
       await nodeIn(world, graph);
       expect(await take(ended, 1)).toHaveLength(1);
       await ended.return();
@@ -56,7 +59,7 @@ export const EVENT_CASES: readonly Case[] = [
     number: 44,
     title: "making a graph and renaming it are two graph events",
     run: async (world) => {
-      await using events = await world.hub.subscribe();
+      await using events = await world.store.subscribe();
       const graph = await graphIn(world, { name: "before" });
       const [made] = await take(events, 1);
       await world.hub.configureGraph(graph, { name: "after" });
@@ -69,8 +72,8 @@ export const EVENT_CASES: readonly Case[] = [
     number: 45,
     title: "after the end another graph is no event",
     run: async (world) => {
-      const ended = await world.hub.subscribe();
-      await using witness = await world.hub.subscribe();
+      const ended = await world.store.subscribe();
+      await using witness = await world.store.subscribe();
       await graphIn(world, { name: "first" });
       expect(await take(ended, 1)).toHaveLength(1);
       await ended.return();

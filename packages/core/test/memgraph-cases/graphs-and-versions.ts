@@ -45,9 +45,9 @@ export const GRAPH_CASES: readonly Case[] = [
   {
     number: 4,
     title: "an unknown graph is not found: a value to readers, a failure to writers",
-    run: async ({ hub }) => {
+    run: async ({ hub, store }) => {
       expect(await hub.getGraph("nobody")).toBeUndefined();
-      await expect(hub.putNode("nobody", { kind: "fact" })).rejects.toMatchObject({
+      await expect(store.putNode("nobody", { kind: "fact" })).rejects.toMatchObject({
         code: "ERR_NOT_FOUND",
       });
     },
@@ -75,7 +75,7 @@ export const GRAPH_CASES: readonly Case[] = [
     title: "the lineage reads as its last version",
     run: async (world) => {
       const { first, second } = await twoVersions(world);
-      expect(await world.hub.getNode(first.lineageId)).toEqual(second);
+      expect(await world.store.getNode(first.lineageId)).toEqual(second);
     },
   },
   {
@@ -83,7 +83,7 @@ export const GRAPH_CASES: readonly Case[] = [
     title: "a replaced node names its successor",
     run: async (world) => {
       const { first, second } = await twoVersions(world);
-      const read = await world.hub.getNode(first.id);
+      const read = await world.store.getNode(first.id);
       expect(read).toMatchObject({ content: "one", supersededBy: second.id, isCurrent: false });
     },
   },
@@ -92,9 +92,9 @@ export const GRAPH_CASES: readonly Case[] = [
     title: "at-version 1 gives the first version",
     run: async (world) => {
       const { first } = await twoVersions(world);
-      const read = await world.hub.getNode(first.lineageId, { atVersion: 1 });
+      const read = await world.store.getNode(first.lineageId, { atVersion: 1 });
       expect(read).toMatchObject({ id: first.id, content: "one" });
-      expect(await world.hub.getNode(first.lineageId, { atVersion: 3 })).toBeUndefined();
+      expect(await world.store.getNode(first.lineageId, { atVersion: 3 })).toBeUndefined();
     },
   },
   {
@@ -102,10 +102,10 @@ export const GRAPH_CASES: readonly Case[] = [
     title: "an instant between the writes gives the first version, one before both nothing",
     run: async (world) => {
       const { first, between } = await twoVersions(world);
-      const read = await world.hub.getNode(first.lineageId, { atTime: between });
+      const read = await world.store.getNode(first.lineageId, { atTime: between });
       expect(read).toMatchObject({ id: first.id });
       const before = { atTime: first.createdAt - 1 };
-      expect(await world.hub.getNode(first.lineageId, before)).toBeUndefined();
+      expect(await world.store.getNode(first.lineageId, before)).toBeUndefined();
     },
   },
   {
@@ -113,9 +113,9 @@ export const GRAPH_CASES: readonly Case[] = [
     title: "the history is newest first; of an unknown lineage it is empty",
     run: async (world) => {
       const { first, second } = await twoVersions(world);
-      const versions = await world.hub.history(first.lineageId);
+      const versions = await world.store.history(first.lineageId);
       expect(versions.map(({ id }) => id)).toEqual([second.id, first.id]);
-      expect(await world.hub.history("nobody")).toEqual([]);
+      expect(await world.store.history("nobody")).toEqual([]);
     },
   },
   {
@@ -126,7 +126,7 @@ export const GRAPH_CASES: readonly Case[] = [
       await expect(nodeIn(world, graph, { kind: "decision" })).rejects.toMatchObject({
         code: "ERR_KIND_NOT_ALLOWED",
       });
-      expect((await world.hub.listNodes(graph)).total).toBe(0);
+      expect((await world.store.listNodes(graph)).total).toBe(0);
     },
   },
   {

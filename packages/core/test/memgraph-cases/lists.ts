@@ -30,7 +30,7 @@ export const LIST_CASES: readonly Case[] = [
     title: "a tag filters by the whole tag",
     run: async (world) => {
       const graph = await tagged(world);
-      const { nodes } = await world.hub.listNodes(graph, { tags: ["bar"] });
+      const { nodes } = await world.store.listNodes(graph, { tags: ["bar"] });
       expect(contents(nodes)).toEqual(["third", "first"]);
     },
   },
@@ -39,7 +39,7 @@ export const LIST_CASES: readonly Case[] = [
     title: "the beginning of a tag finds nothing",
     run: async (world) => {
       const graph = await tagged(world);
-      expect(await world.hub.listNodes(graph, { tags: ["barb"] })).toMatchObject({
+      expect(await world.store.listNodes(graph, { tags: ["barb"] })).toMatchObject({
         nodes: [],
         total: 0,
       });
@@ -50,7 +50,7 @@ export const LIST_CASES: readonly Case[] = [
     title: "two tags must both be there",
     run: async (world) => {
       const graph = await tagged(world);
-      const { nodes } = await world.hub.listNodes(graph, { tags: ["bar", "barbecue"] });
+      const { nodes } = await world.store.listNodes(graph, { tags: ["bar", "barbecue"] });
       expect(contents(nodes)).toEqual(["third"]);
     },
   },
@@ -59,7 +59,7 @@ export const LIST_CASES: readonly Case[] = [
     title: "a list shows content, metadata, freshness and author",
     run: async (world) => {
       const graph = await complete(world);
-      const { nodes } = await world.hub.listNodes(graph);
+      const { nodes } = await world.store.listNodes(graph);
       expect(nodes[0]).toMatchObject({
         content: "long",
         metadata: { n: 1 },
@@ -73,8 +73,8 @@ export const LIST_CASES: readonly Case[] = [
     title: "a compact list leaves them out and keeps the rest, flags included",
     run: async (world) => {
       const graph = await complete(world);
-      const { nodes } = await world.hub.listNodes(graph, { compact: true });
-      const [full] = (await world.hub.listNodes(graph)).nodes;
+      const { nodes } = await world.store.listNodes(graph, { compact: true });
+      const [full] = (await world.store.listNodes(graph)).nodes;
       expect(Object.keys(nodes[0] ?? {}).sort()).toEqual([
         "createdAt",
         "graphId",

@@ -1,6 +1,6 @@
 /** Cases 23 to 25, 29, 36 and 46 to 52: search, and the words in use. */
 import { expect } from "vitest";
-import type { NodeSearch } from "../../src/hub/search.js";
+import type { NodeSearch } from "../../src/memgraph/index.js";
 import { type Case, contents, graphIn, nodeIn, type World } from "./case.js";
 
 function found({ hits }: NodeSearch): readonly string[] {
@@ -45,7 +45,7 @@ export const SEARCH_CASES: readonly Case[] = [
     run: async (world) => {
       const graph = await graphIn(world);
       await nodeIn(world, graph, { content: "a zebra in the garden" });
-      const result = await world.hub.search(graph, { text: "zebra" });
+      const result = await world.store.search(graph, { text: "zebra" });
       expect(result.hits).toHaveLength(1);
       expect(result.hits[0]?.snippet).toContain("[zebra]");
     },
@@ -55,7 +55,7 @@ export const SEARCH_CASES: readonly Case[] = [
     title: "a word of a replaced version finds nothing",
     run: async (world) => {
       const graph = await changedAnimal(world);
-      expect(found(await world.hub.search(graph, { text: "zebra" }))).toEqual([]);
+      expect(found(await world.store.search(graph, { text: "zebra" }))).toEqual([]);
     },
   },
   {
@@ -63,7 +63,7 @@ export const SEARCH_CASES: readonly Case[] = [
     title: "a word of the new version finds version 2",
     run: async (world) => {
       const graph = await changedAnimal(world);
-      const { hits } = await world.hub.search(graph, { text: "moose" });
+      const { hits } = await world.store.search(graph, { text: "moose" });
       expect(hits.map(({ node }) => node.version)).toEqual([2]);
     },
   },
@@ -73,7 +73,7 @@ export const SEARCH_CASES: readonly Case[] = [
     run: async (world) => {
       const graph = await graphIn(world);
       await nodeIn(world, graph, { content: "smokey", tags: ["barbecue"] });
-      const search = (tag: string) => world.hub.search(graph, { text: "smokey", tags: [tag] });
+      const search = (tag: string) => world.store.search(graph, { text: "smokey", tags: [tag] });
       expect(found(await search("barb"))).toEqual([]);
       expect(found(await search("barbecue"))).toEqual(["smokey"]);
     },
@@ -87,7 +87,7 @@ export const SEARCH_CASES: readonly Case[] = [
       const a = await nodeIn(world, graph, { content: "aardvark", lineageId, basedOnVersion: 1 });
       const b = await nodeIn(world, graph, { content: "badger", lineageId, basedOnVersion: 1 });
       for (const node of [a, b]) {
-        const { hits } = await world.hub.search(graph, { text: node.content });
+        const { hits } = await world.store.search(graph, { text: node.content });
         expect(hits.map((hit) => hit.node.id)).toEqual([node.id]);
       }
     },
@@ -97,7 +97,7 @@ export const SEARCH_CASES: readonly Case[] = [
     title: "the schema counts nodes and kinds, the most frequent first, with examples",
     run: async (world) => {
       const graph = await kitchen(world);
-      const { nodeCount, kinds } = await world.hub.describeSchema(graph);
+      const { nodeCount, kinds } = await world.store.describeSchema(graph);
       expect(nodeCount).toBe(8);
       expect(kinds).toHaveLength(4);
       expect(kinds[0]).toMatchObject({ kind: "recipe", count: 5 });
@@ -109,7 +109,7 @@ export const SEARCH_CASES: readonly Case[] = [
     number: 47,
     title: "prefixes of tags are counted over all their values",
     run: async (world) => {
-      const { tagPrefixes } = await world.hub.describeSchema(await kitchen(world));
+      const { tagPrefixes } = await world.store.describeSchema(await kitchen(world));
       const protein = tagPrefixes.find(({ prefix }) => prefix === "protein");
       expect(protein).toEqual({
         prefix: "protein",
@@ -122,7 +122,7 @@ export const SEARCH_CASES: readonly Case[] = [
     number: 48,
     title: "a prefix with one value lists it",
     run: async (world) => {
-      const { tagPrefixes } = await world.hub.describeSchema(await kitchen(world));
+      const { tagPrefixes } = await world.store.describeSchema(await kitchen(world));
       expect(tagPrefixes).toContainEqual({ prefix: "cuisine", count: 5, values: ["french"] });
     },
   },
@@ -130,7 +130,7 @@ export const SEARCH_CASES: readonly Case[] = [
     number: 49,
     title: "bare and prefixed tags are counted alike",
     run: async (world) => {
-      const { tags } = await world.hub.describeSchema(await kitchen(world));
+      const { tags } = await world.store.describeSchema(await kitchen(world));
       expect(tags).toContainEqual({ tag: "weeknight", count: 4 });
       expect(tags).toContainEqual({ tag: "protein:beef", count: 3 });
     },
@@ -139,7 +139,7 @@ export const SEARCH_CASES: readonly Case[] = [
     number: 50,
     title: "the most used tag comes first",
     run: async (world) => {
-      const { tags } = await world.hub.listTags(await shelf(world), { limit: 0 });
+      const { tags } = await world.store.listTags(await shelf(world), { limit: 0 });
       expect(tags[0]).toEqual({ tag: "protein:beef", count: 2 });
       expect(tags).toHaveLength(3);
     },
@@ -149,16 +149,16 @@ export const SEARCH_CASES: readonly Case[] = [
     title: "a prefix narrows the tags, one that fits none leaves none",
     run: async (world) => {
       const graph = await shelf(world);
-      const { tags } = await world.hub.listTags(graph, { prefix: "protein:" });
+      const { tags } = await world.store.listTags(graph, { prefix: "protein:" });
       expect(tags.map(({ tag }) => tag)).toEqual(["protein:beef", "protein:fish"]);
-      expect((await world.hub.listTags(graph, { prefix: "nothing" })).tags).toEqual([]);
+      expect((await world.store.listTags(graph, { prefix: "nothing" })).tags).toEqual([]);
     },
   },
   {
     number: 52,
     title: "a limit of one gives one tag",
     run: async (world) => {
-      expect((await world.hub.listTags(await shelf(world), { limit: 1 })).tags).toHaveLength(1);
+      expect((await world.store.listTags(await shelf(world), { limit: 1 })).tags).toHaveLength(1);
     },
   },
 ];

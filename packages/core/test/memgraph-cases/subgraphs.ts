@@ -12,7 +12,7 @@ export const SUBGRAPH_CASES: readonly Case[] = [
     run: async (world) => {
       const graph = await graphIn(world);
       const old = await nodeIn(world, graph);
-      const { nodes, edges } = await world.hub.putSubgraph(graph, {
+      const { nodes, edges } = await world.store.putSubgraph(graph, {
         nodes: [
           { ...NODE, ref: "a" },
           { ...NODE, ref: "b" },
@@ -31,7 +31,7 @@ export const SUBGRAPH_CASES: readonly Case[] = [
       expect(edges.every(({ edgeId, error }) => edgeId !== undefined && error === undefined)).toBe(
         true,
       );
-      const walk = await world.hub.traverse(nodes[0]?.lineageId ?? "", { maxDepth: 1 });
+      const walk = await world.store.traverse(nodes[0]?.lineageId ?? "", { maxDepth: 1 });
       expect(lineages(walk.nodes)).toEqual(new Set(nodes.map(({ lineageId }) => lineageId)));
     },
   },
@@ -40,7 +40,7 @@ export const SUBGRAPH_CASES: readonly Case[] = [
     title: "one refused node fails alone, with the edge that uses its ref",
     run: async (world) => {
       const graph = await graphIn(world, { kindWhitelist: ["fact"] });
-      const { nodes, edges } = await world.hub.putSubgraph(graph, {
+      const { nodes, edges } = await world.store.putSubgraph(graph, {
         nodes: [
           { ...NODE, ref: "good" },
           { ...NODE, kind: "decision", ref: "bad" },
@@ -54,7 +54,7 @@ export const SUBGRAPH_CASES: readonly Case[] = [
       expect(nodes[1]?.error).toMatch(/^memgraph: kind not in graph whitelist: /);
       expect(edges[0]?.edgeId).toBeDefined();
       expect(edges[1]).toEqual({ error: "ref not found: bad" });
-      expect((await world.hub.listNodes(graph)).total).toBe(1);
+      expect((await world.store.listNodes(graph)).total).toBe(1);
     },
   },
   {
@@ -63,7 +63,7 @@ export const SUBGRAPH_CASES: readonly Case[] = [
     run: async (world) => {
       const graph = await graphIn(world);
       const { lineageId } = await nodeIn(world, graph);
-      const { edges } = await world.hub.putSubgraph(graph, {
+      const { edges } = await world.store.putSubgraph(graph, {
         edges: [{ fromLineage: lineageId, toRef: "nope", kind: "cites" }],
       });
       expect(edges).toEqual([{ error: "ref not found: nope" }]);
@@ -82,11 +82,11 @@ export const SUBGRAPH_CASES: readonly Case[] = [
         { nodes: Array.from({ length: 51 }, () => NODE) },
         { edges: Array.from({ length: 101 }, () => edge) },
       ]) {
-        await expect(world.hub.putSubgraph(graph, input)).rejects.toMatchObject({
+        await expect(world.store.putSubgraph(graph, input)).rejects.toMatchObject({
           code: "ERR_INVALID",
         });
       }
-      const { edges } = await world.hub.putSubgraph(graph, {
+      const { edges } = await world.store.putSubgraph(graph, {
         edges: [
           { ...edge, fromRef: "a" },
           { toLineage: lineageId, kind: "is" },
@@ -100,7 +100,7 @@ export const SUBGRAPH_CASES: readonly Case[] = [
         "only one of to_ref/to_lineage allowed",
         "one of to_ref/to_lineage required",
       ]);
-      expect((await world.hub.outgoing(lineageId)).edges).toEqual([]);
+      expect((await world.store.outgoing(lineageId)).edges).toEqual([]);
     },
   },
   {
@@ -110,7 +110,7 @@ export const SUBGRAPH_CASES: readonly Case[] = [
       const graph = await graphIn(world, { conflictPolicy: "manual" });
       const { lineageId } = await nodeIn(world, graph);
       await nodeIn(world, graph, { lineageId, basedOnVersion: 1 });
-      const { nodes, edges } = await world.hub.putSubgraph(graph, {
+      const { nodes, edges } = await world.store.putSubgraph(graph, {
         nodes: [
           { ...NODE, lineageId, basedOnVersion: 1, ref: "stale" },
           { ...NODE, ref: "new" },
@@ -133,13 +133,13 @@ export const SUBGRAPH_CASES: readonly Case[] = [
     title: "nodes alone and edges alone are written",
     run: async (world) => {
       const graph = await graphIn(world);
-      const { nodes } = await world.hub.putSubgraph(graph, { nodes: [NODE, NODE] });
+      const { nodes } = await world.store.putSubgraph(graph, { nodes: [NODE, NODE] });
       expect(nodes.map(({ created }) => created)).toEqual([true, true]);
       const [from = "", to = ""] = nodes.map(({ lineageId }) => lineageId ?? "");
-      const { edges } = await world.hub.putSubgraph(graph, {
+      const { edges } = await world.store.putSubgraph(graph, {
         edges: [{ fromLineage: from, toLineage: to, kind: "cites" }],
       });
-      expect((await world.hub.outgoing(from)).edges.map(({ id }) => id)).toEqual([
+      expect((await world.store.outgoing(from)).edges.map(({ id }) => id)).toEqual([
         edges[0]?.edgeId,
       ]);
     },

@@ -5,12 +5,15 @@
  * seq where one graph is followed, else all positions together. With so many graphs that an id would not
  * fit a header, events have none; name the graphs then. A stream without an id in its past begins now.
  */
-import type { HubEvent, HubSubscription } from "@cortex-memory/core";
-import { edgeJson, nodeJson } from "../memgraph/shapes.js";
+import {
+  type MemgraphEvent,
+  type MemgraphSubscription,
+  memgraph,
+} from "@cortex-memory/core/memgraph";
+import { edgeJson, graphJson, nodeJson, restGraphJson } from "../memgraph/shapes.js";
 import { shortly } from "../operations/input-error.js";
 import { eventText, type Streams, sendStream } from "./events.js";
 import type { HubDoor } from "./hub-door.js";
-import { restGraphJson } from "./memgraph-json.js";
 import { HttpFailure } from "./problem.js";
 import type { Seen } from "./respond.js";
 
@@ -31,14 +34,14 @@ export function sendGraphEvents(
   const from = positionsIn(request.headers.get("last-event-id"), graphs);
   return sendStream(seen, streams, (signal, serve) =>
     door.use(async (hub) => {
-      const events = await hub.subscribe({
+      const events = await memgraph(hub).subscribe({
         signal,
         ...(graphs.length === 0 ? {} : { graphs }),
         ...(from === undefined ? {} : { from }),
       });
       await serve(events, {
         begun: Promise.resolve(),
-        eventOf: (item) => graphEvent(item as HubEvent, idOf(events, graphs)),
+        eventOf: (item) => graphEvent(item as MemgraphEvent, idOf(events, graphs)),
         pulse: PING,
       });
     }),
@@ -48,7 +51,7 @@ export function sendGraphEvents(
 /** memgraph shows no ties in events. */
 const NO_TIES = { outbound: [], inbound: [] };
 
-function graphEvent(event: HubEvent, id: string | undefined): string {
+function graphEvent(event: MemgraphEvent, id: string | undefined): string {
   switch (event.type) {
     case "node":
       return eventText("node.written", nodeJson(event.node), id);
@@ -57,12 +60,12 @@ function graphEvent(event: HubEvent, id: string | undefined): string {
     case "edgeRemoved":
       return eventText("edge.removed", edgeJson(event.edge), id);
     case "graph":
-      return eventText("graph.created", restGraphJson(event.graph, NO_TIES), id);
+      return eventText("graph.created", restGraphJson(graphJson(event.graph, NO_TIES)), id);
   }
 }
 
 /** Where the followed graphs stand. */
-function idOf(events: HubSubscription, graphs: readonly string[]): string | undefined {
+function idOf(events: MemgraphSubscription, graphs: readonly string[]): string | undefined {
   const positions = events.positions();
   const [only, ...others] = graphs;
   if (only !== undefined && others.length === 0) return String((positions[only] ?? 0) - 1);

@@ -1,17 +1,17 @@
 /**
- * memgraph's routes in the OpenAPI document, rendered from their table.
+ * memgraph's routes in the OpenAPI document, rendered from the table of its calls.
  */
-import type * as z from "zod";
+import * as z from "zod";
+import type { Route } from "../memgraph/call.js";
+import { fieldOf, hasBody, MEMGRAPH_ROUTES, type MemgraphRoute } from "../memgraph/routes.js";
+import { innerSchema } from "../operations/input-error.js";
 import { EVENT_STREAM } from "./events.js";
-import { MEMGRAPH_ROUTES, type MemgraphRoute } from "./memgraph-table.js";
 import { type DocumentPart, failures, type Json, schemaOf, templateOf } from "./openapi.js";
 import { PROBLEM_TYPE } from "./problem.js";
 import { BASE } from "./routes.js";
 
 /** The tag that these routes have in the document. */
 const MEMGRAPH_TAG = "memgraph";
-
-const ROUTES: readonly (readonly [string, MemgraphRoute])[] = Object.entries(MEMGRAPH_ROUTES);
 
 /** What these routes add to the document. */
 export function memgraphPart(): DocumentPart {
@@ -21,17 +21,17 @@ export function memgraphPart(): DocumentPart {
 /** The paths with what is asked for there. */
 function memgraphPaths(): { readonly [path: string]: Json } {
   const paths: { [path: string]: Json } = {};
-  for (const [name, route] of ROUTES) {
-    const path = templateOf(BASE + route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: described(name, route) };
+  for (const one of MEMGRAPH_ROUTES) {
+    const path = templateOf(BASE + one.route.path);
+    paths[path] = { ...paths[path], [one.route.method.toLowerCase()]: described(one) };
   }
   return paths;
 }
 
 /** The bodies that requests have, by name. */
 function memgraphSchemas(): { readonly [name: string]: Json } {
-  const inputs = ROUTES.flatMap(([name, { body }]) =>
-    body === undefined ? [] : [[inputName(name), schemaOf(body)]],
+  const inputs = MEMGRAPH_ROUTES.flatMap((one) =>
+    hasBody(one.route) ? [[inputName(one.name), schemaOf(bodyOf(one))]] : [],
   );
   return Object.fromEntries(inputs);
 }
@@ -40,58 +40,69 @@ function inputName(name: string): string {
   return `memgraph.${name}Input`;
 }
 
-function described(name: string, route: MemgraphRoute): Json {
-  const { summary, body } = route;
-  const parameters = [...pathParameters(route.path), ...queryParameters(route.parameters)];
+function partsIn({ path }: Route): readonly string[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, part = ""]) => part);
+}
+
+/** What a body may hold: the input without what stands in the path, read as leniently as it is. */
+export function bodyOf({ input, route }: MemgraphRoute): z.ZodObject {
+  const inPath = partsIn(route).map((part) => fieldOf(route, part));
+  const fields = Object.entries(input.shape).filter(([name]) => !inPath.includes(name));
+  if (route.method === "PATCH") return z.strictObject(Object.fromEntries(fields));
+  const lenient = fields.map(([name, field]) => {
+    const isOpen = field._zod.optin !== undefined || route.otherwise?.[name] !== undefined;
+    const inner = innerSchema(field) as z.ZodType;
+    const isWord = inner._zod.def.type === "enum";
+    const plain = isWord ? z.union([inner, z.literal("")]) : inner;
+    return [name, isOpen ? plain.nullable().exactOptional() : field];
+  });
+  return z.strictObject(Object.fromEntries(lenient));
+}
+
+function described({ name, summary, input, output, route, isStream }: MemgraphRoute): Json {
+  const parameters = [
+    ...partsIn(route).map((part) => ({
+      name: part,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...Object.entries(route.query ?? {}).map(([query, { field, help }]) =>
+      parameter(query, help, input.shape[field] as z.ZodType),
+    ),
+  ];
   const schema = { $ref: `#/components/schemas/${inputName(name)}` };
+  const { status = 200, also = {}, shown } = route;
+  const problem = { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } };
+  const others = Object.entries(also).map(([other, shape]) => [other, answer(shape, problem)]);
   return {
     operationId: `memgraph.${name}`,
     tags: [MEMGRAPH_TAG],
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema } } } }),
-    responses: responsesOf(route),
+    ...(hasBody(route)
+      ? { requestBody: { required: true, content: { "application/json": { schema } } } }
+      : {}),
+    responses: {
+      ...failures(),
+      [status]:
+        isStream === true
+          ? { description: "Events.", content: { [EVENT_STREAM]: {} } }
+          : answer(status === 204 ? undefined : (shown?.shape ?? output)),
+      ...Object.fromEntries(others),
+    },
   };
 }
 
-function pathParameters(path: string): readonly Json[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  }));
+/** An answer; one that a failure may have the status of is told apart by its type. */
+function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
+  const description = "The answer.";
+  if (shape === undefined) return { description };
+  return { description, content: { "application/json": { schema: schemaOf(shape) }, ...more } };
 }
 
-function queryParameters(parameters: z.ZodObject | undefined): readonly Json[] {
-  if (parameters === undefined) return [];
-  const properties = schemaOf(parameters).properties as { readonly [name: string]: Json };
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: "query",
-    required: false,
-    description,
-    schema,
-  }));
-}
-
-function responsesOf({ answers, events }: MemgraphRoute): Json {
-  const all: { [status: string]: Json } = { ...(failures() as { [status: string]: Json }) };
-  for (const [status, shape] of Object.entries(answers)) {
-    all[status] = answerOf(shape, events === true, all[status] !== undefined);
-  }
-  return all;
-}
-
-/** A good answer; one that a failure may have the status of is told apart by its type. */
-function answerOf(shape: z.ZodType | undefined, isStream: boolean, isFailure: boolean): Json {
-  const problem = { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } };
-  const json = shape === undefined ? {} : { "application/json": { schema: schemaOf(shape) } };
-  const content = { ...(isStream ? { [EVENT_STREAM]: {} } : json), ...(isFailure ? problem : {}) };
-  return {
-    description: isStream ? "Events." : "The answer.",
-    ...(Object.keys(content).length === 0 ? {} : { content }),
-  };
+function parameter(name: string, description: string, field: z.ZodType): Json {
+  const { properties } = schemaOf(z.object({ field })) as { readonly properties: { field: Json } };
+  const { description: _, ...schema } = properties.field;
+  return { name, in: "query", required: false, description, schema };
 }

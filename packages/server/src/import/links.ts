@@ -11,9 +11,9 @@ import {
   type CortexError,
   type Edge,
   type ErrorCode,
-  type GraphEdgeInput,
   isCortexError,
 } from "@cortex-memory/core";
+import type { GraphEdgeInput } from "@cortex-memory/core/memgraph";
 import { IMPORTER } from "./decide.js";
 import { drain } from "./drain.js";
 import { BATCH_ITEMS, type ImportWork } from "./memories.js";

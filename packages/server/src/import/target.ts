@@ -4,7 +4,8 @@
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { type Cortex, type GraphEdgeInput, type Hub, open, openHub } from "@cortex-memory/core";
+import { type Cortex, type Hub, open, openHub } from "@cortex-memory/core";
+import { type GraphEdgeInput, memgraph } from "@cortex-memory/core/memgraph";
 import { isAddress } from "../config.js";
 import type { GraphPlan } from "./records.js";
 
@@ -66,7 +67,7 @@ function hubTarget(hub: Hub): Target {
       const graph = await hub.getGraph(id);
       if (graph?.kindWhitelist.length === 0) await hub.configureGraph(id, { kindWhitelist });
     },
-    putEdge: (graph, edge) => hub.putEdge(graph, edge),
+    putEdge: memgraph(hub).putEdge,
     close: () => hub.close(),
   };
 }

@@ -19,20 +19,20 @@ import {
   type Policy,
   truncateToTokens,
 } from "@cortex-memory/core";
+import { MEMGRAPH_POLICIES } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import type { Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
+import type { HubVerb } from "../memgraph/call.js";
 import type { VerbName } from "../operations/define.js";
 import { inputError } from "../operations/input-error.js";
 import { announcedLater, type JsonSchema, withTimes } from "./schema.js";
 
-/** A verb of the hub, told apart from the facade's verb of the same name. */
-export type HubVerb = `hub.${keyof typeof HUB_POLICIES}`;
-
 /** What an access means for a verb. */
 export function policyOf(verb: VerbName | HubVerb): Policy {
-  const [, ofHub] = verb.split("hub.");
-  if (ofHub !== undefined) return HUB_POLICIES[ofHub as keyof typeof HUB_POLICIES];
+  const [, over, name = ""] = /^(hub|memgraph)\.(.*)$/.exec(verb) ?? [];
+  if (over === "hub") return HUB_POLICIES[name as keyof typeof HUB_POLICIES];
+  if (over === "memgraph") return MEMGRAPH_POLICIES[name as keyof typeof MEMGRAPH_POLICIES];
   return POLICIES[verb as VerbName];
 }
 

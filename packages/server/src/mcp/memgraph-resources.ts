@@ -1,9 +1,10 @@
 /**
- * Graphs and lineages as the resources that memgraph's clients know, over the hub: `memgraph://<graph>`
- * is a graph, `memgraph://<graph>/<lineage>` the current node of a lineage, each as JSON.
+ * Graphs and lineages as the resources that memgraph's clients know: `memgraph://<graph>` is a graph,
+ * `memgraph://<graph>/<lineage>` the current node of a lineage, each as the JSON that its call answers.
  */
-import type { Hub } from "@cortex-memory/core";
-import { graphJson, nodeJson } from "../memgraph/shapes.js";
+import { type Hub, isCortexError } from "@cortex-memory/core";
+import { callDoor, type MemgraphCall } from "../memgraph/call.js";
+import { MEMGRAPH_CALLS } from "../memgraph/table.js";
 import type { Following } from "./changes.js";
 import type { Door } from "./door.js";
 import type { ResourceContent } from "./resources.js";
@@ -41,27 +42,29 @@ export async function listGraphResources({ hub, access }: HubDoor) {
 }
 
 /** Reads a graph; `undefined` when there is none. */
-export async function readGraphResource(
-  { hub, access }: HubDoor,
-  uri: string,
-  graphId: string,
-): Promise<readonly ResourceContent[] | undefined> {
-  const opened = await hub();
-  const graph = await opened.getGraph(graphId, { access });
-  if (graph === undefined) return undefined;
-  const links = await opened.symlinks(graphId, { access });
-  return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(graphJson(graph, links)) }];
+export function readGraphResource(door: HubDoor, uri: string, graphId: string) {
+  return contentOf(door, uri, MEMGRAPH_CALLS.getGraph, { graph_id: graphId });
 }
 
 /** Reads the current node of a lineage; `undefined` when there is none. */
-export async function readLineageResource(
+export function readLineageResource(door: HubDoor, uri: string, lineage: string) {
+  return contentOf(door, uri, MEMGRAPH_CALLS.getNode, { lineage_id: decodeURIComponent(lineage) });
+}
+
+/** What a call answers, as the content of a resource. */
+async function contentOf(
   { hub, access }: HubDoor,
   uri: string,
-  lineage: string,
+  call: MemgraphCall,
+  input: object,
 ): Promise<readonly ResourceContent[] | undefined> {
-  const node = await (await hub()).getNode(decodeURIComponent(lineage), { access });
-  if (node === undefined) return undefined;
-  return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(nodeJson(node)) }];
+  try {
+    const { json } = await call.run(callDoor(await hub(), { access }), input);
+    return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(json) }];
+  } catch (error) {
+    if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;
+    throw error;
+  }
 }
 
 /** Tells when a graph is made or configured, until ended or until the hub closes. */

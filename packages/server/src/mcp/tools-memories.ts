@@ -11,11 +11,12 @@ import {
 import * as z from "zod";
 import { headFields, listOf, memoryType, versionFields } from "../operations/fields.js";
 import { writtenShape } from "../operations/shapes.js";
+import { isoTime } from "../operations/times.js";
 import { counted } from "../render/ink.js";
 import { AGENT } from "./agent.js";
 import { briefLine, briefOf, briefShape, day, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
-import { isoTime, memoryRef, turnFields } from "./fields.js";
+import { memoryRef, turnFields } from "./fields.js";
 
 /** What an agent may say about where content came from. */
 const SOURCES = ["agent", "tool_output", "document", "channel"] as const;

@@ -5,9 +5,9 @@ import { LIMITS } from "@cortex-memory/core";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
 import { headFields, listOf, memoryType } from "../operations/fields.js";
+import { isoTime } from "../operations/times.js";
 import { fit } from "./briefs.js";
 import { budgetTokens, defineTool, usualBudget } from "./define.js";
-import { isoTime } from "./fields.js";
 
 const recallShape = z.object({
   /** What the text says line by line, best first. */

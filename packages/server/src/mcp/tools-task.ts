@@ -12,6 +12,7 @@ import {
 import * as z from "zod";
 import { asking } from "../operations/define.js";
 import { headFields, listOf, memoryType } from "../operations/fields.js";
+import { isoTime } from "../operations/times.js";
 import { counted } from "../render/ink.js";
 import { type Brief, briefLine, briefOf, briefShape, fenced, fit, flat } from "./briefs.js";
 import {
@@ -21,7 +22,6 @@ import {
   type ToolContext,
   usualBudget,
 } from "./define.js";
-import { isoTime } from "./fields.js";
 
 const pinnedShape = z.object({
   id: z.string(),

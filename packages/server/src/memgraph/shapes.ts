@@ -2,16 +2,17 @@
  * memgraph's JSON, for the doors that its clients know: names with underscores, times as RFC 3339 text,
  * members left out where they are empty. What the members mean is the hub's affair.
  */
+import type { GraphInfo } from "@cortex-memory/core";
 import type {
   CompactNode,
   GraphEdge,
-  GraphInfo,
   GraphNode,
   GraphSchema,
-  SymlinkManifest,
-} from "@cortex-memory/core";
+  GraphTies,
+} from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import { anyObject, listOf } from "../operations/fields.js";
+import type { Json } from "./call.js";
 
 /** A node. */
 export const nodeJsonShape = z.object({
@@ -58,6 +59,13 @@ export const graphJsonShape = z.object({
   outbound_count: z.int(),
   inbound_count: z.int(),
 });
+
+/** A graph as REST writes it: its links stand in an object of their own. */
+export const restGraphShape = graphJsonShape
+  .omit({ outbound_count: true, inbound_count: true })
+  .extend({
+    symlink_manifest_summary: z.object({ outbound_count: z.int(), inbound_count: z.int() }),
+  });
 
 /** Which graphs a graph is linked with. */
 export const manifestJsonShape = z.object({
@@ -137,7 +145,7 @@ export function edgeJson(edge: GraphEdge): z.input<typeof edgeJsonShape> {
 /** A graph as memgraph writes it. */
 export function graphJson(
   graph: GraphInfo,
-  { outbound, inbound }: Pick<SymlinkManifest, "outbound" | "inbound">,
+  { outbound, inbound }: Pick<GraphTies, "outbound" | "inbound">,
 ): z.input<typeof graphJsonShape> {
   const { id, name, conflictPolicy, kindWhitelist, metadata, createdAt } = graph;
   return {
@@ -152,9 +160,17 @@ export function graphJson(
   };
 }
 
+/** The same graph as REST writes it. */
+export function restGraphJson(json: Json): Json {
+  const { outbound_count, inbound_count, ...rest } = json;
+  return { ...rest, symlink_manifest_summary: { outbound_count, inbound_count } };
+}
+
 /** Links between graphs as memgraph writes them. */
-export function manifestJson(manifest: SymlinkManifest): z.input<typeof manifestJsonShape> {
-  const refs = (list: SymlinkManifest["outbound"]) =>
+export function manifestJson(
+  manifest: Pick<GraphTies, "outbound" | "inbound">,
+): z.input<typeof manifestJsonShape> {
+  const refs = (list: GraphTies["outbound"]) =>
     list.map(({ graphId, edgeCount }) => ({ graph_id: graphId, edge_count: edgeCount }));
   return { outbound: refs(manifest.outbound), inbound: refs(manifest.inbound) };
 }

@@ -3,6 +3,7 @@
  * it. They go by the folder and open no store of their own.
  */
 import { CortexError, type Hub, openHub } from "@cortex-memory/core";
+import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import { showGraph, showGraphs, showSymlinks } from "../render/graphs.js";
 import { type CallContext, defineOperation } from "./define.js";
@@ -159,7 +160,7 @@ const symlinksOperation = defineOperation({
   call: (_memory, { id: graph, dangling }, context) =>
     withHub(context, async (hub) => {
       if ((await hub.getGraph(graph)) === undefined) return undefined;
-      return hub.symlinks(graph, dangling === undefined ? {} : { dangling });
+      return memgraph(hub).symlinks(graph, dangling === undefined ? {} : { dangling });
     }),
   cli: {
     command: "graph symlinks",

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { GUEST } from "../scope/access.js";
 import { type CountingKv, countingKv, openTestHub, type TestHub } from "../testing/index.js";
-import type { GraphEdgeInput } from "./edge-write.js";
+import type { GraphEdgeInput } from "./edges.js";
 
 async function world(backend: "memory" | "lmdb"): Promise<TestHub> {
   const test = await openTestHub({ backend });
@@ -10,19 +10,19 @@ async function world(backend: "memory" | "lmdb"): Promise<TestHub> {
   return test;
 }
 
-async function nodes({ hub }: TestHub, graph: string, ...lineages: string[]): Promise<void> {
-  for (const lineageId of lineages) await hub.putNode(graph, { kind: "n", lineageId });
+async function nodes({ store }: TestHub, graph: string, ...lineages: string[]): Promise<void> {
+  for (const lineageId of lineages) await store.putNode(graph, { kind: "n", lineageId });
 }
 
 async function edge(
-  { hub }: TestHub,
+  { store }: TestHub,
   from: string,
   to: string,
   more: Partial<GraphEdgeInput> = {},
   graph = "g",
 ): Promise<string> {
   const input = { fromLineage: from, toLineage: to, kind: "cites", ...more };
-  return (await hub.putEdge(graph, input)).edge.id;
+  return (await store.putEdge(graph, input)).edge.id;
 }
 
 describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
@@ -34,7 +34,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     for (const [ordinal, kind] of kinds.entries()) {
       await edge(test, "a", "b", { kind, ordinal, metadata: { kind }, createdBy: "ada" });
     }
-    const { edges } = await test.hub.outgoing("a");
+    const { edges } = await test.store.outgoing("a");
     expect(edges.map(({ kind }) => kind)).toEqual(kinds);
     expect(edges[0]).toMatchObject({
       graphId: "g",
@@ -45,12 +45,12 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       metadata: { kind: "causes" },
       createdBy: "ada",
     });
-    expect((await test.hub.incoming("b")).edges).toEqual(edges);
+    expect((await test.store.incoming("b")).edges).toEqual(edges);
     for (const kind of kinds) {
-      const filtered = await test.hub.outgoing("a", { edgeKinds: [kind] });
+      const filtered = await test.store.outgoing("a", { edgeKinds: [kind] });
       expect(filtered.edges.map((one) => one.kind)).toEqual([kind]);
     }
-    expect((await test.hub.outgoing("a", { edgeKinds: ["nobody"] })).edges).toEqual([]);
+    expect((await test.store.outgoing("a", { edgeKinds: ["nobody"] })).edges).toEqual([]);
   });
 
   test("edges with an ordinal come first, ascending, then the others by age", async () => {
@@ -59,7 +59,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     for (const ordinal of [undefined, 5, undefined, -1, 5]) {
       await edge(test, "a", "b", ordinal === undefined ? {} : { ordinal });
     }
-    const { edges } = await test.hub.outgoing("a");
+    const { edges } = await test.store.outgoing("a");
     expect(edges.map(({ ordinal }) => ordinal)).toEqual([-1, 5, 5, undefined, undefined]);
     const ages = edges.slice(-2).map(({ createdAt }) => createdAt);
     expect(ages).toEqual([...ages].sort());
@@ -74,21 +74,21 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       await edge(test, "a", "a"),
     ];
     expect(new Set(ids).size).toBe(3);
-    expect(await test.hub.deleteEdge(ids[0] ?? "", { reason: "wrong" })).toMatchObject({
+    expect(await test.store.deleteEdge(ids[0] ?? "", { reason: "wrong" })).toMatchObject({
       ok: true,
     });
     const left = async (): Promise<readonly string[]> =>
-      (await test.hub.outgoing("a")).edges.map(({ id }) => id);
+      (await test.store.outgoing("a")).edges.map(({ id }) => id);
     expect(await left()).toEqual([ids[1], ids[2]]);
     for (const gone of [
       ids[0] ?? "",
       "01ARZ3NDEKTSV4RRFFQ69G5FAV@g",
       "01ARZ3NDEKTSV4RRFFQ69G5FAV@nobody",
     ]) {
-      await expect(test.hub.deleteEdge(gone)).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
+      await expect(test.store.deleteEdge(gone)).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
     }
     for (const bad of ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FAV", 5]) {
-      await expect(test.hub.deleteEdge(bad as string)).rejects.toMatchObject({
+      await expect(test.store.deleteEdge(bad as string)).rejects.toMatchObject({
         code: "ERR_BAD_ID",
       });
     }
@@ -105,7 +105,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await edge(test, "a", "far", { toGraph: "h" });
     await edge(test, "a", "nowhere", { toGraph: "not-made" });
     const walk = { maxDepth: 2, followSymlinks: true };
-    const before = await test.hub.traverse("a", walk);
+    const before = await test.store.traverse("a", walk);
     expect(before.nodes.map(({ lineageId }) => lineageId)).toEqual(["a"]);
     expect(before.edges).toHaveLength(3);
     expect(before.dangling).toEqual([
@@ -113,20 +113,22 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       { graphId: "h", lineageId: "far" },
       { graphId: "not-made", lineageId: "nowhere" },
     ]);
-    const manifest = await test.hub.symlinks("g", { dangling: true });
+    const manifest = await test.store.symlinks("g", { dangling: true });
     expect(manifest.outbound).toEqual([
       { graphId: "h", edgeCount: 1, exists: true },
       { graphId: "not-made", edgeCount: 1, exists: false },
     ]);
     expect(manifest.dangling?.map(({ toLineage }) => toLineage).sort()).toEqual(["far", "nowhere"]);
-    expect((await test.hub.incoming("later", { graph: "g" })).edges).toHaveLength(1);
+    expect((await test.store.incoming("later", { graph: "g" })).edges).toHaveLength(1);
     await nodes(test, "g", "later");
     await nodes(test, "h", "far");
-    const after = await test.hub.traverse("a", walk);
+    const after = await test.store.traverse("a", walk);
     expect(after.nodes.map(({ lineageId }) => lineageId)).toEqual(["a", "later", "far"]);
     expect(after.dangling).toHaveLength(1);
-    expect((await test.hub.incoming("later")).edges).toHaveLength(1);
-    expect((await test.hub.incoming("far")).edges).toMatchObject([{ graphId: "g", toGraph: "h" }]);
+    expect((await test.store.incoming("later")).edges).toHaveLength(1);
+    expect((await test.store.incoming("far")).edges).toMatchObject([
+      { graphId: "g", toGraph: "h" },
+    ]);
   });
 
   test("an edge that cannot be is refused", async () => {
@@ -150,8 +152,8 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await expect(edge(test, "a", "b", {}, "nobody")).rejects.toMatchObject({
       code: "ERR_NOT_FOUND",
     });
-    expect((await test.hub.outgoing("a")).edges).toEqual([]);
-    expect((await test.hub.outgoing("nobody")).edges).toEqual([]);
+    expect((await test.store.outgoing("a")).edges).toEqual([]);
+    expect((await test.store.outgoing("nobody")).edges).toEqual([]);
   });
 
   test("a walk crosses graphs both ways, and back", async () => {
@@ -162,13 +164,17 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await edge(test, "x", "y", {}, "h");
     await edge(test, "y", "b", { toGraph: "g" }, "h");
     const walk = async (from: string, direction: "outgoing" | "incoming" | "both") => {
-      const found = await test.hub.traverse(from, { direction, maxDepth: 3, followSymlinks: true });
+      const found = await test.store.traverse(from, {
+        direction,
+        maxDepth: 3,
+        followSymlinks: true,
+      });
       return found.nodes.map(({ lineageId }) => lineageId).join("");
     };
     expect(await walk("a", "outgoing")).toBe("axyb");
     expect(await walk("b", "incoming")).toBe("byxa");
     expect(await walk("x", "both")).toBe("xyab");
-    const home = await test.hub.traverse("b", { direction: "incoming", maxDepth: 3 });
+    const home = await test.store.traverse("b", { direction: "incoming", maxDepth: 3 });
     expect(home).toMatchObject({ edges: [], nodes: [{ lineageId: "b" }] });
   });
 
@@ -177,15 +183,15 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await nodes(test, "g", "a", "b", "c", "d");
     for (const to of ["b", "c", "d"]) await edge(test, "a", to);
     for (let maxNodes = 1; maxNodes <= 5; maxNodes += 1) {
-      const walk = await test.hub.traverse("a", { maxNodes });
+      const walk = await test.store.traverse("a", { maxNodes });
       expect(walk.nodes).toHaveLength(Math.min(maxNodes, 4));
       expect(walk.truncated).toBe(maxNodes < 4);
       expect(walk.edges).toHaveLength(walk.nodes.length - 1);
     }
-    const deep = await test.hub.traverse("a", { maxDepth: 7, maxNodes: 0 });
+    const deep = await test.store.traverse("a", { maxDepth: 7, maxNodes: 0 });
     expect(deep).toMatchObject({ clamped: true, truncated: false });
     for (const bad of [{ direction: "sideways" }, { maxDepth: 1.5 }, { maxNodes: 10_001 }]) {
-      await expect(test.hub.traverse("a", bad as never)).rejects.toMatchObject({
+      await expect(test.store.traverse("a", bad as never)).rejects.toMatchObject({
         code: "ERR_INVALID",
       });
     }
@@ -198,10 +204,10 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     const id = await edge(test, "a", "x", { toGraph: "h" });
     const then = new Date(test.clock.last());
     test.clock.advance(1000);
-    await test.hub.deleteEdge(id);
-    await test.hub.putNode("h", { kind: "n", lineageId: "x", content: "new" });
+    await test.store.deleteEdge(id);
+    await test.store.putNode("h", { kind: "n", lineageId: "x", content: "new" });
     const walk = (from: string, direction: "outgoing" | "incoming", asOf?: Date) =>
-      test.hub.traverse(from, {
+      test.store.traverse(from, {
         direction,
         followSymlinks: true,
         ...(asOf === undefined ? {} : { asOf }),
@@ -233,13 +239,13 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       await test.hub.use(graph, (memory) => memory.updateHead(lineage, { visibility: "public" }));
     }
     const options = { followSymlinks: true, access: GUEST };
-    const walk = await test.hub.traverse("a", options);
+    const walk = await test.store.traverse("a", options);
     expect(walk.nodes.map(({ lineageId }) => lineageId)).toEqual(["a", "b"]);
     expect(walk.edges.map(({ toLineage }) => toLineage)).toEqual(["b"]);
     expect(walk.dangling).toEqual([]);
-    expect(await test.hub.traverse("c", options)).toMatchObject({ nodes: [], edges: [] });
-    expect((await test.hub.outgoing("a", { access: GUEST })).edges).toHaveLength(1);
-    expect((await test.hub.incoming("b", { access: GUEST })).edges).toHaveLength(1);
+    expect(await test.store.traverse("c", options)).toMatchObject({ nodes: [], edges: [] });
+    expect((await test.store.outgoing("a", { access: GUEST })).edges).toHaveLength(1);
+    expect((await test.store.incoming("b", { access: GUEST })).edges).toHaveLength(1);
   });
 
   test("forgetting takes the edges of a lineage out of every manifest", async () => {
@@ -250,7 +256,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await test.hub.use("g", (memory) => memory.forget("a", "asked"));
     expect((await test.hub.symlinks("g")).outbound).toEqual([]);
     expect((await test.hub.symlinks("h")).inbound).toEqual([]);
-    expect((await test.hub.incoming("x")).edges).toEqual([]);
+    expect((await test.store.incoming("x")).edges).toEqual([]);
   });
 });
 
@@ -271,9 +277,9 @@ test("a level of a walk takes the same few reads, however wide it is", async () 
       await edge(test, seed, `${seed}-${at}`);
     }
     // The catalogue catches up once; that is not the walk's.
-    await test.hub.outgoing(seed, { graph: "g" });
+    await test.store.outgoing(seed, { graph: "g" });
     for (const counter of counters) counter.reset();
-    const { nodes: found } = await test.hub.traverse(seed, { maxDepth: 2, graph: "g" });
+    const { nodes: found } = await test.store.traverse(seed, { maxDepth: 2, graph: "g" });
     expect(found).toHaveLength(width + 1);
     return counters.reduce((sum, counter) => sum + counter.counts().batches, 0);
   };

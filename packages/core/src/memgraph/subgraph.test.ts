@@ -11,15 +11,15 @@ async function entries({ hub }: TestHub, graph: string): Promise<number> {
 describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
   test("atomic: the first failure names its item and leaves nothing", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     await hub.createGraph({
       name: "g",
       id: "g",
       kindWhitelist: ["fact"],
       conflictPolicy: "manual",
     });
-    await hub.putNode("g", { ...NODE, lineageId: "old" });
-    await hub.putNode("g", { ...NODE, lineageId: "old" });
+    await store.putNode("g", { ...NODE, lineageId: "old" });
+    await store.putNode("g", { ...NODE, lineageId: "old" });
     const before = await entries(world, "g");
     const refused: readonly (readonly [object, string, string])[] = [
       [{ nodes: [NODE, { kind: "other" }] }, "ERR_KIND_NOT_ALLOWED", "nodes[1]: "],
@@ -36,12 +36,12 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       ],
     ];
     for (const [input, code, start] of refused) {
-      const failure = await hub.putSubgraph("g", input, { atomic: true }).catch((error) => error);
+      const failure = await store.putSubgraph("g", input, { atomic: true }).catch((error) => error);
       expect(failure).toMatchObject({ code });
       expect(failure.message.startsWith(start)).toBe(true);
     }
     expect(await entries(world, "g")).toBe(before);
-    const done = await hub.putSubgraph(
+    const done = await store.putSubgraph(
       "g",
       {
         nodes: [{ ...NODE, ref: "a" }],
@@ -55,7 +55,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
 
   test("what stands is one batch, which the past never splits", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     await hub.createGraph({ name: "g", id: "g" });
     const nodes = Array.from({ length: 50 }, (_, at) => ({ ...NODE, ref: `r${at}` }));
     const edges = Array.from({ length: 100 }, (_, at) => ({
@@ -63,21 +63,21 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       toRef: `r${(at + 1) % 50}`,
       kind: "next",
     }));
-    const { seq } = await hub.putSubgraph("g", { nodes, edges });
+    const { seq } = await store.putSubgraph("g", { nodes, edges });
     const log = await hub.use("g", (memory) => memory.log({ from: 2, limit: 200 }));
     expect(new Set(log.entries.map(({ batch }) => batch?.first))).toEqual(new Set([2]));
     expect(log.entries.at(-1)?.seq).toBe(seq);
     const half = await hub.use("g", (memory) => memory.list({ asOf: seq - 1 }));
     expect(half.memories).toEqual([]);
-    expect((await hub.listNodes("g")).total).toBe(50);
+    expect((await store.listNodes("g")).total).toBe(50);
   });
 
   test("a repeated ref means the last success; lineages of other graphs fail alone", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     for (const id of ["g", "h"]) await hub.createGraph({ name: id, id });
-    await hub.putNode("h", { ...NODE, lineageId: "theirs" });
-    const { nodes, edges } = await hub.putSubgraph("g", {
+    await store.putNode("h", { ...NODE, lineageId: "theirs" });
+    const { nodes, edges } = await store.putSubgraph("g", {
       nodes: [
         { ...NODE, ref: "a", lineageId: "one" },
         { ...NODE, ref: "a", lineageId: "two" },
@@ -99,17 +99,17 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     ]);
     expect(nodes[2]?.error).toMatch(/^memgraph: invalid input: lineageId: .* belongs to h$/);
     expect(edges.every(({ error }) => error === undefined)).toBe(true);
-    expect((await hub.outgoing("two")).edges).toMatchObject([
+    expect((await store.outgoing("two")).edges).toMatchObject([
       { toGraph: "h", toLineage: "theirs" },
     ]);
-    expect((await hub.outgoing("one")).edges).toEqual([]);
+    expect((await store.outgoing("one")).edges).toEqual([]);
   });
 
   test("an item that is no item fails alone, a call that is no call fails whole", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     await hub.createGraph({ name: "g", id: "g" });
-    const { nodes } = await hub.putSubgraph("g", {
+    const { nodes } = await store.putSubgraph("g", {
       nodes: [5, { kind: 5 }, { ...NODE, colour: 1 }, NODE] as never,
     });
     expect(
@@ -121,11 +121,11 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       [{ nodes: [NODE], more: 1 }, {}],
       [{ nodes: [NODE] }, { safe: true }],
     ] as const) {
-      await expect(hub.putSubgraph("g", input as never, options as never)).rejects.toMatchObject({
+      await expect(store.putSubgraph("g", input as never, options as never)).rejects.toMatchObject({
         code: expect.stringMatching(/^ERR_(INVALID|UNKNOWN_FIELD)$/),
       });
     }
-    await expect(hub.putSubgraph("nobody", { nodes: [NODE] })).rejects.toMatchObject({
+    await expect(store.putSubgraph("nobody", { nodes: [NODE] })).rejects.toMatchObject({
       code: "ERR_NOT_FOUND",
     });
   });

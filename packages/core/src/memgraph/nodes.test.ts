@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { open } from "../open.js";
 import { GUEST } from "../scope/access.js";
 import { openTestHub, type TestHub } from "../testing/index.js";
-import type { NodeInput, NodeResult } from "./node-write.js";
+import type { NodeInput, NodeResult } from "./nodes.js";
 
 async function graph(
   { hub }: TestHub,
@@ -15,7 +15,7 @@ async function graph(
 }
 
 function put(world: TestHub, input: Partial<NodeInput> = {}, id = "g"): Promise<NodeResult> {
-  return world.hub.putNode(id, { kind: "fact", content: "c", ...input });
+  return world.store.putNode(id, { kind: "fact", content: "c", ...input });
 }
 
 describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
@@ -32,7 +32,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     });
     const second = await put(world, { lineageId: first.node.lineageId, kind: "final" });
     expect(first.created && !second.created).toBe(true);
-    const [now, then] = await world.hub.history(first.node.lineageId);
+    const [now, then] = await world.store.history(first.node.lineageId);
     expect(now).toMatchObject({ version: 2, kind: "final", tags: [], isStale: false });
     expect(now?.metadata ?? now?.freshnessAt).toBeUndefined();
     expect(then).toMatchObject({
@@ -46,11 +46,11 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       isCurrent: false,
       isStale: false,
     });
-    expect((await world.hub.listNodes("g", { kinds: ["draft"] })).total).toBe(0);
-    expect((await world.hub.listNodes("g", { kinds: ["final"] })).total).toBe(1);
+    expect((await world.store.listNodes("g", { kinds: ["draft"] })).total).toBe(0);
+    expect((await world.store.listNodes("g", { kinds: ["final"] })).total).toBe(1);
     // A head that changes without a version shows on the current node alone.
     await world.hub.use("g", (memory) => memory.updateHead(now?.lineageId ?? "", { tags: ["z"] }));
-    expect((await world.hub.history(first.node.lineageId)).map(({ tags }) => tags)).toEqual([
+    expect((await world.store.history(first.node.lineageId)).map(({ tags }) => tags)).toEqual([
       ["z"],
       ["b", "a"],
     ]);
@@ -62,15 +62,15 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     const past = await put(world, { freshnessAt: world.clock.last() - 1000 });
     const future = await put(world, { freshnessAt: world.clock.last() + 100_000 });
     expect([past.node.isStale, future.node.isStale]).toEqual([true, false]);
-    const { nodes } = await world.hub.listNodes("g", { compact: true });
+    const { nodes } = await world.store.listNodes("g", { compact: true });
     expect(nodes.map(({ isStale }) => isStale)).toEqual([false, true]);
-    const fresh = await world.hub.search("g", { text: "c", freshOnly: true });
+    const fresh = await world.store.search("g", { text: "c", freshOnly: true });
     expect(fresh.hits.map(({ node }) => node.id)).toEqual([future.node.id]);
   });
 
   test("a version that was undone supersedes nothing, and was there while it stood", async () => {
     await using world = await openTestHub({ backend });
-    const { hub, clock } = world;
+    const { hub, store, clock } = world;
     await graph(world);
     const { node: first } = await put(world, { lineageId: "a", content: "one" });
     clock.advance(1000);
@@ -78,8 +78,8 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     clock.advance(1000);
     await hub.use("g", (memory) => memory.revert(seq));
     const nodeIds = async () =>
-      (await hub.history("a")).map(({ id, supersededBy }) => [id, supersededBy]);
-    expect(await hub.getNode("a")).toEqual(first);
+      (await store.history("a")).map(({ id, supersededBy }) => [id, supersededBy]);
+    expect(await store.getNode("a")).toEqual(first);
     expect(await nodeIds()).toEqual([
       [second.id, undefined],
       [first.id, undefined],
@@ -96,11 +96,11 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       [second.id, undefined],
       [first.id, third.id],
     ]);
-    for (const node of await hub.history("a")) expect(await hub.getNode(node.id)).toEqual(node);
+    for (const node of await store.history("a")) expect(await store.getNode(node.id)).toEqual(node);
     const times = [first.createdAt - 1, first.createdAt, second.createdAt + 500];
     const later = [second.createdAt + 1500, third.createdAt];
     const contents = [...times, ...later].map(
-      async (atTime) => (await hub.getNode("a", { atTime }))?.content,
+      async (atTime) => (await store.getNode("a", { atTime }))?.content,
     );
     expect(await Promise.all(contents)).toEqual([undefined, "one", "two", "one", "three"]);
   });
@@ -115,7 +115,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       details: { field: "lineageId", subject: "mine" },
     });
     expect((await put(world, { lineageId: "mine" }, "g")).node.version).toBe(2);
-    expect((await world.hub.listNodes("h")).total).toBe(0);
+    expect((await world.store.listNodes("h")).total).toBe(0);
     const both = await Promise.allSettled([
       put(world, { lineageId: "contested" }, "g"),
       put(world, { lineageId: "contested" }, "h"),
@@ -125,17 +125,17 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
 
   test("a lineage that was forgotten is gone from every answer, and its name is free again", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     await graph(world, "g");
     await graph(world, "h");
     const { node } = await put(world, { lineageId: "gone" }, "g");
     await hub.use("g", (memory) => memory.forget("gone", "asked"));
-    expect(await hub.getNode("gone")).toBeUndefined();
-    expect(await hub.getNode(node.id)).toBeUndefined();
-    expect(await hub.history("gone", { graph: "g" })).toEqual([]);
+    expect(await store.getNode("gone")).toBeUndefined();
+    expect(await store.getNode(node.id)).toBeUndefined();
+    expect(await store.history("gone", { graph: "g" })).toEqual([]);
     world.clock.advance(120_000);
     expect((await put(world, { lineageId: "gone" }, "h")).node).toMatchObject({ graphId: "h" });
-    expect(await hub.getNode("gone")).toMatchObject({ graphId: "h" });
+    expect(await store.getNode("gone")).toMatchObject({ graphId: "h" });
   });
 
   test("a hidden lineage is read and not listed; writing to it is refused", async () => {
@@ -143,8 +143,8 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await graph(world);
     await put(world, { lineageId: "hidden" });
     await world.hub.use("g", (memory) => memory.tombstone("hidden", "wrong"));
-    expect(await world.hub.getNode("hidden")).toMatchObject({ lifecycle: "tombstoned" });
-    expect((await world.hub.listNodes("g")).total).toBe(0);
+    expect(await world.store.getNode("hidden")).toMatchObject({ lifecycle: "tombstoned" });
+    expect((await world.store.listNodes("g")).total).toBe(0);
     await expect(put(world, { lineageId: "hidden" })).rejects.toMatchObject({
       code: "ERR_TOMBSTONED",
     });
@@ -174,7 +174,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
         code,
       });
     }
-    expect((await world.hub.listNodes("g", { kinds: ["fact"] })).total).toBe(1);
+    expect((await world.store.listNodes("g", { kinds: ["fact"] })).total).toBe(1);
   });
 
   test("a list is newest first, has a total, and pages by offset", async () => {
@@ -184,7 +184,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     // Writing again brings a lineage to the front.
     await put(world, { lineageId: "b" });
     const page = async (filter: object): Promise<unknown> => {
-      const { nodes, total, nextOffset } = await world.hub.listNodes("g", filter);
+      const { nodes, total, nextOffset } = await world.store.listNodes("g", filter);
       return [nodes.map(({ lineageId }) => lineageId).join(""), total, nextOffset];
     };
     expect(await page({})).toEqual(["bdca", 4, undefined]);
@@ -192,7 +192,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     expect(await page({ limit: 2 })).toEqual(["bd", 4, 2]);
     expect(await page({ limit: 2, offset: 2 })).toEqual(["ca", 4, undefined]);
     expect(await page({ limit: 2, offset: 9 })).toEqual(["", 4, undefined]);
-    expect(await world.hub.listNodes("nobody")).toMatchObject({ nodes: [], total: 0 });
+    expect(await world.store.listNodes("nobody")).toMatchObject({ nodes: [], total: 0 });
   });
 
   test("rivals are listed one by one, each under its own kind and tags", async () => {
@@ -202,15 +202,15 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await put(world, { lineageId: "a", kind: "left", tags: ["l"], basedOnVersion: 1 });
     await put(world, { lineageId: "a", kind: "right", tags: ["r"], basedOnVersion: 1 });
     const versions = async (filter: object): Promise<readonly number[]> =>
-      (await world.hub.listNodes("g", filter)).nodes.map(({ version }) => version);
+      (await world.store.listNodes("g", filter)).nodes.map(({ version }) => version);
     expect(await versions({})).toEqual([3, 2]);
     expect(await versions({ kinds: ["left"] })).toEqual([2]);
     expect(await versions({ tags: ["r"] })).toEqual([3]);
     expect(await versions({ tags: ["base"] })).toEqual([]);
-    const schema = await world.hub.describeSchema("g");
+    const schema = await world.store.describeSchema("g");
     expect(schema).toMatchObject({ nodeCount: 2 });
     expect(schema.kinds.map(({ kind }) => kind).sort()).toEqual(["left", "right"]);
-    expect((await world.hub.listTags("g")).tags).toEqual([
+    expect((await world.store.listTags("g")).tags).toEqual([
       { tag: "l", count: 1 },
       { tag: "r", count: 1 },
     ]);
@@ -218,19 +218,19 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
 
   test("a conflict is listed and settled only by somebody who saw all of it", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { store } = world;
     await graph(world, "g", "manual");
     await put(world, { lineageId: "a", content: "base" });
     await put(world, { lineageId: "a", content: "left", tags: ["l"], basedOnVersion: 1 });
     await put(world, { lineageId: "a", content: "right", basedOnVersion: 1 });
-    const { conflicts } = await hub.conflicts("g");
+    const { conflicts } = await store.conflicts("g");
     expect(conflicts).toMatchObject([
       { graphId: "g", lineageId: "a", nodes: [{ content: "right" }, { content: "left" }] },
     ]);
-    await expect(hub.resolve("a", { versions: [3], keep: 3 })).rejects.toMatchObject({
+    await expect(store.resolve("a", { versions: [3], keep: 3 })).rejects.toMatchObject({
       code: "ERR_CONFLICT",
     });
-    const settled = await hub.resolve("a", { versions: [2, 3], keep: 2, by: "ada" });
+    const settled = await store.resolve("a", { versions: [2, 3], keep: 2, by: "ada" });
     expect(settled.node).toMatchObject({
       version: 4,
       content: "left",
@@ -238,40 +238,43 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
       createdBy: "ada",
       conflicts: [],
     });
-    expect((await hub.conflicts("g")).conflicts).toEqual([]);
+    expect((await store.conflicts("g")).conflicts).toEqual([]);
     for (const bad of [
       { versions: [4] },
       { versions: [4], keep: 3 },
       { versions: "4", keep: 4 },
       { versions: [4], keep: 4, node: { kind: "fact" } },
     ]) {
-      await expect(hub.resolve("a", bad as never)).rejects.toMatchObject({ code: "ERR_INVALID" });
+      await expect(store.resolve("a", bad as never)).rejects.toMatchObject({ code: "ERR_INVALID" });
     }
-    const own = await hub.resolve("a", { versions: [4], node: { kind: "fact", content: "both" } });
+    const own = await store.resolve("a", {
+      versions: [4],
+      node: { kind: "fact", content: "both" },
+    });
     expect(own.node).toMatchObject({ version: 5, content: "both" });
-    await expect(hub.resolve("nobody", { versions: [1], keep: 1 })).rejects.toMatchObject({
+    await expect(store.resolve("nobody", { versions: [1], keep: 1 })).rejects.toMatchObject({
       code: "ERR_NOT_FOUND",
     });
   });
 
   test("a guest sees what is public: in reads, lists, counts and conflicts", async () => {
     await using world = await openTestHub({ backend });
-    const { hub } = world;
+    const { hub, store } = world;
     await graph(world, "g", "manual");
     const open = await put(world, { lineageId: "open", content: "shared word", tags: ["t"] });
     await put(world, { lineageId: "shut", content: "secret word", tags: ["t", "u"] });
     await put(world, { lineageId: "shut", content: "secret word", basedOnVersion: 9 });
     await hub.use("g", (memory) => memory.updateHead("open", { visibility: "public" }));
     const access = { access: GUEST };
-    expect(await hub.getNode("open", access)).toMatchObject({ id: open.node.id });
-    expect(await hub.getNode("shut", access)).toBeUndefined();
-    expect(await hub.history("shut", access)).toEqual([]);
-    expect(await hub.listNodes("g", access)).toMatchObject({ total: 1 });
-    expect((await hub.conflicts("g", access)).conflicts).toEqual([]);
-    const found = await hub.search("g", { text: "word" }, access);
+    expect(await store.getNode("open", access)).toMatchObject({ id: open.node.id });
+    expect(await store.getNode("shut", access)).toBeUndefined();
+    expect(await store.history("shut", access)).toEqual([]);
+    expect(await store.listNodes("g", access)).toMatchObject({ total: 1 });
+    expect((await store.conflicts("g", access)).conflicts).toEqual([]);
+    const found = await store.search("g", { text: "word" }, access);
     expect(found.hits.map(({ node }) => node.lineageId)).toEqual(["open"]);
-    expect(await hub.describeSchema("g", access)).toMatchObject({ nodeCount: 1 });
-    expect((await hub.listTags("g", access)).tags).toEqual([{ tag: "t", count: 1 }]);
+    expect(await store.describeSchema("g", access)).toMatchObject({ nodeCount: 1 });
+    expect((await store.listTags("g", access)).tags).toEqual([{ tag: "t", count: 1 }]);
   });
 });
 
@@ -286,13 +289,13 @@ test("a lineage that two graphs hold is read by naming the graph", async () => {
     await memory.write({ type: "note", text: `profile of ${actor}`, externalId: "profile" });
     await memory.close();
   }
-  await expect(world.hub.getNode("profile")).rejects.toMatchObject({
+  await expect(world.store.getNode("profile")).rejects.toMatchObject({
     code: "ERR_INVALID",
     details: { field: "graph" },
   });
-  const read = await world.hub.getNode("profile", { graph: "bob" });
+  const read = await world.store.getNode("profile", { graph: "bob" });
   expect(read).toMatchObject({ content: "profile of bob" });
-  expect((await world.hub.putNode("bob", { kind: "n", lineageId: "profile" })).node.version).toBe(
+  expect((await world.store.putNode("bob", { kind: "n", lineageId: "profile" })).node.version).toBe(
     2,
   );
 });
@@ -334,12 +337,12 @@ test(`any sequence of writes follows the decision table (seed ${SEED})`, async (
           expect(conflict !== undefined).toBe(modelWrite(rows, policy, basedOnVersion));
           expect(node.version).toBe(rows.length);
         }
-        const nodes = await world.hub.history("a");
+        const nodes = await world.store.history("a");
         const idOf = (version: number): string | undefined =>
           nodes.find((node) => node.version === version)?.id;
         const heads = rows.filter(({ supersededBy }) => supersededBy === undefined).reverse();
         for (const { version, supersededBy } of rows) {
-          const node = await world.hub.getNode(idOf(version) ?? "");
+          const node = await world.store.getNode(idOf(version) ?? "");
           expect(node).toEqual(nodes.find((one) => one.version === version));
           const next = supersededBy === undefined ? undefined : idOf(supersededBy);
           expect(node?.supersededBy).toBe(next);
@@ -348,7 +351,7 @@ test(`any sequence of writes follows the decision table (seed ${SEED})`, async (
             .map((row) => idOf(row.version));
           expect(node?.conflicts).toEqual(supersededBy === undefined ? others : []);
         }
-        expect((await world.hub.getNode("a"))?.version).toBe(heads[0]?.version);
+        expect((await world.store.getNode("a"))?.version).toBe(heads[0]?.version);
       },
     ),
     { seed: SEED, numRuns: 60 },

@@ -1,0 +1,220 @@
+/**
+ * `traverse` over the graphs of a hub: the one walk there is (`links/breadth-first.ts`), led by names and,
+ * on request, along symlinks.
+ *
+ * Promises: each graph is read at one position, the one at which it was first entered, and the answer
+ * names it; edges with an ordinal come first, then the others by age; the start is the first hit, at
+ * hop 0, and counts. An end that no memory has is told as dangling, and still walked from.
+ */
+import * as z from "zod";
+import { sha256Node } from "../codec/sha256-node.js";
+import { whole } from "../contract/fields.js";
+import type { Options } from "../contract/index.js";
+import { walkFields } from "../contract/links.js";
+import { checkInput } from "../contract/refusal.js";
+import type { Edge, Memory } from "../contract/shapes.js";
+import { type Engine, findIds, memoryId, parseRef } from "../engine/engine.js";
+import { shapeEdge, shapeMemory } from "../engine/shapes.js";
+import { isCortexError } from "../errors.js";
+import { Reader } from "../history/reader.js";
+import { prefixRange } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
+import {
+  breadthFirst,
+  type FarWalk,
+  grouped,
+  type Stop,
+  stopOf,
+  type Walk,
+  type WalkedGraphs,
+} from "../links/breadth-first.js";
+import { walkPlan } from "../links/walk.js";
+import { findMemory, isShown } from "../memory/read.js";
+import { type Access, OWNER } from "../scope/access.js";
+import { decodeCount, inboundKey, ordinalKey } from "./catalogue-rows.js";
+import type { HubContext } from "./context.js";
+import { checkGraphId } from "./names.js";
+
+/** An edge of a graph, with the names its ends go by: an external id, or the id of a memory. */
+export interface HubEdge {
+  readonly graphId: string;
+  readonly edge: Edge;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** How a walk over graphs goes. */
+export interface HubTraverseOptions
+  extends Pick<Options<"traverse">, "direction" | "kinds" | "maxHops" | "maxNodes"> {
+  /** True walks edges between graphs as well. */
+  readonly symlinks?: boolean;
+  /** True leaves memories out, and bounds on them; far ends that are names are not looked up. */
+  readonly edgesOnly?: boolean;
+  /** The past, as a time: every graph has a journal of its own, and time is what they share. */
+  readonly asOf?: Date;
+  readonly access?: Access;
+}
+
+/** What a walk over graphs found. */
+export interface HubTraversal {
+  readonly hits: readonly {
+    readonly graphId: string;
+    readonly hop: number;
+    readonly memory: Memory;
+  }[];
+  readonly edges: readonly HubEdge[];
+  /** Ends that no memory has. */
+  readonly dangling: readonly { readonly graphId: string; readonly name: string }[];
+  /** True when the bound on memories ended the walk. */
+  readonly truncated: boolean;
+  /** True when more hops were asked for than are allowed. */
+  readonly clamped: boolean;
+  /** At which position each graph was read. */
+  readonly positions: { readonly [graphId: string]: number };
+}
+
+const OPTIONS = z.strictObject({
+  direction: walkFields.direction,
+  kinds: walkFields.kinds,
+  maxHops: walkFields.maxHops,
+  maxNodes: whole(1, LIMITS.traverseNodes).optional(),
+  symlinks: z.boolean().optional(),
+  edgesOnly: z.boolean().optional(),
+  asOf: z.date().optional(),
+});
+
+/** Walks from a memory of a graph, or from a name there; see the file header. */
+export async function traverse(
+  hub: HubContext,
+  graph: string,
+  ref: string,
+  options: HubTraverseOptions = {},
+): Promise<HubTraversal> {
+  const { access = OWNER, ...given } = options;
+  const { asOf, symlinks, edgesOnly = false, ...rest } = checkInput(OPTIONS, given);
+  const checked = walkPlan(rest);
+  const plan = edgesOnly ? { ...checked, maxNodes: Number.POSITIVE_INFINITY } : checked;
+  const graphs = new HubGraphs(hub, asOf);
+  const start = await graphs.start(checkGraphId(graph, hub.prefix), ref, access);
+  const { clamped } = plan;
+  const positions = (): HubTraversal["positions"] => Object.fromEntries(graphs.positions);
+  // Whether something hidden has edges is nobody else's business.
+  if (start.id === undefined && access.kind !== "owner") {
+    return { hits: [], edges: [], dangling: [], truncated: false, clamped, positions: positions() };
+  }
+  const far: FarWalk = {
+    sha256: sha256Node,
+    symlinks: symlinks === true,
+    edgesOnly,
+    ordinals: (name) => ordinalsOf(hub, name),
+    sources: (keys) => sourcesOf(hub, keys),
+  };
+  const walk = await breadthFirst(graphs, start, { plan, access, far });
+  return {
+    hits: edgesOnly ? [] : walk.hits.flatMap(shapeHit),
+    edges: await shapeEdges(graphs, walk),
+    dangling: walk.dangling.map((stop) => ({ graphId: stop.graph, name: nameOf(stop) })),
+    truncated: walk.truncated,
+    clamped,
+    positions: positions(),
+  };
+}
+
+/** The graphs of a walk, each read at the position at which it was first entered. */
+class HubGraphs implements WalkedGraphs {
+  readonly #hub: HubContext;
+  readonly #asOf: Date | undefined;
+  readonly positions = new Map<string, number>();
+
+  constructor(hub: HubContext, asOf: Date | undefined) {
+    this.#hub = hub;
+    this.#asOf = asOf;
+  }
+
+  async read<T>(
+    graph: string,
+    body: (reader: Reader, engine: Engine) => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      return await this.#hub.stores.use(graph, ({ engine }) =>
+        Reader.with(engine.kv, this.positions.get(graph) ?? this.#asOf, (reader) => {
+          this.positions.set(graph, reader.seq);
+          return body(reader, engine);
+        }),
+      );
+    } catch (error) {
+      // At that time the graph was not born: it holds nothing.
+      if (isCortexError(error, "ERR_AS_OF") && this.#asOf !== undefined) return undefined;
+      throw error;
+    }
+  }
+
+  /** Where a walk begins: a memory that the caller may see, or a name. */
+  async start(graph: string, ref: string, access: Access): Promise<Stop> {
+    const found = await this.read(graph, async (reader, engine) => {
+      const [id] = await findIds(reader, [parseRef(engine, ref, "id")]);
+      const memory = id === undefined ? undefined : await findMemory(reader, id);
+      return memory !== undefined && (await isShown(reader, access, memory)) ? memory : undefined;
+    });
+    return found === undefined ? { graph, name: ref } : { graph, ...stopOf(found) };
+  }
+}
+
+function shapeHit({ stop, hop }: Walk["hits"][number]): HubTraversal["hits"] {
+  const { graph, found } = stop;
+  return found === undefined ? [] : [{ graphId: graph, hop, memory: shapeMemory(graph, found) }];
+}
+
+async function shapeEdges(graphs: HubGraphs, walk: Walk): Promise<readonly HubEdge[]> {
+  const records = walk.edges.map(({ record }) => record);
+  const unread = walk.edges.map(({ record, graph }) => (record === undefined ? graph : undefined));
+  for (const [graph, places] of grouped(unread)) {
+    const pointers = places.flatMap((at) => walk.edges[at]?.edge ?? []);
+    const found = await graphs.read(graph, (reader) => reader.edges(pointers));
+    for (const [index, at] of places.entries()) records[at] = found?.[index]?.record;
+  }
+  return walk.edges.flatMap(({ side, graph, edge, stop, end }, at): HubEdge[] => {
+    const record = records[at];
+    if (record === undefined) return [];
+    const [from, to] = side === "out" ? [stop, end] : [end, stop];
+    const shaped = shapeEdge(record, edge.seq);
+    return [{ graphId: graph, edge: shaped, from: nameOf(from), to: nameOf(to) }];
+  });
+}
+
+function nameOf({ found, name = "" }: Stop): string {
+  return found === undefined ? name : (found.head.record.head.externalId ?? memoryId(found.id));
+}
+
+/** Whether a graph has edges with an ordinal, as far as the catalogue has come. */
+async function ordinalsOf(
+  { catalogue }: HubContext,
+  graph: string,
+): Promise<{ readonly any: boolean; readonly size: number }> {
+  const row = await catalogue.caughtUpGraph(graph);
+  if (row === undefined) return { any: false, size: 0 };
+  const range = { ...prefixRange(ordinalKey(row.number), 1), keysOnly: true };
+  const [found = []] = await catalogue.read((snapshot) => snapshot.ranges([range]));
+  return { any: found.length > 0, size: row.cursor };
+}
+
+/** The graphs that have or had edges to far ends, from a catalogue that is up to date. */
+async function sourcesOf(
+  { catalogue }: HubContext,
+  far: readonly Bytes[],
+): Promise<readonly (readonly string[])[]> {
+  await catalogue.caughtUp();
+  return catalogue.read(async (snapshot) => {
+    const found = await snapshot.ranges(
+      far.map((key) => ({ ...prefixRange(inboundKey(key), INTEGER_MAX), keysOnly: true })),
+    );
+    // Prefix 1, far end 16, then the number of the graph.
+    const numbers = found.map((rows) => [
+      ...new Set(rows.map(({ key }) => decodeCount(key.subarray(17, 21)))),
+    ]);
+    const names = await catalogue.namesOf(snapshot, numbers.flat());
+    let next = 0;
+    return numbers.map((own) => own.flatMap(() => names[next++] ?? []));
+  });
+}

@@ -1,0 +1,321 @@
+/**
+ * memgraph's calls about edges: put, delete, those that leave a lineage and those that reach it, walks.
+ *
+ * An edge joins lineages. Every put adds one, also where the same two are joined so already; a lineage
+ * may be joined to itself; the far end may be in another graph, and need not exist. The near end must:
+ * an edge is stored with the memory it leaves. The id of an edge is its own id and the name of its
+ * graph, `<ulid>@<graph>`, so it is found without looking anything up.
+ *
+ * Kinds are kept as they were given. A built-in name that the store would read as another one (an
+ * inverse such as `causes`, an alias such as `relates_to`), that only the store may mint, or that
+ * differs from a built-in name in case alone is stored as a kind of the graph's own with a `=` before
+ * it, and shown without.
+ */
+import { parseUlid } from "../codec/ulid.js";
+import type { BatchLink } from "../contract/batch.js";
+import { checkOptions } from "../engine/engine.js";
+import { CortexError, invalid } from "../errors.js";
+import type { Hub } from "../hub/hub.js";
+import { checkGraphId } from "../hub/names.js";
+import type { SymlinkManifest, SymlinkOptions } from "../hub/symlinks.js";
+import type { HubEdge, HubTraversal, HubTraverseOptions } from "../hub/walk.js";
+import { LIMITS } from "../limits.js";
+import { canonicalKind } from "../records/edge-kinds.js";
+import { checkExternalId } from "../records/frames.js";
+import { type GraphNode, nodeOf } from "./node.js";
+import type { LineageOptions } from "./nodes.js";
+import { type AccessOption, admitted, inWords } from "./policies.js";
+
+/** An edge between two lineages. */
+export interface GraphEdge {
+  /** `<ulid>@<graph>`. */
+  readonly id: string;
+  readonly graphId: string;
+  readonly fromLineage: string;
+  readonly toGraph: string;
+  readonly toLineage: string;
+  readonly kind: string;
+  readonly metadata?: { readonly [key: string]: unknown };
+  readonly ordinal?: number;
+  readonly createdAt: number;
+  readonly createdBy: string;
+}
+
+/** An edge of a graph in memgraph's shape. */
+export function edgeOf({ graphId, edge, from, to }: HubEdge): GraphEdge {
+  const { metadata, ordinal, createdAt, createdBy } = edge;
+  return {
+    id: `${edge.id}@${graphId}`,
+    graphId,
+    fromLineage: from,
+    toGraph: edge.toGraph ?? graphId,
+    toLineage: to,
+    kind: edge.kind.startsWith(VERBATIM) ? edge.kind.slice(VERBATIM.length) : edge.kind,
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(ordinal === undefined ? {} : { ordinal }),
+    createdAt,
+    createdBy,
+  };
+}
+
+/** Before a kind that is kept as it was given although the store knows it as another. */
+const VERBATIM = "=";
+
+/** The name under which a kind is stored. */
+function storedKind(kind: string): string {
+  const builtIn = canonicalKind(kind);
+  const isPlain = builtIn?.kind.name === kind && builtIn.kind.mint === "anyone";
+  if (isPlain) return kind;
+  const isTaken = canonicalKind(kind.trim().toLowerCase()) !== undefined;
+  return isTaken || kind.startsWith(VERBATIM) ? `${VERBATIM}${kind}` : kind;
+}
+
+/** What an edge is to be. */
+export interface GraphEdgeInput {
+  readonly fromLineage: string;
+  readonly toLineage: string;
+  readonly kind: string;
+  /** The graph of the far end; the edge's own when not given. */
+  readonly toGraph?: string;
+  readonly metadata?: { readonly [key: string]: unknown };
+  readonly ordinal?: number;
+  readonly createdBy?: string;
+}
+
+/** What adding an edge did. */
+export interface GraphEdgeResult {
+  readonly edge: GraphEdge;
+  readonly seq: number;
+}
+
+const EDGE_FIELDS = [
+  "fromLineage",
+  "toLineage",
+  "kind",
+  "toGraph",
+  "metadata",
+  "ordinal",
+  "createdBy",
+];
+
+/** How a field of an edge is called here, where the verb calls it otherwise. */
+export const EDGE_WORDS = { from: "fromLineage", to: "toLineage" } as const;
+
+/** An edge to be, as a link to be made. */
+export function linkOf(
+  hub: Hub,
+  input: GraphEdgeInput,
+): BatchLink & { readonly from: string; readonly to: string } {
+  checkOptions(input, EDGE_FIELDS, "edge");
+  const { kind, ordinal, metadata, createdBy, toGraph } = input;
+  if (typeof kind !== "string" || kind === "") throw invalid("kind", "a text", kind);
+  if (toGraph !== undefined) checkGraphId(toGraph, hub.prefix, "toGraph");
+  return {
+    from: checkExternalId(input.fromLineage, "fromLineage"),
+    to: checkExternalId(input.toLineage, "toLineage"),
+    kind: storedKind(kind),
+    loose: { toGraph },
+    ...(ordinal === undefined ? {} : { ordinal }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(createdBy === undefined || createdBy === "" ? {} : { by: createdBy }),
+  };
+}
+
+/** Adds an edge to a graph. */
+export async function putEdge(
+  hub: Hub,
+  graph: string,
+  edge: GraphEdgeInput,
+  options: AccessOption = {},
+): Promise<GraphEdgeResult> {
+  admitted("putEdge", options);
+  const { from, kind, to, ...input } = linkOf(hub, edge);
+  const added = await hub
+    .use(graph, (memory) => memory.addEdge(from, kind, to, input))
+    .catch((error: unknown) => inWords(error, EDGE_WORDS));
+  return { edge: edgeOf({ graphId: graph, edge: added.edge, from, to }), seq: added.seq };
+}
+
+const EDGE_ID = /^([0-9A-Za-z]{26})@(.+)$/;
+
+/** Removes an edge, softly; `ERR_NOT_FOUND` when it is not there, or removed already. */
+export async function deleteEdge(
+  hub: Hub,
+  id: string,
+  options: { readonly reason?: string; readonly by?: string } & AccessOption = {},
+): Promise<{ readonly ok: true; readonly seq: number }> {
+  admitted("deleteEdge", options);
+  const { access: _, ...rest } = options;
+  checkOptions(rest, ["reason", "by"]);
+  const [, ulid = "", name = ""] = typeof id === "string" ? (EDGE_ID.exec(id) ?? []) : [];
+  if (parseUlid(ulid) === undefined) {
+    throw invalid("edgeId", "the id of an edge, <ulid>@<graph>", id, "ERR_BAD_ID");
+  }
+  const graph = checkGraphId(name, hub.prefix, "edgeId");
+  const removed = await hub.useIfThere(graph, (memory) => memory.removeEdgeById(ulid, rest));
+  if (removed?.changed === true) return { ok: true, seq: removed.seq };
+  throw new CortexError("ERR_NOT_FOUND", `edgeId: no edge ${id}`, { field: "edgeId", subject: id });
+}
+
+/** Which edges of a lineage to read. */
+export interface EdgesOptions extends LineageOptions {
+  /** Any of these kinds; all when empty. */
+  readonly edgeKinds?: readonly string[];
+}
+
+/** Edges of one lineage: those with an ordinal first, then the others by age. */
+export interface GraphEdges extends Pick<GraphWalk, "edges" | "positions"> {}
+
+/** The edges that leave a lineage, symlinks included; empty when there is no such lineage. */
+export async function outgoing(
+  hub: Hub,
+  lineage: string,
+  options: EdgesOptions = {},
+): Promise<GraphEdges> {
+  admitted("outgoing", options);
+  return edgesAlong(hub, lineage, "out", options);
+}
+
+/** The edges that reach a lineage, from its own graph and from others. */
+export async function incoming(
+  hub: Hub,
+  lineage: string,
+  options: EdgesOptions = {},
+): Promise<GraphEdges> {
+  admitted("incoming", options);
+  return edgesAlong(hub, lineage, "in", options);
+}
+
+/** One level of a walk that shows no nodes: the same edges, in the same order. */
+async function edgesAlong(
+  hub: Hub,
+  lineage: string,
+  direction: "out" | "in",
+  options: EdgesOptions,
+): Promise<GraphEdges> {
+  checkOptions(options, ["edgeKinds", "graph", "access"]);
+  const how = { direction, symlinks: true, edgesOnly: true, ...narrowed(options) };
+  const walk = await walkFrom(hub, lineage, options, how);
+  return { edges: walk?.edges.map(edgeOf) ?? [], positions: walk?.positions ?? {} };
+}
+
+/** How a walk goes. */
+export interface GraphTraverseOptions extends EdgesOptions {
+  /** 1 when it is absent or not above 0; clamped, and the answer says so. */
+  readonly maxDepth?: number;
+  /** Most nodes, the seed included; 1,024 when it is absent or not above 0. */
+  readonly maxNodes?: number;
+  /** `outgoing` when not given. */
+  readonly direction?: "outgoing" | "incoming" | "both";
+  /** True walks edges between graphs as well. */
+  readonly followSymlinks?: boolean;
+  /** The past, as a time: every graph has a journal of its own, and time is what they share. */
+  readonly asOf?: Date;
+}
+
+/** What a walk found. */
+export interface GraphWalk {
+  /** The seed first, if it has a node, then in the order in which they were met. */
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  /** Far ends that have no node. */
+  readonly dangling: readonly { readonly graphId: string; readonly lineageId: string }[];
+  /** True when the bound on nodes ended the walk. */
+  readonly truncated: boolean;
+  /** True when more levels were asked for than are allowed. */
+  readonly clamped: boolean;
+  /** At which position each graph was read. */
+  readonly positions: { readonly [graphId: string]: number };
+}
+
+const WALK_OPTIONS = [
+  "maxDepth",
+  "maxNodes",
+  "direction",
+  "followSymlinks",
+  "asOf",
+  "edgeKinds",
+  "graph",
+  "access",
+];
+
+const DIRECTIONS = { outgoing: "out", incoming: "in", both: "both" } as const;
+
+/** Walks the graph breadth-first from a lineage. */
+export async function traverse(
+  hub: Hub,
+  lineage: string,
+  options: GraphTraverseOptions = {},
+): Promise<GraphWalk> {
+  admitted("traverse", options);
+  checkOptions(options, WALK_OPTIONS);
+  const { direction = "outgoing", asOf, followSymlinks } = options;
+  if (!Object.hasOwn(DIRECTIONS, direction)) {
+    throw invalid("direction", "outgoing, incoming or both", direction);
+  }
+  const maxHops = orDefault(options.maxDepth, "maxDepth", 1);
+  const maxNodes = orDefault(options.maxNodes, "maxNodes", LIMITS.traverseNodesDefault);
+  if (maxNodes > LIMITS.traverseNodes) {
+    throw invalid("maxNodes", `at most ${LIMITS.traverseNodes}`, maxNodes);
+  }
+  const walk = await walkFrom(hub, lineage, options, {
+    direction: DIRECTIONS[direction],
+    maxHops,
+    maxNodes,
+    symlinks: followSymlinks === true,
+    ...narrowed(options),
+    ...(asOf === undefined ? {} : { asOf }),
+  });
+  return {
+    nodes: walk?.hits.map(({ memory }) => nodeOf(memory, hub.now())) ?? [],
+    edges: walk?.edges.map(edgeOf) ?? [],
+    dangling: walk?.dangling.map(({ graphId, name }) => ({ graphId, lineageId: name })) ?? [],
+    truncated: walk?.truncated ?? false,
+    clamped: maxHops > LIMITS.hops,
+    positions: walk?.positions ?? {},
+  };
+}
+
+/** Walks from a lineage; `undefined` when no graph holds it. */
+async function walkFrom(
+  hub: Hub,
+  lineage: string,
+  { graph, access }: LineageOptions,
+  how: HubTraverseOptions,
+): Promise<HubTraversal | undefined> {
+  const home = await hub.lineages.graphOf(lineage, graph);
+  if (home === undefined) return undefined;
+  return hub.traverse(home, lineage, { ...how, ...(access === undefined ? {} : { access }) });
+}
+
+function narrowed({ edgeKinds }: EdgesOptions): Pick<HubTraverseOptions, "kinds"> {
+  if (edgeKinds === undefined) return {};
+  const isFit = Array.isArray(edgeKinds) && edgeKinds.every((kind) => typeof kind === "string");
+  if (!isFit) throw invalid("edgeKinds", "a list of texts", edgeKinds);
+  return { kinds: edgeKinds.map(storedKind) };
+}
+
+function orDefault(value: unknown, field: string, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (typeof value !== "number" || !Number.isSafeInteger(value)) {
+    throw invalid(field, "an integer", value);
+  }
+  return value <= 0 ? fallback : value;
+}
+
+/** Which graphs a graph is tied to, with edges in memgraph's shape. */
+export interface GraphTies extends Omit<SymlinkManifest, "dangling"> {
+  /** Symlinks whose far end is not there; only when asked for. */
+  readonly dangling?: readonly GraphEdge[];
+}
+
+/** The manifest of a graph's symlinks. */
+export async function symlinks(
+  hub: Hub,
+  graph: string,
+  options: SymlinkOptions & AccessOption = {},
+): Promise<GraphTies> {
+  admitted("symlinks", options);
+  const { dangling, ...manifest } = await hub.symlinks(graph, options);
+  return dangling === undefined ? manifest : { ...manifest, dangling: dangling.map(edgeOf) };
+}

@@ -1,0 +1,64 @@
+/**
+ * Who may call what of memgraph's store, and in which words a failure is told: the policy column of the
+ * calls, and the texts that programs of memgraph's compare. Programs of ours branch on the code.
+ */
+import { renamed } from "../contract/refusal.js";
+import type { Policy } from "../contract/verb.js";
+import { type CortexError, type ErrorCode, isCortexError } from "../errors.js";
+import { admitToGraphs } from "../hub/hub-policies.js";
+import type { Access } from "../scope/access.js";
+
+/** What an access means for each call. */
+export const MEMGRAPH_POLICIES = {
+  putNode: "write",
+  getNode: "filtered",
+  history: "filtered",
+  listNodes: "filtered",
+  conflicts: "filtered",
+  resolve: "write",
+  putEdge: "write",
+  deleteEdge: "write",
+  outgoing: "filtered",
+  incoming: "filtered",
+  traverse: "filtered",
+  symlinks: "owner",
+  putSubgraph: "write",
+  search: "filtered",
+  searchBatch: "filtered",
+  describeSchema: "filtered",
+  listTags: "filtered",
+  subscribe: "owner",
+} as const satisfies Record<string, Policy>;
+
+/** Options that say who is asking. */
+export interface AccessOption {
+  readonly access?: Access;
+}
+
+/** Refuses a caller whom the policy of a call does not admit. */
+export function admitted(call: keyof typeof MEMGRAPH_POLICIES, options: AccessOption): void {
+  // Options that are no object are refused by the call, which can say so.
+  admitToGraphs(options?.access, MEMGRAPH_POLICIES[call], call);
+}
+
+/** What a stale write under policy `manual` says; the node was written. */
+export const CONFLICT_TEXT =
+  "memgraph: concurrent write under manual conflict policy; conflict recorded";
+
+const TEXTS: { readonly [code in ErrorCode]?: string } = {
+  ERR_NOT_FOUND: "memgraph: not found",
+  ERR_UNKNOWN_ENDPOINT: "memgraph: not found",
+  ERR_KIND_NOT_ALLOWED: "memgraph: kind not in graph whitelist",
+  ERR_CONFLICT: CONFLICT_TEXT,
+};
+
+/** A failure in memgraph's words: its own text, then what exactly was wrong. */
+export function memgraphText(error: CortexError): string {
+  const text = TEXTS[error.code] ?? "memgraph: invalid input";
+  return error.message === text ? text : `${text}: ${error.message}`;
+}
+
+/** Throws a failure of an ordinary verb with its fields called as the caller of memgraph's call did. */
+export function inWords(error: unknown, words: { readonly [field: string]: string }): never {
+  throw isCortexError(error) ? renamed(error, (field) => words[field] ?? field) : error;
+}

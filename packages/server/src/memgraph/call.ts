@@ -1,0 +1,125 @@
+/**
+ * What a call of memgraph's is: one row of the table, said once for both of its doors.
+ *
+ * Promise: `run` is the one way to perform it. It checks the input against the row's schema, with the
+ * failures every door gives, and answers with memgraph's JSON. How a request becomes an input, and an
+ * answer a response, is left to the doors: `mcp/tools-memgraph.ts` and `http/memgraph-routes.ts`.
+ */
+import type { Access, HUB_POLICIES, Hub } from "@cortex-memory/core";
+import { type MEMGRAPH_POLICIES, type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
+import type * as z from "zod";
+import { inputError } from "../operations/input-error.js";
+
+/** A JSON object. */
+export type Json = { readonly [member: string]: unknown };
+
+/** What a call is asked with beside its input. */
+export interface CallDoor {
+  readonly hub: Hub;
+  readonly store: Memgraph;
+  readonly access: Access;
+  /** The principal that entries name, at a door that knows one. */
+  readonly by?: string;
+}
+
+/** What a call answers; with `error`, what went wrong although there is an answer. */
+export interface Answer {
+  readonly json: Json;
+  readonly error?: string;
+}
+
+/** How REST spells a call. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Below `/v1`, with its parts as the router writes them. */
+  readonly path: string;
+  /** Which field each part of the path is; `id` is the graph unless it says otherwise. */
+  readonly parts?: { readonly [part: string]: string };
+  /** The parameters after the path; where there is a body, the rest of the input is that. */
+  readonly query?: { readonly [name: string]: Parameter };
+  /** Fields of a body that need not be given, with what they are then. */
+  readonly otherwise?: { readonly [field: string]: string };
+  /** 200 unless told otherwise; 204 has no body. */
+  readonly status?: 201 | 204;
+  /** What else may be answered, by status. */
+  readonly also?: { readonly [status: number]: z.ZodType };
+  /** The shape of the answer where it is not the call's, and how the answer becomes it. */
+  readonly shown?: { readonly shape: z.ZodObject; readonly of: (json: Json) => Json };
+}
+
+/** A parameter of a request. */
+export interface Parameter {
+  readonly field: string;
+  readonly help: string;
+  /** True refuses what cannot be read; otherwise it counts as not given. */
+  readonly isStrict?: boolean;
+}
+
+/** A verb of the hub, or a call of memgraph's, told apart from the facade's verb of the same name. */
+export type HubVerb =
+  | `hub.${keyof typeof HUB_POLICIES}`
+  | `memgraph.${keyof typeof MEMGRAPH_POLICIES}`;
+
+/** A row of the table. */
+export interface MemgraphCall {
+  /** One line, for people and for models. */
+  readonly summary: string;
+  readonly verbs: readonly HubVerb[];
+  readonly effect: "read" | "write";
+  /** Whether repeating the same call changes nothing more. */
+  readonly idempotent: boolean;
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  /** The name of its tool; absent where MCP has none. */
+  readonly tool?: string;
+  /** How REST spells it; absent where it has no such route. */
+  readonly route?: Route;
+  run(door: CallDoor, input: unknown): Promise<Answer>;
+}
+
+interface CallSpec<I extends z.ZodObject, O extends z.ZodObject>
+  extends Pick<MemgraphCall, "summary" | "verbs" | "tool" | "route"> {
+  readonly effect?: "read" | "write";
+  readonly idempotent?: boolean;
+  readonly input: I;
+  readonly output: O;
+  readonly call: (
+    door: CallDoor,
+    input: z.output<I>,
+  ) => Promise<z.input<O> | { readonly json: z.input<O>; readonly error: string }>;
+}
+
+/** Makes a row; it reads unless told otherwise. */
+export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
+  spec: CallSpec<I, O>,
+): MemgraphCall {
+  const { call, effect = "read", ...row } = spec;
+  return {
+    ...row,
+    effect,
+    idempotent: spec.idempotent ?? effect === "read",
+    async run(door, input) {
+      const parsed = row.input.safeParse(input);
+      if (!parsed.success) throw inputError(row.input, parsed.error, input);
+      const answer = await call(door, parsed.data);
+      return isFailed(answer) ? answer : { json: answer as Json };
+    },
+  };
+}
+
+function isFailed(answer: object): answer is Required<Answer> {
+  return "error" in answer && "json" in answer;
+}
+
+/** What a call is asked with at a door. */
+export function callDoor(hub: Hub, { access, by }: Pick<CallDoor, "access" | "by">): CallDoor {
+  return { hub, store: memgraph(hub), access, ...(by === undefined ? {} : { by }) };
+}
+
+/** Members that were given, under other names. */
+export function given<T extends object>(
+  members: T,
+): { readonly [K in keyof T]: NonNullable<T[K]> } {
+  const kept = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(kept) as { readonly [K in keyof T]: NonNullable<T[K]> };
+}
