@@ -215,7 +215,7 @@ describe("failures of schemas", () => {
     [[], "ERR_INVALID", "in: expected a list of at least 1, got an array of 0"],
     [["a", "a", "a"], "ERR_TOO_LARGE", "in: expected a list of at most 2, got an array of 3"],
     [{ n: 0 }, "ERR_INVALID", "in.n: expected at least 1, got 0"],
-    [{ m: 1 }, "ERR_INVALID", "in.n: expected a finite number, got undefined"],
+    [{ m: 1 }, "ERR_INVALID", "in.n: expected a finite number, got nothing"],
     [7, "ERR_INVALID", "in: expected one of a, b, got 7"],
   ])("of several forms, the one that %j nearly has is told", (input, code, message) => {
     const word = z.enum(["a", "b"]);
