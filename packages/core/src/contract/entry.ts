@@ -2,6 +2,9 @@
  * The entry `@cortex-memory/core/contract`: every verb as it is declared, for whoever builds a door of
  * their own. It loads no engine and nothing of Node.
  */
+
+export { describe } from "../errors.js";
+export { expectedOf } from "../records/fields.js";
 export {
   anyObject,
   type FieldNote,

@@ -482,7 +482,8 @@ const TYPE_WORDS: { readonly [type: string]: string } = {
   record: "an object",
 };
 
-function expectedOf(issue: z.core.$ZodIssue): string {
+/** What a schema wanted, in words. */
+export function expectedOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
       return TYPE_WORDS[issue.expected] ?? issue.expected;

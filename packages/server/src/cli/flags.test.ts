@@ -96,7 +96,7 @@ describe("values", () => {
   test.each([
     ["count", "seven", '--x: expected a number, got "seven"'],
     ["count", "11", '--x: expected at most 10, got "11"'],
-    ["count", "1.5", '--x: expected an integer, got "1.5"'],
+    ["count", "1.5", '--x: expected a whole number, got "1.5"'],
     ["one", "z", '--x: expected one of x, y, got "z"'],
     ["words", ["a", "c"], '--x: expected one of a, b, got "c"'],
     ["validFrom", "yesterday", "ISO time"],
