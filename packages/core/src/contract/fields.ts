@@ -12,8 +12,8 @@ import {
   ISO_EXAMPLE,
   ISO_PATTERN,
   isoTimeMs,
-  type TextRule,
-  textProblem,
+  type ListSchema,
+  textField,
   timeField,
 } from "../records/fields.js";
 import { namesOf, type Vocabulary } from "../records/types.js";
@@ -62,13 +62,17 @@ type DeepReadonly<T> = T extends string | number | boolean | null | undefined | 
         : T;
 
 /** A list. */
-export function listOf<S extends z.ZodType>(item: S) {
-  return z.array(item).readonly();
+export function listOf<S extends z.ZodType>(item: S): ListSchema<S> {
+  return z.array(item) as unknown as ListSchema<S>;
 }
 
 /** A list of at most `max` items, and at least `min`. */
-export function listUpTo<S extends z.ZodType>(item: S, max: number = LIMITS.listItems, min = 0) {
-  return z.array(item).min(min).max(max).readonly();
+export function listUpTo<S extends z.ZodType>(
+  item: S,
+  max: number = LIMITS.listItems,
+  min = 0,
+): ListSchema<S> {
+  return z.array(item).min(min).max(max) as unknown as ListSchema<S>;
 }
 
 /** A list of one item or more, which may be given as its one item. */
@@ -85,16 +89,7 @@ export function words<T extends Vocabulary>(table: T) {
 export const anyObject = z.record(z.string(), z.unknown());
 
 /** A text with the bounds of a rule, which are counted in bytes. */
-export function textOf(rule: TextRule) {
-  const schema = z.string().check((payload) => {
-    const problem = textProblem(payload.value, rule);
-    if (problem !== undefined) complain(payload, problem, []);
-  });
-  return schema.meta({
-    ...(rule.blank === true ? {} : { minLength: 1 }),
-    maxLength: rule.maxBytes,
-  });
-}
+export const textOf = textField;
 
 /** A whole number between two bounds, both included. */
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {

@@ -64,11 +64,15 @@ export function checkText(value: unknown, field: string, rule: TextRule): string
   return value;
 }
 
-/** A schema for a bounded, well-formed text. */
+/** A schema for a bounded, well-formed text; the bound is counted in bytes. */
 export function textField(rule: TextRule) {
-  return z.string().check((payload) => {
+  const schema = z.string().check((payload) => {
     const problem = textProblem(payload.value, rule);
     if (problem !== undefined) complain(payload, problem, []);
+  });
+  return schema.meta({
+    ...(rule.blank === true ? {} : { minLength: 1 }),
+    maxLength: rule.maxBytes,
   });
 }
 
@@ -89,14 +93,27 @@ export function wordField<T extends Vocabulary>(table: T) {
   return z.enum(namesOf(table));
 }
 
-/** A schema for a list of at most `max` items. */
-export function listField<S extends z.ZodType>(item: S, max: number = LIMITS.listItems) {
-  return z.array(item).check((payload) => {
+/**
+ * The schema of a list that nobody changes, given or received. Zod's own `readonly` freezes every
+ * list, which costs more than checking it.
+ */
+export type ListSchema<S extends z.ZodType> = z.ZodType<
+  readonly z.output<S>[],
+  readonly z.input<S>[]
+>;
+
+/** A schema for a list of at most `max` items; one of more is `ERR_TOO_LARGE`. */
+export function listField<S extends z.ZodType>(
+  item: S,
+  max: number = LIMITS.listItems,
+): ListSchema<S> {
+  const schema = z.array(item).check((payload) => {
     const got = payload.value.length;
     if (got <= max) return;
     const problem = { expected: `at most ${max} items`, got: `an array of ${got}` };
     complain(payload, { code: "ERR_TOO_LARGE", ...problem }, []);
   });
+  return schema.meta({ maxItems: max }) as unknown as ListSchema<S>;
 }
 
 /** A schema for a share between 0 and 1. */

@@ -1,19 +1,14 @@
-/** What a Head carries besides its data: tags, frames, labels, levels, times and provenance. */
+/**
+ * What a write says besides its data, checked by its contract and completed: tags, frames, labels,
+ * levels, times and provenance.
+ */
 import { describe, expect, it } from "vitest";
+import { update, updateHead, write } from "../contract/memory.js";
+import { checkInput } from "../contract/refusal.js";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import {
-  checkConfidence,
-  checkExternalId,
-  checkFrames,
-  checkImportance,
-  checkKind,
-  checkProvenance,
-  checkTags,
-  checkTime,
-  checkVisibility,
-} from "./frames.js";
-import { namesOf, OBJECT_KINDS, VERBS } from "./types.js";
+import { namesOf, OBJECT_KINDS, VERBS } from "../records/types.js";
+import { prepareHead, prepareVersion } from "./write-input.js";
 
 function failure(run: () => unknown): CortexError {
   try {
@@ -25,6 +20,14 @@ function failure(run: () => unknown): CortexError {
   throw new Error("expected a failure");
 }
 
+/** The Head that fields lead to. */
+const headWith = (fields: object) =>
+  prepareHead(checkInput(updateHead.input, { id: "x", ...fields }));
+/** The version that fields lead to. */
+const versionWith = (fields: object) =>
+  prepareVersion("fact", { subject: "ada", statement: "t" }, checked(fields), "agent");
+const checked = (fields: object) => checkInput(update.input, { id: "x", ...fields });
+
 const says = (run: () => unknown) => {
   const { code, details } = failure(run);
   return [code, details.field];
@@ -32,15 +35,18 @@ const says = (run: () => unknown) => {
 
 describe("tags", () => {
   it("keep their order and lose repetitions", () => {
-    expect(checkTags(["b", "a", "b", "B"])).toEqual(["b", "a", "B"]);
-    expect(checkTags([])).toEqual([]);
-    expect(checkTags(["two words", "é".repeat(32)])).toEqual(["two words", "é".repeat(32)]);
+    expect(headWith({ tags: ["b", "a", "b", "B"] }).tags).toEqual(["b", "a", "B"]);
+    expect(headWith({ tags: [] }).tags).toEqual([]);
+    expect(headWith({ tags: ["two words", "é".repeat(32)] }).tags).toEqual([
+      "two words",
+      "é".repeat(32),
+    ]);
   });
 
   it("count after repetitions are gone", () => {
     const tags = Array.from({ length: LIMITS.tags }, (_, at) => `t${at}`);
-    expect(checkTags([...tags, ...tags])).toEqual(tags);
-    const error = failure(() => checkTags([...tags, "one more"]));
+    expect(headWith({ tags: [...tags, ...tags] }).tags).toEqual(tags);
+    const error = failure(() => headWith({ tags: [...tags, "one more"] }));
     expect(error.message).toBe("tags: expected at most 16 different tags, got 17");
     expect(error.code).toBe("ERR_TOO_LARGE");
   });
@@ -57,7 +63,7 @@ describe("tags", () => {
     [[undefined], "ERR_INVALID", "tags[0]"],
     [null, "ERR_INVALID", "tags"],
   ])("refuse %j", (input, code, field) => {
-    expect(says(() => checkTags(input))).toEqual([code, field]);
+    expect(says(() => headWith({ tags: input }))).toEqual([code, field]);
   });
 });
 
@@ -67,14 +73,16 @@ describe("frames", () => {
   it("take every verb with every kind of object", () => {
     for (const verb of namesOf(VERBS)) {
       for (const object of namesOf(OBJECT_KINDS)) {
-        expect(checkFrames([{ verb, object, ref: "r" }])).toEqual([{ verb, object, ref: "r" }]);
+        expect(headWith({ frames: [{ verb, object, ref: "r" }] }).frames).toEqual([
+          { verb, object, ref: "r" },
+        ]);
       }
     }
   });
 
   it("lose repetitions, and only those", () => {
     const other = { ...frame, ref: "Search" };
-    expect(checkFrames([frame, other, { ...frame }])).toEqual([frame, other]);
+    expect(headWith({ frames: [frame, other, { ...frame }] }).frames).toEqual([frame, other]);
   });
 
   it("are at most sixteen", () => {
@@ -82,8 +90,8 @@ describe("frames", () => {
       ...frame,
       ref: `r${at}`,
     }));
-    expect(checkFrames(many.slice(1))).toHaveLength(LIMITS.frames);
-    expect(says(() => checkFrames(many))).toEqual(["ERR_TOO_LARGE", "frames"]);
+    expect(headWith({ frames: many.slice(1) }).frames).toHaveLength(LIMITS.frames);
+    expect(says(() => headWith({ frames: many }))).toEqual(["ERR_TOO_LARGE", "frames"]);
   });
 
   it.each([
@@ -97,55 +105,59 @@ describe("frames", () => {
     [{ verb: "find", object: "service" }, "ERR_INVALID", "frames[1].ref"],
     ["find service", "ERR_INVALID", "frames[1]"],
   ])("refuse %j", (bad, code, field) => {
-    expect(says(() => checkFrames([frame, bad]))).toEqual([code, field]);
+    expect(says(() => headWith({ frames: [frame, bad] }))).toEqual([code, field]);
   });
 });
 
 describe("single fields", () => {
   it("external ids", () => {
-    expect(checkExternalId("node-1/α")).toBe("node-1/α");
-    expect(checkExternalId("x".repeat(256))).toHaveLength(256);
-    expect(says(() => checkExternalId("x".repeat(257)))).toEqual(["ERR_TOO_LARGE", "externalId"]);
-    expect(says(() => checkExternalId(""))).toEqual(["ERR_INVALID", "externalId"]);
-    expect(says(() => checkExternalId("a\u0000"))).toEqual(["ERR_INVALID", "externalId"]);
-    expect(says(() => checkExternalId("cortex://a"))).toEqual(["ERR_INVALID", "externalId"]);
-    expect(says(() => checkExternalId("\ud800"))).toEqual(["ERR_ILL_FORMED", "externalId"]);
-    expect(says(() => checkExternalId(9))).toEqual(["ERR_INVALID", "externalId"]);
+    const externalId = (value: unknown) =>
+      checkInput(write.input, { type: "fact", externalId: value }).externalId;
+    expect(externalId("node-1/α")).toBe("node-1/α");
+    expect(externalId("x".repeat(256))).toHaveLength(256);
+    expect(says(() => externalId("x".repeat(257)))).toEqual(["ERR_TOO_LARGE", "externalId"]);
+    expect(says(() => externalId(""))).toEqual(["ERR_INVALID", "externalId"]);
+    expect(says(() => externalId("a\u0000"))).toEqual(["ERR_INVALID", "externalId"]);
+    expect(says(() => externalId("cortex://a"))).toEqual(["ERR_INVALID", "externalId"]);
+    expect(says(() => externalId("\ud800"))).toEqual(["ERR_ILL_FORMED", "externalId"]);
+    expect(says(() => externalId(9))).toEqual(["ERR_INVALID", "externalId"]);
   });
 
   it("kinds", () => {
-    expect(checkKind("entity:person")).toBe("entity:person");
-    expect(says(() => checkKind("x".repeat(65)))).toEqual(["ERR_TOO_LARGE", "kind"]);
+    expect(headWith({ kind: "entity:person" }).kind).toBe("entity:person");
+    expect(says(() => headWith({ kind: "x".repeat(65) }))).toEqual(["ERR_TOO_LARGE", "kind"]);
     for (const bad of ["", "  ", "a\nb", null]) {
-      expect(says(() => checkKind(bad))).toEqual(["ERR_INVALID", "kind"]);
+      expect(says(() => headWith({ kind: bad }))).toEqual(["ERR_INVALID", "kind"]);
     }
   });
 
   it("importance", () => {
-    for (const good of [0, 5, 10]) expect(checkImportance(good)).toBe(good);
-    expect(Object.is(checkImportance(-0), 0)).toBe(true);
-    for (const bad of [-1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null, undefined]) {
-      expect(says(() => checkImportance(bad))).toEqual(["ERR_INVALID", "importance"]);
+    for (const good of [0, 5, 10]) expect(headWith({ importance: good }).importance).toBe(good);
+    expect(Object.is(headWith({ importance: -0 }).importance, 0)).toBe(true);
+    for (const bad of [-1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null]) {
+      expect(says(() => headWith({ importance: bad }))).toEqual(["ERR_INVALID", "importance"]);
     }
   });
 
   it("visibility", () => {
-    for (const good of ["private", "scoped", "public"]) expect(checkVisibility(good)).toBe(good);
+    for (const good of ["private", "scoped", "public"]) {
+      expect(headWith({ visibility: good }).visibility).toBe(good);
+    }
     for (const bad of ["actor_public", "Private", "", 1, null]) {
-      expect(says(() => checkVisibility(bad))).toEqual(["ERR_INVALID", "visibility"]);
+      expect(says(() => headWith({ visibility: bad }))).toEqual(["ERR_INVALID", "visibility"]);
     }
   });
 
   it("confidence and times", () => {
-    for (const good of [0, 0.5, 1]) expect(checkConfidence(good)).toBe(good);
+    for (const good of [0, 0.5, 1]) expect(versionWith({ confidence: good }).confidence).toBe(good);
     for (const bad of [-0.1, 1.1, Number.NaN, "1"]) {
-      expect(says(() => checkConfidence(bad))).toEqual(["ERR_INVALID", "confidence"]);
+      expect(says(() => versionWith({ confidence: bad }))).toEqual(["ERR_INVALID", "confidence"]);
     }
-    expect(checkTime(-1, "validFrom")).toBe(-1);
-    expect(checkTime(new Date(5), "validFrom")).toBe(5);
-    expect(checkTime("1970-01-01T00:00:01Z", "validFrom")).toBe(1000);
+    expect(versionWith({ validFrom: -1 }).validFrom).toBe(-1);
+    expect(versionWith({ validFrom: new Date(5) }).validFrom).toBe(5);
+    expect(versionWith({ validFrom: "1970-01-01T00:00:01Z" }).validFrom).toBe(1000);
     for (const bad of [0.5, 9e15, "2024", "yesterday", new Date(Number.NaN)]) {
-      expect(says(() => checkTime(bad, "validFrom"))).toEqual(["ERR_INVALID", "validFrom"]);
+      expect(says(() => versionWith({ validFrom: bad }))).toEqual(["ERR_INVALID", "validFrom"]);
     }
   });
 });
@@ -156,8 +168,8 @@ describe("provenance", () => {
 
   it("is complete, with the source of the door by default", () => {
     const plain = { source: "agent", derivedFrom: [], attestations: [] };
-    expect(checkProvenance(undefined, "agent")).toStrictEqual(plain);
-    expect(checkProvenance({ session: undefined }, "agent")).toStrictEqual(plain);
+    expect(versionWith({ provenance: undefined }).provenance).toStrictEqual(plain);
+    expect(versionWith({ provenance: { session: undefined } }).provenance).toStrictEqual(plain);
     const full = {
       source: "document",
       derivedFrom: [uri, other],
@@ -165,8 +177,10 @@ describe("provenance", () => {
       session: "s",
       turn: 0,
     };
-    expect(checkProvenance(full, "agent")).toStrictEqual(full);
-    expect(checkProvenance({ derivedFrom: [uri, uri] }, "agent").derivedFrom).toEqual([uri]);
+    expect(versionWith({ provenance: full }).provenance).toStrictEqual(full);
+    expect(versionWith({ provenance: { derivedFrom: [uri, uri] } }).provenance.derivedFrom).toEqual(
+      [uri],
+    );
   });
 
   it.each([
@@ -183,6 +197,6 @@ describe("provenance", () => {
     ["user_input", "ERR_INVALID", "provenance"],
     [null, "ERR_INVALID", "provenance"],
   ])("refuses %j", (input, code, field) => {
-    expect(says(() => checkProvenance(input, "agent"))).toEqual([code, field]);
+    expect(says(() => versionWith({ provenance: input }).provenance)).toEqual([code, field]);
   });
 });
