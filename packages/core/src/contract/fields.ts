@@ -13,6 +13,7 @@ import {
   ISO_PATTERN,
   isoTimeMs,
   type ListSchema,
+  saying,
   textField,
   timeField,
 } from "../records/fields.js";
@@ -93,7 +94,14 @@ export const textOf = textField;
 
 /** A whole number between two bounds, both included. */
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  return z.int().min(min).max(max);
+  const isOpen = max === Number.MAX_SAFE_INTEGER;
+  const expected = `a whole number ${isOpen ? `of at least ${min}` : `from ${min} to ${max}`}`;
+  const schema = z.number(saying(expected)).check((payload) => {
+    const { value } = payload;
+    if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+    complain(payload, { code: "ERR_INVALID", expected, got: String(value) }, []);
+  });
+  return schema.meta({ type: "integer", minimum: min, maximum: max });
 }
 
 /** A time, which every field of that kind takes in the same three forms; it is kept in milliseconds. */
@@ -103,10 +111,10 @@ export function timeOf(description: string) {
 
 /** A reference to a memory: its id, its URI, or its external id. */
 export function refField(description: string) {
-  const schema = z.string().check((payload) => {
+  const expected = "an id, a URI or an external id";
+  const schema = z.string(saying(expected)).check((payload) => {
     const { value } = payload;
     if (value === "") {
-      const expected = "an id, a URI or an external id";
       complain(payload, { code: "ERR_BAD_ID", expected, got: "an empty string" }, []);
     } else if (!isWellFormed(value)) {
       const got = "a string with a lone surrogate";

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { describe } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
-import { CONTENT_OR_EMPTY, complain, listField, strictFields } from "../records/fields.js";
+import { CONTENT_OR_EMPTY, complain, listField, saying, strictFields } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
 import { externalIdField, type Frame, frameSchema } from "../records/frames.js";
 import {
@@ -175,10 +175,15 @@ export const source = words(SOURCES)
   .describe("where the content came from; user_input when not given")
   .optional();
 
+/** What a caller may name a new memory: in words. */
+export const NEW_ID = "a ULID of 26 characters other than zero";
+
 /** The fields of a write that are not fields of the type's data. */
 export const writeFields = {
   type: memoryType,
-  id: noted(z.string().describe("a new ULID of your own"), { code: "ERR_BAD_ID" }).optional(),
+  id: noted(z.string(saying(NEW_ID)).describe("a new ULID of your own"), {
+    code: "ERR_BAD_ID",
+  }).optional(),
   externalId: externalIdField.describe("a name of your own, unique in the graph").optional(),
   slot: slot.describe("the single-valued attribute this is the value of").optional(),
   source,

@@ -14,6 +14,7 @@ import {
   frameName,
   type HeadFields,
   headFields,
+  NEW_ID,
   type UpdateRequest,
   type VersionFields,
   type WriteRequest,
@@ -294,7 +295,7 @@ export function checkSlot(input: unknown): string {
 function checkNewId(input: string): Uint8Array {
   const id = parseUlid(input);
   if (id === undefined || isZeroUlid(id)) {
-    throw invalid("id", "a ULID of 26 characters other than zero", input, "ERR_BAD_ID");
+    throw invalid("id", NEW_ID, input, "ERR_BAD_ID");
   }
   return id;
 }

@@ -192,12 +192,19 @@ export const jsonObjectField = z
 
 /** A schema for an object with these members and no others. */
 export function strictFields<S extends z.ZodRawShape>(shape: S) {
-  const known = `one of the fields ${Object.keys(shape).join(", ")}`;
+  const { error: known } = saying(`one of the fields ${Object.keys(shape).join(", ")}`);
   return z
     .strictObject(shape, {
-      error: (issue) => (issue.code === "unrecognized_keys" ? known : undefined),
+      error: (issue) => (issue.code === "unrecognized_keys" ? known() : undefined),
     })
     .overwrite(withoutUndefined);
+}
+
+const SAYING = "expected ";
+
+/** Lets a schema say in words of its own what it expects: `z.string(saying("a ULID"))`. */
+export function saying(expected: string): { readonly error: () => string } {
+  return { error: () => SAYING + expected };
 }
 
 /** Parses `input`; the failure names the field under `prefix`. */
@@ -226,7 +233,7 @@ export function fromZod(
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
     const name = fieldPath(prefix, [...issue.path, key]);
-    const expected = issue.message.startsWith("one of") ? issue.message : "no such field";
+    const expected = ownWords(issue) ?? "no such field";
     return problemError(name, { code: "ERR_UNKNOWN_FIELD", expected, got: "an unknown field" });
   }
   const params = issue.code === "custom" ? issue.params : undefined;
@@ -499,7 +506,14 @@ const TYPE_WORDS: { readonly [type: string]: string } = {
   record: "an object",
 };
 
+/** What a schema expects, where it says so itself. */
+function ownWords({ message }: z.core.$ZodIssue): string | undefined {
+  return message.startsWith(SAYING) ? message.slice(SAYING.length) : undefined;
+}
+
 function expectedOf(issue: z.core.$ZodIssue): string {
+  const own = ownWords(issue);
+  if (own !== undefined) return own;
   switch (issue.code) {
     case "invalid_type":
       return TYPE_WORDS[issue.expected] ?? issue.expected;
