@@ -188,6 +188,8 @@ export { type Frame, frameSchema } from "./records/frames.js";
 export { type GoalState, goalStateSchema } from "./records/goal-state.js";
 export {
   EVENT_KINDS,
+  FRAME_VERBS,
+  type FrameVerb,
   LIFECYCLES,
   type Lifecycle,
   MEMORY_TYPES,
@@ -200,8 +202,6 @@ export {
   type Status,
   TURN_ROLES,
   type TurnRole,
-  VERBS,
-  type Verb,
   VISIBILITIES,
   type Visibility,
 } from "./records/types.js";

@@ -7,7 +7,7 @@ import { update, updateHead, write } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { namesOf, OBJECT_KINDS, VERBS } from "../records/types.js";
+import { FRAME_VERBS, namesOf, OBJECT_KINDS } from "../records/types.js";
 import { prepareHead, prepareVersion } from "./write-input.js";
 
 function failure(run: () => unknown): CortexError {
@@ -71,7 +71,7 @@ describe("frames", () => {
   const frame = { verb: "find", object: "service", ref: "search" };
 
   it("take every verb with every kind of object", () => {
-    for (const verb of namesOf(VERBS)) {
+    for (const verb of namesOf(FRAME_VERBS)) {
       for (const object of namesOf(OBJECT_KINDS)) {
         expect(headWith({ frames: [{ verb, object, ref: "r" }] }).frames).toEqual([
           { verb, object, ref: "r" },

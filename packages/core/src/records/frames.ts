@@ -20,11 +20,11 @@ import {
   timeField,
   wordField,
 } from "./fields.js";
-import { OBJECT_KINDS, VERBS } from "./types.js";
+import { FRAME_VERBS, OBJECT_KINDS } from "./types.js";
 
 /** The schema of a frame: what is done, to what kind of thing, and which. */
 export const frameSchema = strictFields({
-  verb: wordField(VERBS),
+  verb: wordField(FRAME_VERBS),
   object: wordField(OBJECT_KINDS),
   ref: textField({ maxBytes: LIMITS.frameRefBytes }),
 });
