@@ -73,7 +73,8 @@ export function listUpTo<S extends z.ZodType>(
   max: number = LIMITS.listItems,
   min = 0,
 ): ListSchema<S> {
-  return z.array(item).min(min).max(max) as unknown as ListSchema<S>;
+  const list = z.array(item).max(max);
+  return (min === 0 ? list : list.min(min)) as unknown as ListSchema<S>;
 }
 
 /** A list of one item or more, which may be given as its one item. */

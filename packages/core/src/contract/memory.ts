@@ -5,7 +5,7 @@ import * as z from "zod";
 import { describe } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
-import { CONTENT_OR_EMPTY, complain, listField, saying, strictFields } from "../records/fields.js";
+import { CONTENT_OR_EMPTY, complain, saying, strictFields } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
 import { externalIdField, type Frame, frameSchema } from "../records/frames.js";
 import {
@@ -102,7 +102,7 @@ function differingUpTo<S extends z.ZodType>(
   max: number,
   { what, nameOf }: { readonly what: string; readonly nameOf: (one: z.output<S>) => string },
 ) {
-  return listField(item, LIMITS.batchItems).check((payload) => {
+  return listUpTo(item, LIMITS.batchItems).check((payload) => {
     const items = payload.value;
     if (items.length <= max) return;
     const count = new Set(items.map(nameOf)).size;
@@ -155,8 +155,8 @@ export const versionFields = {
   expiresAt: timeOf("when it stops being current").optional(),
   provenance: strictFields({
     source: words(SOURCES).optional(),
-    derivedFrom: listField(uriText, LIMITS.derivedFrom).optional(),
-    attestations: listField(uriText, LIMITS.attestations).optional(),
+    derivedFrom: listUpTo(uriText, LIMITS.derivedFrom).optional(),
+    attestations: listUpTo(uriText, LIMITS.attestations).optional(),
     session: textOf({ maxBytes: LIMITS.sessionBytes }).optional(),
     turn: whole(0).optional(),
   })
