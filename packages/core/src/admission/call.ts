@@ -53,7 +53,7 @@ function whoAsks(gathered: Given): { readonly access: Access; readonly given: Gi
 /** The input, checked and completed; members that stay in this process go around the schema. */
 function checked(verb: Verb, given: Given): { [field: string]: unknown } {
   const { local, input: schema } = verb;
-  if (local.length === 0) return checkInput(schema, given);
+  if (!local.some((name) => Object.hasOwn(given, name))) return checkInput(schema, given);
   const sent: { [field: string]: unknown } = {};
   const kept: { [field: string]: unknown } = {};
   for (const [field, value] of Object.entries(given)) {
