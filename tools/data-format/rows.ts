@@ -10,11 +10,11 @@ import { ulidText } from "../../packages/core/src/codec/ulid.js";
 import { KEYSPACE, type PrefixName } from "../../packages/core/src/kv/keyspace.js";
 import type { KvRow } from "../../packages/core/src/kv/kv.js";
 import {
+  FRAME_VERBS,
   LIFECYCLES,
   MEMORY_TYPES,
   nameOf,
   OBJECT_KINDS,
-  VERBS,
 } from "../../packages/core/src/records/types.js";
 import {
   decodeEmbedCursor,
@@ -146,7 +146,7 @@ function termOf(index: number, term: Uint8Array | undefined): string {
   const shifted = (term ?? new Uint8Array(0)).subarray(0, -1).map((byte) => byte - 1);
   if (index === 1) return `type ${nameOf(MEMORY_TYPES, shifted[0], "type")}`;
   if (index !== 4) return `${INDEX_NAMES[index]} ${textOf(term)}`;
-  const verb = nameOf(VERBS, shifted[0], "verb");
+  const verb = nameOf(FRAME_VERBS, shifted[0], "verb");
   const object = nameOf(OBJECT_KINDS, shifted[1], "object kind");
   const ref = JSON.stringify(new TextDecoder().decode(shifted.subarray(2)));
   return `frame ${verb} ${object} ${ref}`;

@@ -11,12 +11,12 @@ import { INDEX, KEYSPACE } from "../../packages/core/src/kv/keyspace.js";
 import { DATA_SCHEMAS, turnData } from "../../packages/core/src/records/data.js";
 import { EDGE_KINDS } from "../../packages/core/src/records/edge-kinds.js";
 import {
+  FRAME_VERBS,
   LIFECYCLES,
   MEMORY_TYPES,
   OBJECT_KINDS,
   SOURCES,
   STATUSES,
-  VERBS,
   VISIBILITIES,
   type Vocabulary,
 } from "../../packages/core/src/records/types.js";
@@ -191,7 +191,7 @@ export function codeTable(): string {
       ["visibility", list(VISIBILITIES)],
       ["status", list(STATUSES)],
       ["source", list(SOURCES)],
-      ["verb", list(VERBS)],
+      ["verb", list(FRAME_VERBS)],
       ["object kind", list(OBJECT_KINDS)],
     ],
   );

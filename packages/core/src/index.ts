@@ -152,7 +152,6 @@ export type { JournalPage } from "./journal/journal-page.js";
 export type { Proof } from "./journal/proof.js";
 export { deriveSeed, type SeedInput } from "./learning/seed.js";
 export { LIMITS } from "./limits.js";
-export { HEAD_FIELDS, VERSION_FIELDS, WRITE_FIELDS } from "./memory/write-input.js";
 export type { HttpModelOptions, JsonMode } from "./model/http-model.js";
 export type { Model, ModelMessage, ModelRequest } from "./model/model.js";
 export type { BackupOptions, MoveOptions } from "./move/export.js";
@@ -185,10 +184,12 @@ export { EDGE_KINDS, type EdgeKind } from "./records/edge-kinds.js";
 export { FENCE_CLOSE, FENCE_OPEN, fence, flatten } from "./records/fence.js";
 export type { Time } from "./records/fields.js";
 export { countTokens, truncateToTokens } from "./records/forms.js";
-export { type Frame, frameSchema, provenanceSchema } from "./records/frames.js";
+export { type Frame, frameSchema } from "./records/frames.js";
 export { type GoalState, goalStateSchema } from "./records/goal-state.js";
 export {
   EVENT_KINDS,
+  FRAME_VERBS,
+  type FrameVerb,
   LIFECYCLES,
   type Lifecycle,
   MEMORY_TYPES,
@@ -201,8 +202,6 @@ export {
   type Status,
   TURN_ROLES,
   type TurnRole,
-  VERBS,
-  type Verb,
   VISIBILITIES,
   type Visibility,
 } from "./records/types.js";

@@ -62,6 +62,7 @@ import {
 import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
 import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
 import {
+  FRAME_VERBS,
   LIFECYCLES,
   type Lifecycle,
   MEMORY_TYPES,
@@ -70,7 +71,6 @@ import {
   OBJECT_KINDS,
   SOURCES,
   STATUSES,
-  VERBS,
   VISIBILITIES,
 } from "./records/types.js";
 
@@ -518,7 +518,7 @@ function readHead(
     frames: frames.map((frame) => {
       const [verb, object, ref] = readList(frame, `${what}: a frame`);
       return {
-        verb: nameOf(VERBS, verb, "verb"),
+        verb: nameOf(FRAME_VERBS, verb, "verb"),
         object: nameOf(OBJECT_KINDS, object, "object kind"),
         ref: readText(ref, `${what}: a frame`),
       };

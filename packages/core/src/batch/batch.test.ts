@@ -177,7 +177,7 @@ describe("limits", () => {
       [[], "ERR_INVALID"],
       [null, "ERR_INVALID"],
       [{ write: {} }, "ERR_INVALID"],
-      [Array(LIMITS.batchItems + 1).fill(note), "ERR_INVALID"],
+      [Array(LIMITS.batchItems + 1).fill(note), "ERR_TOO_LARGE"],
       [Array(600).fill(big), "ERR_TOO_LARGE"],
       [[{}], "ERR_INVALID"],
       [[5], "ERR_INVALID"],

@@ -16,15 +16,7 @@ import {
   batchLink,
 } from "../contract/batch.js";
 import type { Asked } from "../contract/index.js";
-import {
-  type UpdateInput,
-  type UpdateRequest,
-  type Upsert,
-  update,
-  type WriteInput,
-  type WriteRequest,
-  write,
-} from "../contract/memory.js";
+import { type UpdateRequest, update, type WriteRequest, write } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import type { EdgeResult, Ref, WriteResult } from "../contract/shapes.js";
 import { checkObject, type Engine, memoryId, parseRef, refKeys } from "../engine/engine.js";
@@ -53,20 +45,21 @@ import { decodeMemoryRecord } from "../records/memory-record.js";
 
 interface Step {
   readonly needs: Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
-  readonly ref?: string;
+  /** The name by which later items mean its memory. */
+  readonly ref: string | undefined;
   /** The id a write gives to its memory. */
-  readonly born?: Bytes;
+  readonly newId: Bytes | undefined;
   apply(tx: WriteTx, run: BatchRun): WriteResult | EdgeResult;
-  /** Whether an entry of an earlier call under the same key is what this item left. */
-  left(entry: Entry, run: BatchRun): boolean;
+  /** Whether an entry of an earlier call under the same key is the one that this item wrote then. */
+  wrote(entry: Entry, run: BatchRun): boolean;
 }
 
 /** What items of a running batch share. */
 interface BatchRun {
   /** Ids by the refs that were declared. */
   readonly refs: Map<string, string>;
-  /** Ids of memories that the batch itself wrote. */
-  readonly born: Set<string>;
+  /** Ids of memories that the batch itself brought. */
+  readonly newIds: Set<string>;
 }
 
 /** Does many changes in one commit. */
@@ -163,16 +156,15 @@ function stepOf(engine: Engine, item: BatchItem, { keyed, isLoose }: StepHow): S
     throw invalid("item", "exactly one of write, update, link, and perhaps ref", got);
   }
   if ("link" in item) return linkStep(engine, item.link, isLoose);
-  const ref = refOf(item.ref);
-  if ("write" in item) return { ...writeStep(engine, item, keyed), ...ref };
-  return { ...updateStep(engine, item.update, keyed), ...ref };
+  checkRef(item.ref);
+  return "write" in item ? writeStep(engine, item, keyed) : updateStep(engine, item, keyed);
 }
 
-function writeStep(
-  engine: Engine,
-  { write: given, upsert }: { readonly write: WriteInput; readonly upsert?: Upsert | undefined },
-  keyed: boolean,
-): Step {
+type WriteItem = Extract<BatchItem, { readonly write: unknown }>;
+type UpdateItem = Extract<BatchItem, { readonly update: unknown }>;
+
+function writeStep(engine: Engine, item: WriteItem, keyed: boolean): Step {
+  const { write: given, upsert, ref } = item;
   const input = checkInput(write.input, given) as WriteRequest;
   const prepared = prepareWrite(engine, input);
   refuseTwoKeys(keyed, input.idempotencyKey);
@@ -180,9 +172,10 @@ function writeStep(
   const operation = writeOperation(engine, prepared, going);
   return {
     needs: operation,
-    born: prepared.id,
+    ref,
+    newId: prepared.id,
     apply: (tx) => operation.run(tx),
-    left: (entry) => {
+    wrote: (entry) => {
       const bytes = entry.parts[0];
       if (entry.header.kind === "reinforce") return prepared.head.fingerprint !== undefined;
       if (entry.header.kind !== "write" || bytes === undefined)
@@ -199,19 +192,17 @@ function sameData(a: Data, b: Data): boolean {
   return first === second;
 }
 
-function updateStep(
-  engine: Engine,
-  given: { readonly id: Ref } & UpdateInput,
-  keyed: boolean,
-): Step {
+function updateStep(engine: Engine, { update: given, ref }: UpdateItem, keyed: boolean): Step {
   const { id, ...input } = checkInput(update.input, given) as UpdateRequest & { readonly id: Ref };
   refuseTwoKeys(keyed, input.idempotencyKey);
   const operation = updateOperation(engine, id, input);
   const parsed = parseRef(engine, id, "id");
   return {
     needs: operation,
+    ref,
+    newId: undefined,
     apply: (tx) => operation.run(tx),
-    left: ({ header }) => {
+    wrote: ({ header }) => {
       const subject = header.parts[0]?.subject.subarray(1);
       if (header.kind !== "update" || subject === undefined) return false;
       return parsed.id === undefined || keyString(subject) === keyString(parsed.id);
@@ -225,39 +216,40 @@ function refuseTwoKeys(keyed: boolean, key: unknown): void {
   throw invalid("idempotencyKey", "one key for the batch or one for each item", "both");
 }
 
-function refOf(ref: unknown): { readonly ref?: string } {
-  if (ref === undefined) return {};
-  if (typeof ref === "string" && ref !== "") return { ref };
+function checkRef(ref: unknown): void {
+  if (ref === undefined || (typeof ref === "string" && ref !== "")) return;
   throw invalid("ref", "a name that is not empty", ref, "ERR_REF");
 }
 
-function linkStep(engine: Engine, link: BatchLink, isLoose: boolean): Step {
-  const { loose, ...said } = checkObject(link, "link");
-  const { from, kind, to, ...input } = checkInput(batchLink, isLoose ? said : link);
-  const sample = (end: BatchEnd, field: string) => (isRefEnd(end, field) ? SOME_ID : end);
-  // Checked now with any id in the place of a ref, so that a bad link is refused before anything runs.
-  const ends = { from: sample(from, "from"), to: sample(to, "to") };
-  const prepared = prepareEdge(engine, { ...ends, kind, input, loose });
-  const plain = typeof from === "string" && typeof to === "string";
-  const named = [from, to].flatMap((end) => (typeof end === "string" ? [end] : []));
-  const prepare = (run: BatchRun) => {
-    const known = { from: endOf(from, run.refs, "from"), to: endOf(to, run.refs, "to") };
-    return prepareEdge(engine, { ...known, kind, input, loose });
+function linkStep(engine: Engine, given: BatchLink, isLoose: boolean): Step {
+  const { loose, ...rest } = checkObject(given, "link");
+  const link = checkInput(batchLink, isLoose ? rest : given);
+  const ends = [link.from, link.to];
+  const known = ends.flatMap((end) => (typeof end === "string" ? [end] : []));
+  const prepare = (nameOf: (end: BatchEnd, field: string) => Ref) => {
+    const named = { from: nameOf(link.from, "from"), to: nameOf(link.to, "to") };
+    return prepareEdge(engine, { ...link, ...named, loose });
   };
+  const prepareIn = ({ refs }: BatchRun) => prepare((end, field) => endOf(end, refs, field));
+  // Checked now with any id in the place of a ref, so that a bad link is refused before anything runs.
+  const prepared = prepare((end) => (typeof end === "string" ? end : SOME_ID));
   return {
-    needs: plain
-      ? edgeOperation(engine, prepared)
-      : {
-          hints: [
-            ...named.flatMap((end) => refKeys(parseRef(engine, end, "from"))),
-            ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
-          ],
-        },
-    apply: (tx, run) => applyEdge(engine, tx, prepare(run), run.born),
-    left: ({ header }, run) => {
+    ref: undefined,
+    newId: undefined,
+    needs:
+      known.length === ends.length
+        ? edgeOperation(engine, prepared)
+        : {
+            hints: [
+              ...known.flatMap((end) => refKeys(parseRef(engine, end, "from"))),
+              ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
+            ],
+          },
+    apply: (tx, run) => applyEdge(engine, tx, prepareIn(run), run.newIds),
+    wrote: ({ header }, run) => {
       const subject = header.parts[0]?.subject.subarray(1);
       if (header.kind !== "add_edge" || subject === undefined) return false;
-      const edge = prepare(run);
+      const edge = prepareIn(run);
       const isNamed = edge.from.id === undefined || edge.to.id === undefined;
       if (isNamed || edge.loose !== undefined) return true;
       const identity = { from: edge.from.id, kind: edge.kind, to: edge.to.id, n: 0 };
@@ -268,13 +260,6 @@ function linkStep(engine: Engine, link: BatchLink, isLoose: boolean): Step {
 
 /** Stands for a memory whose id is not known yet. */
 const SOME_ID = "00000000000000000000000001";
-
-function isRefEnd(end: BatchEnd, field: string): end is { readonly ref: string } {
-  if (typeof end === "string") return false;
-  const { ref } = checkObject(end, field);
-  if (typeof ref === "string" && ref !== "") return true;
-  throw invalid(`${field}.ref`, "the ref of an earlier item", ref, "ERR_REF");
-}
 
 function endOf(end: BatchEnd, refs: ReadonlyMap<string, string>, field: string): Ref {
   if (typeof end === "string") return end;
@@ -298,7 +283,7 @@ function applySteps(
   steps: readonly (Step | Failure)[],
   { atomic, isLoose, request }: ApplyHow,
 ): readonly BatchItemResult[] {
-  const run: BatchRun = { refs: new Map(), born: new Set() };
+  const run: BatchRun = { refs: new Map(), newIds: new Set() };
   const marked = markFirst(tx, request);
   return inLockstep(steps, (step, at, isTrial): BatchItemResult => {
     if (isFailure(step)) return { ok: false, error: step.failed };
@@ -321,7 +306,7 @@ function applySteps(
       if (atomic) throw error;
       return { ok: false, error, written: value };
     }
-    note(run, step, value.id);
+    noteIds(run, step, value.id);
     return { ok: true, ...value };
   });
 }
@@ -334,9 +319,9 @@ function rivalError({ version, conflicts }: WriteResult): CortexError {
   );
 }
 
-function note(run: BatchRun, step: Step, id: string): void {
+function noteIds(run: BatchRun, step: Step, id: string): void {
   if (step.ref !== undefined) run.refs.set(step.ref, id);
-  if (step.born !== undefined && memoryId(step.born) === id) run.born.add(id);
+  if (step.newId !== undefined && memoryId(step.newId) === id) run.newIds.add(id);
 }
 
 /**
@@ -375,13 +360,13 @@ function repeatSteps(
   entries: readonly Entry[],
 ): readonly BatchItemResult[] {
   askResults(tx, entries);
-  const run: BatchRun = { refs: new Map(), born: new Set() };
+  const run: BatchRun = { refs: new Map(), newIds: new Set() };
   const rest = entries.filter(({ header }) => header.kind !== "register_edge_kind");
   let next = 0;
   return inLockstep(steps, (step, at): BatchItemResult => {
     if (isFailure(step)) return { ok: false, error: step.failed };
     const entry = rest[next];
-    if (entry === undefined || !step.left(entry, run)) return repeatIdle(tx, step, at, run);
+    if (entry === undefined || !step.wrote(entry, run)) return repeatIdle(tx, step, at, run);
     next += 1;
     const isEdge = entry.header.kind === "add_edge";
     const result = isEdge ? edgeResultOf(entry) : writeResultOf(engine, tx, entry);
@@ -389,7 +374,7 @@ function repeatSteps(
       const error = new CortexError("ERR_ERASED", "link: an end of the edge was forgotten");
       return { ok: false, error: atItem(error, at) };
     }
-    note(run, step, result.id);
+    noteIds(run, step, result.id);
     return { ok: true, ...result };
   });
 }

@@ -12,8 +12,9 @@ import {
   ISO_EXAMPLE,
   ISO_PATTERN,
   isoTimeMs,
-  type TextRule,
-  textProblem,
+  type ListSchema,
+  saying,
+  textField,
   timeField,
 } from "../records/fields.js";
 import { namesOf, type Vocabulary } from "../records/types.js";
@@ -62,13 +63,18 @@ type DeepReadonly<T> = T extends string | number | boolean | null | undefined | 
         : T;
 
 /** A list. */
-export function listOf<S extends z.ZodType>(item: S) {
-  return z.array(item).readonly();
+export function listOf<S extends z.ZodType>(item: S): ListSchema<S> {
+  return z.array(item) as unknown as ListSchema<S>;
 }
 
 /** A list of at most `max` items, and at least `min`. */
-export function listUpTo<S extends z.ZodType>(item: S, max: number = LIMITS.listItems, min = 0) {
-  return z.array(item).min(min).max(max).readonly();
+export function listUpTo<S extends z.ZodType>(
+  item: S,
+  max: number = LIMITS.listItems,
+  min = 0,
+): ListSchema<S> {
+  const list = z.array(item).max(max);
+  return (min === 0 ? list : list.min(min)) as unknown as ListSchema<S>;
 }
 
 /** A list of one item or more, which may be given as its one item. */
@@ -85,20 +91,18 @@ export function words<T extends Vocabulary>(table: T) {
 export const anyObject = z.record(z.string(), z.unknown());
 
 /** A text with the bounds of a rule, which are counted in bytes. */
-export function textOf(rule: TextRule) {
-  const schema = z.string().check((payload) => {
-    const problem = textProblem(payload.value, rule);
-    if (problem !== undefined) complain(payload, problem, []);
-  });
-  return schema.meta({
-    ...(rule.blank === true ? {} : { minLength: 1 }),
-    maxLength: rule.maxBytes,
-  });
-}
+export const textOf = textField;
 
 /** A whole number between two bounds, both included. */
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  return z.int().min(min).max(max);
+  const isOpen = max === Number.MAX_SAFE_INTEGER;
+  const expected = `a whole number ${isOpen ? `of at least ${min}` : `from ${min} to ${max}`}`;
+  const schema = z.number(saying(expected)).check((payload) => {
+    const { value } = payload;
+    if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+    complain(payload, { code: "ERR_INVALID", expected, got: String(value) }, []);
+  });
+  return schema.meta({ type: "integer", minimum: min, maximum: max });
 }
 
 /** A time, which every field of that kind takes in the same three forms; it is kept in milliseconds. */
@@ -108,10 +112,10 @@ export function timeOf(description: string) {
 
 /** A reference to a memory: its id, its URI, or its external id. */
 export function refField(description: string) {
-  const schema = z.string().check((payload) => {
+  const expected = "an id, a URI or an external id";
+  const schema = z.string(saying(expected)).check((payload) => {
     const { value } = payload;
     if (value === "") {
-      const expected = "an id, a URI or an external id";
       complain(payload, { code: "ERR_BAD_ID", expected, got: "an empty string" }, []);
     } else if (!isWellFormed(value)) {
       const got = "a string with a lone surrogate";

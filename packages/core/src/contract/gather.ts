@@ -49,11 +49,13 @@ function addAll(all: { [field: string]: unknown }, more: unknown, rest: string):
   for (const field of Object.keys(more)) {
     const value = (more as Given)[field];
     if (value === undefined) continue;
-    if (all[field] !== undefined) {
+    if (Object.hasOwn(all, field)) {
       const message = `${field}: expected it in one place, got it twice`;
       throw new CortexError("ERR_UNKNOWN_FIELD", message, { field });
     }
-    all[field] = value;
+    // Assigned, it would change the object instead of a member.
+    if (field === "__proto__") Object.defineProperty(all, field, { value, enumerable: true });
+    else all[field] = value;
   }
 }
 

@@ -2,10 +2,12 @@
  * The verbs on memories: writing, reading, changing, hiding and forgetting them.
  */
 import * as z from "zod";
+import { describe } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
-import { CONTENT_OR_EMPTY } from "../records/fields.js";
-import { frameSchema } from "../records/frames.js";
+import { CONTENT_OR_EMPTY, complain, saying, strictFields } from "../records/fields.js";
+import { countTokens } from "../records/forms.js";
+import { externalIdField, type Frame, frameSchema } from "../records/frames.js";
 import {
   MEMORY_TYPES,
   type MemoryType,
@@ -94,39 +96,76 @@ export const slot = textOf({ maxBytes: LIMITS.slotBytes });
 /** The name of a conversation. */
 export const session = textOf({ maxBytes: LIMITS.sessionBytes, control: true });
 
+/** A list that may repeat itself, and holds so many different items at most. */
+function differingUpTo<S extends z.ZodType>(
+  item: S,
+  max: number,
+  { what, nameOf }: { readonly what: string; readonly nameOf: (one: z.output<S>) => string },
+) {
+  return listUpTo(item, LIMITS.batchItems).check((payload) => {
+    const items = payload.value;
+    if (items.length <= max) return;
+    const count = new Set(items.map(nameOf)).size;
+    if (count <= max) return;
+    const expected = `at most ${max} different ${what}`;
+    complain(payload, { code: "ERR_TOO_LARGE", expected, got: String(count) }, []);
+  });
+}
+
+/** What tells one frame from another. */
+export function frameName({ verb, object, ref }: Frame): string {
+  return `${verb} ${object} ${ref}`;
+}
+
 /** The head fields of a write, an update of the head, a note. */
 export const headFields = {
-  tags: listUpTo(tag, LIMITS.batchItems).describe("a tag; may be repeated").optional(),
+  tags: differingUpTo(tag, LIMITS.tags, { what: "tags", nameOf: (name) => name })
+    .describe("a tag; may be repeated")
+    .optional(),
   kind: kind.describe("an open label").optional(),
   importance: whole(0, LIMITS.importanceMax).describe("0 to 10; 5 when not given").optional(),
   visibility: words(VISIBILITIES).describe("who may see it; private when not given").optional(),
   status: words(STATUSES).describe("how far it is taken to be true").optional(),
   freshnessAt: timeOf("when the content should be looked at again").optional(),
-  frames: listUpTo(frameSchema, LIMITS.batchItems)
+  frames: differingUpTo(frameSchema, LIMITS.frames, { what: "frames", nameOf: frameName })
     .describe("the work it matters for, as a JSON list of verb, object, ref")
     .optional(),
 };
 
+/** A rendering of so many tokens at most. */
+function formUpTo(maxTokens: number) {
+  return textOf({ maxBytes: LIMITS.contentBytes }).check((payload) => {
+    if (countTokens(payload.value) <= maxTokens) return;
+    const expected = `at most ${maxTokens} tokens`;
+    complain(payload, { code: "ERR_TOO_LARGE", expected, got: describe(payload.value) }, []);
+  });
+}
+
+/** A URI by its length; its form is read when the version is made. */
+const uriText = textOf({ maxBytes: LIMITS.labelBytes });
+
 /** The fields of a version. */
 export const versionFields = {
+  // Whether it may be empty is for the type to say: a note may.
   text: textOf(CONTENT_OR_EMPTY).describe("the sentence or content").optional(),
   data: anyObject.describe("the structured fields of the type, as JSON").optional(),
   confidence: z.number().min(0).max(1).describe("0 to 1; 1 when not given").optional(),
   validFrom: timeOf("from when on it holds in the world").optional(),
   validTo: timeOf("until when it holds in the world").optional(),
   expiresAt: timeOf("when it stops being current").optional(),
-  provenance: z
-    .strictObject({
-      source: words(SOURCES).optional(),
-      derivedFrom: listUpTo(z.string(), LIMITS.derivedFrom).optional(),
-      attestations: listUpTo(z.string()).optional(),
-      session: session.optional(),
-      turn: whole(0).optional(),
-    })
+  provenance: strictFields({
+    source: words(SOURCES).optional(),
+    derivedFrom: listUpTo(uriText, LIMITS.derivedFrom).optional(),
+    attestations: listUpTo(uriText, LIMITS.attestations).optional(),
+    session: textOf({ maxBytes: LIMITS.sessionBytes }).optional(),
+    turn: whole(0).optional(),
+  })
     .describe("where the version came from, as JSON")
     .optional(),
-  forms: z
-    .strictObject({ short: z.string(), medium: z.string() })
+  forms: strictFields({
+    short: formUpTo(LIMITS.formShortTokens),
+    medium: formUpTo(LIMITS.formMediumTokens),
+  })
     .describe("renderings to use instead of the templates', as JSON")
     .optional(),
 };
@@ -136,13 +175,16 @@ export const source = words(SOURCES)
   .describe("where the content came from; user_input when not given")
   .optional();
 
+/** What a caller may name a new memory: in words. */
+export const NEW_ID = "a ULID of 26 characters other than zero";
+
 /** The fields of a write that are not fields of the type's data. */
 export const writeFields = {
   type: memoryType,
-  id: noted(z.string().describe("a new ULID of your own"), { code: "ERR_BAD_ID" }).optional(),
-  externalId: textOf({ maxBytes: LIMITS.externalIdBytes })
-    .describe("a name of your own, unique in the graph")
-    .optional(),
+  id: noted(z.string(saying(NEW_ID)).describe("a new ULID of your own"), {
+    code: "ERR_BAD_ID",
+  }).optional(),
+  externalId: externalIdField.describe("a name of your own, unique in the graph").optional(),
   slot: slot.describe("the single-valued attribute this is the value of").optional(),
   source,
   supersedes: listUpTo(memoryRef)

@@ -7,7 +7,7 @@ import { utf8Length } from "../codec/text.js";
 import { LIMITS } from "../limits.js";
 import { complain } from "../records/fields.js";
 import {
-  VERBS as FRAME_VERBS,
+  FRAME_VERBS,
   LIFECYCLES,
   MEMORY_TYPES,
   OBJECT_KINDS,

@@ -1,39 +1,99 @@
 /**
- * From a schema's complaint to the one error class, in the words of the house: the field, what was
- * expected, what came. A door that calls a field otherwise (a flag, an argument of a tool) puts its own
- * name in place of the field's: see `renamed`.
+ * Checking an input, and saying no: from a schema's complaint to the one error class, in the words of
+ * the house: the field, what was expected, what came. A door that calls a field otherwise (a flag, an
+ * argument of a tool) puts its own name in place of the field's: see `renamed`.
  */
 import type * as z from "zod";
 import { CortexError, type ErrorCode, shortName } from "../errors.js";
 import { fieldPath, firstIssue, fromZod, isListLength } from "../records/fields.js";
 import { noteOf } from "./fields.js";
 
-/** An input checked against a schema and completed by it. */
+/**
+ * An input checked against a schema and completed by it; the caller's object is left as it is. What is
+ * `undefined` is not there.
+ */
 export function checkInput<S extends z.ZodObject>(schema: S, given: unknown): z.output<S> {
+  const checked = checkGiven(schema, given);
+  if (checked !== undefined) return checked as z.output<S>;
   const result = schema.safeParse(given);
   if (result.success) return result.data;
   throw refusalOf(schema, result.error, given);
+}
+
+/** What checking an object field by field needs of its schema. */
+interface FieldChecks {
+  readonly fields: ReadonlyMap<string, z.core.$ZodType>;
+  /** Fields that are checked also when they are not given: they are required, or have a default. */
+  readonly always: readonly string[];
+  /** Other fields are passed on. */
+  readonly isOpen: boolean;
+}
+
+const FIELD_CHECKS = new WeakMap<z.ZodObject, FieldChecks>();
+
+function fieldChecks(schema: z.ZodObject): FieldChecks {
+  const known = FIELD_CHECKS.get(schema);
+  if (known !== undefined) return known;
+  const fields = new Map<string, z.core.$ZodType>(Object.entries(schema.shape));
+  const made = {
+    fields,
+    always: [...fields.keys()].filter((name) => fields.get(name)?._zod.optin !== "optional"),
+    isOpen: schema._zod.def.catchall?._zod.def.type === "unknown",
+  };
+  FIELD_CHECKS.set(schema, made);
+  return made;
+}
+
+const NOT_ASYNC = { async: false } as const;
+
+/**
+ * The input, checked field by field; `undefined` when something is wrong, which the schema as a whole
+ * then says. A schema goes through all its fields, of which a write has thirty and gives three; here
+ * only those are run that are there.
+ */
+function checkGiven(schema: z.ZodObject, given: unknown): object | undefined {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
+  const { fields, always, isOpen } = fieldChecks(schema);
+  const checked: { [name: string]: unknown } = {};
+  for (const name of Object.keys(given)) {
+    const value = (given as { readonly [name: string]: unknown })[name];
+    const field = fields.get(name);
+    // Assigned, it would change the object instead of a member; schemas pass over it.
+    if (name === "__proto__") throw unknownField(schema, name);
+    if (field === undefined && !isOpen) return undefined;
+    if (value === undefined) continue;
+    const result = field?._zod.run({ value, issues: [] }, NOT_ASYNC) ?? { value, issues: [] };
+    if (result instanceof Promise || result.issues.length > 0) return undefined;
+    checked[name] = result.value;
+  }
+  for (const name of always) {
+    if (Object.hasOwn(checked, name)) continue;
+    const result = fields.get(name)?._zod.run({ value: undefined, issues: [] }, NOT_ASYNC);
+    if (result === undefined || result instanceof Promise || result.issues.length > 0) return;
+    checked[name] = result.value;
+  }
+  return checked;
 }
 
 /** The failure that names the first thing wrong with an input. */
 export function refusalOf(schema: z.ZodObject, error: z.ZodError, input: unknown): CortexError {
   const issue = firstIssue(error);
   if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
-    const [key = ""] = issue.keys;
-    const field = shortName(key);
-    const expected = `one of the fields ${Object.keys(schema.shape).join(", ")}`;
-    const message = `${field}: expected ${expected}, got an unknown field`;
-    return new CortexError("ERR_UNKNOWN_FIELD", message, {
-      field,
-      expected,
-      got: "an unknown field",
-    });
+    return unknownField(schema, issue.keys[0] ?? "");
   }
   const refusal = fromZod(error, "", { input });
   const isOwn = refusal.code !== "ERR_INVALID" || isListLength(issue);
   const code = isOwn ? undefined : codeAt(schema, issue.path);
   if (code === undefined) return refusal;
   return new CortexError(code, refusal.message, refusal.details);
+}
+
+function unknownField(schema: z.ZodObject, name: string): CortexError {
+  const field = shortName(name);
+  const expected = `one of the fields ${Object.keys(schema.shape).join(", ")}`;
+  const got = "an unknown field";
+  const message = `${field}: expected ${expected}, got ${got}`;
+  return new CortexError("ERR_UNKNOWN_FIELD", message, { field, expected, got });
 }
 
 /** The code that a field carries for its refusals, or one of the fields around it. */

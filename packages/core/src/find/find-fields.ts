@@ -20,6 +20,7 @@ import { DATA_SCHEMAS, primaryText, turnData } from "../records/data.js";
 import { amountField, timeField } from "../records/fields.js";
 import type { Head, MemoryRecord, Version } from "../records/memory-record.js";
 import {
+  FRAME_VERBS,
   LIFECYCLES,
   MEMORY_TYPES,
   type MemoryType,
@@ -27,7 +28,6 @@ import {
   OBJECT_KINDS,
   SOURCES,
   STATUSES,
-  VERBS,
   VISIBILITIES,
   type Vocabulary,
 } from "../records/types.js";
@@ -102,7 +102,11 @@ const HEAD: readonly (readonly [string, Kinds, Field["read"]])[] = [
   ["importance", one("number"), (subject) => headOf(subject).importance],
   ["source", word(SOURCES), (subject) => headOf(subject).source],
   ["tags", several("text"), (subject) => headOf(subject).tags],
-  ["frames.verb", word(VERBS, true), (subject) => headOf(subject).frames.map(({ verb }) => verb)],
+  [
+    "frames.verb",
+    word(FRAME_VERBS, true),
+    (subject) => headOf(subject).frames.map(({ verb }) => verb),
+  ],
   [
     "frames.object",
     word(OBJECT_KINDS, true),

@@ -8,7 +8,13 @@ import { INDEX, type IndexTerm, idKey, keyString, REVIEW_TERM } from "../kv/keys
 import type { EdgeRecord } from "../records/edge-record.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
 import { isPinned, mayBePinned } from "../records/pinned.js";
-import { LIFECYCLES, type Lifecycle, MEMORY_TYPES, OBJECT_KINDS, VERBS } from "../records/types.js";
+import {
+  FRAME_VERBS,
+  LIFECYCLES,
+  type Lifecycle,
+  MEMORY_TYPES,
+  OBJECT_KINDS,
+} from "../records/types.js";
 import type { Counts } from "./head-row.js";
 import { bodyPointer, type MemoryRow } from "./pointers.js";
 import { RecordReader } from "./record-reader.js";
@@ -157,12 +163,12 @@ export function termName(term: IndexTerm): string {
 
 /** The index term of a frame. */
 export function frameTerm(
-  verb: keyof typeof VERBS,
+  verb: keyof typeof FRAME_VERBS,
   object: keyof typeof OBJECT_KINDS,
   ref: string,
 ): Uint8Array {
   return Buffer.concat([
-    Uint8Array.of(VERBS[verb].code, OBJECT_KINDS[object].code),
+    Uint8Array.of(FRAME_VERBS[verb].code, OBJECT_KINDS[object].code),
     Buffer.from(ref, "utf8"),
   ]);
 }

@@ -26,6 +26,7 @@ import {
   findIds,
   type Located,
   locateAll,
+  memoryId,
   type ParsedRef,
   parseRef,
   refKeys,
@@ -78,9 +79,9 @@ type EdgeAttributes = Pick<
 /** Joins two memories; nothing happens when they are joined so already. */
 export async function addEdge(
   engine: Engine,
-  { from, kind, to, loose, access: _, ...input }: Asked<"addEdge">,
+  { access: _, ...edge }: Asked<"addEdge">,
 ): Promise<EdgeResult> {
-  const prepared = prepareEdge(engine, { from, kind, to, input, loose });
+  const prepared = prepareEdge(engine, edge);
   const { value } = await engine.writer.submit(edgeOperation(engine, prepared));
   return value;
 }
@@ -99,31 +100,31 @@ export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation
   };
 }
 
-/** Checks what a caller says about an edge. */
-export function prepareEdge(
-  engine: Engine,
-  what: {
-    readonly from: Ref;
-    readonly kind: string;
-    readonly to: Ref;
-    readonly input: EdgeFields;
-    readonly loose?: LooseEnd | undefined;
-  },
-): PreparedEdge {
-  const { kind, swap, open } = checkEdgeKind(what.kind);
-  const loose = what.loose === undefined ? undefined : checkLoose(engine, what.loose);
+/** An edge as a caller asks for it, checked by its contract. */
+export interface EdgeRequest extends EdgeFields {
+  readonly from: Ref;
+  readonly kind: string;
+  readonly to: Ref;
+  readonly loose?: LooseEnd | undefined;
+}
+
+/** Finds out what an edge is to be: which way it is stored, and what it carries. */
+export function prepareEdge(engine: Engine, request: EdgeRequest): PreparedEdge {
+  const { from, kind: name, to, loose: given, by = engine.principal, ...fields } = request;
+  const { kind, swap, open } = checkEdgeKind(name);
+  const loose = given === undefined ? undefined : checkLoose(engine, given);
   if (swap && loose !== undefined) {
-    throw invalid("kind", "a kind that is stored with the near end", what.kind, "ERR_EDGE_KIND");
+    throw invalid("kind", "a kind that is stored with the near end", name, "ERR_EDGE_KIND");
   }
-  const [first, second] = [parseRef(engine, what.from, "from"), parseRef(engine, what.to, "to")];
+  const [first, second] = [parseRef(engine, from, "from"), parseRef(engine, to, "to")];
   return {
     from: swap ? second : first,
     to: swap ? first : second,
     kind,
     swap,
     open,
-    by: what.input.by ?? engine.principal,
-    attributes: attributesOf(what.input),
+    by,
+    attributes: attributesOf(fields),
     loose,
   };
 }
@@ -135,12 +136,12 @@ function checkLoose(engine: Engine, { toGraph }: LooseEnd): LooseEnd {
   return other === engine.actor ? {} : { toGraph: other };
 }
 
-function checkEdgeKind(name: unknown): {
+function checkEdgeKind(name: string): {
   readonly kind: string;
   readonly swap: boolean;
   readonly open: boolean;
 } {
-  const canonical = typeof name === "string" ? canonicalKind(name) : undefined;
+  const canonical = canonicalKind(name);
   if (canonical === undefined) return { kind: checkOpenKindName(name), swap: false, open: true };
   if (canonical.kind.mint === "store") {
     throw invalid("kind", "a kind that callers may mint", name, "ERR_EDGE_KIND");
@@ -148,15 +149,15 @@ function checkEdgeKind(name: unknown): {
   return { kind: canonical.kind.name, swap: canonical.swap, open: false };
 }
 
-function attributesOf({ by: _, ...given }: EdgeFields): EdgeAttributes {
-  const { validFrom, validTo } = given;
+function attributesOf(fields: Omit<EdgeFields, "by">): EdgeAttributes {
+  const { validFrom, validTo } = fields;
   if (validFrom !== undefined && validTo !== undefined && validTo < validFrom) {
     throw invalid("validTo", "a time not before validFrom", validTo);
   }
-  const said = Object.entries(given).filter(([, value]) => value !== undefined);
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   // Minus zero is zero.
   return Object.fromEntries(
-    said.map(([name, value]) => [name, typeof value === "number" ? value + 0 : value]),
+    given.map(([name, value]) => [name, typeof value === "number" ? value + 0 : value]),
   ) as EdgeAttributes;
 }
 
@@ -179,12 +180,12 @@ function edgeLeaves(engine: Engine, prepared: PreparedEdge): readonly LeafRef[] 
   ];
 }
 
-/** Applies an edge inside a commit. `born` names memories of this very commit. */
+/** Applies an edge inside a commit; `newIds` are those of memories that the commit itself brings. */
 export function applyEdge(
   engine: Engine,
   tx: WriteTx,
   prepared: PreparedEdge,
-  born: ReadonlySet<string> = new Set(),
+  newIds: ReadonlySet<string> = NO_IDS,
 ): EdgeResult {
   const { kind, by } = prepared;
   const isLoose = prepared.loose !== undefined;
@@ -199,7 +200,7 @@ export function applyEdge(
   const draft = { from, kind, to, n, ...prepared.attributes };
   // No edge of a new kind or a new memory is in the store: there is nothing to read.
   const ends = [from, ...(to instanceof Uint8Array ? [to] : [])];
-  if (isNewKind || ends.some((end) => born.has(edgeId(end)))) assumeNoEdge(tx, draft);
+  if (isNewKind || ends.some((end) => newIds.has(memoryId(end)))) assumeNoEdge(tx, draft);
   const { edge, outcome } = mintEdge(tx, engine, by, draft, { fresh: isLoose });
   if (kind === THEMATIC && !isLoose && "part" in outcome) refuseCrowd(tx, edge, ends);
   const id = edgeId(edge.id);
@@ -226,6 +227,8 @@ function nextN(tx: WriteTx, draft: Pick<EdgeDraft, "from" | "kind" | "to">): num
   return last.length === 0 ? 0 : Math.max(...last) + 1;
 }
 
+const NO_IDS: ReadonlySet<string> = new Set();
+
 const THEMATIC = "same_topic";
 const THEMATIC_CODE = canonicalKind(THEMATIC)?.kind.code ?? 0;
 
@@ -244,8 +247,8 @@ function refuseCrowd(tx: WriteTx, edge: EdgeRecord, ends: readonly Bytes[]): voi
     if (others.length < most) continue;
     throw new CortexError(
       "ERR_EDGE_KIND",
-      `kind: a memory may have ${most} edges of kind ${THEMATIC}, got one more at ${edgeId(end)}`,
-      { field: "kind", subject: edgeId(end) },
+      `kind: a memory may have ${most} edges of kind ${THEMATIC}, got one more at ${memoryId(end)}`,
+      { field: "kind", subject: memoryId(end) },
     );
   }
 }
@@ -314,7 +317,7 @@ export async function removeEdge(
   engine: Engine,
   { from, kind, to, reason = "", by = engine.principal }: Asked<"removeEdge">,
 ): Promise<EdgeRemoved> {
-  const prepared = prepareEdge(engine, { from, kind, to, input: {} });
+  const prepared = prepareEdge(engine, { from, kind, to });
   const { value } = await engine.writer.submit({
     ...edgeOperation(engine, prepared),
     run: (tx) => {
@@ -403,8 +406,8 @@ async function edgeAt(
 }
 
 /** The bytes of an edge's id. */
-export function parseEdgeId(id: unknown): Bytes {
-  const bytes = typeof id === "string" ? parseUlid(id) : undefined;
+export function parseEdgeId(id: string): Bytes {
+  const bytes = parseUlid(id);
   if (bytes === undefined) throw invalid("id", "an edge id of 26 characters", id, "ERR_BAD_ID");
   return bytes;
 }

@@ -283,7 +283,7 @@ const WRITES: readonly Case[] = [
     "a third form",
     fact({ forms: { short: "s", medium: "m", full: "f" } }),
     "ERR_UNKNOWN_FIELD",
-    "full",
+    "forms.full",
   ],
   [
     "lone surrogate in a form",

@@ -8,7 +8,12 @@
 
 import { checkKindAllowed, configOf } from "../config/config.js";
 import type { Asked } from "../contract/index.js";
-import type { HeadFields, UpdateRequest, VersionFields } from "../contract/memory.js";
+import {
+  type HeadFields,
+  type UpdateRequest,
+  updateFields,
+  type VersionFields,
+} from "../contract/memory.js";
 import type { Ref, WriteResult } from "../contract/shapes.js";
 import {
   headPart,
@@ -18,7 +23,6 @@ import {
   refuseTombstoned,
 } from "../engine/drafts.js";
 import {
-  checkObject,
   type Engine,
   type Located,
   locateLiving,
@@ -56,15 +60,9 @@ import {
   prepareVersion,
   requestMark,
   sourceFor,
-  VERSION_FIELDS,
 } from "./write-input.js";
 
-const UPDATE_FIELDS: ReadonlySet<string> = new Set([
-  ...VERSION_FIELDS,
-  "basedOnVersion",
-  "by",
-  "idempotencyKey",
-]);
+const UPDATE_FIELDS: ReadonlySet<string> = new Set(Object.keys(updateFields));
 
 /** Appends a version to a memory. */
 export async function update(
@@ -233,8 +231,7 @@ export function nextData(engine: Engine, head: Head, current: Version, input: Up
 /** A turn keeps its place in the conversation whatever else is said about it. */
 function nextTurn(current: Version, text: string | undefined, data: unknown): Data {
   const { session, index, role, chunk, chunks } = current.data as TurnData;
-  const given = checkObject(data, "data") as { readonly [name: string]: unknown };
-  const next = { role, ...given, ...(text === undefined ? {} : { content: text }) };
+  const next = { role, ...(data as object), ...(text === undefined ? {} : { content: text }) };
   return parseWith(turnData, { ...next, session, index, chunk, chunks }, "data");
 }
 

@@ -15,7 +15,12 @@
  * `update` is stricter under `lww`: it refuses what this table lets win.
  */
 import { checkKindAllowed, configOf } from "../config/config.js";
-import type { Upsert, VersionFields, WriteRequest } from "../contract/memory.js";
+import {
+  type Upsert,
+  type VersionFields,
+  versionFields,
+  type WriteRequest,
+} from "../contract/memory.js";
 import type { WriteResult } from "../contract/shapes.js";
 import { refuseTombstoned } from "../engine/drafts.js";
 import { type Engine, locate, type ParsedRef, parseRef, refuseErased } from "../engine/engine.js";
@@ -25,7 +30,7 @@ import type { WriteTx } from "../history/writer.js";
 import type { Head } from "../records/memory-record.js";
 import { openVersions } from "./open-versions.js";
 import { appendVersion } from "./update.js";
-import { type PreparedWrite, VERSION_FIELDS } from "./write-input.js";
+import type { PreparedWrite } from "./write-input.js";
 
 /** An upsert, checked. */
 export interface PreparedUpsert extends Upsert {
@@ -50,7 +55,7 @@ export function prepareUpsert(
     throw invalid("basedOnVersion", "a version number, or a list of them", basedOnVersion);
   }
   const version: Record<string, unknown> = {};
-  for (const name of VERSION_FIELDS) {
+  for (const name of Object.keys(versionFields)) {
     if (input[name] !== undefined) version[name] = input[name];
   }
   return {

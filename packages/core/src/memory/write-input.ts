@@ -1,52 +1,39 @@
 /**
- * What a caller may say in a write, checked and completed before anything is read: the result
- * depends on the input alone, so it is computed once, outside the writer.
+ * A write completed before anything is read: defaults, rendered forms, marks. The result depends on the
+ * input alone, so it is computed once, outside the writer.
+ *
+ * The input has been checked by its contract (`contract/memory.ts`), which changes nothing but times;
+ * here is what takes several fields together or the type of the memory, and what is stored in another
+ * form than it was said.
  */
 import { type CborValue, encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
 import { normaliseClaim, normaliseSlot, utf8, utf8Length } from "../codec/text.js";
 import { isZeroUlid, parseUlid } from "../codec/ulid.js";
-import type { HeadFields, VersionFields, WriteRequest } from "../contract/memory.js";
 import {
-  checkObject,
-  checkOptions,
-  checkPrincipal,
-  type Engine,
-  freshId,
-  type ParsedRef,
-  parseRef,
-} from "../engine/engine.js";
+  frameName,
+  type HeadFields,
+  headFields,
+  NEW_ID,
+  type UpdateRequest,
+  type VersionFields,
+  type WriteRequest,
+  writeFields,
+} from "../contract/memory.js";
+import { type Engine, freshId, type ParsedRef, parseRef } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { claimText, DATA_SCHEMAS, type Data, parseData } from "../records/data.js";
 import { checkText } from "../records/fields.js";
-import { countTokens, renderForms } from "../records/forms.js";
-import {
-  checkConfidence,
-  checkExternalId,
-  checkFrames,
-  checkImportance,
-  checkKind,
-  checkProvenance,
-  checkTags,
-  checkTime,
-  checkVisibility,
-} from "../records/frames.js";
+import { renderForms } from "../records/forms.js";
 import {
   type Forms,
   type Head,
   IMPORTANCE_DEFAULT,
   type Provenance,
 } from "../records/memory-record.js";
-import {
-  checkMemoryType,
-  checkNameOf,
-  type MemoryType,
-  SOURCES,
-  type Source,
-  STATUSES,
-  type Visibility,
-} from "../records/types.js";
+import type { MemoryType, Source, Visibility } from "../records/types.js";
+import { parseUri } from "../records/uri.js";
 import { gatedStatus, isRelayed } from "../trust/gate.js";
 import { TRUST } from "../trust/levels.js";
 import { threatsIn } from "../trust/scan.js";
@@ -77,59 +64,26 @@ export interface PreparedVersion {
 }
 
 /** The head fields that a caller may give. */
-export const HEAD_FIELDS = [
-  "tags",
-  "frames",
-  "visibility",
-  "importance",
-  "kind",
-  "status",
-  "freshnessAt",
-] as const;
-/** The fields of a version that a caller may give. */
-export const VERSION_FIELDS = [
-  "text",
-  "data",
-  "confidence",
-  "provenance",
-  "validFrom",
-  "validTo",
-  "expiresAt",
-  "forms",
-] as const;
+export const HEAD_FIELDS = Object.keys(headFields) as readonly (keyof HeadFields)[];
+
 /** Every field of a write that is not a field of the type's data. */
-export const WRITE_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "id",
-  "externalId",
-  "slot",
-  "source",
-  "supersedes",
-  "corrects",
-  "by",
-  "idempotencyKey",
-  ...HEAD_FIELDS,
-  ...VERSION_FIELDS,
-]);
+const WRITE_FIELDS: ReadonlySet<string> = new Set(Object.keys(writeFields));
 
 /** Types that may say the same twice. */
 const REPEATABLE: ReadonlySet<MemoryType> = new Set(["note", "event", "artifact"]);
 
-/** Checks and completes a write. */
+/** Completes a write that its contract has checked. */
 export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite {
-  checkObject(input, "input");
-  const type = checkMemoryType(input.type);
+  const { type, corrects, externalId, supersedes } = input;
   const { text, data } = gatherData(type, input);
   const parsed = parseData(type, { text, data }, engine.actor);
-  const { defaults } = engine;
   const source = sourceFor(engine, input.source);
   const version = prepareVersion(type, parsed, input, source);
   const slot = input.slot === undefined ? undefined : checkSlot(input.slot);
-  const { corrects, externalId } = input;
-  const head = prepareHead(input, defaults?.visibility);
+  const head = prepareHead(input, engine.defaults?.visibility);
   return {
     id: input.id === undefined ? freshId(engine) : checkNewId(input.id),
-    by: checkPrincipal(input.by, engine.principal),
+    by: input.by ?? engine.principal,
     data: parsed,
     version,
     head: {
@@ -138,17 +92,19 @@ export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite
       status: gatedStatus(type, source, head.status),
       source,
       slot,
-      externalId: externalId === undefined ? undefined : checkExternalId(externalId),
+      externalId,
       fingerprint: REPEATABLE.has(type)
         ? undefined
         : fingerprintOf(engine, { type, data: parsed, slot }),
     },
-    supersedes: checkRefs(engine, input.supersedes, "supersedes"),
+    supersedes: supersedes?.map((ref, at) => parseRef(engine, ref, `supersedes[${at}]`)) ?? NO_REFS,
     derivedFrom: localRefs(engine, version.provenance.derivedFrom),
     corrects: corrects === undefined ? undefined : parseRef(engine, corrects, "corrects"),
     request: requestMark(engine, input.idempotencyKey, "write", input).request,
   };
 }
+
+const NO_REFS: readonly ParsedRef[] = [];
 
 /** The head fields of an input, with defaults. */
 export function prepareHead(
@@ -161,19 +117,15 @@ export function prepareHead(
   Pick<Head, "kind" | "freshnessAt"> {
   return {
     lifecycle: "active",
-    visibility: input.visibility === undefined ? visibility : checkVisibility(input.visibility),
-    importance:
-      input.importance === undefined ? IMPORTANCE_DEFAULT : checkImportance(input.importance),
-    tags: input.tags === undefined ? [] : checkTags(input.tags),
-    frames: input.frames === undefined ? [] : checkFrames(input.frames),
-    status:
-      input.status === undefined
-        ? "asserted"
-        : checkNameOf(STATUSES, input.status, { field: "status" }),
+    visibility: input.visibility ?? visibility,
+    // Minus zero is zero.
+    importance: (input.importance ?? IMPORTANCE_DEFAULT) + 0,
+    tags: input.tags === undefined ? [] : unique(input.tags, (tag) => tag),
+    frames: input.frames === undefined ? [] : unique(input.frames, frameName),
+    status: input.status ?? "asserted",
     siblings: [],
-    kind: input.kind === undefined ? undefined : checkKind(input.kind),
-    freshnessAt:
-      input.freshnessAt === undefined ? undefined : checkTime(input.freshnessAt, "freshnessAt"),
+    kind: input.kind,
+    freshnessAt: input.freshnessAt,
   };
 }
 
@@ -184,24 +136,59 @@ export function prepareVersion(
   input: VersionFields,
   source: Source,
 ): PreparedVersion {
-  const { validFrom, validTo, expiresAt } = input;
-  const from = validFrom === undefined ? undefined : checkTime(validFrom, "validFrom");
-  const to = validTo === undefined ? undefined : checkTime(validTo, "validTo");
-  if (from !== undefined && to !== undefined && to < from) {
-    throw invalid("validTo", "a time not before validFrom", to);
+  const { validFrom, validTo, expiresAt, confidence = 1 } = input;
+  if (validFrom !== undefined && validTo !== undefined && validTo < validFrom) {
+    throw invalid("validTo", "a time not before validFrom", validTo);
   }
-  const forms = input.forms === undefined ? renderForms(type, data) : checkForms(input.forms);
-  const provenance = checkProvenance(input.provenance, source);
+  const forms = input.forms ?? renderForms(type, data);
+  const provenance = prepareProvenance(input.provenance, source);
   return {
     forms,
     formsOverride: input.forms !== undefined,
-    confidence: input.confidence === undefined ? 1 : checkConfidence(input.confidence),
+    confidence: confidence + 0,
     provenance,
     flags: flagsOf([source, provenance.source], data, forms),
-    validFrom: from,
-    validTo: to,
-    expiresAt: expiresAt === undefined ? undefined : checkTime(expiresAt, "expiresAt"),
+    validFrom,
+    validTo,
+    expiresAt,
   };
+}
+
+/**
+ * The provenance of an input; `source` stands where it names none. URIs are checked in form only: what
+ * they name may live in another graph, or be gone.
+ */
+function prepareProvenance(given: VersionFields["provenance"], source: Source): Provenance {
+  if (given === undefined) return { source, derivedFrom: NO_URIS, attestations: NO_URIS };
+  const { session, turn } = given;
+  if (turn !== undefined && session === undefined) {
+    throw invalid("provenance.session", "the session that the turn belongs to", session);
+  }
+  return {
+    source: given.source ?? source,
+    derivedFrom: checkUris(given.derivedFrom, "provenance.derivedFrom"),
+    attestations: checkUris(given.attestations, "provenance.attestations"),
+    ...(session === undefined ? {} : { session }),
+    ...(turn === undefined ? {} : { turn }),
+  };
+}
+
+const NO_URIS: readonly string[] = [];
+
+function checkUris(uris: readonly string[] = NO_URIS, field: string): readonly string[] {
+  for (const [at, uri] of uris.entries()) parseUri(uri, `${field}[${at}]`);
+  return unique(uris, (uri) => uri);
+}
+
+/** The items of a list, each once, in the order in which they came first. */
+function unique<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[] {
+  if (items.length < 2) return items;
+  const byName = new Map<string, T>();
+  for (const item of items) {
+    const name = nameOf(item);
+    if (!byName.has(name)) byName.set(name, item);
+  }
+  return byName.size === items.length ? items : [...byName.values()];
 }
 
 /**
@@ -228,10 +215,10 @@ function textsIn(value: unknown, depth: number): readonly string[] {
 /** Sorts loose data fields from the ones every write has; an unknown name is refused. */
 export function gatherData(
   type: MemoryType,
-  input: { readonly [field: string]: unknown },
+  input: WriteRequest | UpdateRequest,
   known: ReadonlySet<string> = WRITE_FIELDS,
 ): { readonly text: string | undefined; readonly data: unknown } {
-  const text = input.text as string | undefined;
+  const { text } = input;
   let loose: Record<string, unknown> | undefined;
   for (const name of Object.keys(input)) {
     if (known.has(name) || input[name] === undefined) continue;
@@ -247,10 +234,7 @@ export function gatherData(
     loose[name] = input[name];
   }
   if (loose === undefined) return { text, data: input.data };
-  return {
-    text,
-    data: { ...loose, ...(input.data === undefined ? {} : checkObject(input.data, "data")) },
-  };
+  return { text, data: Object.assign(loose, input.data) };
 }
 
 /** Marks text of one type and slot that says the same, whoever says it: 10 bytes. */
@@ -271,14 +255,13 @@ export function fingerprintOf(
 /** The mark of an idempotent request: hash of the key, then hash of the request. */
 export function requestMark(
   engine: Engine,
-  key: unknown,
+  key: string | undefined,
   operation: string,
   request: unknown,
 ): { readonly request?: Uint8Array } {
   if (key === undefined) return {};
-  const given = checkText(key, "idempotencyKey", { maxBytes: LIMITS.idempotencyKeyBytes });
   const { defaults } = engine;
-  const name = defaults === undefined ? given : `${defaults.realm} ${given}`;
+  const name = defaults === undefined ? key : `${defaults.realm} ${key}`;
   const mark = new Uint8Array(32);
   mark.set(domainHash(engine.sha256, "idempotencyKey", utf8(name)).subarray(0, 16), 0);
   // With the key in it, the hash tells nothing about the request to whoever has only the journal:
@@ -309,41 +292,20 @@ export function checkSlot(input: unknown): string {
   return slot;
 }
 
-function checkNewId(input: unknown): Uint8Array {
-  const id = typeof input === "string" ? parseUlid(input) : undefined;
+function checkNewId(input: string): Uint8Array {
+  const id = parseUlid(input);
   if (id === undefined || isZeroUlid(id)) {
-    throw invalid("id", "a ULID of 26 characters other than zero", input, "ERR_BAD_ID");
+    throw invalid("id", NEW_ID, input, "ERR_BAD_ID");
   }
   return id;
 }
 
 /** Whose words a call brings: as it says, or those of whoever is calling. */
-export function sourceFor(engine: Engine, input: unknown): Source {
+export function sourceFor(engine: Engine, source: Source | undefined): Source {
   const most = engine.defaults?.source;
-  if (input === undefined) return most ?? "user_input";
-  const source = checkNameOf(SOURCES, input, { field: "source" });
+  if (source === undefined) return most ?? "user_input";
   if (most === undefined || TRUST[source].rank <= TRUST[most].rank) return source;
   throw invalid("source", `at most the trust of ${most}`, source, "ERR_DENIED");
-}
-
-function checkForms(input: Forms): Forms {
-  checkOptions(input, ["short", "medium"], "forms");
-  const budgets = { short: LIMITS.formShortTokens, medium: LIMITS.formMediumTokens };
-  for (const name of ["short", "medium"] as const) {
-    const form = checkText(input[name], `forms.${name}`, { maxBytes: LIMITS.contentBytes });
-    if (countTokens(form) > budgets[name]) {
-      throw invalid(`forms.${name}`, `at most ${budgets[name]} tokens`, form, "ERR_TOO_LARGE");
-    }
-  }
-  return { short: input.short, medium: input.medium };
-}
-
-function checkRefs(engine: Engine, input: unknown, field: string): readonly ParsedRef[] {
-  if (input === undefined) return [];
-  if (!Array.isArray(input) || input.length > LIMITS.listItems) {
-    throw invalid(field, `a list of at most ${LIMITS.listItems} references`, input);
-  }
-  return input.map((ref, at) => parseRef(engine, ref, `${field}[${at}]`));
 }
 
 /** Provenance may name other graphs; only memories of this one get an edge. */

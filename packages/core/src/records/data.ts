@@ -40,6 +40,7 @@ import {
   CONSTRAINT_SOURCES,
   checkMemoryType,
   EVENT_KINDS,
+  FRAME_VERBS,
   GOAL_STATUSES,
   type MemoryType,
   OBJECT_KINDS,
@@ -48,7 +49,6 @@ import {
   STANCES,
   STRENGTHS,
   TURN_ROLES,
-  VERBS,
 } from "./types.js";
 
 export { fromZod } from "./fields.js";
@@ -141,7 +141,7 @@ export const DATA_SCHEMAS = {
     successCriteria: labels,
     status: wordField(GOAL_STATUSES).optional(),
     subgoals: labels,
-    verbHint: wordField(VERBS).optional(),
+    verbHint: wordField(FRAME_VERBS).optional(),
     objects: listField(goalObject).optional(),
     constraints: listField(goalConstraint).optional(),
     budget: goalBudget.optional(),

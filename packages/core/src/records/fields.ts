@@ -64,11 +64,15 @@ export function checkText(value: unknown, field: string, rule: TextRule): string
   return value;
 }
 
-/** A schema for a bounded, well-formed text. */
+/** A schema for a bounded, well-formed text; the bound is counted in bytes. */
 export function textField(rule: TextRule) {
-  return z.string().check((payload) => {
+  const schema = z.string().check((payload) => {
     const problem = textProblem(payload.value, rule);
     if (problem !== undefined) complain(payload, problem, []);
+  });
+  return schema.meta({
+    ...(rule.blank === true ? {} : { minLength: 1 }),
+    maxLength: rule.maxBytes,
   });
 }
 
@@ -89,14 +93,27 @@ export function wordField<T extends Vocabulary>(table: T) {
   return z.enum(namesOf(table));
 }
 
-/** A schema for a list of at most `max` items. */
-export function listField<S extends z.ZodType>(item: S, max: number = LIMITS.listItems) {
-  return z.array(item).check((payload) => {
+/**
+ * The schema of a list that nobody changes, given or received. Zod's own `readonly` freezes every
+ * list, which costs more than checking it.
+ */
+export type ListSchema<S extends z.ZodType> = z.ZodType<
+  readonly z.output<S>[],
+  readonly z.input<S>[]
+>;
+
+/** A schema for a list of at most `max` items; one of more is `ERR_TOO_LARGE`. */
+export function listField<S extends z.ZodType>(
+  item: S,
+  max: number = LIMITS.listItems,
+): ListSchema<S> {
+  const schema = z.array(item).check((payload) => {
     const got = payload.value.length;
     if (got <= max) return;
     const problem = { expected: `at most ${max} items`, got: `an array of ${got}` };
     complain(payload, { code: "ERR_TOO_LARGE", ...problem }, []);
   });
+  return schema.meta({ maxItems: max }) as unknown as ListSchema<S>;
 }
 
 /** A schema for a share between 0 and 1. */
@@ -175,12 +192,19 @@ export const jsonObjectField = z
 
 /** A schema for an object with these members and no others. */
 export function strictFields<S extends z.ZodRawShape>(shape: S) {
-  const known = `one of the fields ${Object.keys(shape).join(", ")}`;
+  const { error: known } = saying(`one of the fields ${Object.keys(shape).join(", ")}`);
   return z
     .strictObject(shape, {
-      error: (issue) => (issue.code === "unrecognized_keys" ? known : undefined),
+      error: (issue) => (issue.code === "unrecognized_keys" ? known() : undefined),
     })
     .overwrite(withoutUndefined);
+}
+
+const SAYING = "expected ";
+
+/** Lets a schema say in words of its own what it expects: `z.string(saying("a ULID"))`. */
+export function saying(expected: string): { readonly error: () => string } {
+  return { error: () => SAYING + expected };
 }
 
 /** Parses `input`; the failure names the field under `prefix`. */
@@ -209,7 +233,7 @@ export function fromZod(
   if (issue.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
     const name = fieldPath(prefix, [...issue.path, key]);
-    const expected = issue.message.startsWith("one of") ? issue.message : "no such field";
+    const expected = ownWords(issue) ?? "no such field";
     return problemError(name, { code: "ERR_UNKNOWN_FIELD", expected, got: "an unknown field" });
   }
   const params = issue.code === "custom" ? issue.params : undefined;
@@ -482,8 +506,15 @@ const TYPE_WORDS: { readonly [type: string]: string } = {
   record: "an object",
 };
 
+/** What a schema expects, where it says so itself. */
+function ownWords({ message }: z.core.$ZodIssue): string | undefined {
+  return message.startsWith(SAYING) ? message.slice(SAYING.length) : undefined;
+}
+
 /** What a schema wanted, in words. */
 export function expectedOf(issue: z.core.$ZodIssue): string {
+  const own = ownWords(issue);
+  if (own !== undefined) return own;
   switch (issue.code) {
     case "invalid_type":
       return TYPE_WORDS[issue.expected] ?? issue.expected;

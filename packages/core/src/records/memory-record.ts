@@ -15,6 +15,7 @@ import { type Data, primaryText } from "./data.js";
 import { truncateToTokens } from "./forms.js";
 import type { Frame } from "./frames.js";
 import {
+  FRAME_VERBS,
   LIFECYCLES,
   type Lifecycle,
   MEMORY_TYPES,
@@ -25,7 +26,6 @@ import {
   type Source,
   STATUSES,
   type Status,
-  VERBS,
   VISIBILITIES,
   type Visibility,
 } from "./types.js";
@@ -172,7 +172,7 @@ function encodeHead(head: Head, entry: EntryContext): Fields {
     head.tags.length === 0 ? undefined : head.tags,
     head.frames.length === 0
       ? undefined
-      : head.frames.map((f) => [VERBS[f.verb].code, OBJECT_KINDS[f.object].code, f.ref]),
+      : head.frames.map((f) => [FRAME_VERBS[f.verb].code, OBJECT_KINDS[f.object].code, f.ref]),
     head.slot,
     head.status === "asserted" ? undefined : STATUSES[head.status].code,
     head.source === "user_input" ? undefined : SOURCES[head.source].code,
@@ -291,7 +291,7 @@ function cutMedium(sentence: string): string {
 function decodeFrame(value: CborValue): Frame {
   const [verb, object, ref] = list(value);
   return {
-    verb: nameOf(VERBS, verb, "verb"),
+    verb: nameOf(FRAME_VERBS, verb, "verb"),
     object: nameOf(OBJECT_KINDS, object, "object kind"),
     ref: text(ref),
   };

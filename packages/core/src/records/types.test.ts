@@ -9,7 +9,7 @@ const TABLES: { readonly [name: string]: types.Vocabulary } = {
   LIFECYCLES: types.LIFECYCLES,
   STATUSES: types.STATUSES,
   SOURCES: types.SOURCES,
-  VERBS: types.VERBS,
+  FRAME_VERBS: types.FRAME_VERBS,
   OBJECT_KINDS: types.OBJECT_KINDS,
   STANCES: types.STANCES,
   POLARITIES: types.POLARITIES,
@@ -71,7 +71,7 @@ describe("vocabularies", () => {
     expect(types.namesOf(types.SOURCES).join()).toBe(
       "user_input,agent,observed,tool_output,document,channel,extraction,imported,derived,dream",
     );
-    expect(types.namesOf(types.VERBS).join()).toBe(
+    expect(types.namesOf(types.FRAME_VERBS).join()).toBe(
       "find,acquire,build,modify,deliver,analyze,negotiate,schedule,monitor,delegate",
     );
     expect(types.namesOf(types.OBJECT_KINDS).join()).toBe(

@@ -76,7 +76,7 @@ export const SOURCES = {
 } as const satisfies Vocabulary;
 
 /** What a frame does with its object. */
-export const VERBS = {
+export const FRAME_VERBS = {
   find: { code: 0x01, meaning: "Look something up." },
   acquire: { code: 0x02, meaning: "Obtain something." },
   build: { code: 0x03, meaning: "Make something new." },
@@ -185,8 +185,8 @@ export type Lifecycle = keyof typeof LIFECYCLES;
 export type Status = keyof typeof STATUSES;
 /** A word of `SOURCES`. */
 export type Source = keyof typeof SOURCES;
-/** A word of `VERBS`. */
-export type Verb = keyof typeof VERBS;
+/** A word of `FRAME_VERBS`. */
+export type FrameVerb = keyof typeof FRAME_VERBS;
 /** A word of `OBJECT_KINDS`. */
 export type ObjectKind = keyof typeof OBJECT_KINDS;
 /** A word of `STANCES`. */

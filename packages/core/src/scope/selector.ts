@@ -16,11 +16,11 @@ import { checkKind, type Frame, frameSchema } from "../records/frames.js";
 import type { Head } from "../records/memory-record.js";
 import {
   checkMemoryType,
+  FRAME_VERBS,
   MEMORY_TYPES,
   type MemoryType,
   nameOf,
   OBJECT_KINDS,
-  VERBS,
 } from "../records/types.js";
 
 /** Lists of what matches; any one of them is enough. */
@@ -124,7 +124,7 @@ export function selectorFields(selector: Selector): Fields | undefined {
     types?.map((type) => MEMORY_TYPES[type].code),
     tags,
     ids?.map((id) => parseUlid(id) ?? new Uint8Array(ULID_BYTES)),
-    frames?.map((one) => [VERBS[one.verb].code, OBJECT_KINDS[one.object].code, one.ref]),
+    frames?.map((one) => [FRAME_VERBS[one.verb].code, OBJECT_KINDS[one.object].code, one.ref]),
     kinds,
     slots,
   ]);
@@ -154,7 +154,7 @@ export function readSelector(value: CborValue | undefined, what: string): Select
 function readFrame(value: CborValue, what: string): Frame {
   const [verb, object, ref] = readList(value, what);
   return {
-    verb: nameOf(VERBS, verb, what),
+    verb: nameOf(FRAME_VERBS, verb, what),
     object: nameOf(OBJECT_KINDS, object, what),
     ref: readText(ref, what),
   };

@@ -2,16 +2,8 @@
  * What a record means for a store that may have it already, and the items that bring it in. Pure.
  */
 import { isDeepStrictEqual } from "node:util";
-import {
-  type BatchItem,
-  HEAD_FIELDS,
-  type Memory,
-  type Options,
-  type UpdateInput,
-  VERSION_FIELDS,
-  WRITE_FIELDS,
-  type WriteInput,
-} from "@cortex-memory/core";
+import type { BatchItem, Memory, Options, UpdateInput, WriteInput } from "@cortex-memory/core";
+import { headFields, versionFields, writeFields } from "@cortex-memory/core/contract";
 import type { MemoryRecord, VersionDraft } from "./records.js";
 
 /** Who writes what an import brings, unless the file names somebody. */
@@ -24,6 +16,8 @@ export type Decision =
   | { readonly what: "append"; readonly from: number; readonly memory: Memory }
   | { readonly what: "unchanged" }
   | { readonly what: "skip"; readonly reason: string };
+
+const HEAD_FIELDS = Object.keys(headFields) as readonly (keyof typeof headFields)[];
 
 const CHANGED_HERE = "the memory was changed here since; it stays as it is";
 
@@ -61,7 +55,7 @@ function byNumber(versions: readonly VersionDraft[], memory: Memory): Decision {
 /** Whether a memory says what a write would say; what a note does not say counts as well. */
 function saysTheSame(memory: Memory, input: WriteInput): boolean {
   if (input.text !== undefined && input.text !== memory.text) return false;
-  const loose = Object.entries(input).filter(([name]) => !WRITE_FIELDS.has(name));
+  const loose = Object.entries(input).filter(([name]) => !Object.hasOwn(writeFields, name));
   const said: { readonly [name: string]: unknown } = {
     ...Object.fromEntries(loose),
     ...input.data,
@@ -99,7 +93,7 @@ export function addItems({ ref, versions }: MemoryRecord): readonly BatchItem[] 
   );
   const body = Object.fromEntries(
     Object.entries(first.input).filter(
-      ([name, value]) => value !== undefined && !(HEAD_FIELDS as readonly string[]).includes(name),
+      ([name, value]) => value !== undefined && !Object.hasOwn(headFields, name),
     ),
   );
   const { type, by = IMPORTER, source = "imported" } = first.input;
@@ -116,8 +110,8 @@ export function appendItems({ ref, versions }: MemoryRecord, from: number): read
 
 /** Whether a field of a write is given once, with the first version, and not with later ones. */
 function isOnce(name: string): boolean {
-  const isLater = (VERSION_FIELDS as readonly string[]).includes(name) || name === "by";
-  return WRITE_FIELDS.has(name) && !isLater;
+  const isLater = Object.hasOwn(versionFields, name) || name === "by";
+  return Object.hasOwn(writeFields, name) && !isLater;
 }
 
 function updateItem(id: string, { input, rival }: VersionDraft): BatchItem {
