@@ -52,13 +52,17 @@ export class OpenCortex extends StoreFacade implements AsyncDisposable {
 
   static {
     for (const row of CALLABLES) {
+      function callAtOnce(this: OpenCortex, ...args: readonly unknown[]): unknown {
+        return this.call(row, args);
+      }
+      // A refusal comes as a rejection, never as an exception beside the promise.
+      async function callAwaited(this: OpenCortex, ...args: readonly unknown[]): Promise<unknown> {
+        return this.call(row, args);
+      }
       Object.defineProperty(OpenCortex.prototype, row.verb.name, {
         configurable: true,
         writable: true,
-        // A refusal comes as a rejection, never as an exception beside the promise.
-        async value(this: OpenCortex, ...args: readonly unknown[]) {
-          return this.call(row, args);
-        },
+        value: row.verb.sends === "events" ? callAtOnce : callAwaited,
       });
     }
   }

@@ -42,14 +42,15 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   return run(admittedEngine, asked as never);
 }
 
-/** The input, checked and completed; members that stay in this process go around the schema. */
+/** The input, checked and completed; options that stay in this process go around the schema. */
 function checked(verb: Verb, given: Given): Given {
   const { local, input: schema } = verb;
   if (local.length === 0) return checkInput(schema, given);
   const sent: { [field: string]: unknown } = {};
   const kept: { [field: string]: unknown } = {};
   for (const [field, value] of Object.entries(given)) {
-    if (local.includes(field)) kept[field] = checkedLocal(field, value);
+    const isLocal = local.includes(field) && !Object.hasOwn(schema.shape, field);
+    if (isLocal) kept[field] = checkedLocal(field, value);
     else sent[field] = value;
   }
   return { ...checkInput(schema, sent), ...kept };

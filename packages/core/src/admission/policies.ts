@@ -7,28 +7,7 @@ import type { Verb } from "../contract/verb.js";
 import type { Policy } from "../scope/access.js";
 
 /** Verbs that are not declared in `contract/`. */
-const OTHERS = {
-  config: "owner",
-  configure: "owner",
-  log: "owner",
-  journalPage: "owner",
-  subscribe: "owner",
-  stats: "owner",
-  changes: "owner",
-  revert: "owner",
-  root: "owner",
-  checkpoint: "owner",
-  snapshot: "owner",
-  snapshots: "owner",
-  prove: "filtered",
-  share: "owner",
-  exportJournal: "owner",
-  backup: "owner",
-  erasures: "owner",
-  postScope: "open",
-  showScope: "owner",
-  revokeScope: "owner",
-} as const satisfies Record<string, Policy>;
+const OTHERS = {} as const satisfies Record<string, Policy>;
 
 type Others = keyof typeof OTHERS;
 

@@ -3,13 +3,8 @@
  * in the graph itself; the catalogue only repeats it.
  */
 
-import {
-  applyConfig,
-  type ConfigPatch,
-  type ConflictPolicy,
-  checkPatch,
-  type GraphConfig,
-} from "../config/config.js";
+import { applyConfig, checkPatch } from "../config/config.js";
+import type { ConfigChange, ConflictPolicy, GraphConfig } from "../contract/config.js";
 import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
 import { CortexError, describe } from "../errors.js";
 import type { JsonObject } from "../records/fields.js";
@@ -61,7 +56,7 @@ export interface GraphList {
 const GRAPH_FIELDS = ["name", "id", "conflictPolicy", "kindWhitelist", "metadata", "by"];
 
 /** Checks what a caller says about a graph to be; the patch that configures it. */
-export function checkGraphInput(input: GraphInput): ConfigPatch {
+export function checkGraphInput(input: GraphInput): ConfigChange {
   checkOptions(input, GRAPH_FIELDS, "graph");
   const { name, conflictPolicy, kindWhitelist, metadata } = input;
   return checkPatch({
@@ -76,7 +71,7 @@ export function checkGraphInput(input: GraphInput): ConfigPatch {
 /** Configures a graph that was born just now; `ERR_EXISTS` when somebody else was faster. */
 export async function furnishGraph(
   engine: Engine,
-  patch: ConfigPatch,
+  patch: ConfigChange,
   input: GraphInput,
 ): Promise<void> {
   const by = checkPrincipal(input.by, engine.principal);

@@ -1,10 +1,11 @@
 /**
  * The verbs about graphs as a whole: create, get, list, configure.
  */
-import { type ConfigPatch, setConfig } from "../config/config.js";
+import { checkPatch, configure } from "../config/config.js";
+import type { ConfigPatch } from "../contract/config.js";
 import type { Cortex } from "../cortex.js";
-import { checkOptions } from "../engine/engine.js";
-import type { Access } from "../scope/access.js";
+import { checkOptions, checkPrincipal } from "../engine/engine.js";
+import { type Access, OWNER } from "../scope/access.js";
 import { type HubContext, inGraph } from "./context.js";
 import {
   byAge,
@@ -66,7 +67,12 @@ export async function configureGraph(
   patch: ConfigPatch,
   options: { readonly by?: string; readonly access?: Access } = {},
 ): Promise<GraphInfo> {
-  await inGraph(hub, id, (engine) => setConfig(engine, patch, options));
+  checkOptions(options, ["by", "access"]);
+  const change = checkPatch(patch);
+  await inGraph(hub, id, (engine) => {
+    const by = checkPrincipal(options.by, engine.principal);
+    return configure(engine, { ...change, by, access: OWNER });
+  });
   return fresh(hub, id);
 }
 

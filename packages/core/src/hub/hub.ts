@@ -8,7 +8,7 @@
  * this one.
  */
 
-import type { ConfigPatch } from "../config/config.js";
+import type { ConfigPatch } from "../contract/config.js";
 import type { Cortex } from "../cortex.js";
 import { CortexError } from "../errors.js";
 import { type Access, admit, OWNER } from "../scope/access.js";

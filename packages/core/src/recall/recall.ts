@@ -371,5 +371,5 @@ function isWeak(shown: readonly Finalist[]): boolean {
 }
 
 async function proofsOf(engine: Engine, hits: readonly KeyedHit[]): Promise<readonly Proof[]> {
-  return Promise.all(hits.map(({ id }) => prove(engine, [id])));
+  return Promise.all(hits.map(({ id }) => prove(engine, { memories: [id], access: OWNER })));
 }

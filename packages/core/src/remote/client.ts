@@ -7,11 +7,14 @@
  * server's to decide, by the token or scope that the client was opened with.
  */
 
-import type { SubscribeOptions, Subscription } from "../changes/subscribe.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
+import type { Options } from "../contract/index.js";
+import type { Subscription } from "../contract/journal.js";
+import type { OnProgress } from "../contract/verb.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
+import { answerOf } from "./answers.js";
 import type { CortexApi, VerbName } from "./api.js";
 import { type Body, bodyText } from "./body.js";
 import { download, sinkOf } from "./download.js";
@@ -42,10 +45,9 @@ export async function openRemote(url: string, options: RemoteOptions = {}): Prom
   return client.face();
 }
 
-/** What a route answers, as far as the client itself is concerned. */
-type AnyRoute = Omit<RemoteRoute, "input" | "answer"> & {
+/** A route, the types of its arguments aside. */
+type AnyRoute = Omit<RemoteRoute, "input"> & {
   readonly input: (...args: readonly unknown[]) => Body;
-  readonly answer?: (answer: Body) => unknown;
 };
 
 class Client {
@@ -131,7 +133,7 @@ class Client {
 
   #method(verb: VerbName): (...args: readonly unknown[]) => unknown {
     const route = ROUTES[verb] as AnyRoute;
-    if (route.sends === "events") return (options) => this.#subscribe(route, options ?? {});
+    if (route.sends === "events") return (...args) => this.#subscribe(route, args);
     if (route.sends === "file") {
       return (...args) => this.#tracked(() => this.#download(route, args));
     }
@@ -159,7 +161,7 @@ class Client {
       const [answer] = await Promise.all([this.#json(route, input), this.#witness.confirmIfDue()]);
       const seen = checkpointIn(verb, answer);
       if (seen !== undefined) await this.#witness.see(seen);
-      return route.answer === undefined ? answer : route.answer(answer);
+      return answerOf(verb, route.member, answer);
     } catch (error) {
       const isMissing = route.mayMiss === true && isCortexError(error, "ERR_NOT_FOUND");
       const { field } = isMissing ? error.details : { field: "" };
@@ -188,11 +190,11 @@ class Client {
   }
 
   async #download(route: AnyRoute, args: readonly unknown[]): Promise<unknown> {
-    const [target, options] = args as Parameters<CortexApi["backup"]>;
+    const { target, ...input } = route.input(...args);
     const sink = sinkOf(target);
     const call = {
       path: route.path,
-      body: bodyText(route.input(...args)),
+      body: bodyText(input),
       accept: "application/octet-stream",
       // What has gone to the sink cannot be taken back.
       isRepeatable: false,
@@ -200,16 +202,16 @@ class Client {
       signal: this.#closing.signal,
     };
     return request(this.#settings, call, (response) =>
-      download(bodyOf(response), sink, options?.onProgress),
+      download(bodyOf(response), sink, input.onProgress as OnProgress | undefined),
     );
   }
 
-  #subscribe(route: AnyRoute, given: unknown): Subscription {
+  #subscribe(route: AnyRoute, args: readonly unknown[]): Subscription {
     if (this.#isClosed) throw closed();
     this.#witness.check();
-    const { signal: _, ...sent } = given as SubscribeOptions;
-    bodyText(route.input(sent));
-    const options = given as SubscribeOptions;
+    const options = route.input(...args) as Options<"subscribe">;
+    const { signal: _, ...sent } = options;
+    bodyText(sent);
     checkFollowing(options);
     const start = this.#startOf(options.from);
     return followRemote(options, {
