@@ -35,6 +35,7 @@ export {
   edgeShape,
   memoryRefShape,
   memoryShape,
+  proofShape,
   versionRecordShape,
   writtenShape,
 } from "./shapes.js";

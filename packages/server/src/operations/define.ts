@@ -248,6 +248,21 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
   };
 }
 
+/** What an operation takes over from the verb that it is for. */
+export interface TakenFromVerb<V extends ContractVerb> {
+  readonly name: string;
+  readonly verbs: readonly [V];
+  readonly kind: "read" | "write";
+  readonly summary: string;
+  readonly input: Verbs[V]["input"];
+}
+
+/** The beginning of a row whose answer is not the verb's own; what follows it in the row may replace it. */
+export function takenFrom<V extends ContractVerb>(name: V): TakenFromVerb<V> {
+  const { kind, summary, input } = VERBS[name];
+  return { name, verbs: [name], kind, summary, input };
+}
+
 /** What the server says about a verb that it offers as it is: everything else is in its contract. */
 export interface VerbRow<V extends ContractVerb> {
   /** What a reader should know beyond the verb's one line. */
