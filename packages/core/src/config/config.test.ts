@@ -69,13 +69,16 @@ test("what is no configuration is refused", async () => {
   await using store = await openTestStore();
   const { memory } = store;
   const cases: readonly (readonly [unknown, string, string])[] = [
-    [null, "ERR_INVALID", "config"],
-    [[], "ERR_INVALID", "config"],
-    [5, "ERR_INVALID", "config"],
+    [null, "ERR_INVALID", "options"],
+    [[], "ERR_INVALID", "options"],
+    [5, "ERR_INVALID", "options"],
     [{}, "ERR_NO_CHANGE", "config"],
     [{ policy: "lww" }, "ERR_UNKNOWN_FIELD", "policy"],
     [{ conflictPolicy: "best" }, "ERR_INVALID", "conflictPolicy"],
     [{ kindWhitelist: "memo" }, "ERR_INVALID", "kindWhitelist"],
+    [{ language: "klingon" }, "ERR_INVALID", "language"],
+    [{ trustedIssuers: ["nobody"] }, "ERR_INVALID", "trustedIssuers[0]"],
+    [{ ttlDays: { scrap: 0 } }, "ERR_INVALID", "ttlDays.scrap"],
     [{ name: "" }, "ERR_INVALID", "name"],
     [{ name: "x".repeat(LIMITS.labelBytes + 1) }, "ERR_TOO_LARGE", "name"],
     [{ metadata: [1] }, "ERR_INVALID", "metadata"],

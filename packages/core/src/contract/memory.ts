@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
-import { CONTENT } from "../records/fields.js";
+import { CONTENT_OR_EMPTY } from "../records/fields.js";
 import { frameSchema } from "../records/frames.js";
 import {
   MEMORY_TYPES,
@@ -109,7 +109,8 @@ export const headFields = {
 
 /** The fields of a version. */
 export const versionFields = {
-  text: textOf(CONTENT).describe("the sentence or content").optional(),
+  // Which types may be without words is checked with the type.
+  text: textOf(CONTENT_OR_EMPTY).describe("the sentence or content").optional(),
   data: anyObject.describe("the structured fields of the type, as JSON").optional(),
   confidence: z.number().min(0).max(1).describe("0 to 1; 1 when not given").optional(),
   validFrom: timeOf("from when on it holds in the world").optional(),
