@@ -37,7 +37,9 @@ function sectionOf(verb: Verb): string {
   const head = `### ${verb.name}\n\n${verb.summary}.\n`;
   const facts = `\n\`${signatureOf(verb)}\`\n\nA ${verb.kind}; who: ${verb.policy}; again: ${verb.retry}.\n`;
   const fields = Object.entries({ ...verb.args, ...verb.options });
-  const local = verb.local.map((name) => `| \`${name}\` | stays in this process | no | |`);
+  const local = verb.local
+    .filter((name) => !Object.hasOwn(verb.args, name))
+    .map((name) => `| \`${name}\` | stays in this process | no | |`);
   const answer = `\nAnswers with ${answerOf(verb)}.\n`;
   if (fields.length + local.length === 0) return `${head}${facts}${answer}`;
   const rows = fields.map(([name, schema]) => rowOf(name, schema));
@@ -50,7 +52,7 @@ function answerOf(verb: Verb): string {
   const members = (whole.properties ?? {}) as { readonly [name: string]: Json };
   const json = verb.member === undefined ? whole : (members[verb.member] ?? {});
   const absent = verb.mayMiss === true ? ", or `undefined` where there is none" : "";
-  return `${takes(json)}${absent}`;
+  return `${verb.sends === "events" ? "items as they come: " : ""}${takes(json)}${absent}`;
 }
 
 function signatureOf(verb: Verb): string {

@@ -140,6 +140,6 @@ export const configure = verb("configure", {
   retry: "natural",
   args: {},
   options: { ...configFields, by },
-  output: z.object({ graph: graphConfigShape, seq: seqShape }),
+  output: graphConfigShape.extend({ seq: seqShape }),
   answer: type<GraphConfig & { readonly seq: number }>(),
 });
