@@ -87,7 +87,10 @@ function takes(json: Json): string {
   if (Array.isArray(words)) return words.map((word) => `\`${String(word)}\``).join(" ");
   if (Array.isArray(anyOf))
     return [...new Set(anyOf.map((one) => takes(one as Json)))].join(", or ");
+  if (Array.isArray(type)) return type.map((one) => takes({ ...json, type: one })).join(", or ");
   switch (type) {
+    case "null":
+      return "`null`";
     case "string":
       if (json.format === "date-time" || json.pattern !== undefined) return "an ISO time";
       return bounded("text", json.minLength, json.maxLength, "bytes");

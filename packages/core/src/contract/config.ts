@@ -119,7 +119,7 @@ export type ConfigChange = z.output<z.ZodObject<typeof configFields>>;
 
 /** Reads the configuration. */
 export const config = verb("config", {
-  summary: "Show the settings in force and the graph's configuration",
+  summary: "Show the graph's configuration",
   kind: "read",
   policy: "owner",
   standing: "none",

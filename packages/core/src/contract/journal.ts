@@ -117,7 +117,7 @@ export interface Subscription extends AsyncIterableIterator<JournalEvent>, Async
 
 /** Follows the journal. */
 export const subscribe = verb("subscribe", {
-  summary: "Print entries as they are committed, by this process or another",
+  summary: "Follow the journal: entries as they are committed, by this process or another",
   kind: "read",
   policy: "owner",
   standing: "none",
@@ -221,7 +221,7 @@ export interface Stats extends ShapeOf<typeof statsShape> {}
 
 /** Counts what a store holds. */
 export const stats = verb("stats", {
-  summary: "Show where the store is and how much it holds",
+  summary: "Show how much the store holds and how far its indexes and jobs have come",
   kind: "read",
   policy: "owner",
   standing: "none",

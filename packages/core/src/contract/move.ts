@@ -65,7 +65,7 @@ export const backup = verb("backup", {
 
 /** Lists the places of what was forgotten. */
 export const erasures = verb("erasures", {
-  summary: "Write the list of what was forgotten, for restores",
+  summary: "List the places of what was forgotten, for restores",
   kind: "read",
   policy: "owner",
   standing: "none",

@@ -31,6 +31,7 @@ holds the checkpoint of the present and a proof that the journal up to its last 
 
 const subscribeOperation = defineStream({
   ...takenFrom("subscribe"),
+  summary: "Print entries as they are committed, by this process or another",
   help: `From now on unless --from says otherwise; each entry once and in order, without content. Ends when
 it is interrupted, with 0, or after --limit entries. To go on later, give the last seq plus one.`,
   example: "cortex log --follow --from 0 --limit 1",

@@ -100,6 +100,7 @@ that erasures writes apart from the backups, and renew it after every forget.`,
 
 const erasuresOperation = defineOperation({
   ...takenFrom("erasures"),
+  summary: "Write the list of what was forgotten, for restores",
   help: `It names places in the journal and no content. Restore takes it, so that an old backup does not bring
 forgotten memories back. The file is replaced if it is an older list of the same store.`,
   example: "cortex erasures erasures.json",

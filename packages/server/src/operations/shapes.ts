@@ -119,13 +119,14 @@ const setting = z.object({
 });
 
 /** Settings of the door and configuration of the graph. */
-export const configShape = VERBS.config.output.extend({
+export const configShape = z.object({
   settings: listOf(setting),
+  ...VERBS.config.output.shape,
   seq: seq.exactOptional(),
 });
 
 /** How much a store holds, and where. */
-export const statsShape = VERBS.stats.output.extend({ data: z.string() });
+export const statsShape = z.object({ data: z.string(), ...VERBS.stats.output.shape });
 
 /** What a proof or checkpoint shows. */
 export const verifiedShape = z.object({

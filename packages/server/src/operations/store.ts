@@ -7,6 +7,7 @@ import { configShape, statsShape } from "./shapes.js";
 
 const configOperation = defineOperation({
   ...takenFrom("config"),
+  summary: "Show the settings in force and the graph's configuration",
   help: "Settings say where they came from: a flag, a variable, a folder or the default.",
   example: "cortex config",
   output: configShape,
@@ -41,6 +42,7 @@ ttlDays after how many days memories of a kind expire: ttlDays={"scrap":7}.`,
 
 const statsOperation = defineOperation({
   ...takenFrom("stats"),
+  summary: "Show where the store is and how much it holds",
   help: "Counts of memories, edges and entries, the size in bytes, and the formats.",
   example: "cortex stats",
   output: statsShape,
