@@ -35,7 +35,6 @@ export {
   edgeShape,
   memoryRefShape,
   memoryShape,
-  proofShape,
   versionRecordShape,
   writtenShape,
 } from "./shapes.js";

@@ -3,7 +3,6 @@
  * building again.
  */
 import { VERBS } from "@cortex-memory/core/contract";
-import * as z from "zod";
 import {
   showChanges,
   showCheck,

@@ -15,12 +15,7 @@ import { showErasures, showExported, showImported, showUpgrade } from "../render
 import { defineOperation, takenFrom } from "./define.js";
 import { checkpointText } from "./documents.js";
 import { by, listOf } from "./fields.js";
-import {
-  erasuresShape,
-  importedShape,
-  restoredShape,
-  upgradeShape,
-} from "./move-shapes.js";
+import { erasuresShape, importedShape, restoredShape, upgradeShape } from "./move-shapes.js";
 
 const trusted = z
   .string()

@@ -3,11 +3,7 @@
  */
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type {
-  erasuresShape,
-  importedShape,
-  upgradeShape,
-} from "../operations/move-shapes.js";
+import type { erasuresShape, importedShape, upgradeShape } from "../operations/move-shapes.js";
 import { clean, counted, type Ink } from "./ink.js";
 
 /** What a vacuum did. */
