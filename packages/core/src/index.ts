@@ -1,6 +1,5 @@
 /** The public surface of `@cortex-memory/core`: explicit names only. */
 
-export { POLICIES } from "./admission/policies.js";
 export type { PresentOptions } from "./admission/scope-verbs.js";
 export {
   type Ed25519Signer,
@@ -28,7 +27,7 @@ export type {
 } from "./contract/find.js";
 export type { GoalChange, GoalWithState } from "./contract/goals.js";
 export type { Form } from "./contract/hits.js";
-export type { Answer, Options } from "./contract/index.js";
+export type { Answer, Options, VerbName } from "./contract/index.js";
 export type {
   Change,
   ChangesPage,
@@ -245,7 +244,7 @@ export {
   type Visibility,
 } from "./records/types.js";
 export { buildUri, checkActorName, type MemoryUri, parseUri } from "./records/uri.js";
-export type { CortexApi, VerbName } from "./remote/api.js";
+export type { CortexApi } from "./remote/api.js";
 export type { RemoteCortex } from "./remote/client.js";
 export type { RemoteLocation, RemoteOptions, RequestSigner } from "./remote/settings.js";
 export {

@@ -2,12 +2,9 @@
  * From what the server sends to what the verb answers, for the few verbs whose operation says more or
  * says it otherwise; and from the code of a failure to one that is known here.
  */
+import type { Answer, VerbName } from "../contract/index.js";
 import { CortexError, ERROR_CODES, type ErrorCode, type ErrorDetails } from "../errors.js";
-import type { CortexApi, VerbName } from "./api.js";
 import type { Body } from "./body.js";
-
-/** What a verb answers, once it has. */
-type Answer<V extends VerbName> = Awaited<ReturnType<CortexApi[V]>>;
 
 const ANSWERS: { readonly [V in VerbName]?: (sent: Body) => Answer<V> } = {
   batch: batchAnswer,

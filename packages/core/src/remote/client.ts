@@ -8,14 +8,14 @@
  */
 
 import { sha256Pure } from "../codec/sha256-pure.js";
-import type { Options } from "../contract/index.js";
+import type { CortexVerbs, Options, VerbName } from "../contract/index.js";
 import type { Subscription } from "../contract/journal.js";
 import type { OnProgress } from "../contract/verb.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
 import { answerOf } from "./answers.js";
-import type { CortexApi, VerbName } from "./api.js";
+import type { CortexApi } from "./api.js";
 import { type Body, bodyText } from "./body.js";
 import { download, sinkOf } from "./download.js";
 import { checkFollowing, followRemote } from "./events.js";
@@ -45,11 +45,6 @@ export async function openRemote(url: string, options: RemoteOptions = {}): Prom
   return client.face();
 }
 
-/** A route, the types of its arguments aside. */
-type AnyRoute = Omit<RemoteRoute, "input"> & {
-  readonly input: (...args: readonly unknown[]) => Body;
-};
-
 class Client {
   readonly #settings: RemoteSettings;
   readonly #witness: Witness;
@@ -62,7 +57,7 @@ class Client {
   constructor(settings: RemoteSettings) {
     this.#settings = settings;
     this.#witness = new Witness(
-      async (since) => (await this.#json(ROUTES.prove as AnyRoute, { since })) as unknown as Proof,
+      async (since) => (await this.#json(ROUTES.prove, { since })) as unknown as Proof,
       settings.confirmEveryMs,
       () => performance.now(),
     );
@@ -93,7 +88,7 @@ class Client {
   }
 
   async #look(): Promise<void> {
-    const { checkpoint } = await this.#json(ROUTES.checkpoint as AnyRoute, {});
+    const { checkpoint } = await this.#json(ROUTES.checkpoint, {});
     await this.#witness.see(String(checkpoint));
   }
 
@@ -103,7 +98,7 @@ class Client {
    */
   async #makeStore(): Promise<void> {
     try {
-      await this.#json(ROUTES.configure as AnyRoute, {});
+      await this.#json(ROUTES.configure, {});
     } catch (error) {
       if (!isCortexError(error, "ERR_NO_CHANGE")) throw error;
     }
@@ -117,7 +112,7 @@ class Client {
     const close = (): Promise<void> => this.#close();
     return {
       // The table is complete by type; what is made of it here has lost its types on the way.
-      ...(Object.fromEntries(verbs) as unknown as Pick<CortexApi, VerbName>),
+      ...(Object.fromEntries(verbs) as unknown as CortexVerbs),
       actor,
       trusted: () => this.#witness.newest,
       confirm: () => this.#tracked(() => this.#witness.confirm()),
@@ -132,7 +127,7 @@ class Client {
   }
 
   #method(verb: VerbName): (...args: readonly unknown[]) => unknown {
-    const route = ROUTES[verb] as AnyRoute;
+    const route = ROUTES[verb];
     if (route.sends === "events") return (...args) => this.#subscribe(route, args);
     if (route.sends === "file") {
       return (...args) => this.#tracked(() => this.#download(route, args));
@@ -152,7 +147,7 @@ class Client {
     }
   }
 
-  async #perform(verb: VerbName, route: AnyRoute, args: readonly unknown[]): Promise<unknown> {
+  async #perform(verb: VerbName, route: RemoteRoute, args: readonly unknown[]): Promise<unknown> {
     const input = route.input(...args);
     // Refused before anything is waited for.
     bodyText(input);
@@ -171,7 +166,7 @@ class Client {
     }
   }
 
-  #json(route: AnyRoute, input: Body): Promise<Body> {
+  #json(route: RemoteRoute, input: Body): Promise<Body> {
     const call = {
       path: route.path,
       body: bodyText(input),
@@ -189,7 +184,7 @@ class Client {
     });
   }
 
-  async #download(route: AnyRoute, args: readonly unknown[]): Promise<unknown> {
+  async #download(route: RemoteRoute, args: readonly unknown[]): Promise<unknown> {
     const { target, ...input } = route.input(...args);
     const sink = sinkOf(target);
     const call = {
@@ -206,7 +201,7 @@ class Client {
     );
   }
 
-  #subscribe(route: AnyRoute, args: readonly unknown[]): Subscription {
+  #subscribe(route: RemoteRoute, args: readonly unknown[]): Subscription {
     if (this.#isClosed) throw closed();
     this.#witness.check();
     const options = route.input(...args) as Options<"subscribe">;
@@ -235,7 +230,7 @@ class Client {
   /** What this client writes after the call counts as after the call. */
   #startOf(from: number | undefined): Promise<number> {
     if (from !== undefined) return Promise.resolve(from);
-    const start = this.#json(ROUTES.root as AnyRoute, {}).then(({ seq }) => Number(seq) + 1);
+    const start = this.#json(ROUTES.root, {}).then(({ seq }) => Number(seq) + 1);
     this.#starts.add(start);
     start.then(
       () => this.#starts.delete(start),

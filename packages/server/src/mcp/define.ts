@@ -15,14 +15,13 @@ import {
   type Hub,
   isCortexError,
   type OnPlan,
-  POLICIES,
   type Policy,
   truncateToTokens,
 } from "@cortex-memory/core";
+import { VERBS, type VerbName } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import type { Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
-import type { VerbName } from "../operations/define.js";
 import { inputError } from "../operations/input-error.js";
 import { announcedLater, type JsonSchema, withTimes } from "./schema.js";
 
@@ -33,7 +32,7 @@ export type HubVerb = `hub.${keyof typeof HUB_POLICIES}`;
 export function policyOf(verb: VerbName | HubVerb): Policy {
   const [, ofHub] = verb.split("hub.");
   if (ofHub !== undefined) return HUB_POLICIES[ofHub as keyof typeof HUB_POLICIES];
-  return POLICIES[verb as VerbName];
+  return VERBS[verb as VerbName].policy;
 }
 
 /** What a call knows beside its arguments. */
