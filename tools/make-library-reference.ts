@@ -37,7 +37,9 @@ function sectionOf(verb: Verb): string {
   const head = `### ${verb.name}\n\n${verb.summary}.\n`;
   const facts = `\n\`${signatureOf(verb)}\`\n\nA ${verb.kind}; who: ${verb.policy}; again: ${verb.retry}.\n`;
   const fields = Object.entries({ ...verb.args, ...verb.options });
-  const local = verb.local.map((name) => `| \`${name}\` | stays in this process | no | |`);
+  const local = verb.local
+    .filter((name) => !Object.hasOwn(verb.args, name))
+    .map((name) => `| \`${name}\` | stays in this process | no | |`);
   const answer = `\nAnswers with ${answerOf(verb)}.\n`;
   if (fields.length + local.length === 0) return `${head}${facts}${answer}`;
   const rows = fields.map(([name, schema]) => rowOf(name, schema));
@@ -50,7 +52,7 @@ function answerOf(verb: Verb): string {
   const members = (whole.properties ?? {}) as { readonly [name: string]: Json };
   const json = verb.member === undefined ? whole : (members[verb.member] ?? {});
   const absent = verb.mayMiss === true ? ", or `undefined` where there is none" : "";
-  return `${takes(json)}${absent}`;
+  return `${verb.sends === "events" ? "items as they come: " : ""}${takes(json)}${absent}`;
 }
 
 function signatureOf(verb: Verb): string {
@@ -85,7 +87,10 @@ function takes(json: Json): string {
   if (Array.isArray(words)) return words.map((word) => `\`${String(word)}\``).join(" ");
   if (Array.isArray(anyOf))
     return [...new Set(anyOf.map((one) => takes(one as Json)))].join(", or ");
+  if (Array.isArray(type)) return type.map((one) => takes({ ...json, type: one })).join(", or ");
   switch (type) {
+    case "null":
+      return "`null`";
     case "string":
       if (json.format === "date-time" || json.pattern !== undefined) return "an ISO time";
       return bounded("text", json.minLength, json.maxLength, "bytes");

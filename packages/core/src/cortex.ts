@@ -1,22 +1,20 @@
 /**
- * The facade: one actor's memory graph as an object. The verbs on memories, links and goals are here, those
- * on the store as a whole in `store-facade.ts`.
- *
- * Every method admits the caller by its policy and calls the verb of the same name; nothing else
- * happens here. `policies.ts` is the policy column: one line per verb, read by the doors as well.
+ * The facade: one actor's memory graph as an object, with every verb that `contract/` declares as a method.
+ * How a verb is called is `admission/call.ts`, what it does the function of its name in its folder.
  */
 
 import { type Callable, call } from "./admission/call.js";
+import { type PresentOptions, scopeAccess } from "./admission/scope-verbs.js";
 import type { CortexVerbs } from "./contract/index.js";
 import type { Engine } from "./engine/engine.js";
 import type { Genesis } from "./engine/genesis.js";
 import type { Jobs } from "./jobs.js";
 import type { KvManifest } from "./kv/kv.js";
-import { StoreFacade } from "./store-facade.js";
+import type { ScopeAccess } from "./scope/access.js";
 import { CALLABLES } from "./verbs.js";
 
 /** An open memory graph; the verbs are put on it below. */
-export class OpenCortex extends StoreFacade implements AsyncDisposable {
+export class OpenCortex implements AsyncDisposable {
   readonly #engine: Engine;
   readonly #end: () => Promise<void>;
   /** Who the memories are about when nothing else is said. */
@@ -27,13 +25,17 @@ export class OpenCortex extends StoreFacade implements AsyncDisposable {
   readonly jobs: Jobs;
 
   constructor(engine: Engine, genesis: Genesis, jobs: Jobs, end: () => Promise<void>) {
-    super(engine);
     this.#engine = engine;
     this.#end = end;
     this.actor = engine.actor;
     this.genesis = genesis;
     this.manifest = engine.kv.manifest;
     this.jobs = jobs;
+  }
+
+  /** The access of whoever presents a scope, or a handle of one: for a door to give to the verbs. */
+  async scopeAccess(presented: string, options: PresentOptions = {}): Promise<ScopeAccess> {
+    return scopeAccess(this.#engine, presented, options);
   }
 
   /** Finishes what is queued and closes the store; idempotent. */
@@ -52,13 +54,17 @@ export class OpenCortex extends StoreFacade implements AsyncDisposable {
 
   static {
     for (const row of CALLABLES) {
+      function callAtOnce(this: OpenCortex, ...args: readonly unknown[]): unknown {
+        return this.call(row, args);
+      }
+      // A refusal comes as a rejection, never as an exception beside the promise.
+      async function callAwaited(this: OpenCortex, ...args: readonly unknown[]): Promise<unknown> {
+        return this.call(row, args);
+      }
       Object.defineProperty(OpenCortex.prototype, row.verb.name, {
         configurable: true,
         writable: true,
-        // A refusal comes as a rejection, never as an exception beside the promise.
-        async value(this: OpenCortex, ...args: readonly unknown[]) {
-          return this.call(row, args);
-        },
+        value: row.verb.sends === "events" ? callAtOnce : callAwaited,
       });
     }
   }

@@ -1,25 +1,20 @@
 /** The public surface of `@cortex-memory/core`: explicit names only. */
 
-export { POLICIES } from "./admission/policies.js";
-export type {
-  PostedScope,
-  PresentOptions,
-  RevokedScope,
-  ScopeReport,
-} from "./admission/scope-verbs.js";
-export type { Change, ChangesPage, MemoryChange } from "./changes/changes.js";
-export type { JournalPageOptions } from "./changes/journal-page.js";
-export type { LogItem, LogPage, ReplicaStatus, Stats } from "./changes/log.js";
-export type { RevertResult } from "./changes/revert.js";
-export type { JournalEvent, SubscribeOptions, Subscription } from "./changes/subscribe.js";
+export type { PresentOptions } from "./admission/scope-verbs.js";
 export {
   type Ed25519Signer,
   signerOf,
   type VerifyEd25519,
   verifyEd25519Node as verifyEd25519,
 } from "./codec/ed25519-node.js";
-export type { ConfigPatch, ConflictPolicy, GraphConfig } from "./config/config.js";
 export type { BatchItem, BatchItemResult, BatchResult } from "./contract/batch.js";
+export {
+  type ConfigPatch,
+  type ConflictPolicy,
+  type GraphConfig,
+  LANGUAGES,
+  type Language,
+} from "./contract/config.js";
 export type {
   FindExplanation,
   FindHit,
@@ -32,7 +27,19 @@ export type {
 } from "./contract/find.js";
 export type { GoalChange, GoalWithState } from "./contract/goals.js";
 export type { Form } from "./contract/hits.js";
-export type { Answer, Options } from "./contract/index.js";
+export type { Answer, Options, VerbName } from "./contract/index.js";
+export type {
+  Change,
+  ChangesPage,
+  JournalEvent,
+  LogItem,
+  LogPage,
+  MemoryChange,
+  ReplicaStatus,
+  RevertResult,
+  Stats,
+  Subscription,
+} from "./contract/journal.js";
 export type {
   AttestResult,
   CompactItem,
@@ -58,6 +65,15 @@ export type {
   UpdateInput,
   WriteInput,
 } from "./contract/memory.js";
+export type { ByteSink, ExportReport, ExportTarget } from "./contract/move.js";
+export type {
+  CheckpointAt,
+  EdgeRef,
+  ProveRequest,
+  RootAt,
+  SharedSlice,
+  SnapshotInfo,
+} from "./contract/proof.js";
 export type { LaneCounts, OnPlan, ReadPlan } from "./contract/read-plan.js";
 export {
   type BatchQuery,
@@ -83,6 +99,7 @@ export {
   type ReviewSide,
   type Settlement,
 } from "./contract/review.js";
+export type { PostedScope, RevokedScope, ScopeReport } from "./contract/scopes.js";
 export type { RememberResult, SessionPage, Turn, TurnInput } from "./contract/sessions.js";
 export type {
   Edge,
@@ -154,10 +171,8 @@ export { deriveSeed, type SeedInput } from "./learning/seed.js";
 export { LIMITS } from "./limits.js";
 export type { HttpModelOptions, JsonMode } from "./model/http-model.js";
 export type { Model, ModelMessage, ModelRequest } from "./model/model.js";
-export type { BackupOptions, MoveOptions } from "./move/export.js";
-export type { ExportReport } from "./move/export-journal.js";
 export type { ImportReport } from "./move/import-journal.js";
-export type { ByteSink, ExportTarget, ImportSource } from "./move/move-files.js";
+export type { ImportSource } from "./move/move-files.js";
 export type { StoreForm, UpgradedTo } from "./move/upgrade.js";
 export {
   type ImportOptions,
@@ -171,14 +186,6 @@ export {
   upgrade,
 } from "./moves.js";
 export { type OpenOptions, open } from "./open.js";
-export type { EdgeRef, ProveOptions, ProveRequest } from "./proof/prove-question.js";
-export type { SharedSlice, ShareSelector } from "./proof/share.js";
-export type {
-  CheckpointAt,
-  SnapshotFilter,
-  SnapshotInfo,
-  SnapshotOptions,
-} from "./proof/snapshot.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "./records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "./records/edge-kinds.js";
 export { FENCE_CLOSE, FENCE_OPEN, fence, flatten } from "./records/fence.js";
@@ -206,7 +213,7 @@ export {
   type Visibility,
 } from "./records/types.js";
 export { buildUri, checkActorName, type MemoryUri, parseUri } from "./records/uri.js";
-export type { CortexApi, VerbName } from "./remote/api.js";
+export type { CortexApi } from "./remote/api.js";
 export type { RemoteCortex } from "./remote/client.js";
 export type { RemoteLocation, RemoteOptions, RequestSigner } from "./remote/settings.js";
 export {
@@ -241,9 +248,7 @@ export {
   type ScopeTerms,
 } from "./scope/scope.js";
 export type { Selector } from "./scope/selector.js";
-export { LANGUAGES, type Language } from "./text/languages.js";
 export { withheld } from "./trust/scan.js";
-export type { RootAt } from "./upkeep/whole-store.js";
 export type { Embedder } from "./vector/embedder.js";
 export { type HashEmbedderOptions, hashEmbedder } from "./vector/hash-embedder.js";
 export type { HttpEmbedderOptions } from "./vector/http-embedder.js";

@@ -55,6 +55,9 @@ export const LIMITS = {
   listLimitDefault: 50,
   /** Entries that a subscription reads, and holds, at a time. */
   followEntries: 256,
+  /** The shortest and the longest pause between two looks at what other processes wrote. */
+  pollMsMin: 20,
+  pollMsMax: 60_000,
   /** Entries, and bytes of them, of one page of the journal; a batch is never split for it. */
   journalPageEntries: 1000,
   journalPageBytes: 4 * 1024 * 1024,

@@ -6,6 +6,7 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
+import type { ExportTarget } from "./contract/move.js";
 import type { OnProgress } from "./contract/verb.js";
 import { checkOptions, checkPrincipal } from "./engine/engine.js";
 import { CortexError, invalid } from "./errors.js";
@@ -13,7 +14,7 @@ import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
 import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
 import type { Kv } from "./kv/kv.js";
 import { type ImportParts, type ImportReport, importVolumes } from "./move/import-journal.js";
-import { type ExportTarget, type ImportSource, readIn, writeOut } from "./move/move-files.js";
+import { type ImportSource, readIn, writeOut } from "./move/move-files.js";
 import {
   CURRENT_FORM,
   formOf,

@@ -193,6 +193,26 @@ describe("backups", () => {
     }
     expect((await backedUp(memory, 0)).report).toMatchObject({ entries: 0, from: 1, seq: 0 });
   });
+
+  test("where it goes stays in this process: it may be named, and what is no target is refused", async () => {
+    const memory = await graphOver(await emptyKv("memory"));
+    const chunks: Uint8Array[] = [];
+    const target = (chunk: Uint8Array): void => void chunks.push(chunk);
+    const call = memory.backup.bind(memory) as (input: object) => Promise<unknown>;
+    const report = await call({ target, onProgress: () => undefined });
+    expect(report).toMatchObject({ entries: 1, from: 0 });
+    expect(chunks.length).toBeGreaterThan(0);
+    for (const none of [undefined, "", 5]) {
+      await expect(memory.exportJournal(none as never)).rejects.toMatchObject({
+        code: "ERR_INVALID",
+        details: { field: "target" },
+      });
+    }
+    await expect(memory.backup(target, { onProgress: 5 as never })).rejects.toMatchObject({
+      details: { field: "onProgress" },
+    });
+    await memory.close();
+  });
 });
 
 describe("upgrade", () => {

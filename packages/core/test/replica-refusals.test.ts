@@ -85,7 +85,7 @@ describe("a page that was tampered with", () => {
   });
 
   test("a header in a page before the last one", async () => {
-    const first = async (wanted: object): Promise<JournalPage> =>
+    const first = async (wanted?: object): Promise<JournalPage> =>
       withEntry(await source.journalPage({ ...wanted, limit: 1 }), 0, (entry) => ({
         ...entry,
         headerBytes: encodeHeader({ ...entry.header, at: entry.header.at + 1 }, undefined),

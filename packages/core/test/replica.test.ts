@@ -379,11 +379,11 @@ describe("following on", () => {
       if (failures > 1 && failures < 6) throw new CortexError("ERR_STORAGE", "server: gone");
     };
     const shaky = {
-      journalPage: async (wanted: object) => {
+      journalPage: async (wanted?: object) => {
         away();
         return source.journalPage(wanted);
       },
-      subscribe: (options: object) => source.subscribe(options),
+      subscribe: (options?: object) => source.subscribe(options),
     };
     const { next } = start(shaky, kv);
     expect(await next()).toMatchObject({ state: "level" });
@@ -413,7 +413,7 @@ describe("following on", () => {
     const { source, kv } = await pair();
     await furnish(source);
     let pages = 0;
-    const far = async (wanted: object): Promise<JournalPage> => {
+    const far = async (wanted?: object): Promise<JournalPage> => {
       pages += 1;
       if (pages > 2) throw new CortexError("ERR_DENIED", "no more for now");
       return source.journalPage({ ...wanted, limit: 3 });

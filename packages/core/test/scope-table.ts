@@ -3,7 +3,7 @@
  * one memory, or asked to make one of a visibility. Complete by type, and the test compares the names.
  */
 
-import type { POLICIES } from "../src/admission/policies.js";
+import type { VerbName } from "../src/contract/index.js";
 import type { Cortex } from "../src/cortex.js";
 import type { Visibility } from "../src/records/types.js";
 import type { Access } from "../src/scope/access.js";
@@ -34,7 +34,7 @@ export interface Row {
 const NOTHING = async (): Promise<void> => {};
 
 /** Every verb of the facade. */
-export const SCOPE_TABLE: { readonly [verb in keyof typeof POLICIES]: Row } = {
+export const SCOPE_TABLE: { readonly [verb in VerbName]: Row } = {
   write: {
     creates: true,
     call: ({ memory, visibility, access }) =>

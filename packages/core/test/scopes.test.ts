@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { POLICIES } from "../src/admission/policies.js";
+import { VERBS, type VerbName } from "../src/contract/index.js";
 import type { Cortex } from "../src/cortex.js";
 import { isCortexError } from "../src/errors.js";
 import { KEYSPACE, prefixRange } from "../src/kv/keyspace.js";
@@ -28,8 +28,6 @@ import {
   VISIBILITY_NAMES,
   wordOf,
 } from "./scopes-support.js";
-
-type Verb = keyof typeof POLICIES;
 
 /** What became of one call. */
 type Outcome = { readonly answer: unknown } | { readonly code: string };
@@ -99,8 +97,13 @@ function seenBy(caller: string): readonly Visibility[] {
 }
 
 /** What a cell of the table must hold: a code, or whether the answer tells of the memory. */
-function expected(verb: Verb, row: Row, caller: Caller, visibility: Visibility): string | boolean {
-  const policy = POLICIES[verb];
+function expected(
+  verb: VerbName,
+  row: Row,
+  caller: Caller,
+  visibility: Visibility,
+): string | boolean {
+  const { policy } = VERBS[verb];
   const { name, refused } = caller;
   if (refused !== undefined && caller.isOutside === true) return refused;
   if (policy === "open") return "open";
@@ -144,10 +147,10 @@ async function came(row: Row, subject: Subject, outcome: Outcome, want: string |
 
 describe("the table of verbs, visibilities and callers", () => {
   test("has every verb", () => {
-    expect(Object.keys(SCOPE_TABLE).sort()).toEqual(Object.keys(POLICIES).sort());
+    expect(Object.keys(SCOPE_TABLE).sort()).toEqual(Object.keys(VERBS).sort());
   });
 
-  test.each(Object.keys(SCOPE_TABLE) as Verb[])("%s", async (verb) => {
+  test.each(Object.keys(SCOPE_TABLE) as VerbName[])("%s", async (verb) => {
     await using store = await openTestStore();
     await using other = await openTestStore({ actor: "bob", check: false });
     const row = SCOPE_TABLE[verb];

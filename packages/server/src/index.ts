@@ -39,7 +39,6 @@ export {
   type Operation,
   type OperationSpec,
   type PlaceFunction,
-  type VerbName,
 } from "./operations/define.js";
 export { type Field, fieldsOf } from "./operations/text-input.js";
 export { OPERATIONS } from "./operations.js";

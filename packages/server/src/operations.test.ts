@@ -1,6 +1,7 @@
 /** The table is complete, consistent and documented, and its input check speaks like the library. */
 import * as core from "@cortex-memory/core";
-import { isCortexError, open, POLICIES } from "@cortex-memory/core";
+import { isCortexError, open } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { CALL_CONTEXT } from "../test/call-context.js";
@@ -49,7 +50,7 @@ const verbs = new Set<string>(OPERATIONS.flatMap((operation) => operation.verbs)
 
 describe("the table", () => {
   test("has every verb of the facade, and the facade every verb of the table", () => {
-    expect([...verbs].sort()).toEqual(Object.keys(POLICIES).sort());
+    expect([...verbs].sort()).toEqual(Object.keys(VERBS).sort());
   });
 
   test("has every function of the library that works on a location", () => {
@@ -65,7 +66,7 @@ describe("the table", () => {
     expect(new Set(names).size).toBe(names.length);
     for (const { policy, verbs: called, place, kind, cli } of OPERATIONS) {
       const without = place === undefined ? "open" : "owner";
-      const policies = called.length === 0 ? [without] : called.map((verb) => POLICIES[verb]);
+      const policies = called.length === 0 ? [without] : called.map((verb) => VERBS[verb].policy);
       expect(new Set(policies)).toEqual(new Set([policy]));
       expect(cli.store === "none").toBe(called.length === 0 && place === undefined);
       expect(["fresh", "closed"].includes(cli.store ?? "")).toBe(place !== undefined);

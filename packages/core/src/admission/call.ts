@@ -57,7 +57,8 @@ function checked(verb: Verb, given: Given): { [field: string]: unknown } {
   const sent: { [field: string]: unknown } = {};
   const kept: { [field: string]: unknown } = {};
   for (const [field, value] of Object.entries(given)) {
-    if (local.includes(field)) kept[field] = checkedLocal(field, value);
+    const isLocal = local.includes(field) && !Object.hasOwn(schema.shape, field);
+    if (isLocal) kept[field] = checkedLocal(field, value);
     else sent[field] = value;
   }
   return Object.assign(checkInput(schema, sent), kept);

@@ -10,17 +10,16 @@
 
 import { fromHex, toHex } from "../codec/keys.js";
 import { readConfig } from "../config/config.js";
-import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
+import type { Asked } from "../contract/index.js";
+import type { PostedScope, RevokedScope, ScopeReport } from "../contract/scopes.js";
+import { checkOptions, type Engine } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE, prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
 import { manifestsBackwards } from "../proof/snapshot.js";
-import { checkText } from "../records/fields.js";
 import { revocationRecord, violationRecord } from "../records/scope-records.js";
-import type { Source } from "../records/types.js";
 import { grantAccess, type ScopeAccess } from "../scope/access.js";
 import {
   decodeScope,
@@ -33,7 +32,6 @@ import {
   scopeBytes,
   scopeHash,
 } from "../scope/scope.js";
-import type { Selector } from "../scope/selector.js";
 import { type ShownIds, verifyScope } from "../scope/verify-scope.js";
 import { verify } from "../verify.js";
 
@@ -41,49 +39,6 @@ import { verify } from "../verify.js";
 export interface PresentOptions {
   /** The public key, in base64, whose signature the door found on the request. */
   readonly signedBy?: string;
-}
-
-/** A scope that was taken in. */
-export interface PostedScope {
-  /** What to present from now on. */
-  readonly handle: string;
-  /** What the scope is known by, in hex. */
-  readonly hash: string;
-  readonly expiresAt: number;
-  readonly seq: number;
-}
-
-/** A scope that was taken back. */
-export interface RevokedScope {
-  /** What the scope is known by, in hex. */
-  readonly hash: string;
-  /** False when it had been revoked before: nothing was written. */
-  readonly revoked: boolean;
-  readonly seq: number;
-}
-
-/** A scope in plain words, and whether it holds here and now. */
-export interface ScopeReport {
-  readonly hash: string;
-  readonly handle: string;
-  readonly actor: string;
-  readonly include: Selector;
-  readonly exclude: Selector;
-  readonly issuedAt: number;
-  readonly expiresAt: number;
-  readonly grantedBy: string;
-  readonly grantedTo: string;
-  /** Whether it serves whoever has it. */
-  readonly bearer: boolean;
-  readonly writable: boolean;
-  readonly maxSource: Source;
-  readonly budgetTokens?: number;
-  readonly snapshotRoot?: string;
-  /** Whether a holder who signs with the right key would be let in. */
-  readonly holds: boolean;
-  /** Why not. */
-  readonly because?: { readonly code: string; readonly message: string };
-  readonly seq: number;
 }
 
 interface Presented {
@@ -111,10 +66,8 @@ export async function scopeAccess(
 /** Takes a scope in, once it is found to hold; from then on its handle is enough. */
 export async function postScope(
   engine: Engine,
-  text: string,
-  options: object = {},
+  { scope: text }: Asked<"postScope">,
 ): Promise<PostedScope> {
-  checkOptions(options, ["access"]);
   const { found, over, seq } = await Reader.with(engine.kv, undefined, async (reader) => {
     const parsed = parse(engine, text);
     // Who posts a scope need not hold its key: they only bring what the issuer signed.
@@ -143,14 +96,9 @@ async function expiredRows(reader: Reader, nowMs: number): Promise<readonly Byte
 /** Takes a scope back: its text, its handle or its hash in hex names it. */
 export async function revokeScope(
   engine: Engine,
-  named: string,
-  options: { readonly reason?: string; readonly by?: string } = {},
+  { scope, reason = "", by = engine.principal }: Asked<"revokeScope">,
 ): Promise<RevokedScope> {
-  checkOptions(options, ["reason", "by", "access"]);
-  const hash = hashOf(engine, named);
-  const rule = { maxBytes: LIMITS.reasonBytes, control: true, blank: true };
-  const reason = checkText(options.reason ?? "", "reason", rule);
-  const by = checkPrincipal(options.by, engine.principal);
+  const hash = hashOf(engine, scope);
   const key = idKey("revokedScope", hash);
   const { value, seq } = await engine.writer.submit({
     hints: [key],
@@ -171,10 +119,8 @@ export async function revokeScope(
 /** What a scope grants, and whether it would be honoured now. */
 export async function showScope(
   engine: Engine,
-  presented: string,
-  options: object = {},
+  { scope: presented }: Asked<"showScope">,
 ): Promise<ScopeReport> {
-  checkOptions(options, ["access"]);
   return Reader.with(engine.kv, undefined, async (reader) => {
     const found = await find(engine, reader, presented);
     const { scope, hash } = found;

@@ -3,67 +3,25 @@
  * told: forgotten content is not.
  */
 import { ulidText } from "../codec/ulid.js";
+import type { Asked } from "../contract/index.js";
+import type { Change, ChangesPage, MemoryChange } from "../contract/journal.js";
 import type { Edge, MemoryId } from "../contract/shapes.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { shapeEdge } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
-import { type AsOf, positionOf, Reader } from "../history/reader.js";
-import {
-  decodeEntry,
-  type Entry,
-  type EntryKind,
-  partContext,
-  partRecord,
-  SUBJECT,
-} from "../journal/entry.js";
+import { positionOf, Reader } from "../history/reader.js";
+import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
-import { checkLimit } from "../memory/list.js";
+import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
-import type { Lifecycle, MemoryType } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-
-/** What an entry did to one memory. */
-export interface MemoryChange {
-  readonly id: MemoryId;
-  /** True when the content was forgotten since: the rest is gone. */
-  readonly erased: boolean;
-  readonly type?: MemoryType;
-  readonly uri?: string;
-  readonly version?: number;
-  readonly lifecycle?: Lifecycle;
-  /** The short form, when the entry brought a version, new or back again. */
-  readonly text?: string;
-}
-
-/** What an entry did. */
-export interface Change {
-  readonly seq: number;
-  readonly kind: EntryKind;
-  readonly at: number;
-  readonly by: string;
-  readonly memories: readonly MemoryChange[];
-  readonly edges: readonly Edge[];
-}
-
-/** A page of changes. */
-export interface ChangesPage {
-  readonly changes: readonly Change[];
-  readonly from: number;
-  readonly to: number;
-  /** The position to go on from; absent at the end. */
-  readonly next?: number;
-  readonly seq: number;
-}
 
 /** What happened after `from`, up to and including `to` (the end when not given). */
 export async function changes(
   engine: Engine,
-  from: AsOf,
-  to?: AsOf,
-  options: { readonly limit?: number } = {},
+  { from, to, limit = LIMITS.listLimitDefault }: Asked<"changes">,
 ): Promise<ChangesPage> {
-  const limit = checkLimit(options.limit);
   return Reader.with(engine.kv, undefined, async (reader) => {
     const first = await positionOf(reader.snapshot, reader.head, from);
     const last = to === undefined ? reader.seq : await positionOf(reader.snapshot, reader.head, to);

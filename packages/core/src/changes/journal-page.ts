@@ -10,8 +10,8 @@
  * Checking and folding a page is `history/replica-writer.ts`.
  */
 
-import { checkOptions, type Engine } from "../engine/engine.js";
-import { invalid } from "../errors.js";
+import type { Asked } from "../contract/index.js";
+import type { Engine } from "../engine/engine.js";
 import { rowsAt } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";
 import { formatCheckpoint } from "../journal/checkpoint.js";
@@ -31,25 +31,11 @@ import { stateAt } from "../proof/snapshot.js";
 import { loadedRows } from "../proof/state-proofs.js";
 import { beyondTheEnd } from "./log.js";
 
-/** Which stretch of the journal. */
-export interface JournalPageOptions {
-  /** The first seq; 0 unless given. The end of the journal gives a page without entries. */
-  readonly from?: number;
-  /** How many entries, or a few more where a batch would be split; 1,000 unless given. */
-  readonly limit?: number;
-}
-
 /** Reads a page of the journal. */
 export async function journalPage(
   engine: Engine,
-  options: JournalPageOptions = {},
+  { from = 0, limit = LIMITS.journalPageEntries }: Asked<"journalPage">,
 ): Promise<JournalPage> {
-  checkOptions(options, ["from", "limit", "access"]);
-  const { from = 0, limit = LIMITS.journalPageEntries } = options;
-  if (!Number.isSafeInteger(from) || from < 0) throw invalid("from", "a seq of at least 0", from);
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIMITS.journalPageEntries) {
-    throw invalid("limit", `an integer from 1 to ${LIMITS.journalPageEntries}`, limit);
-  }
   const { sha256 } = engine;
   return Reader.with(engine.kv, undefined, async (reader) => {
     const { size, epoch } = reader.head;

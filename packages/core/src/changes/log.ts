@@ -4,52 +4,24 @@
 
 import { toHex } from "../codec/keys.js";
 import { ulidText } from "../codec/ulid.js";
-import type { Schema } from "../contract/find.js";
-import { checkOptions, type Engine } from "../engine/engine.js";
-import { CortexError, invalid } from "../errors.js";
+import type { Asked } from "../contract/index.js";
+import type { LogItem, LogPage, Stats } from "../contract/journal.js";
+import type { Engine } from "../engine/engine.js";
+import { CortexError } from "../errors.js";
 import { typeCounts } from "../find/schema.js";
 import { Reader } from "../history/reader.js";
-import { type FollowFailure, replicaOf } from "../history/replica-mark.js";
-import { type JobStatus, readJobs } from "../jobs/lease.js";
-import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
+import { replicaOf } from "../history/replica-mark.js";
+import { readJobs } from "../jobs/lease.js";
+import { decodeEntry, type Entry, SUBJECT } from "../journal/entry.js";
 import { FOLLOW_KEY, journalKey, REPLICA_KEY } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { checkLimit } from "../memory/list.js";
-import type { TextStatus } from "../text/text-index.js";
-import type { VectorStatus } from "../vector/vector-index.js";
-
-/** One entry, without content. */
-export interface LogItem {
-  readonly seq: number;
-  readonly kind: EntryKind;
-  readonly at: number;
-  readonly by: string;
-  readonly parts: readonly {
-    readonly subject: string;
-    /** Hex; absent when the part removes a leaf. */
-    readonly hash?: string;
-    readonly erased: boolean;
-  }[];
-  readonly batch?: { readonly first: number; readonly length: number };
-}
-
-/** A page of the journal. */
-export interface LogPage {
-  readonly entries: readonly LogItem[];
-  /** The seq to read on from; absent at the end. */
-  readonly next?: number;
-  readonly seq: number;
-}
+import { LIMITS } from "../limits.js";
 
 /** Reads entries from `from` on. */
 export async function log(
   engine: Engine,
-  options: { readonly from?: number; readonly limit?: number } = {},
+  { from = 0, limit = LIMITS.listLimitDefault }: Asked<"log">,
 ): Promise<LogPage> {
-  checkOptions(options, ["from", "limit", "access"]);
-  const from = options.from ?? 0;
-  if (!Number.isSafeInteger(from) || from < 0) throw invalid("from", "a seq of at least 0", from);
-  const limit = checkLimit(options.limit);
   return Reader.with(engine.kv, undefined, async (reader) => {
     const [rows = []] = await reader.ranges([
       { gte: journalKey(from), lt: journalKey(from + limit), limit },
@@ -94,49 +66,6 @@ function showSubject(subject: Uint8Array): string {
   const rest = subject.subarray(1);
   if (rest.length === 0) return name;
   return `${name}:${rest.length === 16 ? ulidText(rest) : toHex(rest)}`;
-}
-
-/** How a replica stands to its source. */
-export interface ReplicaStatus {
-  readonly source: string;
-  /** Entries of the source, as last heard, that are not here yet. */
-  readonly lag: number;
-  /** When the source was last heard, in milliseconds; absent before the first time. */
-  readonly heardAt?: number;
-  /** What went wrong since, if something did. */
-  readonly lastError?: FollowFailure;
-}
-
-/** How much a store holds and where it stands. */
-export interface Stats {
-  readonly actor: string;
-  readonly backend: string;
-  readonly durable: boolean;
-  readonly syncMode: string;
-  readonly entries: number;
-  readonly seq: number;
-  readonly lastAt: number;
-  readonly epoch: number;
-  readonly format: number;
-  readonly foldVersion: number;
-  readonly memories: {
-    readonly active: number;
-    readonly archived: number;
-    readonly tombstoned: number;
-    readonly erased: number;
-  };
-  /** Active memories by type, the most frequent first. */
-  readonly types: Schema["types"];
-  readonly edges: { readonly live: number; readonly removed: number; readonly openKinds: number };
-  /** How far the text index has come. */
-  readonly text: TextStatus & { readonly lag: number };
-  /** The vectors of the configured model; absent without an embedder. */
-  readonly vectors?: Omit<VectorStatus, "loaded">;
-  /** Background jobs that any process has run on this store. */
-  readonly jobs: readonly JobStatus[];
-  /** What the store follows, and how far; absent unless it is a replica. */
-  readonly replica?: ReplicaStatus;
-  readonly sizeBytes: number;
 }
 
 /** Counts and position of the store. */

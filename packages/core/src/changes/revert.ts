@@ -9,10 +9,12 @@
  * refused with `ERR_CONFLICT`, and a forget cannot be reverted at all.
  */
 
+import type { Asked } from "../contract/index.js";
+import type { RevertResult } from "../contract/journal.js";
 import type { MemoryId } from "../contract/shapes.js";
 import { edgePart, headPart, partAgain, subject } from "../engine/drafts.js";
-import { checkPrincipal, type Engine, memoryId } from "../engine/engine.js";
-import { CortexError, invalid } from "../errors.js";
+import { type Engine, memoryId } from "../engine/engine.js";
+import { CortexError } from "../errors.js";
 import { decodeAdjacency, decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
@@ -21,14 +23,6 @@ import type { Bytes } from "../kv/kv.js";
 import { slotRange } from "../memory/write.js";
 import { decodeEdgeRecord, type EdgeRecord, edgeTreeKey } from "../records/edge-record.js";
 import type { Head } from "../records/memory-record.js";
-
-/** What a revert did. */
-export interface RevertResult {
-  readonly reverted: number;
-  readonly seq: number;
-  readonly memories: readonly MemoryId[];
-  readonly edges: number;
-}
 
 /** Kinds of entries that change memories and edges and can be undone. */
 const REVERTIBLE: ReadonlySet<string> = new Set([
@@ -47,11 +41,8 @@ const REVERTIBLE: ReadonlySet<string> = new Set([
 /** Appends the entry that undoes entry `seq`. */
 export async function revert(
   engine: Engine,
-  seq: number,
-  options: { readonly by?: string } = {},
+  { seq, by = engine.principal }: Asked<"revert">,
 ): Promise<RevertResult> {
-  if (!Number.isSafeInteger(seq) || seq < 0) throw invalid("seq", "a seq of at least 0", seq);
-  const by = checkPrincipal(options.by, engine.principal);
   const { value } = await engine.writer.submit({
     hints: [journalKey(seq)],
     run: (tx) => {

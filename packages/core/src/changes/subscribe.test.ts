@@ -3,13 +3,13 @@
  * end that leaves nothing behind.
  */
 import { describe, expect, test } from "vitest";
+import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { isCortexError } from "../errors.js";
 import { openMemoryKv } from "../kv/memory-backend.js";
 import { LIMITS } from "../limits.js";
 import { open } from "../open.js";
 import { GUEST } from "../scope/access.js";
 import { type CountingKv, countingKv, openTestStore } from "../testing/index.js";
-import type { JournalEvent, Subscription } from "./subscribe.js";
 
 async function take(subscription: Subscription, count: number): Promise<JournalEvent[]> {
   const events: JournalEvent[] = [];

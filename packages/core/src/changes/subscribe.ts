@@ -10,74 +10,43 @@
  * Entries come without content: `get` and `changes` give that, through the reader's own access.
  */
 
-import type { MemoryId } from "../contract/shapes.js";
-import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
+import type { Asked } from "../contract/index.js";
+import type { JournalEvent, Subscription } from "../contract/journal.js";
+import { type Engine, memoryId } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import { headOf } from "../history/build-beside.js";
-import { FIRST_POLL_MS, waitForGrowth } from "../history/growth.js";
+import { waitForGrowth } from "../history/growth.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
-import { decodeEntry, ENTRY_KINDS, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
+import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { MemoryType } from "../records/types.js";
-import { beyondTheEnd, type LogItem, shapeEntry } from "./log.js";
-
-/** What to follow, and how. */
-export interface SubscribeOptions {
-  /** The first seq to deliver; without it, what is written from now on. */
-  readonly from?: number;
-  /** Only entries of these kinds. */
-  readonly kinds?: readonly EntryKind[];
-  /** Ends the subscription when it is aborted. */
-  readonly signal?: AbortSignal;
-  /** The longest pause between two looks at what other processes wrote; 500 by default. */
-  readonly pollMs?: number;
-}
-
-/** One entry, and the memories it is about. */
-export interface JournalEvent extends LogItem {
-  readonly memories: readonly {
-    readonly id: MemoryId;
-    readonly type?: MemoryType;
-    /** What the entry said of it was destroyed by a forget. */
-    readonly erased: boolean;
-  }[];
-}
-
-/** Entries as they come: an async iterable that ends, and can be ended. */
-export interface Subscription extends AsyncIterableIterator<JournalEvent>, AsyncDisposable {
-  /** Ends it, also while `next` waits. */
-  return(): Promise<IteratorResult<JournalEvent>>;
-}
+import { beyondTheEnd, shapeEntry } from "./log.js";
 
 /** Longest pause between looks at the head row, unless told otherwise. */
 const POLL_MS = 500;
-const POLL_MS_MAX = 60_000;
 
 /** The bytes at which a page is large: the next one asks for half as many entries. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Follows the journal. */
-export function subscribe(engine: Engine, options: SubscribeOptions = {}): Subscription {
-  checkOptions(options, ["from", "kinds", "signal", "pollMs", "access"]);
-  const { from, signal } = options;
-  if (from !== undefined && (!Number.isSafeInteger(from) || from < 0)) {
-    throw invalid("from", "a seq of at least 0", from);
-  }
+export function subscribe(
+  engine: Engine,
+  { from, kinds, pollMs = POLL_MS, signal }: Asked<"subscribe">,
+): Subscription {
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalid("signal", "an AbortSignal", signal);
   }
-  const kinds = checkKinds(options.kinds);
-  const pollMs = checkPoll(options.pollMs);
   if (engine.closing.aborted) throw new CortexError("ERR_CLOSED", "the store is closed");
   const stop = new AbortController();
   const until = [stop.signal, engine.closing, ...(signal === undefined ? [] : [signal])];
   const start = startOf(engine, from);
   // Told to whoever asks for the first entry; nobody may.
   start.catch(() => undefined);
-  return new Follower(follow(engine, start, { kinds, pollMs, until }), stop);
+  const wanted = kinds === undefined ? undefined : new Set(kinds);
+  return new Follower(follow(engine, start, { kinds: wanted, pollMs, until }), stop);
 }
 
 /** A subscription: a generator that can be ended while it waits. */
@@ -231,20 +200,4 @@ function shapeEvent(entry: Entry, types: ReadonlyMap<string, MemoryType>): Journ
 function nextLimit(limit: number, bytes: number): number {
   const next = bytes > PAGE_BYTES ? Math.floor(limit / 2) : 2 * limit;
   return Math.min(LIMITS.followEntries, Math.max(1, next));
-}
-
-function checkKinds(kinds: unknown): ReadonlySet<EntryKind> | undefined {
-  if (kinds === undefined) return undefined;
-  const expected = `kinds of entries: some of ${ENTRY_KINDS.join(", ")}`;
-  if (!Array.isArray(kinds) || kinds.length === 0) throw invalid("kinds", expected, kinds);
-  const unknown = kinds.findIndex((kind) => !ENTRY_KINDS.includes(kind as EntryKind));
-  if (unknown >= 0) throw invalid(`kinds[${unknown}]`, expected, kinds[unknown]);
-  return new Set(kinds as readonly EntryKind[]);
-}
-
-function checkPoll(pollMs: unknown): number {
-  if (pollMs === undefined) return POLL_MS;
-  const isFit = typeof pollMs === "number" && pollMs >= FIRST_POLL_MS && pollMs <= POLL_MS_MAX;
-  if (isFit) return pollMs;
-  throw invalid("pollMs", `a number from ${FIRST_POLL_MS} to ${POLL_MS_MAX}`, pollMs);
 }

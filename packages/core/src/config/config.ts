@@ -4,8 +4,17 @@
  * configuration the last writer wins and every kind is allowed. A field that was never set takes no
  * byte, so a configuration of an earlier release reads as it always did.
  */
+import * as z from "zod";
 import { type CborValue, decode, encode } from "../codec/cbor.js";
-import { checkObject, checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
+import {
+  type ConfigChange,
+  configFields,
+  type GraphConfig,
+  type Language,
+} from "../contract/config.js";
+import type { Asked } from "../contract/index.js";
+import { checkInput } from "../contract/refusal.js";
+import { checkObject, type Engine } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";
 import { CortexError, invalid } from "../errors.js";
 import { decodePointer } from "../history/pointers.js";
@@ -14,47 +23,8 @@ import type { WriteTx } from "../history/writer.js";
 import { partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
 import { CONFIG_KEY, journalKey } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
-import { checkMetadata, checkText, type JsonObject } from "../records/fields.js";
-import { checkKind } from "../records/frames.js";
-import { keyOf } from "../scope/public-key.js";
-import { isLanguage, LANGUAGE_DEFAULT, LANGUAGES, type Language } from "../text/languages.js";
-
-/** How a stale write is settled: the last writer wins, or both versions stay until someone decides. */
-export type ConflictPolicy = "lww" | "manual";
-
-/** The configuration of a graph. */
-export interface GraphConfig {
-  readonly conflictPolicy: ConflictPolicy;
-  /** Empty allows every kind. */
-  readonly kindWhitelist: readonly string[];
-  /** What people call the graph; need not be unique. */
-  readonly name?: string;
-  /** Anything its owner wants to keep about it. */
-  readonly metadata?: JsonObject;
-  /** Left out of lists of graphs; it can be read and written as before. */
-  readonly archived?: true;
-  /** Which endings the words of a search do without; english when not set. */
-  readonly language?: Language;
-  /** Public keys in base64 whose scopes are honoured here; none when not set. */
-  readonly trustedIssuers?: readonly string[];
-  /** Days after which memories of a kind expire; upkeep archives them only when it is told to. */
-  readonly ttlDays?: { readonly [kind: string]: number };
-}
-
-/** A change of the configuration: what is left out stays, `null` takes away. */
-export interface ConfigPatch {
-  readonly conflictPolicy?: ConflictPolicy;
-  readonly kindWhitelist?: readonly string[];
-  readonly name?: string | null;
-  /** Member by member: a value sets one, `null` removes one. */
-  readonly metadata?: { readonly [member: string]: unknown } | null;
-  readonly archived?: boolean;
-  readonly language?: Language | null;
-  /** The whole list; an empty one trusts nobody. */
-  readonly trustedIssuers?: readonly string[];
-  /** Kind by kind: a number of days sets one, `null` removes one. */
-  readonly ttlDays?: { readonly [kind: string]: number | null } | null;
-}
+import { checkMetadata, type JsonObject } from "../records/fields.js";
+import { isLanguage, LANGUAGE_DEFAULT } from "../text/languages.js";
 
 /** What holds until something else is configured. */
 export const DEFAULT_CONFIG: GraphConfig = { conflictPolicy: "lww", kindWhitelist: [] };
@@ -79,7 +49,7 @@ export function checkKindAllowed(tx: WriteTx, kind: string | undefined): void {
 }
 
 /** The configuration now in force. */
-export function getConfig(engine: Engine): Promise<GraphConfig> {
+export async function config(engine: Engine): Promise<GraphConfig> {
   return Reader.with(engine.kv, undefined, readConfig);
 }
 
@@ -97,23 +67,20 @@ export async function languageOf(reader: Reader): Promise<Language> {
 }
 
 /** Changes the configuration; what the patch leaves out stays. */
-export async function setConfig(
+export async function configure(
   engine: Engine,
-  patch: ConfigPatch,
-  options: { readonly by?: string } = {},
+  { by = engine.principal, access: _, ...change }: Asked<"configure">,
 ): Promise<GraphConfig & { readonly seq: number }> {
-  const checked = checkPatch(patch);
-  checkOptions(options, ["by", "access"]);
-  const by = checkPrincipal(options.by, engine.principal);
+  refuseNoChange(change);
   const { value, seq } = await engine.writer.submit({
-    run: (tx) => applyConfig(tx, checked, by),
+    run: (tx) => applyConfig(tx, change, by),
   });
   return { ...value, seq };
 }
 
-/** Changes the configuration inside a commit; the patch is one that `checkPatch` gave. */
-export function applyConfig(tx: WriteTx, patch: ConfigPatch, by: string): GraphConfig {
-  const next = patched(configOf(tx), patch);
+/** Changes the configuration inside a commit. */
+export function applyConfig(tx: WriteTx, change: ConfigChange, by: string): GraphConfig {
+  const next = patched(configOf(tx), change);
   tx.append({
     kind: "config",
     by,
@@ -122,92 +89,31 @@ export function applyConfig(tx: WriteTx, patch: ConfigPatch, by: string): GraphC
   return next;
 }
 
-const PATCH_FIELDS = [
-  "conflictPolicy",
-  "kindWhitelist",
-  "name",
-  "metadata",
-  "archived",
-  "language",
-  "trustedIssuers",
-  "ttlDays",
-] as const;
+const CHANGE = z.strictObject(configFields);
 
 /** Refuses what is no change of a configuration; gives it as it is to be applied. */
-export function checkPatch(patch: ConfigPatch): ConfigPatch {
-  const given = checkObject(patch, "config");
-  const known = PATCH_FIELDS.join(", ");
-  const unknown = Object.keys(given).find((name) => !PATCH_FIELDS.some((one) => one === name));
-  if (unknown !== undefined) {
-    const message = `${unknown}: expected one of ${known}, got an unknown field`;
-    throw new CortexError("ERR_UNKNOWN_FIELD", message, { field: unknown });
-  }
-  if (PATCH_FIELDS.every((name) => patch[name] === undefined)) {
-    throw new CortexError("ERR_NO_CHANGE", `config: expected at least one of ${known}`, {
-      field: "config",
-    });
-  }
-  const { conflictPolicy, kindWhitelist, name, metadata, archived } = patch;
-  if (conflictPolicy !== undefined && conflictPolicy !== "lww" && conflictPolicy !== "manual") {
-    throw invalid("conflictPolicy", "lww or manual", conflictPolicy);
-  }
-  if (name !== undefined && name !== null) {
-    checkText(name, "name", { maxBytes: LIMITS.labelBytes });
-  }
-  if (archived !== undefined && typeof archived !== "boolean") {
-    throw invalid("archived", "true or false", archived);
-  }
-  const { language } = patch;
-  if (language !== undefined && language !== null && !isLanguage(language)) {
-    throw invalid("language", `one of ${LANGUAGES.join(", ")}`, language);
-  }
-  const { trustedIssuers } = patch;
-  checkTtlDays(patch.ttlDays);
-  return {
-    ...patch,
-    ...(trustedIssuers === undefined ? {} : { trustedIssuers: checkIssuers(trustedIssuers) }),
-    ...(kindWhitelist === undefined ? {} : { kindWhitelist: checkWhitelist(kindWhitelist) }),
-    ...(metadata === undefined || metadata === null
-      ? {}
-      : { metadata: checkMetadata(metadata, "metadata") }),
-  };
+export function checkPatch(patch: unknown): ConfigChange {
+  const change = checkInput(CHANGE, checkObject(patch, "config"));
+  refuseNoChange(change);
+  return change;
 }
 
-function checkWhitelist(kinds: unknown): readonly string[] {
-  if (!Array.isArray(kinds)) throw invalid("kindWhitelist", "a list of kinds", kinds);
-  if (kinds.length > LIMITS.listItems) {
-    throw invalid("kindWhitelist", `at most ${LIMITS.listItems} kinds`, kinds);
-  }
-  return [...new Set(kinds.map((kind, at) => checkKind(kind, `kindWhitelist[${at}]`)))];
+function refuseNoChange(change: ConfigChange): void {
+  if (Object.values(change).some((value) => value !== undefined)) return;
+  const known = Object.keys(configFields).join(", ");
+  throw new CortexError("ERR_NO_CHANGE", `config: expected at least one of ${known}`, {
+    field: "config",
+  });
 }
 
-function checkIssuers(keys: unknown): readonly string[] {
-  if (!Array.isArray(keys)) throw invalid("trustedIssuers", "a list of public keys", keys);
-  if (keys.length > LIMITS.trustedIssuers) {
-    throw invalid("trustedIssuers", `at most ${LIMITS.trustedIssuers} keys`, keys);
-  }
-  const wrong = keys.findIndex((key) => typeof key !== "string" || keyOf(key) === undefined);
-  if (wrong < 0) return [...new Set(keys as readonly string[])];
-  throw invalid(`trustedIssuers[${wrong}]`, "a public key of 32 bytes in base64", keys[wrong]);
-}
-
-function checkTtlDays(ttlDays: ConfigPatch["ttlDays"]): void {
-  if (ttlDays === undefined || ttlDays === null) return;
-  for (const [kind, days] of Object.entries(checkObject(ttlDays, "ttlDays"))) {
-    checkKind(kind, "ttlDays");
-    const isCount = days === null || (Number.isSafeInteger(days) && days >= 1);
-    if (isCount && (days ?? 0) <= LIMITS.ttlDays) continue;
-    throw invalid(`ttlDays.${kind}`, `1 to ${LIMITS.ttlDays} days, or null`, days);
-  }
-}
-
-function patched(before: GraphConfig, patch: ConfigPatch): GraphConfig {
-  const { conflictPolicy = before.conflictPolicy, kindWhitelist = before.kindWhitelist } = patch;
+function patched(before: GraphConfig, patch: ConfigChange): GraphConfig {
+  const { conflictPolicy = before.conflictPolicy } = patch;
+  const kindWhitelist = [...new Set(patch.kindWhitelist ?? before.kindWhitelist)];
   const name = patch.name === undefined ? before.name : patch.name;
   const metadata = patchedMetadata(before.metadata, patch.metadata);
   const archived = patch.archived ?? before.archived;
   const language = patch.language === undefined ? before.language : patch.language;
-  const trustedIssuers = patch.trustedIssuers ?? before.trustedIssuers ?? [];
+  const trustedIssuers = [...new Set(patch.trustedIssuers ?? before.trustedIssuers ?? [])];
   const ttlDays = patchedTtlDays(before.ttlDays, patch.ttlDays);
   return {
     conflictPolicy,
@@ -223,7 +129,7 @@ function patched(before: GraphConfig, patch: ConfigPatch): GraphConfig {
 
 function patchedTtlDays(
   before: GraphConfig["ttlDays"],
-  patch: ConfigPatch["ttlDays"],
+  patch: ConfigChange["ttlDays"],
 ): GraphConfig["ttlDays"] {
   if (patch === undefined) return before;
   const merged = Object.entries({ ...before, ...patch }).filter(([, days]) => days !== null);
@@ -236,7 +142,7 @@ function patchedTtlDays(
 
 function patchedMetadata(
   before: JsonObject | undefined,
-  patch: ConfigPatch["metadata"],
+  patch: ConfigChange["metadata"],
 ): JsonObject | undefined {
   if (patch === undefined) return before;
   const merged = Object.entries({ ...before, ...patch }).filter(([, value]) => value !== null);

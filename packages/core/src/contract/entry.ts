@@ -4,7 +4,7 @@
  */
 
 export { describe } from "../errors.js";
-export { expectedOf } from "../records/fields.js";
+export { expectedOf, type ListSchema } from "../records/fields.js";
 export {
   anyObject,
   type FieldNote,

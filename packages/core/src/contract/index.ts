@@ -4,16 +4,21 @@
  */
 import type * as z from "zod";
 import * as batch from "./batch.js";
+import * as config from "./config.js";
 import * as finding from "./find.js";
 import * as goals from "./goals.js";
+import * as journal from "./journal.js";
 import * as learning from "./learning.js";
 import * as links from "./links.js";
 import * as memory from "./memory.js";
+import * as move from "./move.js";
+import * as proof from "./proof.js";
 import * as recalling from "./recall.js";
 import * as reviewing from "./review.js";
+import * as scopes from "./scopes.js";
 import * as sessions from "./sessions.js";
 import * as upkeep from "./upkeep.js";
-import type { AnswerOf, AskedOfVerb, Method, OptionsOf, Verb } from "./verb.js";
+import type { AnswerOf, AskedOfVerb, Method, OptionsOf, ResultOf, Verb } from "./verb.js";
 
 type Declared<M> = { readonly [K in keyof M as M[K] extends Verb ? K : never]: M[K] };
 
@@ -36,6 +41,11 @@ export const FAMILIES = {
   Review: declared(reviewing),
   Learning: declared(learning),
   Upkeep: declared(upkeep),
+  Configuration: declared(config),
+  Journal: declared(journal),
+  Proofs: declared(proof),
+  Moves: declared(move),
+  Scopes: declared(scopes),
 };
 
 /** Every verb. */
@@ -48,6 +58,11 @@ export const VERBS = {
   ...FAMILIES.Review,
   ...FAMILIES.Learning,
   ...FAMILIES.Upkeep,
+  ...FAMILIES.Configuration,
+  ...FAMILIES.Journal,
+  ...FAMILIES.Proofs,
+  ...FAMILIES.Moves,
+  ...FAMILIES.Scopes,
 };
 
 /** The verbs and their types. */
@@ -75,4 +90,4 @@ export type CortexVerbs = { readonly [V in VerbName]: Method<Verbs[V]> };
 export type Run<V extends VerbName, Engine> = (
   engine: Engine,
   asked: Asked<V>,
-) => Promise<Answer<V>>;
+) => ResultOf<Answer<V>>;

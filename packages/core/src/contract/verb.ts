@@ -90,9 +90,9 @@ export interface VerbSpec<
   readonly path?: string;
   /** What a call over HTTP says as well, where several verbs share a path. */
   readonly sent?: { readonly [field: string]: string };
-  /** Names of members that never leave this process: functions, signals, what an adapter here asks. */
+  /** Names of members that never leave this process: functions, signals, signers, files, what an adapter asks. */
   readonly local?: readonly string[];
-  /** The types of those members. */
+  /** The types of those members, except for arguments, whose schemas say it. */
   readonly locals?: Phantom<Local>;
   /** The arguments as a labelled tuple, so that an editor shows their names. */
   readonly labels?: Phantom<Labels>;
@@ -228,5 +228,8 @@ export type ParametersOf<V> =
     ? [...ArgumentsOf<V>, options?: OptionsOf<V>, more?: Partial<OptionsOf<V>>]
     : [...ArgumentsOf<V>, input: OptionsOf<V>, more?: Partial<OptionsOf<V>>];
 
+/** What a call gives: a stream of items at once, and everything else when it is there. */
+export type ResultOf<A> = [A] extends [AsyncIterable<unknown>] ? A : Promise<A>;
+
 /** The method of a verb. */
-export type Method<V> = (...args: ParametersOf<V>) => Promise<AnswerOf<V>>;
+export type Method<V> = (...args: ParametersOf<V>) => ResultOf<AnswerOf<V>>;

@@ -6,6 +6,7 @@
  * read every `pollMs`. Nothing is listened to and no timer runs except while somebody waits.
  */
 import type { Kv } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
 import { headOf } from "./build-beside.js";
 import type { CommitSignal } from "./signal.js";
 
@@ -27,9 +28,6 @@ export interface GrowthOptions {
   readonly until: readonly AbortSignal[];
 }
 
-/** The first pause between two looks at the head row; each is twice the one before. */
-export const FIRST_POLL_MS = 20;
-
 /** Resolves when the journal has more than `size` entries, or when a signal of `until` is aborted. */
 export async function waitForGrowth(
   parts: GrowthParts,
@@ -45,7 +43,7 @@ export async function waitForGrowth(
   for (const signal of until) signal.addEventListener("abort", end, { once: true });
   try {
     if (until.some(({ aborted }) => aborted)) return;
-    for (let pauseMs = FIRST_POLL_MS; ; pauseMs *= 2) {
+    for (let pauseMs: number = LIMITS.pollMsMin; ; pauseMs *= 2) {
       if (wake.signal.aborted || (await headOf(parts.kv)).size > size) return;
       await parts.pause(Math.min(pauseMs, pollMs), wake.signal);
     }

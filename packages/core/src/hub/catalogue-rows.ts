@@ -13,7 +13,7 @@ import { domainHash } from "../codec/hash.js";
 import { keyOf } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { utf8 } from "../codec/text.js";
-import type { GraphConfig } from "../config/config.js";
+import type { GraphConfig } from "../contract/config.js";
 import type { Bytes } from "../kv/kv.js";
 import { int, list } from "../records/memory-record.js";
 

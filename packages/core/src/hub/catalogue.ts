@@ -13,7 +13,8 @@
  * lineages and symlinks up to date as well. Losing the whole store costs time and nothing else.
  */
 import { encode } from "../codec/cbor.js";
-import { type GraphConfig, readConfig } from "../config/config.js";
+import { readConfig } from "../config/config.js";
+import type { GraphConfig } from "../contract/config.js";
 import { isCortexError } from "../errors.js";
 import { Reader, scan } from "../history/reader.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";

@@ -4,19 +4,13 @@
  * repeats it.
  */
 
-import {
-  applyConfig,
-  type ConfigPatch,
-  type ConflictPolicy,
-  checkPatch,
-  type GraphConfig,
-  setConfig,
-} from "../config/config.js";
+import { applyConfig, checkPatch, configure } from "../config/config.js";
+import type { ConfigChange, ConfigPatch, ConflictPolicy, GraphConfig } from "../contract/config.js";
 import type { Cortex } from "../cortex.js";
 import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
 import { CortexError, describe } from "../errors.js";
 import type { JsonObject } from "../records/fields.js";
-import type { Access } from "../scope/access.js";
+import { type Access, OWNER } from "../scope/access.js";
 import type { GraphProblem } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import { type HubContext, inGraph, noGraph } from "./context.js";
@@ -66,7 +60,7 @@ export interface GraphList {
 const GRAPH_FIELDS = ["name", "id", "conflictPolicy", "kindWhitelist", "metadata", "by"];
 
 /** Checks what a caller says about a graph to be; the patch that configures it. */
-function checkGraphInput(input: GraphInput): ConfigPatch {
+function checkGraphInput(input: GraphInput): ConfigChange {
   checkOptions(input, GRAPH_FIELDS, "graph");
   const { name, conflictPolicy, kindWhitelist, metadata } = input;
   return checkPatch({
@@ -79,7 +73,7 @@ function checkGraphInput(input: GraphInput): ConfigPatch {
 }
 
 /** Configures a graph that was born just now; `ERR_EXISTS` when somebody else was faster. */
-async function furnishGraph(engine: Engine, patch: ConfigPatch, input: GraphInput): Promise<void> {
+async function furnishGraph(engine: Engine, patch: ConfigChange, input: GraphInput): Promise<void> {
   const by = checkPrincipal(input.by, engine.principal);
   await engine.writer.submit({
     run: (tx): GraphConfig => {
@@ -163,7 +157,12 @@ export async function configureGraph(
   patch: ConfigPatch,
   options: { readonly by?: string; readonly access?: Access } = {},
 ): Promise<GraphInfo> {
-  await inGraph(hub, id, ({ engine }) => setConfig(engine, patch, options));
+  checkOptions(options, ["by", "access"]);
+  const change = checkPatch(patch);
+  await inGraph(hub, id, ({ engine }) => {
+    const by = checkPrincipal(options.by, engine.principal);
+    return configure(engine, { ...change, by, access: OWNER });
+  });
   return fresh(hub, id);
 }
 

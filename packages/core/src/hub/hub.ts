@@ -7,7 +7,7 @@
  * each access may do is in `hub-policies.ts`; the work is in the files beside this one.
  */
 
-import type { ConfigPatch } from "../config/config.js";
+import type { ConfigPatch } from "../contract/config.js";
 import type { Cortex } from "../cortex.js";
 import type { Access } from "../scope/access.js";
 import {

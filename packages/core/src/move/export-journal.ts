@@ -8,6 +8,9 @@
  */
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
+import type { Asked } from "../contract/index.js";
+import type { ExportReport } from "../contract/move.js";
+import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { rowsAt, withSnapshot } from "../history/build-beside.js";
 import { headBytesAt } from "../history/compare-stores.js";
@@ -24,6 +27,7 @@ import { encodeErased, encodeExportHeader, FRAME, frameWriter } from "../journal
 import { decodeGenesis, type Genesis } from "../journal/genesis.js";
 import { journalKey, KEYSPACE } from "../kv/keyspace.js";
 import type { Kv, KvSnapshot } from "../kv/kv.js";
+import { writeOut } from "./move-files.js";
 
 /** What writing out needs. */
 export interface ExportParts {
@@ -32,20 +36,6 @@ export interface ExportParts {
   readonly hasher: () => Hasher;
   /** Called now and then with the number of entries written, and of all to be written. */
   readonly onProgress?: (done: number, total: number) => void;
-}
-
-/** What was written out. */
-export interface ExportReport {
-  /** Entries in the file. */
-  readonly entries: number;
-  /** The first seq in the file; 0 in a full one. */
-  readonly from: number;
-  /** The last seq: the position of the file, and where the next backup goes on. */
-  readonly seq: number;
-  /** The root over everything at that position, in hex. */
-  readonly root: string;
-  /** Erased parts that the file lists. */
-  readonly erased: number;
 }
 
 /** Entries between two calls of `onProgress`. */
@@ -104,7 +94,7 @@ function filled(chunk: Uint8Array | undefined): readonly Uint8Array[] {
 
 function firstOf(head: HeadRow, since: number | undefined): number {
   if (since === undefined) return 0;
-  if (Number.isSafeInteger(since) && since >= 0 && since < head.size) return since + 1;
+  if (since < head.size) return since + 1;
   throw invalid("since", `a seq from 0 to ${head.size - 1}`, since);
 }
 
@@ -126,8 +116,17 @@ async function readErasures(snapshot: KvSnapshot, size: number): Promise<Erasure
   return list.end();
 }
 
-/** The current list of erased parts, as a document to be kept apart from the backups. */
-export async function erasuresOf(kv: Kv): Promise<ErasureDocument> {
+/** Writes the journal out: all of it, or with `since` what came after. */
+export async function backup(
+  engine: Engine,
+  { target, since, onProgress }: Asked<"backup">,
+): Promise<ExportReport> {
+  const progress = onProgress === undefined ? {} : { onProgress };
+  return writeOut(target, exportChunks({ ...engine, ...progress }, since));
+}
+
+/** The places of everything that was ever erased: a document to be kept apart from the backups. */
+export async function erasures({ kv }: Engine): Promise<ErasureDocument> {
   return withSnapshot(
     kv,
     async (snapshot) => {

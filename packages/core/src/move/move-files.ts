@@ -8,13 +8,8 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import type { ByteSink, ExportTarget } from "../contract/move.js";
 import { CortexError, invalid } from "../errors.js";
-
-/** Takes chunks one after another; the next comes when the promise has resolved. */
-export type ByteSink = (chunk: Uint8Array) => Promise<void> | void;
-
-/** Where an export goes: the path of a new file, or a function that takes its chunks. */
-export type ExportTarget = string | ByteSink;
 
 /** Where an export comes from: the path of a file, or its chunks (a readable stream, for instance). */
 export type ImportSource = string | AsyncIterable<Uint8Array>;

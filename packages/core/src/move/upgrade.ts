@@ -10,6 +10,7 @@
 import { encode } from "../codec/cbor.js";
 import type { Hasher } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
+import type { ExportReport } from "../contract/move.js";
 import { CortexError, isCortexError } from "../errors.js";
 import {
   type BuildParts,
@@ -32,7 +33,7 @@ import { Writer, type WriterParts } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { REPLICA_KEY } from "../kv/keyspace.js";
 import { HEAD_KEY, type Kv } from "../kv/kv.js";
-import { type ExportReport, exportChunks } from "./export-journal.js";
+import { exportChunks } from "./export-journal.js";
 
 /** What an upgrade needs. */
 export interface UpgradeParts extends BuildParts, Pick<WriterParts, "clock" | "random" | "pause"> {

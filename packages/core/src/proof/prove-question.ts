@@ -7,7 +7,8 @@
  * hidden ones refused, the refusal would tell.
  */
 
-import type { Ref } from "../contract/shapes.js";
+import type { Asked } from "../contract/index.js";
+import type { EdgeRef } from "../contract/proof.js";
 import { type Engine, findIds, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import {
@@ -26,33 +27,8 @@ import { readableIds } from "../links/adjacency.js";
 import { parseEdgeId } from "../links/edges.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { edgeTreeKey, farKey } from "../records/edge-record.js";
-import { type Access, OWNER } from "../scope/access.js";
+import type { Access } from "../scope/access.js";
 import { type LoadedRows, partAt } from "./state-proofs.js";
-
-/** An edge by its ends and kind. */
-export interface EdgeRef {
-  readonly from: Ref;
-  readonly kind: string;
-  readonly to: Ref;
-  /** Which of several; 0, the one `addEdge` makes, when not given. */
-  readonly n?: number;
-}
-
-/** What to prove. */
-export interface ProveRequest {
-  readonly memories?: readonly Ref[];
-  /** Edges by their ends and kind, or by their ids. */
-  readonly edges?: readonly (EdgeRef | string)[];
-  /** Journal entries by number; for the owner alone. */
-  readonly seqs?: readonly number[];
-}
-
-/** How to prove it. */
-export interface ProveOptions {
-  /** An older checkpoint that the verifier trusts: the proof then shows that this one extends it. */
-  readonly since?: string;
-  readonly access?: Access;
-}
 
 /** A checked request. */
 export interface ProofQuestion {
@@ -106,20 +82,13 @@ export interface FoundSubjects {
 /** Checks a request before anything is looked up. */
 export function checkRequest(
   engine: Engine,
-  what: readonly Ref[] | ProveRequest,
-  options: ProveOptions = {},
+  { memories = [], edges = [], seqs = [], since, access }: Asked<"prove">,
 ): ProofQuestion {
-  if (typeof what !== "object" || what === null) {
-    throw invalid("what", "a list of references, or memories, edges and seqs", what);
-  }
-  const request: ProveRequest = "length" in what ? { memories: what } : what;
-  const access = options.access ?? OWNER;
-  const { memories = [], edges = [], seqs = [] } = request;
   const asked = memories.length + edges.length + seqs.length;
   if (asked > PROOF_ITEMS_MAX) {
     throw invalid("what", `at most ${PROOF_ITEMS_MAX} items`, asked, "ERR_TOO_LARGE");
   }
-  if (asked === 0 && options.since === undefined) {
+  if (asked === 0 && since === undefined) {
     throw invalid("what", "at least one memory, edge or seq, or a checkpoint in since", asked);
   }
   if (seqs.length > 0 && access.kind !== "owner") {
@@ -127,29 +96,22 @@ export function checkRequest(
   }
   return {
     memories: memories.map((ref, at) => parseRef(engine, ref, `memories[${at}]`)),
-    edges: edges.map((edge, at) => checkEdge(engine, edge, `edges[${at}]`)),
+    edges: edges.map((edge, at) => askedEdge(engine, edge, `edges[${at}]`)),
     seqs: [...new Set(seqs)].sort((a, b) => a - b),
-    since: options.since === undefined ? undefined : parseCheckpoint(engine.sha256, options.since),
+    since: since === undefined ? undefined : parseCheckpoint(engine.sha256, since),
     access,
   };
 }
 
-function checkEdge(engine: Engine, edge: EdgeRef | string, field: string): AskedEdge {
+function askedEdge(engine: Engine, edge: EdgeRef | string, field: string): AskedEdge {
   if (typeof edge === "string") return { by: "id", id: parseEdgeId(edge), text: edge };
-  if (typeof edge !== "object" || edge === null || typeof edge.kind !== "string") {
-    throw invalid(field, "an edge id, or from, kind and to", edge);
-  }
-  const { n = 0 } = edge;
-  if (!Number.isInteger(n) || n < 0 || n > 0xffffffff) {
-    throw invalid(`${field}.n`, "an integer of at least 0", n);
-  }
   const canonical = canonicalKind(edge.kind);
   const from = parseRef(engine, edge.from, `${field}.from`);
   const to = parseRef(engine, edge.to, `${field}.to`);
   const swap = canonical?.swap === true;
   const kind = canonical?.kind.name ?? edge.kind;
   const text = `${from.text} ${edge.kind} ${to.text}`;
-  return { by: "ends", from: swap ? to : from, to: swap ? from : to, kind, n, text };
+  return { by: "ends", from: swap ? to : from, to: swap ? from : to, kind, n: edge.n ?? 0, text };
 }
 
 /** Finds everything a question names; the caller's access has been checked when it returns. */

@@ -356,7 +356,7 @@ describe("who may prove what", () => {
   ])("refuses %s", async (_, what) => {
     await using memory = await fresh();
     await expect(memory.prove(what as never)).rejects.toMatchObject({
-      code: expect.stringMatching(/^ERR_(INVALID|BAD_ID)$/) as string,
+      code: expect.stringMatching(/^ERR_(INVALID|BAD_ID|EDGE_KIND)$/) as string,
     });
   });
 });

@@ -8,7 +8,7 @@
  * `prove-question.ts`; checking a proof is `verify.ts`.
  */
 import { equalBytes } from "../codec/keys.js";
-import type { Ref } from "../contract/shapes.js";
+import type { Asked } from "../contract/index.js";
 import type { Engine } from "../engine/engine.js";
 import { CortexError } from "../errors.js";
 import type { MemoryRow, PartPointer } from "../history/pointers.js";
@@ -40,8 +40,6 @@ import {
   type FoundSubjects,
   findSubjects,
   type ProofQuestion,
-  type ProveOptions,
-  type ProveRequest,
 } from "./prove-question.js";
 import { stateAt } from "./snapshot.js";
 import {
@@ -54,12 +52,8 @@ import {
 } from "./state-proofs.js";
 
 /** Proves memories, edges and entries at the current position. */
-export async function prove(
-  engine: Engine,
-  what: readonly Ref[] | ProveRequest,
-  options: ProveOptions = {},
-): Promise<Proof> {
-  const question = checkRequest(engine, what, options);
+export async function prove(engine: Engine, asked: Asked<"prove">): Promise<Proof> {
+  const question = checkRequest(engine, asked);
   return Reader.with(engine.kv, undefined, async (reader) => {
     const { proof } = await proveAt(engine, reader, question);
     return proof;
@@ -118,7 +112,7 @@ export async function proveAt(
 
 /** Refuses entries that are not there, and checkpoints this store can say nothing about. */
 function checkPositions(engine: Engine, { seqs, since }: ProofQuestion, size: number): void {
-  const outside = seqs.find((seq) => !Number.isSafeInteger(seq) || seq < 0 || seq >= size);
+  const outside = seqs.find((seq) => seq >= size);
   if (outside !== undefined) {
     throw new CortexError("ERR_AS_OF", `seqs: expected 0 to ${size - 1}, got ${outside}`, {
       field: "seqs",

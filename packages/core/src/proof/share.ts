@@ -8,50 +8,23 @@
 
 import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
-import type { Memory, Ref } from "../contract/shapes.js";
+import { SHARE_MAX, type SharedSlice } from "../contract/proof.js";
 import { type Engine, findIds, parseRef } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
-import type { Proof } from "../journal/proof.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { checkLimit, list } from "../memory/list.js";
+import { LIMITS } from "../limits.js";
+import { list } from "../memory/list.js";
 import { checkSlot } from "../memory/write-input.js";
 import type { Head } from "../records/memory-record.js";
-import { checkMemoryType, type Lifecycle, type MemoryType } from "../records/types.js";
+import type { MemoryType } from "../records/types.js";
 import { OWNER } from "../scope/access.js";
 import { proveAt } from "./prove.js";
 
-/** Which memories to share: those that match every field given. */
-export interface ShareSelector {
-  readonly ids?: readonly Ref[];
-  readonly types?: readonly MemoryType[];
-  /** All of them. */
-  readonly tags?: readonly string[];
-  readonly kind?: string;
-  readonly slot?: string;
-  readonly session?: string;
-  /** Active alone when not given. */
-  readonly lifecycles?: readonly Exclude<Lifecycle, "erased">[];
-  /** Most memories in the slice. */
-  readonly limit?: number;
-}
-
-/** A slice with its proof. */
-export interface SharedSlice {
-  readonly memories: readonly Memory[];
-  readonly proof: Proof;
-  /** The checkpoint the proof is for, unsigned. */
-  readonly checkpoint: string;
-  readonly seq: number;
-}
-
-/** Most memories in one slice. */
-const SHARE_MAX = 1000;
-
 /** Gives out the memories that match, newest first, with a proof of each. */
-export async function share(engine: Engine, selector: ShareSelector): Promise<SharedSlice> {
-  const limit = checkLimit(selector.limit, SHARE_MAX);
+export async function share(engine: Engine, selector: Asked<"share">): Promise<SharedSlice> {
+  const { limit = LIMITS.listLimitDefault } = selector;
   const matches = matcher(selector);
   const refs = selector.ids?.map((ref, at) => parseRef(engine, ref, `ids[${at}]`));
   const candidates = refs === undefined ? await listed(engine, selector, limit, matches) : [];
@@ -82,9 +55,8 @@ export async function share(engine: Engine, selector: ShareSelector): Promise<Sh
 /** What of a head a selector looks at; the session, which no caller sees in a head, apart. */
 type Matched = Pick<Head, "tags" | "kind" | "slot" | "lifecycle"> & { readonly type: MemoryType };
 
-function matcher(selector: ShareSelector): (head: Matched) => boolean {
-  const { tags = [], kind, lifecycles = ["active"] } = selector;
-  const types = selector.types?.map((type) => checkMemoryType(type, "types"));
+function matcher(selector: Asked<"share">): (head: Matched) => boolean {
+  const { types, tags = [], kind, lifecycles = ["active"] } = selector;
   const slot = selector.slot === undefined ? undefined : checkSlot(selector.slot);
   return (head) =>
     (types === undefined || types.includes(head.type)) &&
@@ -97,7 +69,7 @@ function matcher(selector: ShareSelector): (head: Matched) => boolean {
 /** The ids that match at some position, by the narrowest index the selector names. */
 async function listed(
   engine: Engine,
-  selector: ShareSelector,
+  selector: Asked<"share">,
   limit: number,
   matches: (head: Matched) => boolean,
 ): Promise<readonly Bytes[]> {
@@ -118,7 +90,7 @@ async function listed(
   }
 }
 
-function indexOf(selector: ShareSelector): Partial<Asked<"list">> {
+function indexOf(selector: Asked<"share">): Partial<Asked<"list">> {
   const { types, tags, kind, slot, session } = selector;
   const [tag] = tags ?? [];
   if (session !== undefined) return { session };

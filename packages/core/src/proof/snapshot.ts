@@ -1,6 +1,6 @@
 /**
  * Snapshots: sealing the roots at the current position under a number, and reading them back. Also
- * the checkpoint of the current position, which seals nothing.
+ * the root and the checkpoint of the current position, which seal nothing.
  *
  * A snapshot is a row outside the journal: it changes no root and no position, and a rebuild keeps
  * it. It is committed only on the very head it was computed from; a write in between starts it
@@ -9,70 +9,29 @@
  * their marks, and the next one takes the next number.
  */
 import { toHex } from "../codec/keys.js";
-import { checkPrincipal, type Engine } from "../engine/engine.js";
+import type { Asked } from "../contract/index.js";
+import type { CheckpointAt, RootAt, SnapshotInfo } from "../contract/proof.js";
+import type { Engine } from "../engine/engine.js";
 import { decodeGenesis } from "../engine/genesis.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError } from "../errors.js";
 import { checkClasses } from "../history/commit.js";
 import { decodeManifest, MARK_BYTES, type Manifest, manifestRow } from "../history/manifest.js";
 import { Reader } from "../history/reader.js";
 import { refuseReplica } from "../history/replica-mark.js";
 import { readRoots, type StoreRoots } from "../history/roots.js";
-import { formatCheckpoint, type Signer, type Statement, signNote } from "../journal/checkpoint.js";
+import { formatCheckpoint, type Statement, signNote } from "../journal/checkpoint.js";
 import { journalKey, KEYSPACE, prefixRange, REPLICA_KEY } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { checkLimit } from "../memory/list.js";
-import { checkText } from "../records/fields.js";
-
-/** The roots of a position, and the text that states them. */
-export interface CheckpointAt {
-  /** The root over everything, in hex. */
-  readonly root: string;
-  readonly seq: number;
-  /** To pin, mail or publish; `verify` takes it as the trusted checkpoint. */
-  readonly checkpoint: string;
-}
-
-/** A snapshot, as callers see it. */
-export interface SnapshotInfo extends CheckpointAt {
-  /** Which one, from 1; two processes that seal at one instant may both take the same number. */
-  readonly number: number;
-  readonly reason: string;
-  /** Who sealed it. */
-  readonly by: string;
-  /** Time of the last entry it covers, in milliseconds. */
-  readonly at: number;
-}
-
-/** How a snapshot is taken. */
-export interface SnapshotOptions {
-  /** Signs the checkpoint; whoever owns a key passes one in. */
-  readonly signer?: Signer;
-  /** The principal on record; the store's own when not given. */
-  readonly by?: string;
-}
-
-/** Which snapshots to show, newest first. */
-export interface SnapshotFilter {
-  /** Only those of this position. */
-  readonly seq?: number;
-  /** Only those of this root, in hex. */
-  readonly root?: string;
-  readonly limit?: number;
-}
 
 /** Seals the roots of the current position. */
 export async function snapshot(
   engine: Engine,
-  reason: string,
-  options: SnapshotOptions = {},
+  { reason = "explicit", by = engine.principal, signer }: Asked<"snapshot">,
 ): Promise<SnapshotInfo> {
-  const why = checkText(reason, "reason", { maxBytes: LIMITS.reasonBytes, control: true });
-  const by = checkPrincipal(options.by, engine.principal);
   return inTurn(engine, async () => {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt += 1) {
-      const { draft, statement, headBytes } = await drafted(engine, why, by);
-      const { signer } = options;
+      const { draft, statement, headBytes } = await drafted(engine, reason, by);
       const signature =
         signer === undefined
           ? undefined
@@ -94,23 +53,15 @@ export async function snapshot(
 /** The snapshots there are, by falling number, of one position or of one root if asked. */
 export async function snapshots(
   engine: Engine,
-  filter: SnapshotFilter = {},
+  { seq, root: wanted, limit = LIMITS.listLimitDefault }: Asked<"snapshots">,
 ): Promise<readonly SnapshotInfo[]> {
-  const limit = checkLimit(filter.limit);
-  const { seq, root } = filter;
-  if (seq !== undefined && (!Number.isSafeInteger(seq) || seq < 0)) {
-    throw invalid("seq", "a seq of at least 0", seq);
-  }
-  if (root !== undefined && !(typeof root === "string" && /^[0-9a-f]{64}$/.test(root))) {
-    throw invalid("root", "a root in 64 hex digits", root);
-  }
   return Reader.with(engine.kv, undefined, async (reader) => {
     const [genesisRow] = await reader.getMany([journalKey(0)]);
     const store = genesisOf(genesisRow);
     const found: SnapshotInfo[] = [];
     for await (const manifest of manifestsBackwards(reader.snapshot)) {
       if (seq !== undefined && manifest.size - 1 !== seq) continue;
-      if (root !== undefined && toHex(manifest.overall) !== root) continue;
+      if (wanted !== undefined && toHex(manifest.overall) !== wanted) continue;
       found.push(shapeManifest(engine, manifest, { ...store, ...manifest }));
       if (found.length === limit) break;
     }
@@ -118,8 +69,16 @@ export async function snapshots(
   });
 }
 
+/** The root over everything at the current position. */
+export async function root(engine: Engine): Promise<RootAt> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const roots = await readRoots(engine.sha256, reader.snapshot, reader.head);
+    return { root: toHex(roots.overall), seq: reader.seq };
+  });
+}
+
 /** The checkpoint of the current position, unsigned. */
-export function checkpointOf(engine: Engine): Promise<CheckpointAt> {
+export async function checkpoint(engine: Engine): Promise<CheckpointAt> {
   return Reader.with(engine.kv, undefined, async (reader) => {
     const { roots, statement } = await stateAt(engine, reader);
     return {

@@ -28,7 +28,7 @@ import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { type Access, admit, budgetOf } from "../scope/access.js";
+import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
 import { fullText, holdsAt, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
@@ -371,5 +371,6 @@ function isWeak(shown: readonly Finalist[]): boolean {
 }
 
 async function proofsOf(engine: Engine, hits: readonly KeyedHit[]): Promise<readonly Proof[]> {
-  return Promise.all(hits.map(({ id }) => prove(engine, [id])));
+  // The hits are the caller's to see: that was decided before.
+  return Promise.all(hits.map(({ id }) => prove(engine, { memories: [id], access: OWNER })));
 }

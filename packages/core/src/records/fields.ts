@@ -236,6 +236,7 @@ export function fromZod(
     const expected = ownWords(issue) ?? "no such field";
     return problemError(name, { code: "ERR_UNKNOWN_FIELD", expected, got: "an unknown field" });
   }
+  if (issue.code === "invalid_key") return badMemberName(prefix, issue);
   const params = issue.code === "custom" ? issue.params : undefined;
   if (isProblem(params)) return problemError(field, params);
   const expected = expectedOf(issue);
@@ -244,6 +245,15 @@ export function fromZod(
   if (source !== undefined)
     return invalid(field, expected, valueAt(source.input, issue.path), code);
   return new CortexError(code, `${field}: expected ${expected}`, { field, expected });
+}
+
+/** The failure of an object whose members are named by a rule, and one of them is not. */
+function badMemberName(prefix: string, { path, issues }: z.core.$ZodIssueInvalidKey): CortexError {
+  const owner = fieldPath(prefix, path.slice(0, -1));
+  const [inner] = issues;
+  const params = inner?.code === "custom" ? inner.params : undefined;
+  const name = String(path.at(-1));
+  return invalid(owner, `members named by ${isProblem(params) ? params.expected : "a rule"}`, name);
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What a call sends: the arguments of a verb, put together and written as JSON.
+ * What a call sends: the input of an operation, written as JSON.
  *
  * Promise: what cannot be sent is refused before anything is sent. That is functions (a signer, a
  * counter of tokens), signals, numbers that JSON has no word for, and an access other than the owner's:
@@ -9,26 +9,6 @@ import { CortexError, describe, invalid } from "../errors.js";
 
 /** The input of an operation. */
 export type Body = { readonly [field: string]: unknown };
-
-/** Puts the parts of an input together; a field that two of them name is refused. */
-export function join(named: Body, ...others: readonly unknown[]): Body {
-  const all: Record<string, unknown> = { ...named };
-  for (const other of others) {
-    if (other === undefined) continue;
-    if (typeof other !== "object" || other === null || Array.isArray(other)) {
-      throw invalid("options", "an object", other);
-    }
-    for (const [field, value] of Object.entries(other)) {
-      if (value === undefined) continue;
-      if (all[field] !== undefined) {
-        const message = `${field}: expected it in one place, got it twice`;
-        throw new CortexError("ERR_UNKNOWN_FIELD", message, { field });
-      }
-      all[field] = value;
-    }
-  }
-  return all;
-}
 
 /** Options that stay on this side. */
 const KEPT: readonly string[] = ["access", "onProgress"];

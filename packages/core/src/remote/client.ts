@@ -7,12 +7,15 @@
  * server's to decide, by the token or scope that the client was opened with.
  */
 
-import type { SubscribeOptions, Subscription } from "../changes/subscribe.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
+import type { CortexVerbs, Options, VerbName } from "../contract/index.js";
+import type { Subscription } from "../contract/journal.js";
+import type { OnProgress } from "../contract/verb.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
-import type { CortexApi, VerbName } from "./api.js";
+import { answerOf } from "./answers.js";
+import type { CortexApi } from "./api.js";
 import { type Body, bodyText } from "./body.js";
 import { download, sinkOf } from "./download.js";
 import { checkFollowing, followRemote } from "./events.js";
@@ -42,12 +45,6 @@ export async function openRemote(url: string, options: RemoteOptions = {}): Prom
   return client.face();
 }
 
-/** What a route answers, as far as the client itself is concerned. */
-type AnyRoute = Omit<RemoteRoute, "input" | "answer"> & {
-  readonly input: (...args: readonly unknown[]) => Body;
-  readonly answer?: (answer: Body) => unknown;
-};
-
 class Client {
   readonly #settings: RemoteSettings;
   readonly #witness: Witness;
@@ -60,7 +57,7 @@ class Client {
   constructor(settings: RemoteSettings) {
     this.#settings = settings;
     this.#witness = new Witness(
-      async (since) => (await this.#json(ROUTES.prove as AnyRoute, { since })) as unknown as Proof,
+      async (since) => (await this.#json(ROUTES.prove, { since })) as unknown as Proof,
       settings.confirmEveryMs,
       () => performance.now(),
     );
@@ -91,7 +88,7 @@ class Client {
   }
 
   async #look(): Promise<void> {
-    const { checkpoint } = await this.#json(ROUTES.checkpoint as AnyRoute, {});
+    const { checkpoint } = await this.#json(ROUTES.checkpoint, {});
     await this.#witness.see(String(checkpoint));
   }
 
@@ -101,7 +98,7 @@ class Client {
    */
   async #makeStore(): Promise<void> {
     try {
-      await this.#json(ROUTES.configure as AnyRoute, {});
+      await this.#json(ROUTES.configure, {});
     } catch (error) {
       if (!isCortexError(error, "ERR_NO_CHANGE")) throw error;
     }
@@ -115,7 +112,7 @@ class Client {
     const close = (): Promise<void> => this.#close();
     return {
       // The table is complete by type; what is made of it here has lost its types on the way.
-      ...(Object.fromEntries(verbs) as unknown as Pick<CortexApi, VerbName>),
+      ...(Object.fromEntries(verbs) as unknown as CortexVerbs),
       actor,
       trusted: () => this.#witness.newest,
       confirm: () => this.#tracked(() => this.#witness.confirm()),
@@ -130,8 +127,8 @@ class Client {
   }
 
   #method(verb: VerbName): (...args: readonly unknown[]) => unknown {
-    const route = ROUTES[verb] as AnyRoute;
-    if (route.sends === "events") return (options) => this.#subscribe(route, options ?? {});
+    const route = ROUTES[verb];
+    if (route.sends === "events") return (...args) => this.#subscribe(route, args);
     if (route.sends === "file") {
       return (...args) => this.#tracked(() => this.#download(route, args));
     }
@@ -150,7 +147,7 @@ class Client {
     }
   }
 
-  async #perform(verb: VerbName, route: AnyRoute, args: readonly unknown[]): Promise<unknown> {
+  async #perform(verb: VerbName, route: RemoteRoute, args: readonly unknown[]): Promise<unknown> {
     const input = route.input(...args);
     // Refused before anything is waited for.
     bodyText(input);
@@ -159,7 +156,7 @@ class Client {
       const [answer] = await Promise.all([this.#json(route, input), this.#witness.confirmIfDue()]);
       const seen = checkpointIn(verb, answer);
       if (seen !== undefined) await this.#witness.see(seen);
-      return route.answer === undefined ? answer : route.answer(answer);
+      return answerOf(verb, route.member, answer);
     } catch (error) {
       const isMissing = route.mayMiss === true && isCortexError(error, "ERR_NOT_FOUND");
       const { field } = isMissing ? error.details : { field: "" };
@@ -169,7 +166,7 @@ class Client {
     }
   }
 
-  #json(route: AnyRoute, input: Body): Promise<Body> {
+  #json(route: RemoteRoute, input: Body): Promise<Body> {
     const call = {
       path: route.path,
       body: bodyText(input),
@@ -187,12 +184,12 @@ class Client {
     });
   }
 
-  async #download(route: AnyRoute, args: readonly unknown[]): Promise<unknown> {
-    const [target, options] = args as Parameters<CortexApi["backup"]>;
+  async #download(route: RemoteRoute, args: readonly unknown[]): Promise<unknown> {
+    const { target, ...input } = route.input(...args);
     const sink = sinkOf(target);
     const call = {
       path: route.path,
-      body: bodyText(route.input(...args)),
+      body: bodyText(input),
       accept: "application/octet-stream",
       // What has gone to the sink cannot be taken back.
       isRepeatable: false,
@@ -200,16 +197,16 @@ class Client {
       signal: this.#closing.signal,
     };
     return request(this.#settings, call, (response) =>
-      download(bodyOf(response), sink, options?.onProgress),
+      download(bodyOf(response), sink, input.onProgress as OnProgress | undefined),
     );
   }
 
-  #subscribe(route: AnyRoute, given: unknown): Subscription {
+  #subscribe(route: RemoteRoute, args: readonly unknown[]): Subscription {
     if (this.#isClosed) throw closed();
     this.#witness.check();
-    const { signal: _, ...sent } = given as SubscribeOptions;
-    bodyText(route.input(sent));
-    const options = given as SubscribeOptions;
+    const options = route.input(...args) as Options<"subscribe">;
+    const { signal: _, ...sent } = options;
+    bodyText(sent);
     checkFollowing(options);
     const start = this.#startOf(options.from);
     return followRemote(options, {
@@ -233,7 +230,7 @@ class Client {
   /** What this client writes after the call counts as after the call. */
   #startOf(from: number | undefined): Promise<number> {
     if (from !== undefined) return Promise.resolve(from);
-    const start = this.#json(ROUTES.root as AnyRoute, {}).then(({ seq }) => Number(seq) + 1);
+    const start = this.#json(ROUTES.root, {}).then(({ seq }) => Number(seq) + 1);
     this.#starts.add(start);
     start.then(
       () => this.#starts.delete(start),

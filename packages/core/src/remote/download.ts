@@ -5,6 +5,7 @@
 
 import { equalBytes, toHex } from "../codec/keys.js";
 import { hasherPure } from "../codec/sha256-pure.js";
+import type { ByteSink, ExportReport } from "../contract/move.js";
 import { CortexError, invalid } from "../errors.js";
 import {
   decodeErased,
@@ -16,15 +17,13 @@ import {
   readFrames,
   startErased,
 } from "../journal/export-format.js";
-import type { ExportReport } from "../move/export-journal.js";
-import type { ByteSink, ExportTarget } from "../move/move-files.js";
 
 /** Entries between two calls of `onProgress`. */
 const PROGRESS_ENTRIES = 1000;
 
 /** The sink of a target; a path needs a file system, which `node-files.ts` has. */
-export function sinkOf(target: ExportTarget): ByteSink {
-  if (typeof target === "function") return target;
+export function sinkOf(target: unknown): ByteSink {
+  if (typeof target === "function") return target as ByteSink;
   if (typeof target !== "string") throw invalid("target", "a function that takes chunks", target);
   throw new CortexError(
     "ERR_UNSUPPORTED",

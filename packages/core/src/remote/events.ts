@@ -4,7 +4,8 @@
  * the entry after the last one delivered; after many attempts in a row without an entry it fails.
  */
 
-import type { JournalEvent, SubscribeOptions, Subscription } from "../changes/subscribe.js";
+import type { Options } from "../contract/index.js";
+import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { CortexError, invalid } from "../errors.js";
 import { pause, pauseMs, problemError } from "./transport.js";
 
@@ -30,7 +31,7 @@ const SILENCE_MS_MAX = 45_000;
 const ATTEMPTS_MAX = 10;
 
 /** Follows a journal on a server. */
-export function followRemote(options: SubscribeOptions, following: Following): Subscription {
+export function followRemote(options: Options<"subscribe">, following: Following): Subscription {
   const stop = new AbortController();
   const end = (): void => stop.abort();
   const until = [following.closing, ...(options.signal === undefined ? [] : [options.signal])];
@@ -67,7 +68,7 @@ export function followRemote(options: SubscribeOptions, following: Following): S
 }
 
 /** Checks what the server would refuse only later. */
-export function checkFollowing({ from, signal }: SubscribeOptions): void {
+export function checkFollowing({ from, signal }: Options<"subscribe">): void {
   if (from !== undefined && (!Number.isSafeInteger(from) || from < 0)) {
     throw invalid("from", "a seq of at least 0", from);
   }
@@ -77,7 +78,7 @@ export function checkFollowing({ from, signal }: SubscribeOptions): void {
 }
 
 async function* follow(
-  options: SubscribeOptions,
+  options: Options<"subscribe">,
   { connect, start }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<JournalEvent, undefined> {
@@ -113,7 +114,7 @@ function mayPass(trouble: unknown): boolean {
   return ["ERR_STORAGE", "ERR_CLOSED", "ERR_RATE_LIMITED"].includes(trouble.code);
 }
 
-function parametersOf({ kinds, pollMs }: SubscribeOptions, from: number): URLSearchParams {
+function parametersOf({ kinds, pollMs }: Options<"subscribe">, from: number): URLSearchParams {
   const parameters = new URLSearchParams({ from: String(from) });
   for (const kind of kinds ?? []) parameters.append("kinds", kind);
   if (pollMs !== undefined) parameters.set("pollMs", String(pollMs));

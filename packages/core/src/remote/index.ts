@@ -1,5 +1,6 @@
 /** The public surface of `@cortex-memory/core/remote`: a client that needs `fetch` and nothing of Node. */
+export type { VerbName } from "../contract/index.js";
 export { CortexError, ERROR_CODES, type ErrorCode, isCortexError } from "../errors.js";
-export type { CortexApi, VerbName } from "./api.js";
+export type { CortexApi } from "./api.js";
 export { openRemote, type RemoteCortex } from "./client.js";
 export type { RemoteLocation, RemoteOptions, RequestSigner } from "./settings.js";

@@ -10,8 +10,8 @@
 import { sha256Pure } from "../codec/sha256-pure.js";
 import { CortexError, type ErrorDetails } from "../errors.js";
 import { signRequest } from "../scope/request-signature.js";
+import { isKnownCode, knownCode } from "./answers.js";
 import type { RemoteSettings } from "./settings.js";
-import { isKnownCode, knownCode } from "./table.js";
 
 /** One request. */
 export interface Call {

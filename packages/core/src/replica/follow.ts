@@ -11,9 +11,9 @@
  * what was forgotten is taken out of them.
  */
 
-import type { JournalEvent, Subscription } from "../changes/subscribe.js";
 import { toHex } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
+import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { checkOptions } from "../engine/engine.js";
 import { type ErrorCode, invalid, isCortexError } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";

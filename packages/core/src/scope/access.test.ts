@@ -3,7 +3,7 @@
  * owner's verbs are refused, and nothing about the rest can be counted.
  */
 import { describe, expect, test } from "vitest";
-import { POLICIES } from "../admission/policies.js";
+import { VERBS, type VerbName } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import { openTestStore, refusalOf, type TestStore } from "../testing/index.js";
 import { GUEST, OWNER } from "./access.js";
@@ -245,7 +245,7 @@ describe("refused verbs", () => {
       const error = await refusalOf(memory, call);
       expect(error, verb).toMatchObject({ code: "ERR_DENIED", details: { field: "access" } });
       expect(error.message).toMatch(new RegExp(`^${verb}: expected the owner`));
-      expect(["write", "owner"]).toContain(POLICIES[verb as keyof typeof POLICIES]);
+      expect(["write", "owner"]).toContain(VERBS[verb as VerbName].policy);
     }
     expect(await memory.get(a.id, { access: OWNER })).toBeDefined();
   });

@@ -1,8 +1,8 @@
 /** When two sentences say nearly the same, and when a small difference is another claim. */
 import { describe, expect, test } from "vitest";
+import type { Language } from "../contract/config.js";
 import { overlap, restates, sayingOf, tellingWords } from "./alike.js";
 import { Analyser } from "./analyse.js";
-import type { Language } from "./languages.js";
 
 async function isRestated(a: string, b: string, language: Language = "english"): Promise<boolean> {
   const analyser = await Analyser.load(language);

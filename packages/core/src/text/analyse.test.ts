@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { algorithms } from "snowball-stemmers";
 import { describe, expect, test } from "vitest";
 import { utf8Length } from "../codec/text.js";
+import { LANGUAGES, type Language } from "../contract/config.js";
 import { LIMITS } from "../limits.js";
 import { Analyser } from "./analyse.js";
-import { isLanguage, LANGUAGES, type Language } from "./languages.js";
+import { isLanguage } from "./languages.js";
 
 async function wordsOf(text: string, language: Language = "english"): Promise<readonly string[]> {
   return (await Analyser.load(language)).tokens(text).map(({ word }) => word);

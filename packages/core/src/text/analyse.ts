@@ -10,8 +10,9 @@
  * Which ending goes is left to `languages.ts`, which text of a memory counts to `document.ts`.
  */
 import { truncateUtf8 } from "../codec/text.js";
+import type { Language } from "../contract/config.js";
 import { LIMITS } from "../limits.js";
-import { type Language, type LanguageRules, loadLanguage } from "./languages.js";
+import { type LanguageRules, loadLanguage } from "./languages.js";
 import { hashStep, RunTable } from "./run-table.js";
 
 /** Counted up when the same text would give other words: indexes of older versions are dropped. */

@@ -12,6 +12,7 @@
  * write in `text-upkeep.ts`, how memories are taken out in `text-purge.ts`.
  */
 
+import type { Language } from "../contract/config.js";
 import type { Problem } from "../contract/upkeep.js";
 import { CortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
@@ -21,7 +22,6 @@ import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { Analyser, analyserId } from "./analyse.js";
-import type { Language } from "./languages.js";
 import {
   decodeManifest,
   emptyManifest,

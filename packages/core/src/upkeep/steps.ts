@@ -17,6 +17,7 @@ import { Reader } from "../history/reader.js";
 import { KEYSPACE, prefixRange } from "../kv/keyspace.js";
 import type { Bytes, Kv } from "../kv/kv.js";
 import { snapshot } from "../proof/snapshot.js";
+import { OWNER } from "../scope/access.js";
 import type { TextIndex } from "../text/text-index.js";
 import { dropOtherModels } from "../vector/vector-changes.js";
 
@@ -111,7 +112,7 @@ export function sealStep(engine: Engine, everyMs: number): MaintainStep {
  * them with a signer.
  */
 export function seal(engine: Engine): ReturnType<typeof snapshot> {
-  return snapshot(engine, SEAL_REASON);
+  return snapshot(engine, { reason: SEAL_REASON, access: OWNER });
 }
 
 /** How far the store is sealed. */

@@ -31,24 +31,9 @@ import {
   withSnapshot,
 } from "../history/build-beside.js";
 import { differencesOf, headBytesAt } from "../history/compare-stores.js";
-import { Reader } from "../history/reader.js";
 import { readRoots } from "../history/roots.js";
 import type { KvGeneration } from "../kv/kv.js";
 import { sameBytes } from "../kv/kv.js";
-
-/** The root over everything, in hex, and the position it stands for. */
-export interface RootAt {
-  readonly root: string;
-  readonly seq: number;
-}
-
-/** The root at the current position. */
-export function root(engine: Engine): Promise<RootAt> {
-  return Reader.with(engine.kv, undefined, async (reader) => {
-    const roots = await readRoots(engine.sha256, reader.snapshot, reader.head);
-    return { root: toHex(roots.overall), seq: reader.seq };
-  });
-}
 
 /** Checks journal, hashes, rows and roots against each other, and the text index against the journal. */
 export async function check(engine: Engine, { onProgress }: Asked<"check">): Promise<CheckReport> {

@@ -15,16 +15,15 @@ import {
   type Hub,
   isCortexError,
   type OnPlan,
-  POLICIES,
   type Policy,
   truncateToTokens,
 } from "@cortex-memory/core";
+import { VERBS, type VerbName } from "@cortex-memory/core/contract";
 import { MEMGRAPH_POLICIES } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import type { Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
 import type { HubVerb } from "../memgraph/call.js";
-import type { VerbName } from "../operations/define.js";
 import { inputError } from "../operations/input-error.js";
 import { announcedLater, type JsonSchema, withTimes } from "./schema.js";
 
@@ -33,7 +32,7 @@ export function policyOf(verb: VerbName | HubVerb): Policy {
   const [, over, name = ""] = /^(hub|memgraph)\.(.*)$/.exec(verb) ?? [];
   if (over === "hub") return HUB_POLICIES[name as keyof typeof HUB_POLICIES];
   if (over === "memgraph") return MEMGRAPH_POLICIES[name as keyof typeof MEMGRAPH_POLICIES];
-  return POLICIES[verb as VerbName];
+  return VERBS[verb as VerbName].policy;
 }
 
 /** What a call knows beside its arguments. */

@@ -1,6 +1,7 @@
 /** The tables of the MCP door are complete, consistent with the facade, and the same for every caller. */
 
-import { ERROR_CODES, GUEST, OWNER, open, POLICIES } from "@cortex-memory/core";
+import { ERROR_CODES, GUEST, OWNER, open } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
 import { describe, expect, test } from "vitest";
@@ -45,7 +46,7 @@ const PROMISED: { readonly [tool: string]: string } = {
 
 describe("the standard profile", () => {
   test("has the tools that were promised, as far as the facade has their verbs", () => {
-    const due = Object.entries(PROMISED).filter(([, verb]) => verb in POLICIES);
+    const due = Object.entries(PROMISED).filter(([, verb]) => verb in VERBS);
     const names = STANDARD_TOOLS.map(({ name }) => name);
     expect(names.toSorted()).toEqual(due.map(([tool]) => tool).sort());
     expect(names.filter((name) => !(name in PROMISED))).toEqual([]);
@@ -55,7 +56,7 @@ describe("the standard profile", () => {
     "$name calls verbs of the facade and says what it does to the store",
     (tool) => {
       expect(tool.verbs.length).toBeGreaterThan(0);
-      expect(tool.verbs.filter((verb) => !(verb in POLICIES))).toEqual([]);
+      expect(tool.verbs.filter((verb) => !(verb in VERBS))).toEqual([]);
       const writes = tool.verbs.some((verb) => policyOf(verb) === "write");
       expect(tool.effect).toBe(writes ? "write" : "read");
       expect(tool.description).toMatch(/^[A-Z].*\.$/s);

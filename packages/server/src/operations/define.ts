@@ -16,22 +16,13 @@ import {
   type ExportTarget,
   type ImportSource,
   type OnPlan,
-  POLICIES,
   type Policy,
 } from "@cortex-memory/core";
-import {
-  type VerbName as ContractVerb,
-  VERBS,
-  type Verb,
-  type Verbs,
-} from "@cortex-memory/core/contract";
+import { VERBS, type Verb, type VerbName, type Verbs } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type { Setting } from "../config.js";
 import type { Ink } from "../render/ink.js";
 import { inputError, shortly } from "./input-error.js";
-
-/** A verb of the facade. */
-export type VerbName = keyof typeof POLICIES;
 
 /**
  * A function that moves something into a store at a location, which is not open: of the library, or
@@ -248,8 +239,23 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
   };
 }
 
+/** What an operation takes over from the verb that it is for. */
+export interface TakenFromVerb<V extends VerbName> {
+  readonly name: string;
+  readonly verbs: readonly [V];
+  readonly kind: "read" | "write";
+  readonly summary: string;
+  readonly input: Verbs[V]["input"];
+}
+
+/** The beginning of a row whose answer is not the verb's own; what follows it in the row may replace it. */
+export function takenFrom<V extends VerbName>(name: V): TakenFromVerb<V> {
+  const { kind, summary, input } = VERBS[name];
+  return { name, verbs: [name], kind, summary, input };
+}
+
 /** What the server says about a verb that it offers as it is: everything else is in its contract. */
-export interface VerbRow<V extends ContractVerb> {
+export interface VerbRow<V extends VerbName> {
   /** What a reader should know beyond the verb's one line. */
   readonly help: string;
   /** A shell line that works. */
@@ -259,16 +265,15 @@ export interface VerbRow<V extends ContractVerb> {
   /** The answer as JSON has it, where the library's holds more than JSON can say. */
   readonly render?: (answer: Answer<V>) => object;
   /** Other verbs that the same operation stands for. */
-  readonly also?: readonly ContractVerb[];
+  readonly also?: readonly VerbName[];
   readonly cli: CommandSpec<FieldOf<V>, z.output<Verbs[V]["output"]>>;
   readonly http?: HttpSpec<FieldOf<V>>;
 }
 
-type FieldOf<V extends ContractVerb> = (keyof Verbs[V]["args"] | keyof Verbs[V]["options"]) &
-  string;
+type FieldOf<V extends VerbName> = (keyof Verbs[V]["args"] | keyof Verbs[V]["options"]) & string;
 
 /** Makes the row of a verb. */
-export function verbRow<V extends ContractVerb>(name: V, row: VerbRow<V>): Operation {
+export function verbRow<V extends VerbName>(name: V, row: VerbRow<V>): Operation {
   const verb: Verb = VERBS[name];
   const { summary, kind, policy, input, output, member } = verb;
   return {
@@ -357,7 +362,7 @@ function policyOf({
 }
 
 function sharedPolicy(name: string, verbs: readonly VerbName[]): Policy {
-  const [first = "open", ...others] = verbs.map((verb): Policy => POLICIES[verb]);
+  const [first = "open", ...others] = verbs.map((verb): Policy => VERBS[verb].policy);
   if (others.every((policy) => policy === first)) return first;
   throw new Error(`operation ${name} mixes policies`);
 }

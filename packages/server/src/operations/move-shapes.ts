@@ -1,18 +1,11 @@
 /**
- * The answers of moves as schemas: a store out to a file, in from one.
+ * The answers of moves that are no verbs: a store in from a file, up to this release.
  */
 import * as z from "zod";
 import { listOf } from "./fields.js";
 
 const seq = z.int();
 const position = { entries: z.int(), seq, root: z.string() };
-
-/** What was written to a file. */
-export const exportedShape = z.object({
-  ...position,
-  from: seq,
-  erased: z.int(),
-});
 
 /** What was read in from a file. */
 export const importedShape = z.object({

@@ -9,18 +9,13 @@ import {
   type UpgradeOptions,
   upgrade,
 } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { showErasures, showExported, showImported, showUpgrade } from "../render/moves.js";
-import { defineOperation } from "./define.js";
+import { defineOperation, takenFrom } from "./define.js";
 import { checkpointText } from "./documents.js";
 import { by, listOf } from "./fields.js";
-import {
-  erasuresShape,
-  exportedShape,
-  importedShape,
-  restoredShape,
-  upgradeShape,
-} from "./move-shapes.js";
+import { erasuresShape, importedShape, restoredShape, upgradeShape } from "./move-shapes.js";
 
 const trusted = z
   .string()
@@ -37,15 +32,13 @@ const ON_THE_MACHINE = "it works on files of the server's machine; run the comma
 const fileOut = { field: "file", label: "FILE|-" } as const;
 
 const exportOperation = defineOperation({
+  ...takenFrom("exportJournal"),
   name: "export",
-  verbs: ["exportJournal"],
-  kind: "read",
-  summary: "Write the whole journal to a portable file",
   help: `Import reads it anywhere: same actor, same root. The file is private (mode 0600) and appears when it is
 complete; one that is there already is not overwritten. With \`-\` the answer goes to stderr.`,
   example: "cortex export journal.cortex",
   input: z.strictObject({ file: newFile }),
-  output: exportedShape,
+  output: VERBS.exportJournal.output,
   call: (memory, { file }, { access, files, onProgress }) =>
     memory.exportJournal(files.target(file), { access, onProgress }),
   cli: { command: "export", group: "store", arguments: [fileOut], human: showExported("exported") },
@@ -83,24 +76,14 @@ checked; until all of it is, there is no store. With --data memory: it only chec
 });
 
 const backupOperation = defineOperation({
-  name: "backup",
-  verbs: ["backup"],
-  kind: "read",
-  summary: "Make a consistent copy while others write",
+  ...takenFrom("backup"),
   help: `All of it, or with --since what came after a backup before: give the seq that one answered. Keep the list
 that erasures writes apart from the backups, and renew it after every forget.`,
   example: "cortex backup monday.cortex",
-  input: z.strictObject({
-    file: newFile,
-    since: z.int().min(0).describe("the seq of the backup before").exactOptional(),
-  }),
-  output: exportedShape,
+  input: z.strictObject({ file: newFile, ...VERBS.backup.options }),
+  output: VERBS.backup.output,
   call: (memory, { file, since }, { access, files, onProgress }) =>
-    memory.backup(files.target(file), {
-      access,
-      onProgress,
-      ...(since === undefined ? {} : { since }),
-    }),
+    memory.backup(files.target(file), { since, access, onProgress }),
   cli: {
     command: "backup",
     group: "store",
@@ -111,9 +94,7 @@ that erasures writes apart from the backups, and renew it after every forget.`,
 });
 
 const erasuresOperation = defineOperation({
-  name: "erasures",
-  verbs: ["erasures"],
-  kind: "read",
+  ...takenFrom("erasures"),
   summary: "Write the list of what was forgotten, for restores",
   help: `It names places in the journal and no content. Restore takes it, so that an old backup does not bring
 forgotten memories back. The file is replaced if it is an older list of the same store.`,

@@ -1,6 +1,7 @@
 /**
  * Operations on commitments: checkpoints, snapshots, proofs, and checking them without a store.
  */
+import { VERBS } from "@cortex-memory/core/contract";
 import { type VerifyResult, verify, verifyCheckpoint } from "@cortex-memory/core/verify";
 import * as z from "zod";
 import {
@@ -10,45 +11,19 @@ import {
   showSnapshots,
   showVerified,
 } from "../render/proofs.js";
-import { defineOperation } from "./define.js";
+import { defineOperation, takenFrom, verbRow } from "./define.js";
 import { checkpointText, documentIn } from "./documents.js";
-import { by, headFields, lifecycles, limit, listOf, memoryType } from "./fields.js";
-import {
-  checkpointShape,
-  proofShape,
-  sliceShape,
-  snapshotShape,
-  snapshotsShape,
-  verifiedShape,
-} from "./shapes.js";
+import { verifiedShape } from "./shapes.js";
 
-const checkpointOperation = defineOperation({
-  name: "checkpoint",
-  verbs: ["checkpoint"],
-  kind: "read",
-  summary: "Show the checkpoint of the current position",
+const checkpointOperation = verbRow("checkpoint", {
   help: "A text to pin, mail or publish: whoever trusts it can check proofs. Seals nothing.",
   example: "cortex checkpoint",
-  input: z.strictObject({}),
-  output: checkpointShape,
-  call: (memory, _, { access }) => memory.checkpoint({ access }),
   cli: { command: "checkpoint", group: "history", human: showCheckpoint },
 });
 
-const snapshotOperation = defineOperation({
-  name: "snapshot",
-  verbs: ["snapshot"],
-  kind: "write",
-  summary: "Seal the roots of the current position under a number",
+const snapshotOperation = verbRow("snapshot", {
   help: "The answer holds the checkpoint. Snapshots change no root and survive a rebuild.",
   example: 'cortex snapshot "before the trip"',
-  input: z.strictObject({
-    reason: z.string().describe("why; explicit when not given").exactOptional(),
-    by,
-  }),
-  output: snapshotShape,
-  call: (memory, { reason, ...options }, { access }) =>
-    memory.snapshot(reason, { ...options, access }),
   cli: {
     command: "snapshot",
     group: "history",
@@ -57,54 +32,24 @@ const snapshotOperation = defineOperation({
   },
 });
 
-const snapshotsOperation = defineOperation({
-  name: "snapshots",
-  verbs: ["snapshots"],
-  kind: "read",
-  summary: "List snapshots, newest first",
+const snapshotsOperation = verbRow("snapshots", {
   help: "All of them, or those of one position or root.",
   example: "cortex snapshots --limit 5",
-  input: z.strictObject({
-    seq: z.int().min(0).describe("only those of this position").exactOptional(),
-    root: z.string().describe("only those of this root, in hex").exactOptional(),
-    limit,
-  }),
-  output: snapshotsShape,
-  call: async (memory, filter, { access }) => ({
-    snapshots: await memory.snapshots({ ...filter, access }),
-  }),
   cli: { command: "snapshots", group: "history", human: showSnapshots },
 });
 
-const edgeRef = z.strictObject({
-  from: z.string(),
-  kind: z.string(),
-  to: z.string(),
-  n: z.int().min(0).exactOptional(),
-});
-
 const proveOperation = defineOperation({
-  name: "prove",
-  verbs: ["prove"],
-  kind: "read",
-  summary: "Prove memories, edges and entries to whoever trusts a checkpoint",
+  ...takenFrom("prove"),
   help: `Prints the proof document, which verify accepts. What is not there is proved absent, what was
 forgotten is proved forgotten. --since shows that the journal extends an older checkpoint.`,
   example: "cortex prove home rule --seq 1",
-  input: z.strictObject({
-    memories: listOf(z.string())
-      .describe("the memories: ids, URIs or external ids")
-      .exactOptional(),
-    edges: listOf(z.union([z.string(), edgeRef]))
-      .describe("an edge by its id; may be repeated")
-      .exactOptional(),
-    seqs: listOf(z.int().min(0)).describe("a journal entry; may be repeated").exactOptional(),
+  input: VERBS.prove.input.extend({
     since: z
       .string()
       .meta({ description: "a file with the older checkpoint that is trusted", file: true })
-      .exactOptional(),
+      .optional(),
   }),
-  output: proofShape,
+  output: VERBS.prove.output,
   call: (memory, { since, ...what }, { access }) =>
     memory.prove(what, {
       access,
@@ -119,25 +64,9 @@ forgotten is proved forgotten. --since shows that the journal extends an older c
   },
 });
 
-const shareOperation = defineOperation({
-  name: "share",
-  verbs: ["share"],
-  kind: "read",
-  summary: "Hand out the memories that match, with a proof",
+const shareOperation = verbRow("share", {
   help: "Prints memories, proof and checkpoint in one document, which verify accepts.",
   example: "cortex share --type fact --limit 10",
-  input: z.strictObject({
-    ids: listOf(z.string()).describe("a memory; may be repeated").exactOptional(),
-    types: listOf(memoryType).describe("a type; may be repeated").exactOptional(),
-    tags: listOf(z.string()).describe("a tag they must have; may be repeated").exactOptional(),
-    kind: headFields.kind,
-    slot: z.string().describe("memories of this slot").exactOptional(),
-    session: z.string().describe("the turns of this conversation").exactOptional(),
-    lifecycles,
-    limit,
-  }),
-  output: sliceShape,
-  call: (memory, selector, { access }) => memory.share({ ...selector, access }),
   cli: {
     command: "share",
     group: "history",

@@ -15,17 +15,26 @@ import {
 import { verify } from "@cortex-memory/core/verify";
 import * as z from "zod";
 import { showIssued, showKey, showPosted, showRevoked, showScope } from "../render/scopes.js";
-import { defineOperation } from "./define.js";
+import { defineOperation, verbRow } from "./define.js";
 import { documentIn } from "./documents.js";
-import { by, listOf, timeField, words } from "./fields.js";
-import { issuedShape, keyShape, postedShape, revokedShape, scopeShape } from "./scope-shapes.js";
+import { listOf, timeField, words } from "./fields.js";
 
 const SECRET = "keys stay with whoever owns them; run the command there";
 const HOUR_MS = 60 * 60 * 1000;
 const HOURS_DEFAULT = 24;
 
-const scopeText = z.string().describe("the scope, or its handle; - reads stdin");
 const scopeArgument = { field: "scope", label: "SCOPE|-", stdin: true } as const;
+
+/** A key that was made; the secret half is in the file alone. */
+const keyShape = z.object({ file: z.string(), publicKey: z.string() });
+
+/** A scope that was signed. */
+const issuedShape = z.object({
+  scope: z.string().describe("the text to hand over"),
+  grantedTo: z.string(),
+  expiresAt: z.int().describe("milliseconds since 1970"),
+  bytes: z.int(),
+});
 
 const keygenOperation = defineOperation({
   name: "keygen",
@@ -177,48 +186,22 @@ function signerIn(text: string): Ed25519Signer {
   }
 }
 
-const showOperation = defineOperation({
-  name: "showScope",
-  verbs: ["showScope"],
-  kind: "read",
-  summary: "Show what a scope grants, and whether it holds here and now",
+const showOperation = verbRow("showScope", {
   help: "Says why, when it does not hold. Whoever would present it must also have its key.",
   example: 'cortex scope show "$SCOPE"',
-  input: z.strictObject({ scope: scopeText }),
-  output: scopeShape,
-  call: (memory, { scope }, { access }) => memory.showScope(scope.trim(), { access }),
   cli: { command: "scope show", group: "scopes", arguments: [scopeArgument], human: showScope },
 });
 
-const postOperation = defineOperation({
-  name: "postScope",
-  verbs: ["postScope"],
-  kind: "write",
-  summary: "Hand a scope in once, to present its handle from then on",
+const postOperation = verbRow("postScope", {
   help: `For a scope too large for a header. Only one that holds is taken in. A handle is a convenience: after a
 rebuild the scope has to be handed in again.`,
   example: 'cortex scope post "$SCOPE"',
-  input: z.strictObject({ scope: z.string().describe("the scope; - reads stdin") }),
-  output: postedShape,
-  call: (memory, { scope }, { access }) => memory.postScope(scope.trim(), { access }),
   cli: { command: "scope post", group: "scopes", arguments: [scopeArgument], human: showPosted },
 });
 
-const revokeOperation = defineOperation({
-  name: "revokeScope",
-  verbs: ["revokeScope"],
-  kind: "write",
-  summary: "Take a scope back, for good",
+const revokeOperation = verbRow("revokeScope", {
   help: "By its text, its handle or its hash. Every process that has the store open sees it at once.",
   example: 'cortex scope revoke "$SCOPE" --reason "the trip is over"',
-  input: z.strictObject({
-    scope: z.string().describe("the scope, its handle or its hash; - reads stdin"),
-    reason: z.string().describe("why, for the journal").exactOptional(),
-    by,
-  }),
-  output: revokedShape,
-  call: (memory, { scope, ...options }, { access }) =>
-    memory.revokeScope(scope.trim(), { ...options, access }),
   cli: { command: "scope revoke", group: "scopes", arguments: [scopeArgument], human: showRevoked },
 });
 

@@ -3,12 +3,7 @@
  */
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type {
-  erasuresShape,
-  exportedShape,
-  importedShape,
-  upgradeShape,
-} from "../operations/move-shapes.js";
+import type { erasuresShape, importedShape, upgradeShape } from "../operations/move-shapes.js";
 import { clean, counted, type Ink } from "./ink.js";
 
 /** What a vacuum did. */
@@ -27,9 +22,7 @@ export function showVacuum(report: Output<"vacuum">, ink: Ink): string {
 }
 
 /** What was written to a file; `did` is the word for it. */
-export function showExported(
-  did: string,
-): (report: z.output<typeof exportedShape>, ink: Ink) => string {
+export function showExported(did: string): (report: Output<"backup">, ink: Ink) => string {
   return (report, ink) => {
     const since = report.from === 0 ? "" : ` from seq ${report.from} on`;
     const erased = report.erased === 0 ? "" : `, ${counted(report.erased, "erased part")} listed`;

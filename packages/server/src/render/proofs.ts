@@ -2,17 +2,13 @@
  * Checkpoints, snapshots and proofs, for people to read. Documents that are meant to be passed on are
  * printed as they are, so that a redirect makes a file that works.
  */
+import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type {
-  checkpointShape,
-  snapshotShape,
-  snapshotsShape,
-  verifiedShape,
-} from "../operations/shapes.js";
+import type { verifiedShape } from "../operations/shapes.js";
 import { clean, counted, type Ink, oneLine, showTime } from "./ink.js";
 
 /** The text of a checkpoint, and nothing else. */
-export function showCheckpoint({ checkpoint }: z.output<typeof checkpointShape>): string {
+export function showCheckpoint({ checkpoint }: Output<"checkpoint">): string {
   return checkpoint.replace(/\n$/, "");
 }
 
@@ -21,7 +17,7 @@ export function showDocument(document: unknown): string {
   return JSON.stringify(document);
 }
 
-type Snapshot = z.output<typeof snapshotShape>;
+type Snapshot = Output<"snapshot">;
 
 function snapshotLine(one: Snapshot, ink: Ink): string {
   const when = ink.dim(`seq ${one.seq} ${showTime(one.at)}`);
@@ -34,7 +30,7 @@ export function showSnapshot(sealed: Snapshot, ink: Ink): string {
 }
 
 /** Snapshots, one per line. */
-export function showSnapshots(answer: z.output<typeof snapshotsShape>, ink: Ink): string {
+export function showSnapshots(answer: Output<"snapshots">, ink: Ink): string {
   if (answer.snapshots.length === 0) return ink.dim("no snapshots");
   return answer.snapshots.map((one) => snapshotLine(one, ink)).join("\n");
 }

@@ -1,18 +1,14 @@
 /**
  * Keys and scopes for people to read. The text of a scope is printed as it is, so that it can be piped.
  */
-import type * as z from "zod";
-import type {
-  issuedShape,
-  keyShape,
-  postedShape,
-  revokedShape,
-  scopeShape,
-} from "../operations/scope-shapes.js";
+import type { Output } from "@cortex-memory/core/contract";
 import { clean, type Ink, pairs, showTime } from "./ink.js";
 
 /** A key that was made. */
-export function showKey({ file, publicKey }: z.output<typeof keyShape>, ink: Ink): string {
+export function showKey(
+  { file, publicKey }: { readonly file: string; readonly publicKey: string },
+  ink: Ink,
+): string {
   return pairs(
     [
       ["file", clean(file)],
@@ -23,12 +19,12 @@ export function showKey({ file, publicKey }: z.output<typeof keyShape>, ink: Ink
 }
 
 /** A scope that was signed: the text alone. */
-export function showIssued({ scope }: z.output<typeof issuedShape>): string {
+export function showIssued({ scope }: { readonly scope: string }): string {
   return scope;
 }
 
 /** What a scope grants. */
-export function showScope(scope: z.output<typeof scopeShape>, ink: Ink): string {
+export function showScope(scope: Output<"showScope">, ink: Ink): string {
   const { because } = scope;
   const holds = because === undefined ? "yes" : ink.red(`no: ${clean(because.message)}`);
   const to = scope.bearer ? `${clean(scope.grantedTo)}, whoever has it` : scope.grantedTo;
@@ -48,7 +44,7 @@ export function showScope(scope: z.output<typeof scopeShape>, ink: Ink): string 
   return pairs(rows, ink);
 }
 
-function showSelector(selector: z.output<typeof scopeShape>["include"]): string {
+function showSelector(selector: Output<"showScope">["include"]): string {
   const lists = Object.entries(selector).map(([name, items]) => {
     const said = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
     return `${name} ${clean(said.join(", "))}`;
@@ -57,11 +53,11 @@ function showSelector(selector: z.output<typeof scopeShape>["include"]): string 
 }
 
 /** A scope that was taken in. */
-export function showPosted(posted: z.output<typeof postedShape>, ink: Ink): string {
+export function showPosted(posted: Output<"postScope">, ink: Ink): string {
   return `${posted.handle}\n${ink.dim(`good until ${showTime(posted.expiresAt)}`)}`;
 }
 
 /** A scope that was taken back. */
-export function showRevoked({ hash, revoked }: z.output<typeof revokedShape>, ink: Ink): string {
+export function showRevoked({ hash, revoked }: Output<"revokeScope">, ink: Ink): string {
   return `${revoked ? "revoked" : "was revoked before"} ${ink.dim(hash)}`;
 }

@@ -3,16 +3,7 @@
  */
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type {
-  changesShape,
-  configShape,
-  eventShape,
-  journalPageShape,
-  logShape,
-  revertedShape,
-  rootShape,
-  statsShape,
-} from "../operations/shapes.js";
+import type { configShape, statsShape } from "../operations/shapes.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 /** How much a store holds. */
@@ -100,14 +91,14 @@ export function showConfig(config: z.output<typeof configShape>, ink: Ink): stri
 }
 
 /** Entries of the journal. */
-export function showLog(page: z.output<typeof logShape>, ink: Ink): string {
+export function showLog(page: Output<"log">, ink: Ink): string {
   const lines = page.entries.map((entry) => showEntry(entry, ink));
   const more = page.next === undefined ? [] : [ink.dim(`more: --from ${page.next}`)];
   return lines.length === 0 ? ink.dim("no entries from there on") : [...lines, ...more].join("\n");
 }
 
 /** A stretch of the journal; its bytes are for programs. */
-export function showJournalPage(page: z.output<typeof journalPageShape>, ink: Ink): string {
+export function showJournalPage(page: Output<"journalPage">, ink: Ink): string {
   const { length } = page.entries;
   const entries = counted(length, "entry", "entries");
   const bytes = page.entries.reduce((sum, one) => sum + Buffer.byteLength(one, "base64"), 0);
@@ -116,12 +107,12 @@ export function showJournalPage(page: z.output<typeof journalPageShape>, ink: In
 }
 
 /** An entry as it comes. */
-export function showEvent(event: z.output<typeof eventShape>, ink: Ink): string {
+export function showEvent(event: Output<"subscribe">, ink: Ink): string {
   return showEntry(event, ink);
 }
 
 function showEntry(
-  { seq, kind, at, by, parts, batch }: z.output<typeof logShape>["entries"][number],
+  { seq, kind, at, by, parts, batch }: Output<"log">["entries"][number],
   ink: Ink,
 ): string {
   const span = batch === undefined ? "" : ink.dim(` batch ${batch.first}+${batch.length}`);
@@ -132,7 +123,7 @@ function showEntry(
 }
 
 /** What happened between two positions. */
-export function showChanges(page: z.output<typeof changesShape>, ink: Ink): string {
+export function showChanges(page: Output<"changes">, ink: Ink): string {
   const lines = page.changes.flatMap(({ seq, kind, at: time, memories, edges }) => [
     `${String(seq).padStart(6)}  ${ink.dim(showTime(time))}  ${ink.cyan(kind)}`,
     ...memories.map(({ id, erased, type, text }) => {
@@ -146,13 +137,13 @@ export function showChanges(page: z.output<typeof changesShape>, ink: Ink): stri
 }
 
 /** What undoing an entry did. */
-export function showReverted(answer: z.output<typeof revertedShape>, ink: Ink): string {
+export function showReverted(answer: Output<"revert">, ink: Ink): string {
   const what = `${counted(answer.memories.length, "memory", "memories")}, ${counted(answer.edges, "edge")}`;
   return `${ink.green("✓")} undid entry ${answer.reverted}: ${what} ${at(answer, ink)}`;
 }
 
 /** The root over everything. */
-export function showRoot({ root, seq }: z.output<typeof rootShape>, ink: Ink): string {
+export function showRoot({ root, seq }: Output<"root">, ink: Ink): string {
   return `${ink.bold(root)}  ${ink.dim(`seq ${seq}`)}`;
 }
 
