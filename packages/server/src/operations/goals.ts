@@ -1,10 +1,9 @@
 /**
  * Operations on the runtime state of goals, which schedulers keep beside a goal.
  */
-import { VERBS } from "@cortex-memory/core/contract";
+import { memoryRef, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { defineOperation, verbRow } from "./define.js";
-import { ref } from "./fields.js";
 
 const goalArgument = { field: "id", label: "ID" } as const;
 
@@ -15,7 +14,7 @@ const stateOperation = defineOperation({
   summary: "Read the runtime state of a goal",
   help: "A goal without a state is a failure with ERR_NOT_FOUND.",
   example: "cortex goal get trip",
-  input: z.strictObject({ id: ref }),
+  input: z.strictObject({ id: memoryRef }),
   output: VERBS.goalState.output.extend({ id: z.string() }),
   absent: ({ id }) => `id: no goal state of ${id}`,
   call: async (memory, { id }, { access }) => {
