@@ -231,7 +231,7 @@ class ScopedTx {
     if (!(to instanceof Uint8Array)) throw denied("to", "a memory of this graph", "a symlink");
     if (this.#isHidden(from) || this.#isHidden(to)) throw notThere();
     const head = this.#headOf(from);
-    // An end that is being born stands in the same entry, and is checked there.
+    // An end that this very entry writes is checked as one of its parts.
     if (head !== "none" && (head === "erased" || !mayChange(this.#access, head, from))) {
       this.reached ??= from;
       throw denied("from", "a memory that the scope selects", "another");
@@ -267,7 +267,7 @@ function denied(field: string, expected: string, got: string): CortexError {
   });
 }
 
-/** What is beyond the scope and hidden is told apart from what is not there by nobody. */
+/** A memory that the scope hides and one that is not there fail alike, so that a refusal tells nothing. */
 function notThere(): CortexError {
   return new CortexError("ERR_NOT_FOUND", "id: expected a memory or an edge, got one that is none");
 }

@@ -13,7 +13,7 @@
 import type { Asked } from "../contract/index.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { type Engine, memoryId } from "../engine/engine.js";
-import { CortexError, invalid, isCortexError } from "../errors.js";
+import { CortexError, isCortexError } from "../errors.js";
 import { headOf } from "../history/build-beside.js";
 import { waitForGrowth } from "../history/growth.js";
 import { decodeMemoryRow } from "../history/pointers.js";
@@ -36,9 +36,6 @@ export function subscribe(
   engine: Engine,
   { from, kinds, pollMs = POLL_MS, signal }: Asked<"subscribe">,
 ): Subscription {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalid("signal", "an AbortSignal", signal);
-  }
   if (engine.closing.aborted) throw new CortexError("ERR_CLOSED", "the store is closed");
   const stop = new AbortController();
   const until = [stop.signal, engine.closing, ...(signal === undefined ? [] : [signal])];

@@ -8,9 +8,9 @@ import {
   truncateToTokens,
   type WriteResult,
 } from "@cortex-memory/core";
+import { writtenShape } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { headFields, listOf, memoryType, versionFields } from "../operations/fields.js";
-import { writtenShape } from "../operations/shapes.js";
 import { isoTime } from "../operations/times.js";
 import { counted } from "../render/ink.js";
 import { AGENT } from "./agent.js";

@@ -23,52 +23,22 @@ export function timeField(description: string) {
   return z.int().meta({ description, time: true });
 }
 
-/** A reference to a memory. */
-export const ref = z.string().describe("the memory: its id, URI or external id");
-
-/** A position of the journal: a seq or a time. */
-export function position(description: string) {
-  return z.union([z.int().min(0), z.string()]).meta({ description, code: "ERR_AS_OF" });
-}
-
-/** A position of the past. */
-export const asOf = position(
-  "read the past: a seq, or an ISO time such as 2026-03-01T12:00:00Z",
-).exactOptional();
-
 /** Who acts. */
 export const by = z
   .string()
   .describe("the principal the entry names; the actor when not given")
   .exactOptional();
 
-/** Makes a retry harmless. */
-export const idempotencyKey = z
-  .string()
-  .describe("a retry with the same key returns the first result")
-  .exactOptional();
-
-/** The number of items on a page. */
-export const limit = z.int().min(1).describe("most items to return").exactOptional();
-
 /** Which kinds of edges. */
 export const edgeKinds = listOf(z.string())
   .describe("only edges of this kind; may be repeated")
   .exactOptional();
-
-/** Whether removed edges are shown. */
-export const includeTombstoned = z.boolean().describe("show removed edges as well").exactOptional();
 
 /** The type of a memory. */
 export const memoryType = words(MEMORY_TYPES).meta({
   description: `the type: ${Object.keys(MEMORY_TYPES).join(", ")}`,
   code: "ERR_UNKNOWN_TYPE",
 });
-
-/** Where content came from. */
-export const source = words(SOURCES)
-  .describe("where the content came from; user_input when not given")
-  .exactOptional();
 
 /** The head fields of a write, an update of the head, a note. */
 export const headFields = {
@@ -108,8 +78,3 @@ export const versionFields = {
     .describe("renderings to use instead of the templates', as JSON")
     .exactOptional(),
 };
-
-/** The states that lists can show. */
-export const lifecycles = listOf(z.enum(["active", "archived", "tombstoned"]))
-  .describe("which states to show; active when not given; may be repeated")
-  .exactOptional();

@@ -2,11 +2,11 @@
  * The operation that reads a file of another program: `cortex import FILE --from PROGRAM`.
  */
 import { CortexError } from "@cortex-memory/core";
+import { listOf } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import type { Program } from "../import/foreign.js";
 import { showForeign } from "../render/imports.js";
 import { defineOperation } from "./define.js";
-import { listOf } from "./fields.js";
 
 const counts = { added: z.int(), updated: z.int(), unchanged: z.int() };
 const trouble = z.object({ at: z.string(), code: z.string(), message: z.string() });

@@ -3,7 +3,14 @@
  */
 
 import type { BatchItemResult } from "@cortex-memory/core";
-import { VERBS } from "@cortex-memory/core/contract";
+import {
+  anyObject,
+  by,
+  headFields,
+  idempotencyKey,
+  source,
+  VERBS,
+} from "@cortex-memory/core/contract";
 import * as z from "zod";
 import {
   showBatch,
@@ -15,7 +22,6 @@ import {
   showWritten,
 } from "../render/memories.js";
 import { defineOperation, verbRow } from "./define.js";
-import { anyObject, by, headFields, idempotencyKey, source } from "./fields.js";
 
 const birthFields = {
   externalId: z.string().describe("a name of your own, unique in the graph").exactOptional(),

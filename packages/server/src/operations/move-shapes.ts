@@ -1,8 +1,8 @@
 /**
  * The answers of moves that are no verbs: a store in from a file, up to this release.
  */
+import { listOf } from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { listOf } from "./fields.js";
 
 const seq = z.int();
 const position = { entries: z.int(), seq, root: z.string() };

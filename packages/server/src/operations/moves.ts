@@ -9,12 +9,11 @@ import {
   type UpgradeOptions,
   upgrade,
 } from "@cortex-memory/core";
-import { VERBS } from "@cortex-memory/core/contract";
+import { by, listOf, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { showErasures, showExported, showImported, showUpgrade } from "../render/moves.js";
 import { defineOperation, takenFrom } from "./define.js";
 import { checkpointText } from "./documents.js";
-import { by, listOf } from "./fields.js";
 import { erasuresShape, importedShape, restoredShape, upgradeShape } from "./move-shapes.js";
 
 const trusted = z

@@ -12,12 +12,12 @@ import {
   SOURCES,
   signerOf,
 } from "@cortex-memory/core";
+import { listOf, timeOf, words } from "@cortex-memory/core/contract";
 import { verify } from "@cortex-memory/core/verify";
 import * as z from "zod";
 import { showIssued, showKey, showPosted, showRevoked, showScope } from "../render/scopes.js";
 import { defineOperation, verbRow } from "./define.js";
 import { documentIn } from "./documents.js";
-import { listOf, timeField, words } from "./fields.js";
 
 const SECRET = "keys stay with whoever owns them; run the command there";
 const HOUR_MS = 60 * 60 * 1000;
@@ -90,7 +90,7 @@ kinds, tags, slots and ids is included, then what matches --exclude-tag is taken
     ids: list("the id of a memory"),
     excludeTags: list("what has this tag is left out"),
     hours: z.number().min(0).describe("how long it holds; 24 when not given").exactOptional(),
-    expiresAt: timeField("its last moment, instead of hours").exactOptional(),
+    expiresAt: timeOf("its last moment, instead of hours").exactOptional(),
     budgetTokens: z.int().min(1).describe("most tokens of one answer").exactOptional(),
     writable: z.boolean().describe("the holder may also write within it").exactOptional(),
     maxSource: words(SOURCES)
