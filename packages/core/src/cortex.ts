@@ -9,8 +9,8 @@
 import { type Callable, call } from "./admission/call.js";
 import type { CortexVerbs } from "./contract/index.js";
 import type { Engine } from "./engine/engine.js";
-import type { Genesis } from "./engine/genesis.js";
 import type { Jobs } from "./jobs.js";
+import type { Genesis } from "./journal/genesis.js";
 import type { KvManifest } from "./kv/kv.js";
 import { StoreFacade } from "./store-facade.js";
 import { CALLABLES } from "./verbs.js";

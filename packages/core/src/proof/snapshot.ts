@@ -10,7 +10,6 @@
  */
 import { toHex } from "../codec/keys.js";
 import { checkPrincipal, type Engine } from "../engine/engine.js";
-import { decodeGenesis } from "../engine/genesis.js";
 import { CortexError, invalid } from "../errors.js";
 import { checkClasses } from "../history/commit.js";
 import { decodeManifest, MARK_BYTES, type Manifest, manifestRow } from "../history/manifest.js";
@@ -18,6 +17,7 @@ import { Reader } from "../history/reader.js";
 import { refuseReplica } from "../history/replica-mark.js";
 import { readRoots, type StoreRoots } from "../history/roots.js";
 import { formatCheckpoint, type Signer, type Statement, signNote } from "../journal/checkpoint.js";
+import { decodeGenesis } from "../journal/genesis.js";
 import { journalKey, KEYSPACE, prefixRange, REPLICA_KEY } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
