@@ -1,9 +1,13 @@
 /**
  * The steps that several verbs build their entries from: the part of a memory, closing a memory that
- * was replaced, minting an edge. Each reads the view and returns parts; none appends.
+ * was replaced, minting an edge. Each reads the view and returns parts; none appends. The one entry that
+ * is whole, because two verbs write it, is that of memories used: `journalUse`.
  */
 
 import { encode } from "../codec/cbor.js";
+import { domainHash } from "../codec/hash.js";
+import { concatBytes } from "../codec/keys.js";
+import { utf8 } from "../codec/text.js";
 import { newUlid } from "../codec/ulid.js";
 import { CortexError } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
@@ -17,7 +21,7 @@ import {
 } from "../history/pointers.js";
 import type { LeafRef } from "../history/trees.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
-import { partRecord, SUBJECT } from "../journal/entry.js";
+import { partRecord, SALT_BYTES, SUBJECT } from "../journal/entry.js";
 import {
   EDGE_STATE,
   edgeKey,
@@ -340,4 +344,41 @@ export function refuseTombstoned(found: Located, field: string, text: string): v
       subject: text,
     },
   );
+}
+
+/**
+ * Journals which memories were used: those of a late find, or those that an audited recall gave out.
+ * Returns the seq, or `undefined` when there is nothing left to journal.
+ *
+ * Every memory gets a part of its own, which goes when the memory is forgotten. The question itself is
+ * kept as a salted hash: whoever knows a question can check that it was asked, and nobody can read it.
+ */
+export async function journalUse(
+  engine: Engine,
+  kind: "find_late" | "recall_audit",
+  ids: readonly Bytes[],
+  question: string,
+  by: string,
+): Promise<number | undefined> {
+  if (ids.length === 0) return undefined;
+  const salt = engine.random(SALT_BYTES);
+  const mark = concatBytes(salt, domainHash(engine.sha256, "query", salt, utf8(question)));
+  const record = encode([kind, mark]);
+  const keys = ids.flatMap((id) => [idKey("memory", id), idKey("counter", id)]);
+  const { value } = await engine.writer.submit({
+    hints: keys,
+    bytes: 256 * ids.length,
+    run: (tx) => {
+      ask(tx, keys);
+      // Somebody may have forgotten a memory since it was read: nothing may hang on it again.
+      const living = ids.filter((id) => {
+        const row = tx.view.get(idKey("memory", id));
+        return row !== undefined && decodeMemoryRow(row).lifecycle !== "erased";
+      });
+      if (living.length === 0) return undefined;
+      const parts = living.map((id) => ({ subject: subject(SUBJECT.attachment, id), record }));
+      return tx.append({ kind, by, parts });
+    },
+  });
+  return value;
 }

@@ -21,6 +21,7 @@ import type { Bytes, Kv, KvGeneration } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Model } from "../model/model.js";
 import { checkText } from "../records/fields.js";
+import type { Head } from "../records/memory-record.js";
 import type { Source, Visibility } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import type { TextIndex } from "../text/text-index.js";
@@ -133,6 +134,11 @@ export function refKeys(ref: ParsedRef): Bytes[] {
 export interface Located {
   readonly id: Bytes;
   readonly row: MemoryRow;
+}
+
+/** A memory found inside a write, with its Head. */
+export interface LocatedWithHead extends Located {
+  readonly head: Head;
 }
 
 /** What else to read when references are looked up. */

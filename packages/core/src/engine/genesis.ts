@@ -10,8 +10,6 @@ import { decodeGenesis, type Genesis, HASH_SUITE } from "../journal/genesis.js";
 import { journalKey } from "../kv/keyspace.js";
 import type { Engine } from "./engine.js";
 
-export { decodeGenesis, type Genesis };
-
 /**
  * Writes entry 0 if the store is new, unless `create` forbids it, then checks that the store is this
  * actor's.
@@ -21,7 +19,7 @@ export async function openGenesis(engine: Engine, create = true): Promise<Genesi
   if (found === undefined && !create) {
     throw new CortexError("ERR_FORMAT_UNKNOWN", "the store is empty: nothing was ever written");
   }
-  const genesis = found ?? (await bear(engine));
+  const genesis = found ?? (await writeGenesis(engine));
   if (genesis.actor !== engine.actor) {
     throw new CortexError(
       "ERR_ACTOR_MISMATCH",
@@ -32,7 +30,7 @@ export async function openGenesis(engine: Engine, create = true): Promise<Genesi
   return genesis;
 }
 
-async function bear(engine: Engine): Promise<Genesis> {
+async function writeGenesis(engine: Engine): Promise<Genesis> {
   const storeId = engine.random(16);
   await engine.writer.submit({
     hints: [journalKey(0)],
@@ -48,7 +46,7 @@ async function bear(engine: Engine): Promise<Genesis> {
     },
   });
   const genesis = await readGenesis(engine);
-  if (genesis === undefined) throw new Error("a store was born without entry 0");
+  if (genesis === undefined) throw new Error("a new store has no entry 0");
   return genesis;
 }
 

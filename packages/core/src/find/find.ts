@@ -9,8 +9,8 @@
 import type { FindExplanation, FindHit, FindResult } from "../contract/find.js";
 import type { Asked } from "../contract/index.js";
 import type { ReadPlan } from "../contract/read-plan.js";
+import { journalUse } from "../engine/drafts.js";
 import type { Engine } from "../engine/engine.js";
-import { journalUse } from "../engine/journal-use.js";
 import { formText } from "../engine/prompt-text.js";
 import { indexName, meterOf } from "../engine/read-plan.js";
 import { shapeMemory } from "../engine/shapes.js";

@@ -6,22 +6,37 @@
  * owned by it, and what became of the weights, even when that is nothing. A success counts a use and
  * a citation and pulls the weights toward the memories cited; a failure that blames them takes a
  * citation away and pushes the weights off; any other failure notes the use and teaches nothing.
- * Whatever is refused, rate limits included, leaves nothing behind.
+ * Whatever is refused, rate limits included, leaves nothing behind. A citation that names nothing, or a
+ * memory that is hidden or gone, is no failure: it is listed as skipped.
  */
 
 import type { Asked } from "../contract/index.js";
 import type { AttestResult, WeightsAt } from "../contract/learning.js";
 import { subject } from "../engine/drafts.js";
-import { type Engine, type Located, locateAll, memoryId, refKeys } from "../engine/engine.js";
+import {
+  type Engine,
+  type Located,
+  locateAll,
+  memoryId,
+  type ParsedRef,
+  parseRef,
+  refKeys,
+} from "../engine/engine.js";
 import { ask, askEntries } from "../engine/read-ahead.js";
 import { weightsAt } from "../engine/salience-reader.js";
-import { CortexError } from "../errors.js";
-import { decodeCounter, decodePointer } from "../history/pointers.js";
+import { CortexError, isCortexError } from "../errors.js";
+import {
+  decodeCounter,
+  decodePointer,
+  highestVersion,
+  type MemoryRow,
+} from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
 import { idKey, journalKey, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
-import { type Cited, isNamedBy, parseCitations } from "../memory/citations.js";
+import type { MemoryType } from "../records/types.js";
+import { parseUri } from "../records/uri.js";
 import { decodeLearnRecord, directionOf, encodeLearnRecord, learn } from "../salience/learn.js";
 import { COLD_WEIGHTS, type Factors, factorsOf, type Weights } from "../salience/salience.js";
 import { type AttestRecord, attestRecord, encodeAttestRecord } from "../salience/use-record.js";
@@ -141,4 +156,38 @@ export async function weights(engine: Engine, { asOf }: Asked<"weights">): Promi
     const found = await weightsAt(reader);
     return { weights: found, learned: found !== COLD_WEIGHTS, seq: reader.seq };
   });
+}
+
+/** One citation: what it may name, if it can name anything. */
+export interface Cited {
+  readonly text: string;
+  readonly ref?: ParsedRef;
+  /** The type that a URI names. */
+  readonly type?: MemoryType;
+}
+
+/** Takes citations apart, each text once; text that cannot name a memory here has no reference. */
+export function parseCitations(
+  engine: Engine,
+  refs: readonly string[],
+  field: string,
+): readonly Cited[] {
+  const all = refs.map((ref, at) => parseCited(engine, ref, `${field}[${at}]`));
+  return [...new Map(all.map((one) => [one.text, one])).values()];
+}
+
+function parseCited(engine: Engine, ref: string, field: string): Cited {
+  try {
+    const type = ref.startsWith("cortex://") ? { type: parseUri(ref, field).type } : {};
+    return { text: ref, ref: parseRef(engine, ref, field), ...type };
+  } catch (error) {
+    if (!isCortexError(error)) throw error;
+    return { text: ref };
+  }
+}
+
+/** Whether a citation names the memory of a row: one that is there, of its type, and a version it had. */
+export function isNamedBy(row: MemoryRow, { ref, type }: Cited): boolean {
+  if (row.lifecycle === "erased" || row.lifecycle === "tombstoned") return false;
+  return (type ?? row.type) === row.type && (ref?.version ?? row.version) <= highestVersion(row);
 }

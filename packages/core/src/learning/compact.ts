@@ -25,7 +25,6 @@ import { SUBJECT } from "../journal/entry.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { type Cited, isNamedBy, parseCitations } from "../memory/citations.js";
 import { versionOf } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { buildUri, parseUri } from "../records/uri.js";
@@ -35,6 +34,7 @@ import {
   decodeContextRecord,
   encodeContextRecord,
 } from "../salience/context-record.js";
+import { type Cited, isNamedBy, parseCitations } from "./attest.js";
 
 /** Compacts a context and journals what became of it. */
 export async function compactContext(

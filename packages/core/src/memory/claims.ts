@@ -1,6 +1,7 @@
 /**
  * What a write meets in the store, and what its source may do about each: who makes the same claim
- * already, who holds its slot, whom it means to replace.
+ * already, who holds its slot, whom it means to replace; and, once it is written, who says nearly the
+ * same.
  *
  * Promise: a slot never has two live values. A source takes the place only of what it may replace
  * (`trust/gate.ts`); beside the words of a higher standing its own are kept as a *rival*: active,
@@ -8,50 +9,52 @@
  * A claim that another source of no lower standing makes already is independent evidence: it is kept
  * without the slot and `supports` the one that was there.
  *
- * Reads the view and decides; entries are built by `write.ts`.
+ * Reads and decides; entries are built by `write.ts`.
  */
 
-import { type Located, locateLiving } from "../engine/engine.js";
+import type { MemoryRef } from "../contract/shapes.js";
+import { type Engine, type Located, type LocatedWithHead, locateLiving } from "../engine/engine.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
+import { shapeRef } from "../engine/shapes.js";
 import { splitIds } from "../history/fold-state.js";
 import { decodeMemoryRow } from "../history/pointers.js";
+import { bodyOf, Reader } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import type { Head } from "../records/memory-record.js";
+import { primaryText } from "../records/data.js";
+import { type Access, OWNER } from "../scope/access.js";
+import { OVERLAP_MIN, overlap, tellingWords, WORDS_MIN } from "../text/alike.js";
+import { sharingWords } from "../text/text-near.js";
 import { mayReplace, outranks } from "../trust/gate.js";
+import { shownMemories } from "./read.js";
 import type { PreparedWrite } from "./write-input.js";
 
-/** Of those that make one claim, how many a write looks at: one for each source, and some to spare. */
-const SAYERS_MAX = 16;
+/** Of the memories that make one claim, how many a write looks at: one for each source, and some to spare. */
+const CLAIMANTS_MAX = 16;
 
-/** A memory found in a write, with its Head. */
-export interface Stated extends Located {
-  readonly head: Head;
-}
-
-/** Why a memory that was to be replaced stays: it is disputed instead, or merely backed. */
-export interface Kept extends Stated {
+/** A memory that was to be replaced and stays, and by what it was to be replaced. */
+export interface NotReplaced extends LocatedWithHead {
   readonly by: "slot" | "supersedes";
 }
 
 /** What a write does. */
 export interface Verdict {
   /** The claim was made by this source before: nothing new is stored. */
-  readonly repeats?: Stated;
-  /** A lower standing made the claim before: that memory becomes this source's. */
-  readonly lifts?: Stated;
+  readonly repeats?: LocatedWithHead;
+  /** A source of lower standing made the claim before: that memory becomes the writer's. */
+  readonly takesOver?: LocatedWithHead;
   /** A memory of another source that this one backs. */
-  readonly supports?: Stated;
+  readonly supports?: LocatedWithHead;
   /** Former holders of the slot that give way. */
-  readonly slot: readonly Stated[];
+  readonly slot: readonly LocatedWithHead[];
   /** Memories named in `supersedes` that give way. */
-  readonly named: readonly Stated[];
+  readonly named: readonly LocatedWithHead[];
   /** Memories that the source may not replace, and that say something else. */
-  readonly rivals: readonly Kept[];
+  readonly rivals: readonly NotReplaced[];
   /** Everything that was to be replaced and stays. */
-  readonly stays: readonly Stated[];
-  /** False when the slot stays with somebody else. */
+  readonly stays: readonly NotReplaced[];
+  /** False when the slot stays with another memory. */
   readonly takesSlot: boolean;
 }
 
@@ -65,69 +68,70 @@ export const UNOPPOSED: Verdict = {
 };
 
 /** The ids of live memories that make the claim with this mark. */
-export function sayerIds(tx: WriteTx, fingerprint: Uint8Array | undefined): readonly Bytes[] {
+export function claimantIds(tx: WriteTx, fingerprint: Uint8Array | undefined): readonly Bytes[] {
   if (fingerprint === undefined) return [];
-  return splitIds(tx.view.get(idKey("fingerprint", fingerprint))).slice(0, SAYERS_MAX);
+  return splitIds(tx.view.get(idKey("fingerprint", fingerprint))).slice(0, CLAIMANTS_MAX);
 }
 
-/** Decides what a write does with what it meets. `holders` are the ids in its slot. */
-export function judge(tx: WriteTx, prepared: PreparedWrite, holders: readonly Bytes[]): Verdict {
+/** Decides what a write does with what it meets. `holderIds` are those of the memories in its slot. */
+export function judge(tx: WriteTx, prepared: PreparedWrite, holderIds: readonly Bytes[]): Verdict {
   const { supersedes, head } = prepared;
-  const said = sayerIds(tx, head.fingerprint);
-  if (said.length === 0 && holders.length === 0 && supersedes.length === 0) return UNOPPOSED;
+  const sameClaim = claimantIds(tx, head.fingerprint);
+  if (sameClaim.length === 0 && holderIds.length === 0 && supersedes.length === 0) return UNOPPOSED;
   const named = supersedes.map((ref, at) => locateLiving(tx, ref, `supersedes[${at}]`));
-  const [sayers, inSlot] = statedAll(tx, [said, holders]);
-  const others = stated(tx, uniqueActive(named, holders));
+  const [claimants, inSlot] = readGroups(tx, [sameClaim, holderIds]);
+  const others = withHeads(tx, uniqueActive(named, holderIds));
   // A write that names itself or amends another is more than a restatement.
-  const plain =
+  const isPlain =
     head.externalId === undefined && supersedes.length === 0 && prepared.corrects === undefined;
-  const same = plain ? sayers.find((one) => one.head.source === head.source) : undefined;
+  const same = isPlain ? claimants.find((one) => one.head.source === head.source) : undefined;
   if (same !== undefined) return { ...UNOPPOSED, repeats: same };
-  const lower = plain ? sayers.filter((one) => outranks(head.source, one.head.source)) : [];
-  const lifts = lower.find((one) => one.head.slot !== undefined) ?? lower[0];
-  const backed = plain && lifts === undefined ? sayers : [];
-  const rest = inSlot.filter((one) => !isOneOf(lifts, one));
-  const verdict = divide(head, { holders: rest, named: others, sayers, backed });
+  const lower = isPlain ? claimants.filter((one) => outranks(head.source, one.head.source)) : [];
+  const takesOver = lower.find((one) => one.head.slot !== undefined) ?? lower[0];
+  const backed = isPlain && takesOver === undefined ? claimants : [];
+  const holders = inSlot.filter((one) => !isSame(takesOver, one));
+  const verdict = divide(head, { holders, named: others, claimants, backed });
   return {
     ...verdict,
     // A caller may not see who holds the slot; it is taken all the same.
-    takesSlot: verdict.takesSlot && inSlot.length === holders.length,
-    ...(lifts === undefined ? {} : { lifts }),
+    takesSlot: verdict.takesSlot && inSlot.length === holderIds.length,
+    ...(takesOver === undefined ? {} : { takesOver }),
   };
 }
 
-interface Meeting {
-  readonly holders: readonly Stated[];
-  readonly named: readonly Stated[];
-  /** Everybody who makes the same claim. */
-  readonly sayers: readonly Stated[];
+/** The memories that a write meets. */
+interface MetMemories {
+  readonly holders: readonly LocatedWithHead[];
+  readonly named: readonly LocatedWithHead[];
+  /** All that make the same claim. */
+  readonly claimants: readonly LocatedWithHead[];
   /** Those of them that a plain restatement backs. */
-  readonly backed: readonly Stated[];
+  readonly backed: readonly LocatedWithHead[];
 }
 
 /** Divides what a write meets into what gives way, what is backed and what is disputed. */
-function divide(head: PreparedWrite["head"], meeting: Meeting): Verdict {
-  const { holders, named, sayers, backed } = meeting;
-  const says = (one: Stated): boolean => sayers.some((sayer) => isOneOf(sayer, one));
-  const gives = (one: Stated): boolean => mayReplace(head.source, one.head.source);
-  const echoed = holders.filter((one) => backed.some((sayer) => isOneOf(sayer, one)));
-  const slot = holders.filter((one) => gives(one) && !echoed.includes(one));
-  const stay = [
-    ...holders.filter((one) => !gives(one)).map((one) => ({ ...one, by: "slot" as const })),
-    ...named.filter((one) => !gives(one)).map((one) => ({ ...one, by: "supersedes" as const })),
+function divide(head: PreparedWrite["head"], met: MetMemories): Verdict {
+  const { holders, named, claimants, backed } = met;
+  const claimsTheSame = (one: LocatedWithHead) => claimants.some((other) => isSame(other, one));
+  const givesWay = (one: LocatedWithHead) => mayReplace(head.source, one.head.source);
+  const backedHolders = holders.filter((one) => backed.some((other) => isSame(other, one)));
+  const slot = holders.filter((one) => givesWay(one) && !backedHolders.includes(one));
+  const stays = [
+    ...holders.filter((one) => !givesWay(one)).map((one) => ({ ...one, by: "slot" as const })),
+    ...named.filter((one) => !givesWay(one)).map((one) => ({ ...one, by: "supersedes" as const })),
   ];
-  const supports = echoed[0] ?? backed[0] ?? stay.find(says);
+  const supports = backedHolders[0] ?? backed[0] ?? stays.find(claimsTheSame);
   return {
     slot,
-    named: named.filter(gives),
-    rivals: stay.filter((one) => !says(one)),
-    stays: stay,
+    named: named.filter(givesWay),
+    rivals: stays.filter((one) => !claimsTheSame(one)),
+    stays,
     takesSlot: slot.length === holders.length,
     ...(supports === undefined ? {} : { supports }),
   };
 }
 
-function isOneOf(one: Stated | undefined, other: Stated): boolean {
+function isSame(one: Located | undefined, other: Located): boolean {
   return one !== undefined && keyString(one.id) === keyString(other.id);
 }
 
@@ -142,22 +146,24 @@ function uniqueActive(named: readonly Located[], holders: readonly Bytes[]): rea
   });
 }
 
-function statedAll<T extends readonly (readonly Bytes[])[]>(
+/** The memories of several lists of ids; the records of all of them come in one read. */
+function readGroups<T extends readonly (readonly Bytes[])[]>(
   tx: WriteTx,
   groups: readonly [...T],
-): { [at in keyof T]: readonly Stated[] } {
+): { [at in keyof T]: readonly LocatedWithHead[] } {
   const located = groups.map((ids) =>
     ids.flatMap((id): Located[] => {
       const row = tx.view.get(idKey("memory", id));
       return row === undefined ? [] : [{ id, row: decodeMemoryRow(row) }];
     }),
   );
-  // Everybody's records in one read.
   askRecords(tx, located.flat());
-  return located.map((group) => stated(tx, group)) as { [at in keyof T]: readonly Stated[] };
+  return located.map((group) => withHeads(tx, group)) as {
+    [at in keyof T]: readonly LocatedWithHead[];
+  };
 }
 
-function stated(tx: WriteTx, found: readonly Located[]): readonly Stated[] {
+function withHeads(tx: WriteTx, found: readonly Located[]): readonly LocatedWithHead[] {
   if (found.length === 0) return [];
   askRecords(tx, found);
   return found.map((one) => ({ ...one, head: tx.fold.records.head(one.row) }));
@@ -166,6 +172,61 @@ function stated(tx: WriteTx, found: readonly Located[]): readonly Stated[] {
 /** Asks for the rows that memories leave when they give way. */
 export function askGivingWay(tx: WriteTx, verdict: Verdict): void {
   const moving = [...verdict.slot, ...verdict.named];
-  if (verdict.lifts !== undefined) moving.push(verdict.lifts);
+  if (verdict.takesOver !== undefined) moving.push(verdict.takesOver);
   if (moving.length > 0) askMoves(tx, moving);
+}
+
+/** How many are named, and how many of the best hits are compared. */
+const NAMED_MAX = 3;
+const COMPARED_MAX = 12;
+
+/** What to compare with. */
+export interface SimilarQuery {
+  readonly text: string;
+  /** The memory that says it. */
+  readonly self: Bytes;
+  /** Others that are left out. */
+  readonly except: readonly Bytes[];
+}
+
+/**
+ * Live memories that say nearly what a memory says, the nearest first, so that whoever wrote can update
+ * one instead of piling up. Exact restatements never come this far.
+ *
+ * Nearly the same means that at least six words in ten of the two sentences together are common to
+ * both (`text/alike.ts`). A change of a value is often that near, which is why `similar` is a hint and
+ * never a reason to drop or to merge anything. Only the rarest words are looked for, a dozen of them, so
+ * a long text costs no more than a short one.
+ */
+export async function similarTo(
+  engine: Engine,
+  { text, self, except }: SimilarQuery,
+  access: Access = OWNER,
+): Promise<readonly MemoryRef[]> {
+  await engine.text.ready();
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const analyser = await engine.text.analyserAt(reader);
+    const words = tellingWords(analyser, text);
+    if (words.size < WORDS_MIN) return [];
+    const left = new Set([self, ...except].map(keyString));
+    const limit = COMPARED_MAX + left.size;
+    const near = await sharingWords(engine.text, reader, { words, limit, own: 1 });
+    const ids = near.filter((id) => !left.has(keyString(id))).slice(0, COMPARED_MAX);
+    const found = await reader.memories(ids, await reader.memoryRows(ids));
+    const shown = await shownMemories(reader, access, found);
+    return shown
+      .flatMap((memory) => {
+        if (memory === undefined || memory.row.lifecycle !== "active") return [];
+        const { head } = memory.head.record;
+        if (head.turn !== undefined) return [];
+        const version = bodyOf(memory.body);
+        const said = tellingWords(analyser, primaryText(head.type, version.data));
+        const common = overlap(words, said);
+        const ref = shapeRef(engine.actor, memory.id, head.type, version);
+        return common < OVERLAP_MIN ? [] : [{ common, ref }];
+      })
+      .sort((a, b) => b.common - a.common)
+      .slice(0, NAMED_MAX)
+      .map(({ ref }) => ref);
+  });
 }

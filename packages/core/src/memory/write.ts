@@ -26,6 +26,7 @@ import {
 import {
   type Engine,
   type Located,
+  type LocatedWithHead,
   locate,
   locateLiving,
   memoryId,
@@ -47,9 +48,8 @@ import type { Head, MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES, type Status } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import type { Access } from "../scope/access.js";
-import { askGivingWay, judge, type Stated, sayerIds, UNOPPOSED, type Verdict } from "./claims.js";
+import { askGivingWay, claimantIds, judge, similarTo, UNOPPOSED, type Verdict } from "./claims.js";
 import { get } from "./read.js";
-import { similarTo } from "./similar.js";
 import { applyUpsert, type PreparedUpsert, prepareUpsert } from "./upsert.js";
 import { type PreparedWrite, prepareWrite } from "./write-input.js";
 
@@ -69,7 +69,7 @@ export async function write(
   if (similar !== true || value.reinforced) return value;
   const text = primaryText(prepared.head.type, prepared.data);
   const except = value.replaced.flatMap(({ id }) => parseUlid(id) ?? []);
-  // Nothing was repeated or lifted, so the memory is the one that was prepared.
+  // Nothing was repeated or taken over, so the memory is the one that was prepared.
   const query = { text, self: prepared.id, except };
   return { ...value, similar: await similarTo(engine, query, access) };
 }
@@ -100,7 +100,7 @@ export function writeOperation(
   const needs = writeNeeds(engine, prepared);
   return {
     ...needs,
-    ...(upsert === undefined ? {} : { hints: [...needs.hints, ...refKeys(upsert.ref)] }),
+    hints: upsert === undefined ? needs.hints : [...needs.hints, ...refKeys(upsert.ref)],
     run: (tx) => {
       const first = firstResult(engine, tx, prepared.request);
       if (first !== undefined) return first;
@@ -146,73 +146,77 @@ export function applyWrite(
   const verdict = judge(tx, prepared, head.slot === undefined ? [] : slotHolders(tx, head.slot));
   if (verdict.repeats !== undefined) return reinforce(engine, tx, prepared, verdict.repeats);
   askGivingWay(tx, verdict);
-  const told = tell(tx, prepared, verdict);
-  const parts: RecordDraft[] = [memoryPart(tx, prepared.by, told.id, told.record)];
+  const memory = memoryToStore(tx, prepared, verdict);
+  const { id, record, isTakenOver } = memory;
+  const parts: RecordDraft[] = [memoryPart(tx, prepared.by, id, record)];
   const replaced: MemoryRef[] = [];
   for (const found of [...verdict.slot, ...verdict.named]) {
     const archived = archivePart(tx, prepared.by, found);
     parts.push(archived.part);
     replaced.push(shapeRef(engine.actor, found.id, found.row.type, archived.version));
   }
-  parts.push(...lifecycleEdges(engine, tx, prepared, { verdict, id: told.id }));
-  if (told.lifted) parts.push(reinforcement(told.id, told.record.head.version));
+  parts.push(...lifecycleEdges(engine, tx, prepared, { verdict, id }));
+  const { version } = record.head;
+  if (isTakenOver) parts.push(reinforcement(id, version));
   const seq = tx.append({
-    kind: told.lifted ? "reinforce" : "write",
+    kind: isTakenOver ? "reinforce" : "write",
     by: prepared.by,
     parts,
     ...(prepared.request === undefined ? {} : { request: prepared.request }),
   });
-  const { version } = told.record.head;
-  return {
-    id: memoryId(told.id),
-    uri: buildUri({ actor: engine.actor, type: head.type, id: told.id, version }),
+  const result: WriteResult = {
+    id: memoryId(id),
+    uri: buildUri({ actor: engine.actor, type: head.type, id, version }),
     version,
     seq,
     replaced,
-    conflicts: verdict.rivals.map(({ id, row }) =>
-      shapeRef(engine.actor, id, row.type, tx.fold.records.version(row)),
+    conflicts: verdict.rivals.map((rival) =>
+      shapeRef(engine.actor, rival.id, rival.row.type, tx.fold.records.version(rival.row)),
     ),
     similar: [],
-    reinforced: told.lifted,
-    ...(wantsMemory && !told.lifted ? { memory: shapeBorn(engine.actor, tx.at, seq, told) } : {}),
+    reinforced: isTakenOver,
   };
+  if (!wantsMemory || isTakenOver) return result;
+  return { ...result, memory: shapeNew(engine.actor, tx.at, seq, memory) };
 }
 
-function shapeBorn(actor: string, at: number, seq: number, { id, record }: Told): Memory {
+function shapeNew(actor: string, at: number, seq: number, memory: MemoryToStore): Memory {
+  const { id, record } = memory;
   const { head, version } = record;
   if (version === undefined) throw new Error("a new memory has no version");
   return shapeParts(actor, { id, head, at, seq, version, versionSeq: seq });
 }
 
-/** The memory that holds what was written: a new one, or one whose claim became the writer's. */
-interface Told {
+/** The memory that is to hold what was written: a new one, or one that becomes the writer's. */
+interface MemoryToStore {
   readonly id: Bytes;
   readonly record: MemoryRecord;
-  readonly lifted: boolean;
+  readonly isTakenOver: boolean;
 }
 
-function tell(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Told {
-  const { lifts } = verdict;
-  if (lifts !== undefined) {
-    return { id: lifts.id, record: liftedRecord(tx, prepared, verdict, lifts), lifted: true };
+function memoryToStore(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): MemoryToStore {
+  const { takesOver } = verdict;
+  if (takesOver === undefined) {
+    return { id: prepared.id, record: newRecord(tx, prepared, verdict), isTakenOver: false };
   }
-  return { id: prepared.id, record: newRecord(tx, prepared, verdict), lifted: false };
+  const record = takenOverRecord(tx, prepared, verdict, takesOver);
+  return { id: takesOver.id, record, isTakenOver: true };
 }
 
 /**
  * The record of a memory whose claim a more trusted source makes now: it becomes that source's, in a
  * version of the same words; the versions before keep saying whose they were.
  */
-function liftedRecord(
+function takenOverRecord(
   tx: WriteTx,
   prepared: PreparedWrite,
   verdict: Verdict,
-  lifts: Stated,
+  found: LocatedWithHead,
 ): MemoryRecord {
-  const before = tx.fold.records.version(lifts.row);
+  const before = tx.fold.records.version(found.row);
   const { provenance, confidence, flags } = prepared.version;
   const both = (a: readonly string[], b: readonly string[]) => [...new Set([...a, ...b])];
-  const version = nextVersion(tx, prepared.by, lifts, {
+  const version = nextVersion(tx, prepared.by, found, {
     ...before,
     confidence: Math.max(confidence, before.confidence),
     provenance: {
@@ -227,9 +231,9 @@ function liftedRecord(
   });
   const { slot, status, source } = prepared.head;
   const head: Head = {
-    ...lifts.head,
+    ...found.head,
     source,
-    status: statusOf(verdict, lifts.head.status === "confirmed" ? "confirmed" : status),
+    status: statusOf(verdict, found.head.status === "confirmed" ? "confirmed" : status),
     slot: verdict.takesSlot ? slot : undefined,
     version: version.number,
     siblings: [],
@@ -242,7 +246,7 @@ function statusOf(verdict: Verdict, status: Status): Status {
   return verdict.rivals.length > 0 ? "provisional" : status;
 }
 
-/** The record of a memory being born. Spelled out: copying by spread cost a tenth of a batch. */
+/** The record of a new memory. Spelled out: copying by spread cost a tenth of a batch. */
 function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): MemoryRecord {
   const { head, version } = prepared;
   return {
@@ -343,18 +347,18 @@ export function slotRange(slot: string): KvRange {
   return prefixRange(indexPrefix("index", INDEX.slot, LIFECYCLES.active.code, term), 8);
 }
 
-/** Reads in one go what the hints led to: who said it already, who holds the slot, who is named. */
+/** Reads at once what the hints led to: who makes the claim already, who holds the slot, who is named. */
 function askTargets(tx: WriteTx, prepared: PreparedWrite): void {
   const { fingerprint, slot } = prepared.head;
-  const sayers = sayerIds(tx, fingerprint);
+  const claimants = claimantIds(tx, fingerprint);
   const holders = slot === undefined ? [] : slotHolders(tx, slot);
   const named = namedRefs(prepared).flatMap(
     (ref) => ref.id ?? tx.view.get(textKey("externalId", ref.externalId ?? "")) ?? [],
   );
   const targets = [...holders, ...named];
   const keys = [...configEntry(tx), ...targets.map((id) => idKey("memory", id))];
-  for (const id of sayers) keys.push(idKey("memory", id), idKey("counter", id));
-  for (const id of [...sayers, ...targets]) keys.push(...recordKeys(tx, id));
+  for (const id of claimants) keys.push(idKey("memory", id), idKey("counter", id));
+  for (const id of [...claimants, ...targets]) keys.push(...recordKeys(tx, id));
   // Most writes lead nowhere: nothing to allocate for them.
   if (keys.length === 0) return;
   const from = prepared.id;
@@ -384,13 +388,12 @@ function lifecycleEdges(
   engine: Engine,
   tx: WriteTx,
   prepared: PreparedWrite,
-  told: { readonly verdict: Verdict; readonly id: Bytes },
+  { verdict, id }: { readonly verdict: Verdict; readonly id: Bytes },
 ): RecordDraft[] {
-  const { verdict, id } = told;
-  const mute =
+  const hasNone =
     verdict === UNOPPOSED && prepared.corrects === undefined && prepared.derivedFrom.length === 0;
   // Most writes bring no edges: nothing to allocate for them.
-  if (mute) return [];
+  if (hasNone) return [];
   const links: Omit<EdgeDraft, "from">[] = [];
   for (const { id: to } of verdict.slot) links.push(...SLOT_KINDS.map((kind) => ({ kind, to })));
   for (const { id: to, by, row } of verdict.rivals) {
@@ -418,7 +421,7 @@ function lifecycleEdges(
     // A memory that was there before may be its own origin.
     .filter(({ to }) => memoryId(to as Bytes) !== memoryId(id))
     .map((link): EdgeDraft => ({ from: id, source: "derived", ...link }));
-  if (verdict.lifts === undefined) return mintFresh(tx, engine, prepared.by, drafts);
+  if (verdict.takesOver === undefined) return mintFresh(tx, engine, prepared.by, drafts);
   return drafts.flatMap((draft) => {
     const { outcome } = mintEdge(tx, engine, prepared.by, draft);
     return "part" in outcome ? [outcome.part] : [];

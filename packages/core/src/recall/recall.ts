@@ -12,8 +12,8 @@
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import type { LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
+import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
-import { journalUse } from "../engine/journal-use.js";
 import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
 import { countLanes, meterOf } from "../engine/read-plan.js";
 import { salienceOf } from "../engine/salience-reader.js";

@@ -27,7 +27,14 @@ import {
   subject,
   versionsOf,
 } from "../engine/drafts.js";
-import { type Engine, locate, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
+import {
+  type Engine,
+  type LocatedWithHead,
+  locate,
+  memoryId,
+  type ParsedRef,
+  parseRef,
+} from "../engine/engine.js";
 import { ask, askEntries, askMoves, askRecords } from "../engine/read-ahead.js";
 import { CortexError, invalid, unreachable } from "../errors.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
@@ -35,7 +42,6 @@ import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import type { Stated } from "../memory/claims.js";
 import { nextData, nextFingerprint } from "../memory/update.js";
 import { slotRange } from "../memory/write.js";
 import { prepareVersion, sourceFor } from "../memory/write-input.js";
@@ -58,8 +64,8 @@ interface CheckedDecision extends Omit<Asked<"settle">, "keep" | "source" | "by"
 /** What a settlement writes, before it is appended. */
 interface Outcome {
   readonly parts: readonly RecordDraft[];
-  readonly kept: readonly Stated[];
-  readonly archived: readonly Stated[];
+  readonly kept: readonly LocatedWithHead[];
+  readonly archived: readonly LocatedWithHead[];
 }
 
 /** Decides one item. */
@@ -122,7 +128,11 @@ function noLongerOpen(item: string): CortexError {
 }
 
 /** Live memories by id, with their heads. */
-function liveSides(tx: WriteTx, asked: CheckedDecision, ids: readonly Bytes[]): readonly Stated[] {
+function liveSides(
+  tx: WriteTx,
+  asked: CheckedDecision,
+  ids: readonly Bytes[],
+): readonly LocatedWithHead[] {
   ask(
     tx,
     ids.map((id) => idKey("memory", id)),
@@ -164,13 +174,13 @@ function settleEdge(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: Byt
 
 /** Two memories about which one question is open. */
 interface OpenPair {
-  readonly sides: readonly Stated[];
+  readonly sides: readonly LocatedWithHead[];
   /** What `keep_both` changes about them. */
   readonly both: readonly RecordDraft[];
   /** What puts the answer on record. */
   readonly closing: readonly RecordDraft[];
   /** The slot of the side that stays. */
-  readonly slotOf: (winner: Stated, loser: Stated) => string | undefined;
+  readonly slotOf: (winner: LocatedWithHead, loser: LocatedWithHead) => string | undefined;
   /** Why one takes the place of the other, where no other edge says it. */
   readonly reason?: string;
 }
@@ -253,8 +263,8 @@ function distinction(
 function keptSide(
   tx: WriteTx,
   asked: CheckedDecision,
-  sides: readonly Stated[],
-): Stated | undefined {
+  sides: readonly LocatedWithHead[],
+): LocatedWithHead | undefined {
   if (asked.keep === undefined) return undefined;
   const found = locate(tx, asked.keep);
   const side = sides.find(
@@ -282,8 +292,8 @@ function closedEdge(
 }
 
 interface Replacement {
-  readonly winner: Stated;
-  readonly loser: Stated;
+  readonly winner: LocatedWithHead;
+  readonly loser: LocatedWithHead;
   readonly pair: OpenPair;
 }
 
@@ -316,7 +326,12 @@ function replaced(engine: Engine, tx: WriteTx, asked: CheckedDecision, what: Rep
 const REPLACEMENT = ["supersedes"] as const;
 const SLOT_CHANGE = ["supersedes", "transition"] as const;
 
-function refuseTaken(tx: WriteTx, asked: CheckedDecision, slot: string, loser: Stated): void {
+function refuseTaken(
+  tx: WriteTx,
+  asked: CheckedDecision,
+  slot: string,
+  loser: LocatedWithHead,
+): void {
   ask(tx, [], { ranges: [slotRange(slot)] });
   for (const { key } of tx.view.range(slotRange(slot))) {
     const id = key.subarray(key.length - 16);
@@ -330,7 +345,7 @@ function refuseTaken(tx: WriteTx, asked: CheckedDecision, slot: string, loser: S
 }
 
 /** A source decides nothing against the words of a more trusted one. */
-function refuseBelow(asked: CheckedDecision, side: Stated): void {
+function refuseBelow(asked: CheckedDecision, side: LocatedWithHead): void {
   if (mayReplace(asked.source, side.head.source)) return;
   throw refused(
     "source",
@@ -340,22 +355,27 @@ function refuseBelow(asked: CheckedDecision, side: Stated): void {
 }
 
 /** What the status of an accepted memory becomes; the owner's word confirms. */
-function acceptedStatus(asked: CheckedDecision, { head }: Stated): Head["status"] {
+function acceptedStatus(asked: CheckedDecision, { head }: LocatedWithHead): Head["status"] {
   const unsure = head.status === "provisional" || head.status === "disputed";
   return unsure ? gatedStatus(head.type, asked.source, "confirmed") : head.status;
 }
 
-function accepted(tx: WriteTx, asked: CheckedDecision, side: Stated): RecordDraft[] {
+function accepted(tx: WriteTx, asked: CheckedDecision, side: LocatedWithHead): RecordDraft[] {
   const head = { ...side.head, status: acceptedStatus(asked, side) };
   return changedHead(tx, asked, side, head);
 }
 
-function changedHead(tx: WriteTx, asked: CheckedDecision, side: Stated, head: Head): RecordDraft[] {
+function changedHead(
+  tx: WriteTx,
+  asked: CheckedDecision,
+  side: LocatedWithHead,
+  head: Head,
+): RecordDraft[] {
   const same = head.status === side.head.status && head.slot === side.head.slot;
   return same ? [] : [headPart(tx, asked.by, side, head)];
 }
 
-function retracted(tx: WriteTx, asked: CheckedDecision, side: Stated): RecordDraft {
+function retracted(tx: WriteTx, asked: CheckedDecision, side: LocatedWithHead): RecordDraft {
   refuseBelow(asked, side);
   const head: Head = { ...side.head, status: "retracted", lifecycle: "archived" };
   return headPart(tx, asked.by, side, head);
@@ -366,7 +386,7 @@ function mergedPart(
   engine: Engine,
   tx: WriteTx,
   asked: CheckedDecision,
-  what: { readonly side: Stated; readonly head: Head; readonly other?: Stated },
+  what: { readonly side: LocatedWithHead; readonly head: Head; readonly other?: LocatedWithHead },
 ): RecordDraft {
   const { side, head } = what;
   refuseBelow(asked, side);
@@ -432,7 +452,7 @@ function chosenVersion(
   engine: Engine,
   tx: WriteTx,
   asked: CheckedDecision,
-  side: Stated,
+  side: LocatedWithHead,
 ): RecordDraft {
   refuseBelow(asked, side);
   const open = [side.head.version, ...side.head.siblings];

@@ -15,7 +15,7 @@ import {
   nextVersion,
   subject,
 } from "../engine/drafts.js";
-import type { Engine } from "../engine/engine.js";
+import type { Engine, LocatedWithHead } from "../engine/engine.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
 import { unreachable } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
@@ -24,7 +24,6 @@ import { SUBJECT } from "../journal/entry.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import type { Stated } from "../memory/claims.js";
 import type { Head } from "../records/memory-record.js";
 import { type Change, memoriesOfChange, type Planned } from "./maintain-plan.js";
 
@@ -51,7 +50,7 @@ export async function applyChange(engine: Engine, change: Change): Promise<numbe
 function asPlanned(
   tx: WriteTx,
   memories: readonly Planned[],
-): ReadonlyMap<string, Stated> | undefined {
+): ReadonlyMap<string, LocatedWithHead> | undefined {
   const located = memories.flatMap(({ id, seq }) => {
     const bytes = tx.view.get(idKey("memory", id));
     const row = bytes === undefined ? undefined : decodeMemoryRow(bytes);
@@ -68,9 +67,9 @@ function partsOf(
   engine: Engine,
   tx: WriteTx,
   change: Change,
-  found: ReadonlyMap<string, Stated>,
+  found: ReadonlyMap<string, LocatedWithHead>,
 ): readonly RecordDraft[] {
-  const stated = (one: Planned): Stated => {
+  const stated = (one: Planned): LocatedWithHead => {
     const memory = found.get(keyString(one.id));
     if (memory === undefined) throw new Error("a change is about a memory that it does not name");
     return memory;
@@ -117,8 +116,8 @@ function reasonPart(id: Bytes, { step, reason }: Change): RecordDraft {
 }
 
 interface Twins {
-  readonly keep: Stated;
-  readonly give: readonly Stated[];
+  readonly keep: LocatedWithHead;
+  readonly give: readonly LocatedWithHead[];
 }
 
 function mergeParts(
@@ -140,7 +139,11 @@ function mergeParts(
 }
 
 /** The twin that stays, with what the others had more of; nothing when it had all of it. */
-function enriched(tx: WriteTx, keep: Stated, give: readonly Stated[]): readonly RecordDraft[] {
+function enriched(
+  tx: WriteTx,
+  keep: LocatedWithHead,
+  give: readonly LocatedWithHead[],
+): readonly RecordDraft[] {
   const { head } = keep;
   const all = [keep, ...give];
   const tags = [...new Set(all.flatMap((one) => one.head.tags))].slice(0, LIMITS.tags);
