@@ -5,7 +5,8 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { EDGE_KINDS, LIMITS, LINK_KINDS, open } from "@cortex-memory/core";
+import { LIMITS, open } from "@cortex-memory/core";
+import { EDGE_KINDS, LINK_KINDS } from "@cortex-memory/core/contract";
 import { expect, test } from "vitest";
 import { withEdgeParts } from "./make-edge-kinds.js";
 

@@ -3,7 +3,7 @@
  * model may propose, so that the page cannot say anything else. Pure; the test of the page compares
  * them, and rewrites them on request.
  */
-import { EDGE_KINDS, type EdgeKind, LINK_KINDS } from "@cortex-memory/core";
+import { EDGE_KINDS, type EdgeKind, LINK_KINDS } from "@cortex-memory/core/contract";
 
 /** A part of the page: the name of the comments around it, and its text. */
 export interface PagePart {

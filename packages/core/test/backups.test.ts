@@ -4,15 +4,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import type { ErasureDocument } from "../src/contract/entry.js";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
-import {
-  type Cortex,
-  type ErasureDocument,
-  importJournal,
-  open,
-  restoreBackup,
-  upgrade,
-} from "../src/index.js";
+import { type Cortex, importJournal, open, restoreBackup, upgrade } from "../src/index.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import {
   backedUp,

@@ -9,8 +9,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import type { CheckReport } from "../src/contract/entry.js";
 import { decodeHeadRow, encodeHeadRow, type HeadRow } from "../src/history/head-row.js";
-import { type CheckReport, type Cortex, CortexError, isCortexError, open } from "../src/index.js";
+import { type Cortex, CortexError, isCortexError, open } from "../src/index.js";
 import { decodeEntry, encodeEntry, splitEntry } from "../src/journal/entry.js";
 import { journalKey, KEYSPACE, type PrefixName } from "../src/kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../src/kv/kv.js";

@@ -4,7 +4,8 @@
  * changed value is a change, and that memory does not feed on its own echo.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Cortex, httpModel, type Model, type Turn } from "../src/index.js";
+import type { Turn } from "../src/contract/entry.js";
+import { type Cortex, httpModel, type Model } from "../src/index.js";
 import type { Kv } from "../src/kv/kv.js";
 import { fence } from "../src/records/fence.js";
 import { openTestStore, refusalOf, type TestStore } from "../src/testing/fixtures.js";

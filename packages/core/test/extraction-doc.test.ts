@@ -1,8 +1,9 @@
 /** The tables on the page on extraction name every rule. `tools/docs-code.test.ts` runs its program. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { DROP_RULES } from "../src/contract/entry.js";
 import { DEBOUNCE_MS } from "../src/extract/extract.js";
-import { DROP_RULES, LIMITS } from "../src/index.js";
+import { LIMITS } from "../src/index.js";
 import { pagePath } from "./doc-page.js";
 
 const page = readFileSync(pagePath("extraction.md"), "utf8");

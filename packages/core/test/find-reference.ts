@@ -4,6 +4,7 @@
  * uses an index, and nothing of `find/`.
  */
 
+import type { Scalar } from "../src/contract/entry.js";
 import type { OrderClause } from "../src/contract/find.js";
 import type {
   AsOf,
@@ -12,7 +13,6 @@ import type {
   MemoryId,
   Options,
   Predicate,
-  Scalar,
   WriteInput,
 } from "../src/index.js";
 import { isCortexError } from "../src/index.js";

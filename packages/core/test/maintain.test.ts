@@ -5,7 +5,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Cortex, MaintainReport, Memory, Options, WriteInput } from "../src/index.js";
+import type { MaintainReport } from "../src/contract/entry.js";
+import type { Cortex, Memory, Options, WriteInput } from "../src/index.js";
 import { countingKv } from "../src/testing/counting-kv.js";
 import { openTestStore } from "../src/testing/fixtures.js";
 

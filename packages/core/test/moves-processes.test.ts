@@ -161,8 +161,8 @@ describe("kill -9", () => {
       const neighbour = await neighbourOf(folder, SEED);
       await neighbour.until("wrote");
       let moved = 0;
-      for (let round = 0; round < 8; round += 1) {
-        moved += await killDuring(random, { folder, what }, 1000);
+      for (let round = 0; round < 6; round += 1) {
+        moved += await killDuring(random, { folder, what }, 700);
         // The neighbour gets on: nobody waits for the dead.
         await neighbour.until("wrote");
         await using memory = await open(folder, { actor: "ada" });

@@ -5,7 +5,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { toHex } from "../src/codec/keys.js";
 import { sha256Node } from "../src/codec/sha256-node.js";
-import { type Cortex, isCortexError, type JournalPage, restoreBackup } from "../src/index.js";
+import type { JournalPage } from "../src/contract/entry.js";
+import { type Cortex, isCortexError, restoreBackup } from "../src/index.js";
 import { formatCheckpoint, parseCheckpoint } from "../src/journal/checkpoint.js";
 import { decodeEntry, encodeEntry, encodeHeader, SUBJECT } from "../src/journal/entry.js";
 import type { Kv } from "../src/kv/kv.js";

@@ -3,13 +3,8 @@
  * writes, and the rows that a replica and its source must have in common.
  */
 
-import {
-  type Cortex,
-  follow,
-  importJournal,
-  isCortexError,
-  type JournalPage,
-} from "../src/index.js";
+import type { JournalPage } from "../src/contract/entry.js";
+import { type Cortex, follow, importJournal, isCortexError } from "../src/index.js";
 import type { Kv } from "../src/kv/kv.js";
 import type { ReplicaEvent, ReplicaOptions, ReplicaSource } from "../src/replica/follow.js";
 import type { SeededRandom } from "../src/testing/index.js";

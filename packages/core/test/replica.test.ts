@@ -5,13 +5,13 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { sha256Node } from "../src/codec/sha256-node.js";
+import type { JournalPage } from "../src/contract/entry.js";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
 import {
   type Cortex,
   CortexError,
   follow,
   hashEmbedder,
-  type JournalPage,
   open,
   promote,
   type ReplicaEvent,

@@ -1,7 +1,8 @@
 /** The page on search names every limit and language. `tools/docs-code.test.ts` runs its program. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { LANGUAGES, LIMITS } from "../src/index.js";
+import { LANGUAGES } from "../src/contract/entry.js";
+import { LIMITS } from "../src/index.js";
 import { pagePath } from "./doc-page.js";
 
 test("every language and every limit is on the page", () => {

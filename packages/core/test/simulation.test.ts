@@ -10,14 +10,8 @@
  */
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  type Cortex,
-  CortexError,
-  type Edge,
-  type Memory,
-  open,
-  type RecordedItem,
-} from "../src/index.js";
+import type { RecordedItem } from "../src/contract/entry.js";
+import { type Cortex, CortexError, type Edge, type Memory, open } from "../src/index.js";
 import { classOfKey } from "../src/kv/keyspace.js";
 import type { Kv } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";

@@ -6,7 +6,8 @@
  * nothing half done.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { COLD_WEIGHTS, type Cortex, open } from "../src/index.js";
+import { COLD_WEIGHTS } from "../src/contract/entry.js";
+import { type Cortex, open } from "../src/index.js";
 import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
 
 const UNBUILT = isUnbuilt();

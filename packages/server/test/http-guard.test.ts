@@ -245,7 +245,7 @@ describe("how often", () => {
 });
 
 /** More than the kernel holds for a client that does not read. */
-const LONG_NOTES_BYTES = 24_000_000;
+const LONG_NOTES_BYTES = 16_000_000;
 
 /** Fills the store of a server whose limit of time is too short for large requests. */
 async function fillWithLongNotes(folder: string): Promise<void> {

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { MAIN, makePlace, type Place } from "./cortex-process.js";
 import { edgeRow, graphRow, makeLines, makeMemgraph, nodeRow } from "./foreign-files.js";
 
-const NOTES = 12_000;
+const NOTES = 9000;
 /** Every tenth note is linked to the one before. */
 const LINKED = Array.from({ length: NOTES / 10 - 1 }, (_, at) => 10 * (at + 1));
 const GRAPH = "01KRAB0000000000000000000A";

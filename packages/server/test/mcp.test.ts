@@ -1,5 +1,6 @@
 /** The MCP door as agents meet it: the built server over stdio, driven by the official client. */
-import { countTokens, open } from "@cortex-memory/core";
+import { open } from "@cortex-memory/core";
+import { countTokens } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instructionsFor } from "../src/mcp/instructions.js";
 import { STANDARD_TOOLS, toolsOf } from "../src/mcp/tools.js";

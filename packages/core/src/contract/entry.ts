@@ -3,8 +3,41 @@
  * their own. It loads no engine and nothing of Node.
  */
 
-export { describe } from "../errors.js";
+export { describe, type ErrorDetails, shortName } from "../errors.js";
+export { ENTRY_KINDS, type EntryKind } from "../journal/entry.js";
+export type { ErasureDocument } from "../journal/erasure-list.js";
+export type { JournalPage } from "../journal/journal-page.js";
+export { DATA_SCHEMAS, type Data, type DataOf } from "../records/data.js";
+export { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
+export { FENCE_CLOSE, FENCE_OPEN, fence, flatten } from "../records/fence.js";
 export { expectedOf, type ListSchema } from "../records/fields.js";
+export { countTokens, truncateToTokens } from "../records/forms.js";
+export { frameSchema } from "../records/frames.js";
+export { goalStateSchema } from "../records/goal-state.js";
+export {
+  EVENT_KINDS,
+  FRAME_VERBS,
+  type FrameVerb,
+  LIFECYCLES,
+  type Lifecycle,
+  MEMORY_TYPES,
+  OBJECT_KINDS,
+  type ObjectKind,
+  SOURCES,
+  STATUSES,
+  type Status,
+  TURN_ROLES,
+  type TurnRole,
+  VISIBILITIES,
+  type Visibility,
+} from "../records/types.js";
+export { DECAY, type Decay, decayOf } from "../salience/decay.js";
+export { type AttestOutcome, MISLED_REASONS } from "../salience/learn.js";
+export { COLD_WEIGHTS, type Factors, type Weights } from "../salience/salience.js";
+export type { Counter } from "../salience/use-record.js";
+export { withheld } from "../trust/scan.js";
+export type { BatchItemResult } from "./batch.js";
+export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
 export {
   anyObject,
   type FieldNote,
@@ -21,7 +54,29 @@ export {
   whole,
   words,
 } from "./fields.js";
+export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
+export type { GoalChange, GoalWithState } from "./goals.js";
+export type { Form } from "./hits.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
+export type {
+  Change,
+  ChangesPage,
+  LogItem,
+  LogPage,
+  MemoryChange,
+  ReplicaStatus,
+  RevertResult,
+} from "./journal.js";
+export type {
+  AttestResult,
+  CompactItem,
+  CompactResult,
+  RecordedContext,
+  RecordedItem,
+  WeightsAt,
+} from "./learning.js";
+export type { EdgeList, EdgeRemoved } from "./links.js";
+export type { ForgetResult, HistoryItem, SlotHistory, SlotValue } from "./memory.js";
 export {
   asOf,
   by,
@@ -33,7 +88,40 @@ export {
   versionFields,
   writeFields,
 } from "./memory.js";
+export type { ByteSink } from "./move.js";
+export type {
+  CheckpointAt,
+  EdgeRef,
+  ProveRequest,
+  RootAt,
+  SharedSlice,
+  SnapshotInfo,
+} from "./proof.js";
+export type { LaneCounts, OnPlan, ReadPlan } from "./read-plan.js";
+export {
+  type BatchQuery,
+  type ContextItem,
+  type RecallReasons,
+  type SearchBatchHit,
+  type SearchBatchResult,
+  type SearchHit,
+  type SearchResult,
+  TIERS,
+  type Tier,
+} from "./recall.js";
 export { checkInput, codeIn, refusalOf, renamed, shownPath, unwrapped } from "./refusal.js";
+export {
+  DECISIONS,
+  type Decision,
+  REVIEW_KINDS,
+  type ReviewItem,
+  type ReviewKind,
+  type ReviewSide,
+  type Settlement,
+} from "./review.js";
+export type { PostedScope, RevokedScope, ScopeReport } from "./scopes.js";
+export type { RememberResult, SessionPage, Turn } from "./sessions.js";
+export type { EdgeResult, MemoryHead, VersionRecord } from "./shapes.js";
 export {
   edgeShape,
   memoryRefShape,
@@ -41,4 +129,22 @@ export {
   versionRecordShape,
   writtenShape,
 } from "./shapes.js";
+export {
+  type CheckReport,
+  DROP_RULES,
+  type DropRule,
+  type EmbedReport,
+  type ExtractedFact,
+  type ExtractFailure,
+  type ExtractReport,
+  type FoundLink,
+  LINK_KINDS,
+  type LinkKind,
+  type MaintainChange,
+  type MaintainReport,
+  type Problem,
+  type RebuildReport,
+  type RelinkReport,
+  type VacuumReport,
+} from "./upkeep.js";
 export { kebab, type Policy, type Verb } from "./verb.js";

@@ -6,7 +6,7 @@
  * which plan it was read: names of indexes and counts.
  */
 import { randomBytes } from "node:crypto";
-import type { ReadPlan } from "@cortex-memory/core";
+import type { ReadPlan } from "@cortex-memory/core/contract";
 
 /** The header that carries the id of a request, in both directions. */
 export const REQUEST_ID_HEADER = "X-Request-Id";

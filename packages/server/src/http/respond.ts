@@ -12,7 +12,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { OnPlan, ReadPlan } from "@cortex-memory/core";
+import type { OnPlan, ReadPlan } from "@cortex-memory/core/contract";
 import { parseAccept } from "hono/utils/accept";
 import { INTERNAL_CODE } from "../error-status.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";

@@ -5,13 +5,8 @@
  * Left to others: reading files (`lines.ts`, `elements.ts`, `sqlite-file.ts`), what the fields of a
  * program mean (`from-*.ts`), what the store has already and what is new (`memories.ts`, `links.ts`).
  */
-import {
-  type ConflictPolicy,
-  CortexError,
-  type ErrorCode,
-  isCortexError,
-  type WriteInput,
-} from "@cortex-memory/core";
+import { CortexError, type ErrorCode, isCortexError, type WriteInput } from "@cortex-memory/core";
+import type { ConflictPolicy } from "@cortex-memory/core/contract";
 
 /** One version of a memory to be. */
 export interface VersionDraft {

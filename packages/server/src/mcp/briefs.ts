@@ -6,14 +6,14 @@
  * Text of memories may come from anywhere. It is printed on one line, control characters spelled out,
  * inside the fence that `remember` drops, so that what was recalled is never stored as something said.
  */
+import type { Memory } from "@cortex-memory/core";
 import {
   countTokens,
   fence,
   flatten,
-  type Memory,
   truncateToTokens,
   withheld,
-} from "@cortex-memory/core";
+} from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
 import { clean } from "../render/ink.js";

@@ -14,11 +14,14 @@ import {
   HUB_POLICIES,
   type Hub,
   isCortexError,
+} from "@cortex-memory/core";
+import {
   type OnPlan,
   type Policy,
   truncateToTokens,
-} from "@cortex-memory/core";
-import { VERBS, type VerbName } from "@cortex-memory/core/contract";
+  VERBS,
+  type VerbName,
+} from "@cortex-memory/core/contract";
 import { MEMGRAPH_POLICIES } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import type { Setting } from "../config.js";

@@ -3,7 +3,8 @@
  * shown. A door is made by whoever opened the store: the command line for stdio, the HTTP server for
  * `/mcp`.
  */
-import type { Access, Cortex, Hub, OnPlan } from "@cortex-memory/core";
+import type { Access, Cortex, Hub } from "@cortex-memory/core";
+import type { OnPlan } from "@cortex-memory/core/contract";
 import type { Profile, Setting } from "../config.js";
 
 /** An open store and who is asking. */

@@ -1,7 +1,7 @@
 /**
  * The arguments that tools share: those of the operations, in as few words as a model needs.
  */
-import { TURN_ROLES } from "@cortex-memory/core";
+import { TURN_ROLES } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { words } from "../operations/fields.js";
 

@@ -2,7 +2,7 @@
  * What a server tells every client about itself, for the model to read before any tool. Every word
  * costs tokens in every conversation: at most 300, and a test counts.
  */
-import { FENCE_CLOSE, FENCE_OPEN } from "@cortex-memory/core";
+import { FENCE_CLOSE, FENCE_OPEN } from "@cortex-memory/core/contract";
 import type { Tool } from "./define.js";
 
 /** One piece of advice and the tools that it is about. */

@@ -6,13 +6,8 @@
  * memory as it is now, which is what a client subscribes to. To a caller, what it may not see does not
  * exist.
  */
-import {
-  type Cortex,
-  MEMORY_TYPES,
-  type Memory,
-  type MemoryType,
-  parseUri,
-} from "@cortex-memory/core";
+import { type Cortex, type Memory, type MemoryType, parseUri } from "@cortex-memory/core";
+import { MEMORY_TYPES } from "@cortex-memory/core/contract";
 import type { Door } from "./door.js";
 
 /** One rendering of a resource. */

@@ -7,7 +7,8 @@
  * and in the older ones. A store is held open until the answer has been sent, and for as long as
  * somebody is subscribed to its resources. `close` ends subscriptions and waits for the rest.
  */
-import type { Access, Cortex, OnPlan } from "@cortex-memory/core";
+import type { Access, Cortex } from "@cortex-memory/core";
+import type { OnPlan } from "@cortex-memory/core/contract";
 import {
   createMcpHandler,
   type McpHttpHandler,

@@ -2,13 +2,8 @@
  * Tools that store, read and change memories. Everything they write is marked as an agent's, or as
  * something the agent only passes on: what the owner said in person is not an agent's to claim.
  */
-import {
-  type Inspection,
-  type MemoryRef,
-  truncateToTokens,
-  type WriteResult,
-} from "@cortex-memory/core";
-import { writtenShape } from "@cortex-memory/core/contract";
+import type { Inspection, MemoryRef, WriteResult } from "@cortex-memory/core";
+import { truncateToTokens, writtenShape } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { headFields, listOf, memoryType, versionFields } from "../operations/fields.js";
 import { isoTime } from "../operations/times.js";

@@ -1,8 +1,7 @@
 /**
  * The tool on what waits for a decision: listing it, and settling one item.
  */
-import { DECISIONS, type ReviewItem, withheld } from "@cortex-memory/core";
-import { VERBS } from "@cortex-memory/core/contract";
+import { DECISIONS, type ReviewItem, VERBS, withheld } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
 import { AGENT } from "./agent.js";

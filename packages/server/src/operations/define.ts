@@ -15,10 +15,15 @@ import {
   CortexError,
   type ExportTarget,
   type ImportSource,
+} from "@cortex-memory/core";
+import {
   type OnPlan,
   type Policy,
-} from "@cortex-memory/core";
-import { VERBS, type Verb, type VerbName, type Verbs } from "@cortex-memory/core/contract";
+  VERBS,
+  type Verb,
+  type VerbName,
+  type Verbs,
+} from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type { Setting } from "../config.js";
 import type { Ink } from "../render/ink.js";

@@ -2,7 +2,13 @@
  * The fields that inputs share. Kinds and vocabularies are checked here; lengths, limits and what
  * fits together are checked once, by core.
  */
-import { frameSchema, MEMORY_TYPES, SOURCES, STATUSES, VISIBILITIES } from "@cortex-memory/core";
+import {
+  frameSchema,
+  MEMORY_TYPES,
+  SOURCES,
+  STATUSES,
+  VISIBILITIES,
+} from "@cortex-memory/core/contract";
 import * as z from "zod";
 
 /** A schema for one word of a vocabulary. */

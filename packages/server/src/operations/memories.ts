@@ -2,7 +2,7 @@
  * Operations on memories: writing, reading, changing, hiding.
  */
 
-import type { BatchItemResult } from "@cortex-memory/core";
+import type { BatchItemResult } from "@cortex-memory/core/contract";
 import {
   anyObject,
   by,

@@ -2,14 +2,8 @@
  * Operations that move a whole store: out to a file, in from one, up to this release.
  * What a name of a file stands for is the door's affair; the bytes and every check are core's.
  */
-import {
-  type ErasureDocument,
-  importJournal,
-  restoreBackup,
-  type UpgradeOptions,
-  upgrade,
-} from "@cortex-memory/core";
-import { by, listOf, VERBS } from "@cortex-memory/core/contract";
+import { importJournal, restoreBackup, type UpgradeOptions, upgrade } from "@cortex-memory/core";
+import { by, type ErasureDocument, listOf, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { showErasures, showExported, showImported, showUpgrade } from "../render/moves.js";
 import { defineOperation, takenFrom } from "./define.js";

@@ -7,12 +7,10 @@ import {
   CortexError,
   type Ed25519Signer,
   issueScope,
-  MEMORY_TYPES,
   type Selector,
-  SOURCES,
   signerOf,
 } from "@cortex-memory/core";
-import { listOf, timeOf, words } from "@cortex-memory/core/contract";
+import { listOf, MEMORY_TYPES, SOURCES, timeOf, words } from "@cortex-memory/core/contract";
 import { verify } from "@cortex-memory/core/verify";
 import * as z from "zod";
 import { showIssued, showKey, showPosted, showRevoked, showScope } from "../render/scopes.js";

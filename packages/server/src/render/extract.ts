@@ -1,8 +1,9 @@
 /**
  * What a model made of conversations and memories, for people to read.
  */
-import { DROP_RULES } from "@cortex-memory/core";
+
 import type { Output } from "@cortex-memory/core/contract";
+import { DROP_RULES } from "@cortex-memory/core/contract";
 import { clean, counted, type Ink, oneLine } from "./ink.js";
 
 /** What distilling did. */
