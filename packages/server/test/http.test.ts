@@ -118,7 +118,7 @@ describe("failures", () => {
     expect(json).toMatchObject({
       code: "ERR_INVALID",
       field: "importance",
-      expected: "at most 10",
+      expected: "a whole number from 0 to 10",
       got: "11",
     });
   });

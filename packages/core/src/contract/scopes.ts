@@ -6,18 +6,17 @@ import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { frameSchema } from "../records/frames.js";
 import { MEMORY_TYPES, SOURCES } from "../records/types.js";
-import { listOf, noted, type ShapeOf, textOf, words } from "./fields.js";
+import { listOf, type ShapeOf, textOf, words } from "./fields.js";
 import { by } from "./memory.js";
 import { seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 /** A text around which lines may have been broken; what it spells is judged where it is read. */
 function scopeText(description: string) {
-  const text = z
+  return z
     .string()
-    .max(2 * LIMITS.scopeBytes)
-    .trim();
-  return noted(text.describe(description), { code: "ERR_SCOPE_MALFORMED" });
+    .trim()
+    .meta({ description, maxLength: 2 * LIMITS.scopeBytes });
 }
 
 const hash = z.string().describe("what the scope is known by, in hex");
