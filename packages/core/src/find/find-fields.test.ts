@@ -1,7 +1,8 @@
 /** The closed list of fields: whatever a caller gets back can be asked for, in every type. */
 import { describe, expect, test } from "vitest";
-import { DATA_SCHEMAS, MEMORY_TYPES, type Memory, type MemoryType } from "../contract/entry.js";
+import { DATA_SCHEMAS, MEMORY_TYPES } from "../contract/entry.js";
 import type { Predicate } from "../contract/find.js";
+import type { Memory, MemoryType } from "../index.js";
 import { turnData } from "../records/data.js";
 import { namesOf } from "../records/types.js";
 import { openTestStore } from "../testing/index.js";
