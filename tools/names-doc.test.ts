@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as core from "@cortex-memory/core";
+import * as contract from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as verifier from "@cortex-memory/core/verify";
 import { afterAll, expect, test } from "vitest";
@@ -43,7 +44,7 @@ function fault(name: string): string | undefined {
   const object = owners[owner];
   if (object !== undefined && !isMember(object, member)) return `${name} is no verb`;
   const [, called = ""] = /^(\w+)\(\)$/.exec(name) ?? [];
-  if (called !== "" && !isMember(core, called) && !isMember(verifier, called)) {
+  if (called !== "" && [core, contract, verifier].every((entry) => !isMember(entry, called))) {
     return `${name} is not exported`;
   }
   if (/^CORTEX_[A-Z_]+$/.test(name)) {
@@ -52,7 +53,10 @@ function fault(name: string): string | undefined {
   if (/^ERR_[A-Z_]+$/.test(name)) {
     return isMember(core.ERROR_CODES, name) ? undefined : `${name} is no code`;
   }
-  if (/^[A-Z]+(_[A-Z]+)*$/.test(name) && !isMember(core, name)) return `${name} is not exported`;
+  const isConstant = /^[A-Z]+(_[A-Z]+)*$/.test(name);
+  if (isConstant && !isMember(core, name) && !isMember(contract, name)) {
+    return `${name} is not exported`;
+  }
   const [, words] = /^cortex ([a-z -]+?)( --.*)?$/.exec(name) ?? [];
   if (words !== undefined && !commands.includes(words)) return `${name} is no command`;
   return undefined;
