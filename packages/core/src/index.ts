@@ -25,7 +25,7 @@ export type {
   TagCount,
   TagList,
 } from "./contract/find.js";
-export type { GoalChange, GoalWithState } from "./contract/goals.js";
+export type { GoalChange, GoalStateInput, GoalWithState } from "./contract/goals.js";
 export type { Form } from "./contract/hits.js";
 export type { Answer, Options, VerbName } from "./contract/index.js";
 export type {
