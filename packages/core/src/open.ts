@@ -149,7 +149,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
       clock,
       random,
       scratch: scratchBeside(kv),
-      text: textOf(kv, signal),
+      text: textIndexOf(kv, signal),
       vectors: vectorsOf(kv, embedder),
       ...(embedder === undefined ? {} : { embedder }),
       ...(model === undefined ? {} : { model }),
@@ -188,7 +188,7 @@ async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): 
 }
 
 /** The text index of a store. */
-export function textOf(kv: Kv, signal: CommitSignal): TextIndex {
+export function textIndexOf(kv: Kv, signal: CommitSignal): TextIndex {
   return new TextIndex({ kv, signal, language: languageOf, turn: async () => void (await turn()) });
 }
 

@@ -21,6 +21,9 @@ const stateShape = z.object({
   lastResetAt: timeShape.exactOptional(),
 });
 
+/** The state of a goal as a caller may give it: counters that are not given are zero. */
+export interface GoalStateInput extends Readonly<z.input<typeof goalStateSchema>> {}
+
 const changedShape = z.object({ id: memoryIdShape, seq: seqShape });
 
 /** Which goal's state changed, and where. */
@@ -62,7 +65,7 @@ export const setGoalState = verb("setGoalState", {
     id: memoryRef.describe("the goal: its id, URI or external id"),
     state: goalStateSchema.describe("the whole state, as JSON"),
   },
-  labels: type<[id: Ref, state: GoalState]>(),
+  labels: type<[id: Ref, state: GoalStateInput]>(),
   options: { by },
   output: changedShape,
   answer: type<GoalChange>(),

@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { describe } from "../errors.js";
-import { LIMITS } from "../limits.js";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
 import { CONTENT_OR_EMPTY, complain, saying, strictFields } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
@@ -357,19 +357,19 @@ export interface MemoryPage extends Omit<ShapeOf<typeof memoryPageShape>, "memor
   readonly total?: number;
 }
 
+/** How active memories are listed by their latest version. */
+export const writtenQuery = strictFields({
+  kinds: listOf(kind)
+    .describe("any of these kinds, each exactly; a memory without a kind goes by its type")
+    .optional(),
+  tags: listOf(tag).describe("all of these tags, each exactly").optional(),
+  siblings: z.boolean().describe("list every open version by itself").optional(),
+  offset: whole(0).describe("how many to skip").default(0),
+  limit: whole(0).describe("most of them; all when not given").default(INTEGER_MAX),
+});
+
 /** A list of active memories, those with the latest version first, whatever else changed since. */
-export interface WrittenQuery {
-  /** Any of these kinds, each exactly; all when empty. A memory without a kind goes by its type. */
-  readonly kinds?: readonly string[] | undefined;
-  /** All of these tags, each exactly. */
-  readonly tags?: readonly string[] | undefined;
-  /** True lists every open version of a memory by itself, under its own kind and tags. */
-  readonly siblings?: boolean | undefined;
-  /** How many to skip. */
-  readonly offset?: number | undefined;
-  /** Most of them; all when not given. */
-  readonly limit?: number | undefined;
-}
+export interface WrittenQuery extends z.input<typeof writtenQuery> {}
 
 /** Lists memories by one index. */
 export const list = verb("list", {

@@ -78,7 +78,7 @@ export function headPart(tx: WriteTx, by: string, found: Located, head: Head): R
   return memoryPart(tx, by, found.id, { head, versionPart });
 }
 
-/** An earlier part of a memory or an edge, carried again as it was: its leaf is what it was then. */
+/** An earlier part of a memory or an edge, written again byte for byte, so that its leaf is the same. */
 export function partAgain(
   tx: WriteTx,
   name: Uint8Array,
@@ -89,7 +89,7 @@ export function partAgain(
   return { subject: name, record: partRecord(again.bytes), decoded, again };
 }
 
-/** The next version of a memory: the given body under the next number that nobody had. */
+/** The next version of a memory: the given body under the next number that is free. */
 export function nextVersion(
   tx: WriteTx,
   by: string,
@@ -106,7 +106,7 @@ export function nextVersion(
   };
 }
 
-/** Since when a version holds; what was over before it was written has no start that is known. */
+/** Since when a version holds; `undefined` when it had ended before it was written. */
 export function heldSince(version: Version, end = version.validTo): number | undefined {
   const { validFrom, createdAt } = version;
   const isOver = end !== undefined && end < createdAt;
@@ -213,7 +213,7 @@ export function edgeNeeds(tx: WriteTx, draft: Pick<EdgeDraft, "from" | "kind" | 
   return { keys: keys ?? [], leaves: [edgeLeaf(tx, draft)] };
 }
 
-/** Says that the store cannot hold an edge; the commit itself may have added it already. */
+/** Tells the view that the store holds no such edge, so that it is not read; the commit may hold one. */
 export function assumeNoEdge(
   tx: WriteTx,
   draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
@@ -256,7 +256,7 @@ export function findEdge(
   return undefined;
 }
 
-/** Adds an edge: when it is live, the evidence it lacked; a revival when it was removed. */
+/** Adds an edge. A live one gets the reason and the strength that it lacks; a removed one is revived. */
 export function mintEdge(
   tx: WriteTx,
   engine: Engine,
@@ -264,7 +264,7 @@ export function mintEdge(
   draft: EdgeDraft,
   options: { readonly fresh?: boolean } = {},
 ): MintedEdge {
-  // An end that is being born in this entry cannot have edges yet: nothing to look up.
+  // A memory that this entry brings has no edges yet: nothing to look up.
   const before = options.fresh === true ? undefined : findEdge(tx, draft);
   if (before !== undefined && before.edge.tombstone === undefined) {
     const edge = withEvidence(before.edge, draft, sourceOf(engine, draft));
@@ -298,12 +298,12 @@ function withEvidence(edge: EdgeRecord, draft: EdgeDraft, source: Source): EdgeR
     ...(edge.reason === undefined && reason !== undefined ? { reason } : {}),
     ...(edge.strength === undefined && strength !== undefined ? { strength } : {}),
   };
-  // Nobody puts reasons into the mouth of a more trusted source.
+  // A less trusted source adds no reasons to the edge of a more trusted one.
   const isFree = Object.keys(more).length > 0 && mayReplace(source, edge.source);
   return isFree ? { ...edge, ...more } : edge;
 }
 
-/** Mints edges of a memory that is being born: each is new, so each has a part. */
+/** Adds edges of a memory that the entry brings: each is new, so each has a part. */
 export function mintFresh(
   tx: WriteTx,
   engine: Engine,
@@ -370,7 +370,7 @@ export async function journalUse(
     bytes: 256 * ids.length,
     run: (tx) => {
       ask(tx, keys);
-      // Somebody may have forgotten a memory since it was read: nothing may hang on it again.
+      // A memory may have been forgotten since it was read; it gets no new part.
       const living = ids.filter((id) => {
         const row = tx.view.get(idKey("memory", id));
         return row !== undefined && decodeMemoryRow(row).lifecycle !== "erased";

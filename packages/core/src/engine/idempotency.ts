@@ -58,19 +58,19 @@ function firstSeq(tx: WriteTx, request: Uint8Array): number | undefined {
   const seq = int(seqValue, 0);
   if (tx.nextSeq() - seq > LIMITS.idempotencyEntries) return undefined;
   if (!(hash instanceof Uint8Array) || keyString(hash) !== keyString(request.subarray(16))) {
-    throw refused(
+    throw keyError(
       seq,
       `expected the request it was first used for (entry ${seq}), got another one`,
     );
   }
   // An entry of the batch that is being written has a number, but no row yet.
   if (seq >= tx.head.size && !tx.view.has(journalKey(seq))) {
-    throw refused(seq, "expected a key of its own for each item of a batch, got the same twice");
+    throw keyError(seq, "expected a key of its own for each item of a batch, got the same twice");
   }
   return seq;
 }
 
-function refused(seq: number, what: string): CortexError {
+function keyError(seq: number, what: string): CortexError {
   const details = { field: "idempotencyKey", seq };
   return new CortexError("ERR_IDEMPOTENCY", `idempotencyKey: ${what}`, details);
 }
@@ -95,7 +95,7 @@ export function askResults(tx: WriteTx, entries: readonly Entry[]): void {
   );
 }
 
-/** What a write or an update returned, from the entry it left. What was forgotten stays away. */
+/** What a write or an update returned, from the entry it wrote; without what was forgotten since. */
 export function writeResultOf(engine: Engine, tx: WriteTx, entry: Entry | undefined): WriteResult {
   const id = entry?.header.parts[0]?.subject.subarray(1);
   if (entry === undefined || id === undefined) throw new Error("a marked entry has no parts");

@@ -2,8 +2,9 @@
  * Rate limits: token buckets that refill all the time, up to a burst.
  *
  * Promise: a call that is refused takes nothing from any bucket and has no other effect. Time is the
- * injected clock; one that goes back refills nothing. Buckets live in this process alone and are few:
- * a full bucket says no more than none at all, so full ones make room, and only when all are in use do those go that were used longest ago.
+ * injected clock; one that goes back refills nothing. Buckets live in this process alone, and their
+ * number is bounded: full ones are dropped first, because a full bucket means the same as none; then
+ * those that were used longest ago.
  */
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
@@ -21,7 +22,7 @@ export interface RateLimit {
 export interface RateLimits {
   /** `attest` for one task. */
   readonly attestPerIntent: RateLimit | false;
-  /** `attest` over all tasks: another name for the task opens no way around the first. */
+  /** `attest` over all tasks, so that giving tasks other names does not get around the first limit. */
   readonly attestPerPrincipal: RateLimit | false;
   /** Entries about what a scope did not allow, for one holder and issuer; more go unrecorded. */
   readonly scopeViolations: RateLimit | false;
@@ -30,7 +31,7 @@ export interface RateLimits {
 /** The name of a limit. */
 export type Gate = keyof RateLimits;
 
-/** What holds unless `open` is told otherwise. */
+/** The limits unless `open` is given others. */
 export const DEFAULT_RATE_LIMITS: RateLimits = {
   attestPerIntent: { perSecond: 1, burst: 5 },
   attestPerPrincipal: { perSecond: 20, burst: 100 },

@@ -1,9 +1,9 @@
 /**
  * Asking for rows inside a write, in as few reads as the matter allows.
  *
- * An operation runs again for every set of rows it turns out to need. What one row names can only be
- * asked for after the row was read, but everything known at one moment goes into one read: `ask`
- * adds what the commit will want anyway, so that it does not cost a read of its own at the end.
+ * An operation that needs rows which are not loaded is run again once they are, so every set of rows
+ * that it asks for costs a read. Everything that is known to be needed is therefore asked for at once:
+ * `ask` adds to the rows named what the commit will need anyway.
  */
 
 import { LeafChanges } from "../history/fold-state.js";
@@ -29,18 +29,18 @@ export interface AskMore {
   readonly leaves?: readonly LeafRef[];
 }
 
-/** Makes sure that rows and ranges are loaded; what is missing is read at once, with company. */
+/** Makes sure that rows and ranges are loaded; with those that are not, what the commit needs is read. */
 export function ask(tx: WriteTx, keys: readonly Bytes[], more: AskMore = {}): void {
   try {
     tx.view.need(keys, more.ranges ?? []);
   } catch (error) {
     if (!(error instanceof Unread)) throw error;
-    throw new Unread([...error.keys, ...companions(tx, more.leaves ?? [])], error.ranges);
+    throw new Unread([...error.keys, ...commitRows(tx, more.leaves ?? [])], error.ranges);
   }
 }
 
 /** Rows that a commit needs whatever the operation does: tiles, pages, the configuration. */
-function companions(tx: WriteTx, leaves: readonly LeafRef[]): readonly Bytes[] {
+function commitRows(tx: WriteTx, leaves: readonly LeafRef[]): readonly Bytes[] {
   const changes = new LeafChanges();
   for (const { tree, key } of leaves) changes.set(tree, { key, value: undefined });
   const config = configEntry(tx).filter((key) => !tx.view.has(key));
@@ -92,7 +92,7 @@ export function askEntries(
   ask(tx, [...stored.map(({ seq }) => journalKey(seq)), ...others], { leaves });
 }
 
-/** The row that says who else says what a memory says. */
+/** The row that lists the memories which make the same claim. */
 export function fingerprintKeys(row: MemoryRow): readonly Bytes[] {
   return row.fingerprint === undefined ? [] : [idKey("fingerprint", row.fingerprint)];
 }

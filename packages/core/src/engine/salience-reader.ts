@@ -73,7 +73,7 @@ export async function salienceOf(
   });
 }
 
-/** What the factors of a memory are made from: a change of the memory is a use of it as well. */
+/** What the factors of a memory are made from; changing a memory counts as using it. */
 function useOf({ head }: FoundMemory, counter: Counter): Use {
   return {
     lastUsedAt: Math.max(counter.lastUsedAt, head.header.at),

@@ -3,12 +3,13 @@
  * live edges.
  *
  * Counts are exact at the position of the reader. The first count reads every key of the indexes
- * once, without values. It is kept, and the next one reads only the entries since: it takes out what
- * the memories they touch were, and puts in what they are. Two things make it count anew: a forget,
- * which leaves nothing to take out, and so many entries that counting is quicker than reading them.
+ * once, without values, and is kept. The next one reads only the entries since: for every memory that
+ * they touch it subtracts the words the memory had and adds those it has. It starts from nothing again
+ * after a forget, because the words to subtract are gone, and when there are so many entries that
+ * counting the indexes is quicker.
  *
- * What a caller other than the owner may see is no index, so their counts read every head; they are
- * kept for as long as the journal does not grow.
+ * No index says what a guest or the holder of a scope may see, so their counts read every head; they
+ * are kept until the journal grows.
  *
  * At 100,000 memories with two tags each, over LMDB: 180 ms the first time, 1 ms when nothing was
  * written since, 7 ms after 200 entries; 720 ms for a guest.
@@ -59,13 +60,13 @@ interface Counts {
 
 const ALL: readonly CountedIndex[] = ["type", "tag", "kind", "slot"];
 
-/** Keys read at a time, and pages after which others get their turn. */
+/** Keys read at a time, and pages after which other work gets its turn. */
 const PAGE_KEYS = 2000;
 const PAGES_PER_TURN = 16;
 /** Memories whose heads are read at a time. */
 const PAGE_HEADS = 500;
 
-/** Entries up to which reading them is always worth it, and beyond that, for each active memory. */
+/** So many entries are always read rather than counting anew; with many memories, a share of them. */
 const EXTEND_ENTRIES = 1000;
 const EXTEND_SHARE = 0.2;
 

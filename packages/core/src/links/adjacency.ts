@@ -7,7 +7,6 @@
 
 import { readU16, readU32 } from "../codec/keys.js";
 import { EDGES_MAX } from "../contract/links.js";
-import { invalid } from "../errors.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
 import type { Read, Reader } from "../history/reader.js";
 import {
@@ -207,13 +206,6 @@ export async function edgeRecords(
 /** Whether the other end of an edge is a memory of this graph rather than a far name. */
 export function isLocal(edge: EdgeRecord): edge is EdgeRecord & { readonly to: Bytes } {
   return edge.to instanceof Uint8Array;
-}
-
-/** Checks a direction. */
-export function checkDirection(direction: unknown): "out" | "in" | "both" {
-  if (direction === undefined) return "out";
-  if (direction === "out" || direction === "in" || direction === "both") return direction;
-  throw invalid("direction", "out, in or both", direction);
 }
 
 /** An edge, and on which side of a memory it was found: of those that leave it, or that reach it. */

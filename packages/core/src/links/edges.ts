@@ -66,7 +66,7 @@ export interface PreparedEdge {
   readonly open: boolean;
   readonly by: string;
   readonly attributes: EdgeAttributes;
-  /** Beside others, and perhaps to a name: here, or in the graph it says. */
+  /** Set for a loose edge: the graph it leads to, unless it is this one. */
   readonly loose: LooseEnd | undefined;
 }
 
@@ -129,7 +129,7 @@ export function prepareEdge(engine: Engine, request: EdgeRequest): PreparedEdge 
   };
 }
 
-/** Where a loose edge leads; its own graph is not said. */
+/** Where a loose edge leads; nothing is said for its own graph. */
 function checkLoose(engine: Engine, { toGraph }: LooseEnd): LooseEnd {
   if (toGraph === undefined) return {};
   const other = checkActorName(toGraph, "toGraph");
@@ -232,7 +232,7 @@ const NO_IDS: ReadonlySet<string> = new Set();
 const THEMATIC = "same_topic";
 const THEMATIC_CODE = canonicalKind(THEMATIC)?.kind.code ?? 0;
 
-/** Sharing a subject says little, and less the more memories share it: each end may have so many. */
+/** Refuses one thematic edge too many: a subject that many memories share says little about any. */
 function refuseCrowd(tx: WriteTx, edge: EdgeRecord, ends: readonly Bytes[]): void {
   const most = LIMITS.sameTopicEdges;
   const rangesOf = (end: Bytes) =>

@@ -1,10 +1,10 @@
 /**
- * What stands below what: a rival never ranks above the memory it disputes, in no answer that ranks.
+ * Ranking rivals: in every answer that ranks, a rival stands below the memory it disputes.
  *
- * A rival's own words can be made to fit any question better than the words they dispute, so no factor
- * of trust is enough. The rule is read off the edges: whoever disputes, and was not accepted, stands
- * below. That is a memory joined by an open `contradicts` to one of a higher standing, or marked as a
- * rival of it, if it is provisional or disputed itself, or comes from outside.
+ * A score cannot ensure that, because the words of a rival can be made to fit any question better than
+ * the words they dispute. So it is decided by edges: a memory stands below another if a live
+ * `contradicts` joins it to that one, and that one is of a higher standing or the edge marks the memory
+ * as its rival, and the memory is provisional or disputed itself or comes from outside.
  *
  * Promise: deterministic; reads nothing unless a hit may be one of these, and then a few batches. Counts
  * only what is live and what the caller may see.
@@ -44,7 +44,7 @@ export async function disputesOf(
     for (const { own, isRival } of open.get(keyString(memory.id)) ?? []) {
       const rival = low.get(own);
       if (rival === undefined) continue;
-      // A mark counts between equals; it lifts nobody above a higher standing.
+      // A mark decides between equals, never against a higher standing.
       const above =
         outranks(sourceOf(memory), sourceOf(rival)) ||
         (isRival && !outranks(sourceOf(rival), sourceOf(memory)));
@@ -71,7 +71,7 @@ function sourceOf({ head }: FoundMemory) {
   return head.record.head.source;
 }
 
-/** Whether the word of a memory is not settled by itself, or is somebody else's. */
+/** Whether a memory is unsettled itself, or repeats the words of somebody outside. */
 function isUnsure({ head, body }: FoundMemory): boolean {
   const { status, source } = head.record.head;
   const isOutside = [source, bodyOf(body).provenance.source].some(

@@ -156,7 +156,7 @@ export interface Reach {
   readonly truncated: boolean;
 }
 
-/** Who is within reach of a memory; nobody when the caller sees no such memory. */
+/** The memories within reach of one; none when the caller sees no such memory. */
 export async function reach(
   reader: Reader,
   ref: ParsedRef,
@@ -254,7 +254,7 @@ export async function inspect(
   };
 }
 
-/** Weights are learned from every memory there is: guests are not told what they make of one. */
+/** How much a memory matters; for the owner, because the weights are learned from memories of all kinds. */
 async function ownSalience(
   engine: Engine,
   reader: Reader,

@@ -1,6 +1,7 @@
 /**
  * `forget`: the bytes of a memory are gone, and everything that was ever proved about it still
- * verifies. What stays is that an id of a type was erased at a seq; the id is never used again.
+ * verifies. What stays is its id, its type and the seq at which it was erased; the id is never used
+ * again.
  *
  * The reason is kept for whoever administers the store, so it must not repeat the content. Bytes in
  * pages the engine has freed but not overwritten go with `vacuum`.

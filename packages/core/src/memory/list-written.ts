@@ -7,9 +7,10 @@
  * No index stands in this order: rows are read for everything that matches, bodies for the page alone.
  * So pages go by offset, and the total is known.
  */
+import type * as z from "zod";
 import { utf8 } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
-import type { MemoryPage, WrittenQuery } from "../contract/memory.js";
+import { type MemoryPage, type WrittenQuery, writtenQuery } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
 import { shapeMemory, shapeOpen } from "../engine/shapes.js";
@@ -18,39 +19,21 @@ import { bodyPointer, type MemoryRow } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import { INDEX, indexPrefix, keyString, prefixRange } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { INTEGER_MAX, LIMITS } from "../limits.js";
-import { checkText } from "../records/fields.js";
-import { checkKind } from "../records/frames.js";
+import { INTEGER_MAX } from "../limits.js";
+import { parseWith } from "../records/fields.js";
 import { LIFECYCLES, MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { memoriesWithRivals, openBodies } from "./open-versions.js";
 import { shownMemories } from "./read.js";
 
-/** A list to be made, checked. */
-type Checked = WrittenQuery & { readonly offset: number; readonly limit: number };
+type Checked = z.output<typeof writtenQuery>;
 
 /** Checks a list; it stands alone, because no index serves it. */
 export function checkWritten(asked: Asked<"list">, written: WrittenQuery): Checked {
   const { access: _access, written: _written, ...others } = asked;
-  const [other] = Object.entries(others).flatMap(([name, value]) =>
-    value === undefined ? [] : name,
-  );
+  const [other] = Object.keys(others);
   if (other !== undefined) throw invalid(other, "none beside written", "one");
-  const { kinds, tags, offset = 0, limit = INTEGER_MAX } = written;
-  for (const [name, list] of Object.entries({ kinds, tags })) {
-    if (list !== undefined && !Array.isArray(list)) throw invalid(name, "a list of texts", list);
-  }
-  kinds?.forEach((kind, at) => {
-    checkKind(kind, `kinds[${at}]`);
-  });
-  tags?.forEach((tag, at) => {
-    checkText(tag, `tags[${at}]`, { maxBytes: LIMITS.tagBytes });
-  });
-  for (const [name, number] of Object.entries({ offset, limit })) {
-    const isFit = Number.isSafeInteger(number) && number >= 0;
-    if (!isFit) throw invalid(name, "an integer of at least 0", number);
-  }
-  return { ...written, offset, limit };
+  return parseWith(writtenQuery, written, "");
 }
 
 /** A memory to be listed, by its row, or an open version that was judged already. */
@@ -84,7 +67,7 @@ export async function listWritten(
 /** The active memories whose head passes, by id. */
 async function matchingIds(
   reader: Reader,
-  { kinds = [], tags = [] }: WrittenQuery,
+  { kinds = [], tags = [] }: Checked,
 ): Promise<Map<string, Bytes>> {
   const byTag = await membersOf(
     reader,
@@ -164,7 +147,7 @@ async function plainItems(reader: Reader, access: Access, ids: readonly Bytes[])
 async function openItems(
   engine: Engine,
   reader: Reader,
-  options: WrittenQuery,
+  options: Checked,
   access: Access,
 ): Promise<readonly { readonly id: Bytes; readonly items: Item[] }[]> {
   const found = await memoriesWithRivals(reader);

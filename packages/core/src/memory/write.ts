@@ -418,7 +418,7 @@ function lifecycleEdges(
   }
   const unique = new Map(links.map((link) => [`${link.kind} ${memoryId(link.to as Bytes)}`, link]));
   const drafts = [...unique.values()]
-    // A memory that was there before may be its own origin.
+    // A memory that is taken over may be named as its own origin, and gets no edge to itself.
     .filter(({ to }) => memoryId(to as Bytes) !== memoryId(id))
     .map((link): EdgeDraft => ({ from: id, source: "derived", ...link }));
   if (verdict.takesOver === undefined) return mintFresh(tx, engine, prepared.by, drafts);

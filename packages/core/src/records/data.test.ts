@@ -378,14 +378,6 @@ describe("refusals name the field", () => {
     expect(code("artifact", "x".repeat(LIMITS.labelBytes + 1)).code).toBe("ERR_TOO_LARGE");
     expect(parseData("note", { text: "" }, "ada")).toEqual({ content: "" });
   });
-
-  it("refuses a type nobody knows", () => {
-    const error = failure(() => parseData("Fact" as MemoryType, { text: "S" }, "ada"));
-    expect(error.code).toBe("ERR_UNKNOWN_TYPE");
-    expect(failure(() => parseData("toString" as MemoryType, { text: "S" }, "a")).code).toBe(
-      "ERR_UNKNOWN_TYPE",
-    );
-  });
 });
 
 describe("results", () => {

@@ -7,8 +7,8 @@
  * member that is `undefined`, nothing over its limit. Failures name the field ("data.strength"),
  * what was expected and what came.
  *
- * Left to others: the sentences that are rendered from data (`forms.ts`), head fields
- * (`frames.ts`), who may write which type (`trust/`).
+ * Left to others: the sentences that are rendered from data (`forms.ts`), what else a
+ * write may say (`contract/memory.ts`), who may write which type (`trust/`).
  */
 import * as z from "zod";
 import { CortexError, invalid, unreachable } from "../errors.js";
@@ -38,7 +38,6 @@ import {
 } from "./fields.js";
 import {
   CONSTRAINT_SOURCES,
-  checkMemoryType,
   EVENT_KINDS,
   FRAME_VERBS,
   GOAL_STATUSES,
@@ -292,7 +291,6 @@ export function parseData<T extends MemoryType>(
   input: { readonly text?: string | undefined; readonly data?: unknown },
   actor: string,
 ): DataOf[T] {
-  checkMemoryType(type);
   const { text } = input;
   const primary = PRIMARY[type];
   if (text !== undefined) checkText(text, "text", primary.rule);

@@ -16,7 +16,7 @@
  * may hold with no act of the store behind it (two notes contradict, a report derives from a mail),
  * and the edge's own source says how far to believe it.
  *
- * Left to others: storing edges (`edge.ts`), registering open kinds (`history/`), trusting sources
+ * Left to others: storing edges (`edge-record.ts`), registering open kinds (`history/`), trusting sources
  * (`trust/`).
  */
 import { isWellFormed, utf8Length } from "../codec/text.js";

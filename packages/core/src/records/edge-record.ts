@@ -1,12 +1,12 @@
 /**
  * The record of an edge, its identity, and its bytes inside a journal part.
  *
- * An edge is (from, kind, to, n): `addEdge` uses n = 0, so there is at most one; `putEdge` takes the
- * next n. The far end is a memory of this graph, or a symlink: a name in another graph, or a name
+ * An edge is (from, kind, to, n): `addEdge` uses n = 0, so there is at most one; a loose edge takes
+ * the next n. The far end is a memory of this graph, or a symlink: a name in another graph, or a name
  * nobody knows yet. Tree leaves commit to the kind's name, never to its code, so that codes given to
  * open kinds may differ between graphs.
  *
- * Pure. Who may mint which kind is in `kinds.ts`; what an edge entry changes is in `history/fold.ts`.
+ * Pure. Who may mint which kind is in `edge-kinds.ts`; what an edge entry changes is in `history/fold.ts`.
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
 import { domainHash, type Sha256 } from "../codec/hash.js";

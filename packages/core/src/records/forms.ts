@@ -8,7 +8,7 @@
  * Forms are stored, so a better template changes later versions only and never an old root.
  *
  * Left to others: fences, dates and ids around a form in a prompt (`recall/`), storing
- * (`record.ts`).
+ * (`memory-record.ts`).
  */
 import { truncateUtf8, utf8Length } from "../codec/text.js";
 import { unreachable } from "../errors.js";
@@ -70,12 +70,12 @@ export function renderFull(type: MemoryType, data: Data): string {
 }
 
 /** What a memory says in one sentence, and the sentences that add to it. */
-interface Said {
+interface Sentences {
   readonly head: string;
   readonly more: readonly (string | undefined)[];
 }
 
-function sayAll(typed: TypedData): Said {
+function sayAll(typed: TypedData): Sentences {
   switch (typed.type) {
     case "identity":
       return sayIdentity(typed.data);
@@ -124,7 +124,7 @@ const STANCE_WORDS: { readonly [S in Stance]: string } = {
   suspect: "suspects that",
 };
 
-function sayIdentity(data: IdentityData): Said {
+function sayIdentity(data: IdentityData): Sentences {
   const { name, did, agentName, roles = [], expertiseDomains = [], wallets = [] } = data;
   const { publicKeys = [] } = data;
   const known = did === undefined ? undefined : `known as ${did}`;
@@ -144,7 +144,7 @@ function sayIdentity(data: IdentityData): Said {
   };
 }
 
-function sayFact(data: FactData): Said {
+function sayFact(data: FactData): Sentences {
   const { statement, subject, predicate, object, source, asOf } = data;
   let claim: string | undefined;
   if (predicate !== undefined && object !== undefined) claim = sayClaim(subject, predicate, object);
@@ -186,7 +186,7 @@ const PREFERENCE_WORDS: { readonly [P in Polarity]: string } = {
   dont: "does not want",
 };
 
-function sayPreference(data: PreferenceData): Said {
+function sayPreference(data: PreferenceData): Sentences {
   const { statement, topic, polarity, value, strength, rationale } = data;
   let claim: string | undefined;
   if (topic !== undefined) {
@@ -221,7 +221,7 @@ const OUTCOME_WORDS: { readonly [O in Outcome]: string } = {
   partial: "succeeded in part",
 };
 
-function sayEvent(data: EventData): Said {
+function sayEvent(data: EventData): Sentences {
   const {
     statement,
     summary,
@@ -264,7 +264,7 @@ function eventVerb(kind: EventKind, outcome: Outcome | undefined): string {
   }
 }
 
-function sayGoal(data: GoalData): Said {
+function sayGoal(data: GoalData): Sentences {
   const { objects = [], constraints = [], budget = {}, successCriteria = [], subgoals = [] } = data;
   const { dailyMax, totalMax, maxIntentsPerDay, maxConcurrent } = budget;
   const limits = [
@@ -302,7 +302,7 @@ const SOURCE_WORDS = {
   inferred: "inferred from other memories",
 } as const;
 
-function sayConstraint(data: ConstraintData): Said {
+function sayConstraint(data: ConstraintData): Sentences {
   const { strength, source, trigger } = data;
   // The defaults go without saying: a plain rule is its sentence and no more.
   const usual = strength === "hard" && source === "user_declared";
@@ -350,7 +350,7 @@ function sayRule(data: ConstraintData): string {
   }
 }
 
-function sayCapability(data: CapabilityData): Said {
+function sayCapability(data: CapabilityData): Sentences {
   const { statement, subject, capability, verified, lastObserved, parameters } = data;
   const claim = capability === undefined ? undefined : `${subject} can ${capability}`;
   const adds =
@@ -366,7 +366,7 @@ function sayCapability(data: CapabilityData): Said {
   };
 }
 
-function sayNote(data: NoteData): Said {
+function sayNote(data: NoteData): Sentences {
   const { summary = "", content } = data;
   if (summary === "" || content === "")
     return { head: summary === "" ? content : summary, more: [] };
@@ -377,14 +377,14 @@ function sayNote(data: NoteData): Said {
  * A turn is its content, verbatim; who spoke is said only where a name is known, since it is the
  * name that people ask for. Role and time stay in the data, and whoever shows a turn shows them.
  */
-function sayTurn(data: TurnData): Said {
+function sayTurn(data: TurnData): Sentences {
   const { role, speaker, toolName, content } = data;
   const tool = toolName === undefined ? undefined : `${role.replace("_", " ")} ${toolName}`;
   const who = [speaker, tool].filter((part) => part !== undefined).join(", ");
   return { head: who === "" ? content : `${who}: ${content}`, more: [] };
 }
 
-function sayArtifact(data: ArtifactData): Said {
+function sayArtifact(data: ArtifactData): Sentences {
   const { uri, title, mediaType, digest, sizeBytes, description = "" } = data;
   const place = uri === undefined || title === undefined ? "" : ` at ${ref(uri)}`;
   return {

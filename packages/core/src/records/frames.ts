@@ -7,13 +7,12 @@
  */
 
 import type * as z from "zod";
-import { CortexError, describe } from "../errors.js";
+import { describe } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import {
   checkText,
   complain,
   type Exact,
-  listField,
   parseWith,
   strictFields,
   textField,
@@ -39,16 +38,6 @@ export const externalIdField = textField({ maxBytes: LIMITS.externalIdBytes }).c
   const expected = "an id that is no memory URI";
   complain(payload, { code: "ERR_INVALID", expected, got: describe(value) }, []);
 });
-
-/** Checks tags: at most 16 different ones of 1 to 64 bytes, without control characters. */
-export function checkTags(input: unknown, field = "tags"): readonly string[] {
-  const schema = listField(textField({ maxBytes: LIMITS.tagBytes }), LIMITS.batchItems);
-  const tags = [...new Set(parseWith(schema, input, field))];
-  if (tags.length <= LIMITS.tags) return tags;
-  const expected = `at most ${LIMITS.tags} different tags`;
-  const message = `${field}: expected ${expected}, got ${tags.length}`;
-  throw new CortexError("ERR_TOO_LARGE", message, { field, expected, got: String(tags.length) });
-}
 
 /** Checks an external id. */
 export function checkExternalId(input: unknown, field = "externalId"): string {

@@ -1,7 +1,11 @@
 /** The runtime state of a goal: complete from the start, checked, and reset once a day. */
 import { describe, expect, it } from "vitest";
 import { type CortexError, isCortexError } from "../errors.js";
-import { maybeResetDaily, parseGoalState } from "./goal-state.js";
+import { parseWith } from "./fields.js";
+import { type GoalState, goalStateSchema, maybeResetDaily } from "./goal-state.js";
+
+const parseGoalState = (input: unknown): GoalState =>
+  parseWith(goalStateSchema, input, "goalState");
 
 const DAY_MS = 86_400_000;
 

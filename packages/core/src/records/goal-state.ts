@@ -13,7 +13,6 @@ import {
   amountField,
   countField,
   type Exact,
-  parseWith,
   strictFields,
   textField,
   timeField,
@@ -37,11 +36,6 @@ export const goalStateSchema = strictFields({
 export type GoalState = Exact<z.output<typeof goalStateSchema>>;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** Checks a goal's runtime state and fills the counters that are not given. */
-export function parseGoalState(input: unknown, field = "goalState"): GoalState {
-  return parseWith(goalStateSchema, input, field);
-}
 
 /**
  * The state with the day's counters at zero, if they were never reset or the last reset is 24 hours

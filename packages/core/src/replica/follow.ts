@@ -30,7 +30,7 @@ import { CommitSignal } from "../history/signal.js";
 import { FOLLOW_KEY, TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
 import type { Bytes, Kv } from "../kv/kv.js";
 import { PLACE_OPTIONS, type PlaceOptions, withStore } from "../moves.js";
-import { openKv, pause as pauseFor, textOf, vectorsOf } from "../open.js";
+import { openKv, pause as pauseFor, textIndexOf, vectorsOf } from "../open.js";
 import { checkActorName } from "../records/uri.js";
 import type { CortexApi } from "../remote/api.js";
 import type { RemoteCortex } from "../remote/client.js";
@@ -321,7 +321,7 @@ class Following {
       await vectorsOf(this.#kv).purge(this.#forgotten);
       const [manifest] = await withSnapshot(this.#kv, (one) => one.getMany([TEXT_MANIFEST_KEY]));
       // Never closed: it would write out what others may have left to be indexed.
-      if (manifest !== undefined) await textOf(this.#kv, new CommitSignal()).purge([]);
+      if (manifest !== undefined) await textIndexOf(this.#kv, new CommitSignal()).purge([]);
       this.#forgotten = [];
     }
     await this.#keep({ levelSize: size, sourceSize, heardAt: this.#clock() });

@@ -3,8 +3,8 @@
  *
  * A turn is a note of kind `turn`. Its place in the session is its identity: giving the same place
  * again changes nothing, so a client may repeat a call. Turns are joined in order by `precedes`
- * edges. Text that Cortex itself rendered for a prompt is fenced, and fenced blocks are dropped here:
- * memory never feeds on itself.
+ * edges. Text that Cortex itself rendered for a prompt is fenced, and fenced blocks are dropped here, so
+ * that what was recalled is not taken for something new.
  */
 
 import { truncateUtf8, utf8Length } from "../codec/text.js";
@@ -31,7 +31,7 @@ import { indexBytes, MEMBER_BYTES, readIndex, sessionPrefix } from "./session-re
 /** The kind of a note that is a turn. */
 export const TURN_KIND = "turn";
 
-/** A turn that was hidden or archived keeps its place: nobody else gets it. */
+/** The states of turns that have a place: one that was hidden or archived keeps its own. */
 const STATES = [
   LIFECYCLES.active.code,
   LIFECYCLES.archived.code,
@@ -151,13 +151,13 @@ interface Places {
   /** The first place after the session's end, and the piece that stands before it. */
   readonly next: number;
   readonly last: Bytes | undefined;
-  /** For each turn with a place of its own, who stands there already. */
+  /** For each turn that names its place, the turn that is there already. */
   readonly taken: readonly (Bytes | undefined)[];
   /** Places that this call has filled. */
   readonly given: Map<number, Bytes>;
 }
 
-/** Reads where the session stands, once and before anything is appended. */
+/** Reads which places are taken, once and before anything is appended. */
 function findPlaces(tx: WriteTx, turns: readonly PreparedTurn[], session: string): Places {
   const last = lastOf(tx, lastTurnRanges(session));
   const next = last === undefined ? 0 : readIndex(last, session) + 1;
@@ -230,7 +230,7 @@ function appendTurn(
     tx.view.assumeAbsent(idKey("memory", id));
     const data = turnRecord(turn.input, where, { content, chunk, chunks: chunks.length });
     const after = chunk === chunks.length - 1 ? where.after : undefined;
-    // One end of each edge is only now being born, so no such edge can be there yet.
+    // One end of each edge is new, so no such edge can be there yet.
     const edges = [
       ...(before === undefined ? [] : [{ from: before, to: id }]),
       ...(after === undefined ? [] : [{ from: id, to: after }]),
@@ -282,7 +282,7 @@ function turnPart(
     turn: { session: where.session, index: where.index, chunk: data.chunk ?? 0 },
   };
   const forms = renderForms("note", data);
-  // What a tool returned is not the words of whoever handed it in.
+  // What a tool returned was not said by the source that hands it in.
   const said = data.role === "tool_result" ? "tool_output" : where.source;
   const version: Version = {
     number: 1,
