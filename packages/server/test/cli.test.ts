@@ -382,10 +382,10 @@ describe("used wrongly: exit 2 and a helpful line", () => {
     [["get", "a", "b"], "too many arguments", "cortex get --help"],
     [["get", "a", "--nope"], "unknown option '--nope'", "cortex get --help"],
     [["get", "a", "--version", "x"], "--version: expected a number", "cortex get --help"],
-    [["log", "--from", "-1"], "--from: expected at least 0", "cortex log --help"],
+    [["log", "--from", "-1"], "--from: expected a whole number of at least 0", "cortex log --help"],
     [["write", "bogus", "x"], "TYPE: expected one of identity, fact", "cortex write --help"],
     [["write", "fact", "{oops"], "use --text", "cortex write --help"],
-    [["write", "fact", "x", "--importance", "11"], "--importance: expected at most 10", "cortex"],
+    [["write", "fact", "x", "--importance", "11"], "--importance: expected a whole number from 0 to 10", "cortex"],
     [
       ["write", "fact", "x", "--source", "hearsay"],
       "--source: expected one of user_input",

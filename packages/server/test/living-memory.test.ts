@@ -219,13 +219,13 @@ describe("what is refused", () => {
     [["remember", "--session", "s"], "FILE|-: expected turns, got nothing"],
     [["remember", "no-such-file", "--session", "s"], "FILE|-: cannot read no-such-file"],
     [["recall"], "missing required argument 'TEXT'"],
-    [["recall", "x", "--budget", "0"], "--budget: expected at least 1"],
+    [["recall", "x", "--budget", "0"], "--budget: expected a whole number from 1"],
     [["recall", "x", "--type", "rumour"], "--type: expected one of identity"],
     [["inspect"], "missing required argument 'ID'"],
     [["review", "ls", "--kind", "gossip"], "--kind: expected one of contradiction"],
     [["review", "settle", "x", "--decision", "shrug", "--reason", "y"], "--decision: expected one"],
     [["maintain", "now"], "too many arguments"],
-    [["maintain", "--max-changes", "0"], "--max-changes: expected at least 1"],
+    [["maintain", "--max-changes", "0"], "--max-changes: expected a whole number from 1"],
     [["extract", "--limit", "none"], "--limit: expected a number"],
   ])("cortex %j is used wrongly", async (args, message) => {
     const { exit, out, err } = await place.cortex(args, { env });
