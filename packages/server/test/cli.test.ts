@@ -385,7 +385,11 @@ describe("used wrongly: exit 2 and a helpful line", () => {
     [["log", "--from", "-1"], "--from: expected a whole number of at least 0", "cortex log --help"],
     [["write", "bogus", "x"], "TYPE: expected one of identity, fact", "cortex write --help"],
     [["write", "fact", "{oops"], "use --text", "cortex write --help"],
-    [["write", "fact", "x", "--importance", "11"], "--importance: expected a whole number from 0 to 10", "cortex"],
+    [
+      ["write", "fact", "x", "--importance", "11"],
+      "--importance: expected a whole number from 0 to 10",
+      "cortex",
+    ],
     [
       ["write", "fact", "x", "--source", "hearsay"],
       "--source: expected one of user_input",

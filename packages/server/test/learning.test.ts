@@ -40,10 +40,10 @@ describe("context", () => {
   test("flags are checked before anything is read", async () => {
     const wrong = [
       [["context", "--object", "plan"], "expected key=value"],
-      [["context", "--verb", "find", "--object", "planet=x"], 'expected one of the kinds service'],
+      [["context", "--verb", "find", "--object", "planet=x"], "expected one of the kinds service"],
       [["context", "--verb", "find", "--object", "plan=a", "--object", "plan=b"], "each key once"],
       [["context", "--tier", "best"], "expected one of pinned"],
-      [["context", "--budget", "0"], "expected a whole number from 1"],
+      [["context", "--budget", "0"], "expected a whole number of at least 1"],
     ] as const;
     for (const [args, message] of wrong) {
       const { exit, err } = await place.cortex(args);
