@@ -229,7 +229,7 @@ export interface Upsert {
    * `manual` keeps it as a rival. A list names every open version there is, and the write is refused
    * with `ERR_CONFLICT` if there are others.
    */
-  readonly basedOnVersion?: number | readonly number[];
+  readonly basedOnVersion?: number | readonly number[] | undefined;
 }
 
 /** What a write may say in this process alone. */

@@ -47,7 +47,7 @@ export interface GraphInput {
 /** Which graphs to list. */
 export interface GraphFilter {
   readonly includeArchived?: boolean;
-  readonly access?: Access;
+  readonly access?: Access | undefined;
 }
 
 /** Graphs, oldest first. */
@@ -155,7 +155,7 @@ export async function configureGraph(
   hub: HubContext,
   id: string,
   patch: ConfigPatch,
-  options: { readonly by?: string; readonly access?: Access } = {},
+  options: { readonly by?: string; readonly access?: Access | undefined } = {},
 ): Promise<GraphInfo> {
   checkOptions(options, ["by", "access"]);
   const change = checkPatch(patch);

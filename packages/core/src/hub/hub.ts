@@ -36,7 +36,7 @@ import { type SymlinkManifest, type SymlinkOptions, symlinks } from "./symlinks.
 import { type HubTraversal, type HubTraverseOptions, traverse } from "./walk.js";
 
 interface AccessOption {
-  readonly access?: Access;
+  readonly access?: Access | undefined;
 }
 
 /** An open hub. Close it, or let `await using` do so. */

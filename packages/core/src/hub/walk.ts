@@ -48,12 +48,12 @@ export interface HubEdge {
 export interface HubTraverseOptions
   extends Pick<Options<"traverse">, "direction" | "kinds" | "maxHops" | "maxNodes"> {
   /** True walks edges between graphs as well. */
-  readonly symlinks?: boolean;
+  readonly symlinks?: boolean | undefined;
   /** True leaves memories out, and bounds on them; far ends that are names are not looked up. */
-  readonly edgesOnly?: boolean;
+  readonly edgesOnly?: boolean | undefined;
   /** The past, as a time: every graph has a journal of its own, and time is what they share. */
-  readonly asOf?: Date;
-  readonly access?: Access;
+  readonly asOf?: Date | undefined;
+  readonly access?: Access | undefined;
 }
 
 /** What a walk over graphs found. */

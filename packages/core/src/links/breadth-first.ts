@@ -137,7 +137,7 @@ export async function breadthFirst(
           if (end.id === undefined) dangling.push(end);
           next.push(end);
         }
-        edges.set(`${one.graph} ${keyString(one.edge.id)}`, one);
+        edges.set(keyString(one.edge.id), one);
       }
     }
     frontier = next;
@@ -174,8 +174,8 @@ class Ways {
   readonly #plan: WalkPlan;
   readonly #access: Access;
   readonly #far: FarWalk | undefined;
-  /** Memories that were looked up, by graph and id. */
-  readonly #known = new Map<string, Stop>();
+  /** Memories that were looked up, by graph and then by id. */
+  readonly #known = new Map<string, Map<string, Stop>>();
 
   constructor(
     graphs: WalkedGraphs,
@@ -366,40 +366,54 @@ class Ways {
   async #memories(
     places: readonly { readonly graph: string; readonly id: Bytes }[],
   ): Promise<(Stop | undefined)[]> {
-    const names = places.map(nameOf);
-    const unknown = places.filter((_, at) => !this.#known.has(names[at] ?? ""));
-    for (const [graph, indexes] of grouped(unknown.map((place) => place.graph))) {
-      const ids = indexes.flatMap((at) => unknown[at]?.id ?? []);
-      const access = this.#access;
-      const isWhole = this.#far !== undefined;
-      const seen = await this.#graphs.read(graph, (reader) =>
-        seenMemories(reader, ids, { access, isWhole }),
+    const found: (Stop | undefined)[] = places.map(() => undefined);
+    const access = this.#access;
+    const isWhole = this.#far !== undefined;
+    for (const [graph, indexes] of grouped(places.map((place) => place.graph))) {
+      const known = this.#known.get(graph) ?? new Map<string, Stop>();
+      this.#known.set(graph, known);
+      const names = indexes.map((at) => keyString(places[at]?.id ?? NOWHERE));
+      const unknown = indexes.flatMap((at, index) =>
+        known.has(names[index] ?? "") ? [] : (places[at]?.id ?? []),
       );
-      for (const one of seen ?? []) {
-        const stop = { graph, ...one };
-        this.#known.set(nameOf(stop), stop);
+      if (unknown.length > 0) {
+        const seen = await this.#graphs.read(graph, (reader) =>
+          seenMemories(reader, unknown, { access, isWhole }),
+        );
+        for (const [name, one] of seen ?? []) known.set(name, { graph, ...one });
       }
+      for (const [index, at] of indexes.entries()) found[at] = known.get(names[index] ?? "");
     }
-    return names.map((name) => this.#known.get(name));
+    return found;
   }
 }
+
+const NOWHERE = new Uint8Array(0);
 
 /** Of memories, those that exist at the position and that the caller may see. */
 async function seenMemories(
   reader: Reader,
   ids: readonly Bytes[],
   { access, isWhole }: { readonly access: Access; readonly isWhole: boolean },
-): Promise<readonly Omit<Stop, "graph">[]> {
-  const unique = [...new Map(ids.map((id) => [keyString(id), id])).values()];
+): Promise<ReadonlyMap<string, Omit<Stop, "graph">>> {
+  const byName = new Map(ids.map((id) => [keyString(id), id]));
+  const [names, unique] = [[...byName.keys()], [...byName.values()]];
   const rows = await reader.memoryRows(unique);
+  const seen = new Map<string, Omit<Stop, "graph">>();
   if (access.kind === "owner" && !isWhole) {
-    return unique.flatMap((id, at) => {
+    for (const [at, id] of unique.entries()) {
       const lifecycle = rows[at]?.lifecycle ?? "erased";
-      return lifecycle === "erased" ? [] : [{ id, isHidden: lifecycle === "tombstoned" }];
-    });
+      if (lifecycle !== "erased") {
+        seen.set(names[at] ?? "", { id, isHidden: lifecycle === "tombstoned" });
+      }
+    }
+    return seen;
   }
   const shown = await shownMemories(reader, access, await reader.memories(unique, rows));
-  return shown.flatMap((found) => (found === undefined ? [] : [stopOf(found)]));
+  for (const [at, found] of shown.entries()) {
+    if (found !== undefined) seen.set(names[at] ?? "", stopOf(found));
+  }
+  return seen;
 }
 
 /** A memory as a stop of its graph. */
@@ -448,12 +462,13 @@ function metFrom(
 function regrouped<T>(
   keys: readonly (readonly Bytes[])[],
   found: readonly (readonly T[])[],
-): T[][] {
+): readonly (readonly T[])[] {
   let next = 0;
   return keys.map((own) => {
     const lists = found.slice(next, next + own.length);
     next += own.length;
-    return lists.flat();
+    const [only = []] = lists;
+    return lists.length > 1 ? lists.flat() : only;
   });
 }
 

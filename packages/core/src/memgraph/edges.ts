@@ -11,8 +11,11 @@
  * differs from a built-in name in case alone is stored as a kind of the graph's own with a `=` before
  * it, and shown without.
  */
+import * as z from "zod";
 import { parseUlid } from "../codec/ulid.js";
 import type { BatchLink } from "../contract/batch.js";
+import { listOf, textOf } from "../contract/fields.js";
+import { checkInput } from "../contract/refusal.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
@@ -21,9 +24,9 @@ import type { SymlinkManifest, SymlinkOptions } from "../hub/symlinks.js";
 import type { HubEdge, HubTraversal, HubTraverseOptions } from "../hub/walk.js";
 import { LIMITS } from "../limits.js";
 import { canonicalKind } from "../records/edge-kinds.js";
+import { jsonObjectField } from "../records/fields.js";
 import { checkExternalId } from "../records/frames.js";
 import { type GraphNode, nodeOf } from "./node.js";
-import type { LineageOptions } from "./nodes.js";
 import { type AccessOption, admitted, inWords } from "./policies.js";
 
 /** An edge between two lineages. */
@@ -70,33 +73,27 @@ function storedKind(kind: string): string {
   return isTaken || kind.startsWith(VERBATIM) ? `${VERBATIM}${kind}` : kind;
 }
 
-/** What an edge is to be. */
-export interface GraphEdgeInput {
-  readonly fromLineage: string;
-  readonly toLineage: string;
-  readonly kind: string;
+/** What an edge is to be, its ends aside. */
+export const edgeFields = {
+  kind: z.string().min(1),
   /** The graph of the far end; the edge's own when not given. */
-  readonly toGraph?: string;
-  readonly metadata?: { readonly [key: string]: unknown };
-  readonly ordinal?: number;
-  readonly createdBy?: string;
-}
+  toGraph: z.string().optional(),
+  metadata: jsonObjectField.optional(),
+  ordinal: z.int().optional(),
+  createdBy: z.string().optional(),
+};
+
+const name = textOf({ maxBytes: LIMITS.externalIdBytes });
+const edgeSchema = z.strictObject({ fromLineage: name, toLineage: name, ...edgeFields });
+
+/** An edge to be. */
+export interface GraphEdgeInput extends z.input<typeof edgeSchema> {}
 
 /** What adding an edge did. */
 export interface GraphEdgeResult {
   readonly edge: GraphEdge;
   readonly seq: number;
 }
-
-const EDGE_FIELDS = [
-  "fromLineage",
-  "toLineage",
-  "kind",
-  "toGraph",
-  "metadata",
-  "ordinal",
-  "createdBy",
-];
 
 /** How a field of an edge is called here, where the verb calls it otherwise. */
 export const EDGE_WORDS = { from: "fromLineage", to: "toLineage" } as const;
@@ -106,18 +103,17 @@ export function linkOf(
   hub: Hub,
   input: GraphEdgeInput,
 ): BatchLink & { readonly from: string; readonly to: string } {
-  checkOptions(input, EDGE_FIELDS, "edge");
-  const { kind, ordinal, metadata, createdBy, toGraph } = input;
-  if (typeof kind !== "string" || kind === "") throw invalid("kind", "a text", kind);
+  const { fromLineage, toLineage, kind, toGraph, ...rest } = checkInput(edgeSchema, input);
+  const { metadata, ordinal, createdBy } = rest;
   if (toGraph !== undefined) checkGraphId(toGraph, hub.prefix, "toGraph");
   return {
-    from: checkExternalId(input.fromLineage, "fromLineage"),
-    to: checkExternalId(input.toLineage, "toLineage"),
+    from: checkExternalId(fromLineage, "fromLineage"),
+    to: checkExternalId(toLineage, "toLineage"),
     kind: storedKind(kind),
     loose: { toGraph },
-    ...(ordinal === undefined ? {} : { ordinal }),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(createdBy === undefined || createdBy === "" ? {} : { by: createdBy }),
+    ordinal,
+    metadata,
+    by: createdBy === "" ? undefined : createdBy,
   };
 }
 
@@ -157,11 +153,16 @@ export async function deleteEdge(
   throw new CortexError("ERR_NOT_FOUND", `edgeId: no edge ${id}`, { field: "edgeId", subject: id });
 }
 
-/** Which edges of a lineage to read. */
-export interface EdgesOptions extends LineageOptions {
+const edgesFields = {
   /** Any of these kinds; all when empty. */
-  readonly edgeKinds?: readonly string[];
-}
+  edgeKinds: listOf(z.string()).optional(),
+  /** The graph that holds the lineage; looked up when not given. */
+  graph: z.string().optional(),
+};
+const edgesSchema = z.strictObject(edgesFields);
+
+/** Which edges of a lineage to read. */
+export interface EdgesOptions extends AccessOption, z.input<typeof edgesSchema> {}
 
 /** Edges of one lineage: those with an ordinal first, then the others by age. */
 export interface GraphEdges extends Pick<GraphWalk, "edges" | "positions"> {}
@@ -193,25 +194,29 @@ async function edgesAlong(
   direction: "out" | "in",
   options: EdgesOptions,
 ): Promise<GraphEdges> {
-  checkOptions(options, ["edgeKinds", "graph", "access"]);
-  const how = { direction, symlinks: true, edgesOnly: true, ...narrowed(options) };
+  const { access, ...given } = options;
+  const kinds = checkInput(edgesSchema, given).edgeKinds?.map(storedKind);
+  const how = { direction, kinds, symlinks: true, edgesOnly: true, access };
   const walk = await walkFrom(hub, lineage, options, how);
   return { edges: walk?.edges.map(edgeOf) ?? [], positions: walk?.positions ?? {} };
 }
 
-/** How a walk goes. */
-export interface GraphTraverseOptions extends EdgesOptions {
+const walkSchema = z.strictObject({
   /** 1 when it is absent or not above 0; clamped, and the answer says so. */
-  readonly maxDepth?: number;
+  maxDepth: z.int().optional(),
   /** Most nodes, the seed included; 1,024 when it is absent or not above 0. */
-  readonly maxNodes?: number;
+  maxNodes: z.int().max(LIMITS.traverseNodes).optional(),
   /** `outgoing` when not given. */
-  readonly direction?: "outgoing" | "incoming" | "both";
+  direction: z.enum(["outgoing", "incoming", "both"]).optional(),
   /** True walks edges between graphs as well. */
-  readonly followSymlinks?: boolean;
+  followSymlinks: z.boolean().optional(),
   /** The past, as a time: every graph has a journal of its own, and time is what they share. */
-  readonly asOf?: Date;
-}
+  asOf: z.date().optional(),
+  ...edgesFields,
+});
+
+/** How a walk goes. */
+export interface GraphTraverseOptions extends AccessOption, z.input<typeof walkSchema> {}
 
 /** What a walk found. */
 export interface GraphWalk {
@@ -228,17 +233,6 @@ export interface GraphWalk {
   readonly positions: { readonly [graphId: string]: number };
 }
 
-const WALK_OPTIONS = [
-  "maxDepth",
-  "maxNodes",
-  "direction",
-  "followSymlinks",
-  "asOf",
-  "edgeKinds",
-  "graph",
-  "access",
-];
-
 const DIRECTIONS = { outgoing: "out", incoming: "in", both: "both" } as const;
 
 /** Walks the graph breadth-first from a lineage. */
@@ -248,23 +242,18 @@ export async function traverse(
   options: GraphTraverseOptions = {},
 ): Promise<GraphWalk> {
   admitted("traverse", options);
-  checkOptions(options, WALK_OPTIONS);
-  const { direction = "outgoing", asOf, followSymlinks } = options;
-  if (!Object.hasOwn(DIRECTIONS, direction)) {
-    throw invalid("direction", "outgoing, incoming or both", direction);
-  }
-  const maxHops = orDefault(options.maxDepth, "maxDepth", 1);
-  const maxNodes = orDefault(options.maxNodes, "maxNodes", LIMITS.traverseNodesDefault);
-  if (maxNodes > LIMITS.traverseNodes) {
-    throw invalid("maxNodes", `at most ${LIMITS.traverseNodes}`, maxNodes);
-  }
+  const { access, ...given } = options;
+  const { direction = "outgoing", edgeKinds, asOf, ...asked } = checkInput(walkSchema, given);
+  const { maxDepth = 1, maxNodes = 0 } = asked;
+  const maxHops = Math.max(1, maxDepth);
   const walk = await walkFrom(hub, lineage, options, {
     direction: DIRECTIONS[direction],
     maxHops,
-    maxNodes,
-    symlinks: followSymlinks === true,
-    ...narrowed(options),
-    ...(asOf === undefined ? {} : { asOf }),
+    maxNodes: maxNodes <= 0 ? LIMITS.traverseNodesDefault : maxNodes,
+    symlinks: asked.followSymlinks === true,
+    kinds: edgeKinds?.map(storedKind),
+    asOf,
+    access,
   });
   return {
     nodes: walk?.hits.map(({ memory }) => nodeOf(memory, hub.now())) ?? [],
@@ -280,27 +269,11 @@ export async function traverse(
 async function walkFrom(
   hub: Hub,
   lineage: string,
-  { graph, access }: LineageOptions,
+  { graph }: EdgesOptions,
   how: HubTraverseOptions,
 ): Promise<HubTraversal | undefined> {
   const home = await hub.lineages.graphOf(lineage, graph);
-  if (home === undefined) return undefined;
-  return hub.traverse(home, lineage, { ...how, ...(access === undefined ? {} : { access }) });
-}
-
-function narrowed({ edgeKinds }: EdgesOptions): Pick<HubTraverseOptions, "kinds"> {
-  if (edgeKinds === undefined) return {};
-  const isFit = Array.isArray(edgeKinds) && edgeKinds.every((kind) => typeof kind === "string");
-  if (!isFit) throw invalid("edgeKinds", "a list of texts", edgeKinds);
-  return { kinds: edgeKinds.map(storedKind) };
-}
-
-function orDefault(value: unknown, field: string, fallback: number): number {
-  if (value === undefined) return fallback;
-  if (typeof value !== "number" || !Number.isSafeInteger(value)) {
-    throw invalid(field, "an integer", value);
-  }
-  return value <= 0 ? fallback : value;
+  return home === undefined ? undefined : hub.traverse(home, lineage, how);
 }
 
 /** Which graphs a graph is tied to, with edges in memgraph's shape. */

@@ -5,31 +5,41 @@
  * `upsert`, which decides what becomes of the versions that were current (`memory/upsert.ts` has the
  * table).
  */
+import * as z from "zod";
+import { anyObject, listOf, textOf, timeOf, whole } from "../contract/fields.js";
 import type { Upsert, WriteInput } from "../contract/memory.js";
+import { checkInput } from "../contract/refusal.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
-import { checkKind, checkTime } from "../records/frames.js";
+import { LIMITS } from "../limits.js";
+import type { JsonObject } from "../records/fields.js";
+import type { Access } from "../scope/access.js";
 import { type CompactNode, compactNode, type GraphNode, nodeOf } from "./node.js";
 import { type AccessOption, admitted, CONFLICT_TEXT, inWords } from "./policies.js";
 
-/** What a node is to be. */
-export interface NodeInput {
-  readonly kind: string;
-  readonly content?: string;
-  readonly summary?: string;
-  readonly tags?: readonly string[];
-  readonly metadata?: { readonly [key: string]: unknown };
+/** What a node is to be; what its texts may hold, `write` says. */
+export const nodeFields = {
+  kind: textOf({ maxBytes: LIMITS.kindBytes }),
+  content: z.string().optional(),
+  summary: z.string().optional(),
+  tags: listOf(z.string()).optional(),
+  metadata: anyObject.optional(),
   /** When the content should be looked at again, in milliseconds. */
-  readonly freshnessAt?: number;
-  readonly createdBy?: string;
+  freshnessAt: z.number().optional(),
+  createdBy: z.string().optional(),
   /** Any text; a lineage that is not there yet is made under it. */
-  readonly lineageId?: string;
+  lineageId: z.string().optional(),
   /** The version the writer read. */
-  readonly basedOnVersion?: number;
-}
+  basedOnVersion: z.int().optional(),
+};
+
+const nodeSchema = z.strictObject(nodeFields);
+
+/** A node to be. */
+export interface NodeInput extends z.input<typeof nodeSchema> {}
 
 /** What writing a node did. */
 export interface NodeResult {
@@ -41,18 +51,6 @@ export interface NodeResult {
   readonly seq: number;
 }
 
-const NODE_FIELDS = [
-  "kind",
-  "content",
-  "summary",
-  "tags",
-  "metadata",
-  "freshnessAt",
-  "createdBy",
-  "lineageId",
-  "basedOnVersion",
-];
-
 /** A note to be written, as `write` and an item of a batch take it. */
 export interface Note {
   readonly write: WriteInput;
@@ -60,29 +58,25 @@ export interface Note {
 }
 
 /** A node to be, as a note. */
-export function noteOf(node: NodeInput): Note {
-  checkOptions(node, NODE_FIELDS, "node");
-  const { content = "", summary, tags, metadata, freshnessAt } = node;
-  const { createdBy, lineageId, basedOnVersion } = node;
-  if (basedOnVersion !== undefined && !Number.isSafeInteger(basedOnVersion)) {
-    throw invalid("basedOnVersion", "a version number", basedOnVersion);
-  }
-  const based = basedOnVersion === undefined ? {} : { basedOnVersion };
-  const write: WriteInput = {
-    type: "note",
-    kind: checkKind(node.kind),
-    data: {
-      content,
-      ...(summary === undefined || summary === "" ? {} : { summary }),
-      ...(metadata === undefined ? {} : { metadata }),
-    },
-    ...(tags === undefined ? {} : { tags }),
-    ...(freshnessAt === undefined ? {} : { freshnessAt }),
-    // Who wrote it is a note of provenance; an empty one is as good as none.
-    ...(createdBy === undefined || createdBy === "" ? {} : { by: createdBy }),
+export function noteOf(input: NodeInput): Note {
+  const {
+    kind,
+    content = "",
+    summary,
+    metadata,
+    lineageId,
+    ...node
+  } = checkInput(nodeSchema, input);
+  const { tags, freshnessAt, basedOnVersion } = node;
+  const data = {
+    content,
+    ...(summary === undefined || summary === "" ? {} : { summary }),
+    ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
   };
-  if (lineageId === undefined) return { write };
-  return { write: { ...write, externalId: lineageId }, upsert: based };
+  // Who wrote it is a note of provenance; an empty one is as good as none.
+  const by = node.createdBy === "" ? undefined : node.createdBy;
+  const write = { type: "note", kind, data, tags, freshnessAt, by, externalId: lineageId } as const;
+  return { write, ...(lineageId === undefined ? {} : { upsert: { basedOnVersion } }) };
 }
 
 /** How a field of a note is called here. */
@@ -133,13 +127,17 @@ export interface LineageOptions extends AccessOption {
   readonly graph?: string;
 }
 
-/** How a node is read. */
-export interface GetNodeOptions extends LineageOptions {
+const nodeAt = z.strictObject({
   /** This version; wins over `atTime`. */
-  readonly atVersion?: number;
-  /** The version that was current then, in milliseconds. */
-  readonly atTime?: number;
-}
+  atVersion: whole(1).optional(),
+  /** The version that was current then. */
+  atTime: timeOf("a time").optional(),
+  /** The graph that holds the lineage; looked up when not given. */
+  graph: z.string().optional(),
+});
+
+/** How a node is read. */
+export interface GetNodeOptions extends AccessOption, z.input<typeof nodeAt> {}
 
 /** One node: the current one of a lineage, or that of a version or a time, or one by its own id. */
 export async function getNode(
@@ -148,27 +146,22 @@ export async function getNode(
   options: GetNodeOptions = {},
 ): Promise<GraphNode | undefined> {
   admitted("getNode", options);
-  checkOptions(options, ["atVersion", "atTime", "graph", "access"]);
-  const { atVersion, atTime, access } = options;
-  if (atVersion !== undefined && !(Number.isSafeInteger(atVersion) && atVersion >= 1)) {
-    throw invalid("atVersion", "a version number of at least 1", atVersion);
-  }
-  if (atTime !== undefined) checkTime(atTime, "atTime");
+  const { access, ...given } = options;
+  const { atVersion, atTime } = checkInput(nodeAt, given);
   const isPinned = (atVersion ?? atTime) !== undefined;
   if (isPinned && String(ref).startsWith("cortex://")) {
     throw invalid("atVersion, atTime", "none of them beside a node id, which names a version", ref);
   }
   return inHome(hub, ref, options, async (memory) => {
-    const wanted = {
-      ...(access === undefined ? {} : { access }),
-      ...(atVersion === undefined ? {} : { version: atVersion }),
-    };
-    const then = atVersion === undefined && atTime !== undefined;
-    const found = await (then ? asOf(memory, ref, atTime, wanted) : memory.get(ref, wanted));
+    const then = atVersion === undefined ? atTime : undefined;
+    const found =
+      then === undefined
+        ? await memory.get(ref, { version: atVersion, access })
+        : await asOf(memory, ref, then, access);
     if (found === undefined) return undefined;
-    // What took the place of an older version, and what came with it, only the others can tell.
-    const isNow = !then && found.version === found.head.version;
+    const isNow = then === undefined && found.version === found.head.version;
     if (isNow) return nodeOf(found, hub.now());
+    // What took the place of an older version, and what came with it, only the others can tell.
     const nodes = await versionNodes(hub, memory, found.id, options);
     return nodes.find(({ version }) => version === found.version);
   });
@@ -179,10 +172,10 @@ async function asOf(
   memory: Cortex,
   ref: string,
   time: number,
-  options: AccessOption,
+  access: Access | undefined,
 ): Promise<Memory | undefined> {
   try {
-    return await memory.get(ref, { ...options, asOf: new Date(time) });
+    return await memory.get(ref, { access, asOf: new Date(time) });
   } catch (error) {
     // The graph was not born then.
     if (isCortexError(error, "ERR_AS_OF")) return undefined;
@@ -208,7 +201,7 @@ export async function history(
 async function inHome<T>(
   hub: Hub,
   ref: string,
-  { graph }: LineageOptions,
+  { graph }: { readonly graph?: string | undefined },
   body: (memory: Cortex) => Promise<T>,
 ): Promise<T | undefined> {
   const home = await hub.lineages.graphOf(ref, graph);
@@ -222,8 +215,7 @@ async function versionNodes(
   ref: string,
   { access }: AccessOption,
 ): Promise<readonly GraphNode[]> {
-  const own = access === undefined ? {} : { access };
-  const items = (await memory.history(ref, { memories: true, ...own })) ?? [];
+  const items = (await memory.history(ref, { memories: true, access })) ?? [];
   const replacedBy = new Map<number, number>();
   for (const { undone, version, versionRecord } of items) {
     if (undone === true) continue;
@@ -234,17 +226,23 @@ async function versionNodes(
   );
 }
 
-/** Which nodes to list. */
-export interface NodeFilter<C extends boolean = boolean> extends AccessOption {
+const nodeFilter = z.strictObject({
   /** Any of these kinds; all when empty. */
-  readonly kinds?: readonly string[];
+  kinds: listOf(z.string()).optional(),
   /** All of these tags, each exactly. */
-  readonly tags?: readonly string[];
+  tags: listOf(z.string()).optional(),
   /** Most nodes to return; all of them when it is absent or not above 0. */
-  readonly limit?: number;
-  readonly offset?: number;
+  limit: z.int().optional(),
+  offset: z.int().optional(),
   /** Leaves out content, metadata, freshness, author, successor and conflicts. */
-  readonly compact?: C;
+  compact: z.boolean().optional(),
+});
+
+/** Which nodes to list. */
+export interface NodeFilter<C extends boolean = boolean>
+  extends AccessOption,
+    Omit<z.input<typeof nodeFilter>, "compact"> {
+  readonly compact?: C | undefined;
 }
 
 /** A page of nodes. */
@@ -267,14 +265,10 @@ export async function listNodes<C extends boolean = false>(
   filter: NodeFilter<C> = {},
 ): Promise<NodePage<Listed<C>>> {
   admitted("listNodes", filter);
-  checkOptions(filter, ["kinds", "tags", "limit", "offset", "compact", "access"], "filter");
-  const { kinds, tags, limit, compact, access } = filter;
-  for (const [name, number] of Object.entries({ limit, offset: filter.offset })) {
-    if (number === undefined || Number.isSafeInteger(number)) continue;
-    throw invalid(name, "an integer", number);
-  }
-  const offset = Math.max(0, filter.offset ?? 0);
-  const bounds = { offset, ...(limit === undefined || limit <= 0 ? {} : { limit }) };
+  const { access, ...given } = filter;
+  const { kinds, tags, limit = 0, offset: skipped = 0, compact } = checkInput(nodeFilter, given);
+  const offset = Math.max(0, skipped);
+  const bounds = { offset, limit: limit <= 0 ? undefined : limit };
   const page = await hub.useIfThere(graph, (memory) =>
     memory.list({ written: { kinds, tags, siblings: true, ...bounds }, access }),
   );
@@ -330,18 +324,22 @@ export async function conflicts(
   return found ?? { conflicts: [], seq: -1 };
 }
 
-/** How a conflict is settled: by one of the rivals, or by a node of its own. */
-export interface ResolveInput {
+const { lineageId: _lineage, basedOnVersion: _based, ...wordFields } = nodeFields;
+
+const resolution = z.strictObject({
   /** The graph that holds the lineage; looked up when not given. */
-  readonly graph?: string;
+  graph: z.string().optional(),
   /** Every version that was in conflict when the caller looked, so that none is lost unseen. */
-  readonly versions: readonly number[];
+  versions: listOf(z.int()),
   /** The rival whose words stand. */
-  readonly keep?: number;
+  keep: z.int().optional(),
   /** What stands instead of all of them. */
-  readonly node?: Omit<NodeInput, "lineageId" | "basedOnVersion">;
-  readonly by?: string;
-}
+  node: z.strictObject(wordFields).optional(),
+  by: z.string().optional(),
+});
+
+/** How a conflict is settled: by one of the rivals, or by a node of its own. */
+export interface ResolveInput extends z.input<typeof resolution> {}
 
 /**
  * Settles an open conflict by a new version that takes the place of all rivals. `ERR_CONFLICT` when
@@ -354,16 +352,17 @@ export async function resolve(
   options: AccessOption = {},
 ): Promise<NodeResult> {
   admitted("resolve", options);
-  checkResolve(input);
-  const { keep, by, versions } = input;
+  const { keep, by, versions, node } = checkInput(resolution, input);
+  if ((keep === undefined) === (node === undefined)) {
+    throw invalid("keep, node", "exactly one of them", keep === undefined ? "none" : "both");
+  }
+  if (keep !== undefined && !versions.includes(keep)) {
+    throw invalid("keep", "one of versions", keep);
+  }
   const settled = await inHome(hub, lineage, input, async (memory) => {
-    const graph = memory.actor;
-    const at = keep === undefined ? {} : { atVersion: keep };
-    const kept = await getNode(hub, lineage, { graph, ...at });
+    const kept = await getNode(hub, lineage, { graph: memory.actor, atVersion: keep });
     if (kept === undefined) return undefined;
-    const words = input.node ?? wordsOf(kept);
-    const createdBy = by === undefined ? {} : { createdBy: by };
-    const { write } = noteOf({ ...words, ...createdBy, lineageId: lineage });
+    const { write } = noteOf({ ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage });
     return writeNode(hub, memory, { write, upsert: { basedOnVersion: versions } }).catch(
       (error: unknown) => inWords(error, { basedOnVersion: "versions" }),
     );
@@ -375,29 +374,7 @@ export async function resolve(
   });
 }
 
-function checkResolve(input: ResolveInput): void {
-  checkOptions(input, ["versions", "keep", "node", "by", "graph"], "resolution");
-  const { versions, keep, node } = input;
-  if (!Array.isArray(versions) || !versions.every((one) => Number.isSafeInteger(one))) {
-    throw invalid("versions", "the version numbers of all rivals", versions);
-  }
-  if ((keep === undefined) === (node === undefined)) {
-    throw invalid("keep, node", "exactly one of them", keep === undefined ? "none" : "both");
-  }
-  if (keep !== undefined && !versions.includes(keep)) {
-    throw invalid("keep", "one of versions", keep);
-  }
-}
-
 /** What a node says, to be said again. */
-function wordsOf(node: GraphNode): Omit<NodeInput, "lineageId" | "basedOnVersion"> {
-  const { kind, content, summary, tags, metadata, freshnessAt } = node;
-  return {
-    kind,
-    content,
-    summary,
-    tags,
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(freshnessAt === undefined ? {} : { freshnessAt }),
-  };
+function wordsOf({ kind, content, summary, tags, metadata, freshnessAt }: GraphNode): NodeInput {
+  return { kind, content, summary, tags, metadata, freshnessAt };
 }

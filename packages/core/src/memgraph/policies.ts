@@ -32,7 +32,7 @@ export const MEMGRAPH_POLICIES = {
 
 /** Options that say who is asking. */
 export interface AccessOption {
-  readonly access?: Access;
+  readonly access?: Access | undefined;
 }
 
 /** Refuses a caller whom the policy of a call does not admit. */

@@ -7,8 +7,10 @@
  * memgraph's words. `batch` of a Cortex is the larger form.
  */
 
+import * as z from "zod";
 import type { BatchItem, BatchItemResult } from "../contract/batch.js";
-import { renamed } from "../contract/refusal.js";
+import { listOf } from "../contract/fields.js";
+import { checkInput, renamed } from "../contract/refusal.js";
 import type { Cortex } from "../cortex.js";
 import { checkObject, checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
@@ -24,22 +26,25 @@ export const SUBGRAPH_EDGES_MAX = 100;
 
 /** A node of a subgraph; edges of the same call may name it by its ref. */
 export interface SubgraphNode extends NodeInput {
-  readonly ref?: string;
+  readonly ref?: string | undefined;
 }
 
 /** An edge of a subgraph: each end is a ref or a lineage. */
 export interface SubgraphEdge extends Omit<GraphEdgeInput, "fromLineage" | "toLineage"> {
-  readonly fromRef?: string;
-  readonly fromLineage?: string;
-  readonly toRef?: string;
-  readonly toLineage?: string;
+  readonly fromRef?: string | undefined;
+  readonly fromLineage?: string | undefined;
+  readonly toRef?: string | undefined;
+  readonly toLineage?: string | undefined;
 }
 
+const subgraphSchema = z.strictObject({
+  // What is wrong with an item is said of that item.
+  nodes: listOf(z.custom<SubgraphNode>()).optional(),
+  edges: listOf(z.custom<SubgraphEdge>()).optional(),
+});
+
 /** What to write. */
-export interface SubgraphInput {
-  readonly nodes?: readonly SubgraphNode[];
-  readonly edges?: readonly SubgraphEdge[];
-}
+export interface SubgraphInput extends z.input<typeof subgraphSchema> {}
 
 /** How to write it. */
 export interface SubgraphOptions extends AccessOption {
@@ -86,7 +91,13 @@ export async function putSubgraph(
 ): Promise<SubgraphResult> {
   admitted("putSubgraph", options);
   checkOptions(options, ["atomic", "access"]);
-  const { nodes, edges } = checkSubgraph(subgraph);
+  const { nodes = [], edges = [] } = checkInput(subgraphSchema, subgraph);
+  const isTooMuch = nodes.length > SUBGRAPH_NODES_MAX || edges.length > SUBGRAPH_EDGES_MAX;
+  if (isTooMuch || nodes.length + edges.length === 0) {
+    const most = `${SUBGRAPH_NODES_MAX} nodes and ${SUBGRAPH_EDGES_MAX} edges`;
+    const got = `${nodes.length} and ${edges.length}`;
+    throw invalid("nodes, edges", `at least one of them, and at most ${most}`, got);
+  }
   const atomic = options.atomic === true;
   return hub.use(graph, async (memory) => {
     const notes = await Promise.all(
@@ -109,22 +120,6 @@ export async function putSubgraph(
     const made = edges.map((edge, at) => edgeResult(graph, edge, results[nodes.length + at]));
     return { nodes: told, edges: made, seq };
   });
-}
-
-/** Refuses a subgraph that has nothing, too much, or the wrong shape. */
-function checkSubgraph(input: SubgraphInput): Required<SubgraphInput> {
-  checkOptions(input, ["nodes", "edges"], "subgraph");
-  const { nodes = [], edges = [] } = input;
-  if (!Array.isArray(nodes) || nodes.length > SUBGRAPH_NODES_MAX) {
-    throw invalid("nodes", `a list of at most ${SUBGRAPH_NODES_MAX} nodes`, nodes);
-  }
-  if (!Array.isArray(edges) || edges.length > SUBGRAPH_EDGES_MAX) {
-    throw invalid("edges", `a list of at most ${SUBGRAPH_EDGES_MAX} edges`, edges);
-  }
-  if (nodes.length + edges.length === 0) {
-    throw invalid("nodes, edges", "at least one node or edge", 0);
-  }
-  return { nodes, edges };
 }
 
 async function attempt<T>(work: () => Promise<T>): Promise<T | CortexError> {
