@@ -16,10 +16,16 @@ const PAGE = readFileSync(
 );
 
 /** The fenced blocks of one language, in order. */
-function blocks(language: string): readonly string[] {
-  const found = PAGE.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"));
+function blocks(language: string, page = PAGE): readonly string[] {
+  const found = page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"));
   return [...found].map(([, text = ""]) => text);
 }
+
+/** The sections that have something to type: their titles, and all of it. */
+const SECTIONS = PAGE.split(/^## /m).flatMap((section): (readonly [string, string])[] => {
+  const typed = blocks("sh", section);
+  return typed.length === 0 ? [] : [[section.split("\n")[0] ?? "", typed.join("\n")]];
+});
 
 describe("the page for operators", () => {
   let place: Place;
@@ -39,14 +45,21 @@ describe("the page for operators", () => {
     expect(named.filter((word) => !known.has(word ?? ""))).toEqual([]);
   });
 
-  test("is a script that works from top to bottom", () => {
-    const script = `set -eu\n${blocks("sh").join("\n")}`;
-    const { exit, out, err } = place.shell(script, { cwd });
+  let said = "";
+
+  // One script from top to bottom, a section at a time; what they share is the folder and its store.
+  test.each(SECTIONS)("is a script that works: %s", (_, script) => {
+    const env = { CORTEX_DATA: join(cwd, "memory") };
+    const { exit, out, err } = place.shell(`set -eu\n${script}`, { cwd, env });
     expect(exit, `${out}\n${err}`).toBe(0);
     expect(err).not.toContain("WARNING");
-    expect(out.match(/✓ \d+ entries checked, all in order/g)).toHaveLength(2);
-    expect(out).toContain("restored 4 entries");
-    expect(out).toContain("✓ nothing to do");
+    said += out;
+  });
+
+  test("prints what it promises", () => {
+    expect(said.match(/✓ \d+ entries checked, all in order/g)).toHaveLength(2);
+    expect(said).toContain("restored 4 entries");
+    expect(said).toContain("✓ nothing to do");
   });
 
   test("leaves the stores and files that it says, private and without what was forgotten", async () => {
