@@ -126,8 +126,8 @@ describe("running an operation", () => {
   }
 
   test.each([
-    ["get", { id: 5 }, "ERR_BAD_ID id: expected a string, got 5"],
-    ["get", {}, "ERR_BAD_ID id: expected a string, got nothing"],
+    ["get", { id: 5 }, "ERR_BAD_ID id: expected an id, a URI or an external id, got 5"],
+    ["get", {}, "ERR_BAD_ID id: expected an id, a URI or an external id, got nothing"],
     ["get", [], "ERR_INVALID input: expected an object, got an array of 0"],
     ["get", { id: "x", nope: 1 }, "ERR_UNKNOWN_FIELD nope: expected one of the fields id, version"],
     ["get", { id: "x", asOf: -1 }, "ERR_AS_OF asOf: expected"],
@@ -136,7 +136,11 @@ describe("running an operation", () => {
     ["list", { type: "bogus" }, "ERR_UNKNOWN_TYPE type: expected one of identity"],
     ["recall", { question: "x", types: ["bogus"] }, "ERR_UNKNOWN_TYPE types[0]: expected one of"],
     ["write", { type: "fact", text: "x", nope: 1 }, "ERR_UNKNOWN_FIELD nope: expected one of"],
-    ["write", { type: "fact", text: "x", importance: 11 }, "ERR_INVALID importance: expected at"],
+    [
+      "write",
+      { type: "fact", text: "x", importance: 11 },
+      "ERR_INVALID importance: expected a whole",
+    ],
     ["remember", { session: "s", turns: [{ role: "bogus", content: "" }] }, "ERR_INVALID turns[0]"],
   ])("%s of %j fails as the library would", async (name, input, expected) => {
     expect(await codeOf(name, input)).toContain(expected);
