@@ -4,6 +4,7 @@
  * and a response that is a file.
  */
 import { type Access, isCortexError } from "@cortex-memory/core";
+import { checkInput, VERBS } from "@cortex-memory/core/contract";
 import type { CallContext, Files } from "../operations/define.js";
 import { type Streams, sendEvents, withLastEvent } from "./events.js";
 import { accessOf } from "./guard.js";
@@ -142,8 +143,7 @@ async function run(door: Door, called: Called, input: Input, files: Files): Prom
 
 /** Takes a scope in from whoever brings it: it is judged by what it says, as if it were presented. */
 function runPosting(door: Door, called: Called, input: Input, files: Files): Promise<unknown> {
-  const { scope } = input;
-  if (typeof scope !== "string") throw new HttpFailure("malformed", "scope: expected a string");
+  const { scope } = checkInput(VERBS.postScope.input, input);
   return withStranger(placeOf(door, called), { scope }, (memory) =>
     called.route.operation.run(memory, input, contextOf(door, called, files, POSTING)),
   );

@@ -1,7 +1,7 @@
 /**
  * Operations on commitments: checkpoints, snapshots, proofs, and checking them without a store.
  */
-import { VERBS } from "@cortex-memory/core/contract";
+import { noted, VERBS } from "@cortex-memory/core/contract";
 import { type VerifyResult, verify, verifyCheckpoint } from "@cortex-memory/core/verify";
 import * as z from "zod";
 import {
@@ -44,10 +44,10 @@ const proveOperation = defineOperation({
 forgotten is proved forgotten. --since shows that the journal extends an older checkpoint.`,
   example: "cortex prove home rule --seq 1",
   input: VERBS.prove.input.extend({
-    since: z
-      .string()
-      .meta({ description: "a file with the older checkpoint that is trusted", file: true })
-      .optional(),
+    since: noted(z.string().describe("a file with the older checkpoint that is trusted"), {
+      file: true,
+      code: "ERR_CHECKPOINT_MALFORMED",
+    }).optional(),
   }),
   output: VERBS.prove.output,
   call: (memory, { since, ...what }, { access }) =>
