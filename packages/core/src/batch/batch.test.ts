@@ -204,3 +204,60 @@ describe("limits", () => {
     });
   });
 });
+
+describe("a loose batch", () => {
+  const note = (externalId: string, text = externalId) =>
+    ({ type: "note", text, externalId }) as const;
+
+  test("goes on from memories that are there, and links loosely", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.write(note("a"));
+    const { results } = await memory.batch(
+      [
+        { write: note("a", "again"), upsert: {}, ref: "a" },
+        { write: note("new"), upsert: {}, ref: "a" },
+        { link: { from: { ref: "a" }, kind: "uses", to: { ref: "a" }, loose: {} } },
+        { link: { from: "a", kind: "uses", to: "later", loose: { toGraph: "other" } } },
+      ],
+      { loose: true },
+    );
+    expect(results).toMatchObject([
+      { ok: true, version: 2 },
+      { ok: true, version: 1 },
+      // A ref that is given again names the last.
+      { ok: true, edge: { from: idOf(results[1]), to: idOf(results[1]) } },
+      { ok: true, edge: { toGraph: "other" } },
+    ]);
+  });
+
+  test("counts a rival as a failure: it fails an atomic one, and stands in another", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.configure({ conflictPolicy: "manual" });
+    for (const text of ["one", "two"]) await memory.write(note("a", text), { upsert: {} });
+    const items: readonly BatchItem[] = [
+      { write: note("a", "stale"), upsert: { basedOnVersion: 1 }, ref: "a" },
+      { write: note("b"), ref: "b" },
+      { link: { from: { ref: "b" }, kind: "uses", to: { ref: "a" } } },
+    ];
+    const error = await refusalOf(memory, () => memory.batch(items, { loose: true }));
+    expect([error.code, error.details.field]).toEqual(["ERR_CONFLICT", "items[0].basedOnVersion"]);
+    const { results } = await memory.batch(items, { loose: true, atomic: false });
+    expect(outcomes(results)).toEqual(["ERR_CONFLICT", "ok", "ERR_REF"]);
+    expect(results[0]).toMatchObject({ written: { version: 3, conflicts: [{ text: "two" }] } });
+    expect((await memory.get("a"))?.head.siblings).toEqual([2]);
+  });
+
+  test("is none unless it says so", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.write(note("a"));
+    for (const [item, code] of [
+      [{ write: note("b"), upsert: {} }, "ERR_INVALID"],
+      [{ link: { from: "a", kind: "uses", to: "x", loose: {} } }, "ERR_UNKNOWN_FIELD"],
+    ] as const) {
+      expect((await refusalOf(memory, () => memory.batch([item]))).code).toBe(code);
+    }
+  });
+});

@@ -349,3 +349,30 @@ describe("shape", () => {
     );
   });
 });
+
+test("open versions count each by itself when asked to", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  await memory.configure({ conflictPolicy: "manual" });
+  for (const kind of ["old", "left", "right"]) {
+    const input = {
+      type: "note",
+      text: `a ${kind} one`,
+      externalId: "a",
+      kind,
+      tags: [kind],
+    } as const;
+    await memory.write(input, { upsert: { basedOnVersion: 1 } });
+  }
+  expect(await memory.describeSchema()).toMatchObject({ nodeCount: 1, kinds: [{ kind: "right" }] });
+  expect(await memory.describeSchema({ siblings: true })).toMatchObject({
+    nodeCount: 2,
+    kinds: [
+      { kind: "left", count: 1, examples: ["a left one"] },
+      { kind: "right", count: 1, examples: ["a right one"] },
+    ],
+  });
+  const tagsOf = async (siblings: boolean) =>
+    (await memory.listTags({ siblings })).tags.map(({ tag }) => tag);
+  expect([await tagsOf(false), await tagsOf(true)]).toEqual([["right"], ["left", "right"]]);
+});

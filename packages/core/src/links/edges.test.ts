@@ -309,3 +309,45 @@ describe("the past", () => {
     expect((await at(seq + 3))?.tombstone).toBeDefined();
   });
 });
+
+describe("loose edges", () => {
+  test("stand beside others, join a memory to itself, and lead to what is not there", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    for (const externalId of ["a", "b"])
+      await memory.write({ type: "note", text: externalId, externalId });
+    const add = (to: string, toGraph?: string) =>
+      memory.addEdge("a", "uses", to, { loose: { toGraph } });
+    const plain = await memory.addEdge("a", "uses", "b");
+    const added = [
+      await add("b"),
+      await add("b"),
+      await add("a"),
+      await add("later"),
+      await add("x", "other"),
+    ];
+    expect(added.every(({ changed }) => changed)).toBe(true);
+    expect(added.map(({ edge }) => edge.n)).toEqual([1, 2, 0, 0, 0]);
+    expect(added[3]?.edge).toMatchObject({ to: "later" });
+    expect(added[4]?.edge).toMatchObject({ to: "x", toGraph: "other" });
+    // A number is never used twice, and the plain edge stays the one it was.
+    await memory.removeEdgeById(added[1]?.id ?? "");
+    expect((await add("b")).edge.n).toBe(3);
+    expect((await memory.addEdge("a", "uses", "b")).id).toBe(plain.id);
+    // Its own graph is no other graph.
+    expect((await add("b", memory.actor)).edge.toGraph).toBeUndefined();
+  });
+
+  test("need a near end, a graph that can be one, and a kind that is stored from there", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.write({ type: "note", text: "a", externalId: "a" });
+    const refused: readonly (readonly [() => Promise<unknown>, string])[] = [
+      [() => memory.addEdge("nobody", "uses", "a", { loose: {} }), "ERR_UNKNOWN_ENDPOINT"],
+      [() => memory.addEdge("a", "uses", "x", { loose: { toGraph: "Not Safe" } }), "ERR_BAD_NAME"],
+      [() => memory.addEdge("a", "causes", "x", { loose: {} }), "ERR_EDGE_KIND"],
+    ];
+    for (const [call, code] of refused) expect((await refusalOf(memory, call)).code).toBe(code);
+    expect((await memory.edgesOut("a")).edges).toEqual([]);
+  });
+});

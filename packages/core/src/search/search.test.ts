@@ -322,3 +322,38 @@ describe("refusals", () => {
     expect(await found(store.memory, text.slice(0, LIMITS.queryBytes))).toEqual(["word1 is here"]);
   });
 });
+
+describe("open versions one by one", () => {
+  test("are found by their own words, kind and tags, and hold the whole memory", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.configure({ conflictPolicy: "manual" });
+    for (const text of ["base", "moose on the left", "moose on the right"]) {
+      const tags = [text.slice(-5).trim()];
+      const input = { type: "note", text, externalId: "a", kind: "n", tags } as const;
+      await memory.write(input, { upsert: { basedOnVersion: 1 } });
+    }
+    await memory.write({ type: "fact", text: "a moose is an elk" });
+    const found = async (options: object, text = "moose") => {
+      const { hits } = await memory.search(text, { siblings: true, ...options });
+      return hits.map((hit) => hit.memory?.text).sort();
+    };
+    const [left, right] = ["moose on the left", "moose on the right"];
+    expect(await found({})).toEqual(["a moose is an elk", left, right]);
+    expect(await found({}, "left")).toEqual([left]);
+    expect(await found({ tags: ["right"] })).toEqual([right]);
+    expect(await found({ tags: ["left"] })).toEqual([left]);
+    expect(await found({ kinds: ["fact"] })).toEqual(["a moose is an elk"]);
+    expect(await found({ limit: 1, kinds: ["n"] })).toHaveLength(1);
+    const { hits } = await memory.search("left", { siblings: true });
+    expect(hits[0]).toMatchObject({ snippet: "moose on the [left]", memory: { version: 2 } });
+    // Without asking, a memory is one hit, under the head it has.
+    const plain = await memory.search("left");
+    expect(plain.hits.map(({ text, memory: whole }) => [text, whole])).toEqual([
+      [right, undefined],
+    ]);
+    const batch = await memory.searchBatch(["moose", "left"], { siblings: true });
+    expect(batch).toMatchObject({ uniqueHits: 2, perQueryHits: [3, 1] });
+    expect(batch.hits[0]).toMatchObject({ queriesMatched: [0, 0, 1] });
+  });
+});
