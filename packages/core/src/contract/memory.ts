@@ -230,6 +230,8 @@ export interface Upsert {
    * with `ERR_CONFLICT` if there are others.
    */
   readonly basedOnVersion?: number | readonly number[] | undefined;
+  /** True refuses with `ERR_NOT_FOUND` to make a memory that is not there. */
+  readonly mustExist?: boolean | undefined;
 }
 
 /** What a write may say in this process alone. */

@@ -22,7 +22,7 @@ import {
   partHash,
   SALT_BYTES,
 } from "../journal/entry.js";
-import { CONFIG_KEY, keyString, REPLICA_KEY } from "../kv/keyspace.js";
+import { CONFIG_KEY, journalKey, keyString, REPLICA_KEY } from "../kv/keyspace.js";
 import {
   type Bytes,
   HEAD_KEY,
@@ -36,6 +36,7 @@ import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
+import { decodePointer } from "./pointers.js";
 import type { KnownPart } from "./record-reader.js";
 import { refuseReplica } from "./replica-mark.js";
 import type { CommitSignal } from "./signal.js";
@@ -136,6 +137,8 @@ export class Writer {
   #cache = new Map<string, Bytes | undefined>();
   /** The head our own last commit left; the cache is true for it alone. */
   #lastHead: Bytes | undefined;
+  /** The entry that held the configuration last: a write wants it, and it is read with the rest. */
+  #configEntry: readonly Bytes[] = [];
   #lastClock: { readonly clock: number; readonly elapsed: number } | undefined;
   #closed = false;
 
@@ -234,7 +237,7 @@ export class Writer {
     const snapshot = await this.#parts.kv.snapshot();
     try {
       const view = new WriteView(this.#cache);
-      const hints = [HEAD_KEY, REPLICA_KEY, CONFIG_KEY];
+      const hints = [HEAD_KEY, REPLICA_KEY, CONFIG_KEY, ...this.#configEntry];
       for (const { operation } of group) for (const key of operation.hints ?? []) hints.push(key);
       if (this.#cache.size === 0) {
         const leaves = group.flatMap(({ operation }) => operation.leaves?.() ?? []);
@@ -245,8 +248,9 @@ export class Writer {
         snapshot.getMany(hints),
         ranges.length === 0 ? [] : snapshot.ranges(ranges),
       ]);
-      const [headBytes, mark] = values;
+      const [headBytes, mark, config] = values;
       refuseReplica(mark);
+      this.#configEntry = config === undefined ? [] : [journalKey(decodePointer(config).seq)];
       if (this.#lastHead !== undefined && !sameBytes(headBytes, this.#lastHead)) {
         this.invalidate();
         return await this.#prepare(group);

@@ -69,6 +69,11 @@ export class Lineages {
     this.#parts = parts;
   }
 
+  /** Whether a lineage was in a graph when this process last heard of it. */
+  wasIn(graph: string, lineage: string): boolean {
+    return this.#hints.get(lineage) === graph;
+  }
+
   /** Remembers where a lineage is. */
   note(lineage: string, graph: string): void {
     this.#hints.delete(lineage);

@@ -91,10 +91,27 @@ export async function putNode(
 ): Promise<NodeResult> {
   admitted("putNode", options);
   const note = noteOf(node);
+  const { lineageId } = node;
   return hub.use(graph, async (memory) => {
-    if (node.lineageId !== undefined) await hub.lineages.claim(graph, node.lineageId);
+    if (lineageId === undefined) return writeNode(hub, memory, note);
+    if (hub.lineages.wasIn(graph, lineageId)) {
+      // Mostly it still is, and then nothing has to be looked up or claimed.
+      const next = await writeNext(hub, memory, note);
+      if (next !== undefined) return next;
+    }
+    await hub.lineages.claim(graph, lineageId);
     return writeNode(hub, memory, note);
   });
+}
+
+/** Writes the next version of a lineage; `undefined` when it is not there. */
+async function writeNext(hub: Hub, memory: Cortex, note: Note): Promise<NodeResult | undefined> {
+  try {
+    return await writeNode(hub, memory, { ...note, upsert: { ...note.upsert, mustExist: true } });
+  } catch (error) {
+    if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;
+    throw error;
+  }
 }
 
 async function writeNode(hub: Hub, memory: Cortex, note: Note): Promise<NodeResult> {

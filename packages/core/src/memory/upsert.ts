@@ -23,7 +23,14 @@ import {
 } from "../contract/memory.js";
 import type { WriteResult } from "../contract/shapes.js";
 import { refuseTombstoned } from "../engine/drafts.js";
-import { type Engine, locate, type ParsedRef, parseRef, refuseErased } from "../engine/engine.js";
+import {
+  type Engine,
+  locate,
+  locateLiving,
+  type ParsedRef,
+  parseRef,
+  refuseErased,
+} from "../engine/engine.js";
 import { askRecords } from "../engine/read-ahead.js";
 import { CortexError, invalid } from "../errors.js";
 import type { WriteTx } from "../history/writer.js";
@@ -46,7 +53,7 @@ const NEW_ALONE = ["id", "slot", "supersedes", "corrects"] as const;
 export function prepareUpsert(
   engine: Engine,
   input: WriteRequest,
-  { basedOnVersion }: Upsert,
+  { basedOnVersion, mustExist }: Upsert,
 ): PreparedUpsert {
   const other = NEW_ALONE.find((name) => input[name] !== undefined);
   if (other !== undefined) throw invalid(other, "none beside upsert", input[other]);
@@ -60,7 +67,8 @@ export function prepareUpsert(
   }
   return {
     ref: parseRef(engine, input.externalId, "externalId"),
-    ...(basedOnVersion === undefined ? {} : { basedOnVersion }),
+    basedOnVersion,
+    mustExist,
     // As for every new write, words that come without a confidence are sure.
     version: { confidence: 1, ...version },
   };
@@ -75,7 +83,8 @@ export function applyUpsert(
 ): WriteResult | undefined {
   const { upsert, wantsMemory } = how;
   const { ref: parsed, version: input } = upsert;
-  const found = locate(tx, parsed);
+  const found =
+    upsert.mustExist === true ? locateLiving(tx, parsed, "externalId") : locate(tx, parsed);
   if (found === undefined) return undefined;
   refuseErased(found, parsed, "externalId");
   refuseTombstoned(found, "externalId", parsed.text);
