@@ -2,6 +2,7 @@
  * The verbs on memories: writing, reading, changing, hiding and forgetting them.
  */
 import * as z from "zod";
+import { normaliseSlot, utf8Length } from "../codec/text.js";
 import { describe } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
@@ -91,8 +92,18 @@ const reason = textOf({ maxBytes: LIMITS.reasonBytes, control: true });
 export const tag = textOf({ maxBytes: LIMITS.tagBytes });
 /** The open label of a memory. */
 export const kind = textOf({ maxBytes: LIMITS.kindBytes });
-/** The name of a slot. */
-export const slot = textOf({ maxBytes: LIMITS.slotBytes });
+/** The name of a slot; the name that is stored, `normaliseSlot` of it, is neither empty nor longer. */
+export const slot = textOf({ maxBytes: LIMITS.slotBytes }).check((payload) => {
+  const { value } = payload;
+  const stored = normaliseSlot(value);
+  if (stored === "") {
+    const expected = "a name with at least one letter or digit";
+    complain(payload, { code: "ERR_INVALID", expected, got: describe(value) }, []);
+  } else if (utf8Length(stored) > LIMITS.slotBytes) {
+    const expected = `at most ${LIMITS.slotBytes} bytes`;
+    complain(payload, { code: "ERR_TOO_LARGE", expected, got: describe(value) }, []);
+  }
+});
 /** The name of a conversation. */
 export const session = textOf({ maxBytes: LIMITS.sessionBytes, control: true });
 
