@@ -6,7 +6,7 @@ import { normaliseSlot, utf8Length } from "../codec/text.js";
 import { describe } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
-import { CONTENT_OR_EMPTY, complain, saying, strictFields } from "../records/fields.js";
+import { complain, saying, strictFields } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
 import { externalIdField, type Frame, frameSchema } from "../records/frames.js";
 import {
@@ -157,8 +157,11 @@ const uriText = textOf({ maxBytes: LIMITS.labelBytes });
 
 /** The fields of a version. */
 export const versionFields = {
-  // Whether it may be empty is for the type to say: a note may.
-  text: textOf(CONTENT_OR_EMPTY).describe("the sentence or content").optional(),
+  // What it may be is for the type to say, which checks it: a note may be empty.
+  text: z
+    .string()
+    .meta({ description: "the sentence or content", maxLength: LIMITS.contentBytes })
+    .optional(),
   data: anyObject.describe("the structured fields of the type, as JSON").optional(),
   confidence: z.number().min(0).max(1).describe("0 to 1; 1 when not given").optional(),
   validFrom: timeOf("from when on it holds in the world").optional(),

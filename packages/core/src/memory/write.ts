@@ -97,10 +97,12 @@ export function writeOperation(
   how: WriteHow = {},
 ): Operation<WriteResult> {
   const { upsert, wantsMemory = false } = how;
-  const needs = writeNeeds(engine, prepared);
+  const { hints, ranges, leaves, bytes } = writeNeeds(engine, prepared);
   return {
-    ...needs,
-    hints: upsert === undefined ? needs.hints : [...needs.hints, ...refKeys(upsert.ref)],
+    hints: upsert === undefined ? hints : [...hints, ...refKeys(upsert.ref)],
+    ranges,
+    leaves,
+    bytes,
     run: (tx) => {
       const first = firstResult(engine, tx, prepared.request);
       if (first !== undefined) return first;
