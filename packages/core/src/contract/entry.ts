@@ -49,7 +49,7 @@ export {
   positionField,
   refField,
   type ShapeOf,
-  textOf,
+  textField,
   timeOf,
   whole,
   words,

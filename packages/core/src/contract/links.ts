@@ -12,7 +12,7 @@ import {
   noted,
   refField,
   type ShapeOf,
-  textOf,
+  textField,
   timeOf,
   whole,
   words,
@@ -53,7 +53,7 @@ export const direction = z.enum(["out", "in", "both"]);
 /** Most edges of one memory that one call returns. */
 export const EDGES_MAX = 100_000;
 
-const why = textOf({ maxBytes: LIMITS.reasonBytes, control: true });
+const why = textField({ maxBytes: LIMITS.reasonBytes, control: true });
 
 const ends = {
   from: refField("where the link starts: id, URI or external id"),
@@ -133,7 +133,7 @@ const edgeRemovedShape = z.object({
 export interface EdgeRemoved extends ShapeOf<typeof edgeRemovedShape> {}
 
 const removal = {
-  reason: textOf({ maxBytes: LIMITS.reasonBytes, blank: true, control: true })
+  reason: textField({ maxBytes: LIMITS.reasonBytes, blank: true, control: true })
     .describe("why, in one line")
     .optional(),
   by,

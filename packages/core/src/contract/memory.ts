@@ -25,7 +25,7 @@ import {
   positionField,
   refField,
   type ShapeOf,
-  textOf,
+  textField,
   timeOf,
   whole,
   words,
@@ -55,12 +55,12 @@ export const asOf = positionField(
 export const validAt = timeOf("the version of each that held in the world then").optional();
 
 /** Who acts. */
-export const by = textOf({ maxBytes: LIMITS.principalBytes })
+export const by = textField({ maxBytes: LIMITS.principalBytes })
   .describe("the principal the entry names; the actor when not given")
   .optional();
 
 /** Makes a retry harmless. */
-export const idempotencyKey = textOf({ maxBytes: LIMITS.idempotencyKeyBytes })
+export const idempotencyKey = textField({ maxBytes: LIMITS.idempotencyKeyBytes })
   .describe("a retry with the same key returns the first result")
   .optional();
 
@@ -87,13 +87,13 @@ export const lifecycles = listUpTo(
   .describe("which states to show; active when not given; may be repeated")
   .optional();
 
-const reason = textOf({ maxBytes: LIMITS.reasonBytes, control: true });
+const reason = textField({ maxBytes: LIMITS.reasonBytes, control: true });
 /** A tag. */
-export const tag = textOf({ maxBytes: LIMITS.tagBytes });
+export const tag = textField({ maxBytes: LIMITS.tagBytes });
 /** The open label of a memory. */
-export const kind = textOf({ maxBytes: LIMITS.kindBytes });
+export const kind = textField({ maxBytes: LIMITS.kindBytes });
 /** The name of a slot; the name that is stored, `normaliseSlot` of it, is neither empty nor longer. */
-export const slot = textOf({ maxBytes: LIMITS.slotBytes }).check((payload) => {
+export const slot = textField({ maxBytes: LIMITS.slotBytes }).check((payload) => {
   const { value } = payload;
   const stored = normaliseSlot(value);
   if (stored === "") {
@@ -105,7 +105,7 @@ export const slot = textOf({ maxBytes: LIMITS.slotBytes }).check((payload) => {
   }
 });
 /** The name of a conversation. */
-export const session = textOf({ maxBytes: LIMITS.sessionBytes, control: true });
+export const session = textField({ maxBytes: LIMITS.sessionBytes, control: true });
 
 /** A list that may repeat itself, and holds so many different items at most. */
 function differingUpTo<S extends z.ZodType>(
@@ -145,7 +145,7 @@ export const headFields = {
 
 /** A rendering of so many tokens at most. */
 function formUpTo(maxTokens: number) {
-  return textOf({ maxBytes: LIMITS.contentBytes }).check((payload) => {
+  return textField({ maxBytes: LIMITS.contentBytes }).check((payload) => {
     if (countTokens(payload.value) <= maxTokens) return;
     const expected = `at most ${maxTokens} tokens`;
     complain(payload, { code: "ERR_TOO_LARGE", expected, got: describe(payload.value) }, []);
@@ -153,7 +153,7 @@ function formUpTo(maxTokens: number) {
 }
 
 /** A URI by its length; its form is read when the version is made. */
-const uriText = textOf({ maxBytes: LIMITS.labelBytes });
+const uriText = textField({ maxBytes: LIMITS.labelBytes });
 
 /** The fields of a version. */
 export const versionFields = {
@@ -171,7 +171,7 @@ export const versionFields = {
     source: words(SOURCES).optional(),
     derivedFrom: listUpTo(uriText, LIMITS.derivedFrom).optional(),
     attestations: listUpTo(uriText, LIMITS.attestations).optional(),
-    session: textOf({ maxBytes: LIMITS.sessionBytes }).optional(),
+    session: textField({ maxBytes: LIMITS.sessionBytes }).optional(),
     turn: whole(0).optional(),
   })
     .describe("where the version came from, as JSON")
