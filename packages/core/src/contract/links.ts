@@ -183,13 +183,13 @@ export const getEdge = verb("getEdge", {
 });
 
 /** Edges of one memory, in an answer. */
-export const edgeListShape = z.object({ edges: listOf(edgeShape), seq: seqShape });
+const edgeListShape = z.object({ edges: listOf(edgeShape), seq: seqShape });
 
 /** Edges of one memory. */
 export interface EdgeList extends ShapeOf<typeof edgeListShape> {}
 
 /** Which edges of a memory to read. */
-export const edgeListFields = {
+const edgeListFields = {
   kinds: edgeKinds,
   includeTombstoned,
   order: z.enum(["kind", "ordinal"]).describe("by kind when not given").optional(),

@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { LIMITS } from "../limits.js";
-import { LABEL } from "../records/fields.js";
+import { LABEL, strictFields } from "../records/fields.js";
 import { TURN_ROLES } from "../records/types.js";
 import { listOf, listUpTo, type ShapeOf, textField, timeOf, whole, words } from "./fields.js";
 import { asOf, by, headFields, limitUpTo, source } from "./memory.js";
@@ -16,7 +16,7 @@ export const INDEX_MAX = 0xffff_fffe;
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
 
 /** One turn as callers give it. */
-export const turnSchema = z.strictObject({
+const turnSchema = strictFields({
   role: words(TURN_ROLES),
   content: textField({ maxBytes: LIMITS.batchBytes, blank: true, control: true }),
   speaker: textField({ maxBytes: LIMITS.speakerBytes }).optional(),
@@ -59,7 +59,7 @@ export const remember = verb("remember", {
   policy: "write",
   standing: "claim",
   retry: "natural",
-  args: { turns: listUpTo(turnSchema, LIMITS.rememberTurns).describe("the turns, in order") },
+  args: { turns: listUpTo(turnSchema, LIMITS.rememberTurns, 1).describe("the turns, in order") },
   labels: type<[turns: readonly TurnInput[]]>(),
   options: {
     session: sessionName.describe("the conversation they belong to"),

@@ -120,7 +120,7 @@ interface PreparedUpdate {
 }
 
 /** Applies an update inside a commit. */
-export function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteResult {
+function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteResult {
   const { parsed, input } = what;
   const found = locateLiving(tx, parsed, "id");
   refuseTombstoned(found, "id", parsed.text);

@@ -116,7 +116,7 @@ export function writeOperation(
 }
 
 /** What a write will surely read and change. */
-export function writeNeeds(
+function writeNeeds(
   engine: Engine,
   prepared: PreparedWrite,
 ): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
@@ -135,7 +135,7 @@ export function writeNeeds(
 }
 
 /** Applies a prepared write inside a commit. */
-export function applyWrite(
+function applyWrite(
   engine: Engine,
   tx: WriteTx,
   prepared: PreparedWrite,
