@@ -67,9 +67,6 @@ export async function batch(
   engine: Engine,
   { items, atomic = true, idempotencyKey, loose: isLoose = false }: Asked<"batch">,
 ): Promise<BatchResult> {
-  if (items.length === 0) {
-    throw invalid("items", `a list of 1 to ${LIMITS.batchItems} items`, items);
-  }
   const keyed = idempotencyKey !== undefined;
   const steps = items.map((item, at) => prepareStep(engine, item, at, { atomic, keyed, isLoose }));
   const bytes = steps.reduce(

@@ -89,7 +89,7 @@ export const batch = verb("batch", {
   retry: "key",
   args: {
     // Each item is checked by its own verb's contract, so that what is wrong is named inside it.
-    items: listUpTo(z.custom<BatchItem>().meta({ type: "object" }), LIMITS.batchItems).describe(
+    items: listUpTo(z.custom<BatchItem>().meta({ type: "object" }), LIMITS.batchItems, 1).describe(
       "what to do, in order",
     ),
   },

@@ -6,7 +6,7 @@ import { describe } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { complain, type JsonObject, jsonObjectField } from "../records/fields.js";
 import { keyOf } from "../scope/public-key.js";
-import { anyObject, listOf, listUpTo, type ShapeOf, textOf, whole } from "./fields.js";
+import { anyObject, listOf, listUpTo, type ShapeOf, textField, whole } from "./fields.js";
 import { by, kind } from "./memory.js";
 import { seqShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
@@ -87,7 +87,7 @@ export const configFields = {
   kindWhitelist: listUpTo(kind)
     .describe("the kinds allowed; an empty list allows every kind")
     .optional(),
-  name: textOf({ maxBytes: LIMITS.labelBytes })
+  name: textField({ maxBytes: LIMITS.labelBytes })
     .nullable()
     .describe("what people call the graph; null takes it away")
     .optional(),

@@ -49,13 +49,13 @@ export {
   positionField,
   refField,
   type ShapeOf,
-  textOf,
+  textField,
   timeOf,
   whole,
   words,
 } from "./fields.js";
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
-export type { GoalChange, GoalWithState } from "./goals.js";
+export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
 export type { Form } from "./hits.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {

@@ -14,7 +14,6 @@ import {
   isoTimeMs,
   type ListSchema,
   saying,
-  textField,
   timeField,
 } from "../records/fields.js";
 import { namesOf, type Vocabulary } from "../records/types.js";
@@ -90,9 +89,6 @@ export function words<T extends Vocabulary>(table: T) {
 /** An object of any members. */
 export const anyObject = z.record(z.string(), z.unknown());
 
-/** A text with the bounds of a rule, which are counted in bytes. */
-export const textOf = textField;
-
 /** A whole number between two bounds, both included. */
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
   const isOpen = max === Number.MAX_SAFE_INTEGER;
@@ -133,7 +129,7 @@ export function refField(description: string) {
   });
 }
 
-export type { Time } from "../records/fields.js";
+export { type Time, textField } from "../records/fields.js";
 
 /** A position of the journal as callers may give it: a seq, a `Date`, or an ISO time. */
 export type AsOf = number | Date | string;

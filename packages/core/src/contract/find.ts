@@ -16,7 +16,7 @@ import {
   oneOrMore,
   refField,
   type ShapeOf,
-  textOf,
+  textField,
   whole,
   words,
 } from "./fields.js";
@@ -71,7 +71,7 @@ const predicate = z.custom<Predicate>().meta({
 
 /** What hits are near to: one of a text, a memory or a vector. */
 const nearFields = strictFields({
-  text: textOf(CONTENT).describe("a text").optional(),
+  text: textField(CONTENT).describe("a text").optional(),
   uri: refField("a memory").optional(),
   vector: z
     .custom<Float32Array | readonly number[]>()
@@ -84,7 +84,7 @@ const nearFields = strictFields({
 export type Near = z.output<typeof nearFields>;
 
 /** A text alone is what most people are near to. */
-const near = z.union([textOf(CONTENT).transform((text): Near => ({ text })), nearFields]);
+const near = z.union([textField(CONTENT).transform((text): Near => ({ text })), nearFields]);
 
 const orderFields = strictFields({
   /** `arrival`, `salience`, `near.distance`, `hop`, `text.score`, or a field of numbers or times. */
@@ -311,7 +311,7 @@ export const listTags = verb("listTags", {
   retry: "natural",
   args: {},
   options: {
-    prefix: textOf({ maxBytes: LIMITS.tagBytes, blank: true, control: true })
+    prefix: textField({ maxBytes: LIMITS.tagBytes, blank: true, control: true })
       .describe("only tags that start so")
       .optional(),
     limit: limitUpTo(LIMITS.listLimit),

@@ -5,13 +5,13 @@
 import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES } from "../records/types.js";
-import { listOf, listUpTo, noted, type ShapeOf, textOf, whole, words } from "./fields.js";
+import { listOf, listUpTo, noted, type ShapeOf, textField, whole, words } from "./fields.js";
 import { asOf, by } from "./memory.js";
 import { memoryIdShape, type Ref, seqShape, timeShape, weightsShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
-const intentId = textOf({ maxBytes: LIMITS.intentIdBytes }).describe("the task");
-const stepId = textOf({ maxBytes: LIMITS.intentIdBytes }).describe("the step of the task");
+const intentId = textField({ maxBytes: LIMITS.intentIdBytes }).describe("the task");
+const stepId = textField({ maxBytes: LIMITS.intentIdBytes }).describe("the step of the task");
 
 /** What an agent says it used: text that names no memory is skipped, never refused. */
 const citation = noted(z.string() as z.ZodType<Ref, Ref>, { code: "ERR_BAD_ID" });
@@ -51,7 +51,7 @@ export const attest = verb("attest", {
     intentId,
     cited: citations(LIMITS.cited, 1).describe("the memories used: ids, URIs or external ids"),
     outcome: z.enum(["success", "failure"]).describe("how it ended: success or failure"),
-    reason: textOf({ maxBytes: LIMITS.attestReasonBytes, control: true })
+    reason: textField({ maxBytes: LIMITS.attestReasonBytes, control: true })
       .describe("why; factual_error and wrong_assumption blame the memories")
       .optional(),
     by,

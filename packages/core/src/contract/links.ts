@@ -12,7 +12,7 @@ import {
   noted,
   refField,
   type ShapeOf,
-  textOf,
+  textField,
   timeOf,
   whole,
   words,
@@ -53,7 +53,7 @@ export const direction = z.enum(["out", "in", "both"]);
 /** Most edges of one memory that one call returns. */
 export const EDGES_MAX = 100_000;
 
-const why = textOf({ maxBytes: LIMITS.reasonBytes, control: true });
+const why = textField({ maxBytes: LIMITS.reasonBytes, control: true });
 
 const ends = {
   from: refField("where the link starts: id, URI or external id"),
@@ -133,7 +133,7 @@ const edgeRemovedShape = z.object({
 export interface EdgeRemoved extends ShapeOf<typeof edgeRemovedShape> {}
 
 const removal = {
-  reason: textOf({ maxBytes: LIMITS.reasonBytes, blank: true, control: true })
+  reason: textField({ maxBytes: LIMITS.reasonBytes, blank: true, control: true })
     .describe("why, in one line")
     .optional(),
   by,
@@ -183,13 +183,13 @@ export const getEdge = verb("getEdge", {
 });
 
 /** Edges of one memory, in an answer. */
-export const edgeListShape = z.object({ edges: listOf(edgeShape), seq: seqShape });
+const edgeListShape = z.object({ edges: listOf(edgeShape), seq: seqShape });
 
 /** Edges of one memory. */
 export interface EdgeList extends ShapeOf<typeof edgeListShape> {}
 
 /** Which edges of a memory to read. */
-export const edgeListFields = {
+const edgeListFields = {
   kinds: edgeKinds,
   includeTombstoned,
   order: z.enum(["kind", "ordinal"]).describe("by kind when not given").optional(),

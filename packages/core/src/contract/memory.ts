@@ -2,10 +2,11 @@
  * The verbs on memories: writing, reading, changing, hiding and forgetting them.
  */
 import * as z from "zod";
+import { normaliseSlot, utf8Length } from "../codec/text.js";
 import { describe } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
-import { CONTENT_OR_EMPTY, complain, saying, strictFields } from "../records/fields.js";
+import { complain, saying, strictFields } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
 import { externalIdField, type Frame, frameSchema } from "../records/frames.js";
 import {
@@ -24,7 +25,7 @@ import {
   positionField,
   refField,
   type ShapeOf,
-  textOf,
+  textField,
   timeOf,
   whole,
   words,
@@ -54,12 +55,12 @@ export const asOf = positionField(
 export const validAt = timeOf("the version of each that held in the world then").optional();
 
 /** Who acts. */
-export const by = textOf({ maxBytes: LIMITS.principalBytes })
+export const by = textField({ maxBytes: LIMITS.principalBytes })
   .describe("the principal the entry names; the actor when not given")
   .optional();
 
 /** Makes a retry harmless. */
-export const idempotencyKey = textOf({ maxBytes: LIMITS.idempotencyKeyBytes })
+export const idempotencyKey = textField({ maxBytes: LIMITS.idempotencyKeyBytes })
   .describe("a retry with the same key returns the first result")
   .optional();
 
@@ -86,15 +87,25 @@ export const lifecycles = listUpTo(
   .describe("which states to show; active when not given; may be repeated")
   .optional();
 
-const reason = textOf({ maxBytes: LIMITS.reasonBytes, control: true });
+const reason = textField({ maxBytes: LIMITS.reasonBytes, control: true });
 /** A tag. */
-export const tag = textOf({ maxBytes: LIMITS.tagBytes });
+export const tag = textField({ maxBytes: LIMITS.tagBytes });
 /** The open label of a memory. */
-export const kind = textOf({ maxBytes: LIMITS.kindBytes });
-/** The name of a slot. */
-export const slot = textOf({ maxBytes: LIMITS.slotBytes });
+export const kind = textField({ maxBytes: LIMITS.kindBytes });
+/** The name of a slot; the name that is stored, `normaliseSlot` of it, is neither empty nor longer. */
+export const slot = textField({ maxBytes: LIMITS.slotBytes }).check((payload) => {
+  const { value } = payload;
+  const stored = normaliseSlot(value);
+  if (stored === "") {
+    const expected = "a name with at least one letter or digit";
+    complain(payload, { code: "ERR_INVALID", expected, got: describe(value) }, []);
+  } else if (utf8Length(stored) > LIMITS.slotBytes) {
+    const expected = `at most ${LIMITS.slotBytes} bytes`;
+    complain(payload, { code: "ERR_TOO_LARGE", expected, got: describe(value) }, []);
+  }
+});
 /** The name of a conversation. */
-export const session = textOf({ maxBytes: LIMITS.sessionBytes, control: true });
+export const session = textField({ maxBytes: LIMITS.sessionBytes, control: true });
 
 /** A list that may repeat itself, and holds so many different items at most. */
 function differingUpTo<S extends z.ZodType>(
@@ -134,7 +145,7 @@ export const headFields = {
 
 /** A rendering of so many tokens at most. */
 function formUpTo(maxTokens: number) {
-  return textOf({ maxBytes: LIMITS.contentBytes }).check((payload) => {
+  return textField({ maxBytes: LIMITS.contentBytes }).check((payload) => {
     if (countTokens(payload.value) <= maxTokens) return;
     const expected = `at most ${maxTokens} tokens`;
     complain(payload, { code: "ERR_TOO_LARGE", expected, got: describe(payload.value) }, []);
@@ -142,12 +153,15 @@ function formUpTo(maxTokens: number) {
 }
 
 /** A URI by its length; its form is read when the version is made. */
-const uriText = textOf({ maxBytes: LIMITS.labelBytes });
+const uriText = textField({ maxBytes: LIMITS.labelBytes });
 
 /** The fields of a version. */
 export const versionFields = {
-  // Whether it may be empty is for the type to say: a note may.
-  text: textOf(CONTENT_OR_EMPTY).describe("the sentence or content").optional(),
+  // What it may be is for the type to say, which checks it: a note may be empty.
+  text: z
+    .string()
+    .meta({ description: "the sentence or content", maxLength: LIMITS.contentBytes })
+    .optional(),
   data: anyObject.describe("the structured fields of the type, as JSON").optional(),
   confidence: z.number().min(0).max(1).describe("0 to 1; 1 when not given").optional(),
   validFrom: timeOf("from when on it holds in the world").optional(),
@@ -157,7 +171,7 @@ export const versionFields = {
     source: words(SOURCES).optional(),
     derivedFrom: listUpTo(uriText, LIMITS.derivedFrom).optional(),
     attestations: listUpTo(uriText, LIMITS.attestations).optional(),
-    session: textOf({ maxBytes: LIMITS.sessionBytes }).optional(),
+    session: textField({ maxBytes: LIMITS.sessionBytes }).optional(),
     turn: whole(0).optional(),
   })
     .describe("where the version came from, as JSON")

@@ -7,7 +7,7 @@ import { CHECKPOINT_CHARS_MAX, type Signer } from "../journal/checkpoint.js";
 import { PROOF_ITEMS_MAX, type Proof } from "../journal/proof.js";
 import { LIMITS } from "../limits.js";
 import { patternField } from "../records/fields.js";
-import { listOf, listUpTo, noted, refField, type ShapeOf, textOf, whole } from "./fields.js";
+import { listOf, listUpTo, noted, refField, type ShapeOf, textField, whole } from "./fields.js";
 import { edgeKind } from "./links.js";
 import {
   by,
@@ -84,7 +84,7 @@ export const snapshot = verb("snapshot", {
   standing: "owner",
   retry: "none",
   args: {
-    reason: textOf({ maxBytes: LIMITS.reasonBytes, control: true })
+    reason: textField({ maxBytes: LIMITS.reasonBytes, control: true })
       .describe("why; explicit when not given")
       .optional(),
   },

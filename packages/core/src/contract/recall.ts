@@ -19,7 +19,7 @@ import {
   noted,
   oneOrMore,
   type ShapeOf,
-  textOf,
+  textField,
   timeOf,
   whole,
   words,
@@ -322,9 +322,14 @@ export interface ContextBundle extends ShapeOf<typeof contextShape> {}
 
 const KINDS = Object.keys(OBJECT_KINDS).join(", ");
 
-const objects = z.partialRecord(words(OBJECT_KINDS), textOf({ maxBytes: LIMITS.frameRefBytes }), {
-  error: ({ code }) => (code !== "invalid_type" ? `expected one of the kinds ${KINDS}` : undefined),
-}) as unknown as z.ZodType<{ readonly [kind in ObjectKind]?: string }>;
+const objects = z.partialRecord(
+  words(OBJECT_KINDS),
+  textField({ maxBytes: LIMITS.frameRefBytes }),
+  {
+    error: ({ code }) =>
+      code !== "invalid_type" ? `expected one of the kinds ${KINDS}` : undefined,
+  },
+) as unknown as z.ZodType<{ readonly [kind in ObjectKind]?: string }>;
 
 /** Builds the context of a task, or of none in particular. */
 export const context = verb("context", {

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { CONTENT } from "../records/fields.js";
 import { MEMORY_TYPES, SOURCES, STATUSES } from "../records/types.js";
-import { listOf, listUpTo, refField, type ShapeOf, textOf, words } from "./fields.js";
+import { listOf, listUpTo, refField, type ShapeOf, textField, words } from "./fields.js";
 import { by, cursor, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
@@ -125,11 +125,11 @@ export const settle = verb("settle", {
   labels: type<[item: string]>(),
   options: {
     decision: z.enum(DECISIONS).describe(`one of ${DECISIONS.join(", ")}`),
-    reason: textOf({ maxBytes: LIMITS.reasonBytes, control: true }).describe("why"),
+    reason: textField({ maxBytes: LIMITS.reasonBytes, control: true }).describe("why"),
     keep: refField(
       "the side that stays: its id or URI; the URI of a version where versions are open",
     ).optional(),
-    text: textOf(CONTENT).describe("what is true instead, for merge").optional(),
+    text: textField(CONTENT).describe("what is true instead, for merge").optional(),
     source,
     by,
   },

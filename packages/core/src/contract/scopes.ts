@@ -6,7 +6,7 @@ import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { frameSchema } from "../records/frames.js";
 import { MEMORY_TYPES, SOURCES } from "../records/types.js";
-import { listOf, type ShapeOf, textOf, words } from "./fields.js";
+import { listOf, type ShapeOf, textField, words } from "./fields.js";
 import { by } from "./memory.js";
 import { seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
@@ -115,7 +115,7 @@ export const revokeScope = verb("revokeScope", {
   args: { scope: scopeText("the scope, its handle or its hash") },
   labels: type<[scope: string]>(),
   options: {
-    reason: textOf({ maxBytes: LIMITS.reasonBytes, control: true, blank: true })
+    reason: textField({ maxBytes: LIMITS.reasonBytes, control: true, blank: true })
       .describe("why, for the journal")
       .optional(),
     by,

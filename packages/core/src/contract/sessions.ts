@@ -3,9 +3,9 @@
  */
 import * as z from "zod";
 import { LIMITS } from "../limits.js";
-import { LABEL } from "../records/fields.js";
+import { LABEL, strictFields } from "../records/fields.js";
 import { TURN_ROLES } from "../records/types.js";
-import { listOf, listUpTo, type ShapeOf, textOf, timeOf, whole, words } from "./fields.js";
+import { listOf, listUpTo, type ShapeOf, textField, timeOf, whole, words } from "./fields.js";
 import { asOf, by, headFields, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
@@ -13,15 +13,15 @@ import { type, verb } from "./verb.js";
 /** The last place in a session: its four bytes leave room for the place after it. */
 export const INDEX_MAX = 0xffff_fffe;
 
-const sessionName = textOf({ maxBytes: LIMITS.sessionBytes });
+const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
 
 /** One turn as callers give it. */
-export const turnSchema = z.strictObject({
+const turnSchema = strictFields({
   role: words(TURN_ROLES),
-  content: textOf({ maxBytes: LIMITS.batchBytes, blank: true, control: true }),
-  speaker: textOf({ maxBytes: LIMITS.speakerBytes }).optional(),
+  content: textField({ maxBytes: LIMITS.batchBytes, blank: true, control: true }),
+  speaker: textField({ maxBytes: LIMITS.speakerBytes }).optional(),
   at: timeOf("world time of the turn").optional(),
-  toolName: textOf(LABEL).optional(),
+  toolName: textField(LABEL).optional(),
   index: whole(0, INDEX_MAX)
     .describe("its place in the session; after the last one when not given")
     .optional(),
@@ -59,7 +59,7 @@ export const remember = verb("remember", {
   policy: "write",
   standing: "claim",
   retry: "natural",
-  args: { turns: listUpTo(turnSchema, LIMITS.rememberTurns).describe("the turns, in order") },
+  args: { turns: listUpTo(turnSchema, LIMITS.rememberTurns, 1).describe("the turns, in order") },
   labels: type<[turns: readonly TurnInput[]]>(),
   options: {
     session: sessionName.describe("the conversation they belong to"),

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { MEMORY_TYPES } from "../records/types.js";
-import { listOf, type ShapeOf, textOf, whole, words } from "./fields.js";
+import { listOf, type ShapeOf, textField, whole, words } from "./fields.js";
 import { cursor } from "./memory.js";
 import { memoryIdShape, seqShape } from "./shapes.js";
 import { type OnProgress, type, verb } from "./verb.js";
@@ -358,7 +358,7 @@ export const extract = verb("extract", {
   retry: "natural",
   args: {},
   options: {
-    session: textOf({ maxBytes: LIMITS.sessionBytes, control: true })
+    session: textField({ maxBytes: LIMITS.sessionBytes, control: true })
       .describe("one conversation alone")
       .optional(),
     ...modelOptions,

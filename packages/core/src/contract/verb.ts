@@ -176,14 +176,6 @@ type LocalOf<V> =
       : L
     : never;
 
-/** Everything that a caller may give to a verb, as one object. */
-export type GivenTo<V> =
-  V extends Verb<infer A, infer O, infer _S, infer _L, infer _N, infer G>
-    ? [unknown] extends [G]
-      ? GivenOf<A & O>
-      : G
-    : never;
-
 /** What the function of a verb gets: the input checked and completed, and who is asking. */
 export type AskedOfVerb<V> =
   V extends Verb<infer A, infer O>

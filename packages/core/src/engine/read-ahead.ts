@@ -93,7 +93,7 @@ export function askEntries(
 }
 
 /** The row that lists the memories which make the same claim. */
-export function fingerprintKeys(row: MemoryRow): readonly Bytes[] {
+function fingerprintKeys(row: MemoryRow): readonly Bytes[] {
   return row.fingerprint === undefined ? [] : [idKey("fingerprint", row.fingerprint)];
 }
 

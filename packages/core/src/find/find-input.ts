@@ -5,7 +5,7 @@
  */
 
 import { domainHash } from "../codec/hash.js";
-import { utf8 } from "../codec/text.js";
+import { normaliseSlot, utf8 } from "../codec/text.js";
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import { type Engine, type ParsedRef, parseRef } from "../engine/engine.js";
@@ -15,7 +15,6 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { WalkPlan } from "../links/breadth-first.js";
 import { walkPlan } from "../links/walk.js";
-import { checkSlot } from "../memory/write-input.js";
 import { type Json, stableJson } from "../records/fields.js";
 import type { Lifecycle } from "../records/types.js";
 import { type Access, admit, budgetOf } from "../scope/access.js";
@@ -142,7 +141,7 @@ function conditionsOf(asked: Asked<"find">): readonly Checked[] {
   }
   for (const tag of new Set(tags)) conditions.push({ op: "hasTag", tag });
   if (kinds !== undefined) conditions.push(among("head.kind", kinds));
-  if (slot !== undefined) conditions.push(among("head.slot", [checkSlot(slot)]));
+  if (slot !== undefined) conditions.push(among("head.slot", [normaliseSlot(slot)]));
   if (session !== undefined) conditions.push({ op: "session", session });
   if (frame !== undefined) conditions.push({ op: "frame", frame });
   if (where !== undefined) conditions.push(checkPredicate(where));

@@ -14,7 +14,7 @@
 import * as z from "zod";
 import { parseUlid } from "../codec/ulid.js";
 import type { BatchLink } from "../contract/batch.js";
-import { listOf, textOf } from "../contract/fields.js";
+import { listOf, textField } from "../contract/fields.js";
 import { checkInput } from "../contract/refusal.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";
@@ -83,7 +83,7 @@ export const edgeFields = {
   createdBy: z.string().optional(),
 };
 
-const name = textOf({ maxBytes: LIMITS.externalIdBytes });
+const name = textField({ maxBytes: LIMITS.externalIdBytes });
 const edgeSchema = z.strictObject({ fromLineage: name, toLineage: name, ...edgeFields });
 
 /** An edge to be. */

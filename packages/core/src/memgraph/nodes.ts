@@ -6,7 +6,7 @@
  * table).
  */
 import * as z from "zod";
-import { anyObject, listOf, textOf, timeOf, whole } from "../contract/fields.js";
+import { anyObject, listOf, textField, timeOf, whole } from "../contract/fields.js";
 import type { Upsert, WriteInput } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import type { Memory } from "../contract/shapes.js";
@@ -22,7 +22,7 @@ import { type AccessOption, admitted, CONFLICT_TEXT, inWords } from "./policies.
 
 /** What a node is to be; what its texts may hold, `write` says. */
 export const nodeFields = {
-  kind: textOf({ maxBytes: LIMITS.kindBytes }),
+  kind: textField({ maxBytes: LIMITS.kindBytes }),
   content: z.string().optional(),
   summary: z.string().optional(),
   tags: listOf(z.string()).optional(),

@@ -5,6 +5,7 @@
  * one slot.
  */
 
+import { normaliseSlot } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
 import type { MemoryPage, SlotHistory, SlotValue } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
@@ -21,7 +22,6 @@ import type { Access } from "../scope/access.js";
 import { checkWritten, listWritten } from "./list-written.js";
 import { openMembers, type Term } from "./members.js";
 import { shownMemories, standingVersions, validBody } from "./read.js";
-import { checkSlot } from "./write-input.js";
 
 const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 
@@ -72,7 +72,7 @@ function plainTerms(asked: Asked<"list">): readonly Omit<Term, "lifecycle">[] {
   const { type, tag, kind, slot, session, frame } = asked;
   if (tag !== undefined) return [{ index: INDEX.tag, term: Buffer.from(tag) }];
   if (kind !== undefined) return [{ index: INDEX.kind, term: Buffer.from(kind) }];
-  if (slot !== undefined) return [{ index: INDEX.slot, term: Buffer.from(checkSlot(slot)) }];
+  if (slot !== undefined) return [{ index: INDEX.slot, term: Buffer.from(normaliseSlot(slot)) }];
   if (session !== undefined) return [{ index: INDEX.session, term: Buffer.from(session) }];
   if (frame !== undefined) {
     const { verb, object, ref } = frame;
@@ -108,15 +108,6 @@ async function shapeAll(
   );
 }
 
-/** Checks a page size. */
-export function checkLimit(limit: unknown, max: number = LIMITS.listLimit): number {
-  if (limit === undefined) return Math.min(LIMITS.listLimitDefault, max);
-  if (typeof limit === "number" && Number.isSafeInteger(limit) && limit >= 1 && limit <= max) {
-    return limit;
-  }
-  throw invalid("limit", `an integer from 1 to ${max}`, limit);
-}
-
 function parseCursor(text: string): Bytes {
   if (/^([0-9a-f]{44}|[0-9a-f]{48})$/.test(text)) return Buffer.from(text, "hex");
   throw invalid("cursor", "a cursor that a list gave", text);
@@ -135,7 +126,7 @@ export async function slotHistory(
   engine: Engine,
   { slot: name, limit = LIMITS.listLimitDefault, asOf, access }: Asked<"slotHistory">,
 ): Promise<SlotHistory> {
-  const slot = checkSlot(name);
+  const slot = normaliseSlot(name);
   const page = await list(engine, {
     slot,
     lifecycles: ["active", "archived"],

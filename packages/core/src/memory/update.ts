@@ -50,7 +50,6 @@ import { memoryTreeKey } from "../records/edge-record.js";
 import { parseWith } from "../records/fields.js";
 import type { Head, Version } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
-import type { Access } from "../scope/access.js";
 import { checkRevision, checkStatusChange } from "../trust/gate.js";
 import {
   fingerprintOf,
@@ -121,7 +120,7 @@ interface PreparedUpdate {
 }
 
 /** Applies an update inside a commit. */
-export function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteResult {
+function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteResult {
   const { parsed, input } = what;
   const found = locateLiving(tx, parsed, "id");
   refuseTombstoned(found, "id", parsed.text);
@@ -338,12 +337,6 @@ export function headResult(
     similar: [],
     reinforced: false,
   };
-}
-
-/** What `tombstone` takes beside the memory. */
-export interface LifecycleOptions {
-  readonly by?: string;
-  readonly access?: Access;
 }
 
 /** Hides a memory. Hiding a hidden one changes nothing. */

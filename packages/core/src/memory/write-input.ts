@@ -8,7 +8,7 @@
  */
 import { type CborValue, encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
-import { normaliseClaim, normaliseSlot, utf8, utf8Length } from "../codec/text.js";
+import { normaliseClaim, normaliseSlot, utf8 } from "../codec/text.js";
 import { isZeroUlid, parseUlid } from "../codec/ulid.js";
 import {
   frameName,
@@ -24,7 +24,6 @@ import { type Engine, freshId, type ParsedRef, parseRef } from "../engine/engine
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { claimText, DATA_SCHEMAS, type Data, parseData } from "../records/data.js";
-import { checkText } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
 import {
   type Forms,
@@ -79,7 +78,7 @@ export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite
   const parsed = parseData(type, { text, data }, engine.actor);
   const source = sourceFor(engine, input.source);
   const version = prepareVersion(type, parsed, input, source);
-  const slot = input.slot === undefined ? undefined : checkSlot(input.slot);
+  const slot = input.slot === undefined ? undefined : normaliseSlot(input.slot);
   const head = prepareHead(input, engine.defaults?.visibility);
   return {
     id: input.id === undefined ? freshId(engine) : checkNewId(input.id),
@@ -280,16 +279,6 @@ function plainJson(request: unknown): CborValue {
     const message = "input: expected values that JSON can say, got another";
     throw new CortexError("ERR_INVALID", message, details, cause);
   }
-}
-
-/** Checks and normalises a slot name. */
-export function checkSlot(input: unknown): string {
-  const slot = normaliseSlot(checkText(input, "slot", { maxBytes: LIMITS.slotBytes }));
-  if (slot === "") throw invalid("slot", "a name with at least one letter or digit", input);
-  if (utf8Length(slot) > LIMITS.slotBytes) {
-    throw invalid("slot", `at most ${LIMITS.slotBytes} bytes`, input, "ERR_TOO_LARGE");
-  }
-  return slot;
 }
 
 function checkNewId(input: string): Uint8Array {

@@ -97,10 +97,12 @@ export function writeOperation(
   how: WriteHow = {},
 ): Operation<WriteResult> {
   const { upsert, wantsMemory = false } = how;
-  const needs = writeNeeds(engine, prepared);
+  const { hints, ranges, leaves, bytes } = writeNeeds(engine, prepared);
   return {
-    ...needs,
-    hints: upsert === undefined ? needs.hints : [...needs.hints, ...refKeys(upsert.ref)],
+    hints: upsert === undefined ? hints : [...hints, ...refKeys(upsert.ref)],
+    ranges,
+    leaves,
+    bytes,
     run: (tx) => {
       const first = firstResult(engine, tx, prepared.request);
       if (first !== undefined) return first;
@@ -114,7 +116,7 @@ export function writeOperation(
 }
 
 /** What a write will surely read and change. */
-export function writeNeeds(
+function writeNeeds(
   engine: Engine,
   prepared: PreparedWrite,
 ): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
@@ -133,7 +135,7 @@ export function writeNeeds(
 }
 
 /** Applies a prepared write inside a commit. */
-export function applyWrite(
+function applyWrite(
   engine: Engine,
   tx: WriteTx,
   prepared: PreparedWrite,

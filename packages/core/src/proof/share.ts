@@ -6,6 +6,7 @@
  * The proof shows that each memory is as given; that no other memory matches, it does not show.
  */
 
+import { normaliseSlot } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
 import { SHARE_MAX, type SharedSlice } from "../contract/proof.js";
@@ -16,7 +17,6 @@ import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { list } from "../memory/list.js";
-import { checkSlot } from "../memory/write-input.js";
 import type { Head } from "../records/memory-record.js";
 import type { MemoryType } from "../records/types.js";
 import { OWNER } from "../scope/access.js";
@@ -57,7 +57,7 @@ type Matched = Pick<Head, "tags" | "kind" | "slot" | "lifecycle"> & { readonly t
 
 function matcher(selector: Asked<"share">): (head: Matched) => boolean {
   const { types, tags = [], kind, lifecycles = ["active"] } = selector;
-  const slot = selector.slot === undefined ? undefined : checkSlot(selector.slot);
+  const slot = selector.slot === undefined ? undefined : normaliseSlot(selector.slot);
   return (head) =>
     (types === undefined || types.includes(head.type)) &&
     tags.every((tag) => head.tags.includes(tag)) &&

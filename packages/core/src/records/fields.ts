@@ -319,7 +319,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const NON_BLANK = /\S/;
 
 /** What is wrong with a text by a rule; `undefined` when nothing is. */
-export function textProblem(value: string, rule: TextRule): Problem | undefined {
+function textProblem(value: string, rule: TextRule): Problem | undefined {
   if (!isWellFormed(value)) {
     return {
       code: "ERR_ILL_FORMED",

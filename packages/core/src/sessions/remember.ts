@@ -13,7 +13,6 @@ import type { RememberResult, TurnAsked } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
 import { type Engine, freshId, memoryId } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";
-import { invalid } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { afterPrefix, idKey, prefixRange } from "../kv/keyspace.js";
 import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
@@ -29,7 +28,7 @@ import { buildUri } from "../records/uri.js";
 import { indexBytes, MEMBER_BYTES, readIndex, sessionPrefix } from "./session-read.js";
 
 /** The kind of a note that is a turn. */
-export const TURN_KIND = "turn";
+const TURN_KIND = "turn";
 
 /** The states of turns that have a place: one that was hidden or archived keeps its own. */
 const STATES = [
@@ -89,9 +88,6 @@ function rememberOperation(
   asked: Asked<"remember">,
 ): Operation<RememberResult["turns"]> {
   const { turns, session, by = engine.principal } = asked;
-  if (turns.length === 0) {
-    throw invalid("turns", `a list of 1 to ${LIMITS.rememberTurns} turns`, turns);
-  }
   const { source = engine.defaults?.source ?? "user_input" } = asked;
   const { visibility = engine.defaults?.visibility ?? "private" } = asked;
   const prepared = turns

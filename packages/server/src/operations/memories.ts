@@ -2,14 +2,13 @@
  * Operations on memories: writing, reading, changing, hiding.
  */
 
-import type { BatchItemResult } from "@cortex-memory/core/contract";
 import {
-  anyObject,
-  by,
+  type BatchItemResult,
+  DATA_SCHEMAS,
   headFields,
-  idempotencyKey,
-  source,
   VERBS,
+  versionFields,
+  writeFields,
 } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import {
@@ -22,13 +21,6 @@ import {
   showWritten,
 } from "../render/memories.js";
 import { defineOperation, verbRow } from "./define.js";
-
-const birthFields = {
-  externalId: z.string().describe("a name of your own, unique in the graph").exactOptional(),
-  source,
-  by,
-  idempotencyKey,
-};
 
 const writeOperation = verbRow("write", {
   help: `One sentence is enough. The argument is that sentence, or a JSON object with any of the fields
@@ -57,14 +49,17 @@ const noteOperation = defineOperation({
   help: `The kind is an open label such as meeting, idea or summary. \`-\` reads the text from stdin.`,
   example: 'cortex note meeting "Ada and Grace settled the route" --tag travel',
   input: z.strictObject({
-    kind: z.string().describe("an open label"),
-    text: z.string().describe("the content of the note"),
-    summary: z.string().describe("the content in short").exactOptional(),
-    metadata: anyObject.describe("anything else, as JSON").exactOptional(),
+    kind: headFields.kind.unwrap().describe("an open label"),
+    text: versionFields.text.unwrap().describe("the content of the note"),
+    summary: DATA_SCHEMAS.note.shape.summary.describe("the content in short"),
+    metadata: DATA_SCHEMAS.note.shape.metadata.describe("anything else, as JSON"),
     tags: headFields.tags,
     importance: headFields.importance,
     visibility: headFields.visibility,
-    ...birthFields,
+    externalId: writeFields.externalId,
+    source: writeFields.source,
+    by: writeFields.by,
+    idempotencyKey: writeFields.idempotencyKey,
   }),
   output: VERBS.write.output,
   call: (memory, input, { access }) => memory.write({ type: "note", ...input }, { access }),
