@@ -252,7 +252,7 @@ describe("order and pages", () => {
     await using store = await openTestStore();
     const { memory } = store;
     // Goals at rest: those being pursued are pinned, and a floor makes them alike.
-    const rest = { status: "paused" };
+    const rest = { status: "paused" } as const;
     const late = { ...rest, horizonEnd: 30 };
     await memory.write({ type: "goal", text: "a", importance: 1, data: late });
     await memory.write({ type: "goal", text: "b", importance: 9, data: rest });
