@@ -378,7 +378,7 @@ describe("used wrongly: exit 2 and a helpful line", () => {
     [["frobnicate"], "unknown command 'frobnicate'", "cortex --help"],
     [["wirte", "fact"], "Did you mean write?", "cortex --help"],
     [["edge", "frob"], "unknown command 'frob'", "cortex edge --help"],
-    [["get"], "missing required argument", "cortex get --help"],
+    [["get"], "URI|ID: expected", "cortex get --help"],
     [["get", "a", "b"], "too many arguments", "cortex get --help"],
     [["get", "a", "--nope"], "unknown option '--nope'", "cortex get --help"],
     [["get", "a", "--version", "x"], "--version: expected a number", "cortex get --help"],
@@ -396,7 +396,7 @@ describe("used wrongly: exit 2 and a helpful line", () => {
       "cortex",
     ],
     [["stats", "--data", ""], "--data: expected a folder", "cortex stats --help"],
-    [["edge", "rm"], "FROM: missing", "cortex edge rm --help"],
+    [["edge", "rm"], "FROM: expected", "cortex edge rm --help"],
     [["stats", "--actor", "Not A Name"], "actor: the name", "cortex stats --help"],
   ])("cortex %j", async (args, message, hint) => {
     const { exit, out, err } = args.includes("--data")
