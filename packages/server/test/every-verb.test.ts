@@ -86,12 +86,17 @@ describe.each(
     }
     expect((await memory.stats()).entries).toBe(before);
   });
+});
 
-  const rows = OPERATIONS.filter(({ verbs: [first] }) => first === name);
-  test.skipIf(rows.length === 0)("refuses every bad input on the command line", async () => {
+describe.each(
+  OPERATIONS.filter(({ verbs }) => verbs.length > 0)
+    .map((row) => ({ command: row.cli.command, name: row.name, lines: badLines(row) }))
+    .filter(({ lines }) => lines.length > 0),
+)("cortex $command ($name)", ({ lines }) => {
+  test("refuses every bad input in the words of the command line", async () => {
     const before = (await memory.stats()).entries;
     const faults: unknown[] = [];
-    for (const line of rows.flatMap((row) => badLines(row))) {
+    for (const line of lines) {
       const { exit, out, err } = await place.cortex([...line.args, "--json"], line.start);
       const { message } = (JSON.parse(err) as { error: { message: string } }).error;
       const isNamed = line.shown.some((name) => message.startsWith(name));
