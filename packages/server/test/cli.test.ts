@@ -275,6 +275,9 @@ describe("proofs", () => {
       input: slice,
     });
     expect([exit, JSON.parse(out)]).toMatchObject([0, { ok: true, anchored: true }]);
+    const forged = slice.replaceAll("to be proved", "to be forged");
+    const refusal = await place.bare(["verify", "-"], { input: forged });
+    expect([refusal.exit, refusal.out]).toMatchObject([1, expect.stringContaining("memories[0].")]);
     expect((await place.json(["snapshots", "--seq", String(sealed.seq)])).snapshots).toEqual([
       sealed,
     ]);

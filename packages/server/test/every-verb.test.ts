@@ -9,6 +9,7 @@ import { type Cortex, isCortexError, open } from "@cortex-memory/core";
 import { VERBS, type Verb } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routesOf } from "../src/http/routes.js";
+import { mended } from "../src/mcp/mend.js";
 import { STANDARD_TOOLS, toolName } from "../src/mcp/tools.js";
 import { OPERATIONS } from "../src/operations.js";
 import { badInputs } from "./bad-inputs.js";
@@ -79,7 +80,9 @@ describe.each(
         expect([what, rest.json], what).toMatchObject([what, { code, detail: message }]);
       }
       const tool = toolName(row);
-      if (tools.has(tool) && !OWN_TOOLS.has(tool)) {
+      // What a model is forgiven is no bad input at its door.
+      const isForgiven = row.input.safeParse(mended(row.input, input)).success;
+      if (tools.has(tool) && !OWN_TOOLS.has(tool) && !isForgiven) {
         const { failure } = await agent.call(tool, { ...input });
         expect([what, failure]).toMatchObject([what, { code, message }]);
       }
