@@ -169,7 +169,7 @@ describe("a member called __proto__", () => {
   );
 
   test("is kept by the library, as any other name", async () => {
-    const metadata = JSON.parse('{"a": {"__proto__": 1}}') as object;
+    const metadata = JSON.parse('{"a": {"__proto__": 1}}') as Json;
     const { id } = await memory.write({ type: "note", kind: "k", text: "with one", metadata });
     const found = await memory.get(id);
     expect(JSON.stringify(found?.data)).toContain('"__proto__":1');
