@@ -176,6 +176,8 @@ export const SIZES = {
 export const STARTED: Readonly<Record<string, string>> = {
   "vitest.config.ts": "the test runner reads it",
   "bench/main.mjs": "`npm run bench` starts it",
+  "packages/studio/vite.config.ts": "`npm run build` reads it to build the studio",
+  "packages/studio/src/main.tsx": "the page of the studio loads it",
   "tools/run-programs.mjs": "`tools/docs-code.test.ts` starts it",
 };
 
@@ -233,6 +235,12 @@ export const EXEMPTIONS: readonly Exemption[] = [
     file: "vitest.config.ts",
     subject: "",
     reason: "the test runner takes its settings as the default export",
+  },
+  {
+    rule: "default-export",
+    file: "packages/studio/vite.config.ts",
+    subject: "",
+    reason: "the builder takes its settings as the default export",
   },
   {
     rule: "forbidden-word",
