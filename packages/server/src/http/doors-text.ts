@@ -24,7 +24,7 @@ const PLACES: readonly Place[] = [
     path: "/mcp",
     title: "MCP",
     about:
-      "for agents: the Model Context Protocol over HTTP; ?profile=full has every operation as a tool",
+      "for agents: the Model Context Protocol over HTTP; ?profile=full has every operation as a tool, ?profile=memgraph those of memgraph",
     isOpen: false,
   },
   {

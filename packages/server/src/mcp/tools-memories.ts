@@ -67,6 +67,7 @@ const rememberTool = defineTool({
     source: z.enum(SOURCES).describe("agent when not given").exactOptional(),
     supersedes: listOf(z.string()).describe("ids it replaces").exactOptional(),
   }),
+  words: { validFrom: "when" },
   output: writtenShape,
   call: async (memory, { type, when, source, ...input }, { access, by }) => {
     const since = when === undefined ? {} : { validFrom: when };
@@ -288,6 +289,7 @@ const reviseTool = defineTool({
     confidence: versionFields.confidence.describe("0 to 1"),
     when: isoTime("since when it is true"),
   }),
+  words: { validFrom: "when", input: "text" },
   output: writtenShape,
   call: async (memory, { id, when, ...input }, { access, by }) => {
     const since = when === undefined ? {} : { validFrom: when };
