@@ -31,7 +31,10 @@ function toolOf(name: string, call: MemgraphCall): Tool {
     async run(_memory, given, context): Promise<ToolAnswer> {
       try {
         if (context.hub === undefined) throw new Error("memgraph's tools need a hub");
-        const { json, error } = await call.run(callDoor(await context.hub(), context), given);
+        const { json, error } = await call.run(
+          callDoor(await context.hub(), context.access),
+          given,
+        );
         // What the client gets is what JSON makes of the answer, in both renderings.
         const text = JSON.stringify(json);
         const structured = JSON.parse(text) as NonNullable<ToolAnswer["structured"]>;

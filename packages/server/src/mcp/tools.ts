@@ -9,7 +9,6 @@ import type { Cortex } from "@cortex-memory/core";
 import type { Profile } from "../config.js";
 import { asking, type CallContext, type Files, type Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { asAgent } from "./agent.js";
 import { failure, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
 import { announcedLater, withTimes } from "./schema.js";
 import { LINK_TOOLS } from "./tools-links.js";
@@ -92,7 +91,7 @@ function operationTool(operation: Operation): Tool {
     },
     async run(memory, given, context) {
       try {
-        const asked = asAgent(input, withTimes(input, given), context.by);
+        const asked = withTimes(input, given);
         const answer = await operation.run(memory, asked, callContext(memory, context));
         const text = JSON.stringify(answer);
         // What the client gets is what JSON makes of the answer, in both renderings.
