@@ -35,7 +35,7 @@ export const SETTINGS = {
 } as const;
 
 /** What an MCP client is shown: `standard` is what an agent needs; `full` adds every other operation. */
-export const PROFILES = ["standard", "full"] as const;
+export const PROFILES = ["standard", "full", "memgraph"] as const;
 
 /** Which tools an MCP client is shown. */
 export type Profile = (typeof PROFILES)[number];

@@ -3,8 +3,9 @@
  * writer that keep to the scope. So a verb cannot forget to ask, and a new one is bounded from its
  * first day.
  *
- * Promises: a scope that was revoked, by whichever process, ends reads at the very snapshot they would
- * have used and writes in the very commit they would have joined. Inside a write, a memory that the
+ * Promises: a scope that was revoked, by whichever process, or that had expired when the last entry was
+ * made, ends reads at the very snapshot they would have used and writes in the very commit they would
+ * have joined. Inside a write, a memory that the
  * holder may not see is not there; an entry is appended only if everything in it lies within the scope:
  * memories before and after the change, and the near end of edges. What is refused leaves nothing but,
  * under a rate limit, a violation on record. Whose words the holder may change is `standing.ts`.
@@ -12,16 +13,24 @@
 
 import type { Engine } from "../engine/engine.js";
 import { CortexError, isCortexError } from "../errors.js";
+import { decodeHeadRow } from "../history/head-row.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { Draft, Operation, RecordDraft, WriteTx, Written } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
-import { around, type Bytes, type Kv, type KvSnapshot, type KvSnapshotOptions } from "../kv/kv.js";
+import {
+  around,
+  type Bytes,
+  HEAD_KEY,
+  type Kv,
+  type KvSnapshot,
+  type KvSnapshotOptions,
+} from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
 import { type Access, mayChange, maySee, type ScopeAccess, speakerOf } from "../scope/access.js";
 import { holderOf } from "../scope/scope.js";
-import { checkScopeTime } from "../scope/verify-scope.js";
+import { checkScopeTime, scopeTime } from "../scope/verify-scope.js";
 import { heldToStanding } from "./standing.js";
 
 /** The engine for an access: held to its standing, and narrowed to its scope where it has one. */
@@ -34,7 +43,7 @@ export function engineFor(whole: Engine, access: Access): Engine {
     const message = `access: expected a scope of actor ${engine.actor}, got one of ${scope.actor}`;
     throw new CortexError("ERR_ACTOR_MISMATCH", message, { field: "access" });
   }
-  checkScopeTime(scope, engine.clock());
+  checkScopeTime(scope, scopeTime(engine.clock));
   const { writer } = engine;
   return {
     ...engine,
@@ -53,19 +62,19 @@ function revoked(): CortexError {
 }
 
 /** Storage whose snapshots open only while the scope is in force. */
-function unrevokedKv(kv: Kv, { hash }: ScopeAccess): Kv {
+function unrevokedKv(kv: Kv, { hash, scope }: ScopeAccess): Kv {
   const key = idKey("revokedScope", hash);
   const snapshot = async (options?: KvSnapshotOptions): Promise<KvSnapshot> => {
     const opened = await kv.snapshot(options);
     try {
-      const [row] = await opened.getMany([key]);
-      if (row === undefined) return opened;
+      const [row, head] = await opened.getMany([key, HEAD_KEY]);
+      if (row !== undefined) throw revoked();
+      if (head !== undefined) checkScopeTime(scope, decodeHeadRow(head).at);
+      return opened;
     } catch (error) {
       opened.close();
       throw error;
     }
-    opened.close();
-    throw revoked();
   };
   return around(kv, { snapshot });
 }
@@ -83,6 +92,7 @@ async function submitWithin<T>(
       hints: [...(operation.hints ?? []), key],
       run: (tx) => {
         if (tx.view.get(key) !== undefined) throw revoked();
+        checkScopeTime(access.scope, tx.at);
         const within = new ScopedTx(access, tx);
         try {
           return operation.run(within.tx);

@@ -31,7 +31,7 @@ import {
   IMPORTANCE_DEFAULT,
   type Provenance,
 } from "../records/memory-record.js";
-import type { MemoryType, Source, Visibility } from "../records/types.js";
+import { EVENT_KINDS, type MemoryType, type Source, type Visibility } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import { gatedStatus, isRelayed } from "../trust/gate.js";
 import { threatsIn } from "../trust/scan.js";
@@ -210,7 +210,10 @@ function textsIn(value: unknown, depth: number): readonly string[] {
   return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member, depth - 1)]);
 }
 
-/** Sorts loose data fields from the ones every write has; an unknown name is refused. */
+/**
+ * Sorts loose data fields from the ones every write has; an unknown name is refused. `kind` is both: an
+ * event's own kind is also the label it is filed under.
+ */
 export function gatherData(
   type: MemoryType,
   input: WriteRequest | UpdateRequest,
@@ -230,6 +233,9 @@ export function gatherData(
     }
     loose ??= {};
     loose[name] = input[name];
+  }
+  if (type === "event" && known.has("kind") && Object.hasOwn(EVENT_KINDS, String(input.kind))) {
+    loose = { kind: input.kind, ...loose };
   }
   if (loose === undefined) return { text, data: input.data };
   return { text, data: Object.assign(loose, input.data) };

@@ -17,6 +17,7 @@ import {
 } from "../config.js";
 import { AGENT_ACCESS } from "../mcp/agent.js";
 import { clean } from "../render/ink.js";
+import { UsageError } from "../usage.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "./clients.js";
 import type { Host } from "./host.js";
 import { whileServed } from "./open-store.js";
@@ -30,6 +31,9 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
   const say = (line: string): void => host.err.write(`cortex: ${clean(line)}\n`);
   await whileServed(settings, host, async ({ memory, hub }) => {
     const location = settings.data.value;
+    if (profile === "memgraph" && hub === undefined) {
+      throw new UsageError(`--profile memgraph: expected a folder of graphs, got ${location}`);
+    }
     const endServing = host.beginServing();
     try {
       say(`${location}, actor ${memory.actor}`);

@@ -23,7 +23,8 @@ import { bearerOf, scopeOf } from "./scope-door.js";
  * Paths that browsers, probes and readers of the interface may ask for without a token. A browser cannot
  * bear one when it opens an address, so what it loads there is open, and holds nothing of any store.
  */
-const OPEN_PATHS = /^\/(healthz|readyz|openapi\.json|llms\.txt|errors(\/[A-Z_]*)?)?$/;
+const OPEN_PATHS =
+  /^\/(healthz|readyz|openapi\.json|llms\.txt|errors(\/[A-Z_]*)?|studio\/[\w.-]+)?$/;
 
 /** A part of a path that stands for this folder or the one above, also where its dots are encoded. */
 const DOTTED = /^[^?]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;

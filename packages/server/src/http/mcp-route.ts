@@ -100,20 +100,28 @@ async function mcpAccess(
   replays: Replays,
 ): Promise<Access> {
   if (scopeOf(request) === undefined) {
-    const isOwner = isHost(request, made.options.hostToken);
-    return isOwner ? throughDoor("host") : AGENT_ACCESS;
+    return isHost(request, made.options.hostToken) ? throughDoor("host") : AGENT_ACCESS;
   }
-  // Other methods open streams; a copy is read, because the protocol reads the body itself.
+  // Other methods open streams.
   const isPost = request.method === "POST";
-  const body = isPost ? await readBytes(request.clone(), made.bodyLimitBytes) : new Uint8Array();
   const nowMs = made.clock();
-  const presented = readPresented(request, body, { nowMs, replays });
-  const asks = FOLLOWS.includes(request.headers.get("mcp-method")) || followsChanges(body);
-  if (presented === undefined || !isPost || asks) {
-    throw new HttpFailure("unauthenticated", "a scope does not open what follows changes");
+  const presented = readPresented(request, nowMs);
+  if (presented === undefined || !isPost || FOLLOWS.includes(request.headers.get("mcp-method"))) {
+    throw followsNothing();
   }
   const at = { stores: made.stores, actor, nowMs };
-  return withStranger(at, presented, (memory) => accessAt(memory, presented));
+  const access = await withStranger(at, presented, (memory) =>
+    accessAt(memory, presented, { nowMs, replays }),
+  );
+  // A copy is read, because the protocol reads the body itself.
+  const body = await readBytes(request.clone(), made.bodyLimitBytes);
+  presented.signed?.checkBody(body);
+  if (followsChanges(body)) throw followsNothing();
+  return access;
+}
+
+function followsNothing(): HttpFailure {
+  return new HttpFailure("unauthenticated", "a scope does not open what follows changes");
 }
 
 function profileOf(request: Request): Profile {

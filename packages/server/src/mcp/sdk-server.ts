@@ -58,7 +58,7 @@ export interface ServerOptions {
 
 /** Builds the server behind one connection or request. */
 export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
-  const hub = door.profile === "full" ? door.hub : undefined;
+  const hub = door.profile === "standard" ? undefined : door.hub;
   const tools = toolsOf(door.profile, hub !== undefined);
   const subscribe = door.access.kind === "owner" && changes !== "nobody";
   // Only a connection that stays can be told that a graph was made.

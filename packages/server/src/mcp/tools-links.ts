@@ -109,6 +109,7 @@ const exploreTool = defineTool({
     kinds: edgeKinds.describe("only these kinds of links"),
     budgetTokens,
   }),
+  words: { maxHops: "hops" },
   output: walkShape,
   call: async (memory, { id, hops, direction, kinds, budgetTokens: budget }, context) => {
     const walk = await memory.traverse(id, {

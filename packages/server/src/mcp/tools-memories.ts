@@ -66,6 +66,7 @@ const rememberTool = defineTool({
     source: z.enum(SOURCES).describe("as the door says when not given").exactOptional(),
     supersedes: listOf(z.string()).describe("ids it replaces").exactOptional(),
   }),
+  words: { validFrom: "when" },
   output: writtenShape,
   call: async (memory, { type, when, ...input }, { access }) => {
     const since = when === undefined ? {} : { validFrom: when };
@@ -286,6 +287,7 @@ const reviseTool = defineTool({
     confidence: versionFields.confidence.describe("0 to 1"),
     when: isoTime("since when it is true"),
   }),
+  words: { validFrom: "when", input: "text" },
   output: writtenShape,
   call: async (memory, { id, when, ...input }, { access }) => {
     const since = when === undefined ? {} : { validFrom: when };
