@@ -304,7 +304,13 @@ async function compareLearning(
 ): Promise<void> {
   for (const frame of WORDS.frames) {
     const { verb, object, ref } = frame;
-    const options = { verb, objects: { [object]: ref }, budgetTokens: 4000, ...then };
+    const options = {
+      verb,
+      objects: { [object]: ref },
+      budgetTokens: 4000,
+      nowMs: state.at,
+      ...then,
+    };
     const { pinned, outcomes, frameRelevant, trimmed } = await memory.context(options);
     expect(trimmed, `${where}: a bundle without a tight budget`).toBe(0);
     const ids = (items: readonly { readonly id: string }[]) => items.map(({ id }) => id).sort();
