@@ -34,7 +34,7 @@ function toolOf(name: string, call: MemgraphCall): Tool {
       try {
         if (context.hub === undefined) throw new Error("memgraph's tools need a hub");
         const { json, error } = await call.run(
-          callDoor(await context.hub(), context),
+          callDoor(await context.hub(), context.access),
           mended(input, given),
         );
         // What the client gets is what JSON makes of the answer, in both renderings.

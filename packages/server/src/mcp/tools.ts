@@ -16,7 +16,6 @@ import {
   type Operation,
 } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { asAgent } from "./agent.js";
 import { failure, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
 import { mended } from "./mend.js";
 import { announcedLater, outlined } from "./schema.js";
@@ -103,7 +102,7 @@ function operationTool(operation: Operation): Tool {
     },
     async run(memory, given, context) {
       try {
-        const asked = asAgent(input, mended(input, given), context.by);
+        const asked = mended(input, given);
         const answer = await operation.run(memory, asked, callContext(memory, context));
         const text = JSON.stringify(answer);
         // What the client gets is what JSON makes of the answer, in both renderings.
