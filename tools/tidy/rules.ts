@@ -162,6 +162,7 @@ export const AMBIENT_MEMBERS: Readonly<Record<string, readonly string[] | "all">
 export const ONE_DOOR: Readonly<Record<string, RegExp>> = {
   "@noble/hashes": /^packages\/core\/src\/codec\/sha256-pure\.ts$/,
   lmdb: /^packages\/core\/src\/kv\/lmdb-[a-z0-9-]+\.ts$/,
+  pg: /^packages\/core\/src\/kv\/postgres-[a-z0-9-]+\.ts$/,
   "snowball-stemmers": /^packages\/core\/src\/text\/languages\.ts$/,
   hono: /^packages\/server\/src\/http\/(app|own-routes|respond|memgraph-routes)\.ts$/,
   "@hono/node-server": /^packages\/server\/src\/http\/(app|guard|server)\.ts$/,
@@ -185,6 +186,7 @@ export const STARTED: Readonly<Record<string, string>> = {
   "bench/main.mjs": "`npm run bench` starts it",
   "packages/studio/vite.config.ts": "`npm run build` reads it to build the studio",
   "packages/studio/src/main.tsx": "the page of the studio loads it",
+  "packages/studio/src/graph/layout-worker.ts": "the layout of the studio starts it as a worker",
   "tools/run-programs.mjs": "`tools/docs-code.test.ts` starts it",
 };
 

@@ -7,6 +7,7 @@ import { jsonObjectField } from "../records/fields.js";
 import { SOURCES } from "../records/types.js";
 import type { Salience } from "../salience/salience.js";
 import {
+  edgeIdField,
   listOf,
   listUpTo,
   noted,
@@ -160,7 +161,7 @@ export const removeEdgeById = verb("removeEdgeById", {
   policy: "write",
   standing: "overrule",
   retry: "natural",
-  args: { id: noted(z.string().max(64).describe("the id of the edge"), { code: "ERR_BAD_ID" }) },
+  args: { id: edgeIdField.describe("the id of the edge") },
   labels: type<[id: string]>(),
   options: removal,
   output: edgeRemovedShape,
