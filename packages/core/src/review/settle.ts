@@ -122,7 +122,8 @@ function noSuchItem(item: string): CortexError {
   return new CortexError("ERR_NOT_FOUND", `item: no item ${item}`, details);
 }
 
-function noLongerOpen(item: string): CortexError {
+/** The refusal of an item that was settled, or is over by itself. */
+export function noLongerOpen(item: string): CortexError {
   return new CortexError("ERR_CONFLICT", `item: ${item} is not open any more`, {
     field: "item",
     subject: item,
