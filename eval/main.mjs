@@ -40,7 +40,9 @@ async function main() {
     },
   });
   if (values.data === undefined || values.help === true) {
-    process.stderr.write("Usage: npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local]\n");
+    process.stderr.write(
+      "Usage: npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local]\n",
+    );
     return values.help === true ? 0 : 2;
   }
   const sets = findSets(values.data).filter(({ name }) => name.includes(values.only ?? ""));
@@ -194,7 +196,9 @@ function report(groups, verdicts, embedder) {
     encoding: "utf8",
   }).trim();
   const print = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
-  print(`commit ${commit}, ${LIMIT} hits asked for, embedder ${embedder}; each line: recall (plain BM25)\n`);
+  print(
+    `commit ${commit}, ${LIMIT} hits asked for, embedder ${embedder}; each line: recall (plain BM25)\n`,
+  );
   for (const { set, unit, corpus, rows } of groups) {
     const smallest = Math.min(...corpus);
     const largest = Math.max(...corpus);
@@ -216,7 +220,9 @@ function report(groups, verdicts, embedder) {
       for (const category of categories) {
         const some = rows.filter((row) => row.category === category);
         const [a, b] = [means(some.map((row) => row.recall)), means(some.map((row) => row.plain))];
-        print(`    ${category} (${some.length}): R@5 ${show(a["R@5"])} (${show(b["R@5"])}), R@10 ${show(a["R@10"])} (${show(b["R@10"])})`);
+        print(
+          `    ${category} (${some.length}): R@5 ${show(a["R@5"])} (${show(b["R@5"])}), R@10 ${show(a["R@10"])} (${show(b["R@10"])})`,
+        );
       }
     }
   }

@@ -23,7 +23,7 @@ const APART_LEAST = 0.05;
 export const UNCALIBRATED: Calibration = { unrelated: 0, related: 1 };
 
 /** Questions with an answer in other words; each answer is unrelated to every other question. */
-const PAIRS: readonly (readonly [question: string, answer: string])[] = [
+export const PAIRS: readonly (readonly [question: string, answer: string])[] = [
   ["What do I do for a living?", "Since May I have been a welder at the shipyard"],
   ["Which pet lives with us?", "The kitten shredded the curtains again"],
   ["Where is my apartment?", "Our home is on the fourth floor near the harbour in Bergen"],
