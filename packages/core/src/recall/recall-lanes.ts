@@ -60,7 +60,7 @@ const AMONG = 100;
 const MEANING_LEAST = 0.2;
 const MEANING_MOST = 2;
 /** Words that explain less of a question than this leave it to meaning. */
-const EXPLAINED_LEAST = 0.25;
+const EXPLAINED_LEAST = 0.15;
 /** What has a title is found by its name and its words: meaning cost two-hop questions .03 there. */
 const TITLED_SHARE = 0.1;
 /** Share of a hit's score that an edge of full trust and strength carries. */
@@ -258,10 +258,13 @@ class Lanes implements Gathered {
     const { usual = calibration.unrelated, texts } = vectors.among(vector);
     const best = shown[0]?.cosine ?? 0;
     const weight = meaningWeight(texts, this.#explained);
+    const isLeftToMeaning = this.#explained < EXPLAINED_LEAST;
     for (const { key, cosine } of shown) {
       if (cosine <= usual) continue;
       this.similarity.set(key, cosine);
-      this.closeness.set(key, closenessOf(calibration, cosine));
+      // Where words explain the question, they say how sure the answer is: among many texts something
+      // unrelated is always near.
+      if (isLeftToMeaning) this.closeness.set(key, closenessOf(calibration, cosine));
       const own = isTitled(this.memories.get(key)) ? weight * TITLED_SHARE : weight;
       this.#add(key, { vector: (own * (cosine - usual)) / (best - usual) });
     }
