@@ -1,7 +1,7 @@
 /**
  * The tool on what waits for a decision: listing it, and settling one item.
  */
-import { DECISIONS, type ReviewItem, VERBS, withheld } from "@cortex-memory/core/contract";
+import { DECISIONS, quoted, type ReviewItem, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
 import { AGENT } from "./agent.js";
@@ -26,11 +26,11 @@ const itemShape = z.object({
 function itemOf({ id, why, sides }: ReviewItem): z.input<typeof itemShape> {
   return {
     item: id,
-    why,
+    why: quoted(why),
     sides: sides.map((side) => ({
       id: side.id,
       uri: side.uri,
-      text: side.flags === undefined ? side.text : withheld(side.flags),
+      text: quoted(side.text, { flags: side.flags ?? [] }),
       since: day(side.since),
       status: side.status,
       source: side.source,
