@@ -78,6 +78,20 @@ export const SERVE_SETTINGS = {
     standard: "",
     meaning: "a file with the admin token, of mode 0600",
   },
+  hostToken: {
+    flag: "",
+    variable: "CORTEX_HOST_TOKEN",
+    standard: "",
+    meaning:
+      "the token of a host that speaks for the user, over MCP as well; 16 characters or more",
+    secret: true,
+  },
+  hostTokenFile: {
+    flag: "--host-token-file",
+    variable: "CORTEX_HOST_TOKEN_FILE",
+    standard: "",
+    meaning: "a file with the token of such a host, of mode 0600",
+  },
   corsOrigins: {
     flag: "--cors-origins",
     variable: "CORTEX_CORS_ORIGINS",

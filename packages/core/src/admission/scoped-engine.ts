@@ -7,8 +7,8 @@
  * made, ends reads at the very snapshot they would have used and writes in the very commit they would
  * have joined. Inside a write, a memory that the
  * holder may not see is not there; an entry is appended only if everything in it lies within the scope:
- * memories before and after the change, the near end of edges, the source that is claimed, the name of
- * the writer. What is refused leaves nothing but, under a rate limit, a violation on record.
+ * memories before and after the change, and the near end of edges. What is refused leaves nothing but,
+ * under a rate limit, a violation on record. Whose words the holder may change is `standing.ts`.
  */
 
 import type { Engine } from "../engine/engine.js";
@@ -28,14 +28,15 @@ import {
 } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
-import type { Source } from "../records/types.js";
-import { type Access, mayChange, maySee, type ScopeAccess } from "../scope/access.js";
+import { type Access, mayChange, maySee, type ScopeAccess, speakerOf } from "../scope/access.js";
 import { holderOf } from "../scope/scope.js";
 import { checkScopeTime, scopeTime } from "../scope/verify-scope.js";
-import { TRUST } from "../trust/levels.js";
+import { heldToStanding } from "./standing.js";
 
-/** The engine for an access: narrowed to its scope where it has one. */
-export function engineFor(engine: Engine, access: Access): Engine {
+/** The engine for an access: held to its standing, and narrowed to its scope where it has one. */
+export function engineFor(whole: Engine, access: Access): Engine {
+  const speaker = speakerOf(access);
+  const engine = speaker === undefined ? whole : heldToStanding(whole, speaker);
   if (access.kind !== "scope") return engine;
   const { scope } = access;
   if (scope.actor !== engine.actor) {
@@ -51,8 +52,7 @@ export function engineFor(engine: Engine, access: Access): Engine {
       submit: (operation) => submitWithin(engine, access, operation),
       invalidate: () => writer.invalidate(),
     },
-    principal: holderOf(scope),
-    defaults: { visibility: "scoped", source: scope.maxSource, realm: holderOf(scope) },
+    defaults: { visibility: "scoped", realm: holderOf(scope) },
   };
 }
 
@@ -178,8 +178,6 @@ class ScopedTx {
   }
 
   #checkDraft(draft: Draft): void {
-    const holder = holderOf(this.#access.scope);
-    if (draft.by !== holder) throw denied("by", "the holder of the scope", "another name");
     for (const part of draft.parts) this.#checkPart(draft, part);
   }
 
@@ -214,9 +212,6 @@ class ScopedTx {
       throw notThere();
     }
     this.#checkHead(record.head, before === "none" ? undefined : before, id);
-    const says = ["write", "update", "reinforce", "settle"].includes(draft.kind);
-    if (says) this.#checkSource(record.head.source);
-    if (says && record.version !== undefined) this.#checkSource(record.version.provenance.source);
   }
 
   #checkHead(after: Head, before: Head | undefined, id: Bytes): void {
@@ -246,13 +241,6 @@ class ScopedTx {
       this.reached ??= from;
       throw denied("from", "a memory that the scope selects", "another");
     }
-    if (draft.kind === "add_edge") this.#checkSource(edge.source);
-  }
-
-  #checkSource(source: Source): void {
-    const { maxSource } = this.#access.scope;
-    if (TRUST[source].rank <= TRUST[maxSource].rank) return;
-    throw denied("source", `at most the trust of ${maxSource}`, source);
   }
 }
 

@@ -538,7 +538,7 @@ export const forget = verb("forget", {
   summary: "Destroy a memory's content for good; proofs made before still verify",
   kind: "write",
   policy: "owner",
-  standing: "owner",
+  standing: "overrule",
   retry: "natural",
   args: { id: memoryRef, reason: reason.describe("why it is forgotten") },
   labels: type<[id: Ref, reason: string]>(),

@@ -90,7 +90,7 @@ export const snapshot = verb("snapshot", {
   summary: "Seal the roots of the current position under a number",
   kind: "write",
   policy: "owner",
-  standing: "owner",
+  standing: "none",
   retry: "none",
   args: {
     reason: textField({ maxBytes: LIMITS.reasonBytes, control: true })

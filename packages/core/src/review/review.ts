@@ -1,7 +1,8 @@
 /**
  * `review`: what waits for a decision, page by page. Contradictions between two live memories, rivals
  * that a source may not put in the place of a more trusted one, versions left open by a conflict,
- * memories that are disputed, and those that are provisional; and, when asked for, near duplicates.
+ * memories that are disputed, and those that are provisional; changes that somebody proposes
+ * (`proposals.ts`); and, when asked for, near duplicates.
  *
  * All but the last is read from exact rows: the fold keeps the contradictions that are open and the heads
  * that are unsettled in ranges of their own, so a page costs what it shows, whatever the store holds.
@@ -37,12 +38,20 @@ import type { MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { nextDuplicates } from "./duplicates.js";
+import { proposalItems } from "./proposals.js";
 
 /** What is listed unless kinds are asked for: what can be read off its rows. */
 const USUAL_KINDS: readonly ReviewKind[] = REVIEW_KINDS.filter((kind) => kind !== "duplicate");
 
 /** The ranges behind the kinds, in order. */
-const SECTIONS = ["contested", "siblings", "disputed", "provisional", "duplicate"] as const;
+const SECTIONS = [
+  "contested",
+  "siblings",
+  "disputed",
+  "provisional",
+  "proposal",
+  "duplicate",
+] as const;
 type Section = (typeof SECTIONS)[number];
 
 /** Rows read at once, so that a small page does not crawl past what is over. */
@@ -99,7 +108,10 @@ function showCursor({ section, after }: Place): string {
 function parseCursor(text: string): Place {
   const [section, hex = ""] = text.split(".");
   const known = SECTIONS.find((name) => name === section);
-  if (known === undefined || !/^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{80})?$/.test(hex)) {
+  if (
+    known === undefined ||
+    !/^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{64}|[0-9a-f]{80})?$/.test(hex)
+  ) {
     throw invalid("cursor", "a cursor that a review gave", text);
   }
   return { section: known, ...(hex === "" ? {} : { after: Buffer.from(hex, "hex") }) };
@@ -131,7 +143,12 @@ async function readSection(
   const found =
     section === "contested"
       ? await contestedItems(engine, reader, rows, access)
-      : await headItems(engine, reader, { section, rows, access });
+      : section === "proposal"
+        ? await proposalItems(reader, rows, {
+            access,
+            sideOf: (memory) => shapeSide(engine, memory),
+          })
+        : await headItems(engine, reader, { section, rows, access });
   const items: ReviewItem[] = [];
   for (const [at, item] of found.entries()) {
     if (item === undefined || !kinds.has(item.kind)) continue;
@@ -184,10 +201,10 @@ async function sectionRows(
   { section, after }: Place & { readonly section: RowSection },
   limit: number,
 ): Promise<readonly Bytes[]> {
-  if (section === "contested") {
-    const prefix = Uint8Array.of(KEYSPACE.contested.byte);
+  if (section === "contested" || section === "proposal") {
+    const prefix = Uint8Array.of(KEYSPACE[section].byte);
     const gte =
-      after === undefined ? prefix : Buffer.concat([idKey("contested", after), Uint8Array.of(0)]);
+      after === undefined ? prefix : Buffer.concat([idKey(section, after), Uint8Array.of(0)]);
     const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit }]);
     return rows.map(({ key }) => key.subarray(1));
   }
@@ -272,7 +289,7 @@ function contestedItem(
 }
 
 interface HeadRows {
-  readonly section: Exclude<RowSection, "contested">;
+  readonly section: Exclude<RowSection, "contested" | "proposal">;
   readonly rows: readonly Bytes[];
   readonly access: Access;
 }
@@ -385,7 +402,7 @@ export interface ParsedItem {
   readonly kind: ReviewKind;
   /** An edge, or a memory. */
   readonly id: Bytes;
-  /** The other memory of a pair of duplicates; absent for every other kind. */
+  /** The other memory of a pair of duplicates, or the mark of a proposal. */
   readonly other?: Bytes;
 }
 
@@ -394,7 +411,7 @@ export function parseItemId(itemId: string): ParsedItem {
   const [name, ...texts] = itemId.split("-");
   const kind = REVIEW_KINDS.find((known) => known === name);
   const [id, other] = texts.map((text) => parseUlid(text));
-  const isPair = kind === "duplicate";
+  const isPair = kind === "duplicate" || kind === "proposal";
   const isWhole = texts.length === (isPair ? 2 : 1) && isPair === (other !== undefined);
   if (kind !== undefined && id !== undefined && isWhole && !sameBytes(id, other)) {
     return { kind, id, ...(other === undefined ? {} : { other }) };

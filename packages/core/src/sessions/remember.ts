@@ -11,7 +11,7 @@ import { truncateUtf8, utf8Length } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
 import type { RememberResult, TurnAsked } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
-import { type Engine, freshId, memoryId } from "../engine/engine.js";
+import { type Engine, freshId, memoryId, ownSource } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";
 import { CortexError, describe } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
@@ -89,7 +89,7 @@ function rememberOperation(
   asked: Asked<"remember">,
 ): Operation<RememberResult["turns"]> {
   const { turns, session, by = engine.principal } = asked;
-  const { source = engine.defaults?.source ?? "user_input" } = asked;
+  const { source = ownSource(engine) } = asked;
   const { visibility = engine.defaults?.visibility ?? "private" } = asked;
   const prepared = turns
     .map((input) => ({ id: freshId(engine), input, content: dropFenced(input.content) }))

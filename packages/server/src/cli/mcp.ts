@@ -7,7 +7,7 @@
  * twice, it ends at once.
  */
 import { fileURLToPath } from "node:url";
-import { checkActorName, OWNER } from "@cortex-memory/core";
+import { checkActorName } from "@cortex-memory/core";
 import {
   type Profile,
   type Settings,
@@ -15,6 +15,7 @@ import {
   settingsFor,
   shownSettings,
 } from "../config.js";
+import { AGENT_ACCESS } from "../mcp/agent.js";
 import { clean } from "../render/ink.js";
 import { UsageError } from "../usage.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "./clients.js";
@@ -39,7 +40,7 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
       const connection = serveStreams(
         {
           memory,
-          access: OWNER,
+          access: AGENT_ACCESS,
           location,
           settings: shownSettings([settings.data, settings.actor, ...serviceSettingsFor(host)]),
           profile,

@@ -6,7 +6,7 @@
  * holds the path in use, progress and failures, and under `--json` a failure is the one document
  * there. Exit 0 done, 1 failed, 2 used wrongly. Stores are closed whatever happens.
  */
-import { CortexError, isCortexError, OWNER } from "@cortex-memory/core";
+import { CortexError, isCortexError, throughDoor } from "@cortex-memory/core";
 import { renamed } from "@cortex-memory/core/contract";
 import { CommanderError } from "commander";
 import {
@@ -91,7 +91,7 @@ async function runOperation(
     const serve = Object.values(serveSettingsFor({}, host));
     const services = serviceSettingsFor(host);
     const shown = shownSettings([settings.data, settings.actor, ...services, ...serve]);
-    const context = { access: OWNER, files, settings: shown };
+    const context = { access: throughDoor("command"), files, settings: shown };
     answer = await perform(host, operation, { settings, json, input, context });
   } catch (error) {
     throw notABackupEither(shared, operation, raw, asTyped(operation, raw, error));

@@ -3,12 +3,13 @@
  * gate in front of all routes has decided who may call; the protocol is loaded when a client first asks.
  */
 
-import type { Access } from "@cortex-memory/core";
+import { type Access, throughDoor } from "@cortex-memory/core";
 import { PROFILES, type Profile } from "../config.js";
+import { AGENT_ACCESS } from "../mcp/agent.js";
 import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";
-import { accessOf } from "./guard.js";
+import { isHost } from "./guard.js";
 import { readBytes } from "./input.js";
 import { endOfTurn } from "./perform.js";
 import { HttpFailure } from "./problem.js";
@@ -91,14 +92,16 @@ function followsChanges(body: Uint8Array): boolean {
   }
 }
 
-/** What the caller may see: everything, or what the scope grants that it bears. */
+/** What the caller may see, and in whose name it speaks: as its scope grants, as the user, or as an agent. */
 async function mcpAccess(
   request: Request,
   actor: string,
   made: AppOptions,
   replays: Replays,
 ): Promise<Access> {
-  if (scopeOf(request) === undefined) return accessOf(request);
+  if (scopeOf(request) === undefined) {
+    return isHost(request, made.options.hostToken) ? throughDoor("host") : AGENT_ACCESS;
+  }
   // Other methods open streams.
   const isPost = request.method === "POST";
   const nowMs = made.clock();

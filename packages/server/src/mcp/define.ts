@@ -48,8 +48,6 @@ export interface ToolContext {
   /** Where the store is, as people would write it. */
   readonly location: string;
   readonly settings: readonly Setting[];
-  /** The principal that entries name. */
-  readonly by: string;
   /** The graphs of the deployment, opened when first asked for; absent where there is no hub. */
   readonly hub?: () => Promise<Hub>;
   /** Told how a read was carried out, at a door that logs what was slow. */

@@ -71,7 +71,7 @@ async function contentOf(
   input: object,
 ): Promise<readonly ResourceContent[] | undefined> {
   try {
-    const { json } = await call.run(callDoor(await hub(), { access }), input);
+    const { json } = await call.run(callDoor(await hub(), access), input);
     return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(quotedAnswer(json, [])) }];
   } catch (error) {
     if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;

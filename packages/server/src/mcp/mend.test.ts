@@ -32,7 +32,6 @@ const context: ToolContext = {
   access: OWNER,
   location: "memory:",
   settings: [],
-  by: "mcp:test",
   log: () => {},
 };
 

@@ -7,7 +7,7 @@
  * an unknown tool, a resource that is not there, is a JSON-RPC error. Lists do not change while a
  * server runs, and it does not claim otherwise; only that of graphs does, and it tells.
  */
-import { holderOf, isCortexError } from "@cortex-memory/core";
+import { isCortexError } from "@cortex-memory/core";
 import {
   CLIENT_INFO_META_KEY,
   McpServer,
@@ -24,7 +24,7 @@ import { ERROR_STATUS } from "../error-status.js";
 import { asking } from "../operations/define.js";
 import { expectedBy } from "../operations/input-error.js";
 import { packageVersion } from "../version.js";
-import { clientPrincipal } from "./agent.js";
+import { namedAccess } from "./agent.js";
 import { type Following, followChanges } from "./changes.js";
 import type { Tool, ToolAnswer, ToolContext } from "./define.js";
 import type { Door } from "./door.js";
@@ -158,16 +158,11 @@ function addTool(server: McpServer, door: Door, tool: Tool): void {
     },
     async (given: unknown, context: ServerContext) => {
       const run = runTool(door, tool, given, {
-        ...asking(door),
+        ...asking({ ...door, access: namedAccess(door.access, clientName(server, context)) }),
         location: door.location,
         settings: door.settings,
         log: door.log,
         ...(door.hub === undefined ? {} : { hub: door.hub }),
-        // Who holds a scope writes under the scope's name, whatever the client calls itself.
-        by:
-          door.access.kind === "scope"
-            ? holderOf(door.access.scope)
-            : clientPrincipal(clientName(server, context)),
       });
       door.onRun?.(run);
       const { text, structured, isError } = await run;

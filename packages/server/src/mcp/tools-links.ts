@@ -7,7 +7,6 @@ import * as z from "zod";
 import { asking } from "../operations/define.js";
 import { edgeKinds, listOf } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
-import { AGENT } from "./agent.js";
 import { briefLine, briefOf, briefShape, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
 import { memoryRef } from "./fields.js";
@@ -39,9 +38,9 @@ const linkTool = defineTool({
     changed: z.boolean(),
     seq: z.int(),
   }),
-  call: async (memory, { from, kind, to, reason, strength, remove }, { access, by }) => {
+  call: async (memory, { from, kind, to, reason, strength, remove }, { access }) => {
     if (remove === true) {
-      const done = await memory.removeEdge(from, kind, to, { reason, access, by });
+      const done = await memory.removeEdge(from, kind, to, { reason, access });
       return {
         ...endsOf(done.edge, { from, kind, to }),
         linked: false,
@@ -49,9 +48,8 @@ const linkTool = defineTool({
         seq: done.seq,
       };
     }
-    const input = { reason, source: AGENT, by } as const;
-    const more = strength === undefined ? {} : { strength };
-    const done = await memory.addEdge(from, kind, to, { ...input, ...more }, { access });
+    const input = strength === undefined ? { reason } : { reason, strength };
+    const done = await memory.addEdge(from, kind, to, input, { access });
     return {
       ...endsOf(done.edge, { from, kind, to }),
       linked: true,

@@ -35,7 +35,7 @@ function toolOf(name: string, call: MemgraphCall): Tool {
       try {
         if (context.hub === undefined) throw new Error("memgraph's tools need a hub");
         const { json, error } = await call.run(
-          callDoor(await context.hub(), context),
+          callDoor(await context.hub(), context.access),
           mended(input, given),
         );
         const structured = quotedAnswer(json, []);

@@ -284,8 +284,8 @@ const feedbackTool = defineTool({
     `Noted: ${helped.length} helped, ${misled.length} misled, ${skipped.length} not found.`,
 });
 
-async function attestOne(memory: Cortex, input: Options<"attest">, { access, by }: ToolContext) {
-  const answer = await memory.attest({ ...input, by }, { access });
+async function attestOne(memory: Cortex, input: Options<"attest">, { access }: ToolContext) {
+  const answer = await memory.attest(input, { access });
   return { asked: input.outcome, answer };
 }
 

@@ -1,6 +1,6 @@
 /** The tables of the MCP door are complete, consistent with the facade, and the same for every caller. */
 
-import { ERROR_CODES, GUEST, OWNER, open } from "@cortex-memory/core";
+import { ERROR_CODES, GUEST, OWNER, open, throughDoor } from "@cortex-memory/core";
 import { VERBS } from "@cortex-memory/core/contract";
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
@@ -10,7 +10,7 @@ import { CLIENTS, clientBlock, isInNpxCache } from "../cli/clients.js";
 import { ERROR_STATUS } from "../error-status.js";
 import { GROUPS } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { asAgent, clientPrincipal } from "./agent.js";
+import { AGENT_ACCESS, clientPrincipal, namedAccess } from "./agent.js";
 import { day, fit } from "./briefs.js";
 import { defineTool, policyOf, type ToolContext } from "./define.js";
 import { instructionsFor } from "./instructions.js";
@@ -21,10 +21,9 @@ import { isRemote, STANDARD_TOOLS, toolName, toolsOf } from "./tools.js";
 
 const logged: string[] = [];
 const context: ToolContext = {
-  access: OWNER,
+  access: throughDoor("mcp", "mcp:test"),
   location: "memory:",
   settings: [],
-  by: "mcp:test",
   log: (line) => {
     logged.push(line);
   },
@@ -338,11 +337,12 @@ describe("the pieces", () => {
     expect(clientPrincipal(undefined)).toBe("mcp");
   });
 
-  test("what is no object is handed on for the tool to refuse", () => {
-    const schema = z.strictObject({ by: z.string().exactOptional() });
-    expect(asAgent(schema, 5, "me")).toBe(5);
-    expect(asAgent(schema, {}, "me")).toEqual({ by: "me" });
-    expect(asAgent(schema, { by: "you" }, "me")).toEqual({ by: "you" });
+  test("an agent gets the name of its client, and whoever came with a name keeps it", () => {
+    expect(namedAccess(AGENT_ACCESS, "a client")).toEqual(throughDoor("mcp", "mcp:a-client"));
+    const named = throughDoor("mcp", "mcp:first");
+    for (const access of [named, throughDoor("host"), OWNER, GUEST]) {
+      expect(namedAccess(access, "a client")).toBe(access);
+    }
   });
 
   test("a block starts node by path, npx by name, and a shell for npx on Windows", () => {

@@ -16,7 +16,6 @@ import {
   type Operation,
 } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { asAgent } from "./agent.js";
 import { quotedAnswer } from "./briefs.js";
 import { failure, type Tool, type ToolContext } from "./define.js";
 import { mended } from "./mend.js";
@@ -104,7 +103,7 @@ function operationTool(operation: Operation): Tool {
     },
     async run(memory, given, context) {
       try {
-        const asked = asAgent(input, mended(input, given), context.by);
+        const asked = mended(input, given);
         const answer = await operation.run(memory, asked, callContext(memory, context));
         const structured = quotedAnswer(answer, verbs);
         return { structured, text: JSON.stringify(structured) };
