@@ -43,8 +43,8 @@ async function fill(memory: Cortex): Promise<void> {
 }
 
 describe("what always holds", () => {
-  test.each(["identity", "constraint", "goal"] as const)(
-    "a %s that a model made waits for the owner's word",
+  test.each(["identity", "constraint"] as const)(
+    "the %s that a model made waits for the owner's word",
     async (type) => {
       await using store = await openTestStore();
       const { memory } = store;

@@ -16,6 +16,7 @@ import { openMembers, type Term } from "../memory/members.js";
 import type { Frame } from "../records/frames.js";
 import { PINNED_TYPES } from "../records/pinned.js";
 import { LIFECYCLES, MEMORY_TYPES, type Source } from "../records/types.js";
+import { OWNERS_TYPES } from "../trust/gate.js";
 
 /** Of memories found at the position, those the caller may see and that hold at the time. */
 export type Show = (
@@ -71,14 +72,15 @@ export async function readTiers(reader: Reader, plan: TierPlan, show: Show): Pro
 }
 
 /**
- * Of what is pinned, all but what a model made of something: until the owner says yes to it, it may be
- * found, and is no rule that always holds.
+ * Of what is pinned, all but what a model says of who the owner is, or what must never be done: until the
+ * owner says yes to it, it may be found, and is no rule that always holds.
  */
 function standing(show: Show): Show {
   return async (found) =>
     (await show(found)).map((memory) => {
-      const { source, status } = memory?.head.record.head ?? {};
-      const isMade = source !== undefined && MODEL_MADE.has(source);
+      if (memory === undefined) return undefined;
+      const { type, source, status } = memory.head.record.head;
+      const isMade = OWNERS_TYPES.has(type) && MODEL_MADE.has(source);
       return isMade && status !== "confirmed" ? undefined : memory;
     });
 }
