@@ -61,6 +61,8 @@ const headShape = z.object({
   externalId: z.string().exactOptional(),
   freshnessAt: timeShape.exactOptional(),
   tombstone: tombstoneShape.exactOptional(),
+  /** Set for a value that was given to its slot for a time to come. */
+  waits: z.boolean().exactOptional(),
 });
 
 /** The mutable side of a memory, as callers see it. */
@@ -169,6 +171,8 @@ export const edgeShape = z.object({
   validFrom: timeShape.exactOptional(),
   validTo: timeShape.exactOptional(),
   tombstone: tombstoneShape.exactOptional(),
+  /** Set in a walk that met the edge at an end where its kind has the inverse name. */
+  inverse: z.boolean().exactOptional(),
   /** The entry that left it so. */
   seq: seqShape,
 });

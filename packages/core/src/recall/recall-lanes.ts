@@ -13,8 +13,8 @@ import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import { INDEX, indexPrefix, keyBytes, keyString, prefixRange } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { INDEX_MAX, LIMITS } from "../limits.js";
-import { type AdjacentEdge, adjacent } from "../links/adjacency.js";
-import { canonicalKind, kindByCode } from "../records/edge-kinds.js";
+import { type AdjacentEdge, adjacent, isValidAt } from "../links/adjacency.js";
+import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/edge-kinds.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { indexBytes, readIndex, sessionPrefix } from "../sessions/session-read.js";
 import { titleOf } from "../text/document.js";
@@ -66,6 +66,8 @@ export interface Question {
   /** Judges memories: access and filters. */
   readonly accept: (found: readonly FoundMemory[]) => Promise<readonly boolean[]>;
   readonly vector: boolean;
+  /** The time in the world at which edges must hold. */
+  readonly validAt: number;
 }
 
 /** What the lanes found. */
@@ -80,6 +82,8 @@ export interface Gathered {
   /** For memories that edges led to: from where, and along which kind. */
   readonly via: ReadonlyMap<string, EdgeStep>;
   readonly similarity: ReadonlyMap<string, number>;
+  /** By key, what a hit by words says of each word of the question. */
+  readonly own: ReadonlyMap<string, Float64Array>;
   /** Whether a memory is what somebody else said than the one whom the question names. */
   isAside(memory: FoundMemory): boolean;
 }
@@ -122,7 +126,7 @@ class Lanes implements Gathered {
   #asked: AskedSpeaker | undefined;
   #wordsOf: (text: string) => readonly string[] = () => [];
   #best: readonly Scored[] = [];
-  #own: ReadonlyMap<string, Float64Array> = new Map();
+  own: ReadonlyMap<string, Float64Array> = new Map();
 
   constructor(engine: Engine, reader: Reader, question: Question) {
     this.#engine = engine;
@@ -133,7 +137,7 @@ class Lanes implements Gathered {
   /** Words, the turns around them and whole conversations. */
   async lexical(evidence: QuestionEvidence): Promise<void> {
     for (const { memory } of evidence.hits) this.memories.set(keyString(memory.id), memory);
-    this.#own = new Map(
+    this.own = new Map(
       evidence.hits.map(({ memory, shares }) => [keyString(memory.id), shares] as const),
     );
     this.#terms = this.#weighed(evidence);
@@ -253,7 +257,7 @@ class Lanes implements Gathered {
     await this.#load([...asked.keys(), ...strongest]);
     const evidenceOf = (key: string): Float64Array | undefined => {
       const memory = this.memories.get(key);
-      return this.#own.get(key) ?? (memory && evidence.sharesOf(fullText(memory)));
+      return this.own.get(key) ?? (memory && evidence.sharesOf(fullText(memory)));
     };
     const reached = new Set(strongest.filter((key) => this.memories.has(key)));
     const kept = links.map((map) => new Map([...map].filter(([key]) => reached.has(key))));
@@ -272,7 +276,7 @@ class Lanes implements Gathered {
         {
           key,
           score: score / best,
-          own: this.#own.get(key) ?? new Float64Array(this.#terms.length),
+          own: this.own.get(key) ?? new Float64Array(this.#terms.length),
           names: namesIn(fullText(memory), isCommon),
           title: titleOf(bodyOf(memory.body).data),
         },
@@ -308,27 +312,32 @@ class Lanes implements Gathered {
       (["out", "in"] as const).map((side) => adjacent(this.#reader, ids, { ...query, side })),
     );
     const edges = ids.flatMap((id, at) => {
-      const mine = sides.flatMap((found) => found[at] ?? []).filter(isWalked);
+      const mine = sides.flatMap((found, side) =>
+        (found[at] ?? []).filter(isWalked).map((edge) => ({ edge, end: ENDS[side] })),
+      );
       // A hub is next to everything: each of its edges says less.
-      return mine.map((edge) => ({
-        edge,
+      return mine.map((one) => ({
+        ...one,
         from: keyString(id),
         crowd: Math.sqrt(1 + mine.length / 4),
       }));
     });
     const records = await this.#reader.edges(edges.map(({ edge }) => edge));
     const gained = new Map<string, number>();
-    for (const [at, { edge, from, crowd }] of edges.entries()) {
+    for (const [at, { edge, end = "from", from, crowd }] of edges.entries()) {
       const record = records[at]?.record;
-      if (record === undefined) continue;
+      if (record === undefined || !isValidAt(record, this.#question.validAt)) continue;
       const kind = kindByCode(edge.code);
-      const strength = (record.strength ?? EDGE_STRENGTH) / LIMITS.edgeStrengthMax;
+      const said = Math.min(record.strength ?? EDGE_STRENGTH, strengthMax(record.kind));
+      const strength = said / LIMITS.edgeStrengthMax;
       const trust = (kind?.walkTrust ?? OPEN_KIND_TRUST) * TRUST[record.source].rank;
       const gain = (EDGE_SHARE * (frontier.get(from) ?? 0) * trust * strength) / crowd;
       const key = keyString(edge.other);
       if (gain <= (gained.get(key) ?? 0)) continue;
       gained.set(key, gain);
-      if (!this.via.has(key)) this.via.set(key, { from, kind: record.kind });
+      // In the words of the memory that it leads from, where the kind has a name there.
+      const told = readingFrom(record.kind, end)?.kind ?? record.kind;
+      if (!this.via.has(key)) this.via.set(key, { from, kind: told });
     }
     return gained;
   }
@@ -355,6 +364,9 @@ class Lanes implements Gathered {
     this.lanes.set(key, { ...this.lanes.get(key), ...lane });
   }
 }
+
+/** Where a memory stands in its edges that leave it, and in those that reach it. */
+const ENDS = ["from", "to"] as const;
 
 /** Open kinds say something, and nobody knows what. */
 const OPEN_KIND_TRUST = 0.4;

@@ -24,20 +24,18 @@ const LOOKS: { readonly [letter: string]: readonly string[] } = {
 };
 
 /** A mark as somebody may write it who wants it to pass. */
-const lookAlike = fc
-  .constantFrom(FENCE_OPEN, FENCE_CLOSE)
-  .chain((mark) =>
-    fc
-      .tuple(...[...mark].map((letter) => fc.constantFrom(...(LOOKS[letter] ?? [letter]))))
-      .chain((letters) =>
-        fc
-          .array(fc.constantFrom(...UNSEEN), {
-            minLength: letters.length,
-            maxLength: letters.length,
-          })
-          .map((between) => letters.map((letter, at) => letter + between[at]).join("")),
-      ),
-  );
+const lookAlike = fc.constantFrom(FENCE_OPEN, FENCE_CLOSE).chain((mark) =>
+  fc
+    .tuple(...[...mark].map((letter) => fc.constantFrom(...(LOOKS[letter] ?? [letter]))))
+    .chain((letters) =>
+      fc
+        .array(fc.constantFrom(...UNSEEN), {
+          minLength: letters.length,
+          maxLength: letters.length,
+        })
+        .map((between) => letters.map((letter, at) => letter + between[at]).join("")),
+    ),
+);
 
 /** Whether a reader, who does not see what is unseen, would take something for a mark. */
 function looksFenced(text: string): boolean {

@@ -1,5 +1,6 @@
 /**
- * `review`: what waits for a decision, page by page. Contradictions between two live memories, rivals
+ * `review`: what waits for a decision, page by page. Contradictions between two live memories (`contradicts`,
+ * and the tension that `contrasts_with` states), each pair once whichever way round it was said, rivals
  * that a source may not put in the place of a more trusted one, versions left open by a conflict,
  * memories that are disputed, and those that are provisional; changes that somebody proposes
  * (`proposals.ts`); and, when asked for, near duplicates.
@@ -24,10 +25,19 @@ import { RIVAL } from "../engine/drafts.js";
 import type { Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
-import { decodeEdgeRow } from "../history/pointers.js";
+import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
-import { afterPrefix, INDEX, idKey, KEYSPACE, keyString, REVIEW_TERM } from "../kv/keyspace.js";
-import { type Bytes, sameBytes } from "../kv/kv.js";
+import {
+  afterPrefix,
+  EDGE_STATE,
+  edgeKey,
+  INDEX,
+  idKey,
+  KEYSPACE,
+  keyString,
+  REVIEW_TERM,
+} from "../kv/keyspace.js";
+import { type Bytes, compareBytes, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { adjacent, edgeRecords } from "../links/adjacency.js";
 import { openMembers } from "../memory/members.js";
@@ -254,16 +264,44 @@ export async function contestedItems(
     to instanceof Uint8Array ? [from, to] : [],
   );
   const memories = await liveMemories(reader, access, ends);
+  const twins = await toldAlready(reader, [...edges.values()]);
   return edgeIds.map((id) => {
     const edge = edges.get(keyString(id));
     if (edge === undefined || !(edge.to instanceof Uint8Array)) return undefined;
     if (edge.tombstone !== undefined || edge.validTo !== undefined) return undefined;
+    if (twins.has(keyString(id))) return undefined;
     const from = memories.get(keyString(edge.from));
     const to = memories.get(keyString(edge.to));
     return from === undefined || to === undefined
       ? undefined
       : contestedItem(engine, edge, [from, to]);
   });
+}
+
+/** Of contradictions, those that an older store holds the other way round as well and that come second. */
+async function toldAlready(
+  reader: Reader,
+  edges: readonly EdgeRecord[],
+): Promise<ReadonlySet<string>> {
+  const plain = edges.flatMap(({ id, from, kind, to, metadata }) => {
+    const code = canonicalKind(kind)?.kind.code;
+    if (code === undefined || !(to instanceof Uint8Array)) return [];
+    if (metadata?.[RIVAL] !== undefined) return [];
+    return [{ id, place: { from: to, code, far: from, n: 0 } }];
+  });
+  const keys = plain.map(({ place }) => edgeKey("out", place, EDGE_STATE.live));
+  const rows = await reader.getMany(keys);
+  const others = rows.map((row) => (row === undefined ? undefined : decodeAdjacency(row).id));
+  const open = await reader.getMany(
+    others.map((id, at) => idKey("contested", id ?? plain[at]?.id ?? new Uint8Array(16))),
+  );
+  return new Set(
+    plain.flatMap(({ id }, at) => {
+      const other = others[at];
+      const isSecond = other !== undefined && compareBytes(other, id) < 0;
+      return isSecond && open[at] !== undefined ? [keyString(id)] : [];
+    }),
+  );
 }
 
 function contestedItem(
@@ -278,7 +316,7 @@ function contestedItem(
   const why =
     kind === "rival"
       ? `${from.source} may not replace what ${to.source} said; it claims ${place}`
-      : `said to contradict by ${edge.source}${edge.reason === undefined ? "" : `: ${edge.reason}`}`;
+      : `said to ${edge.kind === "contradicts" ? "contradict" : "pull in different directions"} by ${edge.source}${edge.reason === undefined ? "" : `: ${edge.reason}`}`;
   return {
     id: `${kind}-${ulidText(edge.id)}`,
     kind,
