@@ -11,6 +11,7 @@ import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { admitted } from "./admission.js";
+import { concealed } from "./conceal.js";
 
 /** The function of a verb, its types aside. */
 export type AnyRun = (engine: Engine, asked: never) => unknown;
@@ -40,7 +41,9 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   const asked = checked(verb, given);
   // The object is new, made by the check: a copy would cost as much as the check.
   asked.access = access;
-  return run(admittedEngine, asked as never);
+  const answer = run(admittedEngine, asked as never);
+  if (access.kind === "owner" || verb.policy === "open") return answer;
+  return Promise.resolve(answer).then((one) => concealed(admittedEngine, verb, one));
 }
 
 /** Sets the access apart, which is no field of any verb; the owner asks when nobody else is named. */

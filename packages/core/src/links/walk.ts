@@ -16,7 +16,7 @@ import { type FoundMemory, Reader } from "../history/reader.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { findMemory, history, isShown, timeAt } from "../memory/read.js";
+import { findMemory, history, missed, timeAt } from "../memory/read.js";
 import { canonicalKind, checkOpenKindName } from "../records/edge-kinds.js";
 import type { Access } from "../scope/access.js";
 import { type AdjacentEdge, along, kindCodes, readableIds, type Side } from "./adjacency.js";
@@ -39,7 +39,7 @@ async function edgesOf(engine: Engine, side: Side, asked: Asked<"edgesOut">): Pr
   return Reader.with(engine.kv, asked.asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     if (id === undefined || (await readableIds(reader, [id], access)).size === 0) {
-      return { edges: [], seq: reader.seq };
+      return { edges: [], seq: reader.position };
     }
     const codes = await kindCodes(reader, kinds);
     const includeTombstoned = asked.includeTombstoned === true;
@@ -50,7 +50,7 @@ async function edgesOf(engine: Engine, side: Side, asked: Asked<"edgesOut">): Pr
       access,
     );
     const ordered = asked.order === "ordinal" ? byOrdinal(edges) : edges;
-    return { edges: limit === undefined ? ordered : ordered.slice(0, limit), seq: reader.seq };
+    return { edges: limit === undefined ? ordered : ordered.slice(0, limit), seq: reader.position };
   });
 }
 
@@ -99,7 +99,7 @@ export async function traverse(
   const plan = walkPlan(how);
   const meter = meterOf(engine.kv, onPlan !== undefined);
   const answer = await Reader.with(meter.kv, asOf, async (reader) => {
-    const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.seq };
+    const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.position };
     const walk = await reach(reader, parsed, plan, access);
     const ids = walk.hits.map(({ id }) => id);
     const memories = await reader.memories(ids, await reader.memoryRows(ids));
@@ -229,11 +229,11 @@ export async function inspect(
   const here = await Reader.with(engine.kv, asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     const found = id === undefined ? undefined : await findMemory(reader, id);
-    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
+    if (found === undefined) return missed(reader, access, parsed);
     const [row] = await reader.getMany([idKey("counter", found.id)]);
     const counters = reader.live ? { counters: decodeCounter(row) } : {};
     const salience = access.kind === "owner" ? await ownSalience(engine, reader, found) : {};
-    return { found, counters, salience, seq: reader.seq };
+    return { found, counters, salience, seq: reader.position };
   });
   if (here === undefined) return undefined;
   // The rest is read at the very position the memory was found at.

@@ -28,7 +28,7 @@ import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
+import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
 import { fullText, holdsAt, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
@@ -47,6 +47,7 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   const { access, asOf, prove: isProved = false, audit = false, onPlan } = asked;
   const inquiry = inquiryOf(engine, asked);
   if (audit) admit(access, "write", "recall with audit");
+  if (isProved) requireProofs(access, "recall with proofs");
   const meter = meterOf(engine.kv, onPlan !== undefined);
   await engine.text.ready();
   const brought = new Map<string, LaneScores>();
@@ -331,7 +332,7 @@ function packed(
     weak: isWeak(shown),
     trimmed: trimmed.size,
     leftOut: reader.live ? [] : ["vector", "salience"],
-    seq: reader.seq,
+    seq: reader.position,
   };
 }
 
