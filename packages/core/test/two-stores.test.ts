@@ -51,7 +51,7 @@ async function openTwin(): Promise<Twin> {
 const SHOWN = { tags: ["trip"], visibility: "scoped" } as const;
 
 /** What both stores hold, in the same order; what one step makes, later ones name. */
-const VISIBLE: readonly ((memory: Cortex) => Promise<unknown>)[] = [
+const VISIBLE: readonly ((memory: Cortex, isBusy: boolean) => Promise<unknown>)[] = [
   (m) => m.configure({ trustedIssuers: [ISSUER_KEY] }),
   (m) =>
     m.write({ ...SHOWN, type: "fact", text: "Flight to Porto leaves Friday", externalId: "a" }),
@@ -90,7 +90,10 @@ const VISIBLE: readonly ((memory: Cortex) => Promise<unknown>)[] = [
   (m) => m.write({ ...SHOWN, type: "goal", text: "See the river in Porto", externalId: "g" }),
   (m) => m.updateHead("g", { status: "disputed" }),
   // Private in both until here; what it said before differs.
-  (m) => m.write({ type: "note", text: "kept to myself", externalId: "draft" }),
+  (m, isBusy) => {
+    const text = isBusy ? "secretword draft about Porto, long before" : "kept to myself";
+    return m.write({ type: "note", text, externalId: "draft" });
+  },
   (m) => m.update("draft", { text: "Ready to share, about Porto" }),
   (m) => m.updateHead("draft", { visibility: "scoped", tags: ["trip"] }),
   async (m) => {
@@ -191,15 +194,14 @@ async function twins(
   let access: Access | undefined;
   for (const [at, run] of VISIBLE.entries()) {
     const number = 10 * (at + 1);
-    await plain.step(number, run);
-    await busy.step(number, run);
+    await plain.step(number, (m) => run(m, false));
+    await busy.step(number, (m) => run(m, true));
     if (at === 0) access = await accessOf(busy.memory);
     for (const [n, hide] of HIDDEN.entries()) {
       if (at > 0 && chance.below(3) > 0) continue;
       await busy.step(number + (n + 1) / 2, (m) => hide(m, 100 * seed + 20 * at + n, access));
     }
   }
-  // Drafts of what is shared later differ: an update while it was private.
   return { plain, busy, end: 10 * (VISIBLE.length + 1) };
 }
 
@@ -424,6 +426,9 @@ async function outcome(run: () => Promise<unknown>): Promise<string> {
   }
 }
 
+/** Verbs that holders of this scope are refused, and so are told apart by nothing. */
+const REFUSED: ReadonlySet<string> = new Set(["prove", "settle", "removeEdgeById"]);
+
 /** Where two texts part, with a little around. */
 function parting(a: string, b: string): string {
   let at = 0;
@@ -439,12 +444,14 @@ async function differences(seed: number, who: "scope" | "guest"): Promise<readon
     who === "guest" ? Promise.resolve(GUEST) : accessOf(twin.memory, more);
   const [left, right] = [await accessTo(plain), await accessTo(busy)];
   const found: string[] = [];
+  const answered = new Set<string>();
   let number = end;
   const compare = async (name: string, ask: Ask): Promise<void> => {
     number += 1;
     const a = await plain.step(number, (m) => outcome(() => ask(m, left)));
     const b = await busy.step(number, (m) => outcome(() => ask(m, right)));
     if (a !== b) found.push(`${name}: ${parting(a, b)}`);
+    if (!a.startsWith('{"code"') && a !== "undefined") answered.add(name.replace(/\[.*/, ""));
   };
   const asked = async (table: typeof READS): Promise<void> => {
     for (const [verb, asks] of Object.entries(table)) {
@@ -454,11 +461,16 @@ async function differences(seed: number, who: "scope" | "guest"): Promise<readon
   await asked(READS);
   if (who === "scope") {
     await asked(WRITES);
-    await asked(READS);
+    const { get, list, search, recall, inspect, describeSchema } = READS;
+    await asked({ get, list, search, recall, inspect, describeSchema } as typeof READS);
   }
   await plain.memory.close();
   await busy.memory.close();
-  return found;
+  // A verb that answers with nothing but refusals would prove nothing.
+  const silent = Object.keys({ ...READS, ...(who === "scope" ? WRITES : {}) }).filter(
+    (verb) => who === "scope" && !answered.has(verb) && !REFUSED.has(verb),
+  );
+  return [...found, ...silent.map((verb) => `${verb}: never answered`)];
 }
 
 describe("two stores that differ in what a holder may not see", () => {
@@ -469,12 +481,9 @@ describe("two stores that differ in what a holder may not see", () => {
     expect([...Object.keys(READS), ...Object.keys(WRITES)].sort()).toEqual(open.sort());
   });
 
-  test.each([1, 2, 3])(
-    "answer the holder of a scope with the same bytes, seed %i",
-    async (seed) => {
-      expect(await differences(seed, "scope")).toEqual([]);
-    },
-  );
+  test.each([1, 2])("answer the holder of a scope with the same bytes, seed %i", async (seed) => {
+    expect(await differences(seed, "scope")).toEqual([]);
+  });
 
   test("answer a guest with the same bytes", async () => {
     expect(await differences(4, "guest")).toEqual([]);
