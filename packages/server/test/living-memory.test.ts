@@ -115,10 +115,11 @@ describe("for people and for scripts", () => {
   test("inspect shows a memory with its links, versions and counters", async () => {
     const said = await human(["inspect", "home"]);
     expect(said).toContain("Ada lives in Porto");
-    expect(said).toMatch(/linked from\n.*contradicts/);
+    expect(said).toMatch(/links\nlifecycle\n.*contradicts/);
     expect(await json(["inspect", "home"])).toMatchObject({
       memory: { text: "Ada lives in Porto", head: { slot: "home_city" } },
-      backlinks: [{ kind: "contradicts" }],
+      links: [{ kind: "contradicts" }],
+      backlinks: [],
       versions: [{ version: 1 }],
     });
   });
@@ -218,10 +219,10 @@ describe("what is refused", () => {
   test.each<readonly [readonly string[], string]>([
     [["remember", "--session", "s"], "FILE|-: expected turns, got nothing"],
     [["remember", "no-such-file", "--session", "s"], "FILE|-: cannot read no-such-file"],
-    [["recall"], "missing required argument 'TEXT'"],
+    [["recall"], "TEXT: expected"],
     [["recall", "x", "--budget", "0"], "--budget: expected a whole number from 1"],
     [["recall", "x", "--type", "rumour"], "--type: expected one of identity"],
-    [["inspect"], "missing required argument 'ID'"],
+    [["inspect"], "ID: expected"],
     [["review", "ls", "--kind", "gossip"], "--kind: expected one of contradiction"],
     [["review", "settle", "x", "--decision", "shrug", "--reason", "y"], "--decision: expected one"],
     [["maintain", "now"], "too many arguments"],

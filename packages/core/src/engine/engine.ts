@@ -24,6 +24,7 @@ import { checkText } from "../records/fields.js";
 import type { Head } from "../records/memory-record.js";
 import type { Source, Visibility } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
+import type { Speaker } from "../scope/access.js";
 import type { TextIndex } from "../text/text-index.js";
 import type { CheckedEmbedder } from "../vector/embedder.js";
 import type { VectorIndex } from "../vector/vector-index.js";
@@ -62,6 +63,8 @@ export interface Engine {
   readonly actor: string;
   /** The principal that entries name when a call names none. */
   readonly principal: string;
+  /** In whose name the caller speaks; absent for the owner in person. */
+  readonly speaker?: Speaker;
   /** What a write gets that does not say; absent for the owner's usual ones. */
   readonly defaults?: WriteDefaults;
 }
@@ -69,9 +72,18 @@ export interface Engine {
 /** What the writes of a holder of a scope get unless they say otherwise. */
 export interface WriteDefaults {
   readonly visibility: Visibility;
-  readonly source: Source;
   /** Keeps the holder's idempotency keys apart from everybody else's. */
   readonly realm: string;
+}
+
+/** The engine as somebody gets it who speaks in another name than the owner's. */
+export function spokenBy(engine: Engine, speaker: Speaker): Engine {
+  return { ...engine, speaker, principal: speaker.principal ?? engine.principal };
+}
+
+/** Whose words a call brings that names no source. */
+export function ownSource({ speaker }: Pick<Engine, "speaker">): Source {
+  return speaker?.source ?? "user_input";
 }
 
 /** The text of a memory's id. */

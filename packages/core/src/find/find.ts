@@ -21,6 +21,7 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { reach } from "../links/walk.js";
 import { realPlace, shownPlace } from "../memory/members.js";
+import { timeAt } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
 import { type CheckedFind, checkFind, hashOf } from "./find-input.js";
@@ -146,10 +147,11 @@ interface Reach {
 }
 
 async function reachOf(
-  { reader, query }: Run,
+  { engine, reader, query }: Run,
   { from, plan }: NonNullable<CheckedFind["walk"]>,
 ): Promise<Reach> {
-  const { hits, truncated } = await reach(reader, from, plan, query.access);
+  const validAt = query.validAt ?? (await timeAt(engine, reader));
+  const { hits, truncated } = await reach(reader, from, { ...plan, validAt }, query.access);
   const cut = {
     ...(plan.clamped ? { hops: LIMITS.hops } : {}),
     ...(truncated ? { nodes: LIMITS.traverseNodes } : {}),

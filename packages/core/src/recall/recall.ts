@@ -23,13 +23,13 @@ import type { Proof } from "../journal/proof.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
-import { shownMemories } from "../memory/read.js";
+import { holdsAt, shownMemories } from "../memory/read.js";
 import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
-import { fullText, holdsAt, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
+import { fullText, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
 import { type Contender, fuse, type Ranked } from "./fuse.js";
@@ -236,7 +236,11 @@ async function answerOne(
         shown[at] !== undefined && inquiry.filter(memory) && holdsAt(memory, inquiry.nowMs, past),
     );
   };
-  const gathered = await gather(engine, reader, { text, lifecycles, accept, vector: reader.live });
+  const gathered = await gather(engine, reader, {
+    ...{ text, lifecycles, accept },
+    vector: reader.live,
+    validAt: inquiry.nowMs,
+  });
   inquiry.onLanes?.(gathered.lanes);
   const ranked = await rank(reader, inquiry, gathered, time);
   return ranked.flatMap((one): Finalist[] => {

@@ -19,6 +19,7 @@ import type { ReviewKind, Settlement } from "../contract/review.js";
 import {
   archivePart,
   edgePart,
+  findEdges,
   headPart,
   memoryPart,
   mintEdge,
@@ -32,6 +33,7 @@ import {
   type LocatedWithHead,
   locate,
   memoryId,
+  ownSource,
   type ParsedRef,
   parseRef,
 } from "../engine/engine.js";
@@ -44,12 +46,12 @@ import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { nextData, nextFingerprint } from "../memory/update.js";
 import { slotRange } from "../memory/write.js";
-import { prepareVersion, sourceFor } from "../memory/write-input.js";
+import { prepareVersion } from "../memory/write-input.js";
 import type { EdgeRecord } from "../records/edge-record.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import type { Analyser } from "../text/analyse.js";
-import { gatedStatus, mayReplace, refused } from "../trust/gate.js";
+import { gatedStatus, mayChangeWord, overruled, wordOf } from "../trust/gate.js";
 import { DISTINCT, isDuplicate, joiningKeys } from "./duplicates.js";
 import { parseItemId } from "./review.js";
 
@@ -101,7 +103,7 @@ export async function settle(engine: Engine, input: Asked<"settle">): Promise<Se
 function checkDecision(
   engine: Engine,
   kind: ReviewKind,
-  { keep, source, by = engine.principal, ...asked }: Asked<"settle">,
+  { keep, source = ownSource(engine), by = engine.principal, ...asked }: Asked<"settle">,
 ): CheckedDecision {
   if ((asked.decision === "merge") !== (asked.text !== undefined)) {
     throw invalid("text", "a text for merge, and none otherwise", asked.text);
@@ -110,7 +112,7 @@ function checkDecision(
     ...asked,
     kind,
     keep: keep === undefined ? undefined : parseRef(engine, keep, "keep"),
-    source: sourceFor(engine, source),
+    source,
     by,
   };
 }
@@ -120,7 +122,8 @@ function noSuchItem(item: string): CortexError {
   return new CortexError("ERR_NOT_FOUND", `item: no item ${item}`, details);
 }
 
-function noLongerOpen(item: string): CortexError {
+/** The refusal of an item that was settled, or is over by itself. */
+export function noLongerOpen(item: string): CortexError {
   return new CortexError("ERR_CONFLICT", `item: ${item} is not open any more`, {
     field: "item",
     subject: item,
@@ -156,7 +159,8 @@ function settleEdge(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: Byt
   askEntries(tx, [pointer]);
   const edge = tx.fold.records.edge(pointer);
   const isOpen = edge.tombstone === undefined && edge.validTo === undefined;
-  if (!isOpen || !(edge.to instanceof Uint8Array) || edge.kind !== "contradicts") {
+  const isAsked = edge.kind === "contradicts" || edge.asksReview === true;
+  if (!isOpen || !(edge.to instanceof Uint8Array) || !isAsked) {
     throw noLongerOpen(asked.item);
   }
   const sides = liveSides(tx, asked, [edge.from, edge.to]);
@@ -164,7 +168,10 @@ function settleEdge(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: Byt
   return settlePair(engine, tx, asked, {
     sides,
     both: sides.flatMap((side) => accepted(tx, asked, side)),
-    closing: [closedEdge(engine, tx, asked, edge)],
+    // An older store may hold the question both ways round: one decision answers it.
+    closing: findEdges(tx, { from: edge.from, kind: edge.kind, to: edge.to })
+      .filter((one) => one.edge.tombstone === undefined && one.edge.validTo === undefined)
+      .map((one) => closedEdge(engine, tx, asked, one.edge)),
     slotOf: (winner) => {
       const isRival = keyString(edge.from) === keyString(winner.id) && typeof claim === "string";
       return isRival && winner.head.slot === undefined ? (claim as string) : winner.head.slot;
@@ -346,11 +353,12 @@ function refuseTaken(
 
 /** A source decides nothing against the words of a more trusted one. */
 function refuseBelow(asked: CheckedDecision, side: LocatedWithHead): void {
-  if (mayReplace(asked.source, side.head.source)) return;
-  throw refused(
+  if (mayChangeWord(asked.source, side.head)) return;
+  const holder = wordOf(side.head);
+  throw overruled(
     "source",
-    `expected a source that may set aside what ${side.head.source} said, got ${asked.source}`,
-    { expected: side.head.source, got: asked.source, subject: memoryId(side.id) },
+    `expected a source that may set aside what ${holder} said, got ${asked.source}`,
+    { expected: holder, got: asked.source, id: side.id },
   );
 }
 
@@ -437,9 +445,9 @@ function settleMemory(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: B
           ? [chosenVersion(engine, tx, asked, side)]
           : accepted(tx, asked, side);
       if (parts.length > 0) return { parts: [...parts, reason], kept: [side], archived: [] };
-      throw refused("source", `expected a source that may confirm it, got ${asked.source}`, {
+      throw overruled("source", `expected a source that may confirm it, got ${asked.source}`, {
         got: asked.source,
-        subject: memoryId(id),
+        id,
       });
     }
     default:
