@@ -75,7 +75,7 @@ async function edgesMet(
   const parsed = parseRef(engine, ref, "id");
   checkKinds(kinds);
   return Reader.with(engine.kv, asked.asOf, async (reader) => {
-    const { seq } = reader;
+    const { position: seq } = reader;
     const [id] = await findIds(reader, [parsed]);
     if (id === undefined || (await readableIds(reader, [id], access)).size === 0) {
       return { met: [], seq };
