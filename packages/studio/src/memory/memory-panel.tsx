@@ -10,7 +10,7 @@ import type { Inspected } from "../base/inspected.ts";
 import { Markdown } from "../base/markdown.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefOf, hrefWith } from "../base/route.ts";
-import { Answer, CopyButton, Empty, Section, TypeMark } from "../base/ui.tsx";
+import { Answer, CopyButton, Empty, RawText, Section, TypeMark } from "../base/ui.tsx";
 import { howSure, lifeWords, whoSaid } from "../base/words.ts";
 import { MendActions } from "../mend/mend-actions.tsx";
 import { Siblings } from "../mend/siblings.tsx";
@@ -108,7 +108,7 @@ function Whole({ inspected }: { readonly inspected: Inspected }) {
       )}
       <Section name="raw" title="As JSON" isOpen={false}>
         <CopyButton text={JSON.stringify(memory, null, 2)} />
-        <pre className="raw">{JSON.stringify(memory, null, 2)}</pre>
+        <RawText text={JSON.stringify(memory, null, 2)} label="The memory as JSON" />
       </Section>
     </>
   );
@@ -144,9 +144,7 @@ function Text({ inspected: { memory } }: { readonly inspected: Inspected }) {
           aside={`${count(text.length)} characters`}
           isOpen={false}
         >
-          <pre className="raw" dir="auto">
-            {text}
-          </pre>
+          <RawText text={text} label="All of the text" />
         </Section>
       )}
     </>
