@@ -108,16 +108,27 @@ export function AskOptions({
           </option>
         ))}
       </select>
-      <label>
-        <input
-          type="checkbox"
-          checked={settings.history}
-          onChange={(event) => set("history", event.target.checked ? "1" : undefined)}
-        />{" "}
-        what was replaced, too
-      </label>
+      <History
+        isOn={settings.history}
+        onChange={(isOn) => set("history", isOn ? "1" : undefined)}
+      />
       <Lanes off={settings.offLanes} onChange={(off) => set("off", off.join(","))} />
     </div>
+  );
+}
+
+function History({
+  isOn,
+  onChange,
+}: {
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}) {
+  return (
+    <label>
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />{" "}
+      what was replaced, too
+    </label>
   );
 }
 

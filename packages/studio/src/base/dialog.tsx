@@ -60,3 +60,29 @@ export function FormDialog({
     </dialog>
   );
 }
+
+/** A labelled line to type into. */
+export function TextField({
+  id,
+  label,
+  value,
+  onChange,
+}: {
+  readonly id: string;
+  readonly label: ReactNode;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  return (
+    <>
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        type="text"
+        autoComplete="off"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </>
+  );
+}

@@ -2,7 +2,7 @@
  * Forgetting: the one change that cannot be undone. It lists what goes, and wants the word typed.
  */
 import { useState } from "react";
-import { FormDialog } from "../base/dialog.tsx";
+import { FormDialog, TextField } from "../base/dialog.tsx";
 import { counted, oneLine } from "../base/format.tsx";
 import type { Inspected } from "../base/inspected.ts";
 import { useRead, useWrite } from "../base/reads.ts";
@@ -18,19 +18,11 @@ export function ForgetDialog({
   readonly inspected: Inspected;
   readonly onClose: () => void;
 }) {
-  const { memory, versions, links, backlinks } = inspected;
+  const { memory } = inspected;
   const [typed, setTyped] = useState("");
   const [reason, setReason] = useState("asked by the owner");
   const [cascade, setCascade] = useState(false);
-  const derived = useRead(["derived", memory.id], async (graph) => {
-    const walk = await graph.traverse(memory.id, {
-      direction: "in",
-      kinds: ["derived_from"],
-      maxHops: 6,
-    });
-    return walk.hits.map(({ memory: one }) => one);
-  });
-  const made = derived.data ?? [];
+  const made = useDerived(memory.id);
   const forget = useWrite(
     (graph, why: string) => graph.forget(memory.id, why, { cascade }),
     ({ erased, edges }) => ({
@@ -59,17 +51,7 @@ export function ForgetDialog({
         <strong>This cannot be undone.</strong> The content is destroyed; that something was there,
         and proofs made before, remain. These go:
       </p>
-      <ul className="goes">
-        <li dir="auto">“{oneLine(memory.text, 100)}”</li>
-        <li>{counted(versions.length, "version")} of it</li>
-        <li>{counted(links.length + backlinks.length, "link")} to and from it</li>
-        {cascade &&
-          made.map((one) => (
-            <li key={one.id} dir="auto">
-              “{oneLine(one.text, 100)}”
-            </li>
-          ))}
-      </ul>
+      <WhatGoes inspected={inspected} derived={cascade ? made : []} />
       {made.length > 0 && (
         <label>
           <input
@@ -80,23 +62,57 @@ export function ForgetDialog({
           and {counted(made.length, "memory", "memories")} made from it
         </label>
       )}
-      <label htmlFor="forget-reason">Why, for the journal (it stays: name no content)</label>
-      <input
+      <TextField
         id="forget-reason"
-        type="text"
+        label="Why, for the journal (it stays: name no content)"
         value={reason}
-        onChange={(event) => setReason(event.target.value)}
+        onChange={setReason}
       />
-      <label htmlFor="forget-word">
-        Type <strong>{WORD}</strong> to confirm
-      </label>
-      <input
+      <TextField
         id="forget-word"
-        type="text"
-        autoComplete="off"
+        label={
+          <>
+            Type <strong>{WORD}</strong> to confirm
+          </>
+        }
         value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        onChange={setTyped}
       />
     </FormDialog>
+  );
+}
+
+/** The memories that were made from one. */
+function useDerived(id: string) {
+  const derived = useRead(["derived", id], async (graph) => {
+    const walk = await graph.traverse(id, {
+      direction: "in",
+      kinds: ["derived_from"],
+      maxHops: 6,
+    });
+    return walk.hits.map(({ memory: one }) => one);
+  });
+  return derived.data ?? [];
+}
+
+/** The list of what is destroyed. */
+function WhatGoes({
+  inspected: { memory, versions, links, backlinks },
+  derived,
+}: {
+  readonly inspected: Inspected;
+  readonly derived: readonly Pick<Inspected["memory"], "id" | "text">[];
+}) {
+  return (
+    <ul className="goes">
+      <li dir="auto">“{oneLine(memory.text, 100)}”</li>
+      <li>{counted(versions.length, "version")} of it</li>
+      <li>{counted(links.length + backlinks.length, "link")} to and from it</li>
+      {derived.map((one) => (
+        <li key={one.id} dir="auto">
+          “{oneLine(one.text, 100)}”
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -4,7 +4,7 @@
  */
 import { EDGE_KINDS, VISIBILITIES } from "@cortex-memory/core/remote";
 import { useState } from "react";
-import { FormDialog } from "../base/dialog.tsx";
+import { FormDialog, TextField } from "../base/dialog.tsx";
 import { Difference } from "../base/difference.tsx";
 import type { Inspected } from "../base/inspected.ts";
 import { useRead, useWrite } from "../base/reads.ts";
@@ -75,12 +75,11 @@ export function HeadDialog({ memory, onClose }: DialogProps) {
       onSubmit={() => save.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      <label htmlFor="head-tags">Tags, with commas between them</label>
-      <input
+      <TextField
         id="head-tags"
-        type="text"
+        label="Tags, with commas between them"
         value={tags}
-        onChange={(event) => setTags(event.target.value)}
+        onChange={setTags}
       />
       <label htmlFor="head-importance">Importance: {importance} of 10</label>
       <input
@@ -154,22 +153,8 @@ export function LinkDialog({ memory, onClose }: DialogProps) {
       onSubmit={() => add.mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      <label htmlFor="link-kind">How they are linked</label>
-      <select id="link-kind" value={kind} onChange={(event) => setKind(event.target.value)}>
-        {KINDS.map((name) => (
-          <option key={name} value={name}>
-            {spaced(name)}
-          </option>
-        ))}
-      </select>
-      <p className="about">A is this memory, B the other. {kindMeaning(kind)}</p>
-      <label htmlFor="link-words">Find the other memory</label>
-      <input
-        id="link-words"
-        type="text"
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-      />
+      <KindChoice kind={kind} onChange={setKind} />
+      <TextField id="link-words" label="Find the other memory" value={words} onChange={setWords} />
       <fieldset className="targets" aria-label="The other memory">
         {hits.map(({ id, text }) => (
           <label key={id}>
@@ -183,13 +168,7 @@ export function LinkDialog({ memory, onClose }: DialogProps) {
           </label>
         ))}
       </fieldset>
-      <label htmlFor="link-reason">Why, in one line</label>
-      <input
-        id="link-reason"
-        type="text"
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
-      />
+      <TextField id="link-reason" label="Why, in one line" value={reason} onChange={setReason} />
       <label htmlFor="link-strength">Strength: {strength} of 5</label>
       <input
         id="link-strength"
@@ -200,6 +179,28 @@ export function LinkDialog({ memory, onClose }: DialogProps) {
         onChange={(event) => setStrength(Number(event.target.value))}
       />
     </FormDialog>
+  );
+}
+
+function KindChoice({
+  kind,
+  onChange,
+}: {
+  readonly kind: string;
+  readonly onChange: (kind: string) => void;
+}) {
+  return (
+    <>
+      <label htmlFor="link-kind">How they are linked</label>
+      <select id="link-kind" value={kind} onChange={(event) => onChange(event.target.value)}>
+        {KINDS.map((name) => (
+          <option key={name} value={name}>
+            {spaced(name)}
+          </option>
+        ))}
+      </select>
+      <p className="about">A is this memory, B the other. {kindMeaning(kind)}</p>
+    </>
   );
 }
 
@@ -224,13 +225,7 @@ export function RetireDialog({ memory, onClose }: DialogProps) {
         One memory is hidden from agents and searches. Its history stays, and Restore brings it
         back.
       </p>
-      <label htmlFor="retire-reason">Why</label>
-      <input
-        id="retire-reason"
-        type="text"
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
-      />
+      <TextField id="retire-reason" label="Why" value={reason} onChange={setReason} />
     </FormDialog>
   );
 }

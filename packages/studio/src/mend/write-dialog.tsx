@@ -3,7 +3,7 @@
  */
 import type { MemoryType } from "@cortex-memory/core/remote";
 import { useState } from "react";
-import { FormDialog } from "../base/dialog.tsx";
+import { FormDialog, TextField } from "../base/dialog.tsx";
 import { useWrite } from "../base/reads.ts";
 import { go, hrefWith } from "../base/route.ts";
 import { useWhyNoWrite } from "../base/ui.tsx";
@@ -77,11 +77,37 @@ function WriteDialog({ onClose }: { readonly onClose: () => void }) {
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
+      <TypeChoice type={type} onChange={setType} />
+      <TextField
+        id="write-slot"
+        label="Slot, if it has one value at a time (such as home city)"
+        value={slot}
+        onChange={setSlot}
+      />
+      <TextField
+        id="write-tags"
+        label="Tags, with commas between them"
+        value={tags}
+        onChange={setTags}
+      />
+    </FormDialog>
+  );
+}
+
+function TypeChoice({
+  type,
+  onChange,
+}: {
+  readonly type: MemoryType;
+  readonly onChange: (type: MemoryType) => void;
+}) {
+  return (
+    <>
       <label htmlFor="write-type">Type</label>
       <select
         id="write-type"
         value={type}
-        onChange={(event) => setType(event.target.value as MemoryType)}
+        onChange={(event) => onChange(event.target.value as MemoryType)}
       >
         {TYPES.filter((one) => one !== "artifact").map((one) => (
           <option key={one} value={one}>
@@ -89,21 +115,7 @@ function WriteDialog({ onClose }: { readonly onClose: () => void }) {
           </option>
         ))}
       </select>
-      <label htmlFor="write-slot">Slot, if it has one value at a time (such as home city)</label>
-      <input
-        id="write-slot"
-        type="text"
-        value={slot}
-        onChange={(event) => setSlot(event.target.value)}
-      />
-      <label htmlFor="write-tags">Tags, with commas between them</label>
-      <input
-        id="write-tags"
-        type="text"
-        value={tags}
-        onChange={(event) => setTags(event.target.value)}
-      />
-    </FormDialog>
+    </>
   );
 }
 
