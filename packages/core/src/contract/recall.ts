@@ -167,6 +167,12 @@ export const searchBatch = verb("searchBatch", {
   answer: type<SearchBatchResult>(),
 });
 
+/** The ways in which recall looks for memories. */
+export const LANES = ["lexical", "vector", "slot", "names", "graph", "time"] as const;
+
+/** The name of a lane. */
+export type Lane = (typeof LANES)[number];
+
 const lane = z.number().exactOptional();
 
 const lanesShape = z.object({
@@ -258,6 +264,9 @@ export const recall = verb("recall", {
     history: z
       .boolean()
       .describe("replaced memories as well; when not given, if the question asks about the past")
+      .optional(),
+    lanes: listUpTo(z.enum(LANES), LANES.length, 1)
+      .describe("count only this lane; may be repeated; every lane when not given")
       .optional(),
     prove: z.boolean().describe("a proof with every hit").optional(),
     audit: z.boolean().describe("journal who was shown what").optional(),

@@ -11,7 +11,7 @@
 
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
-import type { LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
+import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
@@ -90,6 +90,8 @@ interface Inquiry {
   readonly history: boolean | undefined;
   readonly validAt: number | undefined;
   readonly count: (text: string) => number;
+  /** The lanes that count; all of them when not given. */
+  readonly lanes: readonly Lane[] | undefined;
   /** Told what the lanes brought in for a question. */
   readonly onLanes?: (lanes: Gathered["lanes"]) => void;
 }
@@ -114,6 +116,7 @@ function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
     history: asked.history,
     validAt: asked.validAt,
     count: asked.countTokens ?? countTokens,
+    lanes: asked.lanes,
   };
 }
 
@@ -289,10 +292,12 @@ async function rank(
     if (memory === undefined) return [];
     const at = worldTimeOf(memory);
     const fit = Math.max(0, ...time.periods.map((period) => fitOf(at, period)));
+    const counted = countedLanes(fit === 0 ? lanes : { ...lanes, time: fit }, inquiry.lanes);
+    if (counted === undefined) return [];
     return [
       {
         key,
-        lanes: fit === 0 ? lanes : { ...lanes, time: fit },
+        lanes: counted,
         factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
         seq: memory.row.seq,
       },
@@ -310,6 +315,16 @@ async function rank(
       return { ...one, factors: { ...one.factors, salience } };
     }),
   );
+}
+
+/** The lanes that the caller wants to count; `undefined` where none of those says anything. */
+function countedLanes(
+  all: LaneScores,
+  wanted: readonly Lane[] | undefined,
+): LaneScores | undefined {
+  if (wanted === undefined) return all;
+  const kept = wanted.flatMap((lane) => (all[lane] === undefined ? [] : [[lane, all[lane]]]));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
 /** Which memories stand for which others. */
