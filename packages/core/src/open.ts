@@ -9,6 +9,7 @@ import { join, resolve as resolvePath } from "node:path";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
+import { newUlid, ulidText } from "./codec/ulid.js";
 import { languageOf } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
@@ -156,6 +157,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
       limiter: new RateLimiter(rateLimits, clock),
       actor,
       principal,
+      sessionOfProcess: onceNamed(() => `process-${ulidText(newUlid(clock(), random))}`),
     };
     const genesis = await openGenesis(engine, options.create !== false);
     const jobs = new Jobs(engine, pauseIdly, plan);
@@ -173,6 +175,15 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
     await kv.close();
     throw error;
   }
+}
+
+/** A name that is made when it is first asked for, and the same from then on. */
+function onceNamed(make: () => string): () => string {
+  let name: string | undefined;
+  return () => {
+    name ??= make();
+    return name;
+  };
 }
 
 /** Waits; a signal that is aborted ends it early. */
