@@ -1,7 +1,8 @@
 /**
  * How every verb is called: the arguments are gathered, the caller is admitted by the verb's policy, the
  * input is checked against its contract, and its function runs with an engine that cannot reach beyond
- * the caller's access. Nothing else happens on the way.
+ * the caller's access. A call under an idempotency key is done once (`once.ts`). Nothing else happens on
+ * the way.
  */
 
 import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
@@ -11,6 +12,7 @@ import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { admitted } from "./admission.js";
+import { runOnce } from "./once.js";
 
 /** The function of a verb, its types aside. */
 export type AnyRun = (engine: Engine, asked: never) => unknown;
@@ -40,7 +42,11 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   const asked = checked(verb, given);
   // The object is new, made by the check: a copy would cost as much as the check.
   asked.access = access;
-  return run(admittedEngine, asked as never);
+  const { idempotencyKey } = asked;
+  if (verb.kind === "read" || typeof idempotencyKey !== "string") {
+    return run(admittedEngine, asked as never);
+  }
+  return runOnce(admittedEngine, verb, run, { ...asked, idempotencyKey });
 }
 
 /** Sets the access apart, which is no field of any verb; the owner asks when nobody else is named. */

@@ -17,7 +17,15 @@ import {
   whole,
   words,
 } from "./fields.js";
-import { asOf, by, type HistoryItem, historyItemShape, limitUpTo, memoryRef } from "./memory.js";
+import {
+  asOf,
+  by,
+  type HistoryItem,
+  historyItemShape,
+  idempotencyKey,
+  limitUpTo,
+  memoryRef,
+} from "./memory.js";
 import type { OnPlan } from "./read-plan.js";
 import {
   counterShape,
@@ -97,10 +105,10 @@ const adding = {
   kind: "write",
   policy: "write",
   standing: "claim",
-  retry: "natural",
+  retry: "key",
   args: ends,
   labels: type<Ends>(),
-  options: edgeFields,
+  options: { ...edgeFields, idempotencyKey },
   local: ["loose"],
   locals: type<{
     /**
@@ -145,10 +153,10 @@ export const removeEdge = verb("removeEdge", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: ends,
   labels: type<Ends>(),
-  options: removal,
+  options: { ...removal, idempotencyKey },
   output: edgeRemovedShape,
   answer: type<EdgeRemoved>(),
 });
@@ -159,10 +167,10 @@ export const removeEdgeById = verb("removeEdgeById", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: { id: noted(z.string().max(64).describe("the id of the edge"), { code: "ERR_BAD_ID" }) },
   labels: type<[id: string]>(),
-  options: removal,
+  options: { ...removal, idempotencyKey },
   output: edgeRemovedShape,
   answer: type<EdgeRemoved>(),
 });

@@ -15,7 +15,7 @@ import {
   whole,
   words,
 } from "./fields.js";
-import { asOf, by, headFields, limitUpTo, source } from "./memory.js";
+import { asOf, by, headFields, idempotencyKey, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -85,7 +85,7 @@ export const remember = verb("remember", {
   kind: "write",
   policy: "write",
   standing: "claim",
-  retry: "natural",
+  retry: "key",
   args: { turns: listUpTo(turnSchema, LIMITS.rememberTurns, 1).describe("the turns, in order") },
   labels: type<[turns: readonly TurnInput[]]>(),
   options: {
@@ -95,6 +95,7 @@ export const remember = verb("remember", {
     source,
     visibility: headFields.visibility,
     by,
+    idempotencyKey,
   },
   output: rememberedShape,
   answer: type<RememberResult>(),

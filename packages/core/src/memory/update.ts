@@ -31,7 +31,13 @@ import {
   parseRef,
   refKeys,
 } from "../engine/engine.js";
-import { firstResult, idempotencyKeys, rivals } from "../engine/idempotency.js";
+import {
+  firstResult,
+  idempotencyKeys,
+  requestMark,
+  rivals,
+  writtenAgain,
+} from "../engine/idempotency.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
 import { shapeParts } from "../engine/shapes.js";
 import { CortexError } from "../errors.js";
@@ -57,7 +63,6 @@ import {
   HEAD_FIELDS,
   prepareHead,
   prepareVersion,
-  requestMark,
   sourceFor,
 } from "./write-input.js";
 
@@ -80,7 +85,11 @@ export function updateOperation(
 ): Operation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
-  const { request } = requestMark(engine, input.idempotencyKey, "update", [ref, input]);
+  const { request } = requestMark(engine, input.idempotencyKey, {
+    operation: "update",
+    request: [ref, input],
+    by: input.by,
+  });
   return {
     ...memoryNeeds(engine, parsed),
     bytes: 1024 + roughBytes(input, 4),
@@ -270,6 +279,7 @@ export async function updateHead(
   const source = sourceFor(engine, claimed);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
+    again: writtenAgain(engine),
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       refuseTombstoned(found, "id", parsed.text);
@@ -347,6 +357,7 @@ export async function tombstone(
   const parsed = parseRef(engine, id, "id");
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
+    again: writtenAgain(engine),
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       if (found.row.lifecycle === "tombstoned") {

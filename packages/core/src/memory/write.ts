@@ -69,8 +69,8 @@ export async function write(
   if (similar !== true || value.reinforced) return value;
   const text = primaryText(prepared.head.type, prepared.data);
   const except = value.replaced.flatMap(({ id }) => parseUlid(id) ?? []);
-  // Nothing was repeated or taken over, so the memory is the one that was prepared.
-  const query = { text, self: prepared.id, except };
+  // Under a key that was used before, the memory is the one that was written then.
+  const query = { text, self: parseUlid(value.id) ?? prepared.id, except };
   return { ...value, similar: await similarTo(engine, query, access) };
 }
 

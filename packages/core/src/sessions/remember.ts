@@ -8,6 +8,7 @@
  */
 
 import { truncateUtf8, utf8Length } from "../codec/text.js";
+import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
 import type { RememberResult } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
@@ -19,6 +20,7 @@ import { LIMITS } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
 import type { TurnData } from "../records/data.js";
 import { memoryTreeKey } from "../records/edge-record.js";
+import type { Json } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
 import { type Head, IMPORTANCE_DEFAULT, type Version } from "../records/memory-record.js";
 import type { Source, Visibility } from "../records/types.js";
@@ -61,9 +63,31 @@ function rememberOperation(
         tree: "memories" as const,
         key: memoryTreeKey(engine.sha256, id),
       })),
+    again: {
+      keep: ({ turns, seq }) => ({
+        seq,
+        turns: turns.map(({ id, index, added }) => [id, index, added]),
+      }),
+      tell: (_tx, _first, kept) => rememberedAgain(engine, kept),
+    },
     run: (tx) => ({
       turns: applyTurns(engine, tx, prepared, context),
       seq: tx.nextSeq() - 1,
+    }),
+  };
+}
+
+/** What became of the turns of a call, from what its first entry keeps. */
+function rememberedAgain(engine: Engine, kept: Json | undefined): Remembered {
+  const { seq, turns } = kept as unknown as {
+    readonly seq: number;
+    readonly turns: readonly (readonly [id: string, index: number, added: boolean])[];
+  };
+  return {
+    seq,
+    turns: turns.flatMap(([text, index, added]) => {
+      const id = parseUlid(text);
+      return id === undefined ? [] : [shapeTurn(engine, id, index, added)];
     }),
   };
 }
