@@ -20,10 +20,12 @@ const WRITING = Object.values(VERBS as Readonly<Record<string, Verb>>).filter(
   ({ kind }) => kind === "write",
 );
 
+const ISSUER = signerOf(new Uint8Array(32).fill(9));
+const STATE = { failureStreak: 1, intentsTodayCount: 2, spentToday: "4" };
+
 /** What the calls speak of, and a call of every writing verb; a verb without one fails. */
 async function seed(memory: Cortex): Promise<ReadonlyMap<string, Input>> {
-  const issuer = signerOf(new Uint8Array(32).fill(9));
-  const trustedIssuers = [Buffer.from(issuer.publicKey).toString("base64")];
+  const trustedIssuers = [Buffer.from(ISSUER.publicKey).toString("base64")];
   await memory.configure({ trustedIssuers });
   const scope = await issueScope(
     {
@@ -33,7 +35,7 @@ async function seed(memory: Cortex): Promise<ReadonlyMap<string, Input>> {
       issuedAt: 0,
       expiresAt: Date.UTC(2100, 0, 1),
     },
-    issuer,
+    ISSUER,
   );
   const named = ["a", "b", "c", "d", "forgotten", "hidden", "shown", "head", "versions", "undone"];
   for (const externalId of named) {
@@ -47,15 +49,13 @@ async function seed(memory: Cortex): Promise<ReadonlyMap<string, Input>> {
   for (const externalId of ["goal-1", "goal-2"]) {
     await memory.write({ type: "goal", externalId, text: `reach ${externalId}` });
   }
-  await memory.setGoalState("goal-1", { failureStreak: 0, intentsTodayCount: 1, spentToday: "3" });
+  await memory.setGoalState("goal-1", STATE);
   await memory.tombstone("shown", "for now");
   const undone = await memory.update("undone", { text: "undone says something else" });
   await memory.link("a", "uses", "b", { reason: "the first" });
   const { id: edge } = await memory.link("b", "uses", "c", { reason: "the second" });
   await memory.link("c", "contradicts", "d", { reason: "one of them" });
   const [item] = (await memory.review({ kinds: ["contradiction"] })).items;
-  const state = { failureStreak: 1, intentsTodayCount: 2, spentToday: "4" };
-  const turns = [{ role: "user", content: "ok" }];
   const calls: { readonly [V in VerbName]?: Input } = {
     write: { type: "event", text: "Ada took a train", similar: true },
     update: { id: "versions", text: "versions says more" },
@@ -69,13 +69,13 @@ async function seed(memory: Cortex): Promise<ReadonlyMap<string, Input>> {
         { link: { from: { ref: "one" }, kind: "a kind of the batch", to: "a" } },
       ],
     },
-    setGoalState: { id: "goal-2", state },
+    setGoalState: { id: "goal-2", state: STATE },
     deleteGoalState: { id: "goal-1" },
     addEdge: { from: "a", kind: "a kind of its own", to: "c", reason: "new" },
     link: { from: "a", kind: "related_to", to: "d" },
     removeEdge: { from: "a", kind: "uses", to: "b", reason: "wrong" },
     removeEdgeById: { id: edge, reason: "wrong too" },
-    remember: { turns, session: "chat" },
+    remember: { turns: [{ role: "user", content: "ok" }], session: "chat" },
     settle: { item: item?.id, decision: "keep_one", keep: "c", reason: "seen" },
     attest: { intentId: "task", cited: ["a", "nobody"], outcome: "success" },
     compactContext: { inContext: ["a", "b"], intentId: "task", stepId: "one" },

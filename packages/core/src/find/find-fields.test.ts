@@ -90,7 +90,13 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     lastObserved: 1_800_000_000_001,
     metadata: { k: "v" },
   },
-  pattern: { statement: "rain, then fog", derivedFrom: ["m1"], strength: 0.4, coverage: 9 },
+  pattern: {
+    statement: "rain, then fog",
+    derivedFrom: ["m1"],
+    strength: 0.4,
+    coverage: 9,
+    metadata: { k: "v" },
+  },
   note: { content: "a note", summary: "n", metadata: { ticket: { open: true, rank: 4 } } },
   artifact: {
     uri: "https://example.org/a.pdf",
