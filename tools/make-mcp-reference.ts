@@ -24,10 +24,6 @@ interface JsonSchema {
 export function mcpPage(made: string): string {
   const standard = new Set(STANDARD_TOOLS.map(({ name }) => name));
   const rest = toolsOf("full").filter(({ name }) => !standard.has(name));
-  const rows = rest.map(
-    ({ name, title, verbs, effect }) =>
-      `| \`${name}\` | ${effect} | ${cell(title)} | ${verbs.join(", ") || "none"} |`,
-  );
   return `# MCP tools
 
 ${made} How to connect a client stands on [its own page](../mcp.md).
@@ -53,13 +49,11 @@ ${STANDARD_TOOLS.map(section).join("\n\n")}
 Every tool above, and these: the operations of the [command line](cli.md), with the same input and answer. What
 works on files of the machine, on a store that must be closed, or without end is not among them.
 
-| tool | effect | what | verbs |
-|---|---|---|---|
-${rows.join("\n")}
+${tablesOf(rest).join("\n\n")}
 
 ## memgraph's tools
 
-Part of the full profile where the store is a folder, over all its graphs. A failure is text in memgraph's words.
+The profile \`memgraph\`, and part of the full one where the store is a folder, over all its graphs. A failure is text in memgraph's words.
 
 | tool | effect | arguments | what |
 |---|---|---|---|
@@ -82,8 +76,27 @@ ${promptsFor(STANDARD_TOOLS)
 |---|---|
 | \`cortex://{actor}\` | types, kinds, tags, slots and links in use, as JSON |
 | \`${MEMORY_TEMPLATE.uriTemplate}\` | ${MEMORY_TEMPLATE.description} |
-| \`memgraph://{graph_id}\`, \`memgraph://{graph_id}/{lineage_id}\` | a graph, and the current node of a lineage, as JSON; full profile |
+| \`memgraph://{graph_id}\`, \`memgraph://{graph_id}/{lineage_id}\` | a graph, and the current node of a lineage, as JSON; profiles full and memgraph |
 `;
+}
+
+/** A table for each group of tools. */
+function tablesOf(rest: readonly Tool[]): readonly string[] {
+  const groupOf = ({ title }: Tool): string => title.split(": ")[0] ?? "";
+  return [...new Set(rest.map(groupOf))].map((group) => {
+    const tools = rest.filter((tool) => groupOf(tool) === group);
+    const rows = tools.map(
+      ({ name, title, verbs, effect }) =>
+        `| \`${name}\` | ${effect} | ${cell(title.slice(group.length + 2))} | ${verbs.join(", ") || "none"} |`,
+    );
+    return [
+      `### ${group}`,
+      "",
+      "| tool | effect | what | verbs |",
+      "|---|---|---|---|",
+      ...rows,
+    ].join("\n");
+  });
 }
 
 function section(tool: Tool): string {

@@ -20,9 +20,9 @@ import type { RoutePlan } from "./route-plan.js";
 export const ROUTE_PLANS: { readonly [V in VerbName]: RoutePlan } = {
 `;
 
-/** The text of the file. */
-export function routesText(): string {
-  const rows = Object.values(VERBS).map((verb: Verb) => `  ${verb.name}: ${rowOf(verb)},\n`);
+/** The text of the file, for the verbs of this tree or of another. */
+export function routesText(verbs: { readonly [name: string]: Verb } = VERBS): string {
+  const rows = Object.values(verbs).map((verb: Verb) => `  ${verb.name}: ${rowOf(verb)},\n`);
   return `${HEAD}${rows.join("")}};\n`;
 }
 

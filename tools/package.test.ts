@@ -84,7 +84,8 @@ describe("the published packages", () => {
       const paths = files.map(({ path }) => path);
       expect(paths).toContain("README.md");
       expect(paths).toContain("dist/index.js");
-      const known = /^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|README\.md|LICENSE|package\.json)$/;
+      const known =
+        /^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|dist\/studio\/(index\.html|studio\/[\w-]+\.(css|svg))|README\.md|LICENSE|package\.json)$/;
       expect(paths.filter((path) => !known.test(path) || /\.test\./.test(path))).toEqual([]);
     }
   });

@@ -49,7 +49,7 @@ export interface Import {
 
 /** True for the files that are parsed. */
 export function isCode(path: string): boolean {
-  return /\.(ts|mts|mjs|js)$/.test(path) && !path.endsWith(".d.ts");
+  return /\.(ts|tsx|mts|mjs|js)$/.test(path) && !path.endsWith(".d.ts");
 }
 
 /** True for test files: unit tests beside their module, and whole-package tests. */
@@ -59,7 +59,7 @@ export function isTest(path: string): boolean {
 
 /** Parses a file of code; throws with the path when the text is not a program. */
 export function parse(file: TextFile): CodeFile {
-  const lang = /\.m?ts$/.test(file.path) ? "ts" : "js";
+  const lang = file.path.endsWith(".tsx") ? "tsx" : /\.m?ts$/.test(file.path) ? "ts" : "js";
   try {
     const program: Node = asNode(parseAst(file.text, { lang }, file.path));
     return { ...file, program, body: nodes(program.body) };

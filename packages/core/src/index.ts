@@ -84,7 +84,7 @@ export {
   type ReplicaSource,
 } from "./replica/follow.js";
 export type { Salience } from "./salience/salience.js";
-export { type Access, GUEST, OWNER, type ScopeAccess } from "./scope/access.js";
+export { type Access, GUEST, OWNER, type ScopeAccess, type Speaker } from "./scope/access.js";
 export {
   type RequestLine,
   type SignatureHeaders,
@@ -104,5 +104,6 @@ export {
   type ScopeTerms,
 } from "./scope/scope.js";
 export type { Selector } from "./scope/selector.js";
+export { DOORS, type DoorName, type FixedDoor, loweredTo, throughDoor } from "./trust/doors.js";
 export type { Embedder } from "./vector/embedder.js";
 export { type HashEmbedderOptions, hashEmbedder } from "./vector/hash-embedder.js";

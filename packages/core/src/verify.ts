@@ -10,9 +10,7 @@
  * and checkpoint together, and all of it will fit. What a proof does not show at all is said in
  * `docs/verification.md`. Signatures are not checked here: that takes the signer's public key.
  *
- * The records are read here a second time, beside `records/memory-record.ts`: that file needs a schema
- * library and serves the engine, this one gives plain values and trusts no byte. A test holds the
- * two against each other.
+ * How a record is read is left to `records/plain-record.ts`.
  */
 import { type CborValue, decode } from "./codec/cbor.js";
 import {
@@ -22,9 +20,8 @@ import {
   readMap,
   readObject,
   readText,
-  readTexts,
-  stableText,
 } from "./codec/cbor-read.js";
+import { differenceOf } from "./codec/difference.js";
 import { equalBytes, toHex } from "./codec/keys.js";
 import { sha256Pure } from "./codec/sha256-pure.js";
 import { parseUlid, ULID_BYTES, ulidText } from "./codec/ulid.js";
@@ -41,6 +38,7 @@ import {
   type EntryHeader,
   type EntryKind,
   entryLeaf,
+  type PartContext,
   partContext,
   partHash,
   partRecord,
@@ -58,26 +56,24 @@ import {
   proofBytes,
   refused,
   type ShownPart,
+  sliceMembers,
 } from "./journal/proof.js";
 import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
 import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
 import {
-  FRAME_VERBS,
-  LIFECYCLES,
-  type Lifecycle,
-  MEMORY_TYPES,
-  type MemoryType,
-  nameOf,
-  OBJECT_KINDS,
-  SOURCES,
-  STATUSES,
-  VISIBILITIES,
-} from "./records/types.js";
+  type PlainValue,
+  readHead,
+  readTombstone,
+  readVersion,
+  sentenceOf,
+  type VerifiedHead,
+  type VerifiedTombstone,
+} from "./records/plain-record.js";
+import { LIFECYCLES, MEMORY_TYPES, type MemoryType, nameOf, SOURCES } from "./records/types.js";
+import { buildUri } from "./records/uri.js";
 
 export type { Proof } from "./journal/proof.js";
-
-/** A value as JSON has it; byte strings, which open data never holds, aside. */
-export type PlainValue = CborValue;
+export type { PlainValue, VerifiedHead, VerifiedTombstone } from "./records/plain-record.js";
 
 /** What a checkpoint says, in brief. */
 export interface CheckpointSummary {
@@ -88,37 +84,6 @@ export interface CheckpointSummary {
   readonly root: string;
   /** Time of the last entry, in milliseconds. */
   readonly at: number;
-}
-
-/** The mutable side of a memory. */
-export interface VerifiedHead {
-  readonly lifecycle: Lifecycle;
-  readonly status: string;
-  readonly visibility: string;
-  readonly importance: number;
-  readonly source: string;
-  readonly tags: readonly string[];
-  readonly frames: readonly {
-    readonly verb: string;
-    readonly object: string;
-    readonly ref: string;
-  }[];
-  readonly siblings: readonly number[];
-  readonly slot?: string;
-  readonly kind?: string;
-  readonly externalId?: string;
-  readonly freshnessAt?: number;
-  readonly tombstone?: VerifiedTombstone;
-  /** Known only when the proof also shows the entry, as is `updatedAt`; a record may leave it out. */
-  readonly createdAt?: number;
-  readonly updatedAt?: number;
-}
-
-/** Why, when and by whom something was hidden or removed. */
-export interface VerifiedTombstone {
-  readonly reason: string;
-  readonly at: number;
-  readonly by: string;
 }
 
 /** What a proof shows of one memory; everything but id and status only where it is present. */
@@ -204,25 +169,114 @@ export type VerifyCheckpointResult = VerifiedCheckpoint | Refused;
 
 /** Checks a proof, against a checkpoint the caller trusts if there is one. */
 export function verify(proof: Proof | Uint8Array | string, trusted?: string): VerifyResult {
+  return settle(() => checkDocument(decodeProof(proofBytes(proof)), trusted));
+}
+
+function checkDocument(document: ProofDocument, trusted: string | undefined): Verified {
+  const checkpoint = ownCheckpoint(document);
+  const entries = (document.entries ?? []).map((entry) => checkEntry(entry, checkpoint));
+  const memories = checkMemories(document, checkpoint, entries);
+  const edges = checkEdges(document, checkpoint, entries);
+  checkSince(document, checkpoint);
+  const { since } = document;
+  return {
+    ok: true,
+    ...anchorOf(sha256Pure, checkpoint, { trusted, since }),
+    checkpoint: summary(checkpoint),
+    memories,
+    edges,
+    entries: entries.map(showEntry),
+    ...(since === undefined ? {} : { since: { size: since.size, root: toHex(since.root) } }),
+  };
+}
+
+/**
+ * Checks a slice as `share` gives it, an object or its JSON: the proof, and that every member of the
+ * document is what the proof commits to. Whatever was changed, added, left out or moved is named.
+ */
+export function verifySlice(slice: unknown, trusted?: string): VerifyResult {
   return settle(() => {
+    const { memories, proof, checkpoint, seq } = sliceMembers(slice);
     const document = decodeProof(proofBytes(proof));
-    const checkpoint = ownCheckpoint(document);
-    const entries = (document.entries ?? []).map((entry) => checkEntry(entry, checkpoint));
-    const memories = checkMemories(document, checkpoint, entries);
-    const edges = checkEdges(document, checkpoint, entries);
-    checkSince(document, checkpoint);
-    const { since } = document;
-    const anchor = anchorOf(sha256Pure, checkpoint, { trusted, since });
-    return {
-      ok: true,
-      ...anchor,
-      checkpoint: summary(checkpoint),
-      memories,
-      edges,
-      entries: entries.map(showEntry),
-      ...(since === undefined ? {} : { since: { size: since.size, root: toHex(since.root) } }),
-    };
+    const verified = checkDocument(document, trusted);
+    if (checkpoint !== document.checkpoint) throw refused("slice: checkpoint is not the proof's");
+    const { size } = verified.checkpoint;
+    if (seq !== size - 1) throw refused(`slice: seq is not ${size - 1}, the checkpoint's`);
+    const shown = shownBySlice(document);
+    if (memories.length !== shown.length) {
+      const claims = `it holds ${memories.length} memories, its proof shows ${shown.length}`;
+      throw refused(`slice: ${claims}`);
+    }
+    for (const [at, one] of shown.entries()) {
+      const path = differenceOf(one, memories[at], `memories[${at}]`);
+      if (path !== undefined) throw refused(`slice: ${path} is not what the proof shows`);
+    }
+    return verified;
   });
+}
+
+/** The memories that a proof shows whole, the newest id first: what its slice has to say. */
+function shownBySlice(document: ProofDocument): readonly object[] {
+  const { actor } = ownCheckpoint(document);
+  const entries = (document.entries ?? []).map(({ header }) => decodeHeader(header));
+  const needed = new Set<number>();
+  if (document.edges !== undefined || document.since !== undefined) {
+    throw refused("slice: its proof is about more than memories");
+  }
+  const items = document.memories?.items ?? [];
+  const shown = items.map((item) => {
+    const whole = wholeMemory(item, { actor, entries });
+    for (const seq of whole.seqs) needed.add(seq);
+    return whole.memory;
+  });
+  const other = entries.find(({ seq }) => !needed.has(seq));
+  if (other !== undefined) throw refused(`slice: entry ${other.seq} is of no memory in it`);
+  return shown.reverse();
+}
+
+/** A memory as callers get it, out of its parts and the entries that hold them. */
+function wholeMemory(
+  item: ProofMemory,
+  { actor, entries }: { readonly actor: string; readonly entries: readonly EntryHeader[] },
+): { readonly memory: object; readonly seqs: readonly number[] } {
+  const what = memoryName(item);
+  const hashOf = (part: Uint8Array): Uint8Array => partHash(sha256Pure, part);
+  const { id, part } = item;
+  if (part === undefined) throw refused(`slice: ${what} is not there`);
+  const bodyPart = item.versionPart ?? part;
+  const last = holdersOf(entries, SUBJECT.memory, id, hashOf(part)).at(-1);
+  const first = holdersOf(entries, SUBJECT.memory, id, hashOf(bodyPart)).at(0);
+  if (last === undefined || first === undefined) {
+    throw refused(`slice: the entry that holds ${what} is not shown`);
+  }
+  const read = checkMemory(item, { bytes: part, hash: hashOf(part) }, [first.header, last.header]);
+  const { type, data, text, version } = read;
+  if (type === undefined || data === undefined || version === undefined) {
+    throw refused(`slice: ${what} was forgotten`);
+  }
+  const [, bodyHead, bodyFields] = readMap(decode(partRecord(bodyPart)), what);
+  const { source } = readHead(readMap(bodyHead, what), what, undefined);
+  const { at, by } = first.context;
+  const context = { type, data, source, at, by };
+  const head = readHead(readMap(readMap(decode(partRecord(part)), what)[1], what), what, {
+    at: last.header.at,
+    firstAt: last.context.at,
+  });
+  const memory = {
+    id: read.id,
+    uri: buildUri({ actor, type, id, version }),
+    type,
+    version,
+    text,
+    data,
+    head: { ...head, version },
+    versionRecord: {
+      ...readVersion(readMap(bodyFields, what), what, context),
+      seq: first.header.seq,
+    },
+    seq: last.header.seq,
+  };
+  return { memory, seqs: [first.header.seq, last.header.seq] };
 }
 
 /**
@@ -482,7 +536,20 @@ function entryOf(
   id: Uint8Array,
   hash: Uint8Array,
 ): HoldingEntry | undefined {
-  for (const header of entries.toReversed()) {
+  const last = holdersOf(entries, tag, id, hash).at(-1);
+  if (last === undefined) return undefined;
+  const { seq, at } = last.header;
+  return { seq, at, firstAt: last.context.at };
+}
+
+/** The shown entries that hold a part, in their order, with what its record is read with. */
+function holdersOf(
+  entries: readonly EntryHeader[],
+  tag: number,
+  id: Uint8Array,
+  hash: Uint8Array,
+): readonly { readonly header: EntryHeader; readonly context: PartContext }[] {
+  return entries.flatMap((header) => {
     const index = header.parts.findIndex(
       (part) =>
         part.subject[0] === tag &&
@@ -490,84 +557,8 @@ function entryOf(
         part.hash !== null &&
         equalBytes(part.hash, hash),
     );
-    if (index < 0) continue;
-    return { seq: header.seq, at: header.at, firstAt: partContext(header, index).at };
-  }
-  return undefined;
-}
-
-function readHead(
-  at: readonly (CborValue | undefined)[],
-  what: string,
-  entry: HoldingEntry | undefined,
-): VerifiedHead {
-  const number = (index: number, name: string) =>
-    at[index] === undefined ? {} : { [name]: readInteger(at[index], `${what}: its ${name}`) };
-  const words = (index: number, name: string) =>
-    at[index] === undefined ? {} : { [name]: readText(at[index], `${what}: its ${name}`) };
-  const frames = at[7] === undefined ? [] : readList(at[7], `${what}: its frames`);
-  const siblings = at[16] === undefined ? [] : readList(at[16], `${what}: its siblings`);
-  const createdAt = at[13] ?? entry?.firstAt;
-  return {
-    lifecycle: at[3] === undefined ? "active" : nameOf(LIFECYCLES, at[3], "lifecycle"),
-    status: at[9] === undefined ? "asserted" : nameOf(STATUSES, at[9], "status"),
-    visibility: at[4] === undefined ? "private" : nameOf(VISIBILITIES, at[4], "visibility"),
-    importance: at[5] === undefined ? 5 : readInteger(at[5], `${what}: its importance`),
-    source: at[10] === undefined ? "user_input" : nameOf(SOURCES, at[10], "source"),
-    tags: readTexts(at[6], `${what}: its tags`),
-    frames: frames.map((frame) => {
-      const [verb, object, ref] = readList(frame, `${what}: a frame`);
-      return {
-        verb: nameOf(FRAME_VERBS, verb, "verb"),
-        object: nameOf(OBJECT_KINDS, object, "object kind"),
-        ref: readText(ref, `${what}: a frame`),
-      };
-    }),
-    siblings: siblings.map((sibling) => readInteger(sibling, `${what}: a sibling`)),
-    ...words(8, "slot"),
-    ...words(11, "kind"),
-    ...words(12, "externalId"),
-    ...number(14, "freshnessAt"),
-    ...(at[15] === undefined ? {} : { tombstone: readTombstone(at[15], what) }),
-    ...(createdAt === undefined ? {} : { createdAt: readInteger(createdAt, `${what}: its time`) }),
-    ...(entry === undefined ? {} : { updatedAt: entry.at }),
-  };
-}
-
-function readTombstone(value: CborValue, what: string): VerifiedTombstone {
-  const name = `${what}: its tombstone`;
-  const [reason, at, by] = readList(value, name);
-  return { reason: readText(reason, name), at: readInteger(at, name), by: readText(by, name) };
-}
-
-/** Where a type keeps its own words, first choice first. */
-const OWN_WORDS: { readonly [T in MemoryType]?: readonly string[] } = {
-  identity: ["statement", "name"],
-  event: ["statement", "summary"],
-  artifact: ["title", "uri"],
-};
-
-/** What speaks for a memory without words of its own. */
-const SPEAKING_FIELDS: { readonly [T in MemoryType]?: readonly string[] } = {
-  fact: ["subject", "predicate", "object"],
-  preference: ["polarity", "topic", "value"],
-  event: ["kind", "counterparty", "outcome"],
-  capability: ["subject", "capability"],
-};
-
-/** The sentence or content that stands for a memory: a rule of the format, see `records/data.ts`. */
-function sentenceOf(type: MemoryType, data: { readonly [name: string]: PlainValue }): string {
-  if (type === "note") {
-    const { content, summary } = data;
-    return String((content === "" && summary !== undefined ? summary : content) ?? "");
-  }
-  for (const name of OWN_WORDS[type] ?? ["statement"]) {
-    if (data[name] !== undefined) return String(data[name]);
-  }
-  return (SPEAKING_FIELDS[type] ?? [])
-    .flatMap((name) => data[name] ?? [])
-    .map((value) => (typeof value === "string" ? value : stableText(value)))
-    .join(" ");
+    return index < 0 ? [] : [{ header, context: partContext(header, index) }];
+  });
 }
 
 const SUBJECT_NAMES: Readonly<Record<number, string>> = Object.fromEntries(

@@ -56,22 +56,22 @@ describe("writing within a scope", () => {
       (m, access, id) => m.updateHead(id, { visibility: "private" }, { access }),
     ],
     [
-      "ERR_DENIED source",
+      "ERR_TRUST source",
       (m, access) =>
         m.write({ type: "fact", text: "x", tags: ["trip"], source: "user_input" }, { access }),
     ],
     [
-      "ERR_DENIED source",
+      "ERR_TRUST source",
       (m, access, id) =>
         m.updateHead(id, { status: "confirmed", source: "user_input" }, { access }),
     ],
     ["ERR_TRUST status", (m, access, id) => m.updateHead(id, { status: "confirmed" }, { access })],
     [
-      "ERR_DENIED by",
+      "ERR_TRUST by",
       (m, access) => m.write({ type: "fact", text: "x", tags: ["trip"], by: "ada" }, { access }),
     ],
     [
-      "ERR_DENIED source",
+      "ERR_TRUST source",
       (m, access, id) =>
         m.addEdge(id, "uses", "name-markerpublic", { source: "user_input" }, { access }),
     ],

@@ -298,6 +298,47 @@ describe("a scope at an open store", () => {
     });
   });
 
+  test("an expired scope stays expired when the clock goes back, in another process as well", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "cortex-expired-"));
+    try {
+      let now = 1_800_000_000_000;
+      const reopen = () => open(dir, { clock: () => now });
+      let memory = await reopen();
+      await memory.configure({ trustedIssuers: [ISSUER_KEY] });
+      const terms = { actor: "default", include: { tags: ["trip"] }, grantedTo: HOLDER_KEY };
+      const scope = await issueScope(
+        { ...terms, issuedAt: now, expiresAt: now + 60_000, writable: true },
+        ISSUER,
+      );
+      const access = await memory.scopeAccess(scope, { signedBy });
+      const uses = [
+        () => memory.scopeAccess(scope, { signedBy }),
+        () => memory.find({ tags: ["trip"], limit: 1, access }),
+        () => memory.write({ type: "fact", text: "late", tags: ["trip"] }, { access }),
+      ];
+      const codes = async (): Promise<readonly string[]> => {
+        const found: string[] = [];
+        for (const use of uses) found.push((await refusalOf(memory, use)).code);
+        return found;
+      };
+      const expired = uses.map(() => "ERR_SCOPE_EXPIRED");
+      now += 60_001;
+      expect(await codes()).toEqual(expired);
+      now -= 60_001;
+      expect(await codes()).toEqual(expired);
+      // The next process knows the time of the last entry, and of nothing else.
+      now += 60_001;
+      await memory.write({ type: "fact", text: "Ada lives in Porto" });
+      await memory.close();
+      now -= 60_001;
+      memory = await reopen();
+      expect(await codes()).toEqual(expired);
+      await memory.close();
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+
   test("posted scopes go when they have expired and another one comes", async () => {
     await using store = await openTestStore();
     const { memory, clock } = store;

@@ -35,7 +35,7 @@ export const SETTINGS = {
 } as const;
 
 /** What an MCP client is shown: `standard` is what an agent needs; `full` adds every other operation. */
-export const PROFILES = ["standard", "full"] as const;
+export const PROFILES = ["standard", "full", "memgraph"] as const;
 
 /** Which tools an MCP client is shown. */
 export type Profile = (typeof PROFILES)[number];
@@ -77,6 +77,20 @@ export const SERVE_SETTINGS = {
     variable: "CORTEX_TOKEN_FILE",
     standard: "",
     meaning: "a file with the admin token, of mode 0600",
+  },
+  hostToken: {
+    flag: "",
+    variable: "CORTEX_HOST_TOKEN",
+    standard: "",
+    meaning:
+      "the token of a host that speaks for the user, over MCP as well; 16 characters or more",
+    secret: true,
+  },
+  hostTokenFile: {
+    flag: "--host-token-file",
+    variable: "CORTEX_HOST_TOKEN_FILE",
+    standard: "",
+    meaning: "a file with the token of such a host, of mode 0600",
   },
   corsOrigins: {
     flag: "--cors-origins",

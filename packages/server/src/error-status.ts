@@ -6,7 +6,8 @@ import type { ErrorCode } from "@cortex-memory/core";
 
 /** What sort of trouble a code names. */
 export const FAMILIES = {
-  input: "The request itself is wrong; sending it again will not help.",
+  input: "The request itself is wrong: correct what the message names and send it again.",
+  setup: "The server was not given what this needs; whoever runs it can set it.",
   missing: "What the request is about is not there.",
   conflict: "The state of the store forbids it now; read again and decide.",
   denied: "The caller may not do this.",
@@ -33,6 +34,7 @@ export interface ErrorStatus {
 /** The HTTP status of a family; a code with a status of its own names it in its line. */
 const HTTP_STATUS: { readonly [family in keyof typeof FAMILIES]: number } = {
   input: 400,
+  setup: 400,
   missing: 404,
   conflict: 409,
   denied: 403,
@@ -45,6 +47,7 @@ const HTTP_STATUS: { readonly [family in keyof typeof FAMILIES]: number } = {
 /** The JSON-RPC code of a family: what the caller sent is at fault, or the server is. */
 const MCP_CODE: { readonly [family in keyof typeof FAMILIES]: ErrorStatus["mcp"] } = {
   input: -32602,
+  setup: -32602,
   missing: -32602,
   conflict: -32602,
   denied: -32602,
@@ -100,9 +103,9 @@ export const ERROR_STATUS: { readonly [code in ErrorCode]: ErrorStatus } = {
   ERR_PREDICATE: failed("input"),
   ERR_BUDGET: failed("input"),
   ERR_RATE_LIMITED: failed("limited"),
-  ERR_NO_EMBEDDER: failed("input"),
+  ERR_NO_EMBEDDER: failed("setup"),
   ERR_EMBEDDER: failed("storage", 502),
-  ERR_NO_MODEL: failed("input"),
+  ERR_NO_MODEL: failed("setup"),
   ERR_MODEL: failed("storage", 502),
   ERR_AS_OF: failed("input"),
   ERR_CLOCK: failed("storage"),
@@ -116,6 +119,7 @@ export const ERROR_STATUS: { readonly [code in ErrorCode]: ErrorStatus } = {
   ERR_ACTOR_MISMATCH: failed("format", 409),
   ERR_DISK_FULL: failed("storage", 507),
   ERR_STORAGE: failed("storage"),
+  ERR_UNREACHABLE: failed("storage"),
   ERR_CONTENDED: failed("storage"),
   ERR_CLOSED: failed("storage"),
   ERR_UNSUPPORTED: failed("storage", 501),

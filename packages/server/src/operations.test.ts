@@ -38,6 +38,8 @@ const PURE = [
   "verifyEd25519",
   "verifyRequest",
   "parseUri",
+  "loweredTo",
+  "throughDoor",
   "truncateToTokens",
   "withheld",
 ];

@@ -13,6 +13,8 @@ export interface ServeOptions {
   readonly port: number;
   /** Without one, only this machine may call. */
   readonly token?: string;
+  /** Whoever bears it speaks for the user, over MCP as well. */
+  readonly hostToken?: string;
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
   readonly requestTimeoutMs: number;
@@ -40,6 +42,11 @@ export function readServeOptions(
   const host = settings.host.value;
   if (host !== "localhost" && isIP(host) === 0) throw refused(settings.host, "an IP address");
   const token = readToken(settings, readSecret);
+  const { hostToken: given, hostTokenFile } = settings;
+  const hostToken = readToken({ token: given, tokenFile: hostTokenFile }, readSecret);
+  if (hostToken !== undefined && hostToken === token) {
+    throw new UsageError("CORTEX_HOST_TOKEN: expected another token than the admin token");
+  }
   if (token === undefined && !isLoopback(host)) {
     throw new UsageError(
       `${shown(settings.host)}: ${host} can be reached by others, which needs an admin token: set ` +
@@ -50,6 +57,7 @@ export function readServeOptions(
     host,
     port: numberFrom(settings.port, 0, 65_535),
     ...(token === undefined ? {} : { token }),
+    ...(hostToken === undefined ? {} : { hostToken }),
     corsOrigins: originsFrom(settings.corsOrigins),
     bodyLimitBytes: numberFrom(settings.bodyLimitBytes, 1024),
     requestTimeoutMs: numberFrom(settings.requestTimeoutMs, 100, 3_600_000),
@@ -66,9 +74,9 @@ export function isLoopback(host: string): boolean {
   return isIP(bare) === 4 && bare.startsWith("127.");
 }
 
-/** The admin token that the settings give, if any. */
+/** The token that a setting gives, or the file it names, if any. */
 export function readToken(
-  settings: Pick<{ readonly [name in ServeSettingName]: Setting }, "token" | "tokenFile">,
+  settings: { readonly token: Setting; readonly tokenFile: Setting },
   readSecret: (path: string) => SecretFile,
 ): string | undefined {
   const { token, tokenFile } = settings;

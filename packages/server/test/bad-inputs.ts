@@ -3,7 +3,7 @@
  * type, and that it is one beyond each of its bounds. Everything else in the input is as plain as the
  * contract allows, so that the one thing wrong is the one that is refused.
  */
-import { noteOf, type Verb } from "@cortex-memory/core/contract";
+import { noteOf } from "@cortex-memory/core/contract";
 import * as z from "zod";
 
 /** One bad input, and the field that is wrong with it. */
@@ -15,9 +15,9 @@ export interface BadInput {
 
 type Json = { readonly [keyword: string]: unknown };
 
-/** Every bad input of a verb. */
-export function badInputs(verb: Verb): readonly BadInput[] {
-  const shape = verb.input.shape as { readonly [field: string]: z.ZodType };
+/** Every bad input of a verb, or of an operation. */
+export function badInputs({ input }: { readonly input: z.ZodObject }): readonly BadInput[] {
+  const shape = input.shape as { readonly [field: string]: z.ZodType };
   const plain = plainInput(shape);
   return Object.entries(shape).flatMap(([field, schema]) => {
     const bad = (what: string, value: unknown): BadInput => ({

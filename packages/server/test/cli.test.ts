@@ -275,6 +275,9 @@ describe("proofs", () => {
       input: slice,
     });
     expect([exit, JSON.parse(out)]).toMatchObject([0, { ok: true, anchored: true }]);
+    const forged = slice.replaceAll("to be proved", "to be forged");
+    const refusal = await place.bare(["verify", "-"], { input: forged });
+    expect([refusal.exit, refusal.out]).toMatchObject([1, expect.stringContaining("memories[0].")]);
     expect((await place.json(["snapshots", "--seq", String(sealed.seq)])).snapshots).toEqual([
       sealed,
     ]);
@@ -378,7 +381,7 @@ describe("used wrongly: exit 2 and a helpful line", () => {
     [["frobnicate"], "unknown command 'frobnicate'", "cortex --help"],
     [["wirte", "fact"], "Did you mean write?", "cortex --help"],
     [["edge", "frob"], "unknown command 'frob'", "cortex edge --help"],
-    [["get"], "missing required argument", "cortex get --help"],
+    [["get"], "URI|ID: expected", "cortex get --help"],
     [["get", "a", "b"], "too many arguments", "cortex get --help"],
     [["get", "a", "--nope"], "unknown option '--nope'", "cortex get --help"],
     [["get", "a", "--version", "x"], "--version: expected a number", "cortex get --help"],
@@ -396,7 +399,7 @@ describe("used wrongly: exit 2 and a helpful line", () => {
       "cortex",
     ],
     [["stats", "--data", ""], "--data: expected a folder", "cortex stats --help"],
-    [["edge", "rm"], "FROM: missing", "cortex edge rm --help"],
+    [["edge", "rm"], "FROM: expected", "cortex edge rm --help"],
     [["stats", "--actor", "Not A Name"], "actor: the name", "cortex stats --help"],
   ])("cortex %j", async (args, message, hint) => {
     const { exit, out, err } = args.includes("--data")
@@ -443,7 +446,7 @@ describe("failures: exit 1", () => {
     [["write", "fact", '{"importance":11,"text":"x"}'], "ERR_INVALID"],
     [["edge", "add", "a", "transition", "b"], "ERR_EDGE_KIND"],
     [["get", "a", "--as-of", "999999"], "ERR_AS_OF"],
-    [["root", "--data", "postgres://host/db"], "ERR_UNSUPPORTED"],
+    [["root", "--data", "mysql://host/db"], "ERR_UNSUPPORTED"],
   ])("cortex %j is %s", async (args, code) => {
     const { exit, err } = args.includes("--data")
       ? await place.bare([...args, "--json"])

@@ -1,16 +1,19 @@
 /**
  * What bad input gets, verb by verb: for every verb of the contract, every required field missing, every
  * wrong type and every bound passed by one is refused by the library, by REST and by MCP with the same
- * code and the same words, which name the field; and nothing of it reaches the journal. The cases are
- * made from the contract, so a new verb is in here from its first day.
+ * code and the same words, which name the field; and by the command line, which calls it by its flag or
+ * by the label of its argument. Nothing of it reaches the journal. The cases are made from the contract,
+ * so a new verb is in here from its first day.
  */
 import { type Cortex, isCortexError, open } from "@cortex-memory/core";
 import { VERBS, type Verb } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routesOf } from "../src/http/routes.js";
+import { mended } from "../src/mcp/mend.js";
 import { STANDARD_TOOLS, toolName } from "../src/mcp/tools.js";
 import { OPERATIONS } from "../src/operations.js";
 import { badInputs } from "./bad-inputs.js";
+import { badLines } from "./bad-lines.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { startTestServer, type TestServer } from "./http-server.js";
 import { type Connected, connect } from "./mcp-client.js";
@@ -77,11 +80,33 @@ describe.each(
         expect([what, rest.json], what).toMatchObject([what, { code, detail: message }]);
       }
       const tool = toolName(row);
-      if (tools.has(tool) && !OWN_TOOLS.has(tool)) {
+      // What a model is forgiven is no bad input at its door.
+      const isForgiven = row.input.safeParse(mended(row.input, input)).success;
+      if (tools.has(tool) && !OWN_TOOLS.has(tool) && !isForgiven) {
         const { failure } = await agent.call(tool, { ...input });
         expect([what, failure]).toMatchObject([what, { code, message }]);
       }
     }
+    expect((await memory.stats()).entries).toBe(before);
+  });
+});
+
+describe.each(
+  OPERATIONS.filter(({ verbs }) => verbs.length > 0)
+    .map((row) => ({ command: row.cli.command, name: row.name, lines: badLines(row) }))
+    .filter(({ lines }) => lines.length > 0),
+)("cortex $command ($name)", ({ lines }) => {
+  test("refuses every bad input in the words of the command line", async () => {
+    const before = (await memory.stats()).entries;
+    const faults: unknown[] = [];
+    for (const line of lines) {
+      const { exit, out, err } = await place.cortex([...line.args, "--json"], line.start);
+      const { message } = (JSON.parse(err) as { error: { message: string } }).error;
+      const isNamed = line.shown.some((name) => message.startsWith(name));
+      const isRight = isNamed && message.includes("expected") && line.exits.includes(exit);
+      if (!isRight || out !== "") faults.push({ ...line, exit, message });
+    }
+    expect(faults).toEqual([]);
     expect((await memory.stats()).entries).toBe(before);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * One call, four doors: the library, REST, MCP and the command line give the same answer to the same
- * question, and refuse the same misuse with the same code and the same words. All four work on one
- * store at the same time.
+ * question, and refuse the same misuse with the same code and the same words, the command line with the
+ * field called as it was typed. All four work on one store at the same time.
  */
 import { type Cortex, isCortexError, open } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -124,6 +124,14 @@ const REFUSED: readonly Call[] = [
   },
 ];
 
+/** What the command line calls the fields that are refused here. */
+const typedAs: { readonly [field: string]: string } = {
+  asOf: "--as-of",
+  externalId: "--external-id",
+  id: "ID",
+  seq: "SEQ",
+};
+
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 function routeOf(operation: string): string {
@@ -158,6 +166,7 @@ describe("the same failure", () => {
     const tool = toolName({ name: operation });
     expect((await agent.call(tool, { ...input })).failure).toMatchObject({ code, message });
     const { exit, err } = await place.cortex([...args, "--json"]);
-    expect([exit, JSON.parse(err)]).toEqual([1, { error: { code, message } }]);
+    const typed = message.replace(/^\w+(?=:)/, (field) => typedAs[field] ?? field);
+    expect([exit, JSON.parse(err)]).toEqual([1, { error: { code, message: typed } }]);
   });
 });

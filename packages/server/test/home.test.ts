@@ -2,14 +2,21 @@
  * What is served to whoever opens the address: a page that needs no token and holds nothing of any store.
  * What a browser loads is open, what a store holds is not.
  */
-import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isLacking } from "../../core/src/testing/lacking.js";
 import { routesOf } from "../src/http/routes.js";
 import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readAll, startTestServer, type TestServer } from "./http-server.js";
 
 const TOKEN = "correct-horse-battery-staple";
+
+function lacksStudio(): boolean {
+  const built = fileURLToPath(new URL("../dist/studio/index.html", import.meta.url));
+  return isLacking(existsSync(built), "the studio is not built");
+}
 
 let open: TestServer;
 let guarded: TestServer;
@@ -25,54 +32,74 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([open.close(), guarded.close()]));
 
-describe("the page", () => {
+describe.skipIf(lacksStudio())("the page", () => {
   test.each([
     ["without a token", () => open],
     ["with a token", () => guarded],
-  ])("%s says what runs here and where its doors are", async (_, of) => {
+  ])("%s is the studio, and holds nothing of any store", async (_, of) => {
     const { status, headers, text } = await of().get("/");
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(headers.get("x-content-type-options")).toBe("nosniff");
-    for (const path of ["/mcp", "/v1", "/openapi.json", "/errors", "/healthz"]) {
-      expect(text).toContain(`<code>${path}</code>`);
-    }
-    expect(text).toContain("npx -y @cortex-memory/server");
+    expect(text).toContain('<div id="studio"></div>');
     expect(text).not.toMatch(/quokka|secret|default/);
     expect(text).not.toContain(of().folder);
     expect(text).not.toContain(TOKEN);
   });
 
-  test("loads nothing, runs nothing, and its one style is the one its policy allows", async () => {
+  test("may load its own files, call its own server, and nothing else", async () => {
     const { headers, text } = await open.get("/");
-    const policy = headers.get("content-security-policy") ?? "";
-    expect(text).not.toMatch(
-      /<script|<img|<link|<iframe|<form| on\w+=| style=|javascript:|https?:/i,
-    );
-    const [, style = ""] = /<style>([\s\S]*?)<\/style>/.exec(text) ?? [];
-    const hash = createHash("sha256").update(style).digest("base64");
-    expect(policy.split("; ").sort()).toEqual([
+    expect((headers.get("content-security-policy") ?? "").split("; ").sort()).toEqual([
       "base-uri 'none'",
+      "connect-src 'self'",
       "default-src 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
-      `style-src 'sha256-${hash}'`,
+      "img-src 'self'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "worker-src 'self'",
     ]);
+    // Nothing in the page itself would need more than that.
+    expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|<style| on\w+=| style=|javascript:|https?:/i);
   });
 
-  test("links to what a browser can open, and every link answers without a token", async () => {
+  test("every file it names answers without a token, for good where its name holds its hash", async () => {
     const { text } = await guarded.get("/");
-    const links = [...text.matchAll(/href="([^"]+)"/g)].map(([, path = ""]) => path);
-    expect(links).toContain("/openapi.json");
-    for (const path of links) expect((await guarded.get(path)).status, path).toBe(200);
-    // The others are marked, and are refused.
-    for (const [, path = ""] of text.matchAll(/<code>(\/\w+)<\/code> \(token\)/g)) {
-      expect((await guarded.get(path)).status, path).toBe(401);
+    const files = [...text.matchAll(/(?:href|src)="(\/studio\/[^"]+)"/g)].map(
+      ([, path = ""]) => path,
+    );
+    expect(files.some((path) => path.endsWith(".js"))).toBe(true);
+    for (const path of files) {
+      const { status, headers } = await guarded.get(path);
+      expect([path, status]).toEqual([path, 200]);
+      const isHashed = !path.endsWith(".svg");
+      expect((headers.get("cache-control") ?? "").includes("immutable"), path).toBe(isHashed);
     }
-    expect(text).toContain("<code>/mcp</code> (token)");
   });
 
-  test("agents get the same as text", async () => {
+  test.each(["/studio/nothing.js", "/studio/..%2findex.html", "/studio/package.json"])(
+    "nothing else is served below it: %s",
+    async (path) => {
+      expect([400, 401, 404]).toContain((await guarded.get(path)).status);
+    },
+  );
+});
+
+describe("what else is at the address", () => {
+  test("every door in the text is there, and those that are marked want the token", async () => {
+    const { text } = await guarded.get("/llms.txt");
+    const doors = [...text.matchAll(/^- \[[^\]]+\]\((\/[^)]*)\)( \(token\))?:/gm)];
+    expect(doors.map(([, path]) => path)).toContain("/mcp");
+    for (const [, path = "", token] of doors) {
+      expect([path, (await guarded.get(path)).status]).toEqual([
+        path,
+        token === undefined ? 200 : 401,
+      ]);
+    }
+  });
+
+  test("agents get the doors as text", async () => {
     const { status, headers, text } = await guarded.get("/llms.txt");
     expect([status, headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
     expect(text).toMatch(/^# Cortex \S+\n\n> /);

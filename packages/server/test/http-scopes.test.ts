@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { issueScope, type ScopeInput, signerOf, signRequest } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Got, readAll, startTestServer, type TestServer } from "./http-server.js";
+import { type Got, readAll, startTestServer, statusOf, type TestServer } from "./http-server.js";
 
 const TOKEN = "an-admin-token-of-some-length-0123456789";
 const issuer = signerOf(new Uint8Array(32).fill(21));
@@ -167,6 +167,67 @@ describe("a scope that is bound to a key", () => {
     expect(written.status).toBe(200);
     const { json } = await server.get(`/v1/get?id=${written.json.id}`, owner);
     expect(json).toMatchObject({ versionRecord: { createdBy: `key:${keyOf(holder)}` } });
+  });
+});
+
+describe("before the caller is known", () => {
+  /** The head of a request that promises a body, of which not a byte is sent. */
+  async function promise(path: string, more: { readonly [name: string]: string }): Promise<number> {
+    const headers = { "Content-Type": "application/json", Accept: "*/*", ...more };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join("")}`;
+    const isAnswered = (text: string): boolean => text.includes("\r\n\r\n");
+    const answer = await server.raw(`${head}Content-Length: 30000000\r\n\r\n`, isAnswered);
+    return statusOf(answer);
+  }
+
+  test("no body is waited for, whatever is presented and wherever", async () => {
+    const late = await issue({ expiresAt: Date.now() - 1, grantedTo: "bearer:me" });
+    const bound = await issue();
+    const presented = ["a-wrong-token", "cortex-scope-1.AAAA", UNKNOWN_HANDLE, late, bound];
+    for (const path of ["/v1/write", "/v1/actors/nobody/batch", "/v1/graphs", "/mcp"]) {
+      expect(await promise(path, {}), path).toBe(401);
+      for (const one of presented) {
+        const status = await promise(path, { Authorization: `Bearer ${one}` });
+        // A scope of another actor is told so.
+        expect([401, 409], `${path} ${one.slice(0, 20)}`).toContain(status);
+      }
+    }
+    expect(await promise("/v1/post-scope", {})).toBe(413);
+  });
+
+  test("a scope that is handed in has 64 KiB, also where no length is declared", async () => {
+    const body = JSON.stringify({ scope: `cortex-scope-1.${"A".repeat(65 * 1024)}` });
+    const declared = await server.post("/v1/post-scope", body);
+    expect(declared.status).toBe(413);
+    const head =
+      "POST /v1/post-scope HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+    const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n`;
+    expect(statusOf(await server.raw(chunked, (text) => text.includes("\r\n\r\n")))).toBe(413);
+    // The owner, who is known, may hand in a larger one; this one is none.
+    const owners = await server.post("/v1/post-scope", body, owner);
+    expect([owners.status, owners.json.code]).toEqual([401, "ERR_SCOPE_MALFORMED"]);
+  });
+
+  test("a signature is remembered only for a scope that holds", async () => {
+    const terms = { actor: "default", include: { tags: ["t"] }, issuedAt: 1, expiresAt: 1e14 };
+    const forged = await issueScope({ ...terms, grantedTo: keyOf(thief) }, thief);
+    for (const scope of [forged, "cortex-scope-1.AAAA"]) {
+      const path = "/v1/find?limit=1";
+      const headers = await signedHeaders({ path, scope, signer: thief });
+      const [first, second] = [await server.get(path, headers), await server.get(path, headers)];
+      expect([second.status, second.json.code]).toEqual([first.status, first.json.code]);
+      expect(first.json.code).not.toBe("ERR_SCOPE_HOLDER");
+    }
+  });
+
+  test("a key or an entity tag cannot be added to a request that was overheard", async () => {
+    const scope = await issue({ writable: true });
+    const body = { id: ids.scoped, text: "changed" };
+    for (const headers of [{ "If-Match": '"1"' }, { "Idempotency-Key": "again" }]) {
+      const got = await send({ path: "/v1/update", scope, body, signer: holder, headers });
+      expect([got.status, got.json.code]).toEqual([401, "ERR_SCOPE_HOLDER"]);
+    }
   });
 });
 

@@ -218,10 +218,10 @@ describe("what is refused", () => {
   test.each<readonly [readonly string[], string]>([
     [["remember", "--session", "s"], "FILE|-: expected turns, got nothing"],
     [["remember", "no-such-file", "--session", "s"], "FILE|-: cannot read no-such-file"],
-    [["recall"], "missing required argument 'TEXT'"],
+    [["recall"], "TEXT: expected"],
     [["recall", "x", "--budget", "0"], "--budget: expected a whole number from 1"],
     [["recall", "x", "--type", "rumour"], "--type: expected one of identity"],
-    [["inspect"], "missing required argument 'ID'"],
+    [["inspect"], "ID: expected"],
     [["review", "ls", "--kind", "gossip"], "--kind: expected one of contradiction"],
     [["review", "settle", "x", "--decision", "shrug", "--reason", "y"], "--decision: expected one"],
     [["maintain", "now"], "too many arguments"],

@@ -417,3 +417,22 @@ describe("the rest of the fifteen", () => {
     });
   });
 });
+
+describe("the profile memgraph", () => {
+  test("offers memgraph's fifteen tools alone, and they work", async () => {
+    const alone = await connect({
+      args: ["--data", "memory:", "--profile", "memgraph"],
+      home: place.home,
+    });
+    try {
+      const { tools } = await alone.client.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(MEMGRAPH_TOOLS.map(({ name }) => name));
+      expect(tools).toHaveLength(15);
+      expect(alone.client.getInstructions()).not.toContain("memory_");
+      const made = await alone.call("memgraph_create_graph", { name: "Trips" });
+      expect(made.answer).toMatchObject({ name: "Trips" });
+    } finally {
+      await alone.client.close();
+    }
+  });
+});

@@ -113,6 +113,7 @@ const CASES: { readonly [tool: string]: ToolCase } = {
       await remember("I am Ada, an engineer", { type: "identity" });
       await remember("Ship the compiler", { type: "goal", tags: ["work"] });
       await remember("Ada types on a Dvorak keyboard", { slot: "keyboard layout" });
+      await remember("Ada likes window seats", { type: "preference" });
       return server.call("memory_start");
     },
     answer: {
@@ -121,11 +122,17 @@ const CASES: { readonly [tool: string]: ToolCase } = {
         expect.objectContaining({ type: "identity", text: expect.stringContaining("engineer") }),
         expect.objectContaining({ type: "goal", text: expect.stringContaining("compiler") }),
       ]),
-      slots: expect.arrayContaining(["keyboard_layout"]),
+      preferences: [expect.objectContaining({ text: expect.stringContaining("window seats") })],
+      slots: expect.arrayContaining([
+        expect.objectContaining({
+          slot: "keyboard_layout",
+          text: "Ada types on a Dvorak keyboard",
+        }),
+      ]),
       tags: expect.arrayContaining(["work"]),
       trimmed: 0,
     },
-    text: /^Memory of default: \d+ memories\.\n<<<cortex-memory\n.*slots: .*keyboard_layout/s,
+    text: /^Memory of default: \d+ memories\.\n<<<cortex-memory\n.*window seats.*keyboard_layout: Ada types/s,
     fails: () => server.call("memory_start", { budgetTokens: 1 }),
     code: "ERR_INVALID",
   },

@@ -10,9 +10,10 @@ import { checkInput } from "../contract/refusal.js";
 import type { Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
-import { type Access, OWNER } from "../scope/access.js";
+import { type Access, OWNER, speakerOf } from "../scope/access.js";
 import { admitted } from "./admission.js";
 import { runOnce } from "./once.js";
+import { checkCall } from "./standing.js";
 
 /** The function of a verb, its types aside. */
 export type AnyRun = (engine: Engine, asked: never) => unknown;
@@ -40,6 +41,7 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   const { access, given } = whoAsks(gather(callable, args));
   const admittedEngine = admitted(engine, access, verb);
   const asked = checked(verb, given);
+  checkCall(verb, asked, speakerOf(access));
   // The object is new, made by the check: a copy would cost as much as the check.
   asked.access = access;
   const { idempotencyKey } = asked;

@@ -32,7 +32,7 @@ import {
   scopeBytes,
   scopeHash,
 } from "../scope/scope.js";
-import { type ShownIds, verifyScope } from "../scope/verify-scope.js";
+import { type ShownIds, scopeTime, verifyScope } from "../scope/verify-scope.js";
 import { verify } from "../verify.js";
 
 /** How a scope is presented. */
@@ -171,7 +171,7 @@ async function check(
   ]);
   verifyScope(scope, {
     actor: engine.actor,
-    nowMs: engine.clock(),
+    nowMs: scopeTime(engine.clock, reader.head.at),
     trustedIssuers,
     revoked: revokedRow !== undefined,
     isKept,

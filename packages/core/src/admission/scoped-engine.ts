@@ -3,37 +3,47 @@
  * writer that keep to the scope. So a verb cannot forget to ask, and a new one is bounded from its
  * first day.
  *
- * Promises: a scope that was revoked, by whichever process, ends reads at the very snapshot they would
- * have used and writes in the very commit they would have joined. Inside a write, a memory that the
+ * Promises: a scope that was revoked, by whichever process, or that had expired when the last entry was
+ * made, ends reads at the very snapshot they would have used and writes in the very commit they would
+ * have joined. Inside a write, a memory that the
  * holder may not see is not there; an entry is appended only if everything in it lies within the scope:
- * memories before and after the change, the near end of edges, the source that is claimed, the name of
- * the writer. What is refused leaves nothing but, under a rate limit, a violation on record.
+ * memories before and after the change, and the near end of edges. What is refused leaves nothing but,
+ * under a rate limit, a violation on record. Whose words the holder may change is `standing.ts`.
  */
 
 import type { Engine } from "../engine/engine.js";
 import { CortexError, isCortexError } from "../errors.js";
+import { decodeHeadRow } from "../history/head-row.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { Draft, Operation, RecordDraft, WriteTx, Written } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
-import { around, type Bytes, type Kv, type KvSnapshot, type KvSnapshotOptions } from "../kv/kv.js";
+import {
+  around,
+  type Bytes,
+  HEAD_KEY,
+  type Kv,
+  type KvSnapshot,
+  type KvSnapshotOptions,
+} from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
-import type { Source } from "../records/types.js";
-import { type Access, mayChange, maySee, type ScopeAccess } from "../scope/access.js";
+import { type Access, mayChange, maySee, type ScopeAccess, speakerOf } from "../scope/access.js";
 import { holderOf } from "../scope/scope.js";
-import { checkScopeTime } from "../scope/verify-scope.js";
-import { TRUST } from "../trust/levels.js";
+import { checkScopeTime, scopeTime } from "../scope/verify-scope.js";
+import { heldToStanding } from "./standing.js";
 
-/** The engine for an access: narrowed to its scope where it has one. */
-export function engineFor(engine: Engine, access: Access): Engine {
+/** The engine for an access: held to its standing, and narrowed to its scope where it has one. */
+export function engineFor(whole: Engine, access: Access): Engine {
+  const speaker = speakerOf(access);
+  const engine = speaker === undefined ? whole : heldToStanding(whole, speaker);
   if (access.kind !== "scope") return engine;
   const { scope } = access;
   if (scope.actor !== engine.actor) {
     const message = `access: expected a scope of actor ${engine.actor}, got one of ${scope.actor}`;
     throw new CortexError("ERR_ACTOR_MISMATCH", message, { field: "access" });
   }
-  checkScopeTime(scope, engine.clock());
+  checkScopeTime(scope, scopeTime(engine.clock));
   const { writer } = engine;
   return {
     ...engine,
@@ -42,8 +52,7 @@ export function engineFor(engine: Engine, access: Access): Engine {
       submit: (operation) => submitWithin(engine, access, operation),
       invalidate: () => writer.invalidate(),
     },
-    principal: holderOf(scope),
-    defaults: { visibility: "scoped", source: scope.maxSource, realm: holderOf(scope) },
+    defaults: { visibility: "scoped", realm: holderOf(scope) },
   };
 }
 
@@ -53,19 +62,19 @@ function revoked(): CortexError {
 }
 
 /** Storage whose snapshots open only while the scope is in force. */
-function unrevokedKv(kv: Kv, { hash }: ScopeAccess): Kv {
+function unrevokedKv(kv: Kv, { hash, scope }: ScopeAccess): Kv {
   const key = idKey("revokedScope", hash);
   const snapshot = async (options?: KvSnapshotOptions): Promise<KvSnapshot> => {
     const opened = await kv.snapshot(options);
     try {
-      const [row] = await opened.getMany([key]);
-      if (row === undefined) return opened;
+      const [row, head] = await opened.getMany([key, HEAD_KEY]);
+      if (row !== undefined) throw revoked();
+      if (head !== undefined) checkScopeTime(scope, decodeHeadRow(head).at);
+      return opened;
     } catch (error) {
       opened.close();
       throw error;
     }
-    opened.close();
-    throw revoked();
   };
   return around(kv, { snapshot });
 }
@@ -83,6 +92,7 @@ async function submitWithin<T>(
       hints: [...(operation.hints ?? []), key],
       run: (tx) => {
         if (tx.view.get(key) !== undefined) throw revoked();
+        checkScopeTime(access.scope, tx.at);
         const within = new ScopedTx(access, tx);
         try {
           return operation.run(within.tx);
@@ -168,8 +178,6 @@ class ScopedTx {
   }
 
   #checkDraft(draft: Draft): void {
-    const holder = holderOf(this.#access.scope);
-    if (draft.by !== holder) throw denied("by", "the holder of the scope", "another name");
     for (const part of draft.parts) this.#checkPart(draft, part);
   }
 
@@ -204,9 +212,6 @@ class ScopedTx {
       throw notThere();
     }
     this.#checkHead(record.head, before === "none" ? undefined : before, id);
-    const says = ["write", "update", "reinforce", "settle"].includes(draft.kind);
-    if (says) this.#checkSource(record.head.source);
-    if (says && record.version !== undefined) this.#checkSource(record.version.provenance.source);
   }
 
   #checkHead(after: Head, before: Head | undefined, id: Bytes): void {
@@ -236,13 +241,6 @@ class ScopedTx {
       this.reached ??= from;
       throw denied("from", "a memory that the scope selects", "another");
     }
-    if (draft.kind === "add_edge") this.#checkSource(edge.source);
-  }
-
-  #checkSource(source: Source): void {
-    const { maxSource } = this.#access.scope;
-    if (TRUST[source].rank <= TRUST[maxSource].rank) return;
-    throw denied("source", `at most the trust of ${maxSource}`, source);
   }
 }
 

@@ -44,6 +44,7 @@ import { prepareWrite } from "../memory/write-input.js";
 import type { Data } from "../records/data.js";
 import { edgeTreeKey } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
+import { checkSaid } from "../trust/gate.js";
 
 interface Step {
   readonly needs: Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
@@ -156,6 +157,9 @@ function stepOf(engine: Engine, item: BatchItem, { keyed, isLoose }: StepHow): S
   if (verbs !== 1 || others > 0) {
     const got = Object.keys(item).join(", ");
     throw invalid("item", "exactly one of write, update, link, and perhaps ref", got);
+  }
+  if (engine.speaker !== undefined) {
+    for (const said of Object.values(item)) checkSaid(engine.speaker, said);
   }
   if ("link" in item) return linkStep(engine, item.link, isLoose);
   checkRef(item.ref);

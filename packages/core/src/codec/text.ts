@@ -81,6 +81,17 @@ export function truncateUtf8(text: string, maxBytes: number): string {
   return text;
 }
 
+const ELLIPSIS = "…";
+const ELLIPSIS_BYTES = 3;
+
+/** `text` if it takes at most `maxBytes` in UTF-8, else the longest start of it that fits with "…". */
+export function cutToBytes(text: string, maxBytes: number): string {
+  // A unit takes one to three bytes: most texts are decided without counting.
+  const fits = text.length * 3 <= maxBytes;
+  if (fits || (text.length <= maxBytes && utf8Length(text) <= maxBytes)) return text;
+  return truncateUtf8(text, maxBytes - ELLIPSIS_BYTES) + ELLIPSIS;
+}
+
 /**
  * The form in which two sentences are compared: compatibility-composed, lower case, every run of
  * anything but letters, marks and digits turned into one space, no space at the edges. Empty for a

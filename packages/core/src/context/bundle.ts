@@ -82,13 +82,10 @@ export async function buildBundle(
   judges: Judges,
 ): Promise<Bundle> {
   const { found, capped } = await readTiers(reader, plan, judges.show);
-  const pinned = new Set(
-    found.flatMap(({ tier, memory }) => (tier === "pinned" ? [keyString(memory.id)] : [])),
-  );
   const scores = await salienceOf(
     reader,
     found.map(({ memory }) => memory),
-    { nowMs: plan.nowMs, pinned },
+    { nowMs: plan.nowMs },
   );
   const all = found.map(({ tier, memory }, at): Placed => {
     const line = promptLine(memory, plan.form);

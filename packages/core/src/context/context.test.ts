@@ -42,6 +42,81 @@ async function fill(memory: Cortex): Promise<void> {
   await memory.write({ type: "fact", text: "Nothing to do with it" });
 }
 
+describe("the tiers and time", () => {
+  /** Times around a present: before it, at it, after it, or not said. */
+  const when = fc.constantFrom(-2, -1, 0, 1, 2, undefined);
+  const times = fc
+    .record({ validFrom: when, validTo: when, expiresAt: when })
+    .filter(({ validFrom = -9, validTo = 9 }) => validFrom <= validTo);
+  const kinds = fc.constantFrom(
+    { type: "identity" },
+    { type: "constraint" },
+    { type: "goal" },
+    { type: "constraint", data: { strength: "soft" }, frames },
+    { type: "event", frames },
+    { type: "fact", frames },
+    { type: "preference", frames },
+  );
+
+  test("hold what holds at the time that is asked about, and nothing else", async () => {
+    const day = 86_400_000;
+    const written = fc.array(fc.record({ kind: kinds, times }), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(written, fc.constantFrom(-1, 0, 1), async (plan, at) => {
+        await using store = await openTestStore();
+        const { memory } = store;
+        const present = store.clock.read();
+        const expected: string[] = [];
+        for (const [n, { kind, times }] of plan.entries()) {
+          const told = Object.entries(times).flatMap(([name, days]) =>
+            days === undefined ? [] : [[name, present + days * day] as const],
+          );
+          const input = { ...kind, text: `thing ${n}`, ...Object.fromEntries(told) };
+          const { id } = await memory.write(input as Parameters<Cortex["write"]>[0]);
+          const { validFrom = -9, validTo = 9, expiresAt = 9 } = times;
+          if (validFrom <= at && at < validTo && at < expiresAt) expected.push(id);
+        }
+        const bundle = await memory.context({
+          ...work,
+          nowMs: present + at * day,
+          outcomeLimit: 99,
+        });
+        expect(
+          all(bundle)
+            .map(({ id }) => id)
+            .sort(),
+        ).toEqual(expected.sort());
+        const [first] = expected;
+        expect(bundle.text === "").toBe(first === undefined);
+      }),
+      { seed: SEED, numRuns: 40 },
+    );
+  });
+
+  test("score what is pinned and what is hidden as find does", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const nothing = { importance: 0 };
+    const rule = await memory.write({ type: "constraint", text: "Never fly", frames, ...nothing });
+    await memory.write({ type: "fact", text: "A plain fact", frames, ...nothing });
+    const hidden = await memory.write({ type: "constraint", text: "Never sail", importance: 10 });
+    await memory.tombstone(hidden.id, "taken back");
+    store.clock.advance(400 * 86_400_000);
+    const bundle = await memory.context({ ...work });
+    const alone = await memory.context({ ...work, tiers: ["frame_relevant"] });
+    const query = { orderBy: [{ field: "salience" }], limit: 9, includeTombstoned: true } as const;
+    const { hits } = await memory.find({ type: ["constraint", "fact"], ...query });
+    const found = new Map(hits.map(({ id, score }) => [id, score]));
+    expect(found.get(rule.id)).toBe(0.7);
+    for (const { id, score } of [...all(bundle), ...all(alone)]) {
+      expect(score).toBeCloseTo(found.get(id) ?? -1, 5);
+    }
+    expect(hits.map(({ id }) => id)).toEqual([rule.id, expect.anything(), hidden.id]);
+    expect(hits.at(-1)?.score).toBe(0);
+    expect((await memory.inspect(hidden.id))?.salience).toMatchObject({ score: 0, pinned: false });
+  });
+});
+
 describe("the tiers", () => {
   test("hold what they say, each memory once, in the first tier that found it", async () => {
     await using store = await openTestStore();

@@ -12,7 +12,7 @@ import { invalid } from "../errors.js";
 import { bodyOf, Reader } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
-import { shownMemories, timeAt } from "../memory/read.js";
+import { holdsAt, shownMemories, timeAt } from "../memory/read.js";
 import type { Frame } from "../records/frames.js";
 import { namesOf, OBJECT_KINDS } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
@@ -31,7 +31,10 @@ export async function context(engine: Engine, asked: Asked<"context">): Promise<
     const nowMs = asked.nowMs ?? (await timeAt(engine, reader));
     const plan = { tiers, frames, outcomeLimit, form, budgetTokens, nowMs };
     const bundle = await buildBundle(reader, plan, {
-      show: (found) => shownMemories(reader, access, found),
+      show: async (found) => {
+        const shown = await shownMemories(reader, access, found);
+        return shown.map((one) => (one !== undefined && holdsAt(one, nowMs) ? one : undefined));
+      },
       disputes: (memories) => disputesOf(reader, memories, access),
     });
     const of = (tier: Tier): readonly ContextItem[] =>

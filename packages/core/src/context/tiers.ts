@@ -3,7 +3,7 @@
  * the same work before, and what else was filed under it.
  *
  * An id belongs to the first tier that found it. Tiers are cut after filtering: what the caller may
- * not see takes nobody's place. Each is read through an index of its own, newest first, so the cost
+ * not see, and what does not hold at the time, takes nobody's place. Each is read through an index of its own, newest first, so the cost
  * goes with what is found and not with what is stored; a tier that has more than
  * `LIMITS.contextCandidates` says so.
  */
@@ -17,7 +17,7 @@ import type { Frame } from "../records/frames.js";
 import { PINNED_TYPES } from "../records/pinned.js";
 import { LIFECYCLES, MEMORY_TYPES } from "../records/types.js";
 
-/** Of memories found at the position, those the caller may see. */
+/** Of memories found at the position, those the caller may see and that hold at the time. */
 export type Show = (
   found: readonly (FoundMemory | undefined)[],
 ) => Promise<readonly (FoundMemory | undefined)[]>;

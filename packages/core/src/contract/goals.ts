@@ -59,7 +59,7 @@ export const setGoalState = verb("setGoalState", {
   summary: "Write the runtime state of a goal",
   kind: "write",
   policy: "owner",
-  standing: "owner",
+  standing: "claim",
   retry: "key",
   args: {
     id: memoryRef.describe("the goal: its id, URI or external id"),
@@ -76,7 +76,7 @@ export const deleteGoalState = verb("deleteGoalState", {
   summary: "Take the runtime state of a goal away",
   kind: "write",
   policy: "owner",
-  standing: "owner",
+  standing: "claim",
   retry: "key",
   args: { id: memoryRef.describe("the goal: its id, URI or external id") },
   labels: type<[id: Ref]>(),

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { MEMORY_TYPES } from "../records/types.js";
-import { listUpTo, textField, words } from "./fields.js";
+import { listUpTo, noted, textField, words } from "./fields.js";
 import { kind, memoryType, tag } from "./memory.js";
 import type { OnPlan } from "./read-plan.js";
 import { memoryIdShape } from "./shapes.js";
@@ -21,7 +21,10 @@ export type Form = (typeof FORMS)[number];
 export const form = z.enum(FORMS).describe("how hits are rendered").optional();
 
 /** Words to look for; a text without words finds nothing. */
-export const wordsAsked = textField({ maxBytes: LIMITS.queryBytes, blank: true, control: true });
+export const wordsAsked = noted(
+  textField({ maxBytes: LIMITS.queryBytes, blank: true, control: true }),
+  { prose: true },
+);
 
 /** Which memories `search` and `recall` show. */
 export const filterFields = {

@@ -303,7 +303,7 @@ export const revert = verb("revert", {
   summary: "Undo what one entry did, by a new entry",
   kind: "write",
   policy: "owner",
-  standing: "owner",
+  standing: "overrule",
   retry: "key",
   args: { seq: whole(0).describe("the entry to undo") },
   labels: type<[seq: number]>(),

@@ -112,7 +112,7 @@ export const compactContext = verb("compactContext", {
   summary: "Make a context smaller, and remember what was in it",
   kind: "write",
   policy: "owner",
-  standing: "owner",
+  standing: "claim",
   retry: "key",
   args: {},
   options: {

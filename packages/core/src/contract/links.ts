@@ -7,6 +7,7 @@ import { jsonObjectField } from "../records/fields.js";
 import { SOURCES } from "../records/types.js";
 import type { Salience } from "../salience/salience.js";
 import {
+  edgeIdField,
   listOf,
   listUpTo,
   noted,
@@ -168,7 +169,7 @@ export const removeEdgeById = verb("removeEdgeById", {
   policy: "write",
   standing: "overrule",
   retry: "key",
-  args: { id: noted(z.string().max(64).describe("the id of the edge"), { code: "ERR_BAD_ID" }) },
+  args: { id: edgeIdField.describe("the id of the edge") },
   labels: type<[id: string]>(),
   options: { ...removal, idempotencyKey },
   output: edgeRemovedShape,

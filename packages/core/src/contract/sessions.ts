@@ -2,7 +2,7 @@
  * The verbs on conversations: keeping turns word for word, and reading them back in order.
  */
 import * as z from "zod";
-import { LIMITS } from "../limits.js";
+import { INDEX_MAX, LIMITS } from "../limits.js";
 import { jsonObjectField, LABEL, strictFields } from "../records/fields.js";
 import { namesOf, TURN_ROLES } from "../records/types.js";
 import {
@@ -18,9 +18,6 @@ import {
 import { asOf, by, headFields, idempotencyKey, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
-
-/** The last place in a session: its four bytes leave room for the place after it. */
-export const INDEX_MAX = 0xffff_fffe;
 
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
 

@@ -27,8 +27,9 @@ export type Retry = "natural" | "key";
 
 /**
  * Whose word a verb needs: `none` changes nothing that anybody said, `claim` adds words under the
- * caller's own standing, `overrule` changes what somebody said and needs a standing not below theirs,
- * `owner` is the owner's alone.
+ * caller's own standing, `overrule` changes what somebody said and needs a standing not below theirs (a
+ * caller below it is refused, and its wish becomes a proposal of the review), `owner` is for whoever
+ * speaks for the owner.
  */
 export type NeededStanding = "none" | "claim" | "overrule" | "owner";
 

@@ -49,7 +49,7 @@ import {
 } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import { mayReplace } from "../trust/gate.js";
-import type { Also, Engine, Located } from "./engine.js";
+import { type Also, type Engine, type Located, ownSource } from "./engine.js";
 import { ask, askEntries } from "./read-ahead.js";
 
 /** The member of an edge's metadata that marks a rival: the slot it claims, or true. */
@@ -288,7 +288,7 @@ export function mintEdge(
 }
 
 function sourceOf(engine: Engine, draft: EdgeDraft): Source {
-  return draft.source ?? engine.defaults?.source ?? "user_input";
+  return draft.source ?? ownSource(engine);
 }
 
 /** A live edge with the reason and the strength it lacked; what it says already stays. */

@@ -24,6 +24,7 @@ import { checkText } from "../records/fields.js";
 import type { Head } from "../records/memory-record.js";
 import type { Source, Visibility } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
+import type { Speaker } from "../scope/access.js";
 import type { TextIndex } from "../text/text-index.js";
 import type { CheckedEmbedder } from "../vector/embedder.js";
 import type { VectorIndex } from "../vector/vector-index.js";
@@ -64,6 +65,8 @@ export interface Engine {
   readonly principal: string;
   /** The session of turns that name none: one for as long as the store is open in this process. */
   readonly sessionOfProcess: () => string;
+  /** In whose name the caller speaks; absent for the owner in person. */
+  readonly speaker?: Speaker;
   /** What a write gets that does not say; absent for the owner's usual ones. */
   readonly defaults?: WriteDefaults;
 }
@@ -71,9 +74,18 @@ export interface Engine {
 /** What the writes of a holder of a scope get unless they say otherwise. */
 export interface WriteDefaults {
   readonly visibility: Visibility;
-  readonly source: Source;
   /** Keeps the holder's idempotency keys apart from everybody else's. */
   readonly realm: string;
+}
+
+/** The engine as somebody gets it who speaks in another name than the owner's. */
+export function spokenBy(engine: Engine, speaker: Speaker): Engine {
+  return { ...engine, speaker, principal: speaker.principal ?? engine.principal };
+}
+
+/** Whose words a call brings that names no source. */
+export function ownSource({ speaker }: Pick<Engine, "speaker">): Source {
+  return speaker?.source ?? "user_input";
 }
 
 /** The text of a memory's id. */

@@ -38,8 +38,6 @@ export interface SalienceOptions {
   readonly nowMs: number;
   /** Cosine of each memory and the query, by the `keyString` of the id; absent ones have none. */
   readonly similarity?: ReadonlyMap<string, number>;
-  /** The memories with a floor, by the `keyString` of the id. */
-  readonly pinned?: ReadonlySet<string>;
 }
 
 /** The weights in force at the reader's position. */
@@ -48,14 +46,17 @@ export async function weightsAt(reader: Reader): Promise<Weights> {
   return weightsFrom(reader, row);
 }
 
-/** The salience of memories found at the reader's position, in their order. */
+/**
+ * The salience of memories found at the reader's position, in their order. One rule for every reader:
+ * what is pinned has its floor, and what was hidden has no salience at all.
+ */
 export async function salienceOf(
   reader: Reader,
   found: readonly FoundMemory[],
   options: SalienceOptions,
 ): Promise<readonly Salience[]> {
   if (found.length === 0) return [];
-  const { nowMs, similarity, pinned } = options;
+  const { nowMs, similarity } = options;
   if (!Number.isFinite(nowMs)) throw invalid("nowMs", "a time in milliseconds", nowMs);
   const rows = await reader.getMany([WEIGHTS_KEY, ...found.map(({ id }) => idKey("counter", id))]);
   const [weightsRow, ...counterRows] = rows;
@@ -69,7 +70,8 @@ export async function salienceOf(
     const factors = factorsOf(use, nowMs, similarity?.get(name));
     const { type } = memory.head.record.head;
     const decay = decayOf(type, nowMs - use.lastUsedAt, use.importance);
-    return salience(factors, weights, { pinned: pinned?.has(name) === true, decay });
+    const hidden = memory.row.lifecycle === "tombstoned";
+    return salience(factors, weights, { pinned: isPinnedMemory(memory), hidden, decay });
   });
 }
 
@@ -145,6 +147,6 @@ function countedAgain(
 }
 
 /** Whether a memory belongs to the pinned tier, by what its Version says. */
-export function isPinnedMemory({ head, body }: FoundMemory): boolean {
+function isPinnedMemory({ head, body }: FoundMemory): boolean {
   return isPinned(head.record.head.type, bodyOf(body).data);
 }

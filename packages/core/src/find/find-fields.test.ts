@@ -105,6 +105,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     digest: "sha256-x",
     sizeBytes: 1234,
     description: "the plan",
+    metadata: { k: "v" },
   },
 };
 

@@ -163,14 +163,17 @@ function lifecyclesOf(asked: Asked<"find">): ReadonlySet<Lifecycle> {
 
 function checkFrom(
   engine: Engine,
-  { from, follow }: Asked<"find">,
+  { from, follow, includeTombstoned }: Asked<"find">,
   lifecycles: ReadonlySet<Lifecycle>,
 ): CheckedFind["walk"] {
   if (from === undefined) {
     if (follow === undefined) return undefined;
     throw invalid("from", "the memory that follow starts from", from);
   }
-  const plan = walkPlan({ ...follow, maxNodes: LIMITS.traverseNodes }, "follow.");
+  const plan = walkPlan(
+    { ...follow, includeTombstoned, maxNodes: LIMITS.traverseNodes },
+    "follow.",
+  );
   const showHidden = lifecycles.has("tombstoned");
   return { from: parseRef(engine, from, "from"), plan: { ...plan, showHidden } };
 }

@@ -160,7 +160,8 @@ async function valuesOf(
         case "arrival":
           return one.arrival;
         case "salience":
-          return scores[at];
+          // Below every living memory, those included that nothing speaks for.
+          return one.found.row.lifecycle === "tombstoned" ? -1 : scores[at];
         case "hop":
           return scoring.hops?.get(name);
         case "near.distance":
@@ -200,7 +201,7 @@ export async function scoresOf(
   { nowMs, distances }: Scoring,
 ): Promise<readonly number[]> {
   const similarity = new Map([...(distances ?? [])].map(([id, distance]) => [id, 1 - distance]));
-  const found = matches.map((one) => one.found);
+  const found = matches.map((one) => ({ ...one.found, body: one.body }));
   const salience = await salienceOf(reader, found, { nowMs, similarity });
   return salience.map(({ score }) => score);
 }

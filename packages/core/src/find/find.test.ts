@@ -251,9 +251,13 @@ describe("order and pages", () => {
   test("every order, both ways; what has no value comes last", async () => {
     await using store = await openTestStore();
     const { memory } = store;
-    await memory.write({ type: "goal", text: "a", importance: 1, data: { horizonEnd: 30 } });
-    await memory.write({ type: "goal", text: "b", importance: 9 });
-    await memory.write({ type: "goal", text: "c", importance: 5, data: { horizonEnd: 10 } });
+    // Goals at rest: those being pursued are pinned, and a floor makes them alike.
+    const rest = { status: "paused" } as const;
+    const late = { ...rest, horizonEnd: 30 };
+    await memory.write({ type: "goal", text: "a", importance: 1, data: late });
+    await memory.write({ type: "goal", text: "b", importance: 9, data: rest });
+    const soon = { ...rest, horizonEnd: 10 };
+    await memory.write({ type: "goal", text: "c", importance: 5, data: soon });
     const by = (field: string, direction?: "asc" | "desc") =>
       texts(memory, {
         type: "goal",
@@ -553,4 +557,24 @@ describe("late finds", () => {
     expect(entry?.parts).toHaveLength(1);
     expect((await memory.log()).entries).toHaveLength(4);
   });
+});
+
+test("removed edges are followed, and hidden memories shown, with includeTombstoned", async () => {
+  await using store = await openTestStore();
+  const { memory } = store;
+  const [a, b, c, d] = await Promise.all(
+    ["a", "b", "c", "d"].map((text) => memory.write({ type: "note", text })),
+  );
+  await memory.link(a?.id ?? "", "uses", b?.id ?? "");
+  await memory.link(b?.id ?? "", "uses", c?.id ?? "");
+  await memory.link(a?.id ?? "", "uses", d?.id ?? "");
+  await memory.removeEdge(b?.id ?? "", "uses", c?.id ?? "", { reason: "not any more" });
+  await memory.tombstone(d?.id ?? "", "hidden");
+  const query = { from: a?.id ?? "", follow: { maxHops: 3 }, limit: 9 } as const;
+  const found = async (more: object) =>
+    (await memory.find({ ...query, ...more })).hits.map(({ text, hop }) => `${text} ${hop}`).sort();
+  expect(await found({})).toEqual(["b 1"]);
+  expect(await found({ includeTombstoned: true })).toEqual(["b 1", "c 2", "d 1"]);
+  // A state that is asked for by name says nothing of edges.
+  expect(await found({ lifecycles: ["active", "tombstoned"] })).toEqual(["b 1", "d 1"]);
 });

@@ -4,13 +4,16 @@
  * repeats it.
  */
 
+import { checkCall } from "../admission/standing.js";
 import { applyConfig, checkPatch, configure } from "../config/config.js";
 import type { ConfigChange, ConfigPatch, ConflictPolicy, GraphConfig } from "../contract/config.js";
+import { VERBS } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
 import { CortexError, describe } from "../errors.js";
 import type { JsonObject } from "../records/fields.js";
-import { type Access, OWNER } from "../scope/access.js";
+import { type Access, OWNER, speakerOf } from "../scope/access.js";
+import { checkSaid } from "../trust/gate.js";
 import type { GraphProblem } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import { type HubContext, inGraph, noGraph } from "./context.js";
@@ -124,7 +127,15 @@ export async function useGraph<T>(
 }
 
 /** Makes a graph; `ERR_EXISTS` when there is one of this id. */
-export async function createGraph(hub: HubContext, input: GraphInput): Promise<GraphInfo> {
+export async function createGraph(
+  hub: HubContext,
+  asked: GraphInput,
+  access: Access = OWNER,
+): Promise<GraphInfo> {
+  const speaker = speakerOf(access);
+  if (speaker !== undefined) checkSaid(speaker, asked);
+  const by = asked?.by ?? speaker?.principal;
+  const input = by === undefined ? asked : { ...asked, by };
   const patch = checkGraphInput(input);
   const id =
     input.id === undefined
@@ -158,6 +169,7 @@ export async function configureGraph(
   options: { readonly by?: string; readonly access?: Access | undefined } = {},
 ): Promise<GraphInfo> {
   checkOptions(options, ["by", "access"]);
+  checkCall(VERBS.configure, options, speakerOf(options.access ?? OWNER));
   const change = checkPatch(patch);
   await inGraph(hub, id, ({ engine }) => {
     const by = checkPrincipal(options.by, engine.principal);

@@ -99,7 +99,7 @@ export class Hub implements AsyncDisposable {
 
   /** Makes a graph. */
   async createGraph(input: GraphInput, options: AccessOption = {}): Promise<GraphInfo> {
-    return createGraph(this.#admit("createGraph", options), input);
+    return createGraph(this.#admit("createGraph", options), input, options?.access);
   }
 
   /** One graph; `undefined` when there is none of this id. */

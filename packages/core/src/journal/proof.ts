@@ -161,6 +161,30 @@ export function decodeProof(bytes: Uint8Array): ProofDocument {
   };
 }
 
+const SLICE_MEMBERS = ["memories", "proof", "checkpoint", "seq"] as const;
+
+/** The members of a slice, an object or its JSON; one that is missing or unknown is refused by its name. */
+export function sliceMembers(slice: unknown): {
+  readonly memories: readonly unknown[];
+  readonly proof: unknown;
+  readonly checkpoint: unknown;
+  readonly seq: unknown;
+} {
+  const given = typeof slice === "string" ? parseJson(slice) : slice;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw malformed("slice: expected an object");
+  }
+  const members = given as { readonly [name: string]: unknown };
+  const missing = SLICE_MEMBERS.find((name) => members[name] === undefined);
+  if (missing !== undefined) throw malformed(`slice: ${missing} is missing`);
+  const unknown = Object.keys(members).find((name) => !SLICE_MEMBERS.some((own) => own === name));
+  if (unknown !== undefined)
+    throw malformed(`slice: it has an unknown member ${describe(unknown)}`);
+  const { memories, proof, checkpoint, seq } = members;
+  if (!Array.isArray(memories)) throw malformed("slice: memories is no list");
+  return { memories, proof, checkpoint, seq };
+}
+
 /** The failure of everything that is no proof at all. */
 export function malformed(what: string): CortexError {
   return new CortexError("ERR_PROOF_MALFORMED", `proof: ${what}`);

@@ -17,7 +17,7 @@ import type {
 } from "../contract/learning.js";
 import { type Engine, findIds } from "../engine/engine.js";
 import { formText } from "../engine/prompt-text.js";
-import { isPinnedMemory, salienceOf } from "../engine/salience-reader.js";
+import { salienceOf } from "../engine/salience-reader.js";
 import { CortexError, invalid } from "../errors.js";
 import { decodePointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
@@ -165,11 +165,10 @@ async function scoredItems(
   if (all.found.length === 0) {
     throw invalid("inContext", "at least one memory that is there", "none");
   }
-  const pinned = new Set(all.found.filter(isPinnedMemory).map(({ id }) => keyString(id)));
-  const scores = await salienceOf(reader, all.found, { nowMs: engine.clock(), pinned });
+  const scores = await salienceOf(reader, all.found, { nowMs: engine.clock() });
   const items = all.found.map((memory, at): Scored => {
     const name = keyString(memory.id);
-    const isKept = pinned.has(name) || bearingNames.has(name);
+    const isKept = scores[at]?.pinned === true || bearingNames.has(name);
     return {
       uri: uriOf(engine, memory),
       text: formText(memory, isKept ? "medium" : "short"),

@@ -423,8 +423,8 @@ async function edgeAt(
 }
 
 /** The bytes of an edge's id. */
-export function parseEdgeId(id: string): Bytes {
+export function parseEdgeId(id: string, field = "id"): Bytes {
   const bytes = parseUlid(id);
-  if (bytes === undefined) throw invalid("id", "an edge id of 26 characters", id, "ERR_BAD_ID");
+  if (bytes === undefined) throw invalid(field, "an edge id of 26 characters", id, "ERR_BAD_ID");
   return bytes;
 }

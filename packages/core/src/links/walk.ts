@@ -8,7 +8,7 @@ import type { EdgeList, Inspection, Link, Traversal } from "../contract/links.js
 import type { Edge } from "../contract/shapes.js";
 import { type Engine, findIds, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
 import { meterOf } from "../engine/read-plan.js";
-import { isPinnedMemory, salienceOf } from "../engine/salience-reader.js";
+import { salienceOf } from "../engine/salience-reader.js";
 import { shapeEdge, shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { decodeCounter } from "../history/pointers.js";
@@ -261,7 +261,6 @@ async function ownSalience(
   found: FoundMemory,
 ): Promise<Pick<Inspection, "salience">> {
   const nowMs = await timeAt(engine, reader);
-  const pinned = new Set(isPinnedMemory(found) ? [keyString(found.id)] : []);
-  const [salience] = await salienceOf(reader, [found], { nowMs, pinned });
+  const [salience] = await salienceOf(reader, [found], { nowMs });
   return salience === undefined ? {} : { salience };
 }

@@ -27,7 +27,7 @@ import { canonicalKind } from "../records/edge-kinds.js";
 import { jsonObjectField } from "../records/fields.js";
 import { checkExternalId } from "../records/frames.js";
 import { type GraphNode, nodeOf } from "./node.js";
-import { type AccessOption, admitted, inWords } from "./policies.js";
+import { type AccessOption, admitted, asking, inWords } from "./policies.js";
 
 /** An edge between two lineages. */
 export interface GraphEdge {
@@ -96,7 +96,7 @@ export interface GraphEdgeResult {
 }
 
 /** How a field of an edge is called here, where the verb calls it otherwise. */
-export const EDGE_WORDS = { from: "fromLineage", to: "toLineage" } as const;
+export const EDGE_WORDS = { from: "fromLineage", to: "toLineage", by: "createdBy" } as const;
 
 /** An edge to be, as a link to be made. */
 export function linkOf(
@@ -125,7 +125,8 @@ export async function putEdge(
   options: AccessOption = {},
 ): Promise<GraphEdgeResult> {
   admitted("putEdge", options);
-  const { from, kind, to, ...input } = linkOf(hub, edge);
+  const { from, kind, to, ...rest } = linkOf(hub, edge);
+  const input = { ...rest, ...asking(options.access) };
   const added = await hub
     .use(graph, (memory) => memory.addEdge(from, kind, to, input))
     .catch((error: unknown) => inWords(error, EDGE_WORDS));
@@ -141,14 +142,16 @@ export async function deleteEdge(
   options: { readonly reason?: string; readonly by?: string } & AccessOption = {},
 ): Promise<{ readonly ok: true; readonly seq: number }> {
   admitted("deleteEdge", options);
-  const { access: _, ...rest } = options;
+  const { access, ...rest } = options;
   checkOptions(rest, ["reason", "by"]);
   const [, ulid = "", name = ""] = typeof id === "string" ? (EDGE_ID.exec(id) ?? []) : [];
   if (parseUlid(ulid) === undefined) {
     throw invalid("edgeId", "the id of an edge, <ulid>@<graph>", id, "ERR_BAD_ID");
   }
   const graph = checkGraphId(name, hub.prefix, "edgeId");
-  const removed = await hub.useIfThere(graph, (memory) => memory.removeEdgeById(ulid, rest));
+  const removed = await hub.useIfThere(graph, (memory) =>
+    memory.removeEdgeById(ulid, { ...rest, ...asking(access) }),
+  );
   if (removed?.changed === true) return { ok: true, seq: removed.seq };
   throw new CortexError("ERR_NOT_FOUND", `edgeId: no edge ${id}`, { field: "edgeId", subject: id });
 }

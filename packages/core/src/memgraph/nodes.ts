@@ -18,7 +18,7 @@ import { LIMITS } from "../limits.js";
 import type { JsonObject } from "../records/fields.js";
 import type { Access } from "../scope/access.js";
 import { type CompactNode, compactNode, type GraphNode, nodeOf } from "./node.js";
-import { type AccessOption, admitted, CONFLICT_TEXT, inWords } from "./policies.js";
+import { type AccessOption, admitted, asking, CONFLICT_TEXT, inWords } from "./policies.js";
 
 /** What a node is to be; what its texts may hold, `write` says. */
 export const nodeFields = {
@@ -80,7 +80,7 @@ export function noteOf(input: NodeInput): Note {
 }
 
 /** How a field of a note is called here. */
-export const NODE_WORDS = { externalId: "lineageId" } as const;
+export const NODE_WORDS = { externalId: "lineageId", by: "createdBy" } as const;
 
 /** Writes a node: a new lineage, or the next version of one. */
 export async function putNode(
@@ -93,31 +93,42 @@ export async function putNode(
   const note = noteOf(node);
   const { lineageId } = node;
   return hub.use(graph, async (memory) => {
-    if (lineageId === undefined) return writeNode(hub, memory, note);
+    if (lineageId === undefined) return writeNode(hub, memory, note, options);
     if (hub.lineages.wasIn(graph, lineageId)) {
       // Mostly it still is, and then nothing has to be looked up or claimed.
-      const next = await writeNext(hub, memory, note);
+      const next = await writeNext(hub, memory, note, options);
       if (next !== undefined) return next;
     }
     await hub.lineages.claim(graph, lineageId);
-    return writeNode(hub, memory, note);
+    return writeNode(hub, memory, note, options);
   });
 }
 
 /** Writes the next version of a lineage; `undefined` when it is not there. */
-async function writeNext(hub: Hub, memory: Cortex, note: Note): Promise<NodeResult | undefined> {
+async function writeNext(
+  hub: Hub,
+  memory: Cortex,
+  note: Note,
+  options: AccessOption,
+): Promise<NodeResult | undefined> {
+  const existing = { ...note, upsert: { ...note.upsert, mustExist: true } };
   try {
-    return await writeNode(hub, memory, { ...note, upsert: { ...note.upsert, mustExist: true } });
+    return await writeNode(hub, memory, existing, options);
   } catch (error) {
     if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;
     throw error;
   }
 }
 
-async function writeNode(hub: Hub, memory: Cortex, note: Note): Promise<NodeResult> {
+async function writeNode(
+  hub: Hub,
+  memory: Cortex,
+  note: Note,
+  { access }: AccessOption,
+): Promise<NodeResult> {
   const { write, upsert } = note;
   const written = await memory
-    .write(write, { memory: true, upsert })
+    .write(write, { memory: true, upsert, ...asking(access) })
     .catch((error: unknown) => inWords(error, NODE_WORDS));
   if (written.memory === undefined) throw new Error("a note was written and is not there");
   const node = nodeOf(written.memory, hub.now());
@@ -380,8 +391,9 @@ export async function resolve(
     const kept = await getNode(hub, lineage, { graph: memory.actor, atVersion: keep });
     if (kept === undefined) return undefined;
     const { write } = noteOf({ ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage });
-    return writeNode(hub, memory, { write, upsert: { basedOnVersion: versions } }).catch(
-      (error: unknown) => inWords(error, { basedOnVersion: "versions" }),
+    const note = { write, upsert: { basedOnVersion: versions } };
+    return writeNode(hub, memory, note, options).catch((error: unknown) =>
+      inWords(error, { basedOnVersion: "versions" }),
     );
   });
   if (settled !== undefined) return settled;

@@ -41,6 +41,11 @@ export function admitted(call: keyof typeof MEMGRAPH_POLICIES, options: AccessOp
   admitToGraphs(options?.access, MEMGRAPH_POLICIES[call], call);
 }
 
+/** Who asks, for a verb of a graph: the owner where nobody is named. */
+export function asking(access: Access | undefined): { readonly access?: Access } {
+  return access === undefined ? {} : { access };
+}
+
 /** What a stale write under policy `manual` says; the node was written. */
 export const CONFLICT_TEXT =
   "memgraph: concurrent write under manual conflict policy; conflict recorded";
@@ -50,6 +55,7 @@ const TEXTS: { readonly [code in ErrorCode]?: string } = {
   ERR_UNKNOWN_ENDPOINT: "memgraph: not found",
   ERR_KIND_NOT_ALLOWED: "memgraph: kind not in graph whitelist",
   ERR_CONFLICT: CONFLICT_TEXT,
+  ERR_TRUST: "memgraph: ERR_TRUST",
 };
 
 /** A failure in memgraph's words: its own text, then what exactly was wrong. */

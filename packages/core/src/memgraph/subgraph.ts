@@ -15,9 +15,10 @@ import type { Cortex } from "../cortex.js";
 import { checkObject, checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
+import type { Access } from "../scope/access.js";
 import { EDGE_WORDS, type GraphEdgeInput, linkOf } from "./edges.js";
 import { NODE_WORDS, type NodeInput, noteOf } from "./nodes.js";
-import { type AccessOption, admitted, CONFLICT_TEXT, memgraphText } from "./policies.js";
+import { type AccessOption, admitted, asking, CONFLICT_TEXT, memgraphText } from "./policies.js";
 
 /** Most nodes of one call. */
 export const SUBGRAPH_NODES_MAX = 50;
@@ -112,7 +113,10 @@ export async function putSubgraph(
         return { label: `edges[${at}]`, item };
       }),
     );
-    const { results, seq } = await run(memory, [...notes, ...links], atomic);
+    const { results, seq } = await run(memory, [...notes, ...links], {
+      atomic,
+      ...asking(options.access),
+    });
     const told = nodes.map((node, at) => nodeResult(node, results[at]));
     for (const { lineageId } of told) {
       if (lineageId !== undefined) hub.lineages.note(lineageId, graph);
@@ -174,16 +178,16 @@ function endError(text: string): CortexError {
 async function run(
   memory: Cortex,
   steps: readonly Step[],
-  atomic: boolean,
+  how: { readonly atomic: boolean; readonly access?: Access },
 ): Promise<{ readonly results: readonly BatchItemResult[]; readonly seq: number }> {
   const fit = steps.flatMap(({ item }, at) => (item instanceof CortexError ? [] : [{ item, at }]));
   const refused = steps.find(({ item }) => item instanceof CortexError);
-  if (atomic && refused?.item instanceof CortexError) throw atItem(refused.label, refused.item);
+  if (how.atomic && refused?.item instanceof CortexError) throw atItem(refused.label, refused.item);
   const items = fit.map(({ item }) => item);
   const done =
     items.length === 0
       ? { results: [], seq: (await memory.stats()).seq }
-      : await memory.batch(items, { atomic, loose: true }).catch((error: unknown) => {
+      : await memory.batch(items, { ...how, loose: true }).catch((error: unknown) => {
           const place = isCortexError(error) ? itemIn(error) : undefined;
           const step = place === undefined ? undefined : steps[fit[place]?.at ?? -1];
           if (step === undefined || !isCortexError(error)) throw error;

@@ -26,7 +26,7 @@ import { primaryText } from "../records/data.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { OVERLAP_MIN, overlap, tellingWords, WORDS_MIN } from "../text/alike.js";
 import { sharingWords } from "../text/text-near.js";
-import { mayReplace, outranks } from "../trust/gate.js";
+import { mayChangeWord, outranks } from "../trust/gate.js";
 import { shownMemories } from "./read.js";
 import type { PreparedWrite } from "./write-input.js";
 
@@ -113,7 +113,7 @@ interface MetMemories {
 function divide(head: PreparedWrite["head"], met: MetMemories): Verdict {
   const { holders, named, claimants, backed } = met;
   const claimsTheSame = (one: LocatedWithHead) => claimants.some((other) => isSame(other, one));
-  const givesWay = (one: LocatedWithHead) => mayReplace(head.source, one.head.source);
+  const givesWay = (one: LocatedWithHead) => mayChangeWord(head.source, one.head);
   const backedHolders = holders.filter((one) => backed.some((other) => isSame(other, one)));
   const slot = holders.filter((one) => givesWay(one) && !backedHolders.includes(one));
   const stays = [

@@ -4,7 +4,7 @@ import { maybeResetDaily } from "../records/goal-state.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
 
 test("a state is written whole, read back complete, and taken away", async () => {
-  await using store = await openTestStore({ backend: "lmdb" });
+  await using store = await openTestStore({ backend: "lmdb", startMs: 0 });
   const { memory } = store;
   const { id, uri } = await memory.write({ type: "goal", text: "Sail" });
   expect(await memory.goalState(id)).toBeUndefined();
@@ -57,8 +57,29 @@ test("states are listed in the order of ids", async () => {
   ]);
 });
 
+test("what was counted on an earlier day reads as zero, one by one and in the list", async () => {
+  const HOUR = 3_600_000;
+  const now = Date.UTC(2026, 4, 4, 1);
+  await using store = await openTestStore({ startMs: now, stepMs: 0 });
+  const { memory } = store;
+  for (const back of [0, 1, 2, 23, 24, 25, 48, 24 * 400, -2]) {
+    const { id } = await memory.write({ type: "goal", text: `reset ${back} hours ago` });
+    const lastResetAt = now - back * HOUR;
+    const stored = { intentsTodayCount: 4, spentToday: "9", failureStreak: 2, lastResetAt };
+    await memory.setGoalState(id, stored);
+    const isToday = new Date(lastResetAt).toISOString() >= "2026-05-04";
+    const expected = isToday
+      ? stored
+      : { intentsTodayCount: 0, spentToday: "0", failureStreak: 2, lastResetAt: now };
+    expect(await memory.goalState(id)).toEqual(expected);
+    const listed = (await memory.goalStates()).find((goal) => goal.id === id)?.state;
+    expect(listed).toEqual(expected);
+    expect(Object.getPrototypeOf(listed)).toBe(Object.prototype);
+  }
+});
+
 test("the day's counters start over after a day", async () => {
-  await using store = await openTestStore();
+  await using store = await openTestStore({ startMs: 0 });
   const { memory } = store;
   const { id } = await memory.write({ type: "goal", text: "g" });
   await memory.setGoalState(id, { intentsTodayCount: 4, spentToday: "9", lastResetAt: 0 } as never);

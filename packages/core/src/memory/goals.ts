@@ -1,6 +1,7 @@
 /**
  * The runtime state of goals: what a scheduler notes about a goal it pursues. Journaled like
- * everything else, owned by the goal, outside the memory itself.
+ * everything else, owned by the goal, outside the memory itself. Counters of a day are read as those of
+ * today: what was counted on an earlier day is zero, whether or not anybody wrote that down.
  */
 
 import { type CborValue, decode, encode } from "../codec/cbor.js";
@@ -23,7 +24,7 @@ import { Reader, scan } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
-import type { GoalState } from "../records/goal-state.js";
+import { type GoalState, stateAt } from "../records/goal-state.js";
 
 /** The state of a goal; `undefined` when none was written. */
 export async function goalState(
@@ -37,7 +38,7 @@ export async function goalState(
     const [row] = await reader.getMany([idKey("goalState", id)]);
     if (row === undefined) return undefined;
     const [found] = await reader.records([decodePointer(row)], decodeState);
-    return found?.record;
+    return found === undefined ? undefined : stateAt(found.record, engine.clock());
   });
 }
 
@@ -73,6 +74,7 @@ export async function deleteGoalState(
 
 /** Every goal with a state, in the order of ids. */
 export async function goalStates(engine: Engine): Promise<readonly GoalWithState[]> {
+  const nowMs = engine.clock();
   return Reader.with(engine.kv, undefined, async (reader) => {
     const rows: { readonly id: Uint8Array; readonly pointer: ReturnType<typeof decodePointer> }[] =
       [];
@@ -88,7 +90,7 @@ export async function goalStates(engine: Engine): Promise<readonly GoalWithState
     );
     return rows.flatMap(({ id }, at) => {
       const state = states[at];
-      return state === undefined ? [] : [{ id: memoryId(id), state: state.record }];
+      return state === undefined ? [] : [{ id: memoryId(id), state: stateAt(state.record, nowMs) }];
     });
   });
 }
@@ -123,5 +125,6 @@ async function changeGoal(
 }
 
 function decodeState(bytes: Uint8Array): GoalState {
-  return decode(bytes) as unknown as GoalState;
+  // A plain object like every other answer: what the codec gives has no prototype.
+  return { ...(decode(bytes) as unknown as GoalState) };
 }

@@ -272,3 +272,17 @@ export function validBody(
   const { validTo } = bodyOf(body);
   return validTo === undefined || time < validTo ? body : undefined;
 }
+
+/**
+ * Whether what a memory says holds at a time: it has begun, has not ended and has not expired. Asked
+ * about the past, what has ended belongs to the answer; what has not begun never does.
+ */
+export function holdsAt(memory: FoundMemory, nowMs: number, past = false): boolean {
+  const { validFrom, validTo, expiresAt } = bodyOf(memory.body);
+  // What was said was said, whatever the clocks of those who said it.
+  const isTurn = memory.head.record.head.turn !== undefined;
+  if (!isTurn && validFrom !== undefined && validFrom > nowMs) return false;
+  if (past) return true;
+  const ended = validTo !== undefined && validTo <= nowMs;
+  return !ended && (expiresAt === undefined || expiresAt > nowMs);
+}

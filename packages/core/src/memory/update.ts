@@ -27,6 +27,7 @@ import {
   type Located,
   locateLiving,
   memoryId,
+  ownSource,
   type ParsedRef,
   parseRef,
   refKeys,
@@ -63,7 +64,6 @@ import {
   HEAD_FIELDS,
   prepareHead,
   prepareVersion,
-  sourceFor,
 } from "./write-input.js";
 
 const UPDATE_FIELDS: ReadonlySet<string> = new Set(Object.keys(updateFields));
@@ -154,14 +154,16 @@ export interface NextVersion extends PreparedUpdate {
 
 /** Appends a version inside a commit; the records of the memory are loaded. */
 export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): WriteResult {
-  const { parsed, input, by, found, head, data, rival } = next;
+  const { input, by, found, head, data, rival } = next;
   const current = tx.fold.records.version(found.row);
   const carried = data === current.data ? carriedOver(current, input) : lastingOver(current);
   const asked = { ...carried, ...withoutUndefined(input) };
-  const prepared = prepareVersion(head.type, data, asked, head.source);
+  // New words are those of whoever brings them; the owner may also speak for the one who said it first.
+  const sayer = data === current.data || ownSource(engine) === "user_input";
+  const prepared = prepareVersion(head.type, data, asked, sayer ? head.source : ownSource(engine));
   const isSaid = input.provenance?.source !== undefined;
-  const writer = isSaid ? prepared.provenance.source : sourceFor(engine, undefined);
-  checkRevision(writer, head.source, parsed.text);
+  const writer = isSaid ? prepared.provenance.source : ownSource(engine);
+  checkRevision(writer, head, found.id);
   const confidence = input.confidence === undefined ? current.confidence : prepared.confidence;
   const place = { head, row: found.row };
   const whole = nextVersion(tx, by, place, { ...prepared, confidence, data });
@@ -272,11 +274,16 @@ function isRival(
 /** Changes head fields without a new version. */
 export async function updateHead(
   engine: Engine,
-  { id, by = engine.principal, source: claimed, access: _, ...patch }: Asked<"updateHead">,
+  {
+    id,
+    by = engine.principal,
+    source = ownSource(engine),
+    access: _,
+    ...patch
+  }: Asked<"updateHead">,
 ): Promise<WriteResult> {
   const parsed = parseRef(engine, id, "id");
   const changes = changesOf(patch);
-  const source = sourceFor(engine, claimed);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     again: writtenAgain(engine),
@@ -287,7 +294,7 @@ export async function updateHead(
       const before = tx.fold.records.head(found.row);
       if (changes.kind !== undefined) checkKindAllowed(tx, changes.kind);
       if (changes.status !== undefined) {
-        checkStatusChange(source, before, changes.status, parsed.text);
+        checkStatusChange(source, before, changes.status, found.id);
       }
       const head = { ...before, ...changes };
       return changeHead(engine, tx, { kind: "update_head", by, found, head });

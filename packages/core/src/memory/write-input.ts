@@ -20,7 +20,7 @@ import {
   type WriteRequest,
   writeFields,
 } from "../contract/memory.js";
-import { type Engine, freshId, type ParsedRef, parseRef } from "../engine/engine.js";
+import { type Engine, freshId, ownSource, type ParsedRef, parseRef } from "../engine/engine.js";
 import { requestMark } from "../engine/idempotency.js";
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
@@ -32,10 +32,9 @@ import {
   IMPORTANCE_DEFAULT,
   type Provenance,
 } from "../records/memory-record.js";
-import type { MemoryType, Source, Visibility } from "../records/types.js";
+import { EVENT_KINDS, type MemoryType, type Source, type Visibility } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import { gatedStatus, isRelayed } from "../trust/gate.js";
-import { TRUST } from "../trust/levels.js";
 import { threatsIn } from "../trust/scan.js";
 
 /** A write, checked and complete. */
@@ -77,7 +76,7 @@ export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite
   const { type, corrects, externalId, supersedes } = input;
   const { text, data } = gatherData(type, input);
   const parsed = parseData(type, { text, data }, engine.actor);
-  const source = sourceFor(engine, input.source);
+  const { source = ownSource(engine) } = input;
   const version = prepareVersion(type, parsed, input, source);
   const slot = input.slot === undefined ? undefined : normaliseSlot(input.slot);
   const head = prepareHead(input, engine.defaults?.visibility);
@@ -216,7 +215,10 @@ function textsIn(value: unknown, depth: number): readonly string[] {
   return Object.entries(value).flatMap(([name, member]) => [name, ...textsIn(member, depth - 1)]);
 }
 
-/** Sorts loose data fields from the ones every write has; an unknown name is refused. */
+/**
+ * Sorts loose data fields from the ones every write has; an unknown name is refused. `kind` is both: an
+ * event's own kind is also the label it is filed under.
+ */
 export function gatherData(
   type: MemoryType,
   input: WriteRequest | UpdateRequest,
@@ -236,6 +238,9 @@ export function gatherData(
     }
     loose ??= {};
     loose[name] = input[name];
+  }
+  if (type === "event" && known.has("kind") && Object.hasOwn(EVENT_KINDS, String(input.kind))) {
+    loose = { kind: input.kind, ...loose };
   }
   if (loose === undefined) return { text, data: input.data };
   return { text, data: Object.assign(loose, input.data) };
@@ -262,14 +267,6 @@ function checkNewId(input: string): Uint8Array {
     throw invalid("id", NEW_ID, input, "ERR_BAD_ID");
   }
   return id;
-}
-
-/** Whose words a call brings: as it says, or those of whoever is calling. */
-export function sourceFor(engine: Engine, source: Source | undefined): Source {
-  const most = engine.defaults?.source;
-  if (source === undefined) return most ?? "user_input";
-  if (most === undefined || TRUST[source].rank <= TRUST[most].rank) return source;
-  throw invalid("source", `at most the trust of ${most}`, source, "ERR_DENIED");
 }
 
 /** Provenance may name other graphs; only memories of this one get an edge. */

@@ -1,7 +1,9 @@
 /** `write`: every type, every field, restatement, slots, replacement, and what is refused. */
 import { describe, expect, test } from "vitest";
 import type { WriteInput } from "../contract/memory.js";
+import { isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
+import { DATA_SCHEMAS } from "../records/data.js";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import { openTestStore } from "../testing/index.js";
@@ -504,5 +506,59 @@ describe("externalId", () => {
     await using store = await openTestStore();
     expect(await store.memory.get("crm:9")).toBeUndefined();
     expect(await store.memory.history("crm:9")).toBeUndefined();
+  });
+});
+
+describe("every field of a type, given beside the others", () => {
+  /** A value that each shape of field takes; the first that the type's own schema accepts is used. */
+  const VALUES: readonly unknown[] = [
+    ...["payment", "success", "avoid", "doubt", "hard", "paused", "learned", "schedule", "words"],
+    ...[["one"], 0.5, 7, true, "12.50", { asset: "eur", amount: "3" }, [], {}],
+    ...["text/plain", "sha256:00", "https://example.org/a", "cortex://ada/Event/x#1"],
+  ];
+
+  for (const type of namesOf(MEMORY_TYPES)) {
+    for (const [name, schema] of Object.entries(DATA_SCHEMAS[type].shape)) {
+      test(`${type}.${name} is kept or refused`, async () => {
+        await using store = await openTestStore();
+        const values = VALUES.filter((value) => schema.safeParse(value).success);
+        expect(values.length).toBeGreaterThan(0);
+        for (const [at, value] of values.entries()) {
+          const input = { type, text: `said ${at}`, uri: `https://example.org/${at}` };
+          const given = { ...input, [name]: value };
+          if (type !== "artifact") delete (given as { uri?: string }).uri;
+          const written = await store.memory
+            .write(given as Parameters<typeof store.memory.write>[0])
+            .catch((error: unknown) => error);
+          if (isCortexError(written)) {
+            expect(JSON.stringify(written.details)).toContain(name);
+            continue;
+          }
+          const { id } = written as { readonly id: string };
+          const memory = await store.memory.get(id);
+          expect((memory?.data as Record<string, unknown> | undefined)?.[name]).toEqual(value);
+        }
+      });
+    }
+  }
+
+  test("an event's kind is its own and the label it is filed under; another label is only that", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const own = await memory.write({ type: "event", text: "Paid the rent", kind: "payment" });
+    const label = await memory.write({ type: "event", text: "Met Bo", kind: "party" });
+    const both = await memory.write({
+      type: "event",
+      text: "Sent it",
+      kind: "rent",
+      data: { kind: "dispatch" },
+    });
+    const kinds = async (id: string) => {
+      const found = await memory.get(id);
+      return [found?.head.kind, (found?.data as { kind?: string } | undefined)?.kind];
+    };
+    expect(await kinds(own.id)).toEqual(["payment", "payment"]);
+    expect(await kinds(label.id)).toEqual(["party", "observation"]);
+    expect(await kinds(both.id)).toEqual(["rent", "dispatch"]);
   });
 });

@@ -104,7 +104,7 @@ export function checkRequest(
 }
 
 function askedEdge(engine: Engine, edge: EdgeRef | string, field: string): AskedEdge {
-  if (typeof edge === "string") return { by: "id", id: parseEdgeId(edge), text: edge };
+  if (typeof edge === "string") return { by: "id", id: parseEdgeId(edge, field), text: edge };
   const canonical = canonicalKind(edge.kind);
   const from = parseRef(engine, edge.from, `${field}.from`);
   const to = parseRef(engine, edge.to, `${field}.to`);

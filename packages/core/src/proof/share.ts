@@ -3,18 +3,21 @@
  * selector, the proof of every one of them, and the checkpoint that the proof is for, all of one
  * position.
  *
- * The proof shows that each memory is as given; that no other memory matches, it does not show.
+ * The proof shows that each memory is as given, to the last member: the entries that left it so are shown
+ * as well, for times, names and positions stand in their headers. Newest ids come first, so that there is
+ * one order. That no other memory matches, the proof does not show.
  */
 
 import { normaliseSlot } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
 import { SHARE_MAX, type SharedSlice } from "../contract/proof.js";
+import type { Memory } from "../contract/shapes.js";
 import { type Engine, findIds, parseRef } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { type FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { type Bytes, compareBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { list } from "../memory/list.js";
 import type { Head } from "../records/memory-record.js";
@@ -40,16 +43,23 @@ export async function share(engine: Engine, selector: Asked<"share">): Promise<S
         },
       }) => (session === undefined || head.turn?.session === session ? matches(head) : false),
     );
-    const memories = kept.slice(0, limit).map((memory) => shapeMemory(engine.actor, memory));
+    const given = kept.slice(0, limit).sort((a, b) => compareBytes(b.id, a.id));
+    const memories = given.map((memory) => shapeMemory(engine.actor, memory));
     const { proof, checkpoint } = await proveAt(engine, reader, {
       memories: memories.map(({ id }) => parseRef(engine, id, "id")),
       edges: [],
-      seqs: [],
+      seqs: entriesOf(memories),
       since: undefined,
       access: OWNER,
     });
     return { memories, proof, checkpoint, seq: reader.seq };
   });
+}
+
+/** The entries that say when and by whom memories were left as they are, each once, in their order. */
+function entriesOf(memories: readonly Memory[]): readonly number[] {
+  const seqs = memories.flatMap(({ seq, versionRecord }) => [seq, versionRecord.seq]);
+  return [...new Set(seqs)].sort((a, b) => a - b);
 }
 
 /** What of a head a selector looks at; the session, which no caller sees in a head, apart. */

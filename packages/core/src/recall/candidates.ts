@@ -1,6 +1,6 @@
 /**
- * What is known of a memory while it is considered for an answer: where it stands, who speaks, when it
- * holds, how far it is trusted. Read from the memory itself; pure.
+ * What is known of a memory while it is considered for an answer: where it stands, who speaks, how far it is
+ * trusted. Read from the memory itself; pure.
  */
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import { primaryText, type TurnData } from "../records/data.js";
@@ -50,14 +50,3 @@ const STATUS_FACTOR = {
   disputed: 0.8,
   retracted: 0.3,
 } as const;
-
-/** Whether a memory holds at a time; one about the past may have ended, none may not have begun. */
-export function holdsAt(memory: FoundMemory, nowMs: number, past: boolean): boolean {
-  const { validFrom, validTo, expiresAt } = bodyOf(memory.body);
-  // What was said was said, whatever the clocks of those who said it.
-  const isTurn = memory.head.record.head.turn !== undefined;
-  if (!isTurn && validFrom !== undefined && validFrom > nowMs) return false;
-  if (past) return true;
-  const ended = validTo !== undefined && validTo <= nowMs;
-  return !ended && (expiresAt === undefined || expiresAt > nowMs);
-}

@@ -12,7 +12,7 @@ import type { Engine } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import { INDEX, indexPrefix, keyBytes, keyString, prefixRange } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
+import { INDEX_MAX, LIMITS } from "../limits.js";
 import { type AdjacentEdge, adjacent } from "../links/adjacency.js";
 import { canonicalKind, kindByCode } from "../records/edge-kinds.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
@@ -371,7 +371,8 @@ function around(session: string, index: number): { session: string; range: KvRan
   const prefix = sessionPrefix(session, LIFECYCLES.active.code);
   const at = (place: number): Bytes => Buffer.concat([prefix, indexBytes(place)]);
   const from = Math.max(0, index - REACH);
-  const range = { gte: at(from), lt: at(index + REACH + 1), limit: 4 * (2 * REACH + 1) };
+  const to = Math.min(index + REACH, INDEX_MAX) + 1;
+  const range = { gte: at(from), lt: at(to), limit: 4 * (2 * REACH + 1) };
   return { session, range };
 }
 

@@ -52,6 +52,22 @@ describe("the time a question speaks of", () => {
     ["where did she used to work", true],
     ["what was the original plan, originally?", true],
     ["where do I live now?", false],
+    ["Where did Ada use to live?", true],
+    ["where didn't she use to go", true],
+    ["what was my old number?", true],
+    ["Ada's old flat", true],
+    ["who did I work with back when I lived in Lyon?", true],
+    ["does she work there anymore?", true],
+    ["is that still so, or not any more?", true],
+    ["what was the prior address", true],
+    ["where did he live in those days?", true],
+    ["what do I use to cook?", false],
+    ["which tool did we pick? we use to build", false],
+    ["how old is Ada?", false],
+    ["a house that is 90 years old", false],
+    ["the 5-year-old child", false],
+    ["is she old enough to drive?", false],
+    ["what is my number?", false],
   ])("asks about the past: %s", (question, past) => {
     expect(timeWords(question, NOW).past).toBe(past);
   });

@@ -76,8 +76,20 @@ const NUMBERS: Readonly<Record<string, number>> = {
   few: 3,
 };
 
-const PAST =
-  /\b(used to|before|previous(ly)?|formerly|former|originally|earlier|at first|no longer|any ?more|history of|changed|in the past|back then|ever since|until)\b/i;
+/**
+ * How people ask for what was. "use to" is the past only behind "did" (what one uses to cook is not), and
+ * "old" only where it is no age.
+ */
+const PAST = new RegExp(
+  [
+    "\\b(?:used to|before|previous(?:ly)?|prior|formerly|former|originally|initially|earlier|at first",
+    "no longer|not any longer|any ?more|history of|changed|in the past|in the old days|in those days",
+    "back (?:then|when|in the day)|at the time|ever since|until)\\b",
+    "\\bdid(?:n['’]t| not)?\\b[^.?!]*\\buse to\\b",
+    "(?<!\\b(?:how|years?|months?|weeks?|days?|hours?|is|are|too|this|that|grow|grows|get|gets)[ -])\\bold\\b(?! enough)",
+  ].join("|"),
+  "i",
+);
 
 /** Reads the time words of a question. */
 export function timeWords(question: string, nowMs: number): TimeWords {

@@ -10,7 +10,7 @@
  * Left to others: fences, dates and ids around a form in a prompt (`recall/`), storing
  * (`memory-record.ts`).
  */
-import { truncateUtf8, utf8Length } from "../codec/text.js";
+import { cutToBytes, utf8Length } from "../codec/text.js";
 import { unreachable } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type {
@@ -35,20 +35,12 @@ export function countTokens(text: string): number {
   return Math.ceil(utf8Length(text) / LIMITS.bytesPerToken);
 }
 
-const ELLIPSIS = "…";
-const ELLIPSIS_BYTES = 3;
-
 /**
  * `text` if it fits `maxTokens`, else the longest start of it that fits together with "…". Records
  * leave out a form that this cut of their sentence gives back, so the rule is part of the format.
  */
 export function truncateToTokens(text: string, maxTokens: number): string {
-  if (maxTokens <= 0) return "";
-  const maxBytes = maxTokens * LIMITS.bytesPerToken;
-  // A unit takes one to three bytes: most texts are decided without counting.
-  const fits = text.length * 3 <= maxBytes;
-  if (fits || (text.length <= maxBytes && utf8Length(text) <= maxBytes)) return text;
-  return truncateUtf8(text, maxBytes - ELLIPSIS_BYTES) + ELLIPSIS;
+  return maxTokens <= 0 ? "" : cutToBytes(text, maxTokens * LIMITS.bytesPerToken);
 }
 
 /** The two stored renderings, each within its budget. */

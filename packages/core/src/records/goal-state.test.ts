@@ -81,15 +81,15 @@ describe("the daily reset", () => {
     [-1, false],
     [-3 * DAY_MS, false],
   ])("%i ms after the last one: %s", (afterMs, resets) => {
-    const before = Object.freeze({ ...state, lastResetAt: 1000 });
-    const after = maybeResetDaily(before, 1000 + afterMs);
+    const before = Object.freeze({ ...state, lastResetAt: 3 * DAY_MS });
+    const after = maybeResetDaily(before, 3 * DAY_MS + afterMs);
     if (!resets) expect(after).toBe(before);
     else {
       expect(after).toStrictEqual({
         ...before,
         intentsTodayCount: 0,
         spentToday: "0",
-        lastResetAt: 1000 + afterMs,
+        lastResetAt: 3 * DAY_MS + afterMs,
       });
     }
   });

@@ -2,8 +2,8 @@
  * The runtime state of a goal: what a scheduler that pursues goals needs to remember between runs.
  *
  * Promise: a small value beside the goal, checked as strictly as data and complete: counters are
- * there from the start. `maybeResetDaily` is pure; the day is 24 hours from the last reset, not a
- * calendar's, so that no time zone matters.
+ * there from the start. `maybeResetDaily` is pure; a day is a day of the calendar in UTC, so that no
+ * time zone matters, and reading gives the state of today: `stateAt`.
  *
  * Left to others: journaling it, owned by its goal (`history/`), and the scheduler itself.
  */
@@ -38,11 +38,20 @@ export type GoalState = Exact<z.output<typeof goalStateSchema>>;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The state with the day's counters at zero, if they were never reset or the last reset is 24 hours
- * old or more; otherwise the same state. A clock that went back resets nothing.
+ * The state with the day's counters at zero, if they were never reset or last on an earlier day;
+ * otherwise the same state. A clock that went back resets nothing.
  */
 export function maybeResetDaily(state: GoalState, nowMs: number): GoalState {
   const { lastResetAt } = state;
-  if (lastResetAt !== undefined && nowMs - lastResetAt < DAY_MS) return state;
+  if (lastResetAt !== undefined && dayOf(nowMs) <= dayOf(lastResetAt)) return state;
   return { ...state, intentsTodayCount: 0, spentToday: "0", lastResetAt: nowMs };
+}
+
+/** A state as it is today. One that says nothing of a reset counts as its writer wants it to. */
+export function stateAt(state: GoalState, nowMs: number): GoalState {
+  return state.lastResetAt === undefined ? state : maybeResetDaily(state, nowMs);
+}
+
+function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS);
 }

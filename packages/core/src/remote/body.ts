@@ -3,9 +3,11 @@
  *
  * Promise: what cannot be sent is refused before anything is sent. That is functions (a signer, a
  * counter of tokens), signals, numbers that JSON has no word for, and an access other than the owner's:
- * on a server, who is asking is decided by what the client was opened with.
+ * on a server, who is asking is decided by what the client was opened with. Somebody who speaks in
+ * another name than the owner's says so in a header: a client may lower itself, and never more.
  */
 import { CortexError, describe, invalid } from "../errors.js";
+import type { Access } from "../scope/access.js";
 
 /** The input of an operation. */
 export type Body = { readonly [field: string]: unknown };
@@ -18,6 +20,20 @@ export function bodyText(body: Body): string {
   checkAccess(body.access);
   const sent = Object.entries(body).filter(([field]) => !KEPT.includes(field));
   return JSON.stringify(Object.fromEntries(sent), plain);
+}
+
+/** The header in which a caller lowers itself: a source and, after a space, a principal. */
+export const SPEAKS_AS = "Cortex-Speaks-As";
+
+/** What the header says for an input; `undefined` where nobody else speaks than the client itself. */
+export function speaksAs({ access }: Body): string | undefined {
+  const { speaker } = (access ?? {}) as Extract<Access, { readonly kind: "owner" }>;
+  if (speaker === undefined || (speaker.namesAuthors && speaker.source === "user_input")) {
+    return undefined;
+  }
+  return [speaker.source, ...(speaker.principal === undefined ? [] : [speaker.principal])].join(
+    " ",
+  );
 }
 
 function checkAccess(access: unknown): void {

@@ -16,7 +16,7 @@ import { parseCheckpoint } from "../journal/checkpoint.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
 import { answerOf } from "./answers.js";
 import type { CortexApi } from "./api.js";
-import { type Body, bodyText } from "./body.js";
+import { type Body, bodyText, speaksAs } from "./body.js";
 import { download, sinkOf } from "./download.js";
 import { checkFollowing, followRemote } from "./events.js";
 import { type RemoteOptions, type RemoteSettings, readSettings } from "./settings.js";
@@ -170,6 +170,7 @@ class Client {
     const call = {
       path: route.path,
       body: bodyText(input),
+      speaksAs: speaksAs(input),
       accept: JSON_TYPE,
       isRepeatable: isRepeatable(route, input),
       isLong: route.isLong === true,

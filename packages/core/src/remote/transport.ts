@@ -11,6 +11,7 @@ import { sha256Pure } from "../codec/sha256-pure.js";
 import { CortexError, type ErrorDetails } from "../errors.js";
 import { signRequest } from "../scope/request-signature.js";
 import { isKnownCode, knownCode } from "./answers.js";
+import { SPEAKS_AS } from "./body.js";
 import type { RemoteSettings } from "./settings.js";
 
 /** One request. */
@@ -21,6 +22,8 @@ export interface Call {
   /** The parameters of a `GET`. */
   readonly parameters?: URLSearchParams;
   readonly accept: string;
+  /** In whose name it is asked, where that is less than the client may. */
+  readonly speaksAs?: string | undefined;
   /** Whether it can be sent again. */
   readonly isRepeatable: boolean;
   /** Whether it takes as long as it takes. */
@@ -138,6 +141,7 @@ async function send(settings: RemoteSettings, call: Call, signal: AbortSignal): 
     method,
     headers: {
       Accept: call.accept,
+      ...(call.speaksAs === undefined ? {} : { [SPEAKS_AS]: call.speaksAs }),
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       ...(authorization === undefined ? {} : { Authorization: authorization }),
       ...signature,

@@ -32,6 +32,7 @@ import {
   type LocatedWithHead,
   locate,
   memoryId,
+  ownSource,
   type ParsedRef,
   parseRef,
 } from "../engine/engine.js";
@@ -45,12 +46,12 @@ import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { nextData, nextFingerprint } from "../memory/update.js";
 import { slotRange } from "../memory/write.js";
-import { prepareVersion, sourceFor } from "../memory/write-input.js";
+import { prepareVersion } from "../memory/write-input.js";
 import type { EdgeRecord } from "../records/edge-record.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import type { Analyser } from "../text/analyse.js";
-import { gatedStatus, mayReplace, refused } from "../trust/gate.js";
+import { gatedStatus, mayChangeWord, overruled, wordOf } from "../trust/gate.js";
 import { DISTINCT, isDuplicate, joiningKeys } from "./duplicates.js";
 import { parseItemId } from "./review.js";
 
@@ -103,7 +104,7 @@ export async function settle(engine: Engine, input: Asked<"settle">): Promise<Se
 function checkDecision(
   engine: Engine,
   kind: ReviewKind,
-  { keep, source, by = engine.principal, ...asked }: Asked<"settle">,
+  { keep, source = ownSource(engine), by = engine.principal, ...asked }: Asked<"settle">,
 ): CheckedDecision {
   if ((asked.decision === "merge") !== (asked.text !== undefined)) {
     throw invalid("text", "a text for merge, and none otherwise", asked.text);
@@ -112,7 +113,7 @@ function checkDecision(
     ...asked,
     kind,
     keep: keep === undefined ? undefined : parseRef(engine, keep, "keep"),
-    source: sourceFor(engine, source),
+    source,
     by,
   };
 }
@@ -348,11 +349,12 @@ function refuseTaken(
 
 /** A source decides nothing against the words of a more trusted one. */
 function refuseBelow(asked: CheckedDecision, side: LocatedWithHead): void {
-  if (mayReplace(asked.source, side.head.source)) return;
-  throw refused(
+  if (mayChangeWord(asked.source, side.head)) return;
+  const holder = wordOf(side.head);
+  throw overruled(
     "source",
-    `expected a source that may set aside what ${side.head.source} said, got ${asked.source}`,
-    { expected: side.head.source, got: asked.source, subject: memoryId(side.id) },
+    `expected a source that may set aside what ${holder} said, got ${asked.source}`,
+    { expected: holder, got: asked.source, id: side.id },
   );
 }
 
@@ -439,9 +441,9 @@ function settleMemory(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: B
           ? [chosenVersion(engine, tx, asked, side)]
           : accepted(tx, asked, side);
       if (parts.length > 0) return { parts: [...parts, reason], kept: [side], archived: [] };
-      throw refused("source", `expected a source that may confirm it, got ${asked.source}`, {
+      throw overruled("source", `expected a source that may confirm it, got ${asked.source}`, {
         got: asked.source,
-        subject: memoryId(id),
+        id,
       });
     }
     default:

@@ -87,6 +87,8 @@ export function factorsOf(use: Use, nowMs: number, cosine?: number): Factors {
 /** What bears on a score beside its factors. */
 export interface Standing {
   readonly pinned?: boolean;
+  /** Tombstoned: it ranks last, whatever its factors say. */
+  readonly hidden?: boolean;
   /** What age leaves of the score, 0 to 1: see `decay.ts`. */
   readonly decay?: number;
 }
@@ -95,7 +97,7 @@ export interface Standing {
 export function salience(
   factors: Factors,
   weights: Weights,
-  { pinned = false, decay = 1 }: Standing = {},
+  { pinned = false, hidden = false, decay = 1 }: Standing = {},
 ): Salience {
   const { similarity } = factors;
   const own =
@@ -103,13 +105,14 @@ export function salience(
     weights.access * factors.access +
     weights.citations * factors.citations +
     weights.importance * factors.importance;
-  const score =
+  const weighed =
     similarity === undefined
       ? own / (1 - weights.similarity)
       : own + weights.similarity * similarity;
-  const aged = decay * score;
+  const aged = decay * weighed;
   const floored = pinned ? Math.max(PINNED_FLOOR, aged) : aged;
-  return { score: Math.round(unit(floored) * 1e6) / 1e6, factors, weights, decay, pinned };
+  const score = hidden ? 0 : Math.round(unit(floored) * 1e6) / 1e6;
+  return { score, factors, weights, decay, pinned: pinned && !hidden };
 }
 
 /** ln(1 + n) on a scale that ends at 1 for `SATURATION`. */

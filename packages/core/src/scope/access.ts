@@ -12,11 +12,33 @@
  */
 import { CortexError, describe, invalid } from "../errors.js";
 import type { Head } from "../records/memory-record.js";
-import type { Scope } from "./scope.js";
+import type { Source } from "../records/types.js";
+import { holderOf, type Scope } from "./scope.js";
 import { isEmptySelector, type Selected, selects } from "./selector.js";
 
-/** Who is asking. */
-export type Access = { readonly kind: "owner" } | { readonly kind: "guest" } | ScopeAccess;
+/**
+ * In whose name a caller speaks: what a door stamps on everything that comes through it. A call may
+ * claim less than this and never more (`trust/gate.ts`).
+ */
+export interface Speaker {
+  /** The door, in the words of a refusal: `MCP`, `a scope`. */
+  readonly door: string;
+  /** Whose words they are at most: the source of what names none. */
+  readonly source: Source;
+  /** The principal that entries name; the store's own when absent. */
+  readonly principal?: string;
+  /** Whether a call may name another author: only where the owner vouches for the names. */
+  readonly namesAuthors: boolean;
+}
+
+/**
+ * Who is asking. Whoever sees what the owner sees need not speak as the owner: an agent that the owner
+ * let in through MCP comes with a speaker of its own.
+ */
+export type Access =
+  | { readonly kind: "owner"; readonly speaker?: Speaker }
+  | { readonly kind: "guest" }
+  | ScopeAccess;
 
 /** Why something a scope does not allow is on record. */
 export type Violation = "violation" | "not_writable";
@@ -37,6 +59,19 @@ export interface ScopeAccess {
 
 /** The access of whoever opened the store. */
 export const OWNER: Access = { kind: "owner" };
+
+/** In whose name an access speaks; nobody is named for the owner in person, and for a guest, who is silent. */
+export function speakerOf(access: Access): Speaker | undefined {
+  if (access.kind === "owner") return access.speaker;
+  if (access.kind === "guest") return undefined;
+  const { maxSource: source } = access.scope;
+  return {
+    door: "a scope",
+    source,
+    principal: holderOf(access.scope),
+    namesAuthors: false,
+  };
+}
 
 /** A caller of the same tenant without any scope. */
 export const GUEST: Access = { kind: "guest" };

@@ -10,7 +10,7 @@ const signer = signerOf(new Uint8Array(32).fill(3));
 const nowMs = 1_700_000_000_000;
 const made = { nowMs, nonce: new Uint8Array(12).fill(9), sha256: sha256Node };
 const checks = { nowMs, sha256: sha256Node, verifySignature: verifyEd25519Node };
-const request: RequestLine = {
+const request: RequestLine & { readonly body: Uint8Array } = {
   method: "POST",
   path: "/v1/find",
   query: "",
@@ -34,6 +34,7 @@ describe("verifyRequest", () => {
     ["without one", { ...request, method: "GET", query: "limit=5&x=%20", body: new Uint8Array() }],
   ])("knows the signer of a request %s", async (_, line) => {
     const signed = verifyRequest(line, read(await signRequest(line, signer, made)), checks);
+    signed?.checkBody(line.body);
     expect(signed?.key).toBe(toBase64(signer.publicKey));
     expect(signed?.untilMs).toBe(nowMs + 300_000);
     expect(signed?.signature).toHaveLength(88);
@@ -44,16 +45,22 @@ describe("verifyRequest", () => {
     expect(verifyRequest(request, none, checks)).toBeUndefined();
   });
 
-  test.each<[string, Partial<RequestLine>]>([
+  test.each<[string, Partial<typeof request>]>([
     ["method", { method: "PUT" }],
     ["path", { path: "/v1/forget" }],
     ["query", { query: "a=1" }],
     ["authorization", { authorization: "Bearer cortex-scope-1.AAAB" }],
+    ["idempotency key", { idempotencyKey: "another" }],
+    ["entity tag", { ifMatch: '"2"' }],
+    ["idempotency key left out", { idempotencyKey: undefined }],
+    ["entity tag left out", { ifMatch: undefined }],
     ["body", { body: utf8('{"limit":6}') }],
     ["body left out", { body: new Uint8Array() }],
   ])("another %s is refused", async (_, change) => {
-    const headers = read(await signRequest(request, signer, made));
-    expect(() => verifyRequest({ ...request, ...change }, headers, checks)).toThrow(
+    const line = { ...request, idempotencyKey: "once", ifMatch: '"1"' };
+    const headers = read(await signRequest(line, signer, made));
+    const changed = { ...line, ...change };
+    expect(() => verifyRequest(changed, headers, checks)?.checkBody(changed.body)).toThrow(
       expect.objectContaining({ code: "ERR_SCOPE_HOLDER" }),
     );
   });
@@ -62,9 +69,19 @@ describe("verifyRequest", () => {
     const bare = { ...request, body: new Uint8Array() };
     const headers = read(await signRequest(bare, signer, made));
     const digest = `sha-256=:${toBase64(sha256Node(request.body))}:`;
-    expect(() => verifyRequest(request, { ...headers, contentDigest: digest }, checks)).toThrow(
+    const sent = { ...headers, contentDigest: digest };
+    expect(() => verifyRequest(request, sent, checks)?.checkBody(request.body)).toThrow(
       expect.objectContaining({ code: "ERR_SCOPE_HOLDER" }),
     );
+  });
+
+  test("a header that changes what is asked for cannot be added to a signed request", async () => {
+    const headers = read(await signRequest(request, signer, made));
+    for (const added of [{ idempotencyKey: "once" }, { ifMatch: "*" }]) {
+      expect(() => verifyRequest({ ...request, ...added }, headers, checks)).toThrow(
+        expect.objectContaining({ code: "ERR_SCOPE_HOLDER" }),
+      );
+    }
   });
 
   test("a signature is good for five minutes either way", async () => {

@@ -2,10 +2,14 @@
  * Signed requests: HTTP message signatures (RFC 9421), the part of them that binds a scope to a key.
  *
  * One signature, labelled `cortex`, by Ed25519, over the method, the path, the query, the
- * authorization that names the scope, and the digest of the body where there is one; with the time and
+ * authorization that names the scope, the digest of the body where there is one, and the headers that
+ * change what a request does (`Idempotency-Key`, `If-Match`) where they are sent; with the time and
  * the key in its parameters. So a scope that was overheard is of no use without the key, and a request
  * that was overheard cannot be changed. That it is not sent twice is for the door to watch, by the
  * signature that `verifyRequest` gives back and the time until which it would be good.
+ *
+ * A signature is checked by the headers alone, before any of the body is read; that the body is the one
+ * whose digest was signed is checked when it is there, by the `checkBody` of the result.
  *
  * Pure: the clock, the hash and the check of signatures are arguments.
  */
@@ -27,8 +31,10 @@ export interface RequestLine {
   readonly query: string;
   /** The value of the `Authorization` header. */
   readonly authorization: string;
-  /** The body; empty for none. */
-  readonly body: Uint8Array;
+  /** The value of the `Idempotency-Key` header, where it is sent. */
+  readonly idempotencyKey?: string | undefined;
+  /** The value of the `If-Match` header, where it is sent. */
+  readonly ifMatch?: string | undefined;
 }
 
 /** The headers of a signature; absent ones are `undefined`. */
@@ -41,35 +47,34 @@ export interface SignatureHeaders {
 /** The label of the one signature that is read. */
 const LABEL = "cortex";
 const COMPONENTS = '"@method" "@path" "@query" "authorization"';
-const WITH_BODY = `${COMPONENTS} "content-digest"`;
 
 /** Exactly what a signer writes: another order or another parameter would be another statement. */
 const INPUT = new RegExp(
-  `^${LABEL}=(\\((${WITH_BODY}|${COMPONENTS})\\);created=(\\d{1,12});keyid="([A-Za-z0-9+/=]{44})"` +
+  `^${LABEL}=(\\((${COMPONENTS}(?: "content-digest")?(?: "idempotency-key")?(?: "if-match")?)\\);created=(\\d{1,12});keyid="([A-Za-z0-9+/=]{44})"` +
     ';alg="ed25519";nonce="([A-Za-z0-9+/=]{8,64})")$',
 );
 
-/** Signs a request: the headers to send with it. */
+/** Signs a request with its body, which is empty for none: the headers to send with it. */
 export async function signRequest(
-  request: RequestLine,
+  request: RequestLine & { readonly body: Uint8Array },
   signer: {
     readonly publicKey: Uint8Array;
     sign(message: Uint8Array): Promise<Uint8Array> | Uint8Array;
   },
   made: { readonly nowMs: number; readonly nonce: Uint8Array; readonly sha256: Sha256 },
 ): Promise<{ readonly [header: string]: string }> {
-  const hasBody = request.body.length > 0;
-  const digest = digestOf(made.sha256, request.body);
+  const digest = request.body.length > 0 ? digestOf(made.sha256, request.body) : undefined;
+  const covered = coveredBy(request, digest);
   const created = Math.floor(made.nowMs / 1000);
   const parameters =
-    `(${hasBody ? WITH_BODY : COMPONENTS});created=${created}` +
+    `(${covered.map(([name]) => `"${name}"`).join(" ")});created=${created}` +
     `;keyid="${toBase64(signer.publicKey)}";alg="ed25519";nonce="${toBase64(made.nonce)}"`;
-  const base = signatureBase(request, parameters, hasBody ? digest : undefined);
+  const base = signatureBase(covered, parameters);
   const signature = await signer.sign(utf8(base));
   return {
     "Signature-Input": `${LABEL}=${parameters}`,
     Signature: `${LABEL}=:${toBase64(signature)}:`,
-    ...(hasBody ? { "Content-Digest": digest } : {}),
+    ...(digest === undefined ? {} : { "Content-Digest": digest }),
   };
 }
 
@@ -81,6 +86,8 @@ export interface SignedBy {
   readonly signature: string;
   /** Until when it would be good. */
   readonly untilMs: number;
+  /** Refuses a body, empty for none, that is not the one whose digest was signed. */
+  checkBody(body: Uint8Array): void;
 }
 
 /** Whose signature a request bears; `undefined` for none, `ERR_SCOPE_HOLDER` for one that is wrong. */
@@ -101,13 +108,10 @@ export function verifyRequest(
   if (components === undefined || key === undefined) {
     throw refused("signature-input", `one labelled ${LABEL}, in the form that the docs show`);
   }
-  const hasBody = request.body.length > 0;
-  if ((components === WITH_BODY) !== hasBody) {
-    throw refused("signature-input", "content-digest exactly where there is a body");
-  }
-  const digest = digestOf(checks.sha256, request.body);
-  if (hasBody && contentDigest !== digest) {
-    throw refused("content-digest", "the sha-256 of the body");
+  const bodyDigest = components.includes("content-digest") ? (contentDigest ?? "") : undefined;
+  const covered = coveredBy(request, bodyDigest);
+  if (components !== covered.map(([name]) => `"${name}"`).join(" ")) {
+    throw refused("signature-input", "every header that changes what is asked for, and no other");
   }
   const untilMs = Number(created) * 1000 + LIMITS.signatureAgeMs;
   if (Math.abs(checks.nowMs - Number(created) * 1000) > LIMITS.signatureAgeMs) {
@@ -115,11 +119,22 @@ export function verifyRequest(
   }
   const [, encoded = ""] = /^cortex=:([A-Za-z0-9+/=]{88}):$/.exec(signature ?? "") ?? [];
   const bytes = fromBase64(encoded);
-  const base = signatureBase(request, parameters, hasBody ? digest : undefined);
+  const base = signatureBase(covered, parameters);
   if (bytes === undefined || !checks.verifySignature(key, utf8(base), bytes)) {
     throw refused("signature", "one that keyid made over this request");
   }
-  return { key: keyid, signature: encoded, untilMs };
+  return {
+    key: keyid,
+    signature: encoded,
+    untilMs,
+    checkBody(body) {
+      if ((bodyDigest === undefined) !== (body.length === 0)) {
+        throw refused("signature-input", "content-digest exactly where there is a body");
+      }
+      if (bodyDigest === undefined || bodyDigest === digestOf(checks.sha256, body)) return;
+      throw refused("content-digest", "the sha-256 of the body");
+    },
+  };
 }
 
 /** The `Content-Digest` of a body (RFC 9530). */
@@ -127,20 +142,31 @@ function digestOf(sha256: Sha256, body: Uint8Array): string {
   return `sha-256=:${toBase64(sha256(body))}:`;
 }
 
+/** What a signature has to cover, in the order in which it names it. */
+function coveredBy(
+  request: RequestLine,
+  bodyDigest: string | undefined,
+): readonly (readonly [name: string, value: string])[] {
+  const { method, path, query, authorization, idempotencyKey, ifMatch } = request;
+  const sent: readonly (readonly [string, string | undefined])[] = [
+    ["@method", method],
+    ["@path", path],
+    ["@query", `?${query}`],
+    ["authorization", authorization],
+    ["content-digest", bodyDigest],
+    ["idempotency-key", idempotencyKey],
+    ["if-match", ifMatch],
+  ];
+  return sent.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+}
+
 /** The text that is signed (RFC 9421, section 2.5). */
 function signatureBase(
-  request: RequestLine,
+  covered: readonly (readonly [string, string])[],
   parameters: string,
-  digest: string | undefined,
 ): string {
-  return [
-    `"@method": ${request.method}`,
-    `"@path": ${request.path}`,
-    `"@query": ?${request.query}`,
-    `"authorization": ${request.authorization}`,
-    ...(digest === undefined ? [] : [`"content-digest": ${digest}`]),
-    `"@signature-params": ${parameters}`,
-  ].join("\n");
+  const lines = covered.map(([name, value]) => `"${name}": ${value}`);
+  return [...lines, `"@signature-params": ${parameters}`].join("\n");
 }
 
 function refused(field: string, expected: string): CortexError {

@@ -77,6 +77,18 @@ export function checkScopeTime({ expiresAt }: Pick<Scope, "expiresAt">, nowMs: n
   throw failure("ERR_SCOPE_EXPIRED", "scope.expiresAt", `a time from ${nowMs} on`, `${expiresAt}`);
 }
 
+const latest = new WeakMap<() => number, number>();
+
+/**
+ * The time by which scopes expire. It never goes back, whatever the clock does: not behind what the clock
+ * has shown in this process, nor behind the last entry of the store, which another process may have made.
+ */
+export function scopeTime(clock: () => number, lastEntryAt = 0): number {
+  const seen = Math.max(clock(), latest.get(clock) ?? 0);
+  latest.set(clock, seen);
+  return Math.max(seen, lastEntryAt);
+}
+
 /** The ids of a scope, its proof and its snapshot stand or fall together. */
 function checkScopeIds(scope: Scope, { hasSnapshot, readProof, isKept }: ScopeChecks): void {
   const { include, snapshotRoot, proof } = scope;

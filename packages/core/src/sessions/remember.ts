@@ -12,11 +12,12 @@ import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
 import type { RememberResult } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
-import { type Engine, freshId, memoryId } from "../engine/engine.js";
+import { type Engine, freshId, memoryId, ownSource } from "../engine/engine.js";
+import { CortexError, describe } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
+import { INDEX_MAX, LIMITS } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
 import type { TurnData } from "../records/data.js";
 import { memoryTreeKey } from "../records/edge-record.js";
@@ -50,7 +51,7 @@ function rememberOperation(
   asked: Asked<"remember">,
 ): Operation<Remembered> {
   const { turns, by = engine.principal } = asked;
-  const { source = engine.defaults?.source ?? "user_input" } = asked;
+  const { source = ownSource(engine) } = asked;
   const { visibility = engine.defaults?.visibility ?? "private" } = asked;
   const prepared = prepareTurns(engine, session, turns);
   const context = { session, by, source, visibility };
@@ -114,6 +115,7 @@ function applyTurns(
     if (known !== undefined) return shapeTurn(engine, known.id, known.index, false);
     const { name, body } = turn;
     const index = body.index ?? next;
+    if (index > INDEX_MAX) throw full(session);
     const earlier = (name === undefined ? undefined : added.get(name)) ?? added.get(index);
     if (earlier !== undefined) {
       refuseOther(turn, { ...earlier.turn.body, index: earlier.index });
@@ -130,6 +132,11 @@ function applyTurns(
     }
     return shapeTurn(engine, turn.id, index, true);
   });
+}
+
+function full(session: string): CortexError {
+  const message = `session: expected one with a place after ${INDEX_MAX}, its last, got ${describe(session)}`;
+  return new CortexError("ERR_TOO_LARGE", message, { field: "session" });
 }
 
 /** A turn that this call has added. */

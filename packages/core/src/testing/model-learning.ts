@@ -123,9 +123,18 @@ export function compact(
   return { seq, kept, compacted, skipped };
 }
 
-/** What a bundle without a tight budget must hold, by tier, each in the order of ids. */
+/** Whether what a memory says holds at the time of a state; what was said was said. */
+function holds(state: ModelState, memory: ModelMemory): boolean {
+  const { validFrom, validTo } = currentVersion(memory);
+  const hasBegun = memory.turn !== undefined || validFrom === undefined || validFrom <= state.at;
+  return hasBegun && (validTo === undefined || state.at < validTo);
+}
+
+/** What a bundle without a tight budget must hold at its time, by tier, each in the order of ids. */
 export function shownContext(state: ModelState, frame: ModelFrame): object {
-  const active = [...state.memories.values()].filter(({ head }) => head.lifecycle === "active");
+  const active = [...state.memories.values()].filter(
+    (memory) => memory.head.lifecycle === "active" && holds(state, memory),
+  );
   const framed = active.filter(
     (memory) => !isPinned(memory) && memory.since.has(`active ${frameTerm(frame)}`),
   );

@@ -7,11 +7,14 @@
  * (a tool, a document, somebody else's channel) may not author those three at all.
  *
  * Promise: pure, and complete by type: every source has a standing. A source never replaces, takes over
- * or rewrites the words of a higher standing. What happens to its own words instead (they are stored
- * beside the others, as a rival) is decided by the write verbs.
+ * or rewrites the words of a higher standing, nor hides, shows, weakens or moves them. What happens to
+ * its own words instead (they are stored beside the others, as a rival) is decided by the write verbs,
+ * what happens to its wish (it becomes a proposal) by `admission/`.
  */
-import { CortexError } from "../errors.js";
+import { ulidText } from "../codec/ulid.js";
+import { CortexError, isCortexError, shortName } from "../errors.js";
 import type { MemoryType, Source, Status } from "../records/types.js";
+import type { Speaker } from "../scope/access.js";
 import { TRUST } from "./levels.js";
 
 /** Whose side a source is on. */
@@ -65,31 +68,135 @@ export function gatedStatus(type: MemoryType, source: Source, wanted: Status): S
   return wanted === "asserted" || wanted === "confirmed" ? "provisional" : wanted;
 }
 
+/** Whose word a memory is: its source's, and as good as the owner's once it is confirmed. */
+export function wordOf({ source, status }: Word): Source {
+  return status === "confirmed" ? "user_input" : source;
+}
+
+/** What tells whose word a memory is. */
+export interface Word {
+  readonly source: Source;
+  readonly status: Status;
+}
+
+/** Whether a source may change a memory at all: rewrite, hide, bring back, weaken, move or show it. */
+export function mayChangeWord(writer: Source, word: Word): boolean {
+  return mayReplace(writer, wordOf(word));
+}
+
+/** How sure each status is; a caller may lower it and, unless it is the owner, not raise it. */
+export const SURENESS: { readonly [status in Status]: number } = {
+  retracted: 0,
+  disputed: 1,
+  provisional: 2,
+  asserted: 3,
+  confirmed: 4,
+};
+
 /** Refuses a new version of a memory by a source that stands below the one that said it. */
-export function checkRevision(writer: Source, holder: Source, subject: string): void {
-  if (mayReplace(writer, holder)) return;
-  throw refused(
+export function checkRevision(writer: Source, word: Word, id: Uint8Array): void {
+  if (mayChangeWord(writer, word)) return;
+  const holder = wordOf(word);
+  throw overruled(
     "provenance.source",
     `expected a source that may rewrite what ${holder} said, got ${writer}; write it as a memory of its own, and it is kept beside this one for review`,
-    { expected: holder, got: writer, subject },
+    { expected: holder, got: writer, id },
   );
 }
 
 /** Refuses a change of status that the source has no say in. */
 export function checkStatusChange(
   source: Source,
-  memory: { readonly type: MemoryType; readonly source: Source },
+  memory: Word & { readonly type: MemoryType },
   status: Status,
-  subject: string,
+  id: Uint8Array,
 ): void {
   const gated = gatedStatus(memory.type, source, status);
-  const takesBack = status === "retracted" && !mayReplace(source, memory.source);
+  const takesBack = status === "retracted" && !mayChangeWord(source, memory);
   if (gated === status && !takesBack) return;
-  const rule = takesBack ? `what ${memory.source} said` : `a memory of type ${memory.type}`;
-  throw refused("status", `expected a source that may call ${rule} ${status}, got ${source}`, {
+  const rule = takesBack ? `what ${wordOf(memory)} said` : `a memory of type ${memory.type}`;
+  throw overruled("status", `expected a source that may call ${rule} ${status}, got ${source}`, {
     got: source,
-    subject,
+    id,
   });
+}
+
+/** What a call says of itself. Values are compared as far as they are of their kind. */
+interface Claims {
+  readonly source?: unknown;
+  readonly status?: unknown;
+  readonly by?: unknown;
+  /** The type of the memory that is claimed with this status, where the call says it. */
+  readonly type?: unknown;
+}
+
+/**
+ * Refuses what claims more than its door lets it, of itself or of where it came from: a higher source or
+ * status, another author.
+ */
+export function checkSaid(speaker: Speaker, said: unknown): void {
+  if (typeof said !== "object" || said === null) return;
+  const claims = said as Claims & { readonly provenance?: unknown };
+  checkClaims(speaker, claims, "");
+  const { provenance } = claims;
+  if (typeof provenance !== "object" || provenance === null) return;
+  const { source } = provenance as Claims;
+  checkClaims(speaker, { source }, "provenance.");
+}
+
+function checkClaims(speaker: Speaker, claims: Claims, place: string): void {
+  const { door, source: most, principal, namesAuthors } = speaker;
+  const { source, status, by, type } = claims;
+  const own = `${door} speaks as ${most}`;
+  if (isSource(source) && TRUST[source].rank > TRUST[most].rank) {
+    throw raised(`${place}source`, `at most ${most}, as ${own}`, source);
+  }
+  const highest = highestStatus(most, type);
+  if (isStatus(status) && SURENESS[status] > SURENESS[highest]) {
+    throw raised(`${place}status`, `at most ${highest}, as ${own}`, status);
+  }
+  if (namesAuthors || typeof by !== "string" || principal === undefined) return;
+  if (by === principal || by.startsWith(`${principal}/`)) return;
+  throw raised(`${place}by`, `${principal} or a name below it, as ${own}`, by);
+}
+
+/** The surest status that a source may claim, for memories of a type. */
+export function highestStatus(source: Source, type: unknown): Status {
+  if (standingOf(source) === "owner") return "confirmed";
+  return OWNERS_TYPES.has(type as MemoryType) ? "provisional" : "asserted";
+}
+
+function isSource(value: unknown): value is Source {
+  return typeof value === "string" && Object.hasOwn(TRUST, value);
+}
+
+function isStatus(value: unknown): value is Status {
+  return typeof value === "string" && Object.hasOwn(SURENESS, value);
+}
+
+function raised(field: string, expected: string, got: string): CortexError {
+  return refused(field, `expected ${expected}, got ${shortName(got)}`, { expected, got });
+}
+
+/** The memory behind each refusal of a change that somebody of higher standing could make. */
+const OVERRULED = new WeakMap<CortexError, Uint8Array>();
+
+/** A refusal of a change because of whose word it would overrule: its wish is kept for review. */
+export function overruled(
+  field: string,
+  what: string,
+  about: { readonly expected?: string; readonly got?: string; readonly id: Uint8Array },
+): CortexError {
+  const { id, ...details } = about;
+  const error = refused(field, what, { ...details, subject: ulidText(id) });
+  OVERRULED.set(error, id);
+  return error;
+}
+
+/** The memory whose word a refused call would have overruled; `undefined` for every other failure. */
+export function overruledMemory(error: unknown): Uint8Array | undefined {
+  if (!isCortexError(error, "ERR_TRUST")) return undefined;
+  return OVERRULED.get(error) ?? overruledMemory(error.cause);
 }
 
 /** A refusal by the gate. */

@@ -50,6 +50,15 @@ export function wordsOf({ args }: RawCommand): readonly string[] {
   return args.flatMap((one) => one ?? []);
 }
 
+/** How a field of the input was called on the command line; `undefined` for one that a document gave. */
+export function typedName(operation: Operation, raw: RawCommand, name: string): string | undefined {
+  const flag = flagFields(operation).find((field) => field.name === name)?.flag;
+  if (flag !== undefined && raw.flags.has(flag)) return `--${flag}`;
+  const places = operation.cli.arguments ?? [];
+  const at = places.findIndex((one) => "field" in one && one.field === name);
+  return at < 0 || raw.args[at] === undefined ? undefined : places[at]?.label;
+}
+
 /** The input that a command line gives to an operation. */
 export async function readInput(
   operation: Operation,
@@ -66,7 +75,7 @@ export async function readInput(
       if (body !== undefined) Object.assign(input, readBody(spec.body, body, spec.label));
       continue;
     }
-    if (given === undefined || given.length === 0) continue;
+    if (given === undefined || (Array.isArray(given) && given.length === 0)) continue;
     const field = fields.find(({ name }) => name === spec.field);
     if (field === undefined) throw new Error(`${operation.name} has no field ${spec.field}`);
     const value =
@@ -161,5 +170,5 @@ function requireAll(operation: Operation, input: Readonly<Record<string, unknown
   );
   const hasFlag = flagFields(operation).some(({ name }) => name === missing.name);
   const shown = hasFlag ? `--${missing.flag}` : (spec?.label ?? missing.name);
-  throw new UsageError(`${shown}: missing: ${missing.description}`);
+  throw new UsageError(`${shown}: expected ${missing.description}, got nothing`);
 }

@@ -7,7 +7,7 @@
  * twice, it ends at once.
  */
 import { fileURLToPath } from "node:url";
-import { checkActorName, OWNER } from "@cortex-memory/core";
+import { checkActorName } from "@cortex-memory/core";
 import {
   type Profile,
   type Settings,
@@ -15,7 +15,9 @@ import {
   settingsFor,
   shownSettings,
 } from "../config.js";
+import { AGENT_ACCESS } from "../mcp/agent.js";
 import { clean } from "../render/ink.js";
+import { UsageError } from "../usage.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "./clients.js";
 import type { Host } from "./host.js";
 import { whileServed } from "./open-store.js";
@@ -29,13 +31,16 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
   const say = (line: string): void => host.err.write(`cortex: ${clean(line)}\n`);
   await whileServed(settings, host, async ({ memory, hub }) => {
     const location = settings.data.value;
+    if (profile === "memgraph" && hub === undefined) {
+      throw new UsageError(`--profile memgraph: expected a folder of graphs, got ${location}`);
+    }
     const endServing = host.beginServing();
     try {
       say(`${location}, actor ${memory.actor}`);
       const connection = serveStreams(
         {
           memory,
-          access: OWNER,
+          access: AGENT_ACCESS,
           location,
           settings: shownSettings([settings.data, settings.actor, ...serviceSettingsFor(host)]),
           profile,

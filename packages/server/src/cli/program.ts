@@ -357,7 +357,8 @@ function mcpCommand(runner: Runner, output: ProgramOutput): Command {
     summary: "Serve the store to an agent: MCP over stdin and stdout",
     description:
       "Speaks the Model Context Protocol on stdin and stdout until stdin ends. Makes the store if " +
-      "there is none.\nThe profile standard shows the tools an agent needs, full every operation.",
+      "there is none.\nThe profile standard shows the tools an agent needs, full every operation, " +
+      "memgraph the fifteen tools of memgraph.",
     example: "cortex mcp config claude",
   };
   const command = ownCommand("mcp", about, output);

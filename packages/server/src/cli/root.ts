@@ -3,7 +3,8 @@
  * the way every command of it prints. It loads neither the engine nor the table of operations, so that
  * the front page, which needs no more than this, costs next to nothing.
  */
-import { type Argument, Command } from "commander";
+import { type Argument, Command, type CommanderError } from "commander";
+import { UsageError } from "../usage.js";
 import { packageVersion } from "../version.js";
 
 /** Where help and complaints go. */
@@ -39,10 +40,26 @@ export function rootCommand(output: ProgramOutput): Command {
 /** Makes a command print to the output, and throw commander's own errors instead of ending the process. */
 export function prepare(command: Command, output: ProgramOutput): void {
   command
-    .exitOverride()
+    .exitOverride((error) => {
+      throw inOurWords(command, error);
+    })
     .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: () => {} })
     .configureHelp({ subcommandTerm: termOf })
     .helpOption("-h, --help", "explain");
+}
+
+/** What is missing, said as everything else is refused: its name here, what was expected, what came. */
+function inOurWords(command: Command, error: CommanderError): Error {
+  const name = /'([^']*)'/.exec(error.message)?.[1] ?? "";
+  if (error.code === "commander.missingArgument") {
+    const about = command.registeredArguments.find((one) => one.name() === name)?.description;
+    return new UsageError(`${name}: expected ${about || "a value"}, got nothing`);
+  }
+  if (error.code === "commander.optionMissingArgument") {
+    const about = command.options.find((one) => one.flags === name)?.description;
+    return new UsageError(`${name.split(" ")[0]}: expected ${about || "a value"}, got nothing`);
+  }
+  return error;
 }
 
 /** A command in a list: its name, and its arguments or the words that may follow. */

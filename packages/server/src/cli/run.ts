@@ -6,7 +6,8 @@
  * holds the path in use, progress and failures, and under `--json` a failure is the one document
  * there. Exit 0 done, 1 failed, 2 used wrongly. Stores are closed whatever happens.
  */
-import { CortexError, isCortexError, OWNER } from "@cortex-memory/core";
+import { CortexError, isCortexError, throughDoor } from "@cortex-memory/core";
+import { renamed } from "@cortex-memory/core/contract";
 import { CommanderError } from "commander";
 import {
   type Settings,
@@ -23,7 +24,7 @@ import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
 import { UsageError } from "../usage.js";
 import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
-import { chooseOperation, isUnconditional, readInput, wordsOf } from "./input.js";
+import { chooseOperation, isUnconditional, readInput, typedName, wordsOf } from "./input.js";
 import { openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 import { printStream } from "./stream.js";
@@ -90,10 +91,10 @@ async function runOperation(
     const serve = Object.values(serveSettingsFor({}, host));
     const services = serviceSettingsFor(host);
     const shown = shownSettings([settings.data, settings.actor, ...services, ...serve]);
-    const context = { access: OWNER, files, settings: shown };
+    const context = { access: throughDoor("command"), files, settings: shown };
     answer = await perform(host, operation, { settings, json, input, context });
   } catch (error) {
-    throw notABackupEither(shared, operation, raw, error);
+    throw notABackupEither(shared, operation, raw, asTyped(operation, raw, error));
   }
   // Under --json the line waits, so that a failure is alone on stderr; so is the answer beside a file.
   if (usesStore && json && !files.tookOut()) announce(host, settings);
@@ -135,6 +136,12 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
     progress.end();
     await memory.close();
   }
+}
+
+/** A failure of the library with its field called as it was typed: by its flag, or its argument's label. */
+function asTyped(operation: Operation, raw: RawCommand, error: unknown): unknown {
+  if (!isCortexError(error)) return error;
+  return renamed(error, (name) => typedName(operation, raw, name) ?? name);
 }
 
 /** A word that is no memory may have been meant as a file: the failure says that it is none. */

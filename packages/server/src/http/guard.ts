@@ -12,7 +12,7 @@
  * too large for a header is posted without one, and proves itself.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Access, OWNER } from "@cortex-memory/core";
+import { type Access, loweredTo, throughDoor } from "@cortex-memory/core";
 import type { HttpBindings } from "@hono/node-server";
 import { isLoopback, type ServeOptions } from "../settings.js";
 import { HttpFailure } from "./problem.js";
@@ -23,7 +23,8 @@ import { bearerOf, scopeOf } from "./scope-door.js";
  * Paths that browsers, probes and readers of the interface may ask for without a token. A browser cannot
  * bear one when it opens an address, so what it loads there is open, and holds nothing of any store.
  */
-const OPEN_PATHS = /^\/(healthz|readyz|openapi\.json|llms\.txt|errors(\/[A-Z_]*)?)?$/;
+const OPEN_PATHS =
+  /^\/(healthz|readyz|openapi\.json|llms\.txt|errors(\/[A-Z_]*)?|studio\/[\w.-]+)?$/;
 
 /** A part of a path that stands for this folder or the one above, also where its dots are encoded. */
 const DOTTED = /^[^?]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
@@ -88,7 +89,20 @@ export interface ScopePaths {
 /** What the caller of a request that bears no scope may see and do. */
 export function accessOf(request: Request): Access {
   if (scopeOf(request) !== undefined) throw notHere();
-  return OWNER;
+  const lowered = request.headers.get(SPEAKS_AS);
+  if (lowered === null) return throughDoor("rest");
+  const access = loweredTo(lowered);
+  if (access !== undefined) return access;
+  const expected = "a source and, after a space, a principal";
+  throw new HttpFailure("malformed", `${SPEAKS_AS.toLowerCase()}: expected ${expected}`);
+}
+
+/** The header in which a caller lowers itself; it may claim less than its token, and never more. */
+const SPEAKS_AS = "Cortex-Speaks-As";
+
+/** Whether a request bears the host's token: such a caller speaks for the user. */
+export function isHost(request: Request, hostToken: string | undefined): boolean {
+  return hostToken !== undefined && isToken(request, digest(hostToken));
 }
 
 function notHere(): HttpFailure {
@@ -103,10 +117,11 @@ function unauthenticated(message: string): HttpFailure {
 
 /** The guard that the settings ask for. */
 function makeGuard(
-  { token, corsOrigins }: Pick<ServeOptions, "token" | "corsOrigins">,
+  options: Pick<ServeOptions, "token" | "hostToken" | "corsOrigins">,
   paths: ScopePaths,
 ): Guard {
-  const refuse = makeRefusal(token, corsOrigins);
+  const { token } = options;
+  const refuse = makeRefusal(options);
   return (request, path) => {
     const hasScope = scopeOf(request) !== undefined;
     if (hasScope && !paths.isOperation(path)) throw notHere();
@@ -117,18 +132,23 @@ function makeGuard(
   };
 }
 
-function makeRefusal(
-  token: string | undefined,
-  corsOrigins: readonly string[],
-): (request: Request) => void {
+function makeRefusal({
+  token,
+  hostToken,
+  corsOrigins,
+}: Pick<ServeOptions, "token" | "hostToken" | "corsOrigins">): (request: Request) => void {
   if (token === undefined) return (request) => checkLocal(request, corsOrigins);
-  const expected = digest(token);
+  const expected = [token, ...(hostToken === undefined ? [] : [hostToken])].map(digest);
   return (request) => {
-    const given = bearerOf(request);
-    // Digests are of one length, so that the time to compare tells nothing about the token.
-    if (given !== undefined && timingSafeEqual(digest(given), expected)) return;
+    if (expected.some((one) => isToken(request, one))) return;
     throw unauthenticated("authorization: expected the admin token as Bearer");
   };
+}
+
+/** Whether a request bears a token. Digests are of one length, so that the time to compare tells nothing. */
+function isToken(request: Request, expected: Buffer): boolean {
+  const given = bearerOf(request);
+  return given !== undefined && timingSafeEqual(digest(given), expected);
 }
 
 function digest(text: string): Buffer {

@@ -3,12 +3,13 @@
  * gate in front of all routes has decided who may call; the protocol is loaded when a client first asks.
  */
 
-import type { Access } from "@cortex-memory/core";
+import { type Access, throughDoor } from "@cortex-memory/core";
 import { PROFILES, type Profile } from "../config.js";
+import { AGENT_ACCESS } from "../mcp/agent.js";
 import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";
-import { accessOf } from "./guard.js";
+import { isHost } from "./guard.js";
 import { readBytes } from "./input.js";
 import { endOfTurn } from "./perform.js";
 import { HttpFailure } from "./problem.js";
@@ -91,25 +92,36 @@ function followsChanges(body: Uint8Array): boolean {
   }
 }
 
-/** What the caller may see: everything, or what the scope grants that it bears. */
+/** What the caller may see, and in whose name it speaks: as its scope grants, as the user, or as an agent. */
 async function mcpAccess(
   request: Request,
   actor: string,
   made: AppOptions,
   replays: Replays,
 ): Promise<Access> {
-  if (scopeOf(request) === undefined) return accessOf(request);
-  // Other methods open streams; a copy is read, because the protocol reads the body itself.
+  if (scopeOf(request) === undefined) {
+    return isHost(request, made.options.hostToken) ? throughDoor("host") : AGENT_ACCESS;
+  }
+  // Other methods open streams.
   const isPost = request.method === "POST";
-  const body = isPost ? await readBytes(request.clone(), made.bodyLimitBytes) : new Uint8Array();
   const nowMs = made.clock();
-  const presented = readPresented(request, body, { nowMs, replays });
-  const asks = FOLLOWS.includes(request.headers.get("mcp-method")) || followsChanges(body);
-  if (presented === undefined || !isPost || asks) {
-    throw new HttpFailure("unauthenticated", "a scope does not open what follows changes");
+  const presented = readPresented(request, nowMs);
+  if (presented === undefined || !isPost || FOLLOWS.includes(request.headers.get("mcp-method"))) {
+    throw followsNothing();
   }
   const at = { stores: made.stores, actor, nowMs };
-  return withStranger(at, presented, (memory) => accessAt(memory, presented));
+  const access = await withStranger(at, presented, (memory) =>
+    accessAt(memory, presented, { nowMs, replays }),
+  );
+  // A copy is read, because the protocol reads the body itself.
+  const body = await readBytes(request.clone(), made.bodyLimitBytes);
+  presented.signed?.checkBody(body);
+  if (followsChanges(body)) throw followsNothing();
+  return access;
+}
+
+function followsNothing(): HttpFailure {
+  return new HttpFailure("unauthenticated", "a scope does not open what follows changes");
 }
 
 function profileOf(request: Request): Profile {

@@ -50,10 +50,7 @@ export function addMemgraphRoutes(
       try {
         return await door.use(async (hub) => {
           const input = await inputOf(c, call, route, made.bodyLimitBytes);
-          const { json, error } = await call.run(
-            callDoor(hub, { access: accessOf(c.req.raw) }),
-            input,
-          );
+          const { json, error } = await call.run(callDoor(hub, accessOf(c.req.raw)), input);
           // The node was written beside its rivals, which memgraph tells as a failure that holds it.
           if (error !== undefined) {
             return respond(c, 409, { error, node: json, conflicts: json.conflicts });

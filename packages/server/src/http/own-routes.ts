@@ -6,12 +6,13 @@ import { ERROR_CODES, type ErrorCode } from "@cortex-memory/core";
 import type { Hono } from "hono";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
 import type { AppOptions, Env } from "./app.js";
-import { HOME_HEADERS, homePage, homeText } from "./home-page.js";
+import { doorsText } from "./doors-text.js";
 import { memgraphPart } from "./memgraph-openapi.js";
 import { openApiDocument } from "./openapi.js";
 import { HttpFailure, INTERNAL_TITLE } from "./problem.js";
 import { commonHeaders, jsonResponse, type Seen } from "./respond.js";
 import { routesOf } from "./routes.js";
+import { readStudioFiles, type StudioFiles } from "./studio-files.js";
 
 /** Adds the routes; `metrics` renders what was counted. */
 export function addOwnRoutes(
@@ -19,27 +20,15 @@ export function addOwnRoutes(
   made: AppOptions,
   metrics: () => Promise<string>,
 ): void {
-  const text = (seen: Seen, body: string, type: string): Response =>
-    new Response(body, { headers: commonHeaders(seen, { "Content-Type": type }) });
-  const facts = { version: made.version, hasToken: made.options.token !== undefined };
-  const page = homePage(facts);
-  hono.get("/", ({ env }) => {
-    env.seen.operation = "home";
-    return new Response(page, { headers: commonHeaders(env.seen, HOME_HEADERS) });
-  });
-  const plain = homeText(facts);
-  hono.get("/llms.txt", ({ env }) => {
-    env.seen.operation = "home";
-    return text(env.seen, plain, "text/plain; charset=utf-8");
-  });
+  addFrontDoor(hono, made);
   hono.get("/healthz", ({ env }) => {
     env.seen.operation = "healthz";
-    return text(env.seen, "ok", "text/plain; charset=utf-8");
+    return text(env.seen, "ok", PLAIN);
   });
   hono.get("/readyz", async ({ env }) => {
     env.seen.operation = "readyz";
     await made.stores.checkReadable(made.actor);
-    return text(env.seen, "ok", "text/plain; charset=utf-8");
+    return text(env.seen, "ok", PLAIN);
   });
   hono.get("/metrics", async ({ env }) => {
     env.seen.operation = "metrics";
@@ -64,6 +53,40 @@ export function addOwnRoutes(
     if (found === undefined) throw new HttpFailure("noRoute", "code: there is no such code");
     return jsonResponse(env.seen, req.raw, JSON.stringify(found));
   });
+}
+
+/** What a person and what an agent finds at the address of the server. */
+function addFrontDoor(hono: Hono<Env>, { version, options }: AppOptions): void {
+  const doors = doorsText({ version, hasToken: options.token !== undefined });
+  let files: StudioFiles | undefined;
+  const studio = (): StudioFiles => {
+    files ??= readStudioFiles();
+    return files;
+  };
+  hono.get("/", ({ env, req }) => {
+    env.seen.operation = "studio";
+    // Sources that were compiled without the page still say what is served.
+    return (
+      studio().page?.(req.raw, commonHeaders(env.seen)) ??
+      text(env.seen, `${doors}\nThe studio was not built: npm run build\n`, PLAIN)
+    );
+  });
+  hono.get("/studio/:file", ({ env, req }) => {
+    env.seen.operation = "studio";
+    const answer = studio().files.get(req.param("file"));
+    if (answer === undefined) throw new HttpFailure("noRoute", "path: nothing is served here");
+    return answer(req.raw, commonHeaders(env.seen));
+  });
+  hono.get("/llms.txt", ({ env }) => {
+    env.seen.operation = "doors";
+    return text(env.seen, doors, PLAIN);
+  });
+}
+
+const PLAIN = "text/plain; charset=utf-8";
+
+function text(seen: Seen, body: string, type: string): Response {
+  return new Response(body, { headers: commonHeaders(seen, { "Content-Type": type }) });
 }
 
 /** Every code and what it means: where the `type` of a problem points. */

@@ -28,6 +28,7 @@ import {
   type Presented,
   type Replays,
   readPresented,
+  STRANGER_BYTES,
   type StrangerPlace,
   withStranger,
 } from "./scope-door.js";
@@ -60,23 +61,23 @@ export async function perform(door: Door, asked: Asked): Promise<Response> {
   const { route, request, seen } = asked;
   seen.operation = route.operation.name;
   if (route.unavailable !== undefined) throw new HttpFailure("unavailable", route.unavailable);
-  const sent = isGet(request) ? NO_BODY : await readBytes(request, door.bodyLimitBytes);
-  const presented = readPresented(request, sent, { nowMs: door.clock(), replays: door.replays });
+  const presented = readPresented(request, door.clock());
   if (presented !== undefined && isOwnersAlone(route)) {
     throw new HttpFailure("unauthenticated", `${route.operation.name}: a scope does not open it`);
   }
-  const input = inputOf(asked, sent);
   const called: Called = { ...asked, ...(presented === undefined ? {} : { presented }) };
-  if (route.file !== undefined) return sendFile(door, called, input);
+  if (route.file !== undefined) return sendFile(door, called);
   const { stream } = route.operation;
-  if (stream !== undefined)
+  if (stream !== undefined) {
+    const input = withLastEvent(route, request.headers, inputOf(asked, NO_BODY));
     return sendEvents(door, asked, (memory, signal) =>
-      stream(memory, withLastEvent(route, request.headers, input), {
+      stream(memory, input, {
         ...contextOf(door, asked, NO_FILES, accessOf(request)),
         signal,
       }),
     );
-  const answer = await run(door, called, input, NO_FILES).catch((error: unknown) => {
+  }
+  const answer = await run(door, called, NO_FILES).catch((error: unknown) => {
     const isCondition = request.headers.get("if-match") !== null;
     if (isCondition && isCortexError(error, "ERR_CONFLICT")) throw preconditionFailure(error);
     throw error;
@@ -124,21 +125,35 @@ function inputOf({ route, request }: Asked, bytes: Uint8Array): Input {
   return readHeaders(route, request.headers, body);
 }
 
-async function run(door: Door, called: Called, input: Input, files: Files): Promise<unknown> {
+/** Reads the input and runs the operation; `more` is what the door adds to the input. */
+async function run(door: Door, called: Called, files: Files, more: Input = {}): Promise<unknown> {
   const { route, actor, request, presented } = called;
   const { operation } = route;
-  await endOfTurn();
   if (presented !== undefined) {
     return withStranger(placeOf(door, called), presented, async (memory) => {
-      const access = await accessAt(memory, presented);
-      return operation.run(memory, input, contextOf(door, called, files, access));
+      const access = await accessAt(memory, presented, { ...door, nowMs: door.clock() });
+      const input = await sentInput(called, door.bodyLimitBytes);
+      return operation.run(memory, { ...input, ...more }, contextOf(door, called, files, access));
     });
   }
+  // Whoever bears nothing may be anybody.
+  const isStranger = operation.name === POST_SCOPE && request.headers.get("authorization") === null;
+  const limitBytes = Math.min(door.bodyLimitBytes, isStranger ? STRANGER_BYTES : Infinity);
+  const input = { ...(await sentInput(called, limitBytes)), ...more };
+  await endOfTurn();
   if (operation.name === POST_SCOPE) return runPosting(door, called, input, files);
   const access = accessOf(request);
   return door.stores.use(operation, actor, (memory) =>
     operation.run(memory, input, contextOf(door, called, files, access)),
   );
+}
+
+/** The input of a request, its body read to the limit and found to be the one that was signed. */
+async function sentInput(called: Called, limitBytes: number): Promise<Input> {
+  const { request, presented } = called;
+  const sent = isGet(request) ? NO_BODY : await readBytes(request, limitBytes);
+  presented?.signed?.checkBody(sent);
+  return inputOf(called, sent);
 }
 
 /** Takes a scope in from whoever brings it: it is judged by what it says, as if it were presented. */
@@ -204,7 +219,7 @@ const RESPONSE_FILE = "-";
  * A response that is a file, sent while it is made. The answer waits for the first bytes, so that a
  * failure before them is a failure like any other.
  */
-function sendFile(door: Door, called: Called, input: Input): Promise<Response> {
+function sendFile(door: Door, called: Called): Promise<Response> {
   const { route, seen, breakOff } = called;
   const file = route.file;
   if (file === undefined) throw new Error(`${route.name} sends no file`);
@@ -230,7 +245,7 @@ function sendFile(door: Door, called: Called, input: Input): Promise<Response> {
       secret: refuseFiles,
       save: (_name, text) => take(Buffer.from(text)),
     };
-    run(door, called, { ...input, [file.field]: RESPONSE_FILE }, files).then(
+    run(door, called, files, { [file.field]: RESPONSE_FILE }).then(
       async () => {
         begin();
         await writer.close().catch(() => {});

@@ -2,9 +2,11 @@
  * Callers with a scope, as HTTP brings them: `Authorization: Bearer` with the scope or a handle of one,
  * and, unless it is a bearer scope, a signature of the request by the key it is granted to.
  *
- * Here it is read who says they are who; whether the scope holds is the store's to say. A signature is
- * taken once: a request that was overheard cannot be sent again. What a stranger is told does not depend
- * on whether the store they ask for is there, and asking never makes one.
+ * Here it is read who says they are who; whether the scope holds is the store's to say. All of that is
+ * decided by the headers: of the body of a caller who is not known yet nothing is read, but for a scope
+ * that is handed in, up to `STRANGER_BYTES`. A signature is taken once: a request that was overheard
+ * cannot be sent again; one that no scope which holds stands behind is not remembered. What a stranger
+ * is told does not depend on whether the store they ask for is there, and asking never makes one.
  */
 import { createHash } from "node:crypto";
 import {
@@ -16,6 +18,7 @@ import {
   isScopeText,
   parseHandle,
   parseScope,
+  type SignedBy,
   verifyEd25519,
   verifyRequest,
 } from "@cortex-memory/core";
@@ -27,9 +30,12 @@ import type { Stores } from "./stores.js";
 export interface Presented {
   /** The text of a scope, or a handle. */
   readonly scope: string;
-  /** The key whose signature the request bears, in base64. */
-  readonly signedBy?: string;
+  /** The signature that the request bears, which is good. */
+  readonly signed?: SignedBy;
 }
+
+/** The most that is read of a body before it is known who sends it. */
+export const STRANGER_BYTES = 64 * 1024;
 
 /** The operation by which a scope too large for a header is handed in; it proves itself. */
 export const POST_SCOPE = "postScope";
@@ -43,7 +49,7 @@ export class Replays {
 
   /** Takes a signature; one that was taken before is refused. */
   take(signature: string, untilMs: number, nowMs: number): void {
-    if ((this.#taken.get(signature) ?? 0) >= nowMs) {
+    if (this.#taken.has(signature)) {
       const message = "signature: expected one that was not sent before, got one again";
       throw new CortexError("ERR_SCOPE_HOLDER", message, { field: "signature" });
     }
@@ -72,12 +78,8 @@ export function scopeOf(request: Request): string | undefined {
   return token !== undefined && isScopeText(token) ? token : undefined;
 }
 
-/** Reads what a caller presents; a signature that is there has to be good. */
-export function readPresented(
-  request: Request,
-  body: Uint8Array,
-  { nowMs, replays }: { readonly nowMs: number; readonly replays: Replays },
-): Presented | undefined {
+/** Reads what a caller presents, from the headers alone; a signature that is there has to be good. */
+export function readPresented(request: Request, nowMs: number): Presented | undefined {
   const scope = scopeOf(request);
   if (scope === undefined) return undefined;
   const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
@@ -86,7 +88,8 @@ export function readPresented(
       method: request.method,
       ...targetOf(request.url),
       authorization: header("authorization") ?? "",
-      body,
+      idempotencyKey: header("idempotency-key"),
+      ifMatch: header("if-match"),
     },
     {
       signatureInput: header("signature-input"),
@@ -95,9 +98,7 @@ export function readPresented(
     },
     { nowMs, sha256, verifySignature: verifyEd25519 },
   );
-  if (signed === undefined) return { scope };
-  replays.take(signed.signature, signed.untilMs, nowMs);
-  return { scope, signedBy: signed.key };
+  return signed === undefined ? { scope } : { scope, signed };
 }
 
 /** The path and the query of an address, as they were sent. */
@@ -112,9 +113,16 @@ function sha256(data: Uint8Array): Uint8Array {
   return createHash("sha256").update(data).digest();
 }
 
-/** The access of a caller at the store it asks for. */
-export function accessAt(memory: Cortex, { scope, signedBy }: Presented): Promise<Access> {
-  return memory.scopeAccess(scope, signedBy === undefined ? {} : { signedBy });
+/** The access of a caller at the store it asks for. A signature is taken when the scope is found to hold. */
+export async function accessAt(
+  memory: Cortex,
+  { scope, signed }: Presented,
+  { nowMs, replays }: { readonly nowMs: number; readonly replays: Replays },
+): Promise<Access> {
+  if (signed === undefined) return memory.scopeAccess(scope);
+  const access = await memory.scopeAccess(scope, { signedBy: signed.key });
+  replays.take(signed.signature, signed.untilMs, nowMs);
+  return access;
 }
 
 /** What an operation asks of its store when a stranger calls: to be there, and nothing else. */

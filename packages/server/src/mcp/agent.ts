@@ -1,11 +1,12 @@
 /**
- * Who writes through this door: an agent. Its source is `agent` unless the call says otherwise, and
- * entries name the client that wrote them, so that a history shows which of two agents said what.
+ * Who speaks through this door: an agent, under the name that its client gave, so that a history shows
+ * which of two agents said what. A caller that came with a name of its own (the holder of a scope, a
+ * host that speaks for the user) keeps it.
  */
-import type * as z from "zod";
+import { type Access, DOORS, throughDoor } from "@cortex-memory/core";
 
-/** The source of what is written through MCP. */
-export const AGENT = "agent";
+/** The access of an agent that came without a scope. */
+export const AGENT_ACCESS = throughDoor("mcp");
 
 /** Characters of a client's name that a principal keeps: the name is never erased from a journal. */
 const NAME_CHARS = 48;
@@ -17,40 +18,9 @@ export function clientPrincipal(name: unknown): string {
   return plain === "" ? "mcp" : `mcp:${plain.slice(0, NAME_CHARS)}`;
 }
 
-type Given = { readonly [field: string]: unknown };
-
-function isObject(value: unknown): value is Given {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The input of an operation, with an agent's source and principal where the operation takes them. */
-export function asAgent(schema: z.ZodObject, input: unknown, by: string): unknown {
-  if (!isObject(input)) return input;
-  const { shape } = schema;
-  return {
-    ...("by" in shape ? { by } : {}),
-    ...("source" in shape ? { source: AGENT } : {}),
-    ...input,
-    ...("source" in shape || !("provenance" in shape) ? {} : fromAgent(input.provenance)),
-    ...("items" in shape && Array.isArray(input.items)
-      ? { items: input.items.map(itemAsAgent) }
-      : {}),
-  };
-}
-
-function fromAgent(provenance: unknown): Given {
-  if (provenance !== undefined && !isObject(provenance)) return { provenance };
-  return { provenance: { source: AGENT, ...provenance } };
-}
-
-/** An item of a batch: a write, an update or a link. */
-function itemAsAgent(item: unknown): unknown {
-  if (!isObject(item)) return item;
-  const { write, update, link } = item;
-  return {
-    ...item,
-    ...(isObject(write) ? { write: { source: AGENT, ...write } } : {}),
-    ...(isObject(update) ? { update: { ...update, ...fromAgent(update.provenance) } } : {}),
-    ...(isObject(link) ? { link: { source: AGENT, ...link } } : {}),
-  };
+/** The access of a call by a client of this name. */
+export function namedAccess(access: Access, clientName: unknown): Access {
+  const { speaker } = access.kind === "owner" ? access : {};
+  const isNameless = speaker?.door === DOORS.mcp.words && speaker.principal === undefined;
+  return isNameless ? throughDoor("mcp", clientPrincipal(clientName)) : access;
 }

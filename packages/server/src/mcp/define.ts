@@ -11,6 +11,7 @@
 import {
   type Access,
   type Cortex,
+  CortexError,
   HUB_POLICIES,
   type Hub,
   isCortexError,
@@ -18,6 +19,7 @@ import {
 import {
   type OnPlan,
   type Policy,
+  renamed,
   truncateToTokens,
   VERBS,
   type VerbName,
@@ -27,8 +29,9 @@ import * as z from "zod";
 import type { Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
 import type { HubVerb } from "../memgraph/call.js";
-import { inputError } from "../operations/input-error.js";
-import { announcedLater, type JsonSchema, withTimes } from "./schema.js";
+import { innerSchema, inputError, metaOf } from "../operations/input-error.js";
+import { mended } from "./mend.js";
+import { announcedLater, type JsonSchema } from "./schema.js";
 
 /** What an access means for a verb. */
 export function policyOf(verb: VerbName | HubVerb): Policy {
@@ -44,8 +47,6 @@ export interface ToolContext {
   /** Where the store is, as people would write it. */
   readonly location: string;
   readonly settings: readonly Setting[];
-  /** The principal that entries name. */
-  readonly by: string;
   /** The graphs of the deployment, opened when first asked for; absent where there is no hub. */
   readonly hub?: () => Promise<Hub>;
   /** Told how a read was carried out, at a door that logs what was slow. */
@@ -74,6 +75,7 @@ export interface Tool {
   readonly effect: Effect;
   /** Whether repeating the same call changes nothing more. */
   readonly idempotent: boolean;
+  readonly input: z.ZodObject;
   /** As announced. */
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
@@ -93,6 +95,8 @@ export interface ToolSpec<I extends z.ZodObject, O extends z.ZodObject>
   ) => Promise<z.input<O> | undefined>;
   /** The answer for a model, in at most this many tokens. */
   readonly text: (output: z.input<O>, budgetTokens: number) => string;
+  /** Fields that the verbs call otherwise than the tool does: its own name for each. */
+  readonly words?: { readonly [field: string]: keyof I["shape"] & string };
   /** What is missing when `call` answers `undefined`. */
   readonly absent?: (input: z.output<I>) => string;
 }
@@ -118,13 +122,14 @@ export const budgetTokens = z
 export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   spec: ToolSpec<I, O>,
 ): Tool {
-  const { input, output, call, text, absent, ...row } = spec;
+  const { input, output, call, text, absent, words, ...row } = spec;
   const writes = spec.verbs.some((verb) => policyOf(verb) === "write");
   if (writes && spec.effect === "read")
     throw new Error(`tool ${spec.name} only says that it reads`);
   const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];
   return {
     ...row,
+    input,
     get inputSchema() {
       return inputSchema();
     },
@@ -133,15 +138,17 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
     },
     async run(memory, given, context) {
       try {
-        const asked = withTimes(input, given);
+        const asked = mended(input, given);
         const parsed = input.safeParse(asked);
         if (!parsed.success) throw inputError(input, parsed.error, asked);
         const answer = await call(memory, parsed.data, context);
-        if (answer === undefined) return missing(absent?.(parsed.data) ?? "nothing there");
+        if (answer === undefined) {
+          throw new CortexError("ERR_NOT_FOUND", absent?.(parsed.data) ?? "nothing there");
+        }
         const budget = budgetOf(parsed.data);
         return { structured: answer, text: truncateToTokens(text(answer, budget), budget) };
       } catch (error) {
-        return failure(error, spec.name, context.log);
+        return failure(error, spec, context.log);
       }
     },
   };
@@ -151,22 +158,66 @@ function budgetOf(input: { readonly [field: string]: unknown }): number {
   return typeof input.budgetTokens === "number" ? input.budgetTokens : BUDGET_TOKENS;
 }
 
-function missing(message: string): ToolAnswer {
-  return failed("ERR_NOT_FOUND", message, FAMILIES.missing);
+/** What is known of the tool that failed. */
+interface Failing {
+  readonly name: string;
+  readonly input: z.ZodObject;
+  readonly words?: { readonly [field: string]: string };
 }
 
 /** A failure as an answer: code, message and what to do about it. Faults of ours tell nothing more. */
 export function failure(
   error: unknown,
-  what: string,
+  tool: Failing,
   log: ToolContext["log"],
 ): ToolAnswer & { readonly isError: true } {
   if (isCortexError(error)) {
-    return failed(error.code, error.message, FAMILIES[ERROR_STATUS[error.code].family]);
+    const own = renamed(error, (field) => tool.words?.[field] ?? field);
+    return failed(own.code, own.message, adviceOn(own, tool));
   }
-  log(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  log(`${tool.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return failed(INTERNAL_CODE, "a fault of cortex itself", "The server's log says more.");
 }
+
+/** What a model should do next: where another call would do, what that call has to say. */
+function adviceOn({ code, details }: CortexError, { name, input }: Failing): string {
+  const { family } = ERROR_STATUS[code];
+  if (family === "missing")
+    return `${FAMILIES.missing} Look for it, and give the id of what was found.`;
+  if (family !== "input") return FAMILIES[family];
+  const [field = ""] = /^\w+/.exec(details.field ?? "") ?? [];
+  const schema = Object.hasOwn(input.shape, field) ? input.shape[field] : undefined;
+  if (schema === undefined) return `Correct what the message names and call ${name} again.`;
+  const { description = "" } = metaOf(schema);
+  const about = description === "" ? "" : ` (${description})`;
+  return `Call ${name} again with ${field}: ${formOf(schema)}${about}.`;
+}
+
+/** The form of a field in words, with an example where a form alone would not do. */
+function formOf(schema: z.core.$ZodType): string {
+  const { time, position } = metaOf(schema);
+  if (time === true) return TIME_EXAMPLE;
+  if (position === true) return `a number, or ${TIME_EXAMPLE}`;
+  const { def } = innerSchema(schema)._zod as { readonly def: z.core.$ZodTypeDef };
+  switch (def.type) {
+    case "array":
+      return `a list, each ${formOf((def as z.core.$ZodArrayDef).element)}`;
+    case "enum":
+      return `one of ${Object.values((def as z.core.$ZodEnumDef).entries).join(", ")}`;
+    case "union":
+      return [...new Set((def as z.core.$ZodUnionDef).options.map(formOf))].join(", or ");
+    case "boolean":
+      return "true or false";
+    case "number":
+      return "a number";
+    case "string":
+      return "a text";
+    default:
+      return "an object";
+  }
+}
+
+const TIME_EXAMPLE = "a date such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z";
 
 function failed(code: string, message: string, advice: string) {
   return { isError: true, text: JSON.stringify({ code, message, advice }) } as const;

@@ -6,7 +6,6 @@ import * as z from "zod";
 import { asking } from "../operations/define.js";
 import { edgeKinds, listOf } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
-import { AGENT } from "./agent.js";
 import { briefLine, briefOf, briefShape, fenced, fit } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
 import { memoryRef } from "./fields.js";
@@ -38,9 +37,9 @@ const linkTool = defineTool({
     changed: z.boolean(),
     seq: z.int(),
   }),
-  call: async (memory, { from, kind, to, reason, strength, remove }, { access, by }) => {
+  call: async (memory, { from, kind, to, reason, strength, remove }, { access }) => {
     if (remove === true) {
-      const done = await memory.removeEdge(from, kind, to, { reason, access, by });
+      const done = await memory.removeEdge(from, kind, to, { reason, access });
       return {
         ...endsOf(done.edge, { from, kind, to }),
         linked: false,
@@ -48,9 +47,8 @@ const linkTool = defineTool({
         seq: done.seq,
       };
     }
-    const input = { reason, source: AGENT, by } as const;
-    const more = strength === undefined ? {} : { strength };
-    const done = await memory.addEdge(from, kind, to, { ...input, ...more }, { access });
+    const input = strength === undefined ? { reason } : { reason, strength };
+    const done = await memory.addEdge(from, kind, to, input, { access });
     return {
       ...endsOf(done.edge, { from, kind, to }),
       linked: true,
@@ -111,6 +109,7 @@ const exploreTool = defineTool({
     kinds: edgeKinds.describe("only these kinds of links"),
     budgetTokens,
   }),
+  words: { maxHops: "hops" },
   output: walkShape,
   call: async (memory, { id, hops, direction, kinds, budgetTokens: budget }, context) => {
     const walk = await memory.traverse(id, {

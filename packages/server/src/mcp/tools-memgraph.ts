@@ -10,6 +10,7 @@ import { memgraphText } from "@cortex-memory/core/memgraph";
 import { callDoor, type MemgraphCall } from "../memgraph/call.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
 import { failure, type Tool, type ToolAnswer } from "./define.js";
+import { mended } from "./mend.js";
 import { announcedLater } from "./schema.js";
 
 function toolOf(name: string, call: MemgraphCall): Tool {
@@ -22,6 +23,7 @@ function toolOf(name: string, call: MemgraphCall): Tool {
     verbs,
     effect,
     idempotent,
+    input,
     get inputSchema() {
       return inputSchema();
     },
@@ -31,14 +33,17 @@ function toolOf(name: string, call: MemgraphCall): Tool {
     async run(_memory, given, context): Promise<ToolAnswer> {
       try {
         if (context.hub === undefined) throw new Error("memgraph's tools need a hub");
-        const { json, error } = await call.run(callDoor(await context.hub(), context), given);
+        const { json, error } = await call.run(
+          callDoor(await context.hub(), context.access),
+          mended(input, given),
+        );
         // What the client gets is what JSON makes of the answer, in both renderings.
         const text = JSON.stringify(json);
         const structured = JSON.parse(text) as NonNullable<ToolAnswer["structured"]>;
         if (error === undefined) return { text, structured };
         return { text: error, structured, isError: true };
       } catch (error) {
-        if (!isCortexError(error)) return failure(error, name, context.log);
+        if (!isCortexError(error)) return failure(error, { name, input }, context.log);
         return { isError: true, text: memgraphText(error) };
       }
     },

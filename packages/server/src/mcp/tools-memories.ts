@@ -1,6 +1,6 @@
 /**
- * Tools that store, read and change memories. Everything they write is marked as an agent's, or as
- * something the agent only passes on: what the owner said in person is not an agent's to claim.
+ * Tools that store, read and change memories. Whose words they are is decided by the door; a call may
+ * say that it only passes something on.
  */
 import type { Inspection, MemoryRef, WriteResult } from "@cortex-memory/core";
 import { truncateToTokens, writtenShape } from "@cortex-memory/core/contract";
@@ -8,13 +8,12 @@ import * as z from "zod";
 import { headFields, listOf, memoryType, versionFields } from "../operations/fields.js";
 import { isoTime } from "../operations/times.js";
 import { counted } from "../render/ink.js";
-import { AGENT } from "./agent.js";
 import { briefLine, briefOf, briefShape, day, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
 import { memoryRef, turnFields } from "./fields.js";
 
-/** What an agent may say about where content came from. */
-const SOURCES = ["agent", "tool_output", "document", "channel"] as const;
+/** What a call may say about where content came from; the last is refused to whoever is only an agent. */
+const SOURCES = ["agent", "tool_output", "document", "channel", "user_input"] as const;
 
 /** Tokens for each memory that an answer only mentions. */
 const MENTION_TOKENS = 60;
@@ -64,14 +63,15 @@ const rememberTool = defineTool({
     kind: headFields.kind.describe("open label, for notes"),
     importance: headFields.importance.describe("5 when not given"),
     when: isoTime("since when it is true, or when it happened"),
-    source: z.enum(SOURCES).describe("agent when not given").exactOptional(),
+    source: z.enum(SOURCES).describe("as the door says when not given").exactOptional(),
     supersedes: listOf(z.string()).describe("ids it replaces").exactOptional(),
   }),
+  words: { validFrom: "when" },
   output: writtenShape,
-  call: async (memory, { type, when, source, ...input }, { access, by }) => {
+  call: async (memory, { type, when, ...input }, { access }) => {
     const since = when === undefined ? {} : { validFrom: when };
     const written = await memory.write(
-      { type: type ?? "fact", ...input, ...since, source: source ?? AGENT, by },
+      { type: type ?? "fact", ...input, ...since },
       { access, similar: true },
     );
     return writtenBrief(written);
@@ -103,12 +103,11 @@ const saveTurnsTool = defineTool({
     nextIndex: z.int(),
     seq: z.int(),
   }),
-  call: async (memory, { session, turns, firstIndex }, { access, by }) => {
+  call: async (memory, { session, turns, firstIndex }, { access }) => {
     const placed = turns.map((turn, at) =>
       firstIndex === undefined ? turn : { ...turn, index: firstIndex + at },
     );
-    const options = { session, source: AGENT, access, by } as const;
-    const kept = await memory.remember(placed, options);
+    const kept = await memory.remember(placed, { session, access });
     const added = kept.turns.filter((turn) => turn.added).length;
     const last = kept.turns.reduce((most, turn) => Math.max(most, turn.index), -1);
     const known = kept.turns.length - added;
@@ -288,11 +287,11 @@ const reviseTool = defineTool({
     confidence: versionFields.confidence.describe("0 to 1"),
     when: isoTime("since when it is true"),
   }),
+  words: { validFrom: "when", input: "text" },
   output: writtenShape,
-  call: async (memory, { id, when, ...input }, { access, by }) => {
+  call: async (memory, { id, when, ...input }, { access }) => {
     const since = when === undefined ? {} : { validFrom: when };
-    const provenance = { source: AGENT } as const;
-    const written = await memory.update(id, { ...input, ...since, provenance, by }, { access });
+    const written = await memory.update(id, { ...input, ...since }, { access });
     return writtenBrief(written);
   },
   text: writtenText("Revised"),
@@ -311,12 +310,11 @@ const retireTool = defineTool({
     undo: z.boolean().describe("bring it back").exactOptional(),
   }),
   output: z.object({ id: z.string(), uri: z.string(), hidden: z.boolean(), seq: z.int() }),
-  call: async (memory, { id, reason, undo }, { access, by }) => {
-    const options = { access, by };
+  call: async (memory, { id, reason, undo }, { access }) => {
     const done =
       undo === true
-        ? await memory.restore(id, options)
-        : await memory.tombstone(id, reason, options);
+        ? await memory.restore(id, { access })
+        : await memory.tombstone(id, reason, { access });
     return { id: done.id, uri: done.uri, hidden: undo !== true, seq: done.seq };
   },
   text: ({ id, hidden }) => (hidden ? `Hidden: id ${id}` : `Back again: id ${id}`),

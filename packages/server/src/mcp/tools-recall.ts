@@ -2,6 +2,7 @@
  * The tool for questions in plain words: what memory knows, or that it knows nothing reliable.
  */
 import { LIMITS } from "@cortex-memory/core";
+import { noted } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
 import { headFields, listOf, memoryType } from "../operations/fields.js";
@@ -46,7 +47,9 @@ const recallTool = defineTool({
   effect: "read",
   idempotent: true,
   input: z.strictObject({
-    questions: listOf(z.string()).describe("phrasings, e.g. where does Ada live"),
+    questions: listOf(noted(z.string(), { prose: true })).describe(
+      "phrasings, e.g. where does Ada live",
+    ),
     types: listOf(memoryType.describe("")).describe("only these").exactOptional(),
     tags: headFields.tags.describe("all of these"),
     exceptSession: z.string().describe("a session you have before you").exactOptional(),
@@ -55,6 +58,7 @@ const recallTool = defineTool({
     limit: z.int().min(1).max(LIMITS.recallHits).exactOptional(),
     budgetTokens,
   }),
+  words: { question: "questions", also: "questions" },
   output: recallShape,
   call: async (memory, { questions, budgetTokens: asked, ...rest }, context) => {
     const budget = asked ?? usualBudget(context.access);

@@ -4,7 +4,6 @@
 import { DECISIONS, type ReviewItem, VERBS, withheld } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
-import { AGENT } from "./agent.js";
 import { day, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
 
@@ -64,7 +63,7 @@ const reviewTool = defineTool({
     settled: VERBS.settle.output.exactOptional(),
     seq: z.int(),
   }),
-  call: async (memory, input, { access, by }) => {
+  call: async (memory, input, { access }) => {
     const { item, decision, reason, cursor, keep, text } = input;
     if (item !== undefined) {
       const settled = await memory.settle(
@@ -73,8 +72,6 @@ const reviewTool = defineTool({
         {
           decision: decision as (typeof DECISIONS)[number],
           reason: reason as string,
-          source: AGENT,
-          by,
           ...(keep === undefined ? {} : { keep }),
           ...(text === undefined ? {} : { text }),
         },

@@ -35,9 +35,12 @@ const startShape = z.object({
   memories: z.int(),
   /** Who the actor is, hard rules, active goals. */
   pinned: listOf(pinnedShape),
-  /** Pinned memories that the budget left out. */
+  /** Likes and dislikes, newest first; those with a slot stand among the slots. */
+  preferences: listOf(briefShape),
+  /** What has one current value, and that value. */
+  slots: listOf(briefShape),
+  /** Memories that the budget left out. */
   trimmed: z.int(),
-  slots: listOf(z.string()),
   kinds: listOf(z.string()),
   tags: listOf(z.string()),
   linkKinds: listOf(z.string()),
@@ -50,22 +53,36 @@ const NAMES = 20;
 /** The names in use, the most frequent first, within a budget. */
 function namesOf(schema: Schema, budget: number) {
   const some = (names: readonly string[]): readonly string[] =>
-    fit(names.slice(0, NAMES).map(flat), Math.floor(budget / 4)).items;
+    fit(names.slice(0, NAMES).map(flat), Math.floor(budget / 3)).items;
   return {
-    slots: some(schema.slots.map(({ slot }) => slot)),
     kinds: some(schema.kinds.map(({ kind }) => kind)),
     tags: some(schema.tags.map(({ tag }) => tag)),
     linkKinds: some(schema.edgeKinds.map(({ kind }) => kind)),
   };
 }
 
+/** The current value of every slot, the most used slots first, and the preferences without a slot. */
+async function currentValues(memory: Cortex, { slots }: Schema, access: ToolContext["access"]) {
+  const [liked, ...held] = await Promise.all([
+    memory.find({ type: "preference", limit: NAMES, access }),
+    ...slots.slice(0, NAMES).map(({ slot }) => memory.find({ slot, limit: 1, access })),
+  ]);
+  return {
+    preferences: briefsOf(liked).filter(({ slot }) => slot === undefined),
+    slots: held.flatMap(briefsOf),
+  };
+}
+
+/** How the budget of a start is shared: what is pinned, the slots, the preferences, the names in use. */
+const SHARES = { pinned: 0.5, slots: 0.2, preferences: 0.15, names: 0.15 } as const;
+
 const startTool = defineTool({
   name: "memory_start",
   title: "Start a task",
   description:
-    "Call once at the start of a task: who the user is, hard rules, active goals, and the slots, " +
-    "kinds and tags in use, so that you use the same names.",
-  verbs: ["context", "describeSchema"],
+    "Call once at the start of a task: who the user is, hard rules, active goals, preferences, slots with " +
+    "their values, and the kinds and tags in use, so that you use the same names.",
+  verbs: ["context", "describeSchema", "find"],
   effect: "read",
   idempotent: true,
   input: z.strictObject({ budgetTokens }),
@@ -73,29 +90,35 @@ const startTool = defineTool({
   call: async (memory, { budgetTokens: asked }, context) => {
     const { access } = context;
     const budget = asked ?? usualBudget(access);
-    const share = Math.floor(budget * 0.6);
+    const share = (part: keyof typeof SHARES): number => Math.floor(budget * SHARES[part]);
     const [bundle, schema] = await Promise.all([
-      memory.context({ budgetTokens: share, form: "short", ...asking(context) }),
+      memory.context({ budgetTokens: share("pinned"), form: "short", ...asking(context) }),
       memory.describeSchema({ access }),
     ]);
+    const values = await currentValues(memory, schema, access);
     const items = bundle.pinned.map(({ id, uri, type, text }) => ({ id, uri, type, text }));
-    const pinned = fit(items, share);
+    const pinned = fit(items, share("pinned"));
+    const slots = fit(values.slots, share("slots"));
+    const preferences = fit(values.preferences, share("preferences"));
     return {
       actor: memory.actor,
       memories: schema.nodeCount,
       pinned: pinned.items,
-      trimmed: bundle.trimmed + pinned.left,
-      ...namesOf(schema, budget - share),
+      preferences: preferences.items,
+      slots: slots.items,
+      trimmed: bundle.trimmed + pinned.left + slots.left + preferences.left,
+      ...namesOf(schema, share("names")),
       seq: bundle.seq,
     };
   },
-  text: ({ actor, memories, pinned, trimmed, slots, kinds, tags, linkKinds }) => {
+  text: ({ actor, memories, pinned, preferences, slots, trimmed, kinds, tags, linkKinds }) => {
     const named = (label: string, names: readonly string[]): string[] =>
       names.length === 0 ? [] : [`${label}: ${names.join(", ")}`];
     const head = `Memory of ${actor}: ${counted(memories, "memory", "memories")}.`;
     const lines = [
       ...pinned.map(({ type, text, id }) => `- ${type}: ${flat(text)} id ${id}`),
-      ...named("slots", slots),
+      ...preferences.map(briefLine),
+      ...slots.map(briefLine),
       ...named("kinds", kinds),
       ...named("tags", tags),
       ...named("links", linkKinds),
@@ -134,6 +157,17 @@ function briefsOf({ hits }: FindResult): readonly Brief[] {
   return hits.flatMap(({ memory }) => (memory === undefined ? [] : [briefOf(memory)]));
 }
 
+/** What narrows a search; one of them has to be given. */
+const FILTERS = [
+  "types",
+  "kinds",
+  "tags",
+  "slot",
+  "session",
+  "changedSince",
+  "changedUntil",
+] as const;
+
 const findTool = defineTool({
   name: "memory_find",
   title: "Find by exact filter",
@@ -156,6 +190,7 @@ const findTool = defineTool({
     cursor: z.string().describe("from the page before").exactOptional(),
     budgetTokens,
   }),
+  words: { type: "types", where: "changedSince", lifecycles: "history" },
   output: findShape,
   call: (memory, input, context) => {
     const {
@@ -167,6 +202,10 @@ const findTool = defineTool({
       budgetTokens: budget,
       ...rest
     } = input;
+    if (!FILTERS.some((name) => input[name] !== undefined)) {
+      const message = `types: expected at least one of ${FILTERS.join(", ")}, got none`;
+      throw new CortexError("ERR_TOO_BROAD", message, { field: "types" });
+    }
     const times = [
       ...(changedSince === undefined ? [] : [{ gte: ["head.updatedAt", changedSince] as const }]),
       ...(changedUntil === undefined ? [] : [{ lte: ["head.updatedAt", changedUntil] as const }]),
@@ -204,6 +243,7 @@ const feedbackTool = defineTool({
     misled: listOf(z.string()).describe("ids").exactOptional(),
     why: z.enum(BLAME).describe("how they misled; factual_error").exactOptional(),
   }),
+  words: { intentId: "task", reason: "why" },
   output: z.object({
     helped: listOf(z.string()),
     misled: listOf(z.string()),
@@ -237,8 +277,8 @@ const feedbackTool = defineTool({
     `Noted: ${helped.length} helped, ${misled.length} misled, ${skipped.length} not found.`,
 });
 
-async function attestOne(memory: Cortex, input: Options<"attest">, { access, by }: ToolContext) {
-  const answer = await memory.attest({ ...input, by }, { access });
+async function attestOne(memory: Cortex, input: Options<"attest">, { access }: ToolContext) {
+  const answer = await memory.attest(input, { access });
   return { asked: input.outcome, answer };
 }
 

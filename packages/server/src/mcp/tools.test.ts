@@ -1,6 +1,6 @@
 /** The tables of the MCP door are complete, consistent with the facade, and the same for every caller. */
 
-import { ERROR_CODES, GUEST, OWNER, open } from "@cortex-memory/core";
+import { ERROR_CODES, GUEST, OWNER, open, throughDoor } from "@cortex-memory/core";
 import { VERBS } from "@cortex-memory/core/contract";
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
@@ -8,21 +8,22 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { CLIENTS, clientBlock, isInNpxCache } from "../cli/clients.js";
 import { ERROR_STATUS } from "../error-status.js";
+import { GROUPS } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { asAgent, clientPrincipal } from "./agent.js";
+import { AGENT_ACCESS, clientPrincipal, namedAccess } from "./agent.js";
 import { day, fit } from "./briefs.js";
 import { defineTool, policyOf, type ToolContext } from "./define.js";
 import { instructionsFor } from "./instructions.js";
+import { mended } from "./mend.js";
 import { promptsFor } from "./prompts.js";
-import { announced, withTimes } from "./schema.js";
+import { announced } from "./schema.js";
 import { isRemote, STANDARD_TOOLS, toolName, toolsOf } from "./tools.js";
 
 const logged: string[] = [];
 const context: ToolContext = {
-  access: OWNER,
+  access: throughDoor("mcp", "mcp:test"),
   location: "memory:",
   settings: [],
-  by: "mcp:test",
   log: (line) => {
     logged.push(line);
   },
@@ -43,6 +44,10 @@ const PROMISED: { readonly [tool: string]: string } = {
   memory_feedback: "attest",
   memory_review: "review",
 };
+
+// By o200k_base, the encoding of recent OpenAI models; the house's own count is coarser.
+const encoding = new Tiktoken(o200kBase);
+const tokensOf = (text: string): number => encoding.encode(text).length;
 
 describe("the standard profile", () => {
   test("has the tools that were promised, as far as the facade has their verbs", () => {
@@ -69,9 +74,6 @@ describe("the standard profile", () => {
       description,
       inputSchema,
     }));
-    // By o200k_base, the encoding of recent OpenAI models; the house's own count is coarser.
-    const encoding = new Tiktoken(o200kBase);
-    const tokensOf = (text: string): number => encoding.encode(text).length;
     expect(tokensOf(JSON.stringify(told))).toBeLessThanOrEqual(3000);
     expect(tokensOf(instructionsFor(STANDARD_TOOLS))).toBeLessThanOrEqual(300);
   });
@@ -105,6 +107,34 @@ describe("the full profile", () => {
     expect(names.filter((name) => local.some((one) => toolName({ name: one }) === name))).toEqual(
       [],
     );
+  });
+
+  test("announces itself, memgraph's tools and all, in less than 40,000 tokens", () => {
+    const told = toolsOf("full", true).map((tool) => ({
+      name: tool.name,
+      title: tool.title,
+      description: tool.description,
+      inputSchema: tool.inputSchema,
+      outputSchema: tool.outputSchema,
+      annotations: { title: tool.title, readOnlyHint: tool.effect === "read" },
+    }));
+    // Two more hints of each tool are words of twelve tokens at most.
+    expect(tokensOf(JSON.stringify(told)) + told.length * 24).toBeLessThan(40_000);
+  });
+
+  test("lists its tools in the groups of the command line, each in one place", () => {
+    const rest = toolsOf("full").slice(STANDARD_TOOLS.length);
+    const groups = rest.map(({ title }) => title.split(": ")[0] ?? "");
+    const places = groups.filter((group, at) => group !== groups[at - 1]);
+    expect(places).toEqual(Object.values(GROUPS).filter((group) => groups.includes(group)));
+  });
+
+  test("an answer is announced in outline, and fits what is answered", () => {
+    const tool = toolsOf("full").find(({ name }) => name === "memory_list");
+    expect(tool?.outputSchema).toMatchObject({
+      properties: { memories: { items: { properties: { id: { type: "string" } } } } },
+    });
+    expect(JSON.stringify(tool?.outputSchema)).not.toContain("createdAt");
   });
 
   test("takes effects from the table", () => {
@@ -276,12 +306,13 @@ describe("the pieces", () => {
       required: ["code", "rest"],
       additionalProperties: false,
     });
-    expect(withTimes(schema, { when: "2026-03-01", code: "2026-03-01" })).toEqual({
+    expect(mended(schema, { when: "2026-03-01", code: "2026-03-01", rest: {} })).toEqual({
       when: Date.UTC(2026, 2, 1),
       code: "2026-03-01",
+      rest: {},
     });
-    expect(withTimes(schema, { when: "soon" })).toEqual({ when: "soon" });
-    expect(withTimes(schema, [1])).toEqual([1]);
+    expect(mended(schema, { when: "soon" })).toEqual({ when: "soon" });
+    expect(mended(schema, [1])).toEqual([1]);
   });
 
   test("a budget keeps the first items, and at least one", () => {
@@ -306,11 +337,12 @@ describe("the pieces", () => {
     expect(clientPrincipal(undefined)).toBe("mcp");
   });
 
-  test("what is no object is handed on for the tool to refuse", () => {
-    const schema = z.strictObject({ by: z.string().exactOptional() });
-    expect(asAgent(schema, 5, "me")).toBe(5);
-    expect(asAgent(schema, {}, "me")).toEqual({ by: "me" });
-    expect(asAgent(schema, { by: "you" }, "me")).toEqual({ by: "you" });
+  test("an agent gets the name of its client, and whoever came with a name keeps it", () => {
+    expect(namedAccess(AGENT_ACCESS, "a client")).toEqual(throughDoor("mcp", "mcp:a-client"));
+    const named = throughDoor("mcp", "mcp:first");
+    for (const access of [named, throughDoor("host"), OWNER, GUEST]) {
+      expect(namedAccess(access, "a client")).toBe(access);
+    }
   });
 
   test("a block starts node by path, npx by name, and a shell for npx on Windows", () => {

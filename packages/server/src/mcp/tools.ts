@@ -1,17 +1,24 @@
 /**
  * The tools of each profile. `standard` is what an agent needs and can hold in mind; `full` adds every
- * other operation of the table, under its own name, with the input and the answer it has everywhere.
+ * other operation of the table, group by group, under its own name, with the input and the answer it has
+ * everywhere; `memgraph` is memgraph's fifteen and nothing else.
  *
  * Left out of `full`: what works on files of the machine or on a store that must be closed, which a
  * client of a running server cannot name, and a name that a tool of the standard profile already has.
  */
 import type { Cortex } from "@cortex-memory/core";
 import type { Profile } from "../config.js";
-import { asking, type CallContext, type Files, type Operation } from "../operations/define.js";
+import {
+  asking,
+  type CallContext,
+  type Files,
+  GROUPS,
+  type Operation,
+} from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { asAgent } from "./agent.js";
 import { failure, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
-import { announcedLater, withTimes } from "./schema.js";
+import { mended } from "./mend.js";
+import { announcedLater, outlined } from "./schema.js";
 import { LINK_TOOLS } from "./tools-links.js";
 import { MEMGRAPH_TOOLS } from "./tools-memgraph.js";
 import { MEMORY_TOOLS } from "./tools-memories.js";
@@ -36,6 +43,7 @@ let fullTools: readonly Tool[] | undefined;
 /** The tools of a profile; memgraph's are among the full ones where there is a hub. */
 export function toolsOf(profile: Profile, hasHub = false): readonly Tool[] {
   if (profile === "standard") return STANDARD_TOOLS;
+  if (profile === "memgraph") return MEMGRAPH_TOOLS;
   fullTools ??= withOperations();
   return hasHub ? [...fullTools, ...MEMGRAPH_TOOLS] : fullTools;
 }
@@ -43,7 +51,8 @@ export function toolsOf(profile: Profile, hasHub = false): readonly Tool[] {
 function withOperations(): readonly Tool[] {
   const names = new Set(STANDARD_TOOLS.map(({ name }) => name));
   const rest = OPERATIONS.filter(isRemote).filter((one) => !names.has(toolName(one)));
-  return [...STANDARD_TOOLS, ...rest.map(operationTool)];
+  const groups = Object.keys(GROUPS).map((group) => rest.filter(({ cli }) => cli.group === group));
+  return [...STANDARD_TOOLS, ...groups.flat().map(operationTool)];
 }
 
 /** Whether an operation has one answer, on the store that is open, without files of the machine. */
@@ -75,15 +84,16 @@ const IDEMPOTENT: ReadonlySet<string> = new Set([
 ]);
 
 function operationTool(operation: Operation): Tool {
-  const { name, summary, help, verbs, kind, input, output } = operation;
-  const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];
+  const { name, summary, help, verbs, kind, input, output, cli } = operation;
+  const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output, outlined)];
   return {
     name: toolName(operation),
-    title: summary,
+    title: `${GROUPS[cli.group]}: ${summary}`,
     description: `${summary}. ${help.replaceAll("\n", " ")}`,
     verbs,
     effect: DESTROYS.has(name) ? "destroy" : kind,
     idempotent: kind === "read" || IDEMPOTENT.has(name),
+    input,
     get inputSchema() {
       return inputSchema();
     },
@@ -92,13 +102,13 @@ function operationTool(operation: Operation): Tool {
     },
     async run(memory, given, context) {
       try {
-        const asked = asAgent(input, withTimes(input, given), context.by);
+        const asked = mended(input, given);
         const answer = await operation.run(memory, asked, callContext(memory, context));
         const text = JSON.stringify(answer);
         // What the client gets is what JSON makes of the answer, in both renderings.
         return { structured: JSON.parse(text) as NonNullable<ToolAnswer["structured"]>, text };
       } catch (error) {
-        return failure(error, name, context.log);
+        return failure(error, { name: toolName(operation), input }, context.log);
       }
     },
   };

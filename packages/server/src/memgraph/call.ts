@@ -18,8 +18,6 @@ export interface CallDoor {
   readonly hub: Hub;
   readonly store: Memgraph;
   readonly access: Access;
-  /** The principal that entries name, at a door that knows one. */
-  readonly by?: string;
 }
 
 /** What a call answers; with `error`, what went wrong although there is an answer. */
@@ -112,8 +110,8 @@ function isFailed(answer: object): answer is Required<Answer> {
 }
 
 /** What a call is asked with at a door. */
-export function callDoor(hub: Hub, { access, by }: Pick<CallDoor, "access" | "by">): CallDoor {
-  return { hub, store: memgraph(hub), access, ...(by === undefined ? {} : { by }) };
+export function callDoor(hub: Hub, access: Access): CallDoor {
+  return { hub, store: memgraph(hub), access };
 }
 
 /** Members that were given, under other names. */

@@ -111,9 +111,9 @@ const createGraph = defineCall({
   output: graphJsonShape,
   tool: "memgraph_create_graph",
   route: { method: "POST", path: "/graphs", status: 201, shown: restGraph },
-  call: async ({ hub, access, by }, input) => {
+  call: async ({ hub, access }, input) => {
     const { name, conflict_policy, kind_whitelist, metadata } = input;
-    const more = { conflictPolicy: conflict_policy, kindWhitelist: kind_whitelist, metadata, by };
+    const more = { conflictPolicy: conflict_policy, kindWhitelist: kind_whitelist, metadata };
     return graphJson(await hub.createGraph({ name, ...given(more) }, { access }), NO_TIES);
   },
 });
@@ -312,13 +312,19 @@ const nodeFields = {
   based_on_version: z.int().describe("the version you read").exactOptional(),
 };
 
-function nodeInput(node: z.output<z.ZodObject<typeof nodeFields>>): NodeInput {
+function nodeInput(
+  node: z.output<z.ZodObject<typeof nodeFields>>,
+  access: CallDoor["access"],
+): NodeInput {
   const { kind, content, summary, tags, metadata, created_by: by = "" } = node;
+  // A door that knows who speaks names them.
+  const isNamed = access.kind !== "owner" || access.speaker?.principal !== undefined;
+  const unnamed = isNamed ? undefined : UNNAMED;
   return {
     kind,
     content,
-    createdBy: by === "" ? UNNAMED : by,
     ...given({
+      createdBy: by === "" ? unnamed : by,
       summary,
       tags,
       metadata,
@@ -346,7 +352,7 @@ const putNode = defineCall({
     },
   },
   call: async ({ store, access }, { graph_id, ...node }) => {
-    const written = await store.putNode(graph_id, nodeInput(node), { access });
+    const written = await store.putNode(graph_id, nodeInput(node, access), { access });
     const json = nodeJson(written.node);
     const { conflict } = written;
     return conflict === undefined ? json : { json, error: memgraphText(conflict) };
@@ -505,8 +511,8 @@ const deleteEdge = defineCall({
   output: z.object({ ok: z.boolean() }),
   tool: "memgraph_delete_edge",
   route: { method: "DELETE", path: "/edges/:id", parts: { id: "edge_id" }, status: 204 },
-  call: async ({ store, access, by }, { edge_id }) => {
-    const { ok } = await store.deleteEdge(edge_id, { ...given({ by }), access });
+  call: async ({ store, access }, { edge_id }) => {
+    const { ok } = await store.deleteEdge(edge_id, { access });
     return { ok };
   },
 });
@@ -537,7 +543,7 @@ const putSubgraph = defineCall({
   tool: "memgraph_put_subgraph",
   call: async ({ store, access }, { graph_id, nodes = [], edges = [] }) => {
     const subgraph = {
-      nodes: nodes.map(({ ref, ...node }) => ({ ...given({ ref }), ...nodeInput(node) })),
+      nodes: nodes.map(({ ref, ...node }) => ({ ...given({ ref }), ...nodeInput(node, access) })),
       edges: edges.map(({ from_ref, from_lineage, to_ref, to_lineage, ...edge }) => ({
         ...given({ fromRef: from_ref, fromLineage: from_lineage }),
         ...given({ toRef: to_ref, toLineage: to_lineage }),

@@ -9,13 +9,16 @@ export function checkpointText(text: string): string {
   return typeof checkpoint === "string" ? checkpoint : text;
 }
 
-/** What a document is: a checkpoint has several lines, everything else is taken for a proof. */
+/**
+ * What a document is: a slice claims something beside its proof, a checkpoint has several lines, everything
+ * else is taken for a proof.
+ */
 export function documentIn(
   text: string,
-): { readonly proof: string } | { readonly checkpoint: string } {
-  const { cortex, proof, checkpoint } = objectIn(text);
+): { readonly proof: string } | { readonly slice: string } | { readonly checkpoint: string } {
+  const { cortex, proof, memories, checkpoint } = objectIn(text);
   if (typeof cortex === "string") return { proof: text };
-  if (proof !== undefined) return { proof: JSON.stringify(proof) };
+  if (proof !== undefined || memories !== undefined) return { slice: text };
   if (typeof checkpoint === "string") return { checkpoint };
   const isLines = !/^\s*[{[]/.test(text) && text.trim().includes("\n");
   return isLines ? { checkpoint: text } : { proof: text.trim() };

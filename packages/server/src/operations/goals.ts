@@ -12,7 +12,8 @@ const stateOperation = defineOperation({
   verbs: ["goalState"],
   kind: "read",
   summary: "Read the runtime state of a goal",
-  help: "A goal without a state is a failure with ERR_NOT_FOUND.",
+  help: `What was counted on an earlier day (UTC) than today reads as zero, if lastResetAt says so.
+A goal without a state is a failure with ERR_NOT_FOUND.`,
   example: "cortex goal get trip",
   input: VERBS.goalState.input,
   output: VERBS.goalState.output.extend({ id: z.string() }),

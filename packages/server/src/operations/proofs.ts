@@ -2,7 +2,12 @@
  * Operations on commitments: checkpoints, snapshots, proofs, and checking them without a store.
  */
 import { noted, VERBS } from "@cortex-memory/core/contract";
-import { type VerifyResult, verify, verifyCheckpoint } from "@cortex-memory/core/verify";
+import {
+  type VerifyResult,
+  verify,
+  verifyCheckpoint,
+  verifySlice,
+} from "@cortex-memory/core/verify";
 import * as z from "zod";
 import {
   showCheckpoint,
@@ -81,7 +86,8 @@ const verifyOperation = defineOperation({
   kind: "read",
   summary: "Check a proof, a shared slice or a checkpoint, without any store",
   help: `A proof is only as good as the checkpoint the reader already trusts: give it with --checkpoint.
-Without one the answer is anchored: false. Exits with 1 when it does not hold.`,
+Without one the answer is anchored: false. Of a slice every member is compared with what its proof commits
+to. Exits with 1 when it does not hold.`,
   example: "cortex prove home | cortex verify -",
   input: z.strictObject({
     document: z.string().meta({ description: "the file to check; - reads stdin", file: true }),
@@ -94,9 +100,10 @@ Without one the answer is anchored: false. Exits with 1 when it does not hold.`,
   call: async (_memory, { document, checkpoint }) => {
     const trusted = checkpoint === undefined ? undefined : checkpointText(checkpoint);
     const found = documentIn(document);
-    return "proof" in found
-      ? plain(verify(found.proof, trusted))
-      : verifyCheckpoint(found.checkpoint, trusted);
+    if ("checkpoint" in found) return verifyCheckpoint(found.checkpoint, trusted);
+    return plain(
+      "slice" in found ? verifySlice(found.slice, trusted) : verify(found.proof, trusted),
+    );
   },
   cli: {
     command: "verify",

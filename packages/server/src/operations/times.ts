@@ -1,6 +1,7 @@
 /**
  * Times as people and models write them: a full ISO date, or a date with a time.
  */
+import { noted } from "@cortex-memory/core/contract";
 import * as z from "zod";
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
@@ -16,7 +17,7 @@ export function isoTimeMs(text: string): number | undefined {
 
 /** A time in ISO form; the call gets milliseconds. */
 export function isoTime(description: string) {
-  return z
+  const schema = z
     .string()
     .transform((text, context) => {
       const ms = isoTimeMs(text);
@@ -24,6 +25,6 @@ export function isoTime(description: string) {
       context.addIssue({ code: "custom", message: ISO_EXAMPLE, input: text });
       return z.NEVER;
     })
-    .describe(`${description}; ISO date`)
-    .exactOptional();
+    .describe(`${description}; ISO date`);
+  return noted(schema, { time: true }).exactOptional();
 }

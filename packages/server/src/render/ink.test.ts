@@ -58,3 +58,10 @@ describe("text", () => {
     );
   });
 });
+
+test("an outline takes any object, one without a prototype as well", () => {
+  const bare = Object.assign(Object.create(null), { spentToday: "0", deep: Object.create(null) });
+  expect(outline({ id: "x", state: bare, none: [] }, makeInk(false))).toBe(
+    "id: x\nstate:\n  spentToday: 0\n  deep:\n\nnone: none",
+  );
+});

@@ -87,10 +87,9 @@ export function outline(value: unknown, ink: Ink, depth = 0): string {
   return Object.entries(value)
     .map(([name, member]) => {
       const nested = isPlain(member) || (Array.isArray(member) && member.length > 0);
-      const shown = Array.isArray(member) && member.length === 0 ? ink.dim("none") : scalar(member);
-      return nested
-        ? `${pad}${ink.dim(`${name}:`)}\n${outline(member, ink, depth + 1)}`
-        : `${pad}${ink.dim(`${name}:`)} ${shown}`;
+      if (nested) return `${pad}${ink.dim(`${name}:`)}\n${outline(member, ink, depth + 1)}`;
+      const shown = Array.isArray(member) ? ink.dim("none") : scalar(member);
+      return `${pad}${ink.dim(`${name}:`)} ${shown}`;
     })
     .join("\n");
 }

@@ -1,0 +1,141 @@
+/**
+ * The frame around every page: rail, search field, page, panel beside it, time bar below. Which page and
+ * which memory are shown is in the address; opening the memory, or asking for a key, comes first.
+ */
+import { type ReactNode, Suspense, useEffect } from "react";
+import { useLive } from "../base/live.ts";
+import { NoticeCorner } from "../base/notice.tsx";
+import { hrefOf, useRoute } from "../base/route.ts";
+import { StudioProvider, useOpening, useStudio } from "../base/studio.tsx";
+import { FailureText, Loading } from "../base/ui.tsx";
+import { Welcome } from "../home/welcome.tsx";
+import { MemoryPanel } from "../memory/memory-panel.tsx";
+import { SignIn } from "../sign-in/sign-in.tsx";
+import { Icon } from "./icons.tsx";
+import { PAGES, pageAt } from "./pages.tsx";
+import { SearchField } from "./search-field.tsx";
+import { ShortcutHelp, useShortcuts } from "./shortcuts.tsx";
+import { TimeBar } from "./time-bar.tsx";
+
+/** The studio. */
+export function App() {
+  const opening = useOpening();
+  switch (opening.kind) {
+    case "opening":
+      return (
+        <Bare>
+          <Loading what="the memory" />
+        </Bare>
+      );
+    case "refused":
+      return (
+        <Bare>
+          <SignIn />
+        </Bare>
+      );
+    case "none":
+      return (
+        <Bare>
+          <Welcome graph={opening.graph} />
+        </Bare>
+      );
+    case "failed":
+      return (
+        <Bare>
+          <h1>The memory cannot be opened</h1>
+          <FailureText error={opening.error} isOwner={true} />
+        </Bare>
+      );
+    case "open":
+      return (
+        <StudioProvider studio={opening.studio}>
+          <Frame />
+        </StudioProvider>
+      );
+  }
+}
+
+function Bare({ children }: { readonly children: ReactNode }) {
+  return <main className="bare">{children}</main>;
+}
+
+function Frame() {
+  const { page, params } = useRoute();
+  const { at, graph } = useStudio();
+  const live = useLive();
+  useShortcuts();
+  const shown = pageAt(page);
+  useEffect(() => {
+    document.title = `${shown?.name ?? "Not found"} · ${graph} · Cortex`;
+  }, [shown, graph]);
+  return (
+    <div
+      className={`frame${at === undefined ? "" : " is-past"}${params.m === undefined ? "" : " has-panel"}`}
+    >
+      <button type="button" className="skip" onClick={skipToPage}>
+        Skip to the page
+      </button>
+      <Rail at={page} />
+      <header className="top">
+        <span className="graph-name" title="Whose memory this is">
+          {graph}
+        </span>
+        <SearchField />
+        <span className={`live live-${live}`} title={LIVE_WORDS[live]}>
+          <span className="live-dot" aria-hidden="true" />
+          <span className="live-word">{live === "live" ? "live" : live}</span>
+        </span>
+      </header>
+      <main className="page" id="page" tabIndex={-1}>
+        <Suspense fallback={<Loading what="the page" />}>
+          {shown === undefined ? <NotFound page={page} /> : <shown.Body />}
+        </Suspense>
+      </main>
+      {params.m !== undefined && <MemoryPanel key={params.m} id={params.m} />}
+      <TimeBar />
+      <NoticeCorner />
+      <ShortcutHelp />
+    </div>
+  );
+}
+
+const LIVE_WORDS = {
+  live: "What is written shows at once",
+  connecting: "Connecting to what is being written",
+  broken: "The stream of events broke off; trying again",
+  off: "Not live: only the owner may follow the journal",
+} as const;
+
+function skipToPage(): void {
+  document.getElementById("page")?.focus();
+}
+
+function Rail({ at }: { readonly at: string }) {
+  return (
+    <nav className="rail" aria-label="Pages">
+      {PAGES.map(({ path, name, icon, about }) => (
+        <a
+          key={path}
+          href={hrefOf(path)}
+          title={about}
+          aria-current={path === at ? "page" : undefined}
+          className="rail-item"
+        >
+          <Icon name={icon} />
+          <span>{name}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function NotFound({ page }: { readonly page: string }) {
+  return (
+    <>
+      <h1>There is no page “{page}”</h1>
+      <p>
+        <a href={hrefOf("")}>Go home</a>, or type what you look for into the field above.
+      </p>
+    </>
+  );
+}

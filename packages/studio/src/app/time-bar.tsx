@@ -1,0 +1,73 @@
+/**
+ * The time bar of every page: moved, the whole studio shows that moment, says so in amber, and changes
+ * wait until now. Only the owner knows how long the journal is, so only the owner has the bar.
+ */
+import { useEffect, useState } from "react";
+import { ago, count, exact } from "../base/format.tsx";
+import { useRead } from "../base/reads.ts";
+import { go, hrefWith } from "../base/route.ts";
+import { useStudio } from "../base/studio.tsx";
+
+/** How long a moved slider rests before the moment is shown. */
+const REST_MS = 120;
+
+/** The bar. */
+export function TimeBar() {
+  const { at, memory, graph, isOwner } = useStudio();
+  // The end of the journal, whatever moment is shown.
+  const end = useRead(["root", graph], () => memory.root(), { enabled: isOwner, keep: true });
+  const last = end.data?.seq;
+  if (!isOwner || last === undefined) return null;
+  return <Slider last={last} at={typeof at === "number" ? Math.min(at, last) : at} />;
+}
+
+function Slider({ last, at }: { readonly last: number; readonly at: number | string | undefined }) {
+  const shown = typeof at === "number" ? at : last;
+  const [moved, setMoved] = useState<number | undefined>(undefined);
+  useEffect(() => {
+    if (moved === undefined) return;
+    const timer = setTimeout(() => {
+      go(hrefWith({ at: moved >= last ? undefined : String(moved) }), { replace: true });
+      setMoved(undefined);
+    }, REST_MS);
+    return () => clearTimeout(timer);
+  }, [moved, last]);
+  const isPast = at !== undefined;
+  return (
+    <footer className={isPast ? "time-bar is-past" : "time-bar"}>
+      <input
+        type="range"
+        aria-label="Moment of the journal"
+        aria-valuetext={isPast ? `entry ${shown} of ${last}` : "now"}
+        min={0}
+        max={last}
+        value={moved ?? shown}
+        onChange={(event) => setMoved(Number(event.target.value))}
+      />
+      {isPast ? (
+        <PastWords at={at} />
+      ) : (
+        <span className="time-words">now · entry {count(last)}</span>
+      )}
+      {isPast && (
+        <button type="button" onClick={() => go(hrefWith({ at: undefined }))}>
+          Back to now
+        </button>
+      )}
+    </footer>
+  );
+}
+
+function PastWords({ at }: { readonly at: number | string }) {
+  const entry = useRead(["log-at", at], (memory) =>
+    typeof at === "number" ? memory.log({ from: at, limit: 1 }) : Promise.resolve(undefined),
+  );
+  const ms = typeof at === "string" ? Date.parse(at) : entry.data?.entries[0]?.at;
+  const when = ms === undefined || Number.isNaN(ms) ? "" : ` · ${exact(ms)} (${ago(ms)})`;
+  return (
+    <span className="time-words">
+      The past: {typeof at === "number" ? `entry ${count(at)}` : at}
+      {when}
+    </span>
+  );
+}

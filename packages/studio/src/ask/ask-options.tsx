@@ -1,0 +1,114 @@
+/**
+ * The settings of a question, kept in the address: how much may be said, in which rendering, of which
+ * types, with history or without. A second set, under a prefix, is for comparing.
+ */
+import { MEMORY_TYPES, type MemoryType } from "@cortex-memory/core/remote";
+import { useId } from "react";
+import { go, hrefWith, type Params } from "../base/route.ts";
+import { spaced, TYPES } from "../base/words.ts";
+
+/** How a question is asked. */
+export interface Settings {
+  readonly budgetTokens: number;
+  readonly limit: number;
+  readonly form: "short" | "medium" | "full";
+  readonly types: readonly MemoryType[];
+  readonly history: boolean;
+}
+
+const FORMS = ["short", "medium", "full"] as const;
+const BUDGETS = [100, 200, 400, 800, 1600, 3200] as const;
+
+/** The settings in an address. */
+export function optionsIn(params: Params, prefix: string): Settings {
+  const form = FORMS.find((one) => one === params[`${prefix}form`]);
+  const types = (params[`${prefix}types`] ?? "").split(",").filter(isType);
+  return {
+    budgetTokens: numberIn(params[`${prefix}budget`], 400),
+    limit: numberIn(params[`${prefix}limit`], 10),
+    form: form ?? "medium",
+    types,
+    history: params[`${prefix}history`] === "1",
+  };
+}
+
+function isType(name: string): name is MemoryType {
+  return Object.hasOwn(MEMORY_TYPES, name);
+}
+
+function numberIn(text: string | undefined, otherwise: number): number {
+  const value = Number(text);
+  return text !== undefined && Number.isSafeInteger(value) && value > 0 ? value : otherwise;
+}
+
+/** The fields. */
+export function AskOptions({
+  settings,
+  prefix,
+}: {
+  readonly settings: Settings;
+  readonly prefix: string;
+}) {
+  const id = useId();
+  const set = (name: string, value: string | undefined) =>
+    go(hrefWith({ [prefix + name]: value }), { replace: true });
+  return (
+    <div className="ask-options">
+      <label htmlFor={`${id}-budget`}>Budget</label>
+      <select
+        id={`${id}-budget`}
+        value={settings.budgetTokens}
+        onChange={(event) => set("budget", event.target.value)}
+      >
+        {BUDGETS.map((tokens) => (
+          <option key={tokens} value={tokens}>
+            {tokens} tokens
+          </option>
+        ))}
+      </select>
+      <label htmlFor={`${id}-limit`}>At most</label>
+      <select
+        id={`${id}-limit`}
+        value={settings.limit}
+        onChange={(event) => set("limit", event.target.value)}
+      >
+        {[5, 10, 20, 50].map((most) => (
+          <option key={most} value={most}>
+            {most} hits
+          </option>
+        ))}
+      </select>
+      <label htmlFor={`${id}-form`}>Rendering</label>
+      <select
+        id={`${id}-form`}
+        value={settings.form}
+        onChange={(event) => set("form", event.target.value)}
+      >
+        {FORMS.map((form) => (
+          <option key={form}>{form}</option>
+        ))}
+      </select>
+      <label htmlFor={`${id}-types`}>Of type</label>
+      <select
+        id={`${id}-types`}
+        value={settings.types[0] ?? ""}
+        onChange={(event) => set("types", event.target.value)}
+      >
+        <option value="">all types</option>
+        {TYPES.map((type) => (
+          <option key={type} value={type}>
+            {spaced(type)}
+          </option>
+        ))}
+      </select>
+      <label>
+        <input
+          type="checkbox"
+          checked={settings.history}
+          onChange={(event) => set("history", event.target.checked ? "1" : undefined)}
+        />{" "}
+        what was replaced, too
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * Ask as an agent asks, and see why: each hit with the share of every lane, the words that matched, the
+ * link that led there, what the budget cut, and the text as the agent gets it.
+ */
+import { useState } from "react";
+import { useRead } from "../base/reads.ts";
+import { go, hrefWith, useRoute } from "../base/route.ts";
+import { Answer, Empty, PageHead } from "../base/ui.tsx";
+import { AskOptions, optionsIn, type Settings } from "./ask-options.tsx";
+import { Hits } from "./hits.tsx";
+import { PromptText } from "./prompt-text.tsx";
+
+/** The page. */
+export function AskPage() {
+  const { params } = useRoute();
+  const question = params.q ?? "";
+  return (
+    <>
+      <PageHead
+        title="Ask"
+        about="Put a question as an agent would. Asking changes nothing; you see what would stand in its prompt, and why."
+      />
+      <QuestionField key={question} question={question} />
+      {question === "" ? (
+        <Empty title="Nothing is asked yet">
+          <p>
+            Try a whole sentence: “When is the trip?”, “What must I not book?”, “Who is Jonas?”.
+          </p>
+        </Empty>
+      ) : (
+        <Asked question={question} />
+      )}
+    </>
+  );
+}
+
+function QuestionField({ question }: { readonly question: string }) {
+  const [typed, setTyped] = useState(question);
+  return (
+    <form
+      className="question"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go(hrefWith({ q: typed.trim() }));
+      }}
+    >
+      <label className="unseen" htmlFor="question">
+        Question
+      </label>
+      <input
+        id="question"
+        type="text"
+        value={typed}
+        placeholder="What would the agent ask?"
+        autoComplete="off"
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      <button type="submit" className="primary">
+        Ask
+      </button>
+    </form>
+  );
+}
+
+function Asked({ question }: { readonly question: string }) {
+  const { params } = useRoute();
+  const isCompared = params.compare === "1";
+  return (
+    <>
+      <p className="compare-switch">
+        <a href={hrefWith({ compare: isCompared ? undefined : "1" })}>
+          {isCompared ? "Show one setting" : "Compare two settings side by side"}
+        </a>
+      </p>
+      <div className={isCompared ? "compared" : ""}>
+        <OneAnswer question={question} prefix="" />
+        {isCompared && <OneAnswer question={question} prefix="b." />}
+      </div>
+    </>
+  );
+}
+
+/** One answer under the settings whose parameters begin with `prefix`. */
+function OneAnswer({ question, prefix }: { readonly question: string; readonly prefix: string }) {
+  const { params } = useRoute();
+  const settings: Settings = optionsIn(params, prefix);
+  const { budgetTokens, limit, form, types, history } = settings;
+  const found = useRead(
+    ["recall", question, settings],
+    (memory, past) =>
+      memory.recall(question, {
+        budgetTokens,
+        limit,
+        form,
+        ...(types.length === 0 ? {} : { types }),
+        ...(history ? { history } : {}),
+        ...past,
+      }),
+    { keep: true },
+  );
+  return (
+    <section
+      className="answer"
+      aria-label={prefix === "" ? "Answer" : "Answer with the second setting"}
+    >
+      <AskOptions settings={settings} prefix={prefix} />
+      <Answer of={found} what="what answers it">
+        {(result) => (
+          <div className="answer-parts">
+            <Hits question={question} result={result} budgetTokens={budgetTokens} />
+            <PromptText text={result.text} tokens={result.tokens} />
+          </div>
+        )}
+      </Answer>
+    </section>
+  );
+}

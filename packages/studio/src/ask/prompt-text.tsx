@@ -1,0 +1,26 @@
+/**
+ * The answer as an agent gets it: the text that goes into its prompt, to read and to copy.
+ */
+import { counted } from "../base/format.tsx";
+import { CopyButton } from "../base/ui.tsx";
+
+/** The text. */
+export function PromptText({ text, tokens }: { readonly text: string; readonly tokens: number }) {
+  return (
+    <section className="prompt">
+      <h2>
+        What the agent reads <span className="about">{counted(tokens, "token")}</span>
+      </h2>
+      {text === "" ? (
+        <p className="about">Nothing: the prompt stays as it is.</p>
+      ) : (
+        <>
+          <CopyButton text={text} label="Copy the text" />
+          <pre className="raw" dir="auto">
+            {text}
+          </pre>
+        </>
+      )}
+    </section>
+  );
+}

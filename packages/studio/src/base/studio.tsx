@@ -1,0 +1,132 @@
+/**
+ * The memory that is open: a client of the server that served this page, the moment that is looked at,
+ * and what the person may do. Components get it by `useStudio`; they never open a client of their own.
+ *
+ * A graph that is not there yet is no failure: it is made by the first write, not by looking.
+ */
+import { isCortexError, openRemote, type RemoteCortex } from "@cortex-memory/core/remote";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, useContext, useMemo } from "react";
+import { useRoute } from "./route.ts";
+import { isScopeKey, useKey } from "./session.ts";
+
+/** A moment to read at: nothing for the present. */
+export type Past = { readonly asOf?: number | string };
+
+/** What is open. */
+export interface Studio {
+  readonly memory: RemoteCortex;
+  /** Whose memory it is. */
+  readonly graph: string;
+  /** Seq or ISO time of the moment that is shown; `undefined` is the present. */
+  readonly at: number | string | undefined;
+  readonly past: Past;
+  /** Whether the person has everything, or the part that a scope grants. */
+  readonly isOwner: boolean;
+  /** Whether changes can be made: not in the past. */
+  readonly canWrite: boolean;
+}
+
+/** What opening a graph found. */
+export type Opening =
+  | { readonly kind: "opening" }
+  | { readonly kind: "refused" }
+  | { readonly kind: "none"; readonly graph: string }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "open"; readonly studio: Studio };
+
+const StudioContext = createContext<Studio | undefined>(undefined);
+
+/** Hands what is open to everything below. */
+export function StudioProvider({
+  studio,
+  children,
+}: {
+  readonly studio: Studio;
+  readonly children: ReactNode;
+}) {
+  return <StudioContext value={studio}>{children}</StudioContext>;
+}
+
+/** What is open. */
+export function useStudio(): Studio {
+  const studio = useContext(StudioContext);
+  if (studio === undefined) throw new Error("no memory is open around this component");
+  return studio;
+}
+
+/** The moment in an address. */
+export function momentOf(at: string | undefined): number | string | undefined {
+  if (at === undefined) return undefined;
+  return /^\d{1,15}$/.test(at) ? Number(at) : at;
+}
+
+/** Opens the graph of the address with the key of this tab. */
+export function useOpening(): Opening {
+  const { params } = useRoute();
+  const key = useKey();
+  const { graph } = params;
+  const opened = useQuery({
+    queryKey: ["open", graph, key],
+    queryFn: () => openGraph(graph, key),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  });
+  const at = momentOf(params.at);
+  const memory = opened.data;
+  const isOwner = !isScopeKey(key);
+  const studio = useMemo((): Studio | undefined => {
+    if (memory === undefined || memory === null) return undefined;
+    return {
+      memory,
+      graph: memory.actor,
+      at,
+      past: at === undefined ? {} : { asOf: at },
+      isOwner,
+      canWrite: at === undefined,
+    };
+  }, [memory, at, isOwner]);
+  if (studio !== undefined) return { kind: "open", studio };
+  if (opened.isPending) return { kind: "opening" };
+  if (opened.data === null) return { kind: "none", graph: graph ?? "default" };
+  return isRefusal(opened.error) ? { kind: "refused" } : { kind: "failed", error: opened.error };
+}
+
+/** Opens a graph anew, and makes it if it is not there; for the first write of a newcomer. */
+export function useMakeGraph(): (graph: string | undefined) => Promise<RemoteCortex> {
+  const queries = useQueryClient();
+  const key = useKey();
+  return async (graph) => {
+    const memory = await openRemote(window.location.origin, { ...optionsFor(graph, key) });
+    queries.setQueryData(["open", graph, key], memory);
+    return memory;
+  };
+}
+
+/** A client of the server of this page; `null` where there is no such graph yet. */
+async function openGraph(graph: string | undefined, key: string | undefined) {
+  try {
+    const memory = await openRemote(window.location.origin, {
+      ...optionsFor(graph, key),
+      create: false,
+    });
+    // A scope is looked at by the first call that bears it.
+    if (isScopeKey(key)) await memory.list({ limit: 1 });
+    return memory;
+  } catch (error) {
+    if (isCortexError(error, "ERR_NOT_FOUND") && error.details.field === "data") return null;
+    throw error;
+  }
+}
+
+function optionsFor(graph: string | undefined, key: string | undefined) {
+  // The page itself came this way: its key would be heard by whoever listens in any case.
+  const common = { plainHttp: true, ...(graph === undefined ? {} : { actor: graph }) };
+  if (key === undefined) return common;
+  return isScopeKey(key) ? { ...common, scope: key } : { ...common, token: key };
+}
+
+function isRefusal(error: unknown): boolean {
+  if (!isCortexError(error)) return false;
+  return error.code === "ERR_DENIED" || error.code.startsWith("ERR_SCOPE");
+}

@@ -1,0 +1,51 @@
+/**
+ * The first look: an empty store greets a newcomer, the sample is made and removed, the search field says
+ * what it is about to do, a memory opens beside the page, a link survives a reload.
+ */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { lacksBrowser, launch, openStudio, startTestServer, type TestServer } from "./browser.js";
+
+const isLackingBrowser = lacksBrowser();
+
+describe.skipIf(isLackingBrowser)("a newcomer", () => {
+  let browser: Browser;
+  let server: TestServer;
+  beforeAll(async () => {
+    [browser, server] = await Promise.all([launch(), startTestServer()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  test("is greeted, makes the sample, asks it, opens a memory, and can reload all that", async () => {
+    const studio = await openStudio(browser, server);
+    const { page } = studio;
+    await page.getByRole("heading", { name: "A memory for agents" }).waitFor();
+    await studio.picture("welcome");
+    await page.getByRole("button", { name: "Make the sample graph" }).click();
+    await page.getByRole("link", { name: "No red-eye flights" }).waitFor();
+    await studio.picture("home");
+
+    await page
+      .getByRole("combobox", { name: "Ask, find or jump" })
+      .fill("what flights are forbidden?");
+    await page.getByRole("option", { name: "Ask: what flights are forbidden?" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("What the agent reads").waitFor();
+    const hit = page.locator(".hit-text", { hasText: /^No red-eye flights$/ });
+    expect(await hit.locator("mark").allInnerTexts()).toContain("flights");
+    await studio.picture("ask");
+
+    await hit.click();
+    const panel = page.getByRole("complementary", { name: "Memory" });
+    await panel.getByText("she was unwell for two days").waitFor();
+    await studio.picture("memory");
+    await page.reload();
+    await panel.getByText("she was unwell for two days").waitFor();
+    expect(await page.locator(".hit").count()).toBeGreaterThan(0);
+    expect(studio.complaints).toEqual([]);
+    await studio.close();
+  });
+});
