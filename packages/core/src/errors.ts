@@ -95,6 +95,8 @@ export interface ErrorDetails {
   readonly seq?: number;
   /** The id, URI or name concerned. */
   readonly subject?: string;
+  /** The item of the review under which a refused wish is kept. */
+  readonly proposal?: string;
 }
 
 /** The only error class Cortex throws for expected failures. */

@@ -47,6 +47,8 @@ export const LIMITS = {
   hops: 6,
   traverseNodes: 10_000,
   traverseNodesDefault: 1024,
+  /** The strongest that a link of the kind `same_topic` may be. */
+  sameTopicStrength: 2,
   /** Links of the kind `same_topic` that a memory may have: more say nothing. */
   sameTopicEdges: 12,
   /** Rows that one page of a review looks at before it is given short. */

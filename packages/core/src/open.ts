@@ -237,7 +237,8 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     const { openMemoryKv } = await import("./kv/memory-backend.js");
     return openMemoryKv();
   }
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//.exec(location)?.[1];
+  // Two letters and more: one letter and a colon is a drive. A folder with a colon is written ./a:b.
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(location)?.[1];
   if (isPostgresLocation(location)) {
     const { openPostgresKv } = await import("./kv/postgres-backend.js");
     return openPostgresKv(location, actor, {
@@ -247,11 +248,9 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     });
   }
   if (scheme !== undefined) {
-    throw new CortexError(
-      "ERR_UNSUPPORTED",
-      `location: expected a folder, memory: or postgres://…, got a ${scheme} address; this release cannot open it`,
-      { field: "location" },
-    );
+    const expected = "a folder such as ./memory, memory: or postgres://…";
+    const message = `location: expected ${expected}, got a ${scheme} address, which cannot be opened`;
+    throw new CortexError("ERR_UNSUPPORTED", message, { field: "location", expected });
   }
   const { openLmdbKv } = await import("./kv/lmdb-backend.js");
   return openLmdbKv(join(resolvePath(location), actor), {

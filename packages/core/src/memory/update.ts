@@ -37,6 +37,7 @@ import {
   idempotencyKeys,
   requestMark,
   rivals,
+  writeResultOf,
   writtenAgain,
 } from "../engine/idempotency.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
@@ -93,6 +94,7 @@ export function updateOperation(
   return {
     ...memoryNeeds(engine, parsed),
     bytes: 1024 + roughBytes(input, 4),
+    again: { tell: (tx, first) => writeResultOf(engine, tx, first) },
     hints: [...refKeys(parsed), ...(request === undefined ? [] : idempotencyKeys(request))],
     run: (tx) =>
       firstResult(engine, tx, request) ??

@@ -33,7 +33,7 @@ import {
   type ParsedRef,
   refKeys,
 } from "../engine/engine.js";
-import { firstResult, idempotencyKeys } from "../engine/idempotency.js";
+import { firstResult, idempotencyKeys, writeResultOf } from "../engine/idempotency.js";
 import { ask, configEntry, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
 import { shapeParts, shapeRef } from "../engine/shapes.js";
 import { CortexError, describe } from "../errors.js";
@@ -103,6 +103,7 @@ export function writeOperation(
     ranges,
     leaves,
     bytes,
+    again: { tell: (tx, first) => writeResultOf(engine, tx, first) },
     run: (tx) => {
       const first = firstResult(engine, tx, prepared.request);
       if (first !== undefined) return first;
