@@ -16,7 +16,7 @@ import {
   words,
 } from "./fields.js";
 import { asOf, by, headFields, idempotencyKey, limitUpTo, source } from "./memory.js";
-import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
+import { memoryIdShape, positionShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
@@ -121,7 +121,7 @@ const sessionShape = z.object({
   turns: listOf(turnShape),
   /** The index to read on from; absent at the end. */
   nextIndex: z.int().exactOptional(),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** A page of a conversation. */

@@ -45,7 +45,7 @@ import { type AttestRecord, attestRecord, encodeAttestRecord } from "../salience
 /** Attests the outcome of a task. */
 export async function attest(
   engine: Engine,
-  { intentId, outcome, reason, cited, by = engine.principal }: Asked<"attest">,
+  { intentId, outcome, reason, cited, access, by = engine.principal }: Asked<"attest">,
 ): Promise<AttestResult> {
   const checked = {
     record: attestRecord(outcome, intentId, reason),
@@ -63,7 +63,9 @@ export async function attest(
     again: attestedAgain(checked.cited),
     run: (tx) => applyAttest(tx, checked),
   });
-  return value;
+  // What the whole graph has learned comes from memories of all kinds.
+  const unknown = { previousWeights: COLD_WEIGHTS, weights: COLD_WEIGHTS, weightsUpdated: false };
+  return access.kind === "owner" ? value : { ...value, ...unknown };
 }
 
 /** How an attestation is told again: what was skipped by its place among the citations, which name it. */

@@ -124,8 +124,10 @@ export class VectorIndex {
     const { embedder, tag, loaded } = this.#configured();
     if (!reader.live) throw presentOnly();
     const query = checkQuery(vector, embedder.dimensions);
-    await loaded.follow(reader.snapshot, reader.head.size);
+    await loaded.follow(reader.whole.snapshot, reader.head.size);
     const judge = new Judge({ reader, tag, query, accept, k });
+    // A graph finds nearly all: how near it comes would depend on memories that are not seen.
+    if (reader.seen !== undefined && loaded.hasGraph) return this.#nearByRows(judge, reader);
     for (let width = Math.max(WIDTH_LEAST, WIDTH_FIRST * k); ; width *= WIDER) {
       const { texts, all } = loaded.search(query, width);
       const isSettled = await judge.lookInOrder(texts);
