@@ -9,23 +9,23 @@ export const COMMAND_LIST = `Every command:
   --actor <NAME>: whose memory; default when not given
   --json: print one JSON document, for scripts
 Memories:
-  write TYPE [TEXT|JSON|-]: Write one memory; text that is known already reinforces the memory that says it
-  note KIND TEXT|-: Write a note: free text under a kind
+  write TYPE [TEXT|JSON|-...]: Write one memory; text that is known already reinforces the memory that says it
+  note KIND TEXT|-...: Write a note: free text under a kind
   get URI|ID: Read one memory by id, URI or external id
   resolve URI: Read exactly what a URI pins
-  update ID [TEXT|JSON|-]: Append a version to a memory
+  update ID [TEXT|JSON|-...]: Append a version to a memory
   update-head ID: Change tags, importance and the like, without a new version
-  tombstone ID [REASON]: Hide a memory; restore brings it back
+  tombstone ID [REASON...]: Hide a memory; restore brings it back
   restore ID|FILE...: Bring back what was hidden or archived; given backup files, build a new store from them
-  forget ID [REASON]: Destroy a memory's content for good; proofs made before still verify
+  forget ID [REASON...]: Destroy a memory's content for good; proofs made before still verify
   history ID: List the versions of a memory, newest first
   inspect ID: Show a memory with its links, versions and counters
   list: List memories by type, tag, kind, slot, session or frame
   batch [FILE|-]: Do many writes, updates and links in one commit
   review ls|settle: Memories, one by one
   slot NAME: List the values a slot has had, newest first, each with the time for which it held
-  recall TEXT: Recall what answers a question, as text for a prompt
-  search TEXT: Find memories by words, the best first
+  recall TEXT...: Recall what answers a question, as text for a prompt
+  search TEXT...: Find memories by words, the best first
   search-batch TEXT...: Ask in several ways at once, and fuse what is found
   find: Find memories by exact conditions
 Conversations:
@@ -58,7 +58,7 @@ Journal and roots:
   check: Check journal, hashes, rows and roots against each other
   rebuild: Build everything derived again from the journal
   checkpoint: Show the checkpoint of the current position
-  snapshot [REASON]: Seal the roots of the current position under a number
+  snapshot [REASON...]: Seal the roots of the current position under a number
   snapshots: List snapshots, newest first
   prove [ID...]: Prove memories, edges and entries to whoever trusts a checkpoint
   share: Hand out the memories that match, with a proof

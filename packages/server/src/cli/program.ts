@@ -195,9 +195,13 @@ function argumentsOf(shared: readonly Operation[]): readonly Argument[] {
     const both = [aboutArgument(first, one), aboutArgument(backups, other)];
     const about = both.filter((text) => text !== "").join("; or ");
     const label = other === undefined ? one.label : `${one.label}|${other.label}`;
-    const rest = "rest" in one || (other !== undefined && "rest" in other) ? "..." : "";
+    const rest = takesMany(one) || (other !== undefined && takesMany(other)) ? "..." : "";
     return new Argument(optional ? `[${label}${rest}]` : `<${label}${rest}>`, about);
   });
+}
+
+function takesMany(one: ArgumentSpec): boolean {
+  return "rest" in one || one.words === true;
 }
 
 function aboutArgument(operation: Operation | undefined, one: ArgumentSpec | undefined): string {

@@ -115,12 +115,16 @@ export type ArgumentSpec<F extends string = string> =
       readonly stdin?: true;
       /** Takes all words that are left; the field is a list. */
       readonly rest?: true;
+      /** Takes all words that are left, as one text, so that a sentence needs no quotes. */
+      readonly words?: true;
     }
   | {
       readonly body: Body;
       readonly label: string;
       /** The argument names a file; without it stdin is read. */
       readonly file?: true;
+      /** Takes all words that are left, as one text. */
+      readonly words?: true;
     };
 
 /** How the command line renders an operation. */

@@ -67,7 +67,12 @@ export function pairs(rows: readonly (readonly [string, string | undefined])[], 
 
 /** A count with its noun: `1 entry`, `2 entries`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+
+/** A whole number in groups of three. By hand, because the first `toLocaleString` of a process loads its tables. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** Any answer as an indented outline: what operations without a rendering of their own get. */
