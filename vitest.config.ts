@@ -7,6 +7,8 @@ import { defineConfig } from "vitest/config";
 
 const core = (file: string) => fileURLToPath(new URL(`packages/core/src/${file}`, import.meta.url));
 
+const embed = fileURLToPath(new URL("packages/embed/src/index.ts", import.meta.url));
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -15,6 +17,7 @@ export default defineConfig({
       { find: /^@cortex-memory\/core\/memgraph$/, replacement: core("memgraph/index.ts") },
       { find: /^@cortex-memory\/core\/remote$/, replacement: core("remote/index.ts") },
       { find: /^@cortex-memory\/core\/testing$/, replacement: core("testing/index.ts") },
+      { find: /^@cortex-memory\/embed$/, replacement: embed },
       { find: /^@cortex-memory\/core\/verify$/, replacement: core("verify.ts") },
     ],
   },

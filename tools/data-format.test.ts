@@ -154,6 +154,7 @@ const FULL_EDGE: EdgeRecord = {
   validFrom: 1,
   validTo: 2,
   tombstone: { reason: "r", at: 5, by: "b" },
+  asksReview: true,
 };
 
 function fieldsOf(bytes: Uint8Array): readonly unknown[] {

@@ -43,12 +43,10 @@ function kindTable(): string {
   return [...head, ...rows].join("\n");
 }
 
-function kindRow({ name, group, symmetric, inverse, aliases, mint, walkTrust, meaning }: EdgeKind) {
-  const others = (aliases ?? []).map((alias) => `\`${alias}\``).join(" and ");
-  const also = others === "" ? "" : ` ${others} mean the same.`;
+function kindRow({ name, group, symmetric, inverse, mint, walkTrust, meaning }: EdgeKind) {
   const back = symmetric ? "the same" : inverse === undefined ? "" : `\`${inverse}\``;
   const by = mint === "store" ? "the store" : "anyone";
-  return `| \`${name}\` | ${group} | ${meaning}${also} | ${back} | ${by} | ${walkTrust} |`;
+  return `| \`${name}\` | ${group} | ${meaning} | ${back} | ${by} | ${walkTrust} |`;
 }
 
 function proposedLine(): string {

@@ -6,6 +6,7 @@ import * as z from "zod";
 import { noteOf } from "../packages/core/src/contract/fields.js";
 import { FAMILIES } from "../packages/core/src/contract/index.js";
 import type { Verb } from "../packages/core/src/contract/verb.js";
+import { ISO_PATTERN } from "../packages/core/src/records/fields.js";
 
 const INTRO = `# The library
 
@@ -92,7 +93,7 @@ function takes(json: Json): string {
     case "null":
       return "`null`";
     case "string":
-      if (json.format === "date-time" || json.pattern !== undefined) return "an ISO time";
+      if (json.pattern === ISO_PATTERN) return "an ISO time";
       return bounded("text", json.minLength, json.maxLength, "bytes");
     case "integer":
       return bounded("whole number", json.minimum, json.maximum, "");

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const OUT = join(root, "release");
-const PACKAGES = ["core", "server"];
+const PACKAGES = ["core", "embed", "server"];
 const isReady = process.argv.includes("--publish-ready");
 
 /** @param {string} command @param {readonly string[]} args */

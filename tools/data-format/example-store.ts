@@ -17,6 +17,7 @@ import { openMemoryKv } from "../../packages/core/src/kv/memory-backend.js";
 import { openGraph } from "../../packages/core/src/open.js";
 import { issueScope } from "../../packages/core/src/scope/scope.js";
 import { seededRandom } from "../../packages/core/src/testing/seeded-random.js";
+import { throughDoor } from "../../packages/core/src/trust/doors.js";
 import { hashEmbedder } from "../../packages/core/src/vector/hash-embedder.js";
 
 /** What the page shows of the store. */
@@ -142,6 +143,9 @@ async function tell(
     memory.settle(rival.id, { decision: "keep_one", keep: kept.id, reason: "it was on a page" }),
   );
   await then(memory.revert(seq));
+  // An agent wishes to hide what Ada said: it is refused, and the wish is kept.
+  const agent = throughDoor("mcp", "mcp:agent");
+  await then(memory.tombstone(now.id, "she moved on", { access: agent }).catch(() => undefined));
   return forgottenRow;
 }
 

@@ -297,6 +297,13 @@ const NOTES: Readonly<Record<PrefixName, RowNotes>> = {
     parts: [16],
     say: ([id]) => `edge ${shortId(id)} is a contradiction that nobody has settled`,
   },
+  proposal: {
+    parts: [16, 16],
+    say: ([id], value) => {
+      const [seq, part] = listOf(value);
+      return `somebody wishes to change memory ${shortId(id)}: ${pointer(seq, part)}`;
+    },
+  },
   revokedScope: {
     parts: [32],
     say: (_, value) => {

@@ -98,11 +98,13 @@ const KIND_NOTES: Readonly<Record<EntryKind, string>> = {
   recall_audit: '`03` for each memory shown, with ["recall_audit", salt 16 ‖ hash of the question]',
   settle:
     "`01` each memory changed; `02` the edge it is about, and each edge minted; " +
-    '`03` with ["settle", decision, reason] for a memory alone, where no edge holds the reason',
+    '`03` with ["settle", decision, reason] for a memory alone, where no edge holds the reason, and with the mark of a proposal after it where one is closed',
   maintain:
     '`01` each memory changed; `02` each edge minted; `03` with ["maintain", step, reason] for each memory it is about, unless an edge holds the reason',
   scope_violation: "`00` with who held and who issued the scope, the memory reached for, and why",
   revoke_scope: "`00` with the scope's hash and a reason",
+  propose:
+    '`03` with ["propose", mark 16, verb, input as JSON, source]: a change that was refused for want of standing',
   migration: "`00` with the forms before and after an upgrade",
 };
 

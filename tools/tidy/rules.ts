@@ -162,6 +162,7 @@ export const AMBIENT_MEMBERS: Readonly<Record<string, readonly string[] | "all">
 export const ONE_DOOR: Readonly<Record<string, RegExp>> = {
   "@noble/hashes": /^packages\/core\/src\/codec\/sha256-pure\.ts$/,
   lmdb: /^packages\/core\/src\/kv\/lmdb-[a-z0-9-]+\.ts$/,
+  pg: /^packages\/core\/src\/kv\/postgres-[a-z0-9-]+\.ts$/,
   "snowball-stemmers": /^packages\/core\/src\/text\/languages\.ts$/,
   hono: /^packages\/server\/src\/http\/(app|own-routes|respond|memgraph-routes)\.ts$/,
   "@hono/node-server": /^packages\/server\/src\/http\/(app|guard|server)\.ts$/,
@@ -187,6 +188,7 @@ export const STARTED: Readonly<Record<string, string>> = {
   "packages/studio/src/main.tsx": "the page of the studio loads it",
   "packages/server/bin/cortex.js": "npm links it as the command",
   "packages/server/src/main.ts": "tools/bundle.mjs makes the command from it",
+  "packages/studio/src/graph/layout-worker.ts": "the layout of the studio starts it as a worker",
   "tools/run-programs.mjs": "`tools/docs-code.test.ts` starts it",
 };
 

@@ -66,6 +66,8 @@ export const ERROR_CODES = {
   ERR_ACTOR_MISMATCH: "The store or file belongs to another actor.",
   ERR_DISK_FULL: "The disk or the map is full; nothing was written, reads still work.",
   ERR_STORAGE: "The storage engine failed; the cause is attached.",
+  ERR_UNREACHABLE:
+    "The database server cannot be reached or refuses the connection; the message says what to do.",
   ERR_CONTENDED: "Other writers won the race too many times in a row.",
   ERR_CLOSED: "The store is closed.",
   ERR_UNSUPPORTED: "This backend or build cannot do that.",
@@ -93,6 +95,8 @@ export interface ErrorDetails {
   readonly seq?: number;
   /** The id, URI or name concerned. */
   readonly subject?: string;
+  /** The item of the review under which a refused wish is kept. */
+  readonly proposal?: string;
 }
 
 /** The only error class Cortex throws for expected failures. */

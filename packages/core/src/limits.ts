@@ -47,6 +47,8 @@ export const LIMITS = {
   hops: 6,
   traverseNodes: 10_000,
   traverseNodesDefault: 1024,
+  /** The strongest that a link of the kind `same_topic` may be. */
+  sameTopicStrength: 2,
   /** Links of the kind `same_topic` that a memory may have: more say nothing. */
   sameTopicEdges: 12,
   /** Rows that one page of a review looks at before it is given short. */
@@ -176,6 +178,15 @@ export const LIMITS = {
 
 /** The largest integer that survives JSON and IEEE doubles. */
 export const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
+
+/** The last number that an entry, or anything else that is counted on from, can have. */
+export const SEQ_MAX = INTEGER_MAX - 1;
+
+/** The last place in a session: its four bytes leave room for the place after it. */
+export const INDEX_MAX = 0xffff_fffe;
+
+/** The last version of a memory: keys give it four bytes. */
+export const VERSION_MAX = 0xffff_ffff;
 
 function assertRelation(holds: boolean, what: string): void {
   if (!holds) throw new Error(`limits contradict each other: ${what}`);

@@ -62,7 +62,7 @@ export async function open(
   location: RemoteLocation,
   options?: RemoteOptions,
 ): Promise<RemoteCortex>;
-/** Opens the memory graph of one actor: a folder, or `memory:`. */
+/** Opens the memory graph of one actor: a folder, `memory:`, or a database at `postgres://…`. */
 export async function open(location: string, options?: OpenOptions): Promise<Cortex>;
 export async function open(
   location: string,
@@ -207,6 +207,11 @@ export function vectorsOf(kv: Kv, embedder?: CheckedEmbedder): VectorIndex {
   });
 }
 
+/** Whether a location is a database on a Postgres server. */
+export function isPostgresLocation(location: string): boolean {
+  return /^postgres(ql)?:\/\//.test(location);
+}
+
 /** How the storage of a location is opened. */
 export interface OpenKvOptions extends Pick<OpenOptions, "create" | "relaxedDurability"> {
   readonly readOnly?: boolean;
@@ -215,17 +220,25 @@ export interface OpenKvOptions extends Pick<OpenOptions, "create" | "relaxedDura
 /** Opens the storage of one actor at a location, whatever it holds. */
 export async function openKv(location: string, actor: string, options: OpenKvOptions): Promise<Kv> {
   if (typeof location !== "string" || location === "") {
-    throw invalid("location", "a folder or memory:", location);
+    throw invalid("location", "a folder, memory: or postgres://…", location);
   }
   if (location === "memory:") {
     const { openMemoryKv } = await import("./kv/memory-backend.js");
     return openMemoryKv();
   }
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//.exec(location)?.[1];
+  if (isPostgresLocation(location)) {
+    const { openPostgresKv } = await import("./kv/postgres-backend.js");
+    return openPostgresKv(location, actor, {
+      create: options.create !== false,
+      relaxed: options.relaxedDurability === true,
+      readOnly: options.readOnly === true,
+    });
+  }
   if (scheme !== undefined) {
     throw new CortexError(
       "ERR_UNSUPPORTED",
-      `location: expected a folder or memory:, got a ${scheme} address; this release cannot open it`,
+      `location: expected a folder, memory: or postgres://…, got a ${scheme} address; this release cannot open it`,
       { field: "location" },
     );
   }

@@ -1,13 +1,14 @@
-/** The conformance suite on every backend, and on a SQL engine through a test-only adapter. */
+/** The conformance suite on every backend; Postgres on PGlite, a real server is in `postgres.test.ts`. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
+import { openPostgresKv, removePostgresStore } from "../src/kv/postgres-backend.js";
+import { hubIn } from "../src/testing/fixtures.js";
 import { kvSuite } from "../src/testing/index.js";
-import { openPgliteDatabase, openPgliteKv } from "./pglite-kv.js";
+import { type PgliteServer, startPglite } from "./pglite-server.js";
 
 kvSuite({
   name: "memory",
@@ -51,12 +52,12 @@ for (const relaxed of [false, true]) {
   });
 }
 
-describe("pglite", () => {
-  let database: PGlite;
+describe("postgres, on PGlite", () => {
+  let server: PgliteServer;
   beforeAll(async () => {
-    database = await openPgliteDatabase();
+    server = await startPglite();
   });
-  afterAll(() => database.close());
+  afterAll(() => server.stop());
 
   kvSuite({
     name: "pglite",
@@ -64,9 +65,21 @@ describe("pglite", () => {
     seeds: [1, 2],
     steps: 60,
     async open() {
-      await database.exec("truncate rows; update head set version = 0, head = null");
-      const kv = openPgliteKv(database);
-      return { kv, second: async () => openPgliteKv(database), cleanup: () => kv.close() };
+      const location = `${hubIn(server.url)}&pool=60`;
+      let kv = await openPostgresKv(location, "ada");
+      return {
+        kv,
+        async reopen() {
+          await kv.close();
+          kv = await openPostgresKv(location, "ada");
+          return kv;
+        },
+        second: () => openPostgresKv(location, "ada"),
+        async cleanup() {
+          await kv.close();
+          await removePostgresStore(location, "ada");
+        },
+      };
     },
   });
 });

@@ -2,13 +2,12 @@
  * Random histories of all write verbs, judged by a plain model, on every backend.
  *
  * Each history is played on the memory backend and followed by the model step by step: every answer,
- * every failure and its code. Then LMDB and PGlite play the same steps and must answer the same, hold
+ * every failure and its code. Then LMDB and Postgres play the same steps and must answer the same, hold
  * the same rows to the byte, and answer reads like the model, now and at earlier positions. In the end
  * the journal alone must reproduce the store, and the full check must find nothing.
  *
  * CORTEX_SEEDS=n plays n histories instead of the default few; CORTEX_SEED sets the first seed.
  */
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { RecordedItem } from "../src/contract/entry.js";
 import { type Cortex, CortexError, type Edge, type Memory, open } from "../src/index.js";
@@ -16,6 +15,8 @@ import { classOfKey } from "../src/kv/keyspace.js";
 import type { Kv } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { openMemoryKv } from "../src/kv/memory-backend.js";
+import { openPostgresKv } from "../src/kv/postgres-backend.js";
+import { hubIn } from "../src/testing/fixtures.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
 import { applyToModel } from "../src/testing/model.js";
 import { shownContext, shownRecord, useOf } from "../src/testing/model-learning.js";
@@ -37,22 +38,23 @@ import {
   shownEdge,
 } from "../src/testing/model-state.js";
 import { cleanUp, temporaryFolder } from "./other-process.js";
-import { openPgliteDatabase, openPgliteKv } from "./pglite-kv.js";
+import { type PgliteServer, startPglite } from "./pglite-server.js";
 import { BAD_CALLS, nextStep, perform, START, type Step, WORDS } from "./simulation-plan.js";
 
 const FIRST_SEED = Number(process.env.CORTEX_SEED ?? 1);
 const SEEDS = Number(process.env.CORTEX_SEEDS ?? 24);
 const STEPS = 50;
-/** PGlite is slow: it plays every so many-th history. */
-const PGLITE_EVERY = 6;
+/** A server plays every so many-th history; PGlite is slow and plays one. */
+const DATABASE = process.env.CORTEX_TEST_POSTGRES ?? "";
+const DATABASE_EVERY = DATABASE === "" ? 24 : 2;
 
-let database: PGlite;
+let server: Pick<PgliteServer, "url" | "stop">;
 
 beforeAll(async () => {
-  database = await openPgliteDatabase();
+  server = DATABASE === "" ? await startPglite() : { url: DATABASE, stop: async () => {} };
 });
 afterEach(cleanUp);
-afterAll(() => database.close());
+afterAll(() => server.stop());
 
 /** A store with its clock and randomness in the hands of the test. */
 interface Played {
@@ -492,13 +494,14 @@ describe("random histories", () => {
       await judge(reference, play.past, seed);
       const rows = await dump(reference.kv);
       const others = [await openPlayed("lmdb", await openLmdbKv(temporaryFolder()), seed)];
-      if (at % PGLITE_EVERY === 0) {
-        await database.exec("truncate rows; update head set version = 0, head = null");
-        others.push(await openPlayed("pglite", openPgliteKv(database), seed));
+      if (at % DATABASE_EVERY === 0) {
+        const location = hubIn(server.url);
+        others.push(await openPlayed("postgres", await openPostgresKv(location, "ada"), seed));
       }
       for (const other of others) {
         await playAgain(other, play, rows);
-        await judge(other, play.past, seed);
+        // PGlite is slow: that its rows are the same must do.
+        if (DATABASE !== "" || other.name !== "postgres") await judge(other, play.past, seed);
         expect(await other.memory.root()).toEqual(await reference.memory.root());
         await other.memory.close();
       }

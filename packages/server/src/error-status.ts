@@ -119,6 +119,7 @@ export const ERROR_STATUS: { readonly [code in ErrorCode]: ErrorStatus } = {
   ERR_ACTOR_MISMATCH: failed("format", 409),
   ERR_DISK_FULL: failed("storage", 507),
   ERR_STORAGE: failed("storage"),
+  ERR_UNREACHABLE: failed("storage"),
   ERR_CONTENDED: failed("storage"),
   ERR_CLOSED: failed("storage"),
   ERR_UNSUPPORTED: failed("storage", 501),

@@ -446,7 +446,7 @@ describe("failures: exit 1", () => {
     [["write", "fact", '{"importance":11,"text":"x"}'], "ERR_INVALID"],
     [["edge", "add", "a", "transition", "b"], "ERR_EDGE_KIND"],
     [["get", "a", "--as-of", "999999"], "ERR_AS_OF"],
-    [["root", "--data", "postgres://host/db"], "ERR_UNSUPPORTED"],
+    [["root", "--data", "mysql://host/db"], "ERR_UNSUPPORTED"],
   ])("cortex %j is %s", async (args, code) => {
     const { exit, err } = args.includes("--data")
       ? await place.bare([...args, "--json"])

@@ -127,10 +127,11 @@ function linkTests(graph: () => CortexApi): void {
     await memory.link("rule", "relates", "home", { reason: "one trip", strength: 2 });
     const added = await memory.addEdge("home", "about", "rule");
     expect((await memory.edgesOut("rule")).edges).toHaveLength(1);
-    expect((await memory.edgesIn("rule")).edges).toHaveLength(1);
+    // A symmetric link is found from both ends, and in both directions.
+    expect((await memory.edgesIn("rule")).edges).toHaveLength(2);
     expect(await memory.getEdge("rule", "relates", "home")).toMatchObject({ strength: 2 });
     expect(await memory.linksFrom("rule")).toHaveLength(1);
-    expect(await memory.backlinksTo("rule")).toHaveLength(1);
+    expect(await memory.backlinksTo("rule")).toHaveLength(2);
     const walked = await memory.traverse("rule", { direction: "both", maxHops: 2 });
     expect(walked.edges.length).toBeGreaterThan(0);
     await memory.removeEdge("rule", "relates", "home", { reason: "done" });

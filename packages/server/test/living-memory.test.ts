@@ -115,10 +115,11 @@ describe("for people and for scripts", () => {
   test("inspect shows a memory with its links, versions and counters", async () => {
     const said = await human(["inspect", "home"]);
     expect(said).toContain("Ada lives in Porto");
-    expect(said).toMatch(/linked from\n.*contradicts/);
+    expect(said).toMatch(/links\nlifecycle\n.*contradicts/);
     expect(await json(["inspect", "home"])).toMatchObject({
       memory: { text: "Ada lives in Porto", head: { slot: "home_city" } },
-      backlinks: [{ kind: "contradicts" }],
+      links: [{ kind: "contradicts" }],
+      backlinks: [],
       versions: [{ version: 1 }],
     });
   });

@@ -23,7 +23,7 @@ const PROMPT = "asks for a prompt of the example server by its name";
 /** Scenarios that cannot pass here, and why. */
 const EXEMPT: Readonly<Record<string, string>> = {
   "logging-set-level": "logs go to stderr, as operators expect; the capability is not declared",
-  "completion-complete": "no argument has a list to complete from; the capability is not declared",
+  "completion-complete": PROMPT,
   "tools-call-simple-text": TOOL,
   "tools-call-image": TOOL,
   "tools-call-audio": TOOL,
@@ -58,6 +58,32 @@ beforeAll(async () => {
 afterAll(async () => {
   await served.stop();
   place.remove();
+});
+
+test("what the reasons say of the server is so", async () => {
+  const params = {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  };
+  const response = await fetch(`${served.url}/mcp`, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
+  });
+  const text = await response.text();
+  const { result } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text) as {
+    readonly result: { readonly capabilities: object };
+  };
+  expect(Object.keys(result.capabilities).sort()).toEqual([
+    "completions",
+    "prompts",
+    "resources",
+    "tools",
+  ]);
 });
 
 test("the suite passes but for what is exempt, and nothing is exempt that passes", () => {

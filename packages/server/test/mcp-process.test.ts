@@ -209,7 +209,7 @@ describe("streams and stores", () => {
   });
 
   test("a store that cannot be opened is said on stderr, with exit 1", () => {
-    const { exit, out, err } = place.process(["mcp", "--data", "postgres://nowhere/x"]);
+    const { exit, out, err } = place.process(["mcp", "--data", "mysql://nowhere/x"]);
     expect([exit, out]).toEqual([1, ""]);
     expect(err).toContain("ERR_UNSUPPORTED");
   });

@@ -1,7 +1,8 @@
 /**
  * How every verb is called: the arguments are gathered, the caller is admitted by the verb's policy, the
- * input is checked against its contract, and its function runs with an engine that cannot reach beyond
- * the caller's access. Nothing else happens on the way.
+ * input is checked against its contract and its claims against who speaks, and its function runs with an
+ * engine that cannot reach beyond the caller's access and standing. What standing refuses is kept as a
+ * wish. Nothing else happens on the way.
  */
 
 import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
@@ -11,7 +12,8 @@ import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { type Access, OWNER, speakerOf } from "../scope/access.js";
 import { admitted } from "./admission.js";
-import { checkCall } from "./standing.js";
+import { keepingWishes } from "./proposals.js";
+import { checkCall, speaksForOwner } from "./standing.js";
 
 /** The function of a verb, its types aside. */
 export type AnyRun = (engine: Engine, asked: never) => unknown;
@@ -39,10 +41,15 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   const { access, given } = whoAsks(gather(callable, args));
   const admittedEngine = admitted(engine, access, verb);
   const asked = checked(verb, given);
-  checkCall(verb, asked, speakerOf(access));
+  const speaker = speakerOf(access);
+  checkCall(verb, asked, speaker);
   // The object is new, made by the check: a copy would cost as much as the check.
   asked.access = access;
-  return run(admittedEngine, asked as never);
+  if (speaker === undefined || verb.kind === "read" || speaksForOwner(speaker)) {
+    return run(admittedEngine, asked as never);
+  }
+  const wish = { verb, asked, speaker };
+  return keepingWishes(engine, wish, async () => run(admittedEngine, asked as never));
 }
 
 /** Sets the access apart, which is no field of any verb; the owner asks when nobody else is named. */

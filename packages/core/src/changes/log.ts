@@ -15,7 +15,7 @@ import { readJobs } from "../jobs/lease.js";
 import { decodeEntry, type Entry, SUBJECT } from "../journal/entry.js";
 import { FOLLOW_KEY, journalKey, REPLICA_KEY } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
 
 /** Reads entries from `from` on. */
 export async function log(
@@ -24,7 +24,7 @@ export async function log(
 ): Promise<LogPage> {
   return Reader.with(engine.kv, undefined, async (reader) => {
     const [rows = []] = await reader.ranges([
-      { gte: journalKey(from), lt: journalKey(from + limit), limit },
+      { gte: journalKey(from), lt: journalKey(Math.min(from + limit, INTEGER_MAX)), limit },
     ]);
     const entries = rows.map(({ value }) => shapeEntry(decodeEntry(value)));
     const next = from + entries.length;

@@ -62,7 +62,7 @@ export async function revert(
 function applyRevert(engine: Engine, tx: WriteTx, entry: Entry, by: string): RevertResult {
   const { header } = entry;
   if (!isRevertible(header)) {
-    const code = header.kind === "forget" ? "ERR_ERASED" : "ERR_UNSUPPORTED";
+    const code = header.kind === "forget" ? "ERR_ERASED" : "ERR_CONFLICT";
     throw new CortexError(code, `seq: an entry of kind ${header.kind} cannot be reverted`, {
       field: "seq",
       seq: header.seq,

@@ -10,7 +10,7 @@ export type { JournalPage } from "../journal/journal-page.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "../records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
 export { FENCE_CLOSE, FENCE_OPEN, fence, flatten } from "../records/fence.js";
-export { expectedOf, type ListSchema } from "../records/fields.js";
+export { expectedOf, ISO_PATTERN, type ListSchema } from "../records/fields.js";
 export { countTokens, truncateToTokens } from "../records/forms.js";
 export { frameSchema } from "../records/frames.js";
 export { goalStateSchema } from "../records/goal-state.js";

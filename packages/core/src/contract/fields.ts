@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { describe, type ErrorCode } from "../errors.js";
-import { LIMITS } from "../limits.js";
+import { LIMITS, SEQ_MAX } from "../limits.js";
 import {
   complain,
   ISO_EXAMPLE,
@@ -91,14 +91,15 @@ export function words<T extends Vocabulary>(table: T) {
 /** An object of any members. */
 export const anyObject = z.record(z.string(), z.unknown());
 
-/** A whole number between two bounds, both included. */
-export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  const isOpen = max === Number.MAX_SAFE_INTEGER;
-  const expected = `a whole number ${isOpen ? `of at least ${min}` : `from ${min} to ${max}`}`;
+/** A whole number between two bounds, both included; without an upper one, as large as can be counted on from. */
+export function whole(min: number, max: number = SEQ_MAX) {
+  const within = `a whole number from ${min} to ${max}`;
+  const expected = max === SEQ_MAX ? `a whole number of at least ${min}` : within;
   const schema = z.number(saying(expected)).check((payload) => {
     const { value } = payload;
     if (Number.isSafeInteger(value) && value >= min && value <= max) return;
-    complain(payload, { code: "ERR_INVALID", expected, got: String(value) }, []);
+    const said = value > max ? within : expected;
+    complain(payload, { code: "ERR_INVALID", expected: said, got: String(value) }, []);
   });
   return schema.meta({ type: "integer", minimum: min, maximum: max });
 }
@@ -131,6 +132,12 @@ export function refField(description: string) {
   });
 }
 
+/** The id of an edge; whether there is such an edge, its verb says. */
+export const edgeIdField = noted(
+  z.string().max(64).meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$" }),
+  { code: "ERR_BAD_ID" },
+);
+
 export { type Time, textField } from "../records/fields.js";
 
 /** A position of the journal as callers may give it: a seq, a `Date`, or an ISO time. */
@@ -140,7 +147,7 @@ export type AsOf = number | Date | string;
 export function positionField(description: string) {
   const schema = z.custom<AsOf>().check((payload) => {
     const { value } = payload;
-    const isSeq = typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+    const isSeq = Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= SEQ_MAX;
     const isTime = value instanceof Date ? !Number.isNaN(value.getTime()) : isIso(value);
     if (isSeq || isTime) return;
     const expected = `a seq of at least 0, a Date or ${ISO_EXAMPLE}`;
@@ -148,7 +155,7 @@ export function positionField(description: string) {
   });
   const json = {
     anyOf: [
-      { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+      { type: "integer", minimum: 0, maximum: SEQ_MAX },
       { type: "string", pattern: ISO_PATTERN },
     ],
   };

@@ -7,6 +7,7 @@ import { jsonObjectField } from "../records/fields.js";
 import { SOURCES } from "../records/types.js";
 import type { Salience } from "../salience/salience.js";
 import {
+  edgeIdField,
   listOf,
   listUpTo,
   noted,
@@ -46,6 +47,9 @@ export const edgeKinds = listUpTo(edgeKind, LIMITS.edgeKinds)
 
 /** Whether removed edges are shown. */
 export const includeTombstoned = z.boolean().describe("show removed edges as well").optional();
+
+/** When edges must hold. */
+const linksValidAt = timeOf("the edges that held in the world then; now when not given").optional();
 
 /** Which way edges are followed. */
 export const direction = z.enum(["out", "in", "both"]);
@@ -160,7 +164,7 @@ export const removeEdgeById = verb("removeEdgeById", {
   policy: "write",
   standing: "overrule",
   retry: "natural",
-  args: { id: noted(z.string().max(64).describe("the id of the edge"), { code: "ERR_BAD_ID" }) },
+  args: { id: edgeIdField.describe("the id of the edge") },
   labels: type<[id: string]>(),
   options: removal,
   output: edgeRemovedShape,
@@ -195,6 +199,7 @@ const edgeListFields = {
   order: z.enum(["kind", "ordinal"]).describe("by kind when not given").optional(),
   limit: limitUpTo(EDGES_MAX),
   asOf,
+  validAt: linksValidAt,
 };
 
 const listing = {
@@ -267,6 +272,7 @@ export const traverse = verb("traverse", {
     maxNodes: whole(1, LIMITS.traverseNodes).describe("most memories to return").optional(),
     includeTombstoned,
     asOf,
+    validAt: linksValidAt,
   },
   local: ["onPlan"],
   locals: type<{ readonly onPlan?: OnPlan | undefined }>(),
@@ -281,9 +287,11 @@ const linkShape = z.object({
   group: z.string(),
   reason: z.string().exactOptional(),
   strength: z.int().exactOptional(),
+  /** Set where the kind is the inverse name of the relation, read from its other end. */
+  inverse: z.boolean().exactOptional(),
 });
 
-/** An edge in brief, as `linksFrom` and `backlinksTo` list it. */
+/** An edge in brief and in the words of its end, as `linksFrom` and `backlinksTo` list it. */
 export interface Link extends ShapeOf<typeof linkShape> {}
 
 const brief = {
@@ -293,7 +301,7 @@ const brief = {
   retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
-  options: { asOf },
+  options: { kinds: edgeKinds, asOf, validAt: linksValidAt },
   output: z.object({ links: listOf(linkShape) }),
   member: "links",
   answer: type<readonly Link[]>(),
@@ -340,7 +348,7 @@ export const inspect = verb("inspect", {
   retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
-  options: { asOf },
+  options: { asOf, validAt: linksValidAt },
   output: inspectionShape,
   answer: type<Inspection | undefined>(),
   mayMiss: true,

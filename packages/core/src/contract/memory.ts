@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { normaliseSlot, utf8Length } from "../codec/text.js";
 import { describe } from "../errors.js";
-import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { INDEX_MAX, LIMITS, SEQ_MAX, VERSION_MAX } from "../limits.js";
 import type { DATA_SCHEMAS } from "../records/data.js";
 import { complain, saying, strictFields } from "../records/fields.js";
 import { countTokens } from "../records/forms.js";
@@ -172,7 +172,7 @@ export const versionFields = {
     derivedFrom: listUpTo(uriText, LIMITS.derivedFrom).optional(),
     attestations: listUpTo(uriText, LIMITS.attestations).optional(),
     session: textField({ maxBytes: LIMITS.sessionBytes }).optional(),
-    turn: whole(0).optional(),
+    turn: whole(0, INDEX_MAX).optional(),
   })
     .describe("where the version came from, as JSON")
     .optional(),
@@ -292,7 +292,7 @@ export const get = verb("get", {
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: {
-    version: whole(1).describe("a version other than the current one").optional(),
+    version: whole(1, VERSION_MAX).describe("a version other than the current one").optional(),
     asOf,
     validAt,
   },
@@ -300,6 +300,10 @@ export const get = verb("get", {
   answer: type<Memory | undefined>(),
   mayMiss: true,
 });
+
+const URI_NAMES = Object.values(MEMORY_TYPES)
+  .map(({ uriName }) => uriName)
+  .join("|");
 
 /** Reads what a URI pins. */
 export const resolve = verb("resolve", {
@@ -309,9 +313,16 @@ export const resolve = verb("resolve", {
   standing: "none",
   retry: "natural",
   args: {
-    uri: noted(z.string().max(LIMITS.externalIdBytes).describe("a URI with its version"), {
-      code: "ERR_BAD_URI",
-    }),
+    uri: noted(
+      z
+        .string()
+        .max(LIMITS.externalIdBytes)
+        .meta({
+          description: "a URI with its version",
+          pattern: `^cortex://[a-z0-9][a-z0-9._-]{0,63}/(${URI_NAMES})/[0-7][0-9A-HJKMNP-TV-Z]{25}#[1-9][0-9]{0,9}$`,
+        }),
+      { code: "ERR_BAD_URI" },
+    ),
   },
   labels: type<[uri: string]>(),
   options: { asOf },
@@ -381,7 +392,7 @@ export const writtenQuery = strictFields({
   tags: listOf(tag).describe("all of these tags, each exactly").optional(),
   siblings: z.boolean().describe("list every open version by itself").optional(),
   offset: whole(0).describe("how many to skip").default(0),
-  limit: whole(0).describe("most of them; all when not given").default(INTEGER_MAX),
+  limit: whole(0).describe("most of them; all when not given").default(SEQ_MAX),
 });
 
 /** A list of active memories, those with the latest version first, whatever else changed since. */
@@ -448,7 +459,7 @@ export type DataFields = {
 /** The fields of an update that are not fields of the type's data. */
 export const updateFields = {
   ...versionFields,
-  basedOnVersion: whole(1).describe("the version you read").optional(),
+  basedOnVersion: whole(1, VERSION_MAX).describe("the version you read").optional(),
   by,
   idempotencyKey,
 };

@@ -7,7 +7,16 @@ import { CHECKPOINT_CHARS_MAX, type Signer } from "../journal/checkpoint.js";
 import { PROOF_ITEMS_MAX, type Proof } from "../journal/proof.js";
 import { LIMITS } from "../limits.js";
 import { patternField } from "../records/fields.js";
-import { listOf, listUpTo, noted, refField, type ShapeOf, textField, whole } from "./fields.js";
+import {
+  edgeIdField,
+  listOf,
+  listUpTo,
+  noted,
+  refField,
+  type ShapeOf,
+  textField,
+  whole,
+} from "./fields.js";
 import { edgeKind } from "./links.js";
 import {
   by,
@@ -129,7 +138,7 @@ const proven = {
   memories: listUpTo(memoryRef, PROOF_ITEMS_MAX)
     .describe("the memories: ids, URIs or external ids")
     .optional(),
-  edges: listUpTo(z.union([z.string(), edgeRef]), PROOF_ITEMS_MAX)
+  edges: listUpTo(z.union([edgeIdField, edgeRef]), PROOF_ITEMS_MAX)
     .describe("an edge by its id; may be repeated")
     .optional(),
   seqs: listUpTo(noted(whole(0), { code: "ERR_AS_OF" }), PROOF_ITEMS_MAX)

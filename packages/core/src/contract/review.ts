@@ -5,7 +5,7 @@ import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { CONTENT } from "../records/fields.js";
 import { MEMORY_TYPES, SOURCES, STATUSES } from "../records/types.js";
-import { listOf, listUpTo, refField, type ShapeOf, textField, words } from "./fields.js";
+import { anyObject, listOf, listUpTo, refField, type ShapeOf, textField, words } from "./fields.js";
 import { by, cursor, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
@@ -17,6 +17,7 @@ export const REVIEW_KINDS = [
   "siblings",
   "disputed",
   "provisional",
+  "proposal",
   "duplicate",
 ] as const;
 
@@ -56,6 +57,18 @@ const itemShape = z.object({
   sides: listOf(sideShape),
   /** The slot that a rival claims. */
   slot: z.string().exactOptional(),
+  /** For a proposal, what was wished for, by whom and when; `settle` with `keep_one` does it. */
+  proposal: z
+    .object({
+      verb: z.string(),
+      input: anyObject,
+      by: z.string(),
+      source: words(SOURCES),
+      at: timeShape,
+      /** Threats that the scanner saw in it. */
+      flags: listOf(z.string()).exactOptional(),
+    })
+    .exactOptional(),
 });
 
 /** One thing that waits for a decision. */

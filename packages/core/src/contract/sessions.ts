@@ -2,16 +2,13 @@
  * The verbs on conversations: keeping turns word for word, and reading them back in order.
  */
 import * as z from "zod";
-import { LIMITS } from "../limits.js";
+import { INDEX_MAX, LIMITS } from "../limits.js";
 import { LABEL, strictFields } from "../records/fields.js";
 import { TURN_ROLES } from "../records/types.js";
 import { listOf, listUpTo, type ShapeOf, textField, timeOf, whole, words } from "./fields.js";
 import { asOf, by, headFields, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
-
-/** The last place in a session: its four bytes leave room for the place after it. */
-export const INDEX_MAX = 0xffff_fffe;
 
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
 

@@ -169,6 +169,8 @@ export const edgeShape = z.object({
   validFrom: timeShape.exactOptional(),
   validTo: timeShape.exactOptional(),
   tombstone: tombstoneShape.exactOptional(),
+  /** Set in a walk that met the edge at an end where its kind has the inverse name. */
+  inverse: z.boolean().exactOptional(),
   /** The entry that left it so. */
   seq: seqShape,
 });

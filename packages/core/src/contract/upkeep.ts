@@ -279,6 +279,7 @@ export const LINK_KINDS = [
   "works_on",
   "refines",
   "contrasts_with",
+  "relates_to",
   "related_to",
   "same_topic",
 ] as const;

@@ -33,7 +33,7 @@ import {
   versionKey,
 } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { canonicalKind } from "../records/edge-kinds.js";
+import { canonicalKind, isSymmetric } from "../records/edge-kinds.js";
 import {
   type EdgeRecord,
   edgeTreeKey,
@@ -206,19 +206,29 @@ function edgePlaces(
   return [EDGE_STATE.live, EDGE_STATE.removed].map((state) => edgeKey("out", place, state));
 }
 
+/** What tells one edge from others. */
+type EdgeName = Pick<EdgeDraft, "from" | "kind" | "to" | "n">;
+
+/** The ways round in which an edge may have been written: one that is symmetric is one edge. */
+function waysOf(draft: EdgeName): readonly EdgeName[] {
+  const { from, kind, to, n = 0 } = draft;
+  const isOneWay = n > 0 || !(to instanceof Uint8Array) || !isSymmetric(kind);
+  return isOneWay ? [draft] : [draft, { from: to, kind, to: from }];
+}
+
 /** What finding or changing an edge will read, as far as it is known. */
-export function edgeNeeds(tx: WriteTx, draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">): Also {
+export function edgeNeeds(tx: WriteTx, draft: EdgeName): Also {
   const known = canonicalKind(draft.kind) !== undefined || tx.view.has(kindKey(draft.kind));
-  const keys = known ? edgePlaces(tx, draft) : [kindKey(draft.kind)];
-  return { keys: keys ?? [], leaves: [edgeLeaf(tx, draft)] };
+  const ways = waysOf(draft);
+  const keys = known ? ways.flatMap((way) => edgePlaces(tx, way) ?? []) : [kindKey(draft.kind)];
+  return { keys, leaves: [edgeLeaf(tx, draft)] };
 }
 
 /** Tells the view that the store holds no such edge, so that it is not read; the commit may hold one. */
-export function assumeNoEdge(
-  tx: WriteTx,
-  draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
-): void {
-  for (const key of edgePlaces(tx, draft) ?? []) tx.view.assumeAbsent(key);
+export function assumeNoEdge(tx: WriteTx, draft: EdgeName): void {
+  for (const way of waysOf(draft)) {
+    for (const key of edgePlaces(tx, way) ?? []) tx.view.assumeAbsent(key);
+  }
 }
 
 function kindKey(name: string): Bytes {
@@ -233,11 +243,24 @@ export function edgeLeaf(
   return { tree: "edges", key: edgeTreeKey(tx.fold.sha256, { ...draft, n: draft.n ?? 0 }) };
 }
 
-/** The edge as it stands, live or removed; `undefined` when it never was. */
-export function findEdge(
-  tx: WriteTx,
-  draft: Pick<EdgeDraft, "from" | "kind" | "to" | "n">,
-): { readonly edge: EdgeRecord; readonly seq: number } | undefined {
+/** An edge as it stands, and the entry that left it so. */
+export interface FoundEdge {
+  readonly edge: EdgeRecord;
+  readonly seq: number;
+}
+
+/**
+ * The edge as it stands, live or removed, whichever way round it was written; none when it never was.
+ * Two are found where an older store holds a symmetric one both ways: live ones first.
+ */
+export function findEdges(tx: WriteTx, draft: EdgeName): readonly FoundEdge[] {
+  const found = waysOf(draft).flatMap((way) => edgeAt(tx, way) ?? []);
+  const isLive = ({ edge }: FoundEdge) => edge.tombstone === undefined;
+  return [...found.filter(isLive), ...found.filter((one) => !isLive(one))];
+}
+
+/** The edge that stands exactly so. */
+function edgeAt(tx: WriteTx, draft: EdgeName): FoundEdge | undefined {
   if (canonicalKind(draft.kind) === undefined) ask(tx, [kindKey(draft.kind)]);
   const keys = edgePlaces(tx, draft);
   if (keys === undefined) return undefined;
@@ -256,28 +279,33 @@ export function findEdge(
   return undefined;
 }
 
-/** Adds an edge. A live one gets the reason and the strength that it lacks; a removed one is revived. */
+/**
+ * Adds an edge. A live one gets the reason and the strength that it lacks; a removed one is revived, and
+ * so is one whose time in the world is over, where a caller says it anew.
+ */
 export function mintEdge(
   tx: WriteTx,
   engine: Engine,
   by: string,
   draft: EdgeDraft,
-  options: { readonly fresh?: boolean } = {},
+  options: { readonly fresh?: boolean; readonly renews?: boolean } = {},
 ): MintedEdge {
   // A memory that this entry brings has no edges yet: nothing to look up.
-  const before = options.fresh === true ? undefined : findEdge(tx, draft);
-  if (before !== undefined && before.edge.tombstone === undefined) {
+  const before = options.fresh === true ? undefined : standingEdge(tx, draft);
+  const isOver = options.renews === true && hasEnded(before?.edge, tx.at);
+  if (before !== undefined && before.edge.tombstone === undefined && !isOver) {
     const edge = withEvidence(before.edge, draft, sourceOf(engine, draft));
     if (edge === before.edge) return { edge, outcome: { seq: before.seq } };
     return { edge, outcome: { part: edgePart(tx, engine, by, edge) } };
   }
-  const { from, kind, to } = draft;
+  const { from, kind, to, n } = before?.edge ?? { ...draft, n: draft.n ?? 0 };
   const edge: EdgeRecord = {
     ...draft,
     from,
     kind,
     to,
-    n: draft.n ?? 0,
+    n,
+    ...(kind === TENSION && to instanceof Uint8Array ? { asksReview: true } : {}),
     id: before?.edge.id ?? newUlid(tx.at, engine.random),
     source: sourceOf(engine, draft),
     createdAt: tx.at,
@@ -285,6 +313,18 @@ export function mintEdge(
   };
   if (before === undefined) tx.view.assumeAbsent(idKey("edge", edge.id));
   return { edge, outcome: { part: edgePart(tx, engine, by, edge) } };
+}
+
+function hasEnded(edge: EdgeRecord | undefined, at: number): boolean {
+  return edge?.validTo !== undefined && edge.validTo <= at;
+}
+
+/** Two memories that pull in different directions: worth a review, like a contradiction. */
+const TENSION = "contrasts_with";
+
+/** The edge that a draft would add again. A rival's mark has a direction, so its edge is its own. */
+function standingEdge(tx: WriteTx, draft: EdgeDraft): FoundEdge | undefined {
+  return draft.metadata?.[RIVAL] === undefined ? findEdges(tx, draft)[0] : edgeAt(tx, draft);
 }
 
 function sourceOf(engine: Engine, draft: EdgeDraft): Source {

@@ -26,6 +26,8 @@ export interface RateLimits {
   readonly attestPerPrincipal: RateLimit | false;
   /** Entries about what a scope did not allow, for one holder and issuer; more go unrecorded. */
   readonly scopeViolations: RateLimit | false;
+  /** Proposals of one speaker; of more, the wish is refused and not kept. */
+  readonly proposals: RateLimit | false;
 }
 
 /** The name of a limit. */
@@ -36,12 +38,14 @@ export const DEFAULT_RATE_LIMITS: RateLimits = {
   attestPerIntent: { perSecond: 1, burst: 5 },
   attestPerPrincipal: { perSecond: 20, burst: 100 },
   scopeViolations: { perSecond: 10, burst: 20 },
+  proposals: { perSecond: 1, burst: 100 },
 };
 
 const NO_LIMITS: RateLimits = {
   attestPerIntent: false,
   attestPerPrincipal: false,
   scopeViolations: false,
+  proposals: false,
 };
 
 /** Checks the limits given to `open`; what is left out keeps its default, `false` ends them all. */

@@ -196,7 +196,8 @@ class Judge {
       typeof end === "string" ? this.#ends.get(end) : undefined,
     );
     if (from === undefined || to === undefined || from === to) return "reference";
-    const kind = LINK_KINDS.find((known) => known === given.kind);
+    const asKind = typeof given.kind === "string" ? normaliseSlot(given.kind) : undefined;
+    const kind = LINK_KINDS.find((known) => known === asKind);
     if (kind === undefined) return "kind";
     const reason = cleanText(given.reason, LIMITS.extractFactBytes);
     if (reason === undefined) return "reason";

@@ -20,6 +20,7 @@ import { keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { reach } from "../links/walk.js";
+import { timeAt } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
 import { type CheckedFind, checkFind, hashOf } from "./find-input.js";
@@ -142,10 +143,11 @@ interface Reach {
 }
 
 async function reachOf(
-  { reader, query }: Run,
+  { engine, reader, query }: Run,
   { from, plan }: NonNullable<CheckedFind["walk"]>,
 ): Promise<Reach> {
-  const { hits, truncated } = await reach(reader, from, plan, query.access);
+  const validAt = query.validAt ?? (await timeAt(engine, reader));
+  const { hits, truncated } = await reach(reader, from, { ...plan, validAt }, query.access);
   const cut = {
     ...(plan.clamped ? { hops: LIMITS.hops } : {}),
     ...(truncated ? { nodes: LIMITS.traverseNodes } : {}),

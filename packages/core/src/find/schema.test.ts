@@ -66,10 +66,9 @@ async function oracle(memory: Cortex, access: Access): Promise<Partial<Schema>> 
       "slot",
       active.flatMap(({ head }) => head.slot ?? []),
     ),
-    edgeKinds: named(
-      "kind",
-      edges.flatMap((list) => list.edges.map(({ kind }) => kind)),
-    ),
+    edgeKinds: named("kind", [
+      ...new Map(edges.flatMap((list) => list.edges.map(({ id, kind }) => [id, kind]))).values(),
+    ]),
     kinds: ranked(active.flatMap(({ head }) => head.kind ?? [])).map(([kind, count]) => ({
       kind,
       count,

@@ -54,7 +54,9 @@ export function foldEdge(fold: Fold, entry: FoldEntry, part: FoldPart, index: nu
   const adjacency = encodeAdjacency({ ...pointer, id: record.id });
   view.put(edgeKey("out", place, state), adjacency);
   view.put(edgeKey("in", place, state), adjacency);
-  if (code === CONTRADICTS) contest(view, record, old !== undefined);
+  if (code === CONTRADICTS || record.asksReview === true) {
+    contest(view, record, old !== undefined);
+  }
   countEdge(fold, old?.state, state);
 }
 

@@ -50,6 +50,7 @@ export function foldErasure(fold: Fold, id: Bytes, row: Bytes | undefined): void
   const erase: PartPointer[] = [];
   eraseStates(fold, id, row, view.range(ranges.history), erase);
   for (const { key } of view.range(ranges.versions)) view.delete(key);
+  for (const { key } of view.range(ranges.proposals)) view.delete(key);
   for (const { key } of view.range(ranges.attachments)) {
     erase.push(attachedPart(key));
     view.delete(key);
@@ -64,13 +65,14 @@ export function foldErasure(fold: Fold, id: Bytes, row: Bytes | undefined): void
 export function ownedRanges(
   id: Bytes,
 ): Record<
-  "history" | "versions" | "attachments" | "out" | "in" | "outClosed" | "inClosed",
+  "history" | "versions" | "attachments" | "proposals" | "out" | "in" | "outClosed" | "inClosed",
   KvRange
 > {
   return {
     history: prefixRange(ownedPrefix("history", id), ALL),
     versions: prefixRange(ownedPrefix("version", id), ALL),
     attachments: prefixRange(ownedPrefix("attachment", id), ALL),
+    proposals: prefixRange(ownedPrefix("proposal", id), ALL),
     out: prefixRange(edgePrefix("edgeOut", id), ALL),
     in: prefixRange(edgePrefix("edgeIn", id), ALL),
     outClosed: prefixRange(edgePrefix("edgeOutClosed", id), ALL),

@@ -32,6 +32,7 @@ import {
 import { memoryTreeKey } from "../records/edge-record.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
 import { isPinned } from "../records/pinned.js";
+import { proposalMark, proposalName } from "../records/proposal.js";
 import { foldEdge, foldEdgeKind } from "./fold-edges.js";
 import { foldErasure } from "./fold-erasure.js";
 import { foldStorePart, foldUse } from "./fold-learning.js";
@@ -111,6 +112,7 @@ function foldPart(fold: Fold, entry: FoldEntry, part: FoldPart, index: number): 
       if (part.bytes === undefined) return;
       fold.view.put(attachmentKey(id, entry.seq, index), EMPTY);
       foldUse(fold, entry, part.bytes, id);
+      foldProposal(fold, entry, part.bytes, { id, pointer });
       return;
     case SUBJECT.edgeKind:
       if (part.bytes !== undefined) foldEdgeKind(fold, part.bytes, id);
@@ -282,6 +284,21 @@ function moveFingerprint(fold: Fold, id: Uint8Array, before: Head | undefined, a
   if (same) return;
   if (old !== undefined) removeFingerprint(fold, old, id);
   if (next !== undefined) addFingerprint(fold, next, id);
+}
+
+/** A wish that was refused waits until it is settled; both parts name it by the same mark. */
+function foldProposal(
+  { view }: Fold,
+  { kind }: FoldEntry,
+  part: Uint8Array,
+  at: { readonly id: Uint8Array; readonly pointer: PartPointer },
+): void {
+  if (kind !== "propose" && kind !== "settle") return;
+  const mark = proposalMark(partRecord(part));
+  if (mark === undefined) return;
+  const key = idKey("proposal", proposalName(at.id, mark));
+  if (kind === "propose") view.put(key, encodePointer(at.pointer));
+  else view.delete(key);
 }
 
 function foldGoalState(fold: Fold, part: FoldPart, id: Uint8Array, pointer: PartPointer): void {

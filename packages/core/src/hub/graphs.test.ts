@@ -241,7 +241,7 @@ test("what is no place for a hub, and no option, is refused", async () => {
   const refused: readonly (readonly [unknown, object, string])[] = [
     ["", {}, "ERR_INVALID"],
     [5, {}, "ERR_INVALID"],
-    ["postgres://host/db", {}, "ERR_UNSUPPORTED"],
+    ["mysql://host/db", {}, "ERR_UNSUPPORTED"],
     ["memory:", { maxOpen: 0 }, "ERR_INVALID"],
     ["memory:", { idleMs: 1.5 }, "ERR_INVALID"],
     ["memory:", { tenant: "A" }, "ERR_BAD_NAME"],

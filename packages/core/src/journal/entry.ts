@@ -51,6 +51,7 @@ export const ENTRY_KINDS = [
   "maintain",
   "scope_violation",
   "revoke_scope",
+  "propose",
   "migration",
 ] as const;
 

@@ -91,6 +91,7 @@ export const KEYSPACE = {
   ),
   edgeKind: row(0x28, "edge kind", "exact", "name", "code 2"),
   contested: row(0x29, "contested", "exact", "edge id 16", "empty"),
+  proposal: row(0x2a, "proposal", "exact", "id 16, mark 16", "[seq, part]; open ones alone"),
   memoryPage: row(0x30, "memories page", "exact", "page name", "tree page"),
   edgePage: row(0x31, "edges page", "exact", "page name", "tree page"),
   idempotency: row(0x38, "idempotency", "exact", "key hash 16", "[seq, request hash 16]"),
@@ -231,6 +232,7 @@ export function idKey(
     | "goalState"
     | "edge"
     | "contested"
+    | "proposal"
     | "fingerprint"
     | "idempotency"
     | "contextRecord"
@@ -262,7 +264,10 @@ export function attachedPart(key: Bytes): { readonly seq: number; readonly part:
 }
 
 /** What all rows about one memory have in common under a prefix. */
-export function ownedPrefix(name: "history" | "version" | "attachment", id: Bytes): Bytes {
+export function ownedPrefix(
+  name: "history" | "version" | "attachment" | "proposal",
+  id: Bytes,
+): Bytes {
   return keyOf(KEYSPACE[name].byte).raw(id).end();
 }
 

@@ -4,7 +4,9 @@
  * Promises a backend makes:
  * - Keys order by unsigned bytes. Keys are 1..512 bytes; values 0..32 MiB.
  * - A snapshot sees one committed state, whole, however many commits follow; two reads of one
- *   snapshot never disagree. Snapshots are short-lived: one operation, then `close`.
+ *   snapshot never disagree. The state was the newest at some moment between the call and the first
+ *   read: over a network one round trip serves both. Snapshots are short-lived: one operation, then
+ *   `close`.
  * - `commitCaches` compares the rows it names instead, and leaves the head alone: caches follow the
  *   journal and must not lose every race against a busy writer.
  * - `commit` is compare-and-commit on the head row: it applies everything or nothing, and only if

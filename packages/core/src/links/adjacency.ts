@@ -5,7 +5,8 @@
  * reads what it shows, and the past reads that and what has changed since.
  */
 
-import { readU16, readU32 } from "../codec/keys.js";
+import { readText, readU16, readU32 } from "../codec/keys.js";
+import { normaliseSlot } from "../codec/text.js";
 import { EDGES_MAX } from "../contract/links.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
 import type { Read, Reader } from "../history/reader.js";
@@ -17,14 +18,16 @@ import {
   edgeClosedKey,
   edgeKey,
   edgePrefix,
+  KEYSPACE,
   keyString,
   prefixRange,
   seqValue,
   textKey,
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
-import { canonicalKind } from "../records/edge-kinds.js";
+import { askedKind, BOTH_WAYS, canonicalKind, kindByCode } from "../records/edge-kinds.js";
 import type { EdgeRecord } from "../records/edge-record.js";
 import type { Access } from "../scope/access.js";
 
@@ -197,10 +200,17 @@ export async function readableIds(
 /** The records of adjacent edges, in order. Erased ones are left out. */
 export async function edgeRecords(
   reader: Reader,
-  edges: readonly AdjacentEdge[],
+  edges: readonly PartPointer[],
 ): Promise<readonly Read<EdgeRecord>[]> {
   const records = await reader.edges(edges);
   return records.flatMap((record) => (record === undefined ? [] : [record]));
+}
+
+/** Whether an edge holds at a time in the world. */
+export function isValidAt({ validFrom, validTo }: EdgeRecord, time: number): boolean {
+  return (
+    (validFrom === undefined || validFrom <= time) && (validTo === undefined || time < validTo)
+  );
 }
 
 /** Whether the other end of an edge is a memory of this graph rather than a far name. */
@@ -223,18 +233,21 @@ export interface KindCodes {
   readonly swapped: readonly number[];
 }
 
-/** The stored codes of kind names; names nobody registered are left out. */
+/**
+ * The stored codes of kind names, however they are spelled; names nobody registered are left out. A
+ * walk of edges that are kept as they were given takes names exactly.
+ */
 export async function kindCodes(
   reader: Reader,
   kinds: readonly string[] | undefined,
+  isExact = false,
 ): Promise<KindCodes> {
   if (kinds === undefined || kinds.length === 0) return { all: true, plain: [], swapped: [] };
-  const builtIn = kinds.flatMap((name) => canonicalKind(name) ?? []);
+  const known = isExact ? canonicalKind : askedKind;
+  const builtIn = kinds.flatMap((name) => known(name) ?? []);
+  // Older stores may hold a kind of their own that is another spelling of a built-in one.
   const open = kinds.filter((name) => canonicalKind(name) === undefined);
-  const rows = await reader.getMany(open.map((name) => textKey("edgeKind", name)));
-  const codes = rows.flatMap((row) =>
-    row === undefined ? [] : [((row[0] ?? 0) << 8) | (row[1] ?? 0)],
-  );
+  const codes = await openCodes(reader, open, isExact);
   const coded = (swap: boolean) =>
     builtIn.filter((found) => found.swap === swap).map(({ kind }) => kind.code);
   return {
@@ -244,26 +257,86 @@ export async function kindCodes(
   };
 }
 
+/** The codes of open kinds; spellings of one name that older stores hold are one kind. */
+async function openCodes(
+  reader: Reader,
+  names: readonly string[],
+  isExact: boolean,
+): Promise<readonly number[]> {
+  if (names.length === 0) return [];
+  if (isExact) {
+    const rows = await reader.getMany(names.map((name) => textKey("edgeKind", name)));
+    return rows.flatMap((row) => (row === undefined ? [] : [readU16(row, 0)]));
+  }
+  const wanted = new Set(names.flatMap((name) => [name, normaliseSlot(name)]));
+  const prefix = Uint8Array.of(KEYSPACE.edgeKind.byte);
+  const [rows = []] = await reader.ranges([prefixRange(prefix, LIMITS.edgeKinds)]);
+  return rows.flatMap(({ key, value }) => {
+    const name = readText(key, 1);
+    return wanted.has(name) || wanted.has(normaliseSlot(name) || name) ? [readU16(value, 0)] : [];
+  });
+}
+
+/** How the edges of memories are looked at. */
+export interface Along {
+  readonly side: Side;
+  readonly codes: KindCodes;
+  readonly includeTombstoned: boolean;
+  /**
+   * Which kinds are found from their other end too: `symmetric` ones, or as well those that have a name
+   * there (`named`); none, where edges are taken as they were given.
+   */
+  readonly bothWays?: keyof typeof BOTH_WAYS;
+}
+
 /** The edges under each key in one direction, seen through the names that were asked for. */
 export async function along(
   reader: Reader,
   keys: readonly Bytes[],
-  how: { readonly side: Side; readonly codes: KindCodes; readonly includeTombstoned: boolean },
+  how: Along,
 ): Promise<SidedEdge[][]> {
   const { side, codes, includeTombstoned } = how;
   const rest = { includeTombstoned, limit: EDGES_MAX };
   const other: Side = side === "out" ? "in" : "out";
   const none = keys.map((): AdjacentEdge[] => []);
-  const [plain, swapped] = await Promise.all([
+  const [plain, crossed] = await Promise.all([
     codes.all || codes.plain.length > 0
       ? adjacent(reader, keys, { side, codes: codes.plain, ...rest })
       : none,
-    codes.swapped.length > 0
-      ? adjacent(reader, keys, { side: other, codes: codes.swapped, ...rest })
-      : none,
+    crossing(reader, keys, how, other),
   ]);
   return keys.map((_, at) => [
     ...(plain[at] ?? []).map((edge) => ({ side, edge })),
-    ...(swapped[at] ?? []).map((edge) => ({ side: other, edge })),
+    ...(crossed[at] ?? []).map((edge) => ({ side: other, edge })),
   ]);
+}
+
+/** Edges of one memory that are read at once before its kinds are looked up one by one. */
+const CROSSING_ROWS = 32;
+
+/** The edges on the other side that read in this direction as well. */
+async function crossing(
+  reader: Reader,
+  keys: readonly Bytes[],
+  { codes, includeTombstoned, bothWays }: Along,
+  side: Side,
+): Promise<readonly (readonly AdjacentEdge[])[]> {
+  const symmetric = codes.plain.filter((code) => kindByCode(code)?.symmetric === true);
+  const wanted = new Set([
+    ...codes.swapped,
+    ...(bothWays === undefined ? [] : codes.all ? BOTH_WAYS[bothWays] : symmetric),
+  ]);
+  if (wanted.size === 0) return [];
+  const query = { side, includeTombstoned, codes: [...wanted], limit: EDGES_MAX };
+  if (!reader.live || includeTombstoned) return adjacent(reader, keys, query);
+  // Most memories have few edges: one range tells, where kind by kind would be ten.
+  const few = await adjacent(reader, keys, { ...query, codes: [], limit: CROSSING_ROWS });
+  const crowded = keys.filter((_, at) => few[at]?.length === CROSSING_ROWS);
+  const many = await adjacent(reader, crowded, query);
+  let next = 0;
+  return few.map((list) =>
+    list.length === CROSSING_ROWS
+      ? (many[next++] ?? [])
+      : list.filter(({ code }) => wanted.has(code)),
+  );
 }

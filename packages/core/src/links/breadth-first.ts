@@ -5,7 +5,8 @@
  * leave it come before those that reach it; the bound on hits is exact; what the caller may not see is
  * never entered. A level takes a few batched reads for each graph it touches, however wide it is.
  *
- * In one graph edges come by kind and other end, and lead to memories. A walk with `far` goes by
+ * In one graph edges come by kind and other end, lead to memories, and are followed from whichever end
+ * they have a name at: a symmetric kind from both, `caused_by` also as `causes`. A walk with `far` goes by
  * ordinal and age instead, also to names that no memory has, and into other graphs if it may; a caller
  * who is not the owner is never led out of the graph it starts in, nor told of a name without a memory.
  *
@@ -25,6 +26,7 @@ import { type EdgeRecord, farKey } from "../records/edge-record.js";
 import type { Access } from "../scope/access.js";
 import {
   along,
+  isValidAt,
   kindCodes,
   liveRows,
   readAdjacent,
@@ -47,6 +49,8 @@ export interface WalkPlan {
   readonly includeTombstoned: boolean;
   /** Count hidden memories among the hits, rather than pass through them. */
   readonly showHidden: boolean;
+  /** The time in the world at which edges must hold; where it is not given, edges are taken as they are. */
+  readonly validAt?: number;
 }
 
 /** What a walk needs that is led by names as well, and perhaps into other graphs. */
@@ -81,6 +85,8 @@ export interface Stop {
 /** An edge as it was met from a stop. */
 export interface MetEdge extends FoundEdge {
   readonly stop: Stop;
+  /** Which way the walk went from the stop. */
+  readonly way: Side;
   /** The graph that holds the edge. */
   readonly graph: string;
 }
@@ -124,7 +130,7 @@ export async function breadthFirst(
     for (;;) {
       const part = taken(met, Math.max(CHUNK_EDGES, plan.maxNodes - hits.length));
       if (part.length === 0) break;
-      for (const one of await ways.withEnds(part)) {
+      for (const one of await ways.withEnds(await ways.valid(part))) {
         const { end } = one;
         const name = nameOf(end);
         if (!seen.has(name)) {
@@ -137,7 +143,8 @@ export async function breadthFirst(
           if (end.id === undefined) dangling.push(end);
           next.push(end);
         }
-        edges.set(keyString(one.edge.id), one);
+        const edge = keyString(one.edge.id);
+        if (!edges.has(edge)) edges.set(edge, one);
       }
     }
     frontier = next;
@@ -209,7 +216,8 @@ class Ways {
       });
       for (const [index, at] of places.entries()) {
         const stop = own[index];
-        if (stop !== undefined) found[at] = metFrom({ stop, graph }, lists?.[index] ?? []);
+        if (stop !== undefined)
+          found[at] = metFrom({ stop, graph, way: side }, lists?.[index] ?? []);
       }
     }
     if (side === "out" || far === undefined || !this.#mayCross()) return found;
@@ -227,8 +235,9 @@ class Ways {
     how: { readonly side: Side; readonly order: "kind" | "age" | "ordinal" },
   ): Promise<readonly Iterable<FoundEdge>[]> {
     const { side, order } = how;
-    const { kinds, includeTombstoned } = this.#plan;
-    const codes = await kindCodes(reader, kinds);
+    const { kinds, includeTombstoned, sides } = this.#plan;
+    const isFar = this.#far !== undefined;
+    const codes = await kindCodes(reader, kinds, isFar);
     const isQuick = order === "age" && reader.live && !includeTombstoned;
     if (isQuick && codes.swapped.length === 0) {
       const wanted = { side, codes: codes.plain, limit: EDGES_MAX };
@@ -236,7 +245,10 @@ class Ways {
       const rows = isNone ? [] : await liveRows(reader, keys.flat(), wanted);
       return regrouped(keys, rows).map((own) => byAge(own, side));
     }
-    const found = await along(reader, keys.flat(), { side, codes, includeTombstoned });
+    // A walk both ways meets every edge from either end anyway.
+    const bothWays = isFar || sides.length > 1 ? {} : ({ bothWays: "named" } as const);
+    const wanted = { side, codes, includeTombstoned, ...bothWays };
+    const found = await along(reader, keys.flat(), wanted);
     const lists = regrouped(keys, found);
     return order === "kind" ? lists : byOrdinal(reader, lists);
   }
@@ -265,7 +277,7 @@ class Ways {
       for (const [index, at] of places.entries()) {
         const stop = stops[at];
         if (stop === undefined) continue;
-        foreign[at]?.push(...metFrom({ stop, graph }, lists?.[index] ?? []));
+        foreign[at]?.push(...metFrom({ stop, graph, way: "in" }, lists?.[index] ?? []));
       }
     }
     return Promise.all(
@@ -276,6 +288,14 @@ class Ways {
         return all.sort((a, b) => rankOf(a) - rankOf(b) || createdAt(a) - createdAt(b));
       }),
     );
+  }
+
+  /** Of edges, those that hold at the time of the walk, with their records. */
+  async valid(part: readonly MetEdge[]): Promise<readonly MetEdge[]> {
+    const { validAt } = this.#plan;
+    if (validAt === undefined) return part;
+    const met = await this.#withRecords(part);
+    return met.filter(({ record }) => record !== undefined && isValidAt(record, validAt));
   }
 
   /** Edges with their records, in one read for each graph. */
@@ -448,7 +468,7 @@ function idIn(name: string): { readonly id?: Bytes } {
 
 /** Edges as met from a stop, one by one as they are asked for. */
 function metFrom(
-  from: Pick<MetEdge, "stop" | "graph">,
+  from: Pick<MetEdge, "stop" | "graph" | "way">,
   edges: Iterable<FoundEdge>,
 ): Iterable<MetEdge> {
   return {

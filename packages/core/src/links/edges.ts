@@ -2,7 +2,7 @@
  * Adding, removing and reading edges. Removal is soft: a removed edge stays readable, and adding it
  * again revives it under the same id.
  *
- * Two memories are joined once by each kind, and both are there; a loose edge stands beside others, may
+ * Two memories are joined once by each kind, by a symmetric one whichever way round, and both are there; a loose edge stands beside others, may
  * join a memory to itself, and may lead into another graph or to a name that no memory has.
  */
 
@@ -17,7 +17,8 @@ import {
   edgeLeaf,
   edgeNeeds,
   edgePart,
-  findEdge,
+  type FoundEdge,
+  findEdges,
   mintEdge,
 } from "../engine/drafts.js";
 import {
@@ -41,6 +42,7 @@ import type { LeafRef } from "../history/trees.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import {
   EDGE_STATE,
+  type EdgePlace,
   edgeKey,
   edgePrefix,
   idKey,
@@ -50,11 +52,19 @@ import {
 } from "../kv/keyspace.js";
 import { type Bytes, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { canonicalKind, checkOpenKindName, OPEN_KIND_CODE_MIN } from "../records/edge-kinds.js";
+import {
+  askedKind,
+  canonicalKind,
+  checkKindText,
+  checkOpenKindName,
+  OPEN_KIND_CODE_MIN,
+  strengthMax,
+} from "../records/edge-kinds.js";
 import { type EdgeRecord, edgeTreeKey, type FarName, farKey } from "../records/edge-record.js";
+import { flatten } from "../records/fence.js";
 import type { Source } from "../records/types.js";
 import { checkActorName } from "../records/uri.js";
-import { edgePointer, readableIds } from "./adjacency.js";
+import { edgePointer, edgeRecords, kindCodes, readableIds } from "./adjacency.js";
 
 /** An edge to be, checked. */
 export interface PreparedEdge {
@@ -63,7 +73,8 @@ export interface PreparedEdge {
   readonly kind: string;
   /** An inverse name was given: the ends are stored the other way round. */
   readonly swap: boolean;
-  readonly open: boolean;
+  /** Of a kind of the graph's own, the name as it was given; `kind` is its normal form. */
+  readonly open: string | undefined;
   readonly by: string;
   readonly attributes: EdgeAttributes;
   /** Set for a loose edge: the graph it leads to, unless it is this one. */
@@ -92,7 +103,7 @@ export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation
     hints: [
       ...refKeys(prepared.from),
       ...(prepared.loose?.toGraph === undefined ? refKeys(prepared.to) : []),
-      ...(prepared.open ? [textKey("edgeKind", prepared.kind)] : []),
+      ...openNames(prepared).map((name) => textKey("edgeKind", name)),
       ...identityKeys(engine, prepared),
     ],
     leaves: () => edgeLeaves(engine, prepared),
@@ -111,7 +122,7 @@ export interface EdgeRequest extends EdgeFields {
 /** Finds out what an edge is to be: which way it is stored, and what it carries. */
 export function prepareEdge(engine: Engine, request: EdgeRequest): PreparedEdge {
   const { from, kind: name, to, loose: given, by = engine.principal, ...fields } = request;
-  const { kind, swap, open } = checkEdgeKind(name);
+  const { kind, swap, open } = checkEdgeKind(name, given !== undefined);
   const loose = given === undefined ? undefined : checkLoose(engine, given);
   if (swap && loose !== undefined) {
     throw invalid("kind", "a kind that is stored with the near end", name, "ERR_EDGE_KIND");
@@ -124,7 +135,7 @@ export function prepareEdge(engine: Engine, request: EdgeRequest): PreparedEdge 
     swap,
     open,
     by,
-    attributes: attributesOf(fields),
+    attributes: attributesOf(kind, fields),
     loose,
   };
 }
@@ -136,28 +147,54 @@ function checkLoose(engine: Engine, { toGraph }: LooseEnd): LooseEnd {
   return other === engine.actor ? {} : { toGraph: other };
 }
 
-function checkEdgeKind(name: string): {
-  readonly kind: string;
-  readonly swap: boolean;
-  readonly open: boolean;
-} {
-  const canonical = canonicalKind(name);
-  if (canonical === undefined) return { kind: checkOpenKindName(name), swap: false, open: true };
+/** The kind that a name means; a loose edge keeps its kind as it was given. */
+function checkEdgeKind(
+  name: string,
+  isLoose: boolean,
+): Pick<PreparedEdge, "kind" | "swap" | "open"> {
+  const canonical = isLoose ? canonicalKind(name) : askedKind(name);
+  if (canonical === undefined) {
+    const kind = isLoose ? checkKindText(name) : checkOpenKindName(name);
+    return { kind, swap: false, open: name };
+  }
   if (canonical.kind.mint === "store") {
     throw invalid("kind", "a kind that callers may mint", name, "ERR_EDGE_KIND");
   }
-  return { kind: canonical.kind.name, swap: canonical.swap, open: false };
+  return { kind: canonical.kind.name, swap: canonical.swap, open: undefined };
 }
 
-function attributesOf(fields: Omit<EdgeFields, "by">): EdgeAttributes {
+/** The names that an open kind may stand under: its normal form, and as older stores have it. */
+function openNames({ kind, open }: Pick<PreparedEdge, "kind" | "open">): readonly string[] {
+  return open === undefined ? [] : [...new Set([kind, open])];
+}
+
+/** An edge to be with its kind as the graph knows it: a spelling that stands there already stays. */
+function withKnownKind(tx: WriteTx, prepared: PreparedEdge): PreparedEdge {
+  const names = openNames(prepared);
+  if (names.length < 2) return prepared;
+  ask(
+    tx,
+    names.map((name) => textKey("edgeKind", name)),
+  );
+  const known = names.find((name) => kindCode(tx.view, name) !== undefined);
+  return known === undefined ? prepared : { ...prepared, kind: known };
+}
+
+function attributesOf(kind: string, given: Omit<EdgeFields, "by">): EdgeAttributes {
+  const { reason, strength, ...rest } = given;
+  const fields = {
+    ...rest,
+    ...(reason === undefined ? {} : { reason: flatten(reason) }),
+    ...(strength === undefined ? {} : { strength: Math.min(strength, strengthMax(kind)) }),
+  };
   const { validFrom, validTo } = fields;
   if (validFrom !== undefined && validTo !== undefined && validTo < validFrom) {
     throw invalid("validTo", "a time not before validFrom", validTo);
   }
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const said = Object.entries(fields).filter(([, value]) => value !== undefined);
   // Minus zero is zero.
   return Object.fromEntries(
-    given.map(([name, value]) => [name, typeof value === "number" ? value + 0 : value]),
+    said.map(([name, value]) => [name, typeof value === "number" ? value + 0 : value]),
   ) as EdgeAttributes;
 }
 
@@ -165,10 +202,13 @@ function attributesOf(fields: Omit<EdgeFields, "by">): EdgeAttributes {
 function identityKeys(engine: Engine, prepared: PreparedEdge): Bytes[] {
   const { from, to, kind, open, loose } = prepared;
   if (loose !== undefined) return [];
-  const code = open ? undefined : canonicalKind(kind)?.kind.code;
-  if (code === undefined || from.id === undefined || to.id === undefined) return [];
-  const place = { from: from.id, code, far: farKey(engine.sha256, to.id), n: 0 };
-  return [edgeKey("out", place, EDGE_STATE.live), edgeKey("out", place, EDGE_STATE.removed)];
+  const known = open === undefined ? canonicalKind(kind)?.kind : undefined;
+  if (known === undefined || from.id === undefined || to.id === undefined) return [];
+  const ways = known.symmetric ? [[from.id, to.id] as const, [to.id, from.id] as const] : [];
+  return (ways.length > 0 ? ways : [[from.id, to.id] as const]).flatMap(([near, far]) => {
+    const place = { from: near, code: known.code, far: farKey(engine.sha256, far), n: 0 };
+    return [edgeKey("out", place, EDGE_STATE.live), edgeKey("out", place, EDGE_STATE.removed)];
+  });
 }
 
 function edgeLeaves(engine: Engine, prepared: PreparedEdge): readonly LeafRef[] {
@@ -184,9 +224,10 @@ function edgeLeaves(engine: Engine, prepared: PreparedEdge): readonly LeafRef[] 
 export function applyEdge(
   engine: Engine,
   tx: WriteTx,
-  prepared: PreparedEdge,
+  given: PreparedEdge,
   newIds: ReadonlySet<string> = NO_IDS,
 ): EdgeResult {
+  const prepared = withKnownKind(tx, given);
   const { kind, by } = prepared;
   const isLoose = prepared.loose !== undefined;
   const { from, to } = endpoints(tx, prepared);
@@ -195,13 +236,16 @@ export function applyEdge(
       field: "to",
     });
   }
-  const isNewKind = prepared.open && registerKind(tx, by, kind);
+  const isNewKind = prepared.open !== undefined && registerKind(tx, by, kind);
   const n = isLoose && !isNewKind ? nextN(tx, { from, kind, to }) : 0;
   const draft = { from, kind, to, n, ...prepared.attributes };
   // No edge of a new kind or a new memory is in the store: there is nothing to read.
   const ends = [from, ...(to instanceof Uint8Array ? [to] : [])];
   if (isNewKind || ends.some((end) => newIds.has(memoryId(end)))) assumeNoEdge(tx, draft);
-  const { edge, outcome } = mintEdge(tx, engine, by, draft, { fresh: isLoose });
+  const { edge, outcome } = mintEdge(tx, engine, by, draft, {
+    fresh: isLoose,
+    renews: draft.validTo === undefined || draft.validTo > tx.at,
+  });
   if (kind === THEMATIC && !isLoose && "part" in outcome) refuseCrowd(tx, edge, ends);
   const id = edgeId(edge.id);
   if ("seq" in outcome) {
@@ -317,16 +361,17 @@ export async function removeEdge(
   engine: Engine,
   { from, kind, to, reason = "", by = engine.principal }: Asked<"removeEdge">,
 ): Promise<EdgeRemoved> {
-  const prepared = prepareEdge(engine, { from, kind, to });
+  const given = prepareEdge(engine, { from, kind, to });
   const { value } = await engine.writer.submit({
-    ...edgeOperation(engine, prepared),
+    ...edgeOperation(engine, given),
     run: (tx) => {
+      const prepared = withKnownKind(tx, given);
       const [near, far] = locateEnds(tx, prepared);
       const found =
         near === undefined || far === undefined
-          ? undefined
-          : findEdge(tx, { from: near.id, kind: prepared.kind, to: far.id });
-      return dropEdge(engine, tx, found, { reason, by });
+          ? []
+          : findEdges(tx, { from: near.id, kind: prepared.kind, to: far.id });
+      return dropEdges(engine, tx, found, { reason, by });
     },
   });
   return value;
@@ -348,26 +393,31 @@ export async function removeEdgeById(
       const pointer = decodeEdgeRow(row);
       askEntries(tx, [pointer]);
       const found = { edge: tx.fold.records.edge(pointer), seq: pointer.seq };
-      return dropEdge(engine, tx, found, { reason, by });
+      return dropEdges(engine, tx, [found], { reason, by });
     },
   });
   return value;
 }
 
-function dropEdge(
+/** Removes what is still there of an edge; of a symmetric one, both ways that an older store may hold. */
+function dropEdges(
   engine: Engine,
   tx: WriteTx,
-  found: ReturnType<typeof findEdge>,
+  found: readonly FoundEdge[],
   why: { readonly reason: string; readonly by: string },
 ): EdgeRemoved {
-  if (found === undefined) return { changed: false, seq: tx.nextSeq() - 1 };
-  if (found.edge.tombstone !== undefined) {
-    return { changed: false, seq: found.seq, edge: shapeEdge(found.edge, found.seq) };
+  const [first] = found;
+  if (first === undefined) return { changed: false, seq: tx.nextSeq() - 1 };
+  if (first.edge.tombstone !== undefined) {
+    return { changed: false, seq: first.seq, edge: shapeEdge(first.edge, first.seq) };
   }
   const { reason, by } = why;
-  const edge = { ...found.edge, tombstone: { reason, at: tx.at, by } };
-  const seq = tx.append({ kind: "remove_edge", by, parts: [edgePart(tx, engine, by, edge)] });
-  return { changed: true, seq, edge: shapeEdge(edge, seq) };
+  const tombstone = { reason: flatten(reason), at: tx.at, by };
+  const live = found.filter(({ edge }) => edge.tombstone === undefined);
+  const gone = live.map(({ edge }) => ({ ...edge, tombstone }));
+  const parts = gone.map((edge) => edgePart(tx, engine, by, edge));
+  const seq = tx.append({ kind: "remove_edge", by, parts });
+  return { changed: true, seq, edge: shapeEdge(gone[0] ?? first.edge, seq) };
 }
 
 /** One edge by its ends and kind, removed ones included; `undefined` when it never was. */
@@ -375,34 +425,36 @@ export async function getEdge(
   engine: Engine,
   { from, kind, to, asOf, access }: Asked<"getEdge">,
 ): Promise<Edge | undefined> {
-  const canonical = canonicalKind(kind);
-  const name = canonical?.kind.name ?? checkOpenKindName(kind);
-  const given = [parseRef(engine, from, "from"), parseRef(engine, to, "to")];
-  const refs = canonical?.swap === true ? given.reverse() : given;
+  const canonical = askedKind(kind);
+  if (canonical === undefined) checkOpenKindName(kind);
+  const refs = [parseRef(engine, from, "from"), parseRef(engine, to, "to")];
   return Reader.with(engine.kv, asOf, async (reader) => {
     const [near, far] = await findIds(reader, refs);
     if (near === undefined || far === undefined) return undefined;
     const visible = await readableIds(reader, [near, far], access);
     if (visible.size < 2) return undefined;
-    const code = canonical?.kind.code ?? (await openCode(reader, name));
-    if (code === undefined) return undefined;
-    return edgeAt(reader, { from: near, code, far: farKey(engine.sha256, far), n: 0 });
+    const { plain, swapped } = await kindCodes(reader, [kind]);
+    const backwards = canonical?.kind.symmetric === true ? plain : swapped;
+    const place = (from: Bytes, code: number, to: Bytes) => ({
+      ...{ from, code, n: 0 },
+      far: farKey(engine.sha256, to),
+    });
+    return edgeAmong(reader, [
+      ...plain.map((code) => place(near, code, far)),
+      ...backwards.map((code) => place(far, code, near)),
+    ]);
   });
 }
 
-async function openCode(reader: Reader, name: string): Promise<number | undefined> {
-  const [row] = await reader.getMany([textKey("edgeKind", name)]);
-  return row === undefined ? undefined : ((row[0] ?? 0) << 8) | (row[1] ?? 0);
-}
-
-async function edgeAt(
-  reader: Reader,
-  place: { readonly from: Bytes; readonly code: number; readonly far: Bytes; readonly n: number },
-): Promise<Edge | undefined> {
-  const pointer = await edgePointer(reader, place);
-  if (pointer === undefined) return undefined;
-  const [found] = await reader.edges([pointer]);
-  return found === undefined ? undefined : shapeEdge(found.record, found.header.seq);
+/** The edge that stands at one of several places: a live one before a removed one. */
+async function edgeAmong(reader: Reader, places: readonly EdgePlace[]): Promise<Edge | undefined> {
+  const pointers = await Promise.all(places.map((place) => edgePointer(reader, place)));
+  const found = await edgeRecords(
+    reader,
+    pointers.flatMap((pointer) => pointer ?? []),
+  );
+  const best = found.find(({ record }) => record.tombstone === undefined) ?? found[0];
+  return best === undefined ? undefined : shapeEdge(best.record, best.header.seq);
 }
 
 /** The bytes of an edge's id. */

@@ -149,18 +149,25 @@ describe("links", () => {
     const { memory } = store;
     await graph(memory, "a>b a>c:same_topic");
     await memory.addEdge("c", "caused_by", "a", { reason: "because", strength: 5 });
+    const why = { group: "factual", reason: "because", strength: 5 };
     const ids = async (name: string) => (await memory.get(name))?.id;
     const [a, b, c] = [await ids("a"), await ids("b"), await ids("c")];
     expect(await memory.linksFrom("a")).toEqual([
       { kind: "uses", from: a, to: b, group: "factual" },
       { kind: "same_topic", from: a, to: c, group: "thematic" },
+      { kind: "causes", from: a, to: c, ...why },
+    ]);
+    expect(await memory.linksFrom("c")).toEqual([
+      { kind: "caused_by", from: c, to: a, ...why, inverse: true },
+      { kind: "same_topic", from: c, to: a, group: "thematic" },
     ]);
     expect(await memory.backlinksTo("a")).toEqual([
-      { kind: "caused_by", from: c, to: a, group: "factual", reason: "because", strength: 5 },
+      { kind: "caused_by", from: c, to: a, ...why, inverse: true },
+      { kind: "same_topic", from: c, to: a, group: "thematic" },
     ]);
     await memory.removeEdge("a", "uses", "b");
-    expect(await memory.linksFrom("a")).toHaveLength(1);
-    expect(await memory.linksFrom("a", { asOf: 6 })).toHaveLength(2);
+    expect(await memory.linksFrom("a")).toHaveLength(2);
+    expect(await memory.linksFrom("a", { asOf: 6 })).toHaveLength(3);
     expect(await memory.linksFrom("nobody")).toEqual([]);
   });
 });

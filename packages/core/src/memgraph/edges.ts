@@ -7,8 +7,8 @@
  * graph, `<ulid>@<graph>`, so it is found without looking anything up.
  *
  * Kinds are kept as they were given. A built-in name that the store would read as another one (an
- * inverse such as `causes`, an alias such as `relates_to`), that only the store may mint, or that
- * differs from a built-in name in case alone is stored as a kind of the graph's own with a `=` before
+ * inverse such as `causes`), that only the store may mint, that was no kind of its own in earlier
+ * stores (`relates`, `relates_to`), or that differs from a built-in name in case alone is stored as a kind of the graph's own with a `=` before
  * it, and shown without.
  */
 import * as z from "zod";
@@ -63,12 +63,14 @@ export function edgeOf({ graphId, edge, from, to }: HubEdge): GraphEdge {
 
 /** Before a kind that is kept as it was given although the store knows it as another. */
 const VERBATIM = "=";
+/** Kinds that stores hold so since before they were built in. */
+const VERBATIM_ALWAYS: ReadonlySet<string> = new Set(["relates", "relates_to"]);
 
 /** The name under which a kind is stored. */
 function storedKind(kind: string): string {
   const builtIn = canonicalKind(kind);
   const isPlain = builtIn?.kind.name === kind && builtIn.kind.mint === "anyone";
-  if (isPlain) return kind;
+  if (isPlain && !VERBATIM_ALWAYS.has(kind)) return kind;
   const isTaken = canonicalKind(kind.trim().toLowerCase()) !== undefined;
   return isTaken || kind.startsWith(VERBATIM) ? `${VERBATIM}${kind}` : kind;
 }

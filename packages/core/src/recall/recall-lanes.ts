@@ -12,9 +12,9 @@ import type { Engine } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import { INDEX, indexPrefix, keyBytes, keyString, prefixRange } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
-import { type AdjacentEdge, adjacent } from "../links/adjacency.js";
-import { canonicalKind, kindByCode } from "../records/edge-kinds.js";
+import { INDEX_MAX, LIMITS } from "../limits.js";
+import { type AdjacentEdge, adjacent, isValidAt } from "../links/adjacency.js";
+import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/edge-kinds.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { indexBytes, readIndex, sessionPrefix } from "../sessions/session-read.js";
 import { titleOf } from "../text/document.js";
@@ -66,6 +66,8 @@ export interface Question {
   /** Judges memories: access and filters. */
   readonly accept: (found: readonly FoundMemory[]) => Promise<readonly boolean[]>;
   readonly vector: boolean;
+  /** The time in the world at which edges must hold. */
+  readonly validAt: number;
 }
 
 /** What the lanes found. */
@@ -308,27 +310,32 @@ class Lanes implements Gathered {
       (["out", "in"] as const).map((side) => adjacent(this.#reader, ids, { ...query, side })),
     );
     const edges = ids.flatMap((id, at) => {
-      const mine = sides.flatMap((found) => found[at] ?? []).filter(isWalked);
+      const mine = sides.flatMap((found, side) =>
+        (found[at] ?? []).filter(isWalked).map((edge) => ({ edge, end: ENDS[side] })),
+      );
       // A hub is next to everything: each of its edges says less.
-      return mine.map((edge) => ({
-        edge,
+      return mine.map((one) => ({
+        ...one,
         from: keyString(id),
         crowd: Math.sqrt(1 + mine.length / 4),
       }));
     });
     const records = await this.#reader.edges(edges.map(({ edge }) => edge));
     const gained = new Map<string, number>();
-    for (const [at, { edge, from, crowd }] of edges.entries()) {
+    for (const [at, { edge, end = "from", from, crowd }] of edges.entries()) {
       const record = records[at]?.record;
-      if (record === undefined) continue;
+      if (record === undefined || !isValidAt(record, this.#question.validAt)) continue;
       const kind = kindByCode(edge.code);
-      const strength = (record.strength ?? EDGE_STRENGTH) / LIMITS.edgeStrengthMax;
+      const said = Math.min(record.strength ?? EDGE_STRENGTH, strengthMax(record.kind));
+      const strength = said / LIMITS.edgeStrengthMax;
       const trust = (kind?.walkTrust ?? OPEN_KIND_TRUST) * TRUST[record.source].rank;
       const gain = (EDGE_SHARE * (frontier.get(from) ?? 0) * trust * strength) / crowd;
       const key = keyString(edge.other);
       if (gain <= (gained.get(key) ?? 0)) continue;
       gained.set(key, gain);
-      if (!this.via.has(key)) this.via.set(key, { from, kind: record.kind });
+      // In the words of the memory that it leads from, where the kind has a name there.
+      const told = readingFrom(record.kind, end)?.kind ?? record.kind;
+      if (!this.via.has(key)) this.via.set(key, { from, kind: told });
     }
     return gained;
   }
@@ -356,6 +363,9 @@ class Lanes implements Gathered {
   }
 }
 
+/** Where a memory stands in its edges that leave it, and in those that reach it. */
+const ENDS = ["from", "to"] as const;
+
 /** Open kinds say something, and nobody knows what. */
 const OPEN_KIND_TRUST = 0.4;
 
@@ -371,7 +381,8 @@ function around(session: string, index: number): { session: string; range: KvRan
   const prefix = sessionPrefix(session, LIFECYCLES.active.code);
   const at = (place: number): Bytes => Buffer.concat([prefix, indexBytes(place)]);
   const from = Math.max(0, index - REACH);
-  const range = { gte: at(from), lt: at(index + REACH + 1), limit: 4 * (2 * REACH + 1) };
+  const to = Math.min(index + REACH, INDEX_MAX) + 1;
+  const range = { gte: at(from), lt: at(to), limit: 4 * (2 * REACH + 1) };
   return { session, range };
 }
 

@@ -235,7 +235,11 @@ async function answerOne(
         shown[at] !== undefined && inquiry.filter(memory) && holdsAt(memory, inquiry.nowMs, past),
     );
   };
-  const gathered = await gather(engine, reader, { text, lifecycles, accept, vector: reader.live });
+  const gathered = await gather(engine, reader, {
+    ...{ text, lifecycles, accept },
+    vector: reader.live,
+    validAt: inquiry.nowMs,
+  });
   inquiry.onLanes?.(gathered.lanes);
   const ranked = await rank(reader, inquiry, gathered, time);
   return ranked.flatMap((one): Finalist[] => {

@@ -2,9 +2,10 @@
  * The registry of built-in edge kinds, and the rules for the names of open ones.
  *
  * Promise: append-only. A code is given once; codes below `OPEN_KIND_CODE_MIN` are built in, those
- * from it on belong to the kinds a graph registers itself. One relation has one name: `causes` and
- * `follows` are read as their canonical kind with the ends swapped, `relates` and `relates_to` as
- * `related_to`, so the same link cannot be stored twice under two names.
+ * from it on belong to the kinds a graph registers itself. One relation has one stored name: `causes`
+ * and `follows` are stored as their canonical kind with the ends swapped, so the same link cannot be
+ * stored twice under two names; `readingFrom` gives it back in the words of either end. Names are
+ * normalised as those of slots are: `Related To` is `related_to`.
  *
  * Directions, settled once: of `caused_by` and `causes` the canonical one is `caused_by`, because
  * it had a code first; of `precedes` and `follows` it is `precedes`, so that an edge points forward
@@ -19,7 +20,7 @@
  * Left to others: storing edges (`edge-record.ts`), registering open kinds (`history/`), trusting sources
  * (`trust/`).
  */
-import { isWellFormed, utf8Length } from "../codec/text.js";
+import { isWellFormed, normaliseSlot, utf8Length } from "../codec/text.js";
 import { type CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 
@@ -36,8 +37,8 @@ export interface EdgeKind {
   readonly symmetric: boolean;
   /** The name of the same relation seen from the other end; stored under `name`, ends swapped. */
   readonly inverse?: string;
-  /** Other names that mean exactly this, same direction. */
-  readonly aliases?: readonly string[];
+  /** Of the two names, the stored one is what people take for the inverse. */
+  readonly backward?: boolean;
   /** `store`: only the store itself mints it. */
   readonly mint: "anyone" | "store";
   /** 0..1: how much of a memory's relevance a walk carries over such an edge. */
@@ -100,6 +101,7 @@ export const EDGE_KINDS = [
   kind(0x0d, "caused_by", {
     group: "factual",
     inverse: "causes",
+    backward: true,
     walkTrust: 0.9,
     meaning: "B made A happen.",
   }),
@@ -107,7 +109,6 @@ export const EDGE_KINDS = [
   kind(0x0f, "related_to", {
     group: "legacy",
     symmetric: true,
-    aliases: ["relates", "relates_to"],
     walkTrust: 0.3,
     meaning: "A and B have something to do with each other; a specific kind says more.",
   }),
@@ -163,6 +164,18 @@ export const EDGE_KINDS = [
     walkTrust: 0.2,
     meaning: "A and B are alike and not the same; the review does not ask again.",
   }),
+  kind(0x1e, "relates_to", {
+    group: "factual",
+    symmetric: true,
+    walkTrust: 0.5,
+    meaning: "A and B bear on each other in a stated way that no other kind names.",
+  }),
+  kind(0x1f, "relates", {
+    group: "legacy",
+    symmetric: true,
+    walkTrust: 0.3,
+    meaning: "A and B were found alike; older programs write it.",
+  }),
 ] as const;
 
 /** The name of a built-in kind. */
@@ -179,13 +192,57 @@ const BY_CODE: EdgeKind[] = [];
 for (const entry of EDGE_KINDS as readonly EdgeKind[]) {
   BY_CODE[entry.code] = entry;
   BY_NAME.set(entry.name, { kind: entry, swap: false });
-  for (const alias of entry.aliases ?? []) BY_NAME.set(alias, { kind: entry, swap: false });
   if (entry.inverse !== undefined) BY_NAME.set(entry.inverse, { kind: entry, swap: true });
 }
 
 /** The built-in kind that `name` means, exactly as written; `undefined` for an open kind. */
 export function canonicalKind(name: string): CanonicalKind | undefined {
   return BY_NAME.get(name);
+}
+
+/** The built-in kind that a caller's name means, however it is spelled; `undefined` for an open kind. */
+export function askedKind(name: string): CanonicalKind | undefined {
+  return BY_NAME.get(name) ?? BY_NAME.get(normaliseSlot(name));
+}
+
+/** A kind as it reads outward from one of its ends. */
+export interface Reading {
+  readonly kind: string;
+  /** The relation is stated the other way round: this is its inverse name. */
+  readonly inverse: boolean;
+}
+
+/** How a stored kind reads from the end that stores it or from the other; `undefined` if it has no name there. */
+export function readingFrom(name: string, end: "from" | "to"): Reading | undefined {
+  const known = BY_NAME.get(name)?.kind;
+  if (known === undefined || known.name !== name) {
+    return end === "from" ? { kind: name, inverse: false } : undefined;
+  }
+  if (end === "from") return { kind: name, inverse: known.backward === true };
+  if (known.symmetric) return { kind: name, inverse: false };
+  const { inverse } = known;
+  return inverse === undefined ? undefined : { kind: inverse, inverse: known.backward !== true };
+}
+
+/** Codes of the kinds that are found from both ends: the symmetric ones, and those with two names. */
+export const BOTH_WAYS = {
+  symmetric: codesOf(({ symmetric }) => symmetric),
+  named: codesOf(({ symmetric, inverse }) => symmetric || inverse !== undefined),
+} as const;
+
+function codesOf(test: (kind: EdgeKind) => boolean): readonly number[] {
+  return (EDGE_KINDS as readonly EdgeKind[]).filter(test).map(({ code }) => code);
+}
+
+/** Whether a built-in kind says the same in both directions. */
+export function isSymmetric(name: string): boolean {
+  const known = BY_NAME.get(name)?.kind;
+  return known?.name === name && known.symmetric;
+}
+
+/** The strongest that an edge of a kind may be: a shared subject says little, however often it is said. */
+export function strengthMax(kind: string): number {
+  return kind === "same_topic" ? LIMITS.sameTopicStrength : LIMITS.edgeStrengthMax;
 }
 
 /** The built-in kind of a stored code; `undefined` for an open or unknown one. */
@@ -197,11 +254,16 @@ export function kindByCode(code: number): EdgeKind | undefined {
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /**
- * Checks the name of an open kind: well-formed text of 1 to 64 bytes, not blank, no control
- * characters. A built-in name in another case or with spaces around it is refused: it would be a
- * second kind that everyone takes for the first.
+ * Checks the name of an open kind and normalises it: well-formed text of 1 to 64 bytes, not blank, no
+ * control characters. One without letters or digits stays as it is.
  */
 export function checkOpenKindName(name: unknown, field = "kind"): string {
+  const text = checkKindText(name, field);
+  return normaliseSlot(text) || text;
+}
+
+/** Checks the name of an open kind that is kept as it was given. */
+export function checkKindText(name: unknown, field = "kind"): string {
   if (typeof name !== "string") throw badKind(field, "a string", name);
   if (!isWellFormed(name)) {
     throw invalid(field, "well-formed text", "a string with a lone surrogate", "ERR_ILL_FORMED");
@@ -212,8 +274,6 @@ export function checkOpenKindName(name: unknown, field = "kind"): string {
   }
   if (CONTROL.test(name)) throw badKind(field, "text without control characters", name);
   if (BY_NAME.has(name)) throw badKind(field, "a kind that is not built in", name);
-  const plain = name.trim().toLowerCase();
-  if (BY_NAME.has(plain)) throw badKind(field, `the built-in ${plain} as it is spelled`, name);
   return name;
 }
 

@@ -42,6 +42,8 @@ export interface EdgeRecord extends EdgeIdentity {
   readonly metadata?: { readonly [key: string]: CborValue };
   readonly validFrom?: number;
   readonly validTo?: number;
+  /** Set for a kind that waits for somebody's decision although it is no contradiction. */
+  readonly asksReview?: true;
   /** Present when the edge was removed. */
   readonly tombstone?: Tombstone;
 }
@@ -93,6 +95,7 @@ export function encodeEdgeRecord(
       edge.validFrom,
       edge.validTo,
       tombstone === undefined ? undefined : [tombstone.reason, tombstone.at, tombstone.by],
+      edge.asksReview,
     ]),
   );
 }
@@ -120,6 +123,7 @@ export function decodeEdgeRecord(
     ...(at[13] === undefined ? {} : { validFrom: int(at[13], 0) }),
     ...(at[14] === undefined ? {} : { validTo: int(at[14], 0) }),
     ...(at[15] === undefined ? {} : { tombstone: decodeTombstone(at[15]) }),
+    ...(at[16] === true ? { asksReview: true } : {}),
   };
 }
 

@@ -49,6 +49,14 @@ export const LABEL: TextRule = { maxBytes: LIMITS.labelBytes, control: true };
 /** Furthest time from 1970 that a date can show, in milliseconds. */
 export const TIME_MAX_MS = 8.64e15;
 
+/**
+ * What no name has: C0, DEL and C1 controls, the two line separators that some readers take for line
+ * ends, the marks that turn the direction of text round, and the mark of byte order. With them two names
+ * could look the same, or one look like another.
+ */
+const CONTROLS =
+  "\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff";
+
 /** A refusal: its code, what was expected and what came. */
 export interface Problem {
   readonly code: ErrorCode;
@@ -70,10 +78,18 @@ export function textField(rule: TextRule) {
     const problem = textProblem(payload.value, rule);
     if (problem !== undefined) complain(payload, problem, []);
   });
+  const pattern = patternOf(rule);
   return schema.meta({
     ...(rule.blank === true ? {} : { minLength: 1 }),
     maxLength: rule.maxBytes,
+    ...(pattern === undefined ? {} : { pattern }),
   });
+}
+
+/** What a rule asks of the characters of a text, as JSON Schema says it. */
+function patternOf({ blank, control }: TextRule): string | undefined {
+  if (control === true) return blank === true ? undefined : "[^\\s\\ufeff]";
+  return blank === true ? `^[^${CONTROLS}]*$` : `^[^${CONTROLS}]*[^\\s${CONTROLS}][^${CONTROLS}]*$`;
 }
 
 /** A schema for a text of a fixed pattern; `expected` describes it to people. */
@@ -120,7 +136,8 @@ export function listField<S extends z.ZodType>(
 export const unitField = z.number().min(0).max(1);
 /** A schema for a count: a whole number from 0. */
 export const countField = z.int().min(0).max(INTEGER_MAX);
-const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+const ISO =
+  /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?$/;
 
 /** The form of a full ISO date, or a date with a time. */
 export const ISO_PATTERN = ISO.source;
@@ -143,7 +160,7 @@ export const timeField = z
   .meta({
     anyOf: [
       { type: "integer", minimum: -TIME_MAX_MS, maximum: TIME_MAX_MS },
-      { type: "string", format: "date-time", pattern: ISO_PATTERN },
+      { type: "string", pattern: ISO_PATTERN },
     ],
   })
   .transform((value, payload): number => {
@@ -313,9 +330,7 @@ export function stableJson(value: Json): string {
   return `{${texts.join(",")}}`;
 }
 
-/** C0, DEL and C1 controls, and the two line separators that some readers take for line ends. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+const CONTROL = new RegExp(`[${CONTROLS}]`);
 const NON_BLANK = /\S/;
 
 /** What is wrong with a text by a rule; `undefined` when nothing is. */

@@ -30,7 +30,7 @@ describe("memory URIs", () => {
       actor,
       type: fc.constantFrom(...namesOf(MEMORY_TYPES)),
       id: fc.uint8Array({ minLength: 16, maxLength: 16 }).filter((id) => id.some((b) => b > 0)),
-      version: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+      version: fc.integer({ min: 1, max: 0xffff_ffff }),
     });
     fc.assert(
       fc.property(parts, (memory) => {
@@ -83,7 +83,7 @@ describe("memory URIs", () => {
     ["a line end after", `${GOOD}\n`, "digits to the end"],
     ["a second fragment", `${GOOD}#2`, "digits to the end"],
     ["digits of another script", `cortex://ada/Fact/${ULID}#١`, "digits to the end"],
-    ["a huge version", `cortex://ada/Fact/${ULID}#9007199254740992`, "too large"],
+    ["a huge version", `cortex://ada/Fact/${ULID}#4294967296`, "too large"],
     ["an endless version", `cortex://ada/Fact/${ULID}#${"9".repeat(200)}`, "too long"],
     ["no actor", `cortex:///Fact/${ULID}#1`, "the actor name is empty"],
     ["a bad actor", `cortex://Ada/Fact/${ULID}#1`, "the actor name has upper-case letters"],

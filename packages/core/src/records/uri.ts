@@ -10,7 +10,7 @@
  */
 import { isZeroUlid, parseUlid, ULID_BYTES, ulidText } from "../codec/ulid.js";
 import { CortexError, describe } from "../errors.js";
-import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { LIMITS, VERSION_MAX } from "../limits.js";
 import { MEMORY_TYPES, type MemoryType, typeOfUriName } from "./types.js";
 
 /** What a memory URI names: one version of one memory of one actor. */
@@ -84,7 +84,7 @@ function parseVersion(text: string, field: string, uri: string): number {
   if (text === "0") throw badUri(field, "versions start at 1", uri);
   if (text.startsWith("0")) throw badUri(field, "the version has a leading zero", uri);
   const version = Number(text);
-  if (version > INTEGER_MAX) throw badUri(field, "the version is too large", uri);
+  if (version > VERSION_MAX) throw badUri(field, "the version is too large", uri);
   return version;
 }
 

@@ -1,7 +1,9 @@
 /**
- * `review`: what waits for a decision, page by page. Contradictions between two live memories, rivals
+ * `review`: what waits for a decision, page by page. Contradictions between two live memories (`contradicts`,
+ * and the tension that `contrasts_with` states), each pair once whichever way round it was said, rivals
  * that a source may not put in the place of a more trusted one, versions left open by a conflict,
- * memories that are disputed, and those that are provisional; and, when asked for, near duplicates.
+ * memories that are disputed, and those that are provisional; changes that somebody proposes
+ * (`proposals.ts`); and, when asked for, near duplicates.
  *
  * All but the last is read from exact rows: the fold keeps the contradictions that are open and the heads
  * that are unsettled in ranges of their own, so a page costs what it shows, whatever the store holds.
@@ -23,10 +25,19 @@ import { RIVAL } from "../engine/drafts.js";
 import type { Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
-import { decodeEdgeRow } from "../history/pointers.js";
+import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
-import { afterPrefix, INDEX, idKey, KEYSPACE, keyString, REVIEW_TERM } from "../kv/keyspace.js";
-import { type Bytes, sameBytes } from "../kv/kv.js";
+import {
+  afterPrefix,
+  EDGE_STATE,
+  edgeKey,
+  INDEX,
+  idKey,
+  KEYSPACE,
+  keyString,
+  REVIEW_TERM,
+} from "../kv/keyspace.js";
+import { type Bytes, compareBytes, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { adjacent, edgeRecords } from "../links/adjacency.js";
 import { openMembers } from "../memory/members.js";
@@ -37,12 +48,20 @@ import type { MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { nextDuplicates } from "./duplicates.js";
+import { proposalItems } from "./proposals.js";
 
 /** What is listed unless kinds are asked for: what can be read off its rows. */
 const USUAL_KINDS: readonly ReviewKind[] = REVIEW_KINDS.filter((kind) => kind !== "duplicate");
 
 /** The ranges behind the kinds, in order. */
-const SECTIONS = ["contested", "siblings", "disputed", "provisional", "duplicate"] as const;
+const SECTIONS = [
+  "contested",
+  "siblings",
+  "disputed",
+  "provisional",
+  "proposal",
+  "duplicate",
+] as const;
 type Section = (typeof SECTIONS)[number];
 
 /** Rows read at once, so that a small page does not crawl past what is over. */
@@ -99,7 +118,10 @@ function showCursor({ section, after }: Place): string {
 function parseCursor(text: string): Place {
   const [section, hex = ""] = text.split(".");
   const known = SECTIONS.find((name) => name === section);
-  if (known === undefined || !/^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{80})?$/.test(hex)) {
+  if (
+    known === undefined ||
+    !/^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{64}|[0-9a-f]{80})?$/.test(hex)
+  ) {
     throw invalid("cursor", "a cursor that a review gave", text);
   }
   return { section: known, ...(hex === "" ? {} : { after: Buffer.from(hex, "hex") }) };
@@ -131,7 +153,12 @@ async function readSection(
   const found =
     section === "contested"
       ? await contestedItems(engine, reader, rows, access)
-      : await headItems(engine, reader, { section, rows, access });
+      : section === "proposal"
+        ? await proposalItems(reader, rows, {
+            access,
+            sideOf: (memory) => shapeSide(engine, memory),
+          })
+        : await headItems(engine, reader, { section, rows, access });
   const items: ReviewItem[] = [];
   for (const [at, item] of found.entries()) {
     if (item === undefined || !kinds.has(item.kind)) continue;
@@ -184,10 +211,10 @@ async function sectionRows(
   { section, after }: Place & { readonly section: RowSection },
   limit: number,
 ): Promise<readonly Bytes[]> {
-  if (section === "contested") {
-    const prefix = Uint8Array.of(KEYSPACE.contested.byte);
+  if (section === "contested" || section === "proposal") {
+    const prefix = Uint8Array.of(KEYSPACE[section].byte);
     const gte =
-      after === undefined ? prefix : Buffer.concat([idKey("contested", after), Uint8Array.of(0)]);
+      after === undefined ? prefix : Buffer.concat([idKey(section, after), Uint8Array.of(0)]);
     const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit }]);
     return rows.map(({ key }) => key.subarray(1));
   }
@@ -237,16 +264,44 @@ export async function contestedItems(
     to instanceof Uint8Array ? [from, to] : [],
   );
   const memories = await liveMemories(reader, access, ends);
+  const twins = await toldAlready(reader, [...edges.values()]);
   return edgeIds.map((id) => {
     const edge = edges.get(keyString(id));
     if (edge === undefined || !(edge.to instanceof Uint8Array)) return undefined;
     if (edge.tombstone !== undefined || edge.validTo !== undefined) return undefined;
+    if (twins.has(keyString(id))) return undefined;
     const from = memories.get(keyString(edge.from));
     const to = memories.get(keyString(edge.to));
     return from === undefined || to === undefined
       ? undefined
       : contestedItem(engine, edge, [from, to]);
   });
+}
+
+/** Of contradictions, those that an older store holds the other way round as well and that come second. */
+async function toldAlready(
+  reader: Reader,
+  edges: readonly EdgeRecord[],
+): Promise<ReadonlySet<string>> {
+  const plain = edges.flatMap(({ id, from, kind, to, metadata }) => {
+    const code = canonicalKind(kind)?.kind.code;
+    if (code === undefined || !(to instanceof Uint8Array)) return [];
+    if (metadata?.[RIVAL] !== undefined) return [];
+    return [{ id, place: { from: to, code, far: from, n: 0 } }];
+  });
+  const keys = plain.map(({ place }) => edgeKey("out", place, EDGE_STATE.live));
+  const rows = await reader.getMany(keys);
+  const others = rows.map((row) => (row === undefined ? undefined : decodeAdjacency(row).id));
+  const open = await reader.getMany(
+    others.map((id, at) => idKey("contested", id ?? plain[at]?.id ?? new Uint8Array(16))),
+  );
+  return new Set(
+    plain.flatMap(({ id }, at) => {
+      const other = others[at];
+      const isSecond = other !== undefined && compareBytes(other, id) < 0;
+      return isSecond && open[at] !== undefined ? [keyString(id)] : [];
+    }),
+  );
 }
 
 function contestedItem(
@@ -261,7 +316,7 @@ function contestedItem(
   const why =
     kind === "rival"
       ? `${from.source} may not replace what ${to.source} said; it claims ${place}`
-      : `said to contradict by ${edge.source}${edge.reason === undefined ? "" : `: ${edge.reason}`}`;
+      : `said to ${edge.kind === "contradicts" ? "contradict" : "pull in different directions"} by ${edge.source}${edge.reason === undefined ? "" : `: ${edge.reason}`}`;
   return {
     id: `${kind}-${ulidText(edge.id)}`,
     kind,
@@ -272,7 +327,7 @@ function contestedItem(
 }
 
 interface HeadRows {
-  readonly section: Exclude<RowSection, "contested">;
+  readonly section: Exclude<RowSection, "contested" | "proposal">;
   readonly rows: readonly Bytes[];
   readonly access: Access;
 }
@@ -385,7 +440,7 @@ export interface ParsedItem {
   readonly kind: ReviewKind;
   /** An edge, or a memory. */
   readonly id: Bytes;
-  /** The other memory of a pair of duplicates; absent for every other kind. */
+  /** The other memory of a pair of duplicates, or the mark of a proposal. */
   readonly other?: Bytes;
 }
 
@@ -394,7 +449,7 @@ export function parseItemId(itemId: string): ParsedItem {
   const [name, ...texts] = itemId.split("-");
   const kind = REVIEW_KINDS.find((known) => known === name);
   const [id, other] = texts.map((text) => parseUlid(text));
-  const isPair = kind === "duplicate";
+  const isPair = kind === "duplicate" || kind === "proposal";
   const isWhole = texts.length === (isPair ? 2 : 1) && isPair === (other !== undefined);
   if (kind !== undefined && id !== undefined && isWhole && !sameBytes(id, other)) {
     return { kind, id, ...(other === undefined ? {} : { other }) };

@@ -19,6 +19,7 @@ import type { ReviewKind, Settlement } from "../contract/review.js";
 import {
   archivePart,
   edgePart,
+  findEdges,
   headPart,
   memoryPart,
   mintEdge,
@@ -121,7 +122,8 @@ function noSuchItem(item: string): CortexError {
   return new CortexError("ERR_NOT_FOUND", `item: no item ${item}`, details);
 }
 
-function noLongerOpen(item: string): CortexError {
+/** The refusal of an item that was settled, or is over by itself. */
+export function noLongerOpen(item: string): CortexError {
   return new CortexError("ERR_CONFLICT", `item: ${item} is not open any more`, {
     field: "item",
     subject: item,
@@ -157,7 +159,8 @@ function settleEdge(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: Byt
   askEntries(tx, [pointer]);
   const edge = tx.fold.records.edge(pointer);
   const isOpen = edge.tombstone === undefined && edge.validTo === undefined;
-  if (!isOpen || !(edge.to instanceof Uint8Array) || edge.kind !== "contradicts") {
+  const isAsked = edge.kind === "contradicts" || edge.asksReview === true;
+  if (!isOpen || !(edge.to instanceof Uint8Array) || !isAsked) {
     throw noLongerOpen(asked.item);
   }
   const sides = liveSides(tx, asked, [edge.from, edge.to]);
@@ -165,7 +168,10 @@ function settleEdge(engine: Engine, tx: WriteTx, asked: CheckedDecision, id: Byt
   return settlePair(engine, tx, asked, {
     sides,
     both: sides.flatMap((side) => accepted(tx, asked, side)),
-    closing: [closedEdge(engine, tx, asked, edge)],
+    // An older store may hold the question both ways round: one decision answers it.
+    closing: findEdges(tx, { from: edge.from, kind: edge.kind, to: edge.to })
+      .filter((one) => one.edge.tombstone === undefined && one.edge.validTo === undefined)
+      .map((one) => closedEdge(engine, tx, asked, one.edge)),
     slotOf: (winner) => {
       const isRival = keyString(edge.from) === keyString(winner.id) && typeof claim === "string";
       return isRival && winner.head.slot === undefined ? (claim as string) : winner.head.slot;

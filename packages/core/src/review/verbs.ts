@@ -1,3 +1,2 @@
 /** The verbs of this folder, each under the name that its contract gives it. */
 export { review } from "./review.js";
-export { settle } from "./settle.js";

@@ -13,10 +13,11 @@ import type { RememberResult, TurnAsked } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
 import { type Engine, freshId, memoryId, ownSource } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";
+import { CortexError, describe } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { afterPrefix, idKey, prefixRange } from "../kv/keyspace.js";
 import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
+import { INDEX_MAX, LIMITS } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
 import type { TurnData } from "../records/data.js";
 import { memoryTreeKey } from "../records/edge-record.js";
@@ -129,6 +130,7 @@ function applyTurns(
   let { next, last } = places;
   return turns.map((turn, at) => {
     const index = turn.input.index ?? next;
+    if (index > INDEX_MAX) throw full(session);
     const taken = places.taken[at] ?? places.given.get(index);
     if (taken !== undefined) return shapeTurn(engine, taken, index, false);
     const late = index < next;
@@ -141,6 +143,11 @@ function applyTurns(
     }
     return shapeTurn(engine, turn.id, index, true);
   });
+}
+
+function full(session: string): CortexError {
+  const message = `session: expected one with a place after ${INDEX_MAX}, its last, got ${describe(session)}`;
+  return new CortexError("ERR_TOO_LARGE", message, { field: "session" });
 }
 
 interface Places {

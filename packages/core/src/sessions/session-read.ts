@@ -4,12 +4,12 @@
  */
 
 import type { Asked } from "../contract/index.js";
-import { INDEX_MAX, type SessionPage, type Turn } from "../contract/sessions.js";
+import type { SessionPage, Turn } from "../contract/sessions.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { Reader } from "../history/reader.js";
 import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";
 import { type Bytes, compareBytes } from "../kv/kv.js";
-import { LIMITS } from "../limits.js";
+import { INDEX_MAX, LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
 import type { TurnData } from "../records/data.js";
 import { LIFECYCLES } from "../records/types.js";

@@ -6,6 +6,7 @@
  * handle and no folder behind. `reopen` closes the store and opens the same data again, as a new
  * process would. Nothing here knows a test runner.
  */
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +15,7 @@ import { type CortexError, isCortexError } from "../errors.js";
 import type { Kv } from "../kv/kv.js";
 import { openLmdbKv } from "../kv/lmdb-backend.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
+import { openPostgresKv, removePostgresStore } from "../kv/postgres-backend.js";
 import type { Model } from "../model/model.js";
 import { open } from "../open.js";
 import { type CountingKv, countingKv } from "./counting-kv.js";
@@ -24,7 +26,10 @@ export const TEST_EPOCH_MS = Date.UTC(2030, 0, 1);
 
 /** How a test store is opened. */
 export interface TestStoreOptions {
-  /** `memory` unless told otherwise; `lmdb` lives in a temporary folder. */
+  /**
+   * `memory` unless told otherwise; `lmdb` lives in a temporary folder. Where `CORTEX_TEST_POSTGRES` is
+   * the address of a database, both live there instead.
+   */
   readonly backend?: "memory" | "lmdb";
   readonly actor?: string;
   readonly principal?: string;
@@ -147,6 +152,8 @@ interface Storage {
 }
 
 async function openStorage(backend: "memory" | "lmdb", actor: string): Promise<Storage> {
+  const database = process.env.CORTEX_TEST_POSTGRES;
+  if (database !== undefined && database !== "") return databaseStorage(database, actor);
   if (backend === "memory") {
     const store = new MemoryStore();
     return { open: async () => openMemoryKv(store), remove: async () => {} };
@@ -157,6 +164,20 @@ async function openStorage(backend: "memory" | "lmdb", actor: string): Promise<S
     open: () => openLmdbKv(join(folder, actor), { relaxed: true }),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** The storage of one actor in a hub of its own. */
+async function databaseStorage(database: string, actor: string): Promise<Storage> {
+  const location = hubIn(database);
+  return {
+    open: () => openPostgresKv(location, actor, { relaxed: true }),
+    remove: () => removePostgresStore(location, actor),
+  };
+}
+
+/** The address of a new hub in a database. */
+export function hubIn(database: string): string {
+  return `${database}${database.includes("?") ? "&" : "?"}hub=${randomUUID()}`;
 }
 
 /** A clock that starts at a time and moves by a step each time it is read. */

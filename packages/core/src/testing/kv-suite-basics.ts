@@ -3,7 +3,14 @@
  * snapshots, compare-and-commit and closing. Also the few helpers that the other groups share.
  */
 import assert from "node:assert/strict";
-import { type Bytes, HEAD_KEY, type Kv, type KvRange, type KvRow } from "../kv/kv.js";
+import {
+  type Bytes,
+  HEAD_KEY,
+  type Kv,
+  type KvRange,
+  type KvRow,
+  type KvSnapshot,
+} from "../kv/kv.js";
 import type { KvCase } from "./kv-suite.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -42,6 +49,13 @@ export function hex(value: Bytes | undefined): string {
 /** Rows as printable texts. */
 export function shown(rows: readonly KvRow[]): string[] {
   return rows.map(({ key, value }) => `${hex(key)} = ${hex(value)}`);
+}
+
+/** A snapshot whose state is settled: something was read from it. */
+export async function settledSnapshot(kv: Kv): Promise<KvSnapshot> {
+  const snapshot = await kv.snapshot();
+  await snapshot.getMany([HEAD_KEY]);
+  return snapshot;
 }
 
 /** Reads values from a snapshot of its own. */
@@ -309,10 +323,10 @@ const snapshotCases: readonly KvCase[] = [
   {
     name: "snapshots of different ages stand side by side, and each new one is fresh",
     async run({ kv }) {
-      const snapshots = [await kv.snapshot()];
+      const snapshots = [await settledSnapshot(kv)];
       for (let i = 1; i <= 8; i++) {
         await write(kv, [row(bytes(5), `state ${i}`)]);
-        snapshots.push(await kv.snapshot(), await kv.snapshot());
+        snapshots.push(await settledSnapshot(kv), await settledSnapshot(kv));
         if (i === 4) await new Promise((done) => setTimeout(done, 2));
       }
       const order = seededRandom(3).shuffled([...snapshots.entries()]);

@@ -12,7 +12,16 @@ import {
   type KvSnapshot,
 } from "../kv/kv.js";
 import type { KvCase, KvSubject } from "./kv-suite.js";
-import { bytes, everything, hex, read, row, shown, write } from "./kv-suite-basics.js";
+import {
+  bytes,
+  everything,
+  hex,
+  read,
+  row,
+  settledSnapshot,
+  shown,
+  write,
+} from "./kv-suite-basics.js";
 import { type SeededRandom, seededRandom } from "./seeded-random.js";
 
 const MOVED = bytes(0xff, 1);
@@ -62,7 +71,7 @@ export const secondCases: readonly KvCase[] = [
     async run({ kv, second }) {
       assert.ok(second);
       const other = await second();
-      const held = await other.snapshot();
+      const held = await settledSnapshot(other);
       for (let i = 0; i < 10; i++) {
         const [writer, reader] = i % 2 === 0 ? [kv, other] : [other, kv];
         await write(writer, [row(bytes(5), `round ${i}`), row(bytes(1, i), "entry")]);
@@ -106,7 +115,7 @@ export const secondCases: readonly KvCase[] = [
       const other = await second();
       const [third, fourth] = [await second(), await second()];
       const head = await write(kv, [row(bytes(5), "old"), row(bytes(6), "waste")]);
-      const before = await other.snapshot();
+      const before = await settledSnapshot(other);
       const next = await kv.nextGeneration();
       const puts = [row(bytes(5), "new")];
       await next.kv.commit({ expectHead: undefined, head, puts, deletes: [] });
@@ -242,7 +251,7 @@ async function playHistory(subject: KvSubject, seed: number, steps: number): Pro
     const handle = play.other !== undefined && random.chance(40) ? play.other : play.kv;
     if (dice < 40) await playCommit(handle, play, random, keys);
     else if (dice < 55) {
-      play.held.push({ snapshot: await handle.snapshot(), model: new Map(play.model) });
+      play.held.push({ snapshot: await settledSnapshot(handle), model: new Map(play.model) });
     } else if (dice < 90) await playRead(play, random, keys);
     else if (dice < 96) random.shuffled(play.held)[0]?.snapshot.close();
     else if (dice < 98 && kv.manifest.generations) await playPromotion(handle, play);

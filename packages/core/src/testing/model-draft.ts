@@ -14,6 +14,7 @@ import {
   type ModelMemory,
   type ModelState,
   modelUri,
+  standingEdge,
   termsOf,
 } from "./model-state.js";
 
@@ -159,8 +160,11 @@ export function addEdge(
   ends: Ends,
   rest: At & { readonly source: string; readonly attributes?: ModelAttributes },
 ): boolean {
-  const before = draft.edges.get(edgeName(ends.from, ends.kind, ends.to));
   const { source, seq, at, attributes = {} } = rest;
+  // A rival's edge says who disputes whom: it is never taken for the one the other way round.
+  const isRival = attributes.metadata !== undefined && "rival" in attributes.metadata;
+  const exact = draft.edges.get(edgeName(ends.from, ends.kind, ends.to));
+  const before = isRival ? exact : standingEdge(draft, ends);
   if (before !== undefined && before.tombstone === undefined) {
     const { reason, strength } = attributes;
     const { reason: why = reason, strength: weight = strength } = before.attributes;
@@ -173,6 +177,7 @@ export function addEdge(
     putEdge(draft, { ...before, seq, attributes: { ...before.attributes, ...more } });
     return true;
   }
-  putEdge(draft, { ...ends, source, seq, createdAt: at, attributes });
+  const { from, kind, to } = before ?? ends;
+  putEdge(draft, { from, kind, to, source, seq, createdAt: at, attributes });
   return true;
 }

@@ -9,7 +9,9 @@ import {
   type ModelAttributes,
   type ModelMemory,
   type ModelTurn,
+  saysBothWays,
   shownEdge,
+  standingEdge,
 } from "./model-state.js";
 
 const BUILT_IN: ReadonlySet<string> = new Set(EDGE_KINDS.map(({ name }) => name));
@@ -29,7 +31,8 @@ export function link(draft: Draft, given: Ends, attributes: ModelAttributes, at:
   const seq = draft.size;
   const changed = addEdge(draft, place, { source: "user_input", seq, at, attributes });
   if (changed) nextEntry(draft, at);
-  return { changed, edge: shownEdge(draft, place), seq: changed ? seq : seq - 1 };
+  const edge = standingEdge(draft, place);
+  return { changed, edge: edge && shownEdge(draft, edge), seq: changed ? seq : seq - 1 };
 }
 
 /** Removes an edge softly. */
@@ -37,12 +40,17 @@ export function removeEdge(draft: Draft, given: Ends, reason: string, at: number
   const ends = canonicalEnds(given);
   const from = findInModel(draft, ends.from)?.id ?? "";
   const to = findInModel(draft, ends.to)?.id ?? "";
-  const edge = draft.edges.get(edgeName(from, ends.kind, to));
+  const edge = standingEdge(draft, { from, kind: ends.kind, to });
   if (edge === undefined || edge.tombstone !== undefined) {
     return { changed: false, seq: draft.size - 1 };
   }
   const { seq } = nextEntry(draft, at);
-  putEdge(draft, { ...edge, seq, tombstone: { reason, at, by: draft.actor } });
+  const ways = [edgeName(from, ends.kind, to), edgeName(to, ends.kind, from)];
+  for (const name of saysBothWays(ends.kind) ? ways : ways.slice(0, 1)) {
+    const one = draft.edges.get(name);
+    if (one === undefined || one.tombstone !== undefined) continue;
+    putEdge(draft, { ...one, seq, tombstone: { reason, at, by: draft.actor } });
+  }
   return { changed: true, seq };
 }
 

@@ -12,6 +12,8 @@ import {
   type ModelState,
   type ModelVersion,
   modelUri,
+  nameFromOtherEnd,
+  saysBothWays,
   shownEdge,
 } from "./model-state.js";
 
@@ -121,7 +123,21 @@ export interface ModelEdgeList {
   readonly order?: "kind" | "ordinal";
 }
 
+/** The edges of a memory in one direction, those last that are kept the other way round. */
 function edgesOf(
+  state: ModelState,
+  id: string,
+  side: "out" | "in",
+  list: ModelEdgeList,
+  isCrossing: (edge: ModelEdge) => boolean = ({ kind }) => saysBothWays(kind),
+): readonly ModelEdge[] {
+  const own = edgesAt(state, id, side, list);
+  const others = edgesAt(state, id, side === "out" ? "in" : "out", list).filter(isCrossing);
+  const found = [...own, ...others];
+  return list.order === "ordinal" ? found.sort(byOrdinal) : found;
+}
+
+function edgesAt(
   state: ModelState,
   id: string,
   side: "out" | "in",
@@ -138,7 +154,6 @@ function edgesOf(
   found.sort(
     (a, b) => codeOf(state, a.kind) - codeOf(state, b.kind) || (a[other] < b[other] ? -1 : 1),
   );
-  if (list.order === "ordinal") found.sort(byOrdinal);
   return found;
 }
 
@@ -176,16 +191,16 @@ export function shownWalk(state: ModelState, start: string, walk: ModelWalk): ob
     walk.includeTombstoned === true || state.memories.get(id)?.head.lifecycle !== "tombstoned";
   const seen = new Set([start]);
   const hits: { readonly id: string; readonly hop: number }[] = [];
-  const edges = new Set<ModelEdge>();
+  const edges = new Map<ModelEdge, object>();
   const found = (truncated: boolean): object => ({
     hits,
-    edges: [...edges].map((edge) => shownEdge(state, edge)),
+    edges: [...edges].map(([edge, words]) => ({ ...shownEdge(state, edge), ...words })),
     truncated,
   });
   let frontier = state.memories.has(start) ? [start] : [];
   for (let hop = 1; hop <= maxHops; hop += 1) {
     const next: string[] = [];
-    for (const { edge, other } of met(state, frontier, sides, walk)) {
+    for (const { edge, other, words } of met(state, frontier, sides, walk)) {
       if (!seen.has(other)) {
         const isHit = hop >= minHops && isShown(other);
         if (isHit && hits.length >= maxNodes) return found(true);
@@ -193,7 +208,7 @@ export function shownWalk(state: ModelState, start: string, walk: ModelWalk): ob
         seen.add(other);
         next.push(other);
       }
-      edges.add(edge);
+      if (!edges.has(edge)) edges.set(edge, words);
     }
     frontier = next;
   }
@@ -205,14 +220,29 @@ function* met(
   frontier: readonly string[],
   sides: readonly ("out" | "in")[],
   list: ModelEdgeList,
-): Generator<{ readonly edge: ModelEdge; readonly other: string }> {
+): Generator<{ readonly edge: ModelEdge; readonly other: string; readonly words: object }> {
+  // A walk one way follows an edge from whichever end has a name for it.
+  const isCrossing = ({ kind }: ModelEdge): boolean =>
+    sides.length === 1 &&
+    (list.kinds === undefined ? nameFromOtherEnd(kind) !== undefined : saysBothWays(kind));
   for (const id of frontier) {
     for (const side of sides) {
-      for (const edge of edgesOf(state, id, side, { ...list, order: "kind" })) {
-        yield { edge, other: side === "out" ? edge.to : edge.from };
+      for (const edge of edgesOf(state, id, side, { ...list, order: "kind" }, isCrossing)) {
+        const other = edge.from === id ? edge.to : edge.from;
+        yield { edge, other, words: wordsAt(edge, id) };
       }
     }
   }
+}
+
+/** An edge in the words of the memory it is met from, or as it is kept where it has none there. */
+function wordsAt({ from, kind, to }: ModelEdge, id: string): object {
+  const here = from === id ? kind : nameFromOtherEnd(kind);
+  const other = from === id ? to : from;
+  const backward = (name: string) =>
+    name === "caused_by" || name === "follows" ? { inverse: true } : {};
+  if (here === undefined) return { from, kind, to };
+  return { from: id, kind: here, to: other, ...backward(here) };
 }
 
 /** How much there is of everything. */

@@ -324,7 +324,32 @@ export interface Ends {
 export function canonicalEnds({ from, kind, to }: Ends): Ends {
   const canonical = INVERSES.get(kind);
   if (canonical !== undefined) return { from: to, kind: canonical, to: from };
-  return { from, kind: kind === "relates_to" || kind === "relates" ? "related_to" : kind, to };
+  return { from, kind, to };
+}
+
+const SYMMETRIC: ReadonlySet<string> = new Set(
+  EDGE_KINDS.filter(({ symmetric }) => symmetric).map(({ name }) => name),
+);
+
+/** Whether a kind says the same in both directions. */
+export function saysBothWays(kind: string): boolean {
+  return SYMMETRIC.has(kind);
+}
+
+/** The edge that joins two memories so, whichever way round; a live one before a removed one. */
+export function standingEdge(state: ModelState, { from, kind, to }: Ends): ModelEdge | undefined {
+  const ways = [
+    edgeName(from, kind, to),
+    ...(SYMMETRIC.has(kind) ? [edgeName(to, kind, from)] : []),
+  ];
+  const found = ways.flatMap((name) => state.edges.get(name) ?? []);
+  return found.find(({ tombstone }) => tombstone === undefined) ?? found[0];
+}
+
+/** What a kind is called from its other end; `undefined` when it has no name there. */
+export function nameFromOtherEnd(kind: string): string | undefined {
+  if (SYMMETRIC.has(kind)) return kind;
+  return (EDGE_KINDS as readonly EdgeKind[]).find(({ name }) => name === kind)?.inverse;
 }
 
 /** An edge as the engine shows it, but for its id. */

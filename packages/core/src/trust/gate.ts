@@ -121,6 +121,23 @@ export function checkStatusChange(
   });
 }
 
+/**
+ * The voice behind a principal: who it is as far as a door knows. What a program calls itself, or its
+ * parts, tells nobody apart.
+ */
+export function voiceOf(principal: string): string {
+  // A key may hold slashes of its own, and is always of one length.
+  if (principal.startsWith("key:")) return principal.slice(0, KEY_CHARS);
+  const [whole = ""] = principal.split("/", 1);
+  return whole.startsWith(SELF_NAMED) ? whole.slice(0, SELF_NAMED.length - 1) : whole;
+}
+
+/** Characters of `key:` and a public key in base64. */
+const KEY_CHARS = 48;
+
+/** How principals start whose rest is a name that a client gave itself. */
+const SELF_NAMED = "mcp:";
+
 /** What a call says of itself. Values are compared as far as they are of their kind. */
 interface Claims {
   readonly source?: unknown;

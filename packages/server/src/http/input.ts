@@ -28,7 +28,7 @@ export function parseJsonBody(request: Request, bytes: Uint8Array): Input {
   if (bytes.length === 0) return {};
   checkMediaType(request);
   const text = decode(bytes);
-  if (text.includes(PROTOTYPE)) refusePrototypes(text);
+  if (MAY_NAME_PROTOTYPE.test(text)) refusePrototypes(text);
   const value = jsonOf(text, "body");
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Input;
   throw new HttpFailure("malformed", `body: expected a JSON object, got ${shortly(value)}`);
@@ -36,6 +36,9 @@ export function parseJsonBody(request: Request, bytes: Uint8Array): Input {
 
 /** A member that JavaScript objects have anyway: copying would drop it, and nothing is dropped here. */
 const PROTOTYPE = "__proto__";
+
+/** A text in which it may stand: as it is, or with any of its characters escaped. */
+const MAY_NAME_PROTOTYPE = /__proto__|\\u00(?:5f|7[02]|6f|74)/i;
 
 function refusePrototypes(text: string): void {
   let isNamed = false;
@@ -172,7 +175,7 @@ export function readHeaders(route: Route, headers: Headers, input: Input): Input
   }
   for (const [name, value] of Object.entries(found)) {
     if (input[name] === undefined || input[name] === value) continue;
-    throw new HttpFailure("malformed", `${name}: the header and the body differ`);
+    throw new HttpFailure("differing", `${name}: the header and the body differ`);
   }
   return { ...input, ...found };
 }

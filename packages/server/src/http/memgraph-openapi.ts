@@ -6,7 +6,14 @@ import type { Route } from "../memgraph/call.js";
 import { fieldOf, hasBody, MEMGRAPH_ROUTES, type MemgraphRoute } from "../memgraph/routes.js";
 import { innerSchema } from "../operations/input-error.js";
 import { EVENT_STREAM } from "./events.js";
-import { type DocumentPart, failures, type Json, schemaOf, templateOf } from "./openapi.js";
+import {
+  type DocumentPart,
+  failures,
+  type Json,
+  NAME_PATTERN,
+  schemaOf,
+  templateOf,
+} from "./openapi.js";
 import { PROBLEM_TYPE } from "./problem.js";
 import { BASE } from "./routes.js";
 
@@ -65,10 +72,10 @@ function described({ name, summary, input, output, route, isStream }: MemgraphRo
       name: part,
       in: "path",
       required: true,
-      schema: { type: "string" },
+      schema: partSchema(route, part),
     })),
-    ...Object.entries(route.query ?? {}).map(([query, { field, help }]) =>
-      parameter(query, help, input.shape[field] as z.ZodType),
+    ...Object.entries(route.query ?? {}).map(([query, { field, help, isStrict }]) =>
+      parameter(query, help, input.shape[field] as z.ZodType, isStrict === true),
     ),
   ];
   const schema = { $ref: `#/components/schemas/${inputName(name)}` };
@@ -101,8 +108,21 @@ function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
   return { description, content: { "application/json": { schema: schemaOf(shape) }, ...more } };
 }
 
-function parameter(name: string, description: string, field: z.ZodType): Json {
+/** A part of a path: the name of a graph, or any text. */
+function partSchema(route: Route, part: string): Json {
+  const field = fieldOf(route, part);
+  if (field === "graph_id") return { type: "string", pattern: NAME_PATTERN };
+  if (field === "edge_id") return { type: "string", pattern: EDGE_PATTERN };
+  return { type: "string", minLength: 1 };
+}
+
+/** The id of an edge: its own, and the graph that it starts in. */
+const EDGE_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}@[a-z0-9][a-z0-9._-]{0,63}$";
+
+function parameter(name: string, description: string, field: z.ZodType, isStrict: boolean): Json {
   const { properties } = schemaOf(z.object({ field })) as { readonly properties: { field: Json } };
-  const { description: _, ...schema } = properties.field;
-  return { name, in: "query", required: false, description, schema };
+  const { description: _, minimum, maximum, ...schema } = properties.field;
+  // A number out of range counts as not given, and so is one that no rule is broken by.
+  const bounds = isStrict ? { minimum, maximum } : {};
+  return { name, in: "query", required: false, description, schema: { ...schema, ...bounds } };
 }

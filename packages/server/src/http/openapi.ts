@@ -1,7 +1,7 @@
 /**
  * The OpenAPI 3.1 document, rendered from the routes, and so from the table of operations: it cannot say
- * anything that the server does not do. Routes outside the table bring their part, made of the same
- * pieces. Answers are open, because members may be added to them.
+ * anything that the server does not do. What cannot be asked for over HTTP is not in it. Routes outside
+ * the table bring their part, made of the same pieces. Answers are open, because members may be added to them.
  */
 import * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
@@ -16,6 +16,9 @@ an actor in the path the server's own is meant. Failures are problem details (RF
 
 /** A JSON document, or a part of one. */
 export type Json = { readonly [member: string]: unknown };
+
+/** The names of actors and graphs. */
+export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
 /** What our schemas say about themselves for other doors. */
 const OWN_KEYWORDS = ["code", "file", "standard", "time"];
@@ -81,7 +84,7 @@ export function openApiDocument(
     tags: [...new Set(routes.map(({ operation }) => operation.cli.group)), others.tag].map(
       (name) => ({ name }),
     ),
-    paths: { ...Object.fromEntries(routes.flatMap(pathItems)), ...others.paths },
+    paths: { ...Object.fromEntries(offered.flatMap(pathItems)), ...others.paths },
     components: {
       schemas: {
         Problem: schemaOf(problemSchema),
@@ -131,7 +134,7 @@ const actorParameter = {
   in: "path",
   required: true,
   description: "whose memory",
-  schema: { type: "string" },
+  schema: { type: "string", pattern: NAME_PATTERN },
 };
 
 const headerParameters = {
@@ -145,7 +148,7 @@ const headerParameters = {
     name: "If-Match",
     in: "header",
     description: "the entity tag of the version that was read: the same as basedOnVersion",
-    schema: { type: "string" },
+    schema: { type: "string", pattern: '^(?:\\*|(?:W/)?"[0-9]{1,15}(?:-[0-9]{1,15})?")$' },
   },
   lastEventId: {
     name: "Last-Event-ID",
@@ -174,11 +177,11 @@ function pathItems(route: Route): readonly (readonly [string, Json])[] {
 
 /** What one path offers; `parameters` are those of a read, where the route has one. */
 function pathItem(route: Route, suffix: string, parameters: readonly Json[] | undefined): Json {
-  const { operation, unavailable } = route;
+  const { operation } = route;
   const base = {
     tags: [operation.cli.group],
     summary: operation.summary,
-    description: unavailable ?? operation.help.replaceAll("\n", " "),
+    description: operation.help.replaceAll("\n", " "),
     responses: responsesOf(route),
   };
   const get = {
@@ -190,7 +193,7 @@ function pathItem(route: Route, suffix: string, parameters: readonly Json[] | un
     ...base,
     operationId: `${operation.name}${suffix}`,
     ...headersOf(route),
-    ...(unavailable === undefined ? { requestBody: bodyOf(route) } : { deprecated: true }),
+    requestBody: bodyOf(route),
   };
   return {
     ...(parameters === undefined ? {} : { get }),
@@ -198,9 +201,8 @@ function pathItem(route: Route, suffix: string, parameters: readonly Json[] | un
   };
 }
 
-function responsesOf({ operation, file, unavailable }: Route): Json {
+function responsesOf({ operation, file }: Route): Json {
   const problems = failures();
-  if (unavailable !== undefined) return problems;
   const schema = { $ref: `#/components/schemas/${operation.name}Answer` };
   const isStream = operation.stream !== undefined;
   const content =
@@ -227,8 +229,8 @@ function headersOf({ fields }: Route): Json {
   return parameters.length === 0 ? {} : { parameters };
 }
 
-function bodyOf({ operation }: Route): Json {
-  const required = fieldsOf(operation).some((field) => field.required);
+function bodyOf({ operation, file }: Route): Json {
+  const required = fieldsOf(operation).some((one) => one.required && one.name !== file?.field);
   const schema = { $ref: `#/components/schemas/${operation.name}Input` };
   return { required, content: { "application/json": { schema } } };
 }
@@ -262,8 +264,6 @@ function parameterForm(field: Field, schema: Json): Json {
     }
     case "position":
       return { schema: textForm(schema) };
-    case "time":
-      return { schema: { anyOf: [schema, { type: "string", format: "date-time" }] } };
     default:
       return { schema };
   }

@@ -16,6 +16,7 @@ export const REFUSALS = {
   foreign: { status: 403, code: "ERR_DENIED" },
   noRoute: { status: 404, code: "ERR_NOT_FOUND" },
   method: { status: 405, code: "ERR_UNSUPPORTED" },
+  differing: { status: 409, code: "ERR_INVALID" },
   timeout: { status: 408, code: "ERR_INVALID" },
   precondition: { status: 412, code: "ERR_CONFLICT" },
   tooLarge: { status: 413, code: "ERR_TOO_LARGE" },

@@ -2,7 +2,7 @@
  * Graphs and lineages as the resources that memgraph's clients know: `memgraph://<graph>` is a graph,
  * `memgraph://<graph>/<lineage>` the current node of a lineage, each as the JSON that its call answers.
  */
-import { type Hub, isCortexError } from "@cortex-memory/core";
+import { CortexError, type Hub, isCortexError } from "@cortex-memory/core";
 import { callDoor, type MemgraphCall } from "../memgraph/call.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
 import type { Following } from "./changes.js";
@@ -48,7 +48,17 @@ export function readGraphResource(door: HubDoor, uri: string, graphId: string) {
 
 /** Reads the current node of a lineage; `undefined` when there is none. */
 export function readLineageResource(door: HubDoor, uri: string, lineage: string) {
-  return contentOf(door, uri, MEMGRAPH_CALLS.getNode, { lineage_id: decodeURIComponent(lineage) });
+  return contentOf(door, uri, MEMGRAPH_CALLS.getNode, { lineage_id: decoded(lineage) });
+}
+
+/** A part of an address as it was before it was encoded. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    const message = "uri: expected percent signs that encode UTF-8, got others";
+    throw new CortexError("ERR_BAD_URI", message, { field: "uri" }, error);
+  }
 }
 
 /** What a call answers, as the content of a resource. */

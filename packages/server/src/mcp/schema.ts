@@ -2,6 +2,7 @@
  * Schemas as MCP announces them: JSON Schema, without what a model would pay tokens for and learn
  * nothing from. Checking is not done by these: the tool checks with the schema they were made from.
  */
+import { ISO_PATTERN } from "@cortex-memory/core/contract";
 import * as z from "zod";
 
 /** A JSON Schema. */
@@ -27,12 +28,12 @@ export function announced(schema: z.ZodType): JsonSchema {
   return json;
 }
 
-/** Leaves out bounds that every number keeps, and the pattern of a time, which models know by its format. */
+/** Leaves out bounds that every number keeps, and patterns: models know a time by its format, and write no marks into names. */
 function spare(form: { [keyword: string]: unknown }): void {
   if (Math.abs(Number(form.minimum)) >= TIME_MAX_MS) delete form.minimum;
   if (Number(form.maximum) >= TIME_MAX_MS) delete form.maximum;
   if (form.pattern === undefined || form.type !== "string") return;
-  form.format = "date-time";
+  if (form.pattern === ISO_PATTERN) form.format = "date-time";
   delete form.pattern;
 }
 

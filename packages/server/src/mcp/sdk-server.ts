@@ -19,8 +19,10 @@ import {
   type StandardSchemaWithJSON,
   type ToolAnnotations,
 } from "@modelcontextprotocol/server";
+import type * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import { asking } from "../operations/define.js";
+import { expectedBy } from "../operations/input-error.js";
 import { packageVersion } from "../version.js";
 import { namedAccess } from "./agent.js";
 import { type Following, followChanges } from "./changes.js";
@@ -84,10 +86,47 @@ export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
     const tell = (): void => server.sendResourceListChanged();
     followings.push(followGraphs({ ...door, hub: followed }, tell, door.log));
   }
+  blameTheCaller(server);
   server.server.onclose = () => {
     for (const following of followings) void following.end();
   };
   return server;
+}
+
+/** A handler of the SDK, with its types aside. */
+type Handler = (...args: readonly unknown[]) => unknown;
+
+/**
+ * The SDK takes a request of the wrong shape (an address that is no text, an argument that is a number)
+ * for a fault of its own. Here every handler that was added says that it is the caller's.
+ */
+function blameTheCaller({ server }: McpServer): void {
+  const { _requestHandlers: handlers } = server as unknown as {
+    readonly _requestHandlers: Map<string, Handler>;
+  };
+  for (const [method, handler] of handlers) {
+    handlers.set(method, async (...args) => {
+      try {
+        return await handler(...args);
+      } catch (error) {
+        const issue = issueIn(error);
+        if (issue === undefined) throw error;
+        const message = `${issue.path.join(".")}: expected ${expectedBy(issue)}, got another value`;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+      }
+    });
+  }
+}
+
+/** What a schema of the SDK found wrong, which it throws as a text. */
+function issueIn(error: unknown): z.core.$ZodIssue | undefined {
+  if (!(error instanceof Error) || error instanceof ProtocolError) return undefined;
+  try {
+    const [issue] = JSON.parse(error.message) as readonly z.core.$ZodIssue[];
+    return issue?.path[0] === "params" ? issue : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Read once: a server is made for every request over HTTP. */

@@ -1,7 +1,13 @@
 /**
  * The tool on what waits for a decision: listing it, and settling one item.
  */
-import { DECISIONS, type ReviewItem, VERBS, withheld } from "@cortex-memory/core/contract";
+import {
+  DECISIONS,
+  type ReviewItem,
+  truncateToTokens,
+  VERBS,
+  withheld,
+} from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
 import { day, fenced, fit, flat } from "./briefs.js";
@@ -10,6 +16,8 @@ import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
 const itemShape = z.object({
   item: z.string(),
   why: z.string(),
+  /** For a proposal, who wishes what. */
+  asks: z.string().exactOptional(),
   sides: listOf(
     z.object({
       id: z.string(),
@@ -22,10 +30,11 @@ const itemShape = z.object({
   ),
 });
 
-function itemOf({ id, why, sides }: ReviewItem): z.input<typeof itemShape> {
+function itemOf({ id, why, sides, proposal }: ReviewItem): z.input<typeof itemShape> {
   return {
     item: id,
     why,
+    ...(proposal === undefined ? {} : { asks: wishOf(proposal) }),
     sides: sides.map((side) => ({
       id: side.id,
       uri: side.uri,
@@ -35,6 +44,14 @@ function itemOf({ id, why, sides }: ReviewItem): z.input<typeof itemShape> {
       source: side.source,
     })),
   };
+}
+
+/** Tokens that a wish takes in an answer. */
+const WISH_TOKENS = 80;
+
+function wishOf({ verb, input, by, flags }: NonNullable<ReviewItem["proposal"]>): string {
+  const what = flags === undefined ? JSON.stringify(input) : withheld(flags);
+  return truncateToTokens(`${by}: ${verb} ${what}`, WISH_TOKENS);
 }
 
 const reviewTool = defineTool({
@@ -95,8 +112,9 @@ const reviewTool = defineTool({
     if (settled !== undefined) {
       return `Settled ${settled.item}: ${settled.decision}. Reverting entry ${settled.seq} undoes it.`;
     }
-    const lines = items.flatMap(({ item, why, sides }) => [
+    const lines = items.flatMap(({ item, why, asks, sides }) => [
       `${item}: ${flat(why)}`,
+      ...(asks === undefined ? [] : [`- asks ${JSON.stringify(flat(asks))}`]),
       ...sides.map(
         ({ id, since, status, source, text }) =>
           `- [${id}, ${since}, ${status}, from ${source}] ${JSON.stringify(flat(text))}`,

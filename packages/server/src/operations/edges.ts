@@ -21,7 +21,7 @@ const endArguments = [
 
 const addOperation = verbRow("addEdge", {
   help: `Adding a link that is there changes nothing; adding a removed one revives it. Built-in kinds are
-listed on the modelling page; any other name becomes a kind of this graph.`,
+listed on the page about edges; any other name becomes a kind of this graph.`,
   example: 'cortex edge add rule related_to home --reason "both came up in chat-1"',
   also: ["link"],
   cli: {
@@ -69,7 +69,9 @@ const listOperation = defineOperation({
     const out = await memory.edgesOut(id, options);
     if (direction === "out") return out;
     const into = await memory.edgesIn(id, { ...options, asOf: out.seq });
-    const edges = [...out.edges, ...into.edges];
+    // A symmetric link is found from both ends, and listed once.
+    const known = new Set(out.edges.map((edge) => edge.id));
+    const edges = [...out.edges, ...into.edges.filter((edge) => !known.has(edge.id))];
     return { edges: edges.slice(0, rest.limit ?? edges.length), seq: out.seq };
   },
   cli: {
@@ -96,7 +98,8 @@ const traverseOperation = verbRow("traverse", {
 });
 
 const linksOperation = verbRow("linksFrom", {
-  help: "Links in brief; edge ls gives them in full.",
+  help: `In the words of this memory, by group: what it causes and what it was caused by (marked as inverse), and
+symmetric links whichever way round they were said. edge ls gives them in full.`,
   example: "cortex links rule",
   cli: {
     command: "links",

@@ -139,7 +139,8 @@ export function parseValue(field: Field, raw: unknown, shown: string): unknown {
     case "number":
       return numberOf(text, shown);
     case "position":
-      return /^\d+$/.test(text) ? Number(text) : text;
+      // Digits are a number only where the field takes one.
+      return /^\d+$/.test(text) && takesNumber(field) ? Number(text) : text;
     case "time":
       return timeOf(text, shown);
     case "json":
@@ -148,6 +149,10 @@ export function parseValue(field: Field, raw: unknown, shown: string): unknown {
     default:
       return text;
   }
+}
+
+function takesNumber({ schema }: Field): boolean {
+  return metaOf(schema).position === true || schema.safeParse(0).success;
 }
 
 function numberOf(text: string, shown: string): number {

@@ -9,9 +9,10 @@ type Edge = Output<"getEdge">;
 
 function edgeLine(edge: Edge, ink: Ink): string {
   const reason = edge.reason === undefined ? "" : `  ${oneLine(edge.reason, 80)}`;
+  const strength = edge.strength === undefined ? "" : ` (strength ${edge.strength})`;
   const gone = edge.tombstone === undefined ? "" : ` ${ink.yellow("[removed]")}`;
   const far = edge.toGraph === undefined ? edge.to : `${edge.toGraph}/${edge.to}`;
-  return `${edge.from} ${ink.cyan(`─${clean(edge.kind)}→`)} ${clean(far)}${gone}${ink.dim(reason)}`;
+  return `${edge.from} ${ink.cyan(`─${clean(edge.kind)}→`)} ${clean(far)}${gone}${ink.dim(`${strength}${reason}`)}`;
 }
 
 /** One edge in full. */
@@ -20,7 +21,6 @@ export function showEdge(edge: Edge, ink: Ink): string {
   const details = [
     `id ${edge.id}`,
     `written ${when}`,
-    ...(edge.strength === undefined ? [] : [`strength ${edge.strength}`]),
     ...(edge.weight === undefined ? [] : [`weight ${edge.weight}`]),
     ...(edge.metadata === undefined ? [] : [`metadata ${clean(JSON.stringify(edge.metadata))}`]),
   ];
@@ -46,15 +46,31 @@ export function showEdges(answer: Output<"edgesOut">, ink: Ink): string {
   return answer.edges.map((edge) => edgeLine(edge, ink)).join("\n");
 }
 
-/** Links in brief, one per line. */
+type Link = Output<"linksFrom">["links"][number];
+
+/** What links are about, the most telling first. */
+const GROUPS = ["factual", "lifecycle", "provenance", "open", "thematic", "legacy"] as const;
+
+/** Links in brief, one per line under the group they are of, with strength and reason. */
 export function showLinks(answer: Output<"linksFrom">, ink: Ink): string {
   if (answer.links.length === 0) return ink.dim("none");
-  return answer.links
-    .map(({ from, kind, to, reason }) => {
-      const why = reason === undefined ? "" : `  ${oneLine(reason, 80)}`;
-      return `${from} ${ink.cyan(`─${clean(kind)}→`)} ${clean(to)}${ink.dim(why)}`;
+  const groups = [...new Set([...GROUPS, ...answer.links.map(({ group }) => group)])];
+  return groups
+    .flatMap((group) => {
+      const links = answer.links.filter((link) => link.group === group);
+      return links.length === 0 ? [] : [clean(group), ...links.map((link) => linkLine(link, ink))];
     })
     .join("\n");
+}
+
+function linkLine({ from, kind, to, inverse, strength, reason }: Link, ink: Ink): string {
+  const notes = [
+    ...(inverse === true ? ["inverse"] : []),
+    ...(strength === undefined ? [] : [`strength ${strength}`]),
+  ];
+  const marks = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
+  const why = reason === undefined ? "" : `  ${oneLine(reason, 80)}`;
+  return `  ${from} ${ink.cyan(`─${clean(kind)}→`)} ${clean(to)}${ink.dim(`${marks}${why}`)}`;
 }
 
 /** What a walk found, by distance. */

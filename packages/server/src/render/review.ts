@@ -7,8 +7,14 @@ import { clean, type Ink, oneLine, showTime } from "./ink.js";
 /** A page of open items, each with its sides below it. */
 export function showReview(page: Output<"review">, ink: Ink): string {
   if (page.items.length === 0 && page.cursor === undefined) return ink.dim("nothing to decide");
-  const lines = page.items.flatMap(({ id, why, sides }) => [
+  const lines = page.items.flatMap(({ id, why, sides, proposal }) => [
     `${ink.bold(id)}  ${clean(why)}`,
+    ...(proposal === undefined
+      ? []
+      : [
+          `  ${ink.dim(`${showTime(proposal.at)} ${clean(proposal.by)}`)}`,
+          `    ${proposal.verb} ${oneLine(JSON.stringify(proposal.input))}`,
+        ]),
     ...sides.map((side) => {
       const who = `${showTime(side.since)} ${side.status}, from ${side.source}`;
       const marks = side.flags === undefined ? "" : ` ${ink.yellow(`[${side.flags.join(", ")}]`)}`;

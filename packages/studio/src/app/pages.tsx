@@ -36,6 +36,14 @@ export const PAGES: readonly Page[] = [
     shortcut: "a",
     Body: lazy(async () => ({ default: (await import("../ask/ask-page.tsx")).AskPage })),
   },
+  {
+    path: "graph",
+    name: "Graph",
+    icon: "graph",
+    about: "memories and links as a picture",
+    shortcut: "r",
+    Body: lazy(async () => ({ default: (await import("../graph/graph-page.tsx")).GraphPage })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */

@@ -1,0 +1,381 @@
+/**
+ * The Postgres backend: the stores of many actors in one database, for any number of processes and
+ * machines. Tables and statements are in `postgres-tables.ts`, connections in `postgres-session.ts`.
+ *
+ * Promises: what `kv.ts` asks. A read transaction starts with the first read of a snapshot and lasts
+ * until it is closed; what is asked at one moment goes over in one message, with the start of the
+ * transaction in the first. A commit is one message too: it takes the head row, then changes rows if
+ * it has it, and says how it ended.
+ *
+ * When a connection breaks during a commit, nobody knows whether it took effect. The backend then
+ * raises the fence of the head row, which waits for the commit if it is under way and shuts it out if
+ * it is not, and looks: the head row bears its stamp, or the journal has its entries, or it was not
+ * made and is sent again. This and the first read of a snapshot are tried until `?retry=` seconds
+ * have passed, with pauses that grow and differ.
+ */
+import { randomBytes, randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CortexError } from "../errors.js";
+import {
+  assertCommit,
+  assertMovedHead,
+  assertRows,
+  type Bytes,
+  type Kv,
+  type KvCacheCommit,
+  type KvCommit,
+  type KvCommitResult,
+  type KvGeneration,
+  type KvManifest,
+  type KvRow,
+  type KvSnapshot,
+  sameBytes,
+} from "./kv.js";
+import { joinPool, type PostgresPool, readAddress } from "./postgres-session.js";
+import { Patience, PostgresSnapshot } from "./postgres-snapshot.js";
+import * as sql from "./postgres-tables.js";
+import { type Answer, isPassing, isRefusedRace } from "./postgres-wire.js";
+
+/** How to open a store. */
+export interface PostgresKvOptions {
+  /** Make tables where there are none; true by default. */
+  readonly create?: boolean;
+  /** Commits do not wait for the server's disk: a crash of the server may lose the last ones. */
+  readonly relaxed?: boolean;
+  readonly readOnly?: boolean;
+}
+
+/** How long writers wait for a construction that was heard of last this long ago. */
+const HOLD_MS = 5000;
+const HELD_PAUSE_MS = 10;
+/** A construction that nobody touched for so long is nobody's. */
+const CONSTRUCTION_IDLE_MS = 6 * 3_600_000;
+/** Rows of a retired generation deleted at a time. */
+const RETIRED_ROWS = 5000;
+const STAMP_BYTES = 12;
+const GENERATIONS = 0x7fff_ffff;
+/** The prefix of journal rows: they tell whether a commit was made. */
+const JOURNAL_BYTE = 0x01;
+
+/** Opens the store of an actor in the database at an address. */
+export async function openPostgresKv(
+  location: string,
+  actor: string,
+  options: PostgresKvOptions = {},
+): Promise<Kv> {
+  const address = readAddress(location);
+  const create = options.create !== false && options.readOnly !== true;
+  const pool = await joinPool(address, create);
+  const place = { actor: `${address.hub}/${actor}`, slot: 0 };
+  return new PostgresKv(pool, place, options);
+}
+
+/** Removes the store of an actor, in one transaction; one that is not there is no failure. */
+export async function removePostgresStore(location: string, actor: string): Promise<void> {
+  const address = readAddress(location);
+  const pool = await joinPool(address, false);
+  try {
+    await pool.transact(sql.removeActor(`${address.hub}/${actor}`));
+  } finally {
+    await pool.leave();
+  }
+}
+
+/** What became of a try to change something. */
+interface Told {
+  readonly generation: number;
+  readonly fence: number;
+  readonly head: Bytes | undefined;
+  readonly isDone: boolean;
+  readonly isHeld: boolean;
+}
+
+class PostgresKv implements Kv {
+  readonly manifest: KvManifest;
+  readonly #pool: PostgresPool;
+  readonly #place: sql.Place;
+  readonly #options: PostgresKvOptions;
+  readonly #snapshots = new Set<PostgresSnapshot>();
+  readonly #constructions = new Set<Construction>();
+  /** What was seen last; a commit on top of anything else is told so and starts over. */
+  #seen: { readonly generation: number; readonly fence: number } | undefined;
+  #open = true;
+
+  constructor(pool: PostgresPool, place: sql.Place, options: PostgresKvOptions) {
+    this.#pool = pool;
+    this.#place = place;
+    this.#options = options;
+    const relaxed = options.relaxed === true;
+    this.manifest = {
+      name: "postgres",
+      durable: !relaxed,
+      syncMode: relaxed ? "synchronous_commit off" : "synchronous_commit as the server has it",
+      multiProcess: true,
+      generations: place.slot === 0 && options.readOnly !== true,
+    };
+    if (place.slot !== 0) this.#seen = { generation: place.slot, fence: 0 };
+  }
+
+  async snapshot(): Promise<KvSnapshot> {
+    this.#assertOpen();
+    return new PostgresSnapshot(this.#pool, this.#place, this.#seen?.generation, {
+      isOpen: () => this.#open,
+      onGeneration: (generation) => this.#follow(generation),
+      siblings: this.#snapshots,
+    });
+  }
+
+  async commit(change: KvCommit): Promise<KvCommitResult> {
+    this.#assertWritable();
+    assertCommit(change);
+    const isSame = sameBytes(change.expectHead, change.head);
+    const told = await this.#try(
+      (claim) => [
+        isSame && change.expectHead !== undefined
+          ? sql.claimHead(claim, change.expectHead, change.expectHead)
+          : sql.claimHead(claim, change.expectHead, change.head),
+        ...rowStatements(claim, change),
+      ],
+      isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
+    );
+    return told?.isDone === true ? { ok: true } : { ok: false, head: told?.head };
+  }
+
+  async commitCaches(change: KvCacheCommit): Promise<boolean> {
+    this.#assertWritable();
+    assertRows(change);
+    const { expect } = change;
+    const told = await this.#try((claim) => [
+      sql.claimCaches(claim),
+      sql.unclaimUnless(
+        claim,
+        expect.map(({ key }) => key),
+        expect.map(({ value }) => value),
+      ),
+      ...rowStatements(claim, change),
+    ]);
+    return told?.isDone === true;
+  }
+
+  async nextGeneration(): Promise<KvGeneration> {
+    this.#assertOpen();
+    if (!this.manifest.generations) {
+      throw new CortexError("ERR_UNSUPPORTED", "this handle cannot start a generation");
+    }
+    const { actor } = this.#place;
+    await removeRetired(this.#pool, actor);
+    const number = newGeneration();
+    await this.#pool.transact([sql.startConstruction(actor, number)]);
+    this.#pool.join();
+    // Nobody waits for the disk before the promotion, which puts everything there.
+    const kv = new PostgresKv(this.#pool, { actor, slot: number }, { relaxed: true });
+    const construction: Construction = { kv, number, holder: undefined };
+    this.#constructions.add(construction);
+    return {
+      kv,
+      promote: (expectHead, movedHead) => this.#promote(construction, expectHead, movedHead),
+      abandon: () => this.#abandon(construction),
+      hold: () => this.#hold(construction),
+    };
+  }
+
+  async sizeBytes(): Promise<number> {
+    this.#assertOpen();
+    const [answer] = await this.#pool.transact([sql.readSize(this.#place.actor)]);
+    return Number(answer?.[0]?.[0] ?? 0);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#open) return;
+    for (const construction of [...this.#constructions]) await this.#abandon(construction);
+    this.#open = false;
+    await Promise.all([...this.#snapshots].map((snapshot) => snapshot.end()));
+    await this.#pool.leave();
+  }
+
+  #assertOpen(): void {
+    if (!this.#open) throw new CortexError("ERR_CLOSED", "the store is closed");
+  }
+
+  #assertWritable(): void {
+    this.#assertOpen();
+    if (this.#options.readOnly === true) {
+      throw new CortexError("ERR_UNSUPPORTED", "the store is read-only");
+    }
+  }
+
+  #follow(generation: number): void {
+    if (this.#seen?.generation !== generation) this.#seen = { generation, fence: 0 };
+  }
+
+  /**
+   * Makes a change: takes the head row, does what follows, asks how it ended. Starts over where the
+   * store has moved or is held. `undefined` where there is no store. See the file header for `proof`.
+   */
+  async #try(
+    statements: (claim: sql.Claim) => readonly sql.Statement[],
+    proof?: KvRow,
+    madeBy?: (told: Told) => boolean,
+  ): Promise<Told | undefined> {
+    const patience = new Patience(this.#pool.address.retryMs);
+    const relaxed =
+      this.#options.relaxed === true ? [sql.setLocal("synchronous_commit", "off")] : [];
+    for (;;) {
+      const seen = this.#seen ?? { generation: newGeneration(), fence: 0 };
+      const claim = { ...this.#place, ...seen, stamp: randomBytes(STAMP_BYTES) };
+      let told: Told | undefined;
+      try {
+        const last = sql.readClaim(this.#place, claim.stamp);
+        const answers = await this.#pool.transact([...statements(claim), last], relaxed);
+        told = toldBy(answers.at(-1));
+      } catch (error) {
+        if (isRefusedRace(error)) continue;
+        if (!isPassing(error)) throw error;
+        await patience.pause(error);
+        told = await this.#lookAfter(claim, proof, madeBy, patience);
+        if (told?.isDone === false) continue;
+      }
+      if (told !== undefined) this.#seen = { generation: told.generation, fence: told.fence };
+      if (told === undefined || told.isDone) return told;
+      if (told.isHeld) await sleep(HELD_PAUSE_MS * (1 + Math.random()));
+      else if (told.generation === seen.generation && told.fence === seen.fence) return told;
+    }
+  }
+
+  /** After a broken connection: whether the change was made. From here on it can no longer be. */
+  async #lookAfter(
+    claim: sql.Claim,
+    proof: KvRow | undefined,
+    madeBy: ((told: Told) => boolean) | undefined,
+    patience: Patience,
+  ): Promise<Told> {
+    for (;;) {
+      try {
+        const answers = await this.#pool.transact([
+          sql.raiseFence(this.#place, claim.generation),
+          sql.readClaim(this.#place, claim.stamp),
+        ]);
+        const told = toldBy(answers[1]);
+        if (told === undefined) throw new CortexError("ERR_STORAGE", "a head row is not there");
+        this.#seen = { generation: told.generation, fence: told.fence };
+        if (told.isDone || madeBy?.(told) === true) return { ...told, isDone: true };
+        if (proof === undefined) return told;
+        // Others may have written since: then the journal tells.
+        const read = sql.readKeys(claim.actor, told.generation, [proof.key]);
+        const [found] = await this.#pool.transact([read]);
+        return { ...told, isDone: sameBytes(found?.[0]?.[1] as Bytes | undefined, proof.value) };
+      } catch (error) {
+        if (!isPassing(error) && !isRefusedRace(error)) throw error;
+        await patience.pause(error, "whether the last write was made will be seen in the journal");
+      }
+    }
+  }
+
+  async #promote(
+    construction: Construction,
+    expectHead: Bytes | undefined,
+    movedHead: Bytes,
+  ): Promise<KvCommitResult> {
+    assertMovedHead(movedHead);
+    this.#assertOpen();
+    construction.kv.#assertOpen();
+    const { number, holder } = construction;
+    const told = await this.#try(
+      (claim) => [
+        sql.promoteHead(claim, number, expectHead, holder),
+        ...sql.retireOld(claim, number),
+      ],
+      undefined,
+      ({ generation }) => generation === number,
+    );
+    if (told?.isDone !== true) {
+      construction.holder = undefined;
+      return { ok: false, head: told?.head };
+    }
+    this.#constructions.delete(construction);
+    await construction.kv.close();
+    // Others sweep what could not be removed now.
+    await removeRetired(this.#pool, this.#place.actor).catch(() => {});
+    return { ok: true };
+  }
+
+  async #hold(construction: Construction): Promise<void> {
+    const holder = construction.holder ?? randomBytes(STAMP_BYTES);
+    for (;;) {
+      const answers = await this.#pool.transact([
+        sql.holdHead(this.#place, holder, HOLD_MS),
+        sql.readHold(this.#place, holder),
+      ]);
+      const isHeld = answers[1]?.[0]?.[0];
+      if (isHeld === true) construction.holder = holder;
+      // No row: a store not yet born has no writers to wait.
+      if (isHeld !== false) return;
+      await sleep(HELD_PAUSE_MS * (1 + Math.random()));
+    }
+  }
+
+  async #abandon(construction: Construction): Promise<void> {
+    if (!this.#constructions.delete(construction)) return;
+    const { kv, number, holder } = construction;
+    await kv.close();
+    const { actor } = this.#place;
+    const unhold = holder === undefined ? [] : [sql.endHold(this.#place, holder)];
+    try {
+      await this.#pool.transact([...unhold, sql.retireConstruction(actor, number)]);
+      await removeRetired(this.#pool, actor);
+    } catch (error) {
+      // The server is away, say: then the next construction sweeps it.
+      if (!isPassing(error)) throw error;
+    }
+  }
+}
+
+interface Construction {
+  readonly kv: PostgresKv;
+  readonly number: number;
+  /** Its name while it makes writers wait. */
+  holder: Bytes | undefined;
+}
+
+function newGeneration(): number {
+  return randomInt(1, GENERATIONS);
+}
+
+function rowStatements(
+  claim: sql.Claim,
+  change: Pick<KvCommit, "puts" | "deletes">,
+): readonly sql.Statement[] {
+  const { puts, deletes } = change;
+  const keys = puts.map(({ key }) => key);
+  const values = puts.map(({ value }) => value);
+  return [
+    ...(deletes.length === 0 ? [] : [sql.deleteRows(claim, deletes)]),
+    ...(puts.length === 0 ? [] : [sql.putRows(claim, keys, values)]),
+  ];
+}
+
+function toldBy(answer: Answer | undefined): Told | undefined {
+  const [row] = answer ?? [];
+  if (row === undefined) return undefined;
+  const [generation, fence, head, isDone, isHeld] = row;
+  return {
+    generation: Number(generation),
+    fence: Number(fence),
+    head: head as Bytes | undefined,
+    isDone: isDone === true,
+    isHeld: isHeld === true,
+  };
+}
+
+/** Deletes what promotions and dead constructions left, a piece at a time. */
+async function removeRetired(pool: PostgresPool, actor: string): Promise<void> {
+  const [found = []] = await pool.transact([sql.findRetired(actor, CONSTRUCTION_IDLE_MS)]);
+  for (const [slot] of found) {
+    const generation = Number(slot);
+    for (;;) {
+      const [gone] = await pool.transact([sql.deleteGeneration(actor, generation, RETIRED_ROWS)]);
+      if (Number(gone?.[0]?.[0] ?? 0) < RETIRED_ROWS) break;
+    }
+    await pool.transact([sql.forgetGeneration(actor, generation)]);
+  }
+}

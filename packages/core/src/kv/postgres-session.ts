@@ -1,0 +1,471 @@
+/**
+ * Connections to a Postgres server: one pool for each address and process, however many stores are
+ * open on it, and messages of many statements in one round trip.
+ *
+ * Promises: the tables are there and of our version before anybody gets a connection; every
+ * connection has its timeouts, set at the start or, behind a pooler that allows no settings there, in
+ * every transaction. A failure is a `CortexError` that says what to do. Whether a failure may pass by
+ * itself is told by `isPassing`; trying again is left to `postgres-backend.ts`.
+ *
+ * The package `pg` is loaded when the first store is opened, never before.
+ */
+import type { Pool, PoolClient, PoolConfig } from "pg";
+import { CortexError } from "../errors.js";
+import {
+  BEGIN_WRITE,
+  COMMIT,
+  HAS_VERSION,
+  IS_READ_ONLY,
+  LOCK_VERSION,
+  makeTables,
+  READ_VERSION,
+  ROLLBACK,
+  type Statement,
+  setLocal,
+  TABLES_VERSION,
+  VERSION_ROW,
+  VERSION_TABLE,
+} from "./postgres-tables.js";
+import {
+  type Answer,
+  codeOf,
+  isUnsupportedSetting,
+  Message,
+  postgresError,
+  readOnlyServer,
+} from "./postgres-wire.js";
+
+/** What the parameters of an address that are ours say; all others are `pg`'s. */
+export interface PostgresAddress {
+  /** The address without our parameters. */
+  readonly url: string;
+  /** The address as it may be shown: no password. */
+  readonly shown: string;
+  /** Which of several hubs in one database. */
+  readonly hub: string;
+  /** Most connections of this process. */
+  readonly connections: number;
+  /** Partitions of the table, where it has to be made. */
+  readonly partitions: number;
+  /** How long a call goes on trying to reach a server that went away. */
+  readonly retryMs: number;
+}
+
+const CONNECTIONS = 10;
+const PARTITIONS = 16;
+const RETRY_SECONDS = 15;
+
+/** Milliseconds a server may take: for a connection, a statement, a lock, between two statements. */
+const TIMEOUTS = { connect: 10_000, statement: 60_000, lock: 20_000, idle: 60_000 } as const;
+/** How long the making of tables may wait for another process that is at it. */
+const MIGRATION_LOCK_MS = 120_000;
+/** How much longer than the server this side waits before it gives a connection up. */
+const SILENCE_MS = TIMEOUTS.statement + 15_000;
+/** How long one waits for a connection before one of the reserve may be used, and before one gives up. */
+const RESERVE_AFTER_MS = 60;
+const SEAT_MS = 30_000;
+
+/** Reads an address; wrong parameters are `ERR_INVALID`. */
+export function readAddress(location: string): PostgresAddress {
+  let url: URL;
+  try {
+    url = new URL(location);
+  } catch {
+    throw new CortexError(
+      "ERR_INVALID",
+      "location: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got an address that cannot be read",
+      { field: "location" },
+    );
+  }
+  const hub = take(url, "hub") ?? "main";
+  if (!/^[a-z0-9][a-z0-9._-]{0,62}$/.test(hub)) {
+    throw new CortexError(
+      "ERR_INVALID",
+      `location: expected hub to be a name of a-z, 0-9, dot, underscore and hyphen, got "${hub}"`,
+      { field: "location" },
+    );
+  }
+  const connections = wholeNumber(url, "pool", CONNECTIONS, 2, 1000);
+  const partitions = wholeNumber(url, "partitions", PARTITIONS, 1, 1024);
+  const retryMs = wholeNumber(url, "retry", RETRY_SECONDS, 0, 3600) * 1000;
+  const shown = new URL(url);
+  shown.password = "";
+  return { url: url.href, shown: shown.href, hub, connections, partitions, retryMs };
+}
+
+function take(url: URL, name: string): string | undefined {
+  const value = url.searchParams.get(name);
+  url.searchParams.delete(name);
+  return value ?? undefined;
+}
+
+function wholeNumber(url: URL, name: string, usual: number, least: number, most: number): number {
+  const text = take(url, name);
+  const value = text === undefined ? usual : Number(text);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new CortexError(
+    "ERR_INVALID",
+    `location: expected ${name} to be a whole number from ${least} to ${most}, got "${text}"`,
+    { field: "location" },
+  );
+}
+
+/** A connection for one snapshot or one commit. */
+export interface Session {
+  /** Sends the statements in one message and gives the answer of each. */
+  run(statements: readonly Statement[]): Promise<Answer[]>;
+  /** Gives the connection back; one that failed is thrown away. */
+  release(): void;
+}
+
+/** What the pool of a process is doing; see `docs/postgres.md`. */
+export interface PoolCounts {
+  readonly connections: number;
+  readonly busy: number;
+  readonly waiting: number;
+  readonly most: number;
+}
+
+const pools = new Map<string, Promise<PostgresPool>>();
+
+/** The pool of an address, shared by all who ask; each gives it back with `leave`. */
+export async function joinPool(address: PostgresAddress, create: boolean): Promise<PostgresPool> {
+  const name = `${address.connections} ${address.url}`;
+  const found = pools.get(name);
+  const joined = found ?? PostgresPool.start(address, () => pools.delete(name));
+  if (found === undefined) {
+    pools.set(name, joined);
+    joined.catch(() => pools.delete(name));
+  }
+  const pool = await joined;
+  // It may have ended while we waited for it.
+  if (!pool.join()) return joinPool(address, create);
+  try {
+    await pool.prepare(create);
+  } catch (error) {
+    await pool.leave();
+    throw error;
+  }
+  return pool;
+}
+
+/** Connections of one process to one address. */
+export class PostgresPool {
+  readonly address: PostgresAddress;
+  readonly #pool: Pool;
+  readonly #seats: Seats;
+  readonly #forget: () => void;
+  #members = 0;
+  #ended = false;
+  #prepared: Promise<void> | undefined;
+  /** Behind a pooler settings go with each transaction. */
+  #localSettings = false;
+
+  private constructor(address: PostgresAddress, pool: Pool, forget: () => void) {
+    this.address = address;
+    this.#pool = pool;
+    this.#seats = new Seats(address.connections);
+    this.#forget = forget;
+    // A connection that dies while nobody uses it is replaced when somebody needs one.
+    pool.on("error", () => {});
+  }
+
+  static async start(address: PostgresAddress, forget: () => void): Promise<PostgresPool> {
+    const { Pool } = await loadPg();
+    const usual: PoolConfig = {
+      connectionString: address.url,
+      max: address.connections,
+      connectionTimeoutMillis: TIMEOUTS.connect,
+      idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      application_name: "cortex",
+    };
+    const settings = {
+      statement_timeout: TIMEOUTS.statement,
+      lock_timeout: TIMEOUTS.lock,
+      idle_in_transaction_session_timeout: TIMEOUTS.idle,
+    };
+    const pool = new PostgresPool(address, new Pool({ ...usual, ...settings }), forget);
+    try {
+      (await pool.acquire()).release();
+      return pool;
+    } catch (error) {
+      await pool.#pool.end();
+      if (!isUnsupportedSetting(error)) throw error;
+    }
+    const plain = new PostgresPool(address, new Pool(usual), forget);
+    plain.#localSettings = true;
+    return plain;
+  }
+
+  /** Takes part; false when the pool has ended. */
+  join(): boolean {
+    if (this.#ended) return false;
+    this.#members += 1;
+    return true;
+  }
+
+  /** The last one to leave closes the connections. */
+  async leave(): Promise<void> {
+    this.#members -= 1;
+    if (this.#members > 0 || this.#ended) return;
+    this.#ended = true;
+    this.#forget();
+    await this.#pool.end();
+  }
+
+  counts(): PoolCounts {
+    const { totalCount, idleCount } = this.#pool;
+    return {
+      connections: totalCount,
+      busy: totalCount - idleCount,
+      waiting: this.#seats.waiting,
+      most: this.address.connections,
+    };
+  }
+
+  /** A connection; waits for one while all are in use. */
+  async acquire(): Promise<Session> {
+    const leaveSeat = await this.#seats.take();
+    try {
+      const client = await this.#pool.connect();
+      return new PgSession(client, leaveSeat);
+    } catch (error) {
+      leaveSeat();
+      throw postgresError(error, this.address);
+    }
+  }
+
+  /** What opens a transaction: its kind, and the settings that the connection could not be given. */
+  opening(begin: Statement, more: readonly Statement[] = []): readonly Statement[] {
+    if (!this.#localSettings) return [begin, ...more];
+    return [
+      begin,
+      setLocal("statement_timeout", `${TIMEOUTS.statement}`),
+      setLocal("lock_timeout", `${TIMEOUTS.lock}`),
+      setLocal("idle_in_transaction_session_timeout", `${TIMEOUTS.idle}`),
+      ...more,
+    ];
+  }
+
+  /** Runs one message on a connection of its own, as one transaction. */
+  async transact(
+    statements: readonly Statement[],
+    more: readonly Statement[] = [],
+  ): Promise<Answer[]> {
+    const session = await this.acquire();
+    const opening = this.opening(BEGIN_WRITE, more);
+    try {
+      const answers = await session.run([...opening, ...statements, COMMIT]);
+      return answers.slice(opening.length, -1);
+    } catch (error) {
+      throw postgresError(error, this.address);
+    } finally {
+      session.release();
+    }
+  }
+
+  /** Sees to it that the tables are there, once. */
+  prepare(create: boolean): Promise<void> {
+    this.#prepared ??= this.#prepare(create).catch((error) => {
+      this.#prepared = undefined;
+      throw postgresError(error, this.address);
+    });
+    return this.#prepared;
+  }
+
+  async #prepare(create: boolean): Promise<void> {
+    const session = await this.acquire();
+    try {
+      const [found] = await session.run([HAS_VERSION]);
+      if (numberAt(found) > 0) {
+        const [version] = await session.run([READ_VERSION]);
+        if (isCurrent(numberAt(version), this.address)) return;
+      }
+      const [readOnly] = await session.run([IS_READ_ONLY]);
+      if (readOnly?.[0]?.[0] === true) throw readOnlyServer(this.address);
+      if (!create) throw noTables(this.address);
+      await this.#migrate(session);
+    } finally {
+      session.release();
+    }
+  }
+
+  /** Makes the tables: one process does it, others wait at the row of the version. */
+  async #migrate(session: Session): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await session.run([{ text: VERSION_TABLE }, { text: VERSION_ROW }]);
+        break;
+      } catch (error) {
+        // Two that create one table at once: the second is told so, and finds it there.
+        if (attempt >= 5 || !["23505", "42P07"].includes(codeOf(error))) throw error;
+      }
+    }
+    const patience = setLocal("lock_timeout", `${MIGRATION_LOCK_MS}`);
+    try {
+      const begun = await session.run([...this.opening(BEGIN_WRITE, [patience]), LOCK_VERSION]);
+      if (!isCurrent(numberAt(begun.at(-1)), this.address)) {
+        await session.run(makeTables(this.address.partitions).map((text) => ({ text })));
+      }
+      await session.run([COMMIT]);
+    } catch (error) {
+      await session.run([ROLLBACK]).catch(() => {});
+      throw error;
+    }
+  }
+}
+
+function numberAt(answer: Answer | undefined): number {
+  return Number(answer?.[0]?.[0] ?? 0);
+}
+
+function isCurrent(version: number, address: PostgresAddress): boolean {
+  if (version <= TABLES_VERSION) return version === TABLES_VERSION;
+  throw new CortexError(
+    "ERR_FORMAT_NEWER",
+    `${address.shown}: the tables are of version ${version}, this release knows ${TABLES_VERSION}; use a newer release`,
+  );
+}
+
+function noTables(address: PostgresAddress): CortexError {
+  return new CortexError("ERR_FORMAT_UNKNOWN", `${address.shown} holds no Cortex store`);
+}
+
+async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
+  try {
+    const loaded = await import("pg");
+    return loaded.default;
+  } catch (error) {
+    const isMissing = codeOf(error) === "ERR_MODULE_NOT_FOUND";
+    throw new CortexError(
+      isMissing ? "ERR_UNSUPPORTED" : "ERR_STORAGE",
+      isMissing
+        ? "a postgres:// address needs the package pg, which is not installed: npm install pg"
+        : "the package pg could not be loaded",
+      { field: "location" },
+      error,
+    );
+  }
+}
+
+/**
+ * Who may have a connection. A snapshot keeps one while it reads, and now and then a call needs a
+ * second: if first ones took them all, everybody would wait for everybody. So some are kept back for
+ * those who have waited a moment.
+ */
+class Seats {
+  readonly #most: number;
+  readonly #usual: number;
+  readonly #queue: { readonly grant: () => void; readonly sinceMs: number }[] = [];
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#usual = Math.max(1, Math.ceil(most * 0.6));
+  }
+
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  async take(): Promise<() => void> {
+    if (this.#taken < this.#usual && this.#queue.length === 0) this.#taken += 1;
+    else await this.#wait();
+    let isMine = true;
+    return () => {
+      if (!isMine) return;
+      isMine = false;
+      this.#taken -= 1;
+      this.#admit();
+    };
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiter = {
+        sinceMs: performance.now(),
+        grant: () => {
+          clearTimeout(reserve);
+          clearTimeout(giveUp);
+          this.#taken += 1;
+          resolve();
+        },
+      };
+      const reserve = setTimeout(() => this.#admit(), RESERVE_AFTER_MS);
+      const giveUp = setTimeout(() => {
+        this.#queue.splice(this.#queue.indexOf(waiter), 1);
+        const message = `all ${this.#most} connections were in use for ${SEAT_MS / 1000} seconds; raise ?pool= of the address`;
+        reject(new CortexError("ERR_UNREACHABLE", message));
+      }, SEAT_MS);
+      this.#queue.push(waiter);
+    });
+  }
+
+  #admit(): void {
+    const early = performance.now() - RESERVE_AFTER_MS + 1;
+    for (;;) {
+      const [first] = this.#queue;
+      if (first === undefined) return;
+      const most = first.sinceMs <= early ? this.#most : this.#usual;
+      if (this.#taken >= most) return;
+      this.#queue.shift();
+      first.grant();
+    }
+  }
+}
+
+class PgSession implements Session {
+  readonly #client: PoolClient;
+  readonly #leaveSeat: () => void;
+  #isBroken = false;
+  /** What the server said last, when it ended the connection between two messages. */
+  #failure: unknown;
+  #isReleased = false;
+
+  constructor(client: PoolClient, leaveSeat: () => void) {
+    this.#client = client;
+    this.#leaveSeat = leaveSeat;
+    // Without a listener, a connection that dies between two messages would end the process.
+    client.on("error", this.#onError);
+  }
+
+  readonly #onError = (error: unknown): void => {
+    this.#isBroken = true;
+    this.#failure ??= error;
+  };
+
+  async run(statements: readonly Statement[]): Promise<Answer[]> {
+    if (this.#failure !== undefined) throw this.#failure;
+    let silence: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        silence = setTimeout(() => {
+          this.#isBroken = true;
+          reject(new SilentServer());
+        }, SILENCE_MS);
+        this.#client.query(new Message(statements, resolve, reject));
+      });
+    } catch (error) {
+      this.#isBroken = true;
+      throw error;
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#client.removeListener("error", this.#onError);
+    this.#client.release(this.#isBroken);
+    this.#leaveSeat();
+  }
+}
+
+/** The server answers nothing any more, not even that it gave up. */
+class SilentServer extends Error {
+  readonly code = "ETIMEDOUT";
+}

@@ -1,0 +1,443 @@
+/**
+ * The tables of the Postgres backend and every statement that is ever sent.
+ *
+ * Promises: plain SQL of PostgreSQL's dialect, without extensions, advisory locks, functions or
+ * triggers of our own, so that engines that speak the protocol can run it; nothing outside this file
+ * knows a table's name. Every statement names its actor, so that an engine which spreads actors over
+ * machines sends it to one of them.
+ *
+ * One table holds the rows of all actors, keyed by actor, generation and key. One head row per actor
+ * says which generation is the store and holds the bytes that a commit compares; a store under
+ * construction has a head row of its own in another slot. Whoever changes anything takes the head row
+ * first: `stamp` names the change that has it, and the statements behind it do nothing unless the
+ * stamp is theirs. `fence` is raised by whoever lost a connection and asks what became of its change;
+ * a change that is still on its way then comes too late for good.
+ */
+
+/** A value that a statement is given; lists become arrays. */
+export type SqlValue =
+  | string
+  | number
+  | Uint8Array
+  | null
+  | readonly (Uint8Array | undefined)[]
+  | readonly number[]
+  | readonly boolean[];
+
+/** How a column of an answer is read. */
+export type Column = "int" | "bytes" | "bool" | "text";
+
+/** One statement of a message. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly SqlValue[];
+  /** What the columns of its answer are; none for one that gives no rows. */
+  readonly columns?: readonly Column[];
+}
+
+/** The version of the tables below. */
+export const TABLES_VERSION = 1;
+
+/** The table of versions: made first, and locked by whoever makes or changes the others. */
+export const VERSION_TABLE = `
+  CREATE TABLE IF NOT EXISTS cortex_schema (
+    one int PRIMARY KEY, version int NOT NULL, partitions int NOT NULL)`;
+
+/** The one row of that table; version 0 until the others are made. */
+export const VERSION_ROW =
+  "INSERT INTO cortex_schema (one, version, partitions) VALUES (1, 0, 0) ON CONFLICT (one) DO NOTHING";
+
+/** The version of the tables. */
+export const READ_VERSION: Statement = {
+  text: "SELECT version FROM cortex_schema WHERE one = 1",
+  columns: ["int"],
+};
+
+/** The same, waiting for whoever is changing them. */
+export const LOCK_VERSION: Statement = {
+  text: "SELECT version FROM cortex_schema WHERE one = 1 FOR UPDATE",
+  columns: ["int"],
+};
+
+/** Whether the table of versions is there; asked without naming it, which would be an error. */
+export const HAS_VERSION: Statement = {
+  text: "SELECT count(*) FROM information_schema.tables WHERE table_name = 'cortex_schema' AND table_schema = ANY (current_schemas(false))",
+  columns: ["int"],
+};
+
+/** Whether the server takes writes at all. */
+export const IS_READ_ONLY: Statement = {
+  text: "SELECT current_setting('transaction_read_only') = 'on'",
+  columns: ["bool"],
+};
+
+/** Everything from nothing to version 1. */
+export function makeTables(partitions: number): readonly string[] {
+  const parts = Array.from(
+    { length: partitions },
+    (_, at) =>
+      `CREATE TABLE cortex_rows_${at} PARTITION OF cortex_rows FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${at})`,
+  );
+  return [
+    `CREATE TABLE cortex_heads (
+      actor text COLLATE "C" NOT NULL,
+      slot int NOT NULL,
+      generation int NOT NULL,
+      head bytea,
+      stamp bytea,
+      fence bigint NOT NULL DEFAULT 0,
+      held_by bytea,
+      held_until timestamptz,
+      retired boolean NOT NULL DEFAULT false,
+      touched_at timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (actor, slot)
+    ) WITH (fillfactor = 50)`,
+    `CREATE TABLE cortex_rows (
+      actor text COLLATE "C" NOT NULL,
+      generation int NOT NULL,
+      key bytea NOT NULL,
+      value bytea NOT NULL,
+      PRIMARY KEY (actor, generation, key)
+    ) PARTITION BY HASH (actor)`,
+    ...parts,
+    `UPDATE cortex_schema SET version = ${TABLES_VERSION}, partitions = ${partitions}`,
+  ];
+}
+
+/** Starts a transaction that sees one state. */
+export const BEGIN_READ: Statement = { text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" };
+/** Starts a transaction that changes something: each statement sees what was committed before it. */
+export const BEGIN_WRITE: Statement = { text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" };
+/** Ends a transaction. */
+export const COMMIT: Statement = { text: "COMMIT" };
+/** Ends a transaction that came to nothing. */
+export const ROLLBACK: Statement = { text: "ROLLBACK" };
+
+/** A setting for the rest of the transaction, for connections on which none can be made at the start. */
+export function setLocal(name: string, value: string): Statement {
+  return {
+    text: "SELECT set_config($1::text, $2::text, true)",
+    values: [name, value],
+    columns: ["text"],
+  };
+}
+
+/** Which head row is meant: an actor's store (slot 0), or one of its constructions. */
+export interface Place {
+  readonly actor: string;
+  readonly slot: number;
+}
+
+const HERE = "actor = $1::text AND slot = $2::int";
+const NOT_HELD = "(held_until IS NULL OR held_until < clock_timestamp())";
+
+/** The head row of a place: generation, head. */
+export function readHead(place: Place): Statement {
+  return {
+    text: `SELECT generation, head FROM cortex_heads WHERE ${HERE} AND NOT retired`,
+    values: [place.actor, place.slot],
+    columns: ["int", "bytes"],
+  };
+}
+
+/** The values of keys: place in the list, value; only of those that are there. */
+export function readKeys(
+  actor: string,
+  generation: number,
+  keys: readonly Uint8Array[],
+): Statement {
+  return {
+    // A subquery with an offset is never turned into a join, whatever the statistics say.
+    text: `SELECT k.at::int, r.value FROM unnest($3::bytea[]) WITH ORDINALITY AS k(key, at)
+      CROSS JOIN LATERAL (SELECT value FROM cortex_rows
+        WHERE actor = $1::text AND generation = $2::int AND key = k.key OFFSET 0) AS r`,
+    values: [actor, generation, keys],
+    columns: ["int", "bytes"],
+  };
+}
+
+/** One of several ranges that are read in one direction. */
+export interface RangeAsk {
+  readonly at: number;
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+  readonly limit: number;
+  readonly keysOnly: boolean;
+}
+
+/** The rows of ranges: place in the list, key, value. */
+export function readRanges(
+  actor: string,
+  generation: number,
+  asks: readonly RangeAsk[],
+  direction: "ASC" | "DESC",
+): Statement {
+  return {
+    text: `SELECT q.at, r.key, r.value
+      FROM unnest($3::int[], $4::bytea[], $5::bytea[], $6::int[], $7::bool[]) AS q(at, gte, lt, most, bare)
+      CROSS JOIN LATERAL (SELECT key, CASE WHEN q.bare THEN ''::bytea ELSE value END AS value
+        FROM cortex_rows WHERE actor = $1::text AND generation = $2::int AND key >= q.gte AND key < q.lt
+        ORDER BY key ${direction} LIMIT q.most) AS r`,
+    values: [
+      actor,
+      generation,
+      asks.map(({ at }) => at),
+      asks.map(({ gte }) => gte),
+      asks.map(({ lt }) => lt),
+      asks.map(({ limit }) => limit),
+      asks.map(({ keysOnly }) => keysOnly),
+    ],
+    columns: ["int", "bytes", "bytes"],
+  };
+}
+
+/** A change that is about to be made: where, on top of what, under which stamp. */
+export interface Claim extends Place {
+  readonly generation: number;
+  readonly fence: number;
+  readonly stamp: Uint8Array;
+}
+
+/** Takes the head row if it is still the one expected, and writes the next. */
+export function claimHead(
+  claim: Claim,
+  expectHead: Uint8Array | undefined,
+  head: Uint8Array,
+): Statement {
+  const { actor, slot, generation, fence, stamp } = claim;
+  const values: SqlValue[] = [actor, slot, generation, fence, stamp, head];
+  if (expectHead === undefined) {
+    return {
+      text: `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
+        VALUES ($1::text, $2::int, $3::int, $4::bigint, $5::bytea, $6::bytea)
+        ON CONFLICT (actor, slot) DO UPDATE
+        SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head, touched_at = now()
+        WHERE h.head IS NULL AND h.fence = excluded.fence
+          AND (h.held_until IS NULL OR h.held_until < clock_timestamp())`,
+      values,
+    };
+  }
+  return {
+    text: `UPDATE cortex_heads
+      SET stamp = $5::bytea, head = $6::bytea, held_by = NULL, held_until = NULL, touched_at = now()
+      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head = $7::bytea AND ${NOT_HELD}`,
+    values: [...values, expectHead],
+  };
+}
+
+/** Takes the head row as it is, for a change of caches. */
+export function claimCaches(claim: Claim): Statement {
+  const { actor, slot, generation, fence, stamp } = claim;
+  return {
+    text: `UPDATE cortex_heads SET stamp = $5::bytea, held_by = NULL, held_until = NULL, touched_at = now()
+      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head IS NOT NULL AND ${NOT_HELD}`,
+    values: [actor, slot, generation, fence, stamp],
+  };
+}
+
+/** Gives the claim up where a row is not as it was read; sees what was committed before the claim. */
+export function unclaimUnless(
+  claim: Claim,
+  keys: readonly Uint8Array[],
+  values: readonly (Uint8Array | undefined)[],
+): Statement {
+  const { actor, slot, generation, stamp } = claim;
+  return {
+    text: `UPDATE cortex_heads SET stamp = stamp || '\\x00'::bytea WHERE ${HERE} AND stamp = $4::bytea AND EXISTS (
+      SELECT 1 FROM unnest($5::bytea[], $6::bytea[]) AS e(key, value)
+      LEFT JOIN cortex_rows AS r
+        ON r.actor = $1::text AND r.generation = $3::int AND r.key = e.key
+      WHERE r.value IS DISTINCT FROM e.value)`,
+    values: [actor, slot, generation, stamp, keys, values],
+  };
+}
+
+const CLAIMED = `EXISTS (SELECT 1 FROM cortex_heads AS h
+  WHERE h.actor = $1::text AND h.slot = $2::int AND h.stamp = $4::bytea)`;
+
+/** Puts rows, if the claim holds. */
+export function putRows(
+  claim: Claim,
+  keys: readonly Uint8Array[],
+  values: readonly Uint8Array[],
+): Statement {
+  return {
+    text: `INSERT INTO cortex_rows (actor, generation, key, value)
+      SELECT $1::text, $3::int, p.key, p.value FROM unnest($5::bytea[], $6::bytea[]) AS p(key, value)
+      WHERE ${CLAIMED}
+      ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value`,
+    values: [claim.actor, claim.slot, claim.generation, claim.stamp, keys, values],
+  };
+}
+
+/** Deletes rows, if the claim holds. */
+export function deleteRows(claim: Claim, keys: readonly Uint8Array[]): Statement {
+  return {
+    text: `DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $3::int
+      AND key = ANY ($5::bytea[]) AND ${CLAIMED}`,
+    values: [claim.actor, claim.slot, claim.generation, claim.stamp, keys],
+  };
+}
+
+/** What became of a claim: generation, fence, head, whether it was had, whether others hold the store. */
+export function readClaim(place: Place, stamp: Uint8Array): Statement {
+  return {
+    text: `SELECT generation, fence, head, coalesce(stamp = $3::bytea, false), NOT ${NOT_HELD}
+      FROM cortex_heads WHERE ${HERE}`,
+    values: [place.actor, place.slot, stamp],
+    columns: ["int", "int", "bytes", "bool", "bool"],
+  };
+}
+
+/** Waits for a change that may be under way, and shuts out one that has not arrived. */
+export function raiseFence(place: Place, generation: number): Statement {
+  return {
+    text: `INSERT INTO cortex_heads AS h (actor, slot, generation, fence)
+      VALUES ($1::text, $2::int, $3::int, 1)
+      ON CONFLICT (actor, slot) DO UPDATE SET fence = h.fence + 1`,
+    values: [place.actor, place.slot, generation],
+  };
+}
+
+/** The head row of a new construction; nothing where the number is taken. */
+export function startConstruction(actor: string, generation: number): Statement {
+  return {
+    text: `INSERT INTO cortex_heads (actor, slot, generation) VALUES ($1::text, $2::int, $2::int)
+      ON CONFLICT (actor, slot) DO NOTHING`,
+    values: [actor, generation],
+  };
+}
+
+/** Makes the construction `next` the store, if the head is still the one expected and nobody else holds it. */
+export function promoteHead(
+  claim: Claim,
+  next: number,
+  expectHead: Uint8Array | undefined,
+  holder: Uint8Array | undefined,
+): Statement {
+  const { actor, slot, generation, fence, stamp } = claim;
+  const built =
+    "(SELECT b.head FROM cortex_heads AS b WHERE b.actor = $1::text AND b.slot = $6::int)";
+  const values: SqlValue[] = [actor, slot, generation, fence, stamp, next, holder ?? null];
+  const mayMove =
+    "CASE WHEN $7::bytea IS NULL THEN (h.held_until IS NULL OR h.held_until < clock_timestamp()) ELSE coalesce(h.held_by = $7::bytea, false) END";
+  if (expectHead === undefined) {
+    return {
+      text: `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
+        SELECT $1::text, $2::int, $6::int, $4::bigint, $5::bytea, ${built}
+        ON CONFLICT (actor, slot) DO UPDATE
+        SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head,
+          held_by = NULL, held_until = NULL
+        WHERE h.head IS NULL AND h.fence = excluded.fence AND $3::int IS NOT NULL AND ${mayMove}`,
+      values,
+    };
+  }
+  return {
+    text: `UPDATE cortex_heads AS h SET generation = $6::int, stamp = $5::bytea, head = ${built},
+        held_by = NULL, held_until = NULL, touched_at = now()
+      WHERE h.actor = $1::text AND h.slot = $2::int AND h.generation = $3::int AND h.fence = $4::bigint
+        AND h.head = $8::bytea AND ${mayMove}`,
+    values: [...values, expectHead],
+  };
+}
+
+/** What a promotion leaves: no construction any more, and a generation whose rows may go. */
+export function retireOld(claim: Claim, next: number): readonly Statement[] {
+  const values = [claim.actor, claim.slot, claim.generation, claim.stamp, next];
+  return [
+    {
+      text: `DELETE FROM cortex_heads WHERE actor = $1::text AND slot = $5::int AND $3::int IS NOT NULL AND ${CLAIMED}`,
+      values,
+    },
+    {
+      text: `INSERT INTO cortex_heads (actor, slot, generation, retired)
+        SELECT $1::text, $3::int, $3::int, true WHERE $5::int IS NOT NULL AND ${CLAIMED}
+        ON CONFLICT (actor, slot) DO UPDATE SET retired = true`,
+      values,
+    },
+  ];
+}
+
+/** Makes writers wait, or makes them wait longer. */
+export function holdHead(place: Place, holder: Uint8Array, ms: number): Statement {
+  return {
+    text: `UPDATE cortex_heads
+      SET held_by = $3::bytea, held_until = clock_timestamp() + $4::int * interval '1 millisecond'
+      WHERE ${HERE} AND (held_by = $3::bytea OR ${NOT_HELD})`,
+    values: [place.actor, place.slot, holder, ms],
+  };
+}
+
+/** Whether a holder has the store: true, false, or no row where there is no store. */
+export function readHold(place: Place, holder: Uint8Array): Statement {
+  return {
+    text: `SELECT coalesce(held_by = $3::bytea, false) FROM cortex_heads WHERE ${HERE}`,
+    values: [place.actor, place.slot, holder],
+    columns: ["bool"],
+  };
+}
+
+/** Ends a hold. */
+export function endHold(place: Place, holder: Uint8Array): Statement {
+  return {
+    text: `UPDATE cortex_heads SET held_by = NULL, held_until = NULL WHERE ${HERE} AND held_by = $3::bytea`,
+    values: [place.actor, place.slot, holder],
+  };
+}
+
+/** Marks a construction as given up, so that its rows may go. */
+export function retireConstruction(actor: string, generation: number): Statement {
+  return {
+    text: "UPDATE cortex_heads SET retired = true WHERE actor = $1::text AND slot = $2::int AND slot <> 0",
+    values: [actor, generation],
+  };
+}
+
+/** Generations of an actor whose rows may go: retired, or constructions nobody touched for long. */
+export function findRetired(actor: string, idleMs: number): Statement {
+  return {
+    text: `SELECT slot FROM cortex_heads WHERE actor = $1::text AND slot <> 0
+      AND (retired OR touched_at < clock_timestamp() - $2::bigint * interval '1 millisecond')`,
+    values: [actor, idleMs],
+    columns: ["int"],
+  };
+}
+
+/** Deletes some rows of a generation; gives how many. */
+export function deleteGeneration(actor: string, generation: number, most: number): Statement {
+  return {
+    text: `WITH gone AS (DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $2::int AND key IN (
+        SELECT key FROM cortex_rows WHERE actor = $1::text AND generation = $2::int LIMIT $3::int) RETURNING 1)
+      SELECT count(*) FROM gone`,
+    values: [actor, generation, most],
+    columns: ["int"],
+  };
+}
+
+/** Removes the head row of a generation that has no rows any more. */
+export function forgetGeneration(actor: string, generation: number): Statement {
+  return {
+    text: "DELETE FROM cortex_heads WHERE actor = $1::text AND slot = $2::int AND slot <> 0",
+    values: [actor, generation],
+  };
+}
+
+/** About how many bytes an actor's rows take, index included. */
+export function readSize(actor: string): Statement {
+  return {
+    text: `SELECT coalesce(sum(2 * (octet_length(key) + octet_length(actor)) + octet_length(value) + 64), 0)
+      FROM cortex_rows WHERE actor = $1::text`,
+    values: [actor],
+    columns: ["int"],
+  };
+}
+
+/** Removes all that an actor has, constructions included. */
+export function removeActor(actor: string): readonly Statement[] {
+  const values = [actor];
+  return [
+    // First the head row, which makes writers wait and then find nothing.
+    { text: "DELETE FROM cortex_heads WHERE actor = $1::text", values },
+    { text: "DELETE FROM cortex_rows WHERE actor = $1::text", values },
+  ];
+}

@@ -1,0 +1,218 @@
+/**
+ * What goes over the wire to a Postgres server, and what its failures mean.
+ *
+ * Promises: any number of statements is one message and one round trip; bytes travel in binary on the
+ * way there. A failure is a `CortexError` that says what to do; whether it may pass by itself is told
+ * by `isPassing`.
+ */
+import type { Connection, Submittable } from "pg";
+import { CortexError, type ErrorCode } from "../errors.js";
+import type { Column, SqlValue, Statement } from "./postgres-tables.js";
+
+/** One value of an answer. */
+export type Cell = number | boolean | string | Uint8Array | undefined;
+/** The rows of one statement. */
+export type Answer = readonly (readonly Cell[])[];
+
+/** The part of an address that may be shown. */
+export interface Shown {
+  readonly shown: string;
+}
+
+/** Several statements sent at once; `pg` calls it back as answers come. */
+export class Message implements Submittable {
+  readonly #statements: readonly Statement[];
+  readonly #resolve: (answers: Answer[]) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #answers: Cell[][][] = [[]];
+
+  constructor(
+    statements: readonly Statement[],
+    resolve: (answers: Answer[]) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#statements = statements;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  submit(connection: Connection): void {
+    connection.stream.cork();
+    for (const { text, values = [] } of this.#statements) {
+      connection.parse({ text, name: "", types: [] }, true);
+      connection.bind({ values: values.map(sent) }, true);
+      connection.execute(null, true);
+    }
+    connection.sync();
+    connection.stream.uncork();
+  }
+
+  handleDataRow(row: { readonly fields: readonly (string | null)[] }): void {
+    const at = this.#answers.length - 1;
+    const columns = this.#statements[at]?.columns ?? [];
+    this.#answers[at]?.push(columns.map((column, index) => received(column, row.fields[index])));
+  }
+
+  handleCommandComplete(): void {
+    this.#answers.push([]);
+  }
+
+  handleReadyForQuery(): void {
+    this.#resolve(this.#answers.slice(0, this.#statements.length));
+  }
+
+  handleError(error: unknown): void {
+    this.#reject(error);
+  }
+
+  handleRowDescription(): void {}
+  handlePortalSuspended(): void {}
+  handleEmptyQuery(): void {}
+}
+
+/** A value as it goes over the wire: bytes in binary, lists of bytes as a binary array. */
+function sent(value: SqlValue): Buffer | string | null {
+  if (value === null) return null;
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  if (value instanceof Uint8Array) return bufferOf(value);
+  const [first] = value;
+  if (typeof first === "number" || typeof first === "boolean") return `{${value.join(",")}}`;
+  return bytesArray(value as readonly (Uint8Array | undefined)[]);
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const BYTEA_TYPE = 17;
+
+/** Dimensions, whether there are nulls, type of the items, length, lower bound; then each with its length. */
+function bytesArray(items: readonly (Uint8Array | undefined)[]): Buffer {
+  let length = 20;
+  for (const item of items) length += 4 + (item?.length ?? 0);
+  const buffer = Buffer.allocUnsafe(length);
+  if (items.length === 0) {
+    const empty = buffer.subarray(0, 12);
+    empty.writeInt32BE(0, 0);
+    empty.writeInt32BE(0, 4);
+    empty.writeInt32BE(BYTEA_TYPE, 8);
+    return empty;
+  }
+  buffer.writeInt32BE(1, 0);
+  buffer.writeInt32BE(items.includes(undefined) ? 1 : 0, 4);
+  buffer.writeInt32BE(BYTEA_TYPE, 8);
+  buffer.writeInt32BE(items.length, 12);
+  buffer.writeInt32BE(1, 16);
+  let at = 20;
+  for (const item of items) {
+    at = buffer.writeInt32BE(item?.length ?? -1, at);
+    if (item === undefined) continue;
+    buffer.set(item, at);
+    at += item.length;
+  }
+  return buffer;
+}
+
+function received(column: Column, text: string | null | undefined): Cell {
+  if (text === null || text === undefined) return undefined;
+  switch (column) {
+    case "int":
+      return Number(text);
+    case "bool":
+      return text === "t";
+    case "bytes":
+      // "\x" and two digits a byte.
+      return Buffer.from(text.slice(2), "hex");
+    case "text":
+      return text;
+  }
+}
+
+/** The code of a failure: five characters of the server's, or a name of the system's. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Object && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
+/** Whether the connection went, or the server is not to be had right now: it may be there again soon. */
+export function isPassing(error: unknown): boolean {
+  const cause = error instanceof CortexError ? (error.cause ?? error) : error;
+  const code = codeOf(cause);
+  if (/^(08|57P|E[A-Z])/.test(code) && !code.startsWith("ERR_")) return true;
+  if (code === "53300") return true;
+  return code === "" && cause instanceof Error && /connection|timeout/i.test(cause.message);
+}
+
+/** Whether the server undid a transaction that would have gone through alone. */
+export function isRefusedRace(error: unknown): boolean {
+  const cause = error instanceof CortexError ? error.cause : error;
+  return ["40001", "40P01"].includes(codeOf(cause));
+}
+
+/** Whether a pooler refuses settings at the start of a connection. */
+export function isUnsupportedSetting(error: unknown): boolean {
+  const cause = error instanceof CortexError ? error.cause : error;
+  return cause instanceof Error && /unsupported startup parameter/.test(cause.message);
+}
+
+/** The failure of a write where none is taken. */
+export function readOnlyServer(address: Shown, cause?: unknown): CortexError {
+  return new CortexError(
+    "ERR_READ_ONLY",
+    `${address.shown} takes no writes: it is a standby or set read-only; use the address of the primary`,
+    {},
+    cause,
+  );
+}
+
+/** What a failure of the server or of the way there means, and what to do about it. */
+export function postgresError(error: unknown, address: Shown): CortexError {
+  if (error instanceof CortexError) return error;
+  const code = codeOf(error);
+  const { shown } = address;
+  const told = error instanceof Error ? error.message : String(error);
+  const failure = (name: ErrorCode, message: string): CortexError =>
+    new CortexError(name, message, {}, error);
+  switch (code) {
+    case "28P01":
+    case "28000":
+      return failure(
+        "ERR_UNREACHABLE",
+        `${shown}: the server refuses this user (${told}); check user and password of the address and the server's pg_hba.conf`,
+      );
+    case "3D000":
+      return failure("ERR_UNREACHABLE", `${shown}: ${told}; create it with createdb`);
+    case "53300":
+      return failure(
+        "ERR_UNREACHABLE",
+        `${shown}: the server has no connection left (${told}); lower ?pool= of the addresses, raise max_connections or use a pooler`,
+      );
+    case "25006":
+      return readOnlyServer(address, error);
+    case "53100":
+      return failure(
+        "ERR_DISK_FULL",
+        `${shown}: the disk of the server is full; nothing was written`,
+      );
+    case "42501":
+      return failure(
+        "ERR_STORAGE",
+        `${shown}: ${told}; grant the role what docs/postgres.md lists, or let its owner open the address once`,
+      );
+    case "42P01":
+      return failure("ERR_FORMAT_UNKNOWN", `${shown} holds no Cortex store: ${told}`);
+    case "55P03":
+      return failure("ERR_CONTENDED", `${shown}: another writer kept its lock for too long`);
+    case "25P03":
+      return failure("ERR_CLOSED", "the snapshot was held for too long");
+    default:
+  }
+  if (isPassing(error)) {
+    return failure(
+      "ERR_UNREACHABLE",
+      `${shown} cannot be reached: ${told}; is the server running?`,
+    );
+  }
+  return failure("ERR_STORAGE", `${shown}: ${told}`);
+}

@@ -1,0 +1,248 @@
+/**
+ * The canvas: draws the picture with WebGL, moves the camera, and tells what the person did. It draws what
+ * it is given and decides nothing.
+ */
+import { useEffect, useRef } from "react";
+import Sigma from "sigma";
+import type { Palette, Scene } from "./scene.ts";
+
+/** What the person did. */
+export interface CanvasEvents {
+  readonly onOpen: (id: string) => void;
+  readonly onExpand: (id: string) => void;
+  /** With the shift key: the other end of a path. */
+  readonly onPath: (id: string) => void;
+  /** A memory was put somewhere. */
+  readonly onMoved: (id: string) => void;
+}
+
+/** What is set apart from the rest. */
+export interface Emphasis {
+  /** The memory of the panel. */
+  readonly chosen: string | undefined;
+  /** Memories and links of a path. */
+  readonly path: ReadonlySet<string>;
+}
+
+/** The canvas; `onReady` is handed what draws, for pictures and for the camera. */
+export function Canvas({
+  scene,
+  palette,
+  emphasis,
+  events,
+  onReady,
+}: {
+  readonly scene: Scene;
+  readonly palette: Palette;
+  readonly emphasis: Emphasis;
+  readonly events: CanvasEvents;
+  readonly onReady: (sigma: Sigma | undefined) => void;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const told = useRef(events);
+  told.current = events;
+  const shown = useRef(emphasis);
+  shown.current = emphasis;
+  const drawing = useRef<Sigma | undefined>(undefined);
+  useEffect(() => {
+    if (place.current === null) return;
+    const sigma = makeSigma(scene, place.current, palette, shown);
+    drawing.current = sigma;
+    listen(sigma, scene, told);
+    onReady(sigma);
+    return () => {
+      drawing.current = undefined;
+      onReady(undefined);
+      sigma.kill();
+    };
+  }, [scene, palette, onReady]);
+  useEffect(() => {
+    if (emphasis !== undefined) drawing.current?.refresh({ skipIndexation: true });
+  }, [emphasis]);
+  return <div className="canvas" ref={place} aria-hidden="true" />;
+}
+
+function makeSigma(
+  scene: Scene,
+  place: HTMLElement,
+  palette: Palette,
+  shown: { readonly current: Emphasis },
+): Sigma {
+  const claimed = new Claims();
+  const sigma = new Sigma(scene as never, place, {
+    allowInvalidContainer: true,
+    labelFont: "system-ui, sans-serif",
+    labelSize: 12,
+    labelColor: { color: palette.ink },
+    labelDensity: 1.5,
+    labelGridCellSize: 90,
+    labelRenderedSizeThreshold: 5,
+    hideEdgesOnMove: scene.size > 8000,
+    minCameraRatio: 0.02,
+    maxCameraRatio: 6,
+    stagePadding: 48,
+    zIndex: true,
+    defaultDrawNodeLabel: (context, data, settings) => {
+      if (!data.label) return;
+      context.font = `${settings.labelSize}px ${settings.labelFont}`;
+      const box = {
+        left: data.x + data.size + 4,
+        top: data.y - settings.labelSize / 2,
+        width: context.measureText(data.label).width,
+        height: settings.labelSize,
+      };
+      // One that would cross another waits until there is room.
+      if (!claimed.take(box)) return;
+      context.textAlign = "left";
+      context.textBaseline = "middle";
+      context.lineWidth = 3;
+      context.strokeStyle = palette.surface;
+      context.fillStyle = palette.ink;
+      context.strokeText(data.label, box.left, data.y);
+      context.fillText(data.label, box.left, data.y);
+    },
+    defaultDrawNodeHover: (context, data, settings) => {
+      context.beginPath();
+      context.arc(data.x, data.y, data.size + 3, 0, 2 * Math.PI);
+      context.lineWidth = 2;
+      context.strokeStyle = palette.accent;
+      context.stroke();
+      claimed.clear();
+      settings.defaultDrawNodeLabel(context, data, settings);
+    },
+    nodeReducer: (id, look) => {
+      const { chosen, path } = shown.current;
+      if (path.size > 0 && !path.has(id)) return { ...look, color: faded(palette), label: "" };
+      return chosen === id || path.has(id)
+        ? { ...look, highlighted: true, forceLabel: true, zIndex: 2 }
+        : look;
+    },
+    edgeReducer: (id, look) => {
+      const { path } = shown.current;
+      if (path.size === 0) return look;
+      return path.has(id) ? { ...look, size: 4, zIndex: 2 } : { ...look, color: faded(palette) };
+    },
+  });
+  sigma.on("beforeRender", () => claimed.clear());
+  sigma.on("afterRender", () => drawLetters(sigma, scene, palette));
+  return sigma;
+}
+
+interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The places of the labels that are drawn: two never cross. */
+class Claims {
+  #taken: Box[] = [];
+
+  clear(): void {
+    this.#taken = [];
+  }
+
+  take(box: Box): boolean {
+    const isFree = this.#taken.every(
+      ({ left, top, width, height }) =>
+        box.left > left + width ||
+        left > box.left + box.width ||
+        box.top > top + height ||
+        top > box.top + box.height,
+    );
+    if (isFree) this.#taken.push(box);
+    return isFree;
+  }
+}
+
+/** Memories beyond which letters would be too small and too many. */
+const LETTERS_MAX = 1500;
+
+/** The letter of its type in each memory that is large enough: colour never stands alone. */
+function drawLetters(sigma: Sigma, scene: Scene, palette: Palette): void {
+  const context = sigma.getCanvases().labels?.getContext("2d");
+  if (context === null || context === undefined || scene.order > LETTERS_MAX) return;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = palette.letter;
+  scene.forEachNode((id, { letter }) => {
+    const data = sigma.getNodeDisplayData(id);
+    if (data === undefined) return;
+    const size = sigma.scaleSize(data.size);
+    if (size < 5) return;
+    const { x, y } = sigma.framedGraphToViewport(data);
+    context.font = `700 ${Math.round(size * 1.2)}px system-ui, sans-serif`;
+    context.fillText(letter, x, y + 0.5);
+  });
+}
+
+function faded(palette: Palette): string {
+  return `${palette.soft}33`;
+}
+
+/** Clicks, double clicks and drags. */
+function listen(sigma: Sigma, scene: Scene, told: { readonly current: CanvasEvents }): void {
+  let dragged: string | undefined;
+  let hasMoved = false;
+  sigma.on("clickNode", ({ node, event }) => {
+    if (hasMoved) return;
+    if (event.original.shiftKey) told.current.onPath(node);
+    else told.current.onOpen(node);
+  });
+  sigma.on("doubleClickNode", ({ node, preventSigmaDefault }) => {
+    preventSigmaDefault();
+    told.current.onExpand(node);
+  });
+  sigma.on("downNode", ({ node }) => {
+    dragged = node;
+    hasMoved = false;
+    // The frame of the picture must not follow what is dragged.
+    if (!sigma.getCustomBBox()) sigma.setCustomBBox(sigma.getBBox());
+  });
+  sigma.on("moveBody", ({ event, preventSigmaDefault }) => {
+    if (dragged === undefined) return;
+    hasMoved = true;
+    scene.mergeNodeAttributes(dragged, { ...sigma.viewportToGraph(event), isPinned: true });
+    preventSigmaDefault();
+    event.original.preventDefault();
+  });
+  const drop = () => {
+    if (dragged !== undefined && hasMoved) told.current.onMoved(dragged);
+    dragged = undefined;
+  };
+  sigma.on("upNode", drop);
+  sigma.on("upStage", drop);
+}
+
+/** Saves what is drawn as a PNG. */
+export function savePicture(sigma: Sigma, name: string, surface: string): void {
+  // Drawn anew and at once: what WebGL drew before may be gone.
+  sigma.refresh({ schedule: false });
+  const layers = Object.entries(sigma.getCanvases()).filter(([layer]) => layer !== "mouse");
+  const { width, height } = layers[0]?.[1] ?? { width: 1, height: 1 };
+  const canvas = document.createElement("canvas");
+  canvas.width = width;
+  canvas.height = height;
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  context.fillStyle = surface;
+  context.fillRect(0, 0, width, height);
+  for (const [, layer] of layers) context.drawImage(layer, 0, 0);
+  canvas.toBlob((blob) => {
+    if (blob === null) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${name}.png`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }, "image/png");
+}
+
+/** Brings a memory into the middle. */
+export function lookAt(sigma: Sigma, id: string): void {
+  const place = sigma.getNodeDisplayData(id);
+  if (place === undefined) return;
+  const duration = window.matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 150;
+  void sigma.getCamera().animate({ x: place.x, y: place.y, ratio: 0.35 }, { duration });
+}

@@ -1,0 +1,9 @@
+/** One step of ForceAtlas2 over its matrices; the package declares its entry alone. */
+declare module "graphology-layout-forceatlas2/iterate.js" {
+  const iterate: (
+    settings: { readonly [name: string]: number | boolean },
+    nodes: Float32Array,
+    edges: Float32Array,
+  ) => void;
+  export default iterate;
+}
