@@ -105,6 +105,15 @@ function addGlobalFlags(command: Command): void {
     );
 }
 
+/** What the commands of two words are for, by the first. */
+const GROUP_COMMANDS: { readonly [group: string]: string } = {
+  edge: "Add, remove, read and list single links between memories",
+  goal: "Keep how a goal is going beside the goal: set, read, clear and list",
+  graph: "Make, list, configure and look after the graphs of a folder",
+  review: "Decide between memories that contradict, rival or repeat each other",
+  scope: "Give others a part of a graph to read or write, and take it back",
+};
+
 /** The group command that `edge add` stands under; the program itself for one word. */
 function parentOf(
   program: Command,
@@ -118,7 +127,7 @@ function parentOf(
   if (known !== undefined) return known;
   const heading = shared[0] === undefined ? "" : GROUPS[shared[0].cli.group];
   const created = new Command(group)
-    .description(`${heading}, one by one`)
+    .description(GROUP_COMMANDS[group] ?? `${heading}, one by one`)
     .helpGroup(`${heading}:`)
     .helpCommand(false)
     .enablePositionalOptions();
