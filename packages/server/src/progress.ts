@@ -49,12 +49,14 @@ export function startProgress(work: Work, target: ProgressTarget, nowMs: () => n
   const everyMs = target.isTerminal ? BAR_EVERY_MS : LINE_EVERY_MS;
   let lastMs: number | undefined;
   let latest = { done: 0, total: 0 };
+  let drawn = 0;
   let isDrawn = false;
   const draw = (done: number, total: number): void => {
     const state = { ...work, done, total, elapsedMs: nowMs() - startMs };
     if (target.isTerminal) target.write(`\r\u001b[K${bar(state, target.columns)}`);
     else target.write(`${sentence(state)}\n`);
     isDrawn = target.isTerminal;
+    drawn = total <= 0 ? 0 : done / total;
   };
   const end = (): void => {
     if (isDrawn) target.write("\r\u001b[K");
@@ -73,7 +75,7 @@ export function startProgress(work: Work, target: ProgressTarget, nowMs: () => n
     finish() {
       if (lastMs === undefined) return;
       const all = Math.max(latest.done, latest.total);
-      draw(all, all);
+      if (drawn < 1) draw(all, all);
       if (isDrawn) target.write("\n");
       isDrawn = false;
     },

@@ -22,7 +22,7 @@ Memories:
   inspect ID: Show a memory with its links, versions and counters
   list: List memories by type, tag, kind, slot, session or frame
   batch [FILE|-]: Do many writes, updates and links in one commit
-  review ls|settle: Memories, one by one
+  review ls|settle: Decide between memories that contradict, rival or repeat each other
   slot NAME: List the values a slot has had, newest first, each with the time for which it held
   recall TEXT...: Recall what answers a question, as text for a prompt
   search TEXT...: Find memories by words, the best first
@@ -34,7 +34,7 @@ Conversations:
   extract: Distil the turns that wait into facts and links
 Links:
   relink: Look for links between memories in the whole graph
-  edge add|rm|get|ls: Links, one by one
+  edge add|rm|get|ls: Add, remove, read and list single links between memories
   link FROM KIND TO: Link two memories
   traverse ID: Walk the links from a memory
   links ID: What a memory points at, without repeats
@@ -46,9 +46,9 @@ Context and learning:
   compact TASK STEP ID...: Make a context smaller, and remember what was in it
   context-record TASK STEP: Show what compact left at a step of a task
 Goals:
-  goal get|set|clear|ls: Goals, one by one
+  goal get|set|clear|ls: Keep how a goal is going beside the goal: set, read, clear and list
 Graphs:
-  graph create|ls|config|symlinks: Graphs, one by one
+  graph create|ls|config|symlinks: Make, list, configure and look after the graphs of a folder
 Journal and roots:
   log: Show journal entries, without content
   journal-page: Show a stretch of the journal with its bytes, as a replica reads it
@@ -85,4 +85,4 @@ Store:
   completion SHELL: Print a script that completes commands in your shell
 Letting others in:
   keygen FILE: Make a key that signs scopes, or that scopes are granted to
-  scope issue|show|post|revoke: Letting others in, one by one`;
+  scope issue|show|post|revoke: Give others a part of a graph to read or write, and take it back`;
