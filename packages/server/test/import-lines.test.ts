@@ -280,7 +280,7 @@ describe("generic JSONL", () => {
     const from = ["--from", "jsonl"];
     expect(await refusal(["import", join(place.folder, "no"), ...from])).toMatch(/^ERR_STORAGE /);
     expect(await refusal(["import", place.folder, ...from])).toMatch(/^ERR_STORAGE .*no file/);
-    expect(await refusal(["import", "-", ...from])).toMatch(/^ERR_INVALID file: .*stdin/);
+    expect(await refusal(["import", "-", ...from])).toMatch(/^ERR_INVALID FILE: .*stdin/);
     const { exit } = await place.cortex(["import", file, "--from", "notepad"]);
     expect(exit).toBe(2);
     expect(existsSync(place.data)).toBe(false);

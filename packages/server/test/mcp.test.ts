@@ -212,9 +212,9 @@ const CASES: { readonly [tool: string]: ToolCase } = {
       return remember("Ada lives in Porto", { slot: "home city", tags: ["travel"] });
     },
     answer: { version: 1, reinforced: false, replaced: [{ text: "Ada lives in Lyon" }] },
-    text: /^Stored: id \w{26} version 1\n<<<cortex-memory\n- replaced: Ada lives in Lyon id /,
+    text: /^Stored: id \w{26} version 1\n<<<cortex-memory\n- replaced: "Ada lives in Lyon" id /,
     fails: () => remember("x", { source: "user_input" }),
-    code: "ERR_INVALID",
+    code: "ERR_TRUST",
   },
   memory_save_turns: {
     works: async () => {

@@ -9,7 +9,7 @@ export type { ErasureDocument } from "../journal/erasure-list.js";
 export type { JournalPage } from "../journal/journal-page.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "../records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
-export { FENCE_CLOSE, FENCE_OPEN, fence, flatten } from "../records/fence.js";
+export { breakMarks, cutToTokens, FENCE_CLOSE, FENCE_OPEN, fence } from "../records/fence.js";
 export { expectedOf, ISO_PATTERN, type ListSchema } from "../records/fields.js";
 export { countTokens, truncateToTokens } from "../records/forms.js";
 export { frameSchema } from "../records/frames.js";
@@ -35,7 +35,7 @@ export { DECAY, type Decay, decayOf } from "../salience/decay.js";
 export { type AttestOutcome, MISLED_REASONS } from "../salience/learn.js";
 export { COLD_WEIGHTS, type Factors, type Weights } from "../salience/salience.js";
 export type { Counter } from "../salience/use-record.js";
-export { withheld } from "../trust/scan.js";
+export { quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
 export {

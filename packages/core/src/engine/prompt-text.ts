@@ -11,10 +11,10 @@
 import { ulidText } from "../codec/ulid.js";
 import type { Form } from "../contract/hits.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
-import { fence, flatten } from "../records/fence.js";
+import { fence } from "../records/fence.js";
 import { countTokens, renderFull } from "../records/forms.js";
 import { TRUST } from "../trust/levels.js";
-import { withheld } from "../trust/scan.js";
+import { quoted, withheld } from "../trust/scan.js";
 
 /** What a memory says, in a form. */
 export function formText({ head, body }: FoundMemory, form: Form): string {
@@ -28,7 +28,7 @@ export function formText({ head, body }: FoundMemory, form: Form): string {
 export function promptLine(memory: FoundMemory, form: Form): string {
   const { source, status } = memory.head.record.head;
   const { validFrom, createdAt, provenance } = bodyOf(memory.body);
-  const text = flatten(formText(memory, form));
+  const text = quoted(formText(memory, form), { flags: [] });
   const outside = [source, provenance.source].find((one) => TRUST[one].quoted);
   const marks = [ulidText(memory.id), dayOf(validFrom ?? createdAt), status];
   if (outside === undefined) return `- [${marks.join(" ")}] ${text}`;

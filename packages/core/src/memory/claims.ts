@@ -88,7 +88,8 @@ export function judge(tx: WriteTx, prepared: PreparedWrite, holderIds: readonly 
   if (same !== undefined) return { ...UNOPPOSED, repeats: same };
   const lower = isPlain ? claimants.filter((one) => outranks(head.source, one.head.source)) : [];
   const takesOver = lower.find((one) => one.head.slot !== undefined) ?? lower[0];
-  const backed = isPlain && takesOver === undefined ? claimants : [];
+  // All restatements back the first: ids of one moment are in no order.
+  const backed = isPlain && takesOver === undefined ? [...claimants].sort(byAge) : [];
   const holders = inSlot.filter((one) => !isSame(takesOver, one));
   const verdict = divide(head, { holders, named: others, claimants, backed });
   return {
@@ -97,6 +98,10 @@ export function judge(tx: WriteTx, prepared: PreparedWrite, holderIds: readonly 
     takesSlot: verdict.takesSlot && inSlot.length === holderIds.length,
     ...(takesOver === undefined ? {} : { takesOver }),
   };
+}
+
+function byAge(a: LocatedWithHead, b: LocatedWithHead): number {
+  return a.head.createdAt - b.head.createdAt || a.row.seq - b.row.seq;
 }
 
 /** The memories that a write meets. */

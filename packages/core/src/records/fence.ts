@@ -1,7 +1,12 @@
 /**
  * The fence around text that Cortex rendered for a prompt. What stands between the two lines came out
  * of memory and must not go back in as something that was said.
+ *
+ * Promises: text of memory that was made safe here can neither open nor close a fence, nor look as if it
+ * did: by other brackets, by letters that look alike, by characters that nobody sees. What is cut to a
+ * budget keeps its closing line. A mark that somebody only quotes swallows nothing of what they said.
  */
+import { countTokens, truncateToTokens } from "./forms.js";
 
 /** The line that opens rendered memory. */
 export const FENCE_OPEN = "<<<cortex-memory";
@@ -14,28 +19,85 @@ export function fence(text: string): string {
   return `${FENCE_OPEN}\n${text}\n${FENCE_CLOSE}`;
 }
 
-/**
- * Text on one line, in which no fence can open or close: a memory may say anything, and must not end
- * the block it is shown in. A space breaks a mark; taking characters out could make a new one.
- */
-export function flatten(text: string): string {
+/** Characters that turn text round or are not seen; joiners, which some scripts need, are not among them. */
+const UNSEEN = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+
+/** What may stand between two characters of a mark without being noticed. */
+const BETWEEN = "[\\s\\u200c\\u200d]*";
+
+/** The letters of the mark, each with those that look like it. */
+const WORD = [
+  "cCｃＣсСϲ",
+  "oOｏＯоОοΟ",
+  "rRｒＲг",
+  "tTｔＴтТτΤ",
+  "eEｅＥеЕεΕ",
+  "xXｘＸхХχΧ",
+  "\\-_‐‑‒–—―−－",
+  "mMｍＭмМΜ",
+  "eEｅＥеЕεΕ",
+  "mMｍＭмМΜ",
+  "oOｏＯоОοΟ",
+  "rRｒＲг",
+  "yYｙＹуУγΥ",
+]
+  .map((letters) => `[${letters}]`)
+  .join(BETWEEN);
+const OPENING = `(?:[<＜‹«〈\\u2329⟨《≪⋘❮❰⟪﹤˂⧼︿︽]${BETWEEN})+`;
+const CLOSING = `(?:${BETWEEN}[>＞›»〉\\u232a⟩》≫⋙❯❱⟫﹥˃⧽﹀︾])+`;
+const MARK = new RegExp(`(${OPENING})?${WORD}(${CLOSING})?`, "gu");
+
+/** Text in which no fence opens or closes, and nothing hides: unseen characters go, brackets of a mark become round. */
+export function breakMarks(text: string): string {
   return text
-    .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
-    .trim()
-    .replaceAll(FENCE_OPEN, FENCE_OPEN.replace("<c", "< c"))
-    .replaceAll(FENCE_CLOSE, FENCE_CLOSE.replace("y>", "y >"));
+    .replace(UNSEEN, "")
+    .replace(MARK, (mark, opening?: string, closing?: string) =>
+      opening === undefined && closing === undefined
+        ? mark
+        : `${opening === undefined ? "" : "("}cortex-memory${closing === undefined ? "" : ")"}`,
+    );
 }
 
-/** Content without fenced blocks; an open fence without an end drops the rest. */
+/** Text on one line, in which no fence opens or closes: a memory may say anything, and must not end its block. */
+export function flatten(text: string): string {
+  return breakMarks(text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")).trim();
+}
+
+/**
+ * Content without fenced blocks. A block goes from the last opening mark before a closing one to that;
+ * nothing that was rendered has a mark inside. A mark without the other is something that somebody
+ * said, and stays with all that follows it.
+ */
 export function dropFenced(content: string): string {
   if (!content.includes(FENCE_OPEN)) return content;
-  let kept = "";
-  for (let at = 0; ; ) {
-    const open = content.indexOf(FENCE_OPEN, at);
-    if (open < 0) return (kept + content.slice(at)).trim();
-    kept += content.slice(at, open);
-    const close = content.indexOf(FENCE_CLOSE, open);
-    if (close < 0) return kept.trim();
-    at = close + FENCE_CLOSE.length;
+  const kept: string[] = [];
+  let from = 0;
+  let opened: number | undefined;
+  for (const { 0: mark, index } of content.matchAll(/<<<cortex-memory|cortex-memory>>>/g)) {
+    if (mark === FENCE_OPEN) {
+      opened = index;
+    } else if (opened !== undefined) {
+      kept.push(content.slice(from, opened));
+      from = index + mark.length;
+      opened = undefined;
+    }
   }
+  return from === 0 ? content : [...kept, content.slice(from)].join("").trim();
+}
+
+/** Rendered text cut to so many tokens. A block that the cut left open is closed, within the budget. */
+export function cutToTokens(text: string, tokens: number): string {
+  const cut = truncateToTokens(text, tokens);
+  if (cut === text || !isOpen(cut)) return cut;
+  const close = `\n${FENCE_CLOSE}`;
+  for (let room = tokens - countTokens(close); room > 0; room -= 1) {
+    const shorter = truncateToTokens(text, room);
+    const closed = isOpen(shorter) ? shorter + close : shorter;
+    if (countTokens(closed) <= tokens) return closed;
+  }
+  return "";
+}
+
+function isOpen(text: string): boolean {
+  return text.lastIndexOf(FENCE_OPEN) > text.lastIndexOf(FENCE_CLOSE);
 }

@@ -11,6 +11,9 @@
  * not read the text at all; the scanner only decides how a text is shown.
  */
 
+import { flatten } from "../records/fence.js";
+import { truncateToTokens } from "../records/forms.js";
+
 /** What a text may be trying. */
 export type Threat = "injection" | "exfiltration" | "hijack" | "hidden";
 
@@ -192,6 +195,24 @@ export function scanText(text: string): readonly Finding[] {
 export function threatsIn(texts: readonly string[]): readonly Threat[] {
   const seen = new Set(texts.flatMap(scanText).map(({ threat }) => threat));
   return THREATS.filter((threat) => seen.has(threat));
+}
+
+/** How a text of memory is handed to a model. */
+export interface Quoting {
+  /** What the scanner found when it was written; without them the text is scanned now. */
+  readonly flags?: readonly string[] | undefined;
+  /** The most of it, in tokens. */
+  readonly tokens?: number;
+}
+
+/**
+ * A text of memory as models get it, whatever field it stands in: withheld if it looks like an order to
+ * them, else on one line, without marks of a fence or characters that hide, and cut.
+ */
+export function quoted(text: string, { flags, tokens }: Quoting = {}): string {
+  const found = flags ?? threatsIn([text]);
+  const shown = found.length > 0 ? withheld(found) : flatten(text);
+  return tokens === undefined ? shown : truncateToTokens(shown, tokens);
 }
 
 /** What is shown to a model in the place of a text with flags. */

@@ -3,20 +3,23 @@
  * the id to ask on with. One line of text each; lists are cut to a budget, in the structured answer as
  * in the text, and say what was left out.
  *
- * Text of memories may come from anywhere. It is printed on one line, control characters spelled out,
- * inside the fence that `remember` drops, so that what was recalled is never stored as something said.
+ * Text of memories may come from anywhere, and so may tags, kinds, slots, reasons and names of sessions.
+ * All of it is quoted by one function, in the structured answer as in the text: what looks like an order
+ * is withheld, the rest stands on one line, inside the fence that `remember` drops, so that what was
+ * recalled is never stored as something said. Answers that other doors give as they are, which the full
+ * profile hands on, are quoted member by member (`quotedAnswer`).
  */
 import type { Memory } from "@cortex-memory/core";
 import {
+  breakMarks,
   countTokens,
   fence,
-  flatten,
-  truncateToTokens,
+  quoted,
+  threatsIn,
   withheld,
 } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
-import { clean } from "../render/ink.js";
 
 /** A memory in brief. */
 export const briefShape = z.object({
@@ -51,13 +54,13 @@ export function briefOf(memory: Memory, textTokens = LINE_TOKENS): Brief {
     uri: memory.uri,
     type: memory.type,
     version: memory.version,
-    text: flags === undefined ? truncateToTokens(memory.text, textTokens) : withheld(flags),
+    text: quoted(memory.text, { flags: flags ?? [], tokens: textTokens }),
     since: day(versionRecord.validFrom ?? versionRecord.createdAt),
     source: versionRecord.provenance.source,
     ...(state === "" ? {} : { state }),
-    ...(head.slot === undefined ? {} : { slot: head.slot }),
-    ...(head.kind === undefined ? {} : { kind: head.kind }),
-    ...(head.tags.length === 0 ? {} : { tags: head.tags }),
+    ...(head.slot === undefined ? {} : { slot: quoted(head.slot) }),
+    ...(head.kind === undefined ? {} : { kind: quoted(head.kind) }),
+    ...(head.tags.length === 0 ? {} : { tags: head.tags.map((tag) => quoted(tag)) }),
   };
 }
 
@@ -88,14 +91,67 @@ export function briefLine(brief: Brief): string {
   const { id, since, type, kind, source, state, slot, tags = [] } = brief;
   const what = [id, since, kind === undefined ? type : `${type}/${kind}`, state, `from ${source}`];
   const marks = what.filter((mark) => mark !== undefined).join(", ");
-  const text = PLAIN_SOURCES.includes(source) ? flat(brief.text) : JSON.stringify(flat(brief.text));
+  const text = PLAIN_SOURCES.includes(source) ? brief.text : JSON.stringify(brief.text);
   const about = [slot === undefined ? "" : `${slot}: `, text, ...tags.map((tag) => ` #${tag}`)];
   return `- [${flat(marks)}] ${flat(about.join(""))}`;
 }
 
-/** Text on one line, in which no fence can open or close and nothing moves a cursor. */
+/** Words of a line that were quoted one by one, and make no mark together either. */
 export function flat(text: string): string {
-  return clean(flatten(text));
+  return quoted(text, { flags: [] });
+}
+
+/** Answers that hold text which was rendered for a prompt, at its own place. */
+const RENDERED: ReadonlySet<string> = new Set(["recall", "context"]);
+
+/** An answer as JSON has it, with every text in it quoted; `verbs` are those that gave it. */
+export function quotedAnswer(answer: unknown, verbs: readonly string[]): JsonObject {
+  const whole = JSON.parse(JSON.stringify(answer)) as JsonObject;
+  const { text } = whole;
+  const isRendered = typeof text === "string" && verbs.some((verb) => RENDERED.has(verb));
+  return { ...(quotedJson(whole) as JsonObject), ...(isRendered ? { text } : {}) };
+}
+
+type JsonObject = { readonly [member: string]: unknown };
+
+function quotedJson(value: unknown): unknown {
+  if (typeof value === "string") return quotedText(value);
+  if (Array.isArray(value)) return value.map(quotedJson);
+  if (typeof value !== "object" || value === null) return value;
+  const found = value as JsonObject;
+  const flags = flagsOf(found);
+  const members = Object.entries(found).map(([name, one]): [string, unknown] => {
+    if (flags === undefined || (name !== "text" && name !== "data")) {
+      return [quotedText(name), quotedJson(one)];
+    }
+    if (flags.length === 0) return [name, unmarked(one)];
+    return [name, name === "text" ? withheld(flags) : {}];
+  });
+  return Object.fromEntries(members);
+}
+
+/** What the scanner found in the memory that an object shows; `undefined` where it shows none. */
+function flagsOf({ versionRecord, memory, flags }: JsonObject): readonly string[] | undefined {
+  if (Array.isArray(flags)) return flags as readonly string[];
+  const { versionRecord: inner } = (memory ?? {}) as JsonObject;
+  const record = (versionRecord ?? inner) as { readonly flags?: readonly string[] } | undefined;
+  return record === undefined ? undefined : (record.flags ?? []);
+}
+
+/** A text whose author is not known here; its lines are kept, because JSON quotes them. */
+function quotedText(text: string): string {
+  const threats = threatsIn([text]);
+  return threats.length > 0 ? withheld(threats) : breakMarks(text);
+}
+
+/** What was scanned when it was written: it only must not pass for a fence. */
+function unmarked(value: unknown): unknown {
+  if (typeof value === "string") return breakMarks(value);
+  if (Array.isArray(value)) return value.map(unmarked);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [breakMarks(name), unmarked(one)]),
+  );
 }
 
 /** What fits a budget. */

@@ -17,10 +17,11 @@ import {
   isCortexError,
 } from "@cortex-memory/core";
 import {
+  breakMarks,
+  cutToTokens,
   type OnPlan,
   type Policy,
   renamed,
-  truncateToTokens,
   VERBS,
   type VerbName,
 } from "@cortex-memory/core/contract";
@@ -146,7 +147,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
           throw new CortexError("ERR_NOT_FOUND", absent?.(parsed.data) ?? "nothing there");
         }
         const budget = budgetOf(parsed.data);
-        return { structured: answer, text: truncateToTokens(text(answer, budget), budget) };
+        return { structured: answer, text: cutToTokens(text(answer, budget), budget) };
       } catch (error) {
         return failure(error, spec, context.log);
       }
@@ -220,5 +221,8 @@ function formOf(schema: z.core.$ZodType): string {
 const TIME_EXAMPLE = "a date such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z";
 
 function failed(code: string, message: string, advice: string) {
-  return { isError: true, text: JSON.stringify({ code, message, advice }) } as const;
+  return {
+    isError: true,
+    text: JSON.stringify({ code, message: breakMarks(message), advice }),
+  } as const;
 }

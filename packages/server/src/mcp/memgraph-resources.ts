@@ -3,8 +3,10 @@
  * `memgraph://<graph>/<lineage>` the current node of a lineage, each as the JSON that its call answers.
  */
 import { CortexError, type Hub, isCortexError } from "@cortex-memory/core";
+import { quoted } from "@cortex-memory/core/contract";
 import { callDoor, type MemgraphCall } from "../memgraph/call.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
+import { quotedAnswer } from "./briefs.js";
 import type { Following } from "./changes.js";
 import type { Door } from "./door.js";
 import type { ResourceContent } from "./resources.js";
@@ -36,7 +38,7 @@ export async function listGraphResources({ hub, access }: HubDoor) {
   const { graphs } = await (await hub()).listGraphs({ access });
   return graphs.map(({ id, name }) => ({
     uri: `memgraph://${id}`,
-    name,
+    name: quoted(name),
     mimeType: JSON_TYPE as string,
   }));
 }
@@ -70,7 +72,7 @@ async function contentOf(
 ): Promise<readonly ResourceContent[] | undefined> {
   try {
     const { json } = await call.run(callDoor(await hub(), access), input);
-    return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(json) }];
+    return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(quotedAnswer(json, [])) }];
   } catch (error) {
     if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;
     throw error;

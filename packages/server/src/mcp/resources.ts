@@ -7,7 +7,8 @@
  * exist.
  */
 import { type Cortex, type Memory, type MemoryType, parseUri } from "@cortex-memory/core";
-import { MEMORY_TYPES } from "@cortex-memory/core/contract";
+import { MEMORY_TYPES, quoted } from "@cortex-memory/core/contract";
+import { quotedAnswer } from "./briefs.js";
 import type { Door } from "./door.js";
 
 /** One rendering of a resource. */
@@ -43,7 +44,13 @@ export async function readGraph({
   access,
 }: Pick<Door, "memory" | "access">): Promise<readonly ResourceContent[]> {
   const { uri, mimeType } = graphResource(memory);
-  return [{ uri, mimeType, text: JSON.stringify(await memory.describeSchema({ access })) }];
+  return [
+    {
+      uri,
+      mimeType,
+      text: JSON.stringify(quotedAnswer(await memory.describeSchema({ access }), [])),
+    },
+  ];
 }
 
 /** What can stand for a variable of the template. */
@@ -69,9 +76,10 @@ export async function readMemory(
     ? await memory.resolve(uri, { access })
     : await currentMemory(memory, uri, access);
   if (found === undefined) return undefined;
+  const { flags = [] } = found.versionRecord;
   return [
-    { uri, mimeType: "text/plain", text: found.text },
-    { uri, mimeType: "application/json", text: JSON.stringify(found) },
+    { uri, mimeType: "text/plain", text: quoted(found.text, { flags }) },
+    { uri, mimeType: "application/json", text: JSON.stringify(quotedAnswer(found, [])) },
   ];
 }
 

@@ -2,11 +2,12 @@
  * Tools on links between memories: adding and removing one, and walking them.
  */
 import type { Edge, Traversal } from "@cortex-memory/core";
+import { quoted } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
 import { edgeKinds, listOf } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
-import { briefLine, briefOf, briefShape, fenced, fit } from "./briefs.js";
+import { briefLine, briefOf, briefShape, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
 import { memoryRef } from "./fields.js";
 
@@ -58,7 +59,7 @@ const linkTool = defineTool({
   },
   text: ({ from, kind, to, linked, changed }) => {
     const done = linked ? "Linked" : "Link removed";
-    return `${changed ? done : "No change"}: ${from} ${kind} ${to}`;
+    return flat(`${changed ? done : "No change"}: ${from} ${kind} ${to}`);
   },
 });
 
@@ -137,9 +138,9 @@ function walkWithin(walk: Traversal, budget: number): z.input<typeof walkShape> 
   const memories = fit(reached, Math.floor(budget * 0.7));
   const links = walk.edges.map(({ from, kind, to, reason }) => ({
     from,
-    kind,
+    kind: quoted(kind),
     to,
-    ...(reason === undefined ? {} : { reason }),
+    ...(reason === undefined ? {} : { reason: quoted(reason, { tokens: 60 }) }),
   }));
   const shown = fit(links, Math.floor(budget * 0.3));
   return {

@@ -9,6 +9,7 @@ import { isCortexError } from "@cortex-memory/core";
 import { memgraphText } from "@cortex-memory/core/memgraph";
 import { callDoor, type MemgraphCall } from "../memgraph/call.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
+import { quotedAnswer } from "./briefs.js";
 import { failure, type Tool, type ToolAnswer } from "./define.js";
 import { mended } from "./mend.js";
 import { announcedLater } from "./schema.js";
@@ -37,9 +38,8 @@ function toolOf(name: string, call: MemgraphCall): Tool {
           callDoor(await context.hub(), context.access),
           mended(input, given),
         );
-        // What the client gets is what JSON makes of the answer, in both renderings.
-        const text = JSON.stringify(json);
-        const structured = JSON.parse(text) as NonNullable<ToolAnswer["structured"]>;
+        const structured = quotedAnswer(json, []);
+        const text = JSON.stringify(structured);
         if (error === undefined) return { text, structured };
         return { text: error, structured, isError: true };
       } catch (error) {

@@ -3,12 +3,12 @@
  * say that it only passes something on.
  */
 import type { Inspection, MemoryRef, WriteResult } from "@cortex-memory/core";
-import { truncateToTokens, writtenShape } from "@cortex-memory/core/contract";
+import { quoted, writtenShape } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { headFields, listOf, memoryType, versionFields } from "../operations/fields.js";
 import { isoTime } from "../operations/times.js";
 import { counted } from "../render/ink.js";
-import { briefLine, briefOf, briefShape, day, fenced, fit, flat } from "./briefs.js";
+import { briefLine, briefOf, briefShape, day, fenced, fit, flat, quotedAnswer } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
 import { memoryRef, turnFields } from "./fields.js";
 
@@ -23,7 +23,7 @@ type Written = z.input<typeof writtenShape>;
 /** A write's answer, its mentions cut short. */
 function writtenBrief(written: WriteResult): Written {
   const cut = (refs: readonly MemoryRef[]) =>
-    refs.map(({ id, uri, text }) => ({ id, uri, text: truncateToTokens(text, MENTION_TOKENS) }));
+    refs.map(({ id, uri, text }) => ({ id, uri, text: quoted(text, { tokens: MENTION_TOKENS }) }));
   return {
     ...written,
     replaced: cut(written.replaced),
@@ -36,7 +36,7 @@ function writtenText(did: string): (written: Written) => string {
   return (written) => {
     const what = written.reinforced ? "Known already, reinforced" : did;
     const mention = (label: string, refs: Written["similar"]): string[] =>
-      refs.map(({ id, text }) => `- ${label}: ${flat(text)} id ${id}`);
+      refs.map(({ id, text }) => `- ${label}: ${JSON.stringify(text)} id ${id}`);
     return fenced(`${what}: id ${written.id} version ${written.version}`, [
       ...mention("replaced", written.replaced),
       ...mention("in conflict with", written.conflicts),
@@ -161,14 +161,16 @@ function originOf({ head, versionRecord }: Inspection["memory"]) {
   const { derivedFrom, session, turn } = versionRecord.provenance;
   const { validTo } = versionRecord;
   return {
-    by: versionRecord.createdBy,
+    by: quoted(versionRecord.createdBy),
     written: day(versionRecord.createdAt),
     confidence: versionRecord.confidence,
     ...(derivedFrom.length === 0 ? {} : { derivedFrom }),
-    ...(session === undefined ? {} : { session }),
+    ...(session === undefined ? {} : { session: quoted(session) }),
     ...(turn === undefined ? {} : { turn }),
     ...(validTo === undefined ? {} : { validTo: day(validTo) }),
-    ...(head.tombstone === undefined ? {} : { hidden: head.tombstone.reason }),
+    ...(head.tombstone === undefined
+      ? {}
+      : { hidden: quoted(head.tombstone.reason, { tokens: MENTION_TOKENS }) }),
   };
 }
 
@@ -186,7 +188,8 @@ function foundWithin(found: Inspection, budget: number): z.input<typeof foundSha
   const { memory } = found;
   const half = Math.floor(budget / 2);
   const brief = briefOf(memory, half);
-  const data = JSON.stringify(memory.data).length <= half * 2 ? { data: { ...memory.data } } : {};
+  const { data: whole } = quotedAnswer(memory, []) as { readonly data: object };
+  const data = JSON.stringify(whole).length <= half * 2 ? { data: { ...whole } } : {};
   const links = [
     ...found.links.map(({ kind, to, reason }) => ({ direction: "out", kind, id: to, reason })),
     ...found.backlinks.map(({ kind, from, reason }) => ({
@@ -197,9 +200,9 @@ function foundWithin(found: Inspection, budget: number): z.input<typeof foundSha
     })),
   ].map(({ direction, kind, id, reason }) => ({
     direction: direction as "out" | "in",
-    kind,
+    kind: quoted(kind),
     id,
-    ...(reason === undefined ? {} : { reason: truncateToTokens(reason, MENTION_TOKENS) }),
+    ...(reason === undefined ? {} : { reason: quoted(reason, { tokens: MENTION_TOKENS }) }),
   }));
   const earlier = found.versions
     .filter(({ current }) => !current)
@@ -207,7 +210,7 @@ function foundWithin(found: Inspection, budget: number): z.input<typeof foundSha
       version,
       ...(undone === undefined ? {} : { undone }),
       written: day(versionRecord.createdAt),
-      text: truncateToTokens(text, MENTION_TOKENS),
+      text: quoted(text, { flags: versionRecord.flags ?? [], tokens: MENTION_TOKENS }),
     }));
   const shownLinks = fit(links, Math.floor(budget / 4));
   const shownVersions = fit(earlier, Math.floor(budget / 4));
@@ -241,7 +244,7 @@ function foundText(found: z.input<typeof foundShape>): string {
     `  ${flat(where.join("; "))}`,
     ...(rank.length === 0 ? [] : [`  salience ${found.salience?.score}: ${rank.join(", ")}`]),
     ...found.links.map(({ direction, kind, id, reason }) => {
-      const why = reason === undefined ? "" : ` because ${flat(reason)}`;
+      const why = reason === undefined ? "" : ` because ${JSON.stringify(reason)}`;
       return direction === "out" ? `  ${kind} -> ${id}${why}` : `  ${id} ${kind} -> this${why}`;
     }),
     ...found.versions.map(

@@ -1,13 +1,7 @@
 /**
  * The tool on what waits for a decision: listing it, and settling one item.
  */
-import {
-  DECISIONS,
-  type ReviewItem,
-  truncateToTokens,
-  VERBS,
-  withheld,
-} from "@cortex-memory/core/contract";
+import { DECISIONS, quoted, type ReviewItem, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { listOf } from "../operations/fields.js";
 import { day, fenced, fit, flat } from "./briefs.js";
@@ -33,12 +27,12 @@ const itemShape = z.object({
 function itemOf({ id, why, sides, proposal }: ReviewItem): z.input<typeof itemShape> {
   return {
     item: id,
-    why,
+    why: quoted(why),
     ...(proposal === undefined ? {} : { asks: wishOf(proposal) }),
     sides: sides.map((side) => ({
       id: side.id,
       uri: side.uri,
-      text: side.flags === undefined ? side.text : withheld(side.flags),
+      text: quoted(side.text, { flags: side.flags ?? [] }),
       since: day(side.since),
       status: side.status,
       source: side.source,
@@ -50,8 +44,8 @@ function itemOf({ id, why, sides, proposal }: ReviewItem): z.input<typeof itemSh
 const WISH_TOKENS = 80;
 
 function wishOf({ verb, input, by, flags }: NonNullable<ReviewItem["proposal"]>): string {
-  const what = flags === undefined ? JSON.stringify(input) : withheld(flags);
-  return truncateToTokens(`${by}: ${verb} ${what}`, WISH_TOKENS);
+  const what = quoted(JSON.stringify(input), { flags });
+  return quoted(`${quoted(by)}: ${verb} ${what}`, { flags: [], tokens: WISH_TOKENS });
 }
 
 const reviewTool = defineTool({

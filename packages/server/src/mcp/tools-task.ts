@@ -9,12 +9,13 @@ import {
   type Options,
   type Schema,
 } from "@cortex-memory/core";
+import { quoted } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
 import { headFields, listOf, memoryType } from "../operations/fields.js";
 import { isoTime } from "../operations/times.js";
 import { counted } from "../render/ink.js";
-import { type Brief, briefLine, briefOf, briefShape, fenced, fit, flat } from "./briefs.js";
+import { type Brief, briefLine, briefOf, briefShape, fenced, fit } from "./briefs.js";
 import {
   BUDGET_TOKENS,
   budgetTokens,
@@ -53,7 +54,10 @@ const NAMES = 20;
 /** The names in use, the most frequent first, within a budget. */
 function namesOf(schema: Schema, budget: number) {
   const some = (names: readonly string[]): readonly string[] =>
-    fit(names.slice(0, NAMES).map(flat), Math.floor(budget / 3)).items;
+    fit(
+      names.slice(0, NAMES).map((name) => quoted(name)),
+      Math.floor(budget / 3),
+    ).items;
   return {
     kinds: some(schema.kinds.map(({ kind }) => kind)),
     tags: some(schema.tags.map(({ tag }) => tag)),
@@ -96,7 +100,10 @@ const startTool = defineTool({
       memory.describeSchema({ access }),
     ]);
     const values = await currentValues(memory, schema, access);
-    const items = bundle.pinned.map(({ id, uri, type, text }) => ({ id, uri, type, text }));
+    // What was flagged is withheld by the context already.
+    const items = bundle.pinned.map(({ id, uri, type, text }) => {
+      return { id, uri, type, text: quoted(text, { flags: [] }) };
+    });
     const pinned = fit(items, share("pinned"));
     const slots = fit(values.slots, share("slots"));
     const preferences = fit(values.preferences, share("preferences"));
@@ -116,7 +123,7 @@ const startTool = defineTool({
       names.length === 0 ? [] : [`${label}: ${names.join(", ")}`];
     const head = `Memory of ${actor}: ${counted(memories, "memory", "memories")}.`;
     const lines = [
-      ...pinned.map(({ type, text, id }) => `- ${type}: ${flat(text)} id ${id}`),
+      ...pinned.map(({ type, text, id }) => `- ${type}: ${text} id ${id}`),
       ...preferences.map(briefLine),
       ...slots.map(briefLine),
       ...named("kinds", kinds),

@@ -16,7 +16,8 @@ import {
   type Operation,
 } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { failure, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
+import { quotedAnswer } from "./briefs.js";
+import { failure, type Tool, type ToolContext } from "./define.js";
 import { mended } from "./mend.js";
 import { announcedLater, outlined } from "./schema.js";
 import { LINK_TOOLS } from "./tools-links.js";
@@ -104,9 +105,8 @@ function operationTool(operation: Operation): Tool {
       try {
         const asked = mended(input, given);
         const answer = await operation.run(memory, asked, callContext(memory, context));
-        const text = JSON.stringify(answer);
-        // What the client gets is what JSON makes of the answer, in both renderings.
-        return { structured: JSON.parse(text) as NonNullable<ToolAnswer["structured"]>, text };
+        const structured = quotedAnswer(answer, verbs);
+        return { structured, text: JSON.stringify(structured) };
       } catch (error) {
         return failure(error, { name: toolName(operation), input }, context.log);
       }
