@@ -19,7 +19,12 @@ async function brokenOff(operation: Operation): Promise<string> {
     ...processHost(),
     args: ["probe", "--data", folder],
     out: sink,
-    err: { ...sink, write: (text) => void (said += text) },
+    err: {
+      ...sink,
+      write: (text) => {
+        said += text;
+      },
+    },
     exit: (code) => {
       exit = code;
     },
