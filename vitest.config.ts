@@ -15,6 +15,7 @@ export default defineConfig({
       { find: /^@cortex-memory\/core$/, replacement: core("index.ts") },
       { find: /^@cortex-memory\/core\/contract$/, replacement: core("contract/entry.ts") },
       { find: /^@cortex-memory\/core\/memgraph$/, replacement: core("memgraph/index.ts") },
+      { find: /^@cortex-memory\/core\/postgres$/, replacement: core("kv/postgres-backend.ts") },
       { find: /^@cortex-memory\/core\/remote$/, replacement: core("remote/index.ts") },
       { find: /^@cortex-memory\/core\/testing$/, replacement: core("testing/index.ts") },
       { find: /^@cortex-memory\/embed$/, replacement: embed },
@@ -23,6 +24,7 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "tools/**/*.test.ts"],
+    globalSetup: ["packages/core/test/database-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     // Files of one worker share loaded modules, which halves the time; nothing below keeps state that

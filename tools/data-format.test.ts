@@ -111,6 +111,7 @@ const FULL_MEMORY: MemoryRecord = {
     externalId: "e",
     freshnessAt: 5,
     tombstone: { reason: "r", at: 5, by: "b" },
+    waits: true,
     turn: { session: "s", index: 1, chunk: 0 },
     fingerprint: new Uint8Array(10),
   },

@@ -163,6 +163,7 @@ const INDEX_NOTES: Readonly<
     "from seq 8, id 16",
     "one for an identity, a hard constraint, an active goal",
   ],
+  waiting: ["1, one byte", "from seq 8, id 16", "one for a value that waits for its time"],
   review: [
     "1 open siblings, 2 disputed, 3 provisional, one byte",
     "from seq 8, id 16",

@@ -22,6 +22,7 @@ import { CommitSignal } from "./history/signal.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
+import type { DatabaseStores } from "./kv/postgres-stamp.js";
 import { checkModel, type Model } from "./model/model.js";
 import { checkActorName } from "./records/uri.js";
 import type { RemoteCortex } from "./remote/client.js";
@@ -256,6 +257,12 @@ export type StoreStamps = typeof import("./kv/lmdb-stamp.js");
 /** How the stores of a folder are looked at from outside. */
 export function storeStamps(): Promise<StoreStamps> {
   return import("./kv/lmdb-stamp.js");
+}
+
+/** How the stores of a database are looked at from outside. */
+export async function databaseStores(location: string, create: boolean): Promise<DatabaseStores> {
+  const { lookAtPostgres } = await import("./kv/postgres-stamp.js");
+  return lookAtPostgres(location, create);
 }
 
 /** Entries up to which a throw-away store is built in memory rather than beside the store. */

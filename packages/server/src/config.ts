@@ -294,6 +294,7 @@ function variablesIn<Name extends string>(
 /** Settings fit to be shown: whether a secret is set, never what it is. */
 export function shownSettings(settings: readonly Setting[]): readonly Setting[] {
   return settings.map((one) => {
+    if (one.name === "data") return { ...one, value: shownLocation(one.value) };
     const spec: Partial<ServeSettingSpec> | undefined =
       SERVE_SETTINGS[one.name as ServeSettingName];
     if (spec?.secret !== true) return one;
@@ -337,6 +338,16 @@ function absolute(location: string, around: Surroundings): string {
 /** Whether a location is an address such as `postgres://…` and not a folder. */
 export function isAddress(location: string): boolean {
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(location);
+}
+
+/** Whether a location is a database, which this machine opens itself. */
+export function isDatabaseAddress(location: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(location);
+}
+
+/** A location as it may be shown: an address without its password. */
+export function shownLocation(location: string): string {
+  return isAddress(location) ? location.replace(/^([^/]+\/\/[^/:@]*):[^/@]*@/, "$1@") : location;
 }
 
 /** Whether a location is the address of a running server. */

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { CortexError } from "@cortex-memory/core";
-import { isAddress } from "./config.js";
+import { isAddress, shownLocation } from "./config.js";
 import type { Operation } from "./operations/define.js";
 
 /** Where a store would be. */
@@ -29,11 +29,16 @@ export function chooseStore(
   if (store === "create") return "create";
   if (!storeIsThere(place)) {
     if (store === "optional") return "nothing";
-    const { actor, data } = place;
-    const message = `data: no store of actor ${actor} in ${data}; the first write makes one`;
-    throw new CortexError("ERR_NOT_FOUND", message, { field: "data", subject: data });
+    throw noStore(place);
   }
   return store === "closed" ? "nothing" : "there";
+}
+
+/** The failure of a read where there is no store of the actor. */
+export function noStore({ actor, data }: Pick<StorePlace, "actor" | "data">): CortexError {
+  const shown = shownLocation(data);
+  const message = `data: no store of actor ${actor} in ${shown}; the first write makes one`;
+  return new CortexError("ERR_NOT_FOUND", message, { field: "data", subject: shown });
 }
 
 /** Whether there is a store, as far as a look at the folder can tell. */

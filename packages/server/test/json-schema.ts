@@ -84,6 +84,18 @@ const CHECKS: Readonly<Record<string, Check>> = {
     !isObject(value)
       ? []
       : Object.keys(value).flatMap((name) => mismatches(name, rule as Schema, root, at)),
+  minProperties: (value, rule, place) =>
+    fails(
+      isObject(value) && Object.keys(value).length < Number(rule),
+      place,
+      "has too few members",
+    ),
+  maxProperties: (value, rule, place) =>
+    fails(
+      isObject(value) && Object.keys(value).length > Number(rule),
+      place,
+      "has too many members",
+    ),
   items: (value, rule, { root, at }) =>
     !Array.isArray(value)
       ? []

@@ -12,7 +12,7 @@ import { invalid } from "../errors.js";
 import { bodyOf, Reader } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
-import { holdsAt, shownMemories, timeAt } from "../memory/read.js";
+import { holdsAt, shownMemories, timeAt, turnsAt } from "../memory/read.js";
 import type { Frame } from "../records/frames.js";
 import { namesOf, OBJECT_KINDS } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
@@ -29,11 +29,14 @@ export async function context(engine: Engine, asked: Asked<"context">): Promise<
   const meter = meterOf(engine.kv, onPlan !== undefined);
   const answer: ContextBundle = await Reader.with(meter.kv, asked.asOf, async (reader) => {
     const nowMs = asked.nowMs ?? (await timeAt(engine, reader));
+    const turns = await turnsAt(reader, access, nowMs);
     const plan = { tiers, frames, outcomeLimit, form, budgetTokens, nowMs };
     const bundle = await buildBundle(reader, plan, {
       show: async (found) => {
         const shown = await shownMemories(reader, access, found);
-        return shown.map((one) => (one !== undefined && holdsAt(one, nowMs) ? one : undefined));
+        return shown.map((one) =>
+          one !== undefined && holdsAt(one, nowMs) && turns(one) ? one : undefined,
+        );
       },
       disputes: (memories) => disputesOf(reader, memories, access),
     });

@@ -15,8 +15,7 @@ import { LIMITS } from "../limits.js";
 import { openMembers, type Term } from "../memory/members.js";
 import type { Frame } from "../records/frames.js";
 import { PINNED_TYPES } from "../records/pinned.js";
-import { LIFECYCLES, MEMORY_TYPES, type Source } from "../records/types.js";
-import { OWNERS_TYPES } from "../trust/gate.js";
+import { LIFECYCLES, MEMORY_TYPES } from "../records/types.js";
 
 /** Of memories found at the position, those the caller may see and that hold at the time. */
 export type Show = (
@@ -49,7 +48,7 @@ export async function readTiers(reader: Reader, plan: TierPlan, show: Show): Pro
   const wants = (tier: Tier): boolean => plan.tiers.includes(tier);
   const wantsFrames = wants("outcomes") || wants("frame_relevant");
   const [pinned, framed] = await Promise.all([
-    wants("pinned") ? newest(reader, PINNED_TERMS, standing(show)) : NOTHING,
+    wants("pinned") ? newest(reader, PINNED_TERMS, show) : NOTHING,
     wantsFrames ? newest(reader, plan.frames.map(termOf), show) : NOTHING,
   ]);
   const taken = new Set(pinned.memories.map(({ id }) => keyString(id)));
@@ -70,23 +69,6 @@ export async function readTiers(reader: Reader, plan: TierPlan, show: Show): Pro
   );
   return { found, capped };
 }
-
-/**
- * Of what is pinned, all but what a model says of who the owner is, or what must never be done: until the
- * owner says yes to it, it may be found, and is no rule that always holds.
- */
-function standing(show: Show): Show {
-  return async (found) =>
-    (await show(found)).map((memory) => {
-      if (memory === undefined) return undefined;
-      const { type, source, status } = memory.head.record.head;
-      const isMade = OWNERS_TYPES.has(type) && MODEL_MADE.has(source);
-      return isMade && status !== "confirmed" ? undefined : memory;
-    });
-}
-
-/** Sources whose words a model chose. */
-const MODEL_MADE: ReadonlySet<Source> = new Set(["extraction", "derived", "dream"]);
 
 const PINNED_TERMS: readonly Term[] = PINNED_TYPES.map((type) => ({
   index: INDEX.pinned,

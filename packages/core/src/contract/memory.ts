@@ -556,6 +556,8 @@ const slotValueShape = z.object({
   text: z.string(),
   /** Whether it is the value now. */
   current: z.boolean(),
+  /** Set for a value to come: it takes the slot at `from`. */
+  waits: z.boolean().exactOptional(),
   status: words(STATUSES),
   source: words(SOURCES),
   /** Since when it held. */

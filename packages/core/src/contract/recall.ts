@@ -254,6 +254,7 @@ export const recall = verb("recall", {
     exceptSession: session.describe("nothing of this conversation").optional(),
     now: timeOf("the time of the question, for words such as yesterday").optional(),
     asOf,
+    validAt: timeOf("what held in the world then, by the versions that held then").optional(),
     history: z
       .boolean()
       .describe("replaced memories as well; when not given, if the question asks about the past")

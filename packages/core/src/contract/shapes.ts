@@ -61,6 +61,8 @@ const headShape = z.object({
   externalId: z.string().exactOptional(),
   freshnessAt: timeShape.exactOptional(),
   tombstone: tombstoneShape.exactOptional(),
+  /** Set for a value that was given to its slot for a time to come. */
+  waits: z.boolean().exactOptional(),
 });
 
 /** The mutable side of a memory, as callers see it. */

@@ -113,15 +113,20 @@ export function heldSince(version: Version, end = version.validTo): number | und
   return validFrom ?? (isOver ? undefined : createdAt);
 }
 
-/** A memory that another one replaces: archived, its validity closed by a version of the same data. */
+/**
+ * A memory that another one replaces: archived, its validity closed by a version of the same data, now or
+ * when its turn was over.
+ */
 export function archivePart(
   tx: WriteTx,
   by: string,
   found: Located,
+  until = tx.at,
 ): { readonly part: RecordDraft; readonly version: Version } {
   const head = tx.fold.records.head(found.row);
   const version = tx.fold.records.version(found.row);
-  const archived: Head = { ...head, lifecycle: "archived" };
+  const { waits: _, ...kept } = head;
+  const archived: Head = { ...kept, lifecycle: "archived" };
   if (version.validTo !== undefined && version.validTo <= tx.at) {
     return { part: headPart(tx, by, found, archived), version };
   }
@@ -134,7 +139,7 @@ export function archivePart(
     {
       ...version,
       validFrom,
-      validTo: Math.max(tx.at, validFrom),
+      validTo: Math.max(until, validFrom),
     },
   );
   const record = { head: { ...archived, version: closed.number, siblings: [] }, version: closed };

@@ -111,6 +111,7 @@ function shapeHead(head: Head, updatedAt: number): MemoryHead {
     ...(head.externalId === undefined ? {} : { externalId: head.externalId }),
     ...(head.freshnessAt === undefined ? {} : { freshnessAt: head.freshnessAt }),
     ...(head.tombstone === undefined ? {} : { tombstone: head.tombstone }),
+    ...(head.waits === undefined ? {} : { waits: head.waits }),
   };
 }
 

@@ -25,7 +25,7 @@ import type { BatchItem, BatchItemResult } from "../contract/batch.js";
 import type { Asked } from "../contract/index.js";
 import type { Memory, MemoryId } from "../contract/shapes.js";
 import type { DropRule, ExtractedFact, ExtractFailure, ExtractReport } from "../contract/upkeep.js";
-import { type Engine, spokenBy } from "../engine/engine.js";
+import type { Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
@@ -38,7 +38,6 @@ import { blamesReply, type Model, modelFailure, noModel } from "../model/model.j
 import type { Source } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { OWNER } from "../scope/access.js";
-import { speakerAt } from "../trust/doors.js";
 import { mayReplace } from "../trust/gate.js";
 import { contended } from "../vector/vector-changes.js";
 import { extractPrompt, type Offer } from "./prompt.js";
@@ -53,7 +52,6 @@ import {
   type Queue,
   readWaiting,
   type Waiting,
-  type WaitingTurn,
   type Window,
 } from "./window.js";
 
@@ -349,22 +347,14 @@ async function writeWindow(
   items: readonly BatchItem[],
 ): Promise<readonly BatchItemResult[]> {
   if (items.length === 0) return [];
-  const spoken = spokenBy(engine, speakerAt("extraction", authorOf(engine, turns)));
   const first = Math.min(...turns.map(({ seq }) => seq));
   const idempotencyKey = `extract ${toHex(engine.sha256(utf8(`${thread} ${first} ${next}`)))}`;
   try {
-    return (await batch(spoken, { items, atomic: false, idempotencyKey, access: OWNER })).results;
+    return (await batch(engine, { items, atomic: false, idempotencyKey, access: OWNER })).results;
   } catch (error) {
     if (isCortexError(error, "ERR_IDEMPOTENCY")) return [];
     throw error;
   }
-}
-
-/** In whose name facts are written: whoever stored all of the turns, which makes no voice of its own. */
-function authorOf(engine: Engine, turns: readonly WaitingTurn[]): string {
-  const authors = new Set(turns.map(({ by }) => by));
-  const [first] = authors;
-  return first === undefined || authors.size > 1 ? engine.principal : first;
 }
 
 function outcomeOf(result: BatchItemResult): ExtractedFact["outcome"] {

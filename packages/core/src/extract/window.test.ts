@@ -24,7 +24,6 @@ function turn(seq: number, session: string, index: number, content = "words"): W
     seq,
     storedAt: 1000 * seq,
     version: 1,
-    by: "ada",
     data: { session, index, role: "user", content },
     content,
     ...threadOf(session, "user_input"),

@@ -36,8 +36,6 @@ export interface WaitingTurn {
   readonly thread: string;
   readonly source: Source;
   readonly version: number;
-  /** Who stored it. */
-  readonly by: string;
   readonly data: TurnData;
   /** Its words, without rendered memory. */
   readonly content: string;
@@ -234,10 +232,10 @@ function waitingTurn(memory: FoundMemory): readonly WaitingTurn[] {
   if (data.role !== "user" && data.role !== "assistant") return [];
   const content = dropFenced(data.content);
   if (content.trim() === "") return [];
-  const { seq, at, by } = memory.body.header;
+  const { seq, at } = memory.body.header;
   const { number } = version;
   const thread = threadOf(data.session, head.source);
-  return [{ id: memory.id, seq, storedAt: at, version: number, by, data, content, ...thread }];
+  return [{ id: memory.id, seq, storedAt: at, version: number, data, content, ...thread }];
 }
 
 /** The first window of every thread, the longest waiting first. */

@@ -27,6 +27,8 @@ import { type Checked, checkPredicate } from "./predicate.js";
 export interface CheckedFind {
   readonly where: Checked;
   readonly lifecycles: ReadonlySet<Lifecycle>;
+  /** States were asked for by name: memories are shown as they are stored, whatever their time. */
+  readonly isStored: boolean;
   readonly text: string | undefined;
   readonly near: CheckedNear | undefined;
   readonly walk: { readonly from: ParsedRef; readonly plan: WalkPlan } | undefined;
@@ -90,6 +92,7 @@ export function checkFind(engine: Engine, asked: Asked<"find">): CheckedFind {
   return {
     where,
     lifecycles,
+    isStored: asked.lifecycles !== undefined && asked.validAt === undefined,
     text: checkWords(asked),
     near: checkNearHere(engine, asked),
     walk,

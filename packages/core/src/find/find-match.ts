@@ -8,7 +8,8 @@ import type { Engine } from "../engine/engine.js";
 import type { MemoryRow } from "../history/pointers.js";
 import type { FoundMemory, Read, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
-import { shownMemories, standingVersions, validBody } from "../memory/read.js";
+import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "../memory/read.js";
+import type { SlotTurns } from "../memory/slot-turns.js";
 import type { MemoryRecord } from "../records/memory-record.js";
 import type { MemoryType } from "../records/types.js";
 import { testOf } from "./evaluate.js";
@@ -37,6 +38,7 @@ export function matcherOf(
   const { actor } = engine;
   const test = testOf(query.where);
   const types = typesOf(query.where);
+  let turns: SlotTurns | undefined;
   return async (candidates) => {
     const rows = await rowsOf(reader, candidates);
     const wanted = candidates.map(({ id }, at) => {
@@ -49,9 +51,11 @@ export function matcherOf(
     const found = await reader.memories(ids, wanted);
     const shown = await shownMemories(reader, query.access, found);
     const bodies = await bodiesOf(reader, shown, query.validAt);
+    turns ??= await turnsOf(engine, reader, query);
+    const isTurn = turns;
     const matches = shown.map((memory, at): Match | undefined => {
       const body = bodies[at];
-      if (memory === undefined || body === undefined) return undefined;
+      if (memory === undefined || body === undefined || !isTurn(memory, body)) return undefined;
       if (!test({ actor, id: memory.id, head: memory.head, body })) return undefined;
       return { found: memory, body, arrival: arrivalOf(memory.id, memory.row) };
     });
@@ -62,6 +66,13 @@ export function matcherOf(
       ),
     );
   };
+}
+
+/** Whose turn it is in slots; states that are asked for by name are taken as they are stored. */
+async function turnsOf(engine: Engine, reader: Reader, query: CheckedFind): Promise<SlotTurns> {
+  const { validAt, access, isStored } = query;
+  if (isStored) return () => true;
+  return turnsAt(reader, access, validAt ?? (await timeAt(engine, reader)));
 }
 
 /** The rows of candidates; those that came with one are not read again. */

@@ -137,8 +137,12 @@ export function indexTerms(id: Uint8Array, head: Head, pinned: boolean): IndexTe
   }
   if (pinned) terms.push(term(INDEX.pinned, Uint8Array.of(MEMORY_TYPES[head.type].code)));
   for (const open of openQuestions(head)) terms.push(term(INDEX.review, Uint8Array.of(open)));
+  if (head.waits === true) terms.push(term(INDEX.waiting, WAITING_TERM));
   return terms;
 }
+
+/** The one term of the index of values that wait. */
+export const WAITING_TERM: Uint8Array = Uint8Array.of(1);
 
 const NOTHING_OPEN: readonly number[] = [];
 

@@ -11,7 +11,7 @@
  */
 import type { Sha256 } from "../codec/hash.js";
 import { cutBytes } from "../codec/slab.js";
-import { CortexError } from "../errors.js";
+import { CortexError, isCortexError } from "../errors.js";
 import {
   type BatchSpan,
   type DraftPart,
@@ -129,6 +129,9 @@ interface Sealing {
   readonly batch: boolean;
 }
 
+/** How often a write starts over because the way to the store broke while it read. */
+const LOST_READS = 3;
+
 /** The write queue of an open store. */
 export class Writer {
   readonly #parts: WriterParts;
@@ -201,7 +204,15 @@ export class Writer {
     const { kv, clock, pause } = this.#parts;
     const started = clock();
     for (let attempt = 1; attempt <= LIMITS.commitAttempts; attempt += 1) {
-      const prepared = await this.#prepare(group);
+      const prepared = await this.#prepare(group).catch((error: unknown) => {
+        // Nothing was written: a connection that broke while rows were read is no reason to give up.
+        if (!isCortexError(error, "ERR_UNREACHABLE") || attempt > LOST_READS) throw error;
+        return undefined;
+      });
+      if (prepared === undefined) {
+        this.invalidate();
+        continue;
+      }
       const result =
         prepared.commit === undefined ? { ok: true as const } : await kv.commit(prepared.commit);
       if (!result.ok) {
@@ -253,6 +264,8 @@ export class Writer {
       this.#configEntry = config === undefined ? [] : [journalKey(decodePointer(config).seq)];
       if (this.#lastHead !== undefined && !sameBytes(headBytes, this.#lastHead)) {
         this.invalidate();
+        // A snapshot may be a connection: not one while another is held.
+        snapshot.close();
         return await this.#prepare(group);
       }
       view.load(hints, values);

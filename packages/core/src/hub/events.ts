@@ -14,7 +14,7 @@
 import type { Memory } from "../contract/shapes.js";
 import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
 import { shapeEdge, shapeParts } from "../engine/shapes.js";
-import { invalid } from "../errors.js";
+import { invalid, isCortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import {
   decodeEntry,
@@ -167,6 +167,9 @@ async function* follow(feed: Feed, unlisten: () => void): AsyncGenerator<HubEven
       if (dirty.size === 0) await feed.wait(plan.pollMs);
       rows = until.aborted ? [] : await nextRows(feed);
     }
+  } catch (error) {
+    // A hub that closes while it is looked at ends its subscriptions, which is no failure of theirs.
+    if (!until.aborted || !isCortexError(error, "ERR_CLOSED")) throw error;
   } finally {
     unlisten();
   }

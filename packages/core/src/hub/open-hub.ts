@@ -1,5 +1,5 @@
 /**
- * From a location to an open hub: a folder of graphs, or `memory:`.
+ * From a location to an open hub: a folder of graphs, a database of them, or `memory:`.
  *
  * A folder of a hub is a folder of actors, as `open` makes it: each graph is a sub-folder with the name
  * of its actor, and graphs that `open` made are graphs of the hub. Beside them stands the folder of the
@@ -11,14 +11,21 @@ import { CortexError, describe, invalid } from "../errors.js";
 import { checkJobs } from "../jobs.js";
 import type { Kv } from "../kv/kv.js";
 import { checkModel } from "../model/model.js";
-import { pooledRandom } from "../open.js";
+import { isPostgresLocation, pooledRandom } from "../open.js";
 import { checkEmbedder } from "../vector/embedder.js";
 import type { HubContext } from "./context.js";
 import { Hub } from "./hub.js";
 import { lateCatalogue } from "./late-catalogue.js";
 import { Lineages } from "./lineages.js";
 import { isGraphId, tenantPrefix } from "./names.js";
-import { folderPlaces, type GraphOptions, GraphStores, memoryPlaces } from "./stores.js";
+import {
+  databasePlaces,
+  folderPlaces,
+  type GraphOptions,
+  GraphStores,
+  memoryPlaces,
+  type Places,
+} from "./stores.js";
 
 /**
  * How a hub is opened. The embedder, the model and the jobs are those of every graph, as `open` would
@@ -90,11 +97,12 @@ export async function openHubWith(
   const prefix = tenantPrefix(tenant);
   const clock = options.clock ?? Date.now;
   const random = options.random ?? pooledRandom();
-  if (!create && location !== "memory:" && !existsSync(location)) {
+  const isFolder = location !== "memory:" && !isPostgresLocation(location);
+  if (!create && isFolder && !existsSync(location)) {
     const message = `location: expected a folder, got ${describe(location)}, which is none`;
     throw new CortexError("ERR_NOT_FOUND", message, { field: "location", subject: location });
   }
-  const places = await placesAt(location, { ...shared, random }, seams.wrapGraph);
+  const places = await placesAt(location, { ...shared, random, create }, seams.wrapGraph);
   const listeners = new Set<(graph: string) => void>();
   const stores = new GraphStores(places, { maxOpen, idleMs }, clock, ({ engine }) => {
     engine.signal.listen(() => {
@@ -135,6 +143,7 @@ export async function openHubWith(
       await stores.close();
     } finally {
       await late.close();
+      await places.close?.();
     }
   });
 }
@@ -148,17 +157,18 @@ function checkServices({ embedder, model, jobs }: OpenHubOptions): void {
 
 function placesAt(
   location: string,
-  options: GraphOptions,
+  { create, ...options }: GraphOptions & { readonly create: boolean },
   wrap: HubSeams["wrapGraph"],
-): ReturnType<typeof folderPlaces> {
+): Promise<Places> {
   if (typeof location !== "string" || location === "") {
-    throw invalid("location", "a folder or memory:", location);
+    throw invalid("location", "a folder, memory: or postgres://…", location);
   }
   if (location === "memory:") return memoryPlaces(options, wrap);
+  if (isPostgresLocation(location)) return databasePlaces(location, { ...options, create }, wrap);
   if (/^[a-z][a-z0-9+.-]+:\/\//.test(location)) {
     throw new CortexError(
       "ERR_UNSUPPORTED",
-      "location: expected a folder or memory:, got an address; this release has hubs in folders",
+      "location: expected a folder, memory: or postgres://…, got another address",
       { field: "location" },
     );
   }

@@ -20,6 +20,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { CortexError, isCortexError } from "../errors.js";
 import { around, HEAD_KEY, type Kv } from "../kv/kv.js";
 import {
+  databaseStores,
   type OpenedGraph,
   type OpenOptions,
   openGraph,
@@ -42,6 +43,8 @@ export interface Places {
   /** Opens a graph; `onClose` runs when it closes, while its storage is still open. */
   open(name: string, create: boolean, onClose: OnClose): Promise<OpenedGraph>;
   openCatalogue(): Promise<Kv>;
+  /** Gives back what looking at stores took. */
+  close?(): Promise<void>;
   /** Graphs that must not be closed, because they live in this process alone. */
   readonly keepsOpen: boolean;
 }
@@ -75,10 +78,41 @@ export async function folderPlaces(
   const root = resolve(folder);
   const at = (name: string): string => `${root}/${name}`;
   return {
-    keepsOpen: false,
+    ...storesAt(root, options, wrap),
     names: async () => stamps.storeNames(root),
     changed: async (known) => changedIn(stamps, at, known),
     stamp: async (name) => stamps.takeStamp(at(name)),
+  };
+}
+
+/** The stores of a hub in a database. */
+export async function databasePlaces(
+  location: string,
+  options: GraphOptions & { readonly create: boolean },
+  wrap: WrapGraph = (kv) => kv,
+): Promise<Places> {
+  const { create, ...shared } = options;
+  const stores = await databaseStores(location, create);
+  return {
+    ...storesAt(location, shared, wrap),
+    names: () => stores.names(),
+    changed: async (known) => {
+      const now = await stores.stamps([...known.keys()]);
+      return [...known].flatMap(([name, stamp]) => (now.get(name) === stamp ? [] : [name]));
+    },
+    stamp: async (name) => (await stores.stamps([name])).get(name),
+    close: () => stores.close(),
+  };
+}
+
+/** Opening stores, wherever they are. */
+function storesAt(
+  root: string,
+  options: GraphOptions,
+  wrap: WrapGraph,
+): Pick<Places, "keepsOpen" | "open" | "openCatalogue"> {
+  return {
+    keepsOpen: false,
     open: async (name, create, onClose) => {
       const { relaxedDurability = false } = options;
       const kv = wrap(await openKv(root, name, { create, relaxedDurability }));

@@ -81,6 +81,8 @@ export async function removePostgresStore(location: string, actor: string): Prom
   }
 }
 
+export { type PostgresCounts, postgresCounts } from "./postgres-session.js";
+
 /** What became of a try to change something. */
 interface Told {
   readonly generation: number;
@@ -218,6 +220,8 @@ class PostgresKv implements Kv {
     madeBy?: (told: Told) => boolean,
   ): Promise<Told | undefined> {
     const patience = new Patience(this.#pool.address.retryMs);
+    const { tally } = this.#pool;
+    const startedMs = performance.now();
     const relaxed =
       this.#options.relaxed === true ? [sql.setLocal("synchronous_commit", "off")] : [];
     for (;;) {
@@ -231,14 +235,26 @@ class PostgresKv implements Kv {
       } catch (error) {
         if (isRefusedRace(error)) continue;
         if (!isPassing(error)) throw error;
+        tally.retries += 1;
         await patience.pause(error);
+        tally.lookedUp += 1;
         told = await this.#lookAfter(claim, proof, madeBy, patience);
         if (told?.isDone === false) continue;
       }
       if (told !== undefined) this.#seen = { generation: told.generation, fence: told.fence };
-      if (told === undefined || told.isDone) return told;
-      if (told.isHeld) await sleep(HELD_PAUSE_MS * (1 + Math.random()));
-      else if (told.generation === seen.generation && told.fence === seen.fence) return told;
+      if (told?.isDone === true) {
+        tally.commits += 1;
+        tally.commitMs += performance.now() - startedMs;
+        return told;
+      }
+      if (told === undefined) return told;
+      if (told.isHeld) {
+        tally.heldWaits += 1;
+        await sleep(HELD_PAUSE_MS * (1 + Math.random()));
+      } else if (told.generation === seen.generation && told.fence === seen.fence) {
+        tally.lostRaces += 1;
+        return told;
+      }
     }
   }
 

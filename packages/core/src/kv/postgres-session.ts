@@ -64,6 +64,8 @@ const SILENCE_MS = TIMEOUTS.statement + 15_000;
 /** How long one waits for a connection before one of the reserve may be used, and before one gives up. */
 const RESERVE_AFTER_MS = 60;
 const SEAT_MS = 30_000;
+/** How long connections stay when nobody has a store open; they do not keep the process alive. */
+const LINGER_MS = 2000;
 
 /** Reads an address; wrong parameters are `ERR_INVALID`. */
 export function readAddress(location: string): PostgresAddress {
@@ -118,12 +120,46 @@ export interface Session {
   release(): void;
 }
 
-/** What the pool of a process is doing; see `docs/postgres.md`. */
-export interface PoolCounts {
+/** What the connections of a process to one address have done so far; see `docs/postgres.md`. */
+export interface PostgresCounts {
+  /** The address, without its password. */
+  readonly address: string;
+  /** Open connections, those in use, calls that wait for one, and how many there may be. */
   readonly connections: number;
   readonly busy: number;
   readonly waiting: number;
   readonly most: number;
+  /** Round trips that somebody waited for. */
+  readonly messages: number;
+  /** Commits that were made, and how long they took together. */
+  readonly commits: number;
+  readonly commitMs: number;
+  /** Commits on top of a head that others had replaced. */
+  readonly lostRaces: number;
+  /** Commits that waited for a construction about to take over. */
+  readonly heldWaits: number;
+  /** Tries after a broken connection, and commits whose outcome had to be looked up. */
+  readonly retries: number;
+  readonly lookedUp: number;
+}
+
+/** What is added up. */
+type Tally = {
+  -readonly [name in
+    | "messages"
+    | "commits"
+    | "commitMs"
+    | "lostRaces"
+    | "heldWaits"
+    | "retries"
+    | "lookedUp"]: number;
+};
+
+const running = new Set<PostgresPool>();
+
+/** What the connections of this process have done, address by address. */
+export function postgresCounts(): readonly PostgresCounts[] {
+  return [...running].map((pool) => pool.counts());
 }
 
 const pools = new Map<string, Promise<PostgresPool>>();
@@ -152,11 +188,21 @@ export async function joinPool(address: PostgresAddress, create: boolean): Promi
 /** Connections of one process to one address. */
 export class PostgresPool {
   readonly address: PostgresAddress;
+  readonly tally: Tally = {
+    messages: 0,
+    commits: 0,
+    commitMs: 0,
+    lostRaces: 0,
+    heldWaits: 0,
+    retries: 0,
+    lookedUp: 0,
+  };
   readonly #pool: Pool;
   readonly #seats: Seats;
   readonly #forget: () => void;
   #members = 0;
   #ended = false;
+  #ending: NodeJS.Timeout | undefined;
   #prepared: Promise<void> | undefined;
   /** Behind a pooler settings go with each transaction. */
   #localSettings = false;
@@ -203,26 +249,36 @@ export class PostgresPool {
   /** Takes part; false when the pool has ended. */
   join(): boolean {
     if (this.#ended) return false;
+    running.add(this);
     this.#members += 1;
     return true;
   }
 
-  /** The last one to leave closes the connections. */
+  /** Some time after the last one left the connections are closed; until then the next finds them. */
   async leave(): Promise<void> {
     this.#members -= 1;
     if (this.#members > 0 || this.#ended) return;
+    clearTimeout(this.#ending);
+    this.#ending = setTimeout(() => void this.#end(), LINGER_MS).unref();
+  }
+
+  async #end(): Promise<void> {
+    if (this.#members > 0 || this.#ended) return;
     this.#ended = true;
+    running.delete(this);
     this.#forget();
     await this.#pool.end();
   }
 
-  counts(): PoolCounts {
+  counts(): PostgresCounts {
     const { totalCount, idleCount } = this.#pool;
     return {
+      address: this.address.shown,
       connections: totalCount,
       busy: totalCount - idleCount,
       waiting: this.#seats.waiting,
       most: this.address.connections,
+      ...this.tally,
     };
   }
 
@@ -231,7 +287,7 @@ export class PostgresPool {
     const leaveSeat = await this.#seats.take();
     try {
       const client = await this.#pool.connect();
-      return new PgSession(client, leaveSeat);
+      return new PgSession(client, leaveSeat, this.tally);
     } catch (error) {
       leaveSeat();
       throw postgresError(error, this.address);
@@ -420,13 +476,15 @@ class Seats {
 class PgSession implements Session {
   readonly #client: PoolClient;
   readonly #leaveSeat: () => void;
+  readonly #tally: Tally;
   #isBroken = false;
   /** What the server said last, when it ended the connection between two messages. */
   #failure: unknown;
   #isReleased = false;
 
-  constructor(client: PoolClient, leaveSeat: () => void) {
+  constructor(client: PoolClient, leaveSeat: () => void, tally: Tally) {
     this.#client = client;
+    this.#tally = tally;
     this.#leaveSeat = leaveSeat;
     // Without a listener, a connection that dies between two messages would end the process.
     client.on("error", this.#onError);
@@ -439,6 +497,8 @@ class PgSession implements Session {
 
   async run(statements: readonly Statement[]): Promise<Answer[]> {
     if (this.#failure !== undefined) throw this.#failure;
+    // The end of a read is sent by itself, and nobody waits for it.
+    if (statements.length > 1 || statements[0] !== COMMIT) this.#tally.messages += 1;
     let silence: NodeJS.Timeout | undefined;
     try {
       return await new Promise((resolve, reject) => {

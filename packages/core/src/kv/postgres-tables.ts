@@ -22,7 +22,8 @@ export type SqlValue =
   | null
   | readonly (Uint8Array | undefined)[]
   | readonly number[]
-  | readonly boolean[];
+  | readonly boolean[]
+  | readonly string[];
 
 /** How a column of an answer is read. */
 export type Column = "int" | "bytes" | "bool" | "text";
@@ -107,7 +108,7 @@ export function makeTables(partitions: number): readonly string[] {
 /** Starts a transaction that sees one state. */
 export const BEGIN_READ: Statement = { text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" };
 /** Starts a transaction that changes something: each statement sees what was committed before it. */
-export const BEGIN_WRITE: Statement = { text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" };
+export const BEGIN_WRITE: Statement = { text: "BEGIN ISOLATION LEVEL READ COMMITTED" };
 /** Ends a transaction. */
 export const COMMIT: Statement = { text: "COMMIT" };
 /** Ends a transaction that came to nothing. */
@@ -429,6 +430,17 @@ export function readSize(actor: string): Statement {
       FROM cortex_rows WHERE actor = $1::text`,
     values: [actor],
     columns: ["int"],
+  };
+}
+
+/** The stores between two names: actor, generation, head; only those of `actors` where given. */
+export function readHeads(from: string, to: string, actors?: readonly string[]): Statement {
+  const among = actors === undefined ? "" : " AND actor = ANY ($3::text[])";
+  return {
+    text: `SELECT actor, generation, head FROM cortex_heads
+      WHERE actor >= $1::text AND actor < $2::text AND slot = 0 AND head IS NOT NULL${among}`,
+    values: [from, to, ...(actors === undefined ? [] : [actors])],
+    columns: ["text", "int", "bytes"],
   };
 }
 

@@ -78,6 +78,7 @@ function sent(value: SqlValue): Buffer | string | null {
   if (value instanceof Uint8Array) return bufferOf(value);
   const [first] = value;
   if (typeof first === "number" || typeof first === "boolean") return `{${value.join(",")}}`;
+  if (typeof first === "string") return `{${value.map((one) => JSON.stringify(one)).join(",")}}`;
   return bytesArray(value as readonly (Uint8Array | undefined)[]);
 }
 
@@ -122,11 +123,16 @@ function received(column: Column, text: string | null | undefined): Cell {
     case "bool":
       return text === "t";
     case "bytes":
-      // "\x" and two digits a byte.
-      return Buffer.from(text.slice(2), "hex");
+      return bytesIn(text);
     case "text":
       return text;
   }
+}
+
+/** Bytes written as "\\x" and two digits each; a plain array, as the other backends give. */
+function bytesIn(text: string): Uint8Array {
+  const { buffer, byteOffset, length } = Buffer.from(text.slice(2), "hex");
+  return new Uint8Array(buffer, byteOffset, length);
 }
 
 /** The code of a failure: five characters of the server's, or a name of the system's. */

@@ -56,6 +56,8 @@ export interface Verdict {
   readonly stays: readonly NotReplaced[];
   /** False when the slot stays with another memory. */
   readonly takesSlot: boolean;
+  /** The write is for a time to come: it takes the slot then, from whoever has it just before. */
+  readonly waits?: { readonly from: number; readonly after?: LocatedWithHead };
 }
 
 /** The verdict on a write that meets nothing. */
@@ -79,7 +81,12 @@ export function judge(tx: WriteTx, prepared: PreparedWrite, holderIds: readonly 
   const sameClaim = claimantIds(tx, head.fingerprint);
   if (sameClaim.length === 0 && holderIds.length === 0 && supersedes.length === 0) return UNOPPOSED;
   const named = supersedes.map((ref, at) => locateLiving(tx, ref, `supersedes[${at}]`));
-  const [claimants, inSlot] = readGroups(tx, [sameClaim, holderIds]);
+  const [said, inSlot] = readGroups(tx, [sameClaim, holderIds]);
+  const turn = turnOf(tx, prepared, inSlot);
+  // The same words about another time are another claim.
+  const claimants = said.filter(
+    (one) => isSame(turn.before, one) || !inSlot.some((other) => isSame(other, one)),
+  );
   const others = withHeads(tx, uniqueActive(named, holderIds));
   // A write that names itself or amends another is more than a restatement.
   const isPlain =
@@ -88,20 +95,55 @@ export function judge(tx: WriteTx, prepared: PreparedWrite, holderIds: readonly 
   if (same !== undefined) return { ...UNOPPOSED, repeats: same };
   const lower = isPlain ? claimants.filter((one) => outranks(head.source, one.head.source)) : [];
   const takesOver = lower.find((one) => one.head.slot !== undefined) ?? lower[0];
-  // All restatements back the first: ids of one moment are in no order.
-  const backed = isPlain && takesOver === undefined ? [...claimants].sort(byAge) : [];
-  const holders = inSlot.filter((one) => !isSame(takesOver, one));
+  const backed = isPlain && takesOver === undefined ? claimants : [];
+  const holders = turn.met(said).filter((one) => !isSame(takesOver, one));
   const verdict = divide(head, { holders, named: others, claimants, backed });
+  const { from, before: after } = turn;
   return {
     ...verdict,
+    ...(from <= tx.at
+      ? {}
+      : {
+          slot: verdict.slot.filter((one) => turn.startOf(one) === from),
+          waits: { from, ...(after === undefined || !verdict.takesSlot ? {} : { after }) },
+        }),
     // A caller may not see who holds the slot; it is taken all the same.
     takesSlot: verdict.takesSlot && inSlot.length === holderIds.length,
     ...(takesOver === undefined ? {} : { takesOver }),
   };
 }
 
-function byAge(a: LocatedWithHead, b: LocatedWithHead): number {
-  return a.head.createdAt - b.head.createdAt || a.row.seq - b.row.seq;
+/** Where a write stands among the values of its slot. */
+interface Turn {
+  /** From when on it is to answer: now, or a time to come. */
+  readonly from: number;
+  /** Who answers just before. */
+  readonly before: LocatedWithHead | undefined;
+  readonly startOf: (one: LocatedWithHead) => number;
+  /** The holders that it takes the slot from; `said` are those that make its claim, at whatever time. */
+  readonly met: (said: readonly LocatedWithHead[]) => readonly LocatedWithHead[];
+}
+
+/** A value of today meets all that have begun, and a plan that says the same; one to come, its own moment. */
+function turnOf(tx: WriteTx, { version }: PreparedWrite, inSlot: readonly LocatedWithHead[]): Turn {
+  const from = Math.max(tx.at, version.validFrom ?? tx.at);
+  const startOf = (one: LocatedWithHead): number => {
+    const { validFrom, createdAt } = tx.fold.records.version(one.row);
+    return validFrom ?? createdAt;
+  };
+  // A value of today that says it began later than now, as older stores may hold, has its turn.
+  const began = (one: LocatedWithHead) => (one.head.waits === true ? startOf(one) : 0);
+  const before = inSlot
+    .filter((one) => began(one) <= from)
+    .reduce<LocatedWithHead | undefined>(
+      (last, one) => (last === undefined || began(one) >= began(last) ? one : last),
+      undefined,
+    );
+  const isMet = (one: LocatedWithHead, said: readonly LocatedWithHead[]): boolean => {
+    if (from > tx.at) return isSame(before, one) || began(one) === from;
+    return began(one) <= tx.at || said.some((other) => isSame(other, one));
+  };
+  return { from, before, startOf, met: (said) => inSlot.filter((one) => isMet(one, said)) };
 }
 
 /** The memories that a write meets. */

@@ -21,7 +21,8 @@ import { LIFECYCLES, MEMORY_TYPES, namesOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { checkWritten, listWritten } from "./list-written.js";
 import { openMembers, type Term } from "./members.js";
-import { shownMemories, standingVersions, validBody } from "./read.js";
+import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "./read.js";
+import type { SlotTurns } from "./slot-turns.js";
 
 const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 
@@ -38,10 +39,14 @@ export async function list(engine: Engine, asked: Asked<"list">): Promise<Memory
     const start = asked.cursor === undefined ? undefined : parseCursor(asked.cursor);
     const query = { terms, pageItems: limit, reverse, cursor: start };
     const source = await openMembers(reader, query);
+    // States that are asked for by name are shown as they are stored, whatever their time.
+    const isStored = asked.lifecycles !== undefined && validAt === undefined;
+    const timeMs = validAt ?? (await timeAt(engine, reader));
+    const turns = isStored ? () => true : await turnsAt(reader, access, timeMs);
     const memories: Memory[] = [];
     for (let size = limit; ; size = Math.max(limit, Math.min(4 * size, READ_MOST))) {
       const page = await source.next(size);
-      const found = await shapeAll(engine, reader, page.members, access, validAt);
+      const found = await shapeAll(engine, reader, page.members, { access, validAt, turns });
       for (const [at, memory] of found.entries()) {
         if (memory !== undefined) memories.push(memory);
         if (memories.length < limit) continue;
@@ -90,9 +95,13 @@ async function shapeAll(
   engine: Engine,
   reader: Reader,
   members: readonly Bytes[],
-  access: Access,
-  validAt: number | undefined,
+  how: {
+    readonly access: Access;
+    readonly validAt: number | undefined;
+    readonly turns: SlotTurns;
+  },
 ): Promise<(Memory | undefined)[]> {
+  const { access, validAt, turns } = how;
   const ids = members.map((member) => member.subarray(member.length - 16));
   const rows = await reader.memoryRows(ids);
   const found = await reader.memories(ids, rows);
@@ -100,10 +109,13 @@ async function shapeAll(
   return Promise.all(
     shown.map(async (memory) => {
       if (memory === undefined) return undefined;
-      if (validAt === undefined) return shapeMemory(engine.actor, memory);
+      if (validAt === undefined) {
+        return turns(memory) ? shapeMemory(engine.actor, memory) : undefined;
+      }
       const bodies = await standingVersions(reader, memory);
       const body = validBody(bodies, validAt);
-      return body === undefined ? undefined : shapeMemory(engine.actor, memory, body);
+      if (body === undefined || !turns(memory, body)) return undefined;
+      return shapeMemory(engine.actor, memory, body);
     }),
   );
 }
@@ -135,7 +147,13 @@ export async function slotHistory(
     asOf,
     access,
   });
-  const values = page.memories.map(shapeValue).sort(newestFirst);
+  const nowMs = await Reader.with(engine.kv, asOf, (reader) => timeAt(engine, reader));
+  const active = page.memories.filter(({ head }) => head.lifecycle === "active");
+  // The live value that began last has its turn; a value that says nothing else has it at once.
+  const begun = active
+    .filter((memory) => startIn(memory) <= nowMs || memory.head.waits !== true)
+    .sort((a, b) => startIn(b) - startIn(a));
+  const values = page.memories.map((one) => shapeValue(one, begun[0]?.id, nowMs)).sort(newestFirst);
   return {
     slot,
     values: values.slice(0, limit),
@@ -144,14 +162,19 @@ export async function slotHistory(
   };
 }
 
-function shapeValue(memory: Memory): SlotValue {
+function startIn({ versionRecord: { validFrom, createdAt } }: Memory): number {
+  return validFrom ?? createdAt;
+}
+
+function shapeValue(memory: Memory, turn: Memory["id"] | undefined, nowMs: number): SlotValue {
   const { id, uri, text, head, versionRecord } = memory;
   const { validFrom, validTo, createdAt } = versionRecord;
   return {
     id,
     uri,
     text,
-    current: head.lifecycle === "active",
+    current: id === turn,
+    ...(head.waits === true && startIn(memory) > nowMs ? { waits: true } : {}),
     status: head.status,
     source: head.source,
     from: validFrom ?? createdAt,

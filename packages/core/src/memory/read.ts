@@ -25,6 +25,7 @@ import { primaryText } from "../records/data.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
 import { buildUri, parseUri } from "../records/uri.js";
 import { type Access, maySee } from "../scope/access.js";
+import { type SlotTurns, slotTurns } from "./slot-turns.js";
 
 /** More versions than anybody reads at once. */
 const HISTORY_ROWS = 100_000;
@@ -39,7 +40,7 @@ export async function get(
   const read = async (reader: Reader): Promise<Memory | undefined> => {
     const found = await findByRef(reader, parsed);
     if (found === undefined || !(await isShown(reader, access, found))) return undefined;
-    if (validAt !== undefined) return validVersion(engine, reader, found, validAt);
+    if (validAt !== undefined) return validVersion(engine, reader, found, { validAt, access });
     if (wanted === undefined || wanted === found.row.version)
       return shapeMemory(engine.actor, found);
     const body = await versionOf(reader, found, wanted);
@@ -248,11 +249,18 @@ async function validVersion(
   engine: Engine,
   reader: Reader,
   found: FoundMemory,
-  validAt: number,
+  { validAt, access }: { readonly validAt: number; readonly access: Access },
 ): Promise<Memory | undefined> {
   const bodies = await standingVersions(reader, found);
   const body = validBody(bodies, validAt);
-  return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
+  if (body === undefined || !(await turnsAt(reader, access, validAt))(found, body))
+    return undefined;
+  return shapeMemory(engine.actor, found, body);
+}
+
+/** Whose turn it is in the slots of a store at a time, as far as the caller may see. */
+export function turnsAt(reader: Reader, access: Access, timeMs: number): Promise<SlotTurns> {
+  return slotTurns(reader, (found) => shownMemories(reader, access, found), timeMs);
 }
 
 /**

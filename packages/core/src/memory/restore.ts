@@ -49,7 +49,7 @@ export async function restore(
         ...successorRanges(found.id),
         ...(slot === undefined ? [] : [slotRange(slot)]),
       ]);
-      const successors = liveSuccessors(tx, found.id, head.slot);
+      const successors = isPlanned(tx, found, head) ? [] : liveSuccessors(tx, found.id, head.slot);
       const [first] = successors;
       if (first !== undefined && !swap) {
         throw taken(parsed.text, head.slot, first);
@@ -58,6 +58,12 @@ export async function restore(
     },
   });
   return value;
+}
+
+/** Whether a value is for a time to come: it stands beside the value of today. */
+function isPlanned(tx: WriteTx, { row }: Located, { waits }: Pick<Head, "waits">): boolean {
+  const { validFrom } = tx.fold.records.version(row);
+  return waits === true && validFrom !== undefined && validFrom > tx.at;
 }
 
 function taken(text: string, slot: string | undefined, successor: Located): CortexError {
@@ -101,7 +107,9 @@ function liveSuccessors(tx: WriteTx, id: Bytes, slot: string | undefined): reado
       return row.lifecycle === "archived" || row.lifecycle === "tombstoned";
     });
   }
-  return [...live.values()];
+  const found = [...live.values()];
+  askRecords(tx, found);
+  return found.filter((one) => !isPlanned(tx, one, tx.fold.records.head(one.row)));
 }
 
 function lastId({ key }: { readonly key: Bytes }): Bytes {

@@ -35,7 +35,7 @@ import {
 import { firstResult, idempotencyKeys, rivals } from "../engine/idempotency.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
 import { shapeParts } from "../engine/shapes.js";
-import { CortexError } from "../errors.js";
+import { CortexError, invalid } from "../errors.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { KvRange } from "../kv/kv.js";
@@ -147,11 +147,16 @@ export interface NextVersion extends PreparedUpdate {
 export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): WriteResult {
   const { input, by, found, head, data, rival } = next;
   const current = tx.fold.records.version(found.row);
-  const carried = data === current.data ? carriedOver(current, input) : lastingOver(current);
+  const isPlan = head.waits === true && (current.validFrom ?? 0) > tx.at;
+  const carried =
+    data === current.data
+      ? carriedOver(current, input)
+      : { ...lastingOver(current), ...(isPlan ? periodOf(current) : {}) };
   const asked = { ...carried, ...withoutUndefined(input) };
   // New words are those of whoever brings them; the owner may also speak for the one who said it first.
   const sayer = data === current.data || ownSource(engine) === "user_input";
   const prepared = prepareVersion(head.type, data, asked, sayer ? head.source : ownSource(engine));
+  refuseLater(tx, head, prepared.validFrom);
   const isSaid = input.provenance?.source !== undefined;
   const writer = isSaid ? prepared.provenance.source : ownSource(engine);
   checkRevision(writer, head, found.id);
@@ -181,6 +186,22 @@ export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): W
     conflicts,
     ...(next.wantsMemory === true ? { memory: shapeParts(engine.actor, parts) } : {}),
   };
+}
+
+/** When a plan begins and ends: other words about it do not bring it forward. */
+function periodOf({ validFrom, validTo }: Version): VersionFields {
+  return {
+    ...(validFrom === undefined ? {} : { validFrom }),
+    ...(validTo === undefined ? {} : { validTo }),
+  };
+}
+
+/** Refuses to put off what holds a slot today: nobody would answer until then. */
+function refuseLater(tx: WriteTx, head: Head, validFrom: number | undefined): void {
+  const holds = head.slot !== undefined && head.lifecycle === "active" && head.waits !== true;
+  if (!holds || validFrom === undefined || validFrom <= tx.at) return;
+  const expected = "a time up to now: write the value to come into the slot, where it waits";
+  throw invalid("validFrom", expected, validFrom);
 }
 
 /** What a version of other data keeps: how long the memory is to live. */

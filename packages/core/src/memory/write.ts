@@ -145,7 +145,7 @@ function applyWrite(
   refuseExisting(tx, prepared);
   askTargets(tx, prepared);
   checkKindAllowed(tx, head.kind);
-  const verdict = judge(tx, prepared, head.slot === undefined ? [] : slotHolders(tx, head.slot));
+  const verdict = judgeAt(tx, prepared);
   if (verdict.repeats !== undefined) return reinforce(engine, tx, prepared, verdict.repeats);
   askGivingWay(tx, verdict);
   const memory = memoryToStore(tx, prepared, verdict);
@@ -153,7 +153,7 @@ function applyWrite(
   const parts: RecordDraft[] = [memoryPart(tx, prepared.by, id, record)];
   const replaced: MemoryRef[] = [];
   for (const found of [...verdict.slot, ...verdict.named]) {
-    const archived = archivePart(tx, prepared.by, found);
+    const archived = archivePart(tx, prepared.by, found, turnEnd(tx, verdict, found));
     parts.push(archived.part);
     replaced.push(shapeRef(engine.actor, found.id, found.row.type, archived.version));
   }
@@ -180,6 +180,31 @@ function applyWrite(
   };
   if (!wantsMemory || isTakenOver) return result;
   return { ...result, memory: shapeNew(engine.actor, tx.at, seq, memory) };
+}
+
+/** Whether a value is of the past by the time it is written: it joins the history of its slot. */
+function isPast(tx: WriteTx, { head, version }: PreparedWrite): boolean {
+  return head.slot !== undefined && version.validTo !== undefined && version.validTo <= tx.at;
+}
+
+/** What a write does with what it meets; what is over by now displaces nobody and backs nobody. */
+function judgeAt(tx: WriteTx, prepared: PreparedWrite): Verdict {
+  const { head } = prepared;
+  if (isPast(tx, prepared)) {
+    return judge(tx, { ...prepared, head: { ...head, fingerprint: undefined } }, []);
+  }
+  return judge(tx, prepared, head.slot === undefined ? [] : slotHolders(tx, head.slot));
+}
+
+/** When the turn of a former value ended: when that of the next one began, or now. */
+function turnEnd(tx: WriteTx, verdict: Verdict, found: LocatedWithHead): number {
+  const own = tx.fold.records.version(found.row);
+  const starts = verdict.slot.flatMap((one) => {
+    const { validFrom, createdAt } = tx.fold.records.version(one.row);
+    return one.head.waits === true ? [validFrom ?? createdAt] : [];
+  });
+  const later = starts.filter((start) => start > (own.validFrom ?? own.createdAt));
+  return Math.min(tx.at, ...later);
 }
 
 function shapeNew(actor: string, at: number, seq: number, memory: MemoryToStore): Memory {
@@ -255,7 +280,7 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
     head: {
       type: head.type,
       version: 1,
-      lifecycle: head.lifecycle,
+      lifecycle: isPast(tx, prepared) ? "archived" : head.lifecycle,
       visibility: head.visibility,
       importance: head.importance,
       tags: head.tags,
@@ -269,6 +294,7 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
       externalId: head.externalId,
       freshnessAt: head.freshnessAt,
       fingerprint: head.fingerprint,
+      ...(verdict.takesSlot && isToCome(tx, prepared) ? { waits: true } : {}),
     },
     version: {
       number: 1,
@@ -286,6 +312,11 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
       flags: version.flags,
     },
   };
+}
+
+/** Whether a value of a slot is for a time to come. */
+function isToCome(tx: WriteTx, { head, version }: PreparedWrite): boolean {
+  return head.slot !== undefined && version.validFrom !== undefined && version.validFrom > tx.at;
 }
 
 function refuseExisting(tx: WriteTx, prepared: PreparedWrite): void {
@@ -398,6 +429,10 @@ function lifecycleEdges(
   if (hasNone) return [];
   const links: Omit<EdgeDraft, "from">[] = [];
   for (const { id: to } of verdict.slot) links.push(...SLOT_KINDS.map((kind) => ({ kind, to })));
+  const { waits } = verdict;
+  if (waits?.after !== undefined) {
+    links.push({ kind: "transition", to: waits.after.id, validFrom: waits.from });
+  }
   for (const { id: to, by, row } of verdict.rivals) {
     const claim = by === "slot" ? (prepared.head.slot ?? true) : true;
     const metadata = { [RIVAL]: claim, version: row.version };

@@ -5,9 +5,14 @@
  * the lanes; trust, use and age are factors of it, narrow ones, so that neither a well-read memory
  * nor an old one overturns a clear difference in what was asked; only trust may halve a score, because
  * what a document says must not stand above what the owner said. Ties go to the newer, then by id.
+ *
+ * A factor alone would not do: one rare word that a question happens to share with a document outweighs
+ * it. So `belowTrusted` holds such a hit below what a higher source says in nearly the same words.
  */
 
 import type { LaneScores } from "../contract/recall.js";
+import type { Source } from "../records/types.js";
+import { outranks } from "../trust/gate.js";
 
 /** How much each lane counts. */
 export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
@@ -70,4 +75,67 @@ function relevanceOf(lanes: LaneScores, speaker: boolean): number {
   }
   // Time alone says nothing: every memory of that day has it.
   return sum === 0 ? 0 : sum + LANE_WEIGHTS.time * time;
+}
+
+/** What a hit says of the words of a question, and how high its source stands. */
+export interface Voiced {
+  /** Own evidence, one value a word of the question. */
+  readonly own: Float64Array;
+  readonly source: Source;
+}
+
+/** Words of the question that a lower source may have beyond those of a higher one, and stay below it. */
+const ADDED_WORDS = 1;
+/** Words that two hits must share to speak of the same thing, unless the question has fewer. */
+const SHARED_WORDS = 2;
+
+/**
+ * Ranked hits, each below every hit of a higher source that speaks of the same words of the question but
+ * for one: more words than that are another answer. A hit that is held back gets the score of the one it
+ * stands below.
+ */
+export function belowTrusted(
+  ranked: readonly Ranked[],
+  voiceOf: (key: string) => Voiced | undefined,
+): readonly Ranked[] {
+  const voiced = ranked.map((one) => ({ one, voice: voiceOf(one.key) }));
+  const held = voiced.map(({ one, voice }) => {
+    const above = voiced.filter(
+      (other) =>
+        voice !== undefined &&
+        other.voice !== undefined &&
+        outranks(other.voice.source, voice.source) &&
+        saysNearly(other.voice.own, voice.own),
+    );
+    return { one, above: above.map((other) => other.one.key) };
+  });
+  const placed = new Map<string, Ranked>();
+  const byKey = new Map(held.map((item) => [item.one.key, item]));
+  // What stands above stands higher as a source, so no two wait for each other.
+  const place = (key: string): number => {
+    const known = placed.get(key);
+    if (known !== undefined) return known.score;
+    const item = byKey.get(key);
+    if (item === undefined) return Number.POSITIVE_INFINITY;
+    const scores = item.above.map(place);
+    const score = Math.min(item.one.score, ...scores);
+    placed.set(key, { ...item.one, score });
+    return score;
+  };
+  for (const { one } of held) place(one.key);
+  // Sorting is stable: what was held back to a score stands behind whoever has it by right.
+  const order = [...placed.values()].sort((a, b) => b.score - a.score);
+  return order;
+}
+
+/** Whether the words of one hit hold all that another has of the question, but for one at the most. */
+function saysNearly(own: Float64Array, other: Float64Array): boolean {
+  let [shared, added, asked] = [0, 0, 0];
+  for (const [at, value] of other.entries()) {
+    if (value <= 0) continue;
+    asked += 1;
+    if ((own[at] ?? 0) > 0) shared += 1;
+    else added += 1;
+  }
+  return added <= ADDED_WORDS && shared >= Math.min(SHARED_WORDS, asked) && shared > 0;
 }

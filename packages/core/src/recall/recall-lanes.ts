@@ -82,6 +82,8 @@ export interface Gathered {
   /** For memories that edges led to: from where, and along which kind. */
   readonly via: ReadonlyMap<string, EdgeStep>;
   readonly similarity: ReadonlyMap<string, number>;
+  /** By key, what a hit by words says of each word of the question. */
+  readonly own: ReadonlyMap<string, Float64Array>;
   /** Whether a memory is what somebody else said than the one whom the question names. */
   isAside(memory: FoundMemory): boolean;
 }
@@ -124,7 +126,7 @@ class Lanes implements Gathered {
   #asked: AskedSpeaker | undefined;
   #wordsOf: (text: string) => readonly string[] = () => [];
   #best: readonly Scored[] = [];
-  #own: ReadonlyMap<string, Float64Array> = new Map();
+  own: ReadonlyMap<string, Float64Array> = new Map();
 
   constructor(engine: Engine, reader: Reader, question: Question) {
     this.#engine = engine;
@@ -135,7 +137,7 @@ class Lanes implements Gathered {
   /** Words, the turns around them and whole conversations. */
   async lexical(evidence: QuestionEvidence): Promise<void> {
     for (const { memory } of evidence.hits) this.memories.set(keyString(memory.id), memory);
-    this.#own = new Map(
+    this.own = new Map(
       evidence.hits.map(({ memory, shares }) => [keyString(memory.id), shares] as const),
     );
     this.#terms = this.#weighed(evidence);
@@ -255,7 +257,7 @@ class Lanes implements Gathered {
     await this.#load([...asked.keys(), ...strongest]);
     const evidenceOf = (key: string): Float64Array | undefined => {
       const memory = this.memories.get(key);
-      return this.#own.get(key) ?? (memory && evidence.sharesOf(fullText(memory)));
+      return this.own.get(key) ?? (memory && evidence.sharesOf(fullText(memory)));
     };
     const reached = new Set(strongest.filter((key) => this.memories.has(key)));
     const kept = links.map((map) => new Map([...map].filter(([key]) => reached.has(key))));
@@ -274,7 +276,7 @@ class Lanes implements Gathered {
         {
           key,
           score: score / best,
-          own: this.#own.get(key) ?? new Float64Array(this.#terms.length),
+          own: this.own.get(key) ?? new Float64Array(this.#terms.length),
           names: namesIn(fullText(memory), isCommon),
           title: titleOf(bodyOf(memory.body).data),
         },

@@ -369,3 +369,49 @@ describe("budgets and bad input", () => {
     expect((await memory.recall("我住在波尔图的哪里？")).hits[0]?.text).toContain("波尔图");
   });
 });
+
+describe("trust holds against an added word", () => {
+  const THINGS = ["build", "export", "login"] as const;
+  const ADDED = ["because", "since", "whenever", "tonight", "honestly", "overnight"] as const;
+  /** Ways of asking why something goes wrong, with one word that only a document uses. */
+  const asking = (thing: string, word: string): readonly string[] => [
+    `why does the ${thing} fail, ${word} of what?`,
+    `${word} what does the ${thing} fail?`,
+    `the ${thing} fails ${word}?`,
+    `tell me ${word} when the ${thing} fails`,
+  ];
+
+  test.each(THINGS.flatMap((thing) => ADDED.map((word) => [thing, word] as const)))(
+    "the %s, %s",
+    async (thing, word) => {
+      await using store = await openTestStore({ check: false });
+      const { memory } = store;
+      const own = await memory.write({
+        type: "fact",
+        text: `The ${thing} fails when the cache is cold`,
+      });
+      for (const source of ["document", "tool_output", "channel"] as const) {
+        const text = `The ${thing} fails ${word} the moon is ${source}`;
+        await memory.write({ type: "fact", text, source });
+      }
+      for (let at = 0; at < 12; at += 1) {
+        await memory.write({ type: "fact", text: `Shelf ${at} holds the red boxes of Bo` });
+      }
+      for (const question of asking(thing, word)) {
+        const { hits } = await memory.recall(question);
+        expect(hits[0]?.id, question).toBe(own.id);
+        expect(hits.length).toBeGreaterThan(1);
+      }
+    },
+  );
+
+  test("a document that answers what the owner did not speak of stands first", async () => {
+    await using store = await openTestStore({ check: false });
+    const { memory } = store;
+    await memory.write({ type: "fact", text: "The build fails when the cache is cold" });
+    const text = "The nightly build of the harbour crane controller takes an hour";
+    const other = await memory.write({ type: "fact", text, source: "document" });
+    const { hits } = await memory.recall("how long is the nightly harbour crane build?");
+    expect(hits[0]?.id).toBe(other.id);
+  });
+});

@@ -23,7 +23,7 @@ import type { Proof } from "../journal/proof.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
-import { holdsAt, shownMemories } from "../memory/read.js";
+import { holdsAt, shownMemories, standingVersions, turnsAt, validBody } from "../memory/read.js";
 import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
@@ -32,7 +32,7 @@ import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
 import { fullText, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
-import { type Contender, fuse, type Ranked } from "./fuse.js";
+import { belowTrusted, type Contender, fuse, type Ranked, type Voiced } from "./fuse.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
 import { fitOf, type TimeWords, timeWords } from "./time-words.js";
 
@@ -87,6 +87,7 @@ interface Inquiry {
   readonly access: Access;
   readonly filter: (memory: FoundMemory) => boolean;
   readonly history: boolean | undefined;
+  readonly validAt: number | undefined;
   readonly count: (text: string) => number;
   /** Told what the lanes brought in for a question. */
   readonly onLanes?: (lanes: Gathered["lanes"]) => void;
@@ -110,6 +111,7 @@ function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
     access,
     filter: filterOf(asked),
     history: asked.history,
+    validAt: asked.validAt,
     count: asked.countTokens ?? countTokens,
   };
 }
@@ -188,7 +190,7 @@ async function withDisputed(
   if (direct.size === 0) return order;
   const isWanted = (memory: FoundMemory): boolean =>
     known.has(keyString(memory.id)) ||
-    (inquiry.filter(memory) && holdsAt(memory, inquiry.nowMs, false));
+    (inquiry.filter(memory) && holdsAt(memory, inquiry.validAt ?? inquiry.nowMs, false));
   // What is brought in may be a rival itself, of something higher still.
   const brought = [...direct.values()].flat().filter(({ id }) => !known.has(keyString(id)));
   const disputes = new Map([...direct, ...(await disputesOf(reader, brought, inquiry.access))]);
@@ -226,29 +228,52 @@ async function answerOne(
   text: string,
 ): Promise<readonly Finalist[]> {
   const time = timeWords(text, inquiry.nowMs);
+  const { validAt, nowMs } = inquiry;
   const past = inquiry.history ?? time.past;
-  const lifecycles: readonly Lifecycle[] = past ? ["active", "archived"] : ["active"];
+  const lifecycles: readonly Lifecycle[] =
+    past || validAt !== undefined ? ["active", "archived"] : ["active"];
+  const turns = await turnsAt(reader, inquiry.access, validAt ?? nowMs);
+  const bodies = new Map<string, FoundMemory["body"]>();
+  const holds = async (memory: FoundMemory): Promise<boolean> => {
+    if (validAt === undefined) return holdsAt(memory, nowMs, past) && (past || turns(memory));
+    const body = validBody(await standingVersions(reader, memory), validAt);
+    if (body === undefined || !turns(memory, body)) return false;
+    bodies.set(keyString(memory.id), body);
+    return true;
+  };
   const accept = async (found: readonly FoundMemory[]): Promise<readonly boolean[]> => {
     const shown = await shownMemories(reader, inquiry.access, found);
-    return found.map(
-      (memory, at) =>
-        shown[at] !== undefined && inquiry.filter(memory) && holdsAt(memory, inquiry.nowMs, past),
+    return Promise.all(
+      found.map(
+        async (memory, at) =>
+          shown[at] !== undefined && inquiry.filter(memory) && (await holds(memory)),
+      ),
     );
   };
   const gathered = await gather(engine, reader, {
     ...{ text, lifecycles, accept },
     vector: reader.live,
-    validAt: inquiry.nowMs,
+    validAt: validAt ?? nowMs,
   });
   inquiry.onLanes?.(gathered.lanes);
-  const ranked = await rank(reader, inquiry, gathered, time);
+  const ranked = belowTrusted(await rank(reader, inquiry, gathered, time), voicesIn(gathered));
   return ranked.flatMap((one): Finalist[] => {
-    const memory = gathered.memories.get(one.key);
-    if (memory === undefined) return [];
+    const found = gathered.memories.get(one.key);
+    if (found === undefined) return [];
+    const memory = { ...found, body: bodies.get(one.key) ?? found.body };
     const coverage = gathered.coverage.get(one.key) ?? 0;
     const aside = gathered.isAside(memory);
     return [{ ranked: one, memory, coverage, aside, via: gathered.via.get(one.key) }];
   });
+}
+
+/** What a hit by words says of the question, and whose words they are. */
+function voicesIn({ memories, own }: Gathered): (key: string) => Voiced | undefined {
+  return (key) => {
+    const [memory, said] = [memories.get(key), own.get(key)];
+    if (memory === undefined || said === undefined) return undefined;
+    return { own: said, source: memory.head.record.head.source };
+  };
 }
 
 /** Joins the lanes: first without use, which is read for the best only, then with it. */

@@ -94,7 +94,7 @@ function patternOf({ blank, control }: TextRule): string | undefined {
 
 /** A schema for a text of a fixed pattern; `expected` describes it to people. */
 export function patternField(pattern: RegExp, expected: string, maxBytes: number = LABEL.maxBytes) {
-  return z.string().check((payload) => {
+  const schema = z.string().check((payload) => {
     const { value } = payload;
     const problem = textProblem(value, { maxBytes });
     if (problem !== undefined) complain(payload, problem, []);
@@ -102,6 +102,7 @@ export function patternField(pattern: RegExp, expected: string, maxBytes: number
       complain(payload, { code: "ERR_INVALID", expected, got: describe(value) }, []);
     }
   });
+  return schema.meta({ minLength: 1, maxLength: maxBytes, pattern: pattern.source });
 }
 
 /** A schema for one word of a closed vocabulary. */

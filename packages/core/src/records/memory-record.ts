@@ -71,6 +71,8 @@ export interface Head {
   readonly turn?: TurnPlace | undefined;
   /** Marks text that says the same; absent for types that may repeat themselves. */
   readonly fingerprint?: Uint8Array | undefined;
+  /** It was given its slot for a time to come, beside the value of today. */
+  readonly waits?: true | undefined;
 }
 
 /** The two stored renderings of a version. */
@@ -184,6 +186,7 @@ function encodeHead(head: Head, entry: EntryContext): Fields {
     head.siblings.length === 0 ? undefined : head.siblings,
     turn === undefined ? undefined : [turn.session, turn.index, turn.chunk],
     head.fingerprint,
+    head.waits,
   ]);
 }
 
@@ -211,6 +214,7 @@ function decodeHead(at: readonly (CborValue | undefined)[], entry: EntryContext)
     tombstone: tombstone === undefined ? undefined : decodeTombstone(tombstone),
     turn: turn === undefined ? undefined : decodeTurn(turn),
     fingerprint: fingerprint instanceof Uint8Array ? fingerprint : undefined,
+    ...(at[19] === true ? { waits: true } : {}),
   };
 }
 

@@ -9,14 +9,17 @@ import { join } from "node:path";
 import type { Hub } from "../hub/hub.js";
 import { type HubSeams, type OpenHubOptions, openHubWith } from "../hub/open-hub.js";
 import { type Memgraph, memgraph } from "../memgraph/index.js";
-import { TEST_EPOCH_MS, type TestClock, testClock } from "./fixtures.js";
+import { hubIn, TEST_EPOCH_MS, type TestClock, testClock } from "./fixtures.js";
 import { seededRandom } from "./seeded-random.js";
 
 /** How a test hub is opened. */
 export interface TestHubOptions
   extends Pick<OpenHubOptions, "tenant" | "maxOpen" | "idleMs" | "principal">,
     HubSeams {
-  /** `memory` unless told otherwise; `lmdb` lives in a temporary folder. */
+  /**
+   * `lmdb` lives in a temporary folder; `memory`, the usual one, in the database at
+   * `CORTEX_TEST_POSTGRES` where that is set.
+   */
   readonly backend?: "memory" | "lmdb";
   readonly seed?: number;
   /** False leaves the full check out. */
@@ -48,7 +51,8 @@ export async function openTestHub(options: TestHubOptions = {}): Promise<TestHub
   const clock = testClock(TEST_EPOCH_MS, 1);
   const random = seededRandom(seed);
   const folder = backend === "lmdb" ? await mkdtemp(join(tmpdir(), "cortex-hub-")) : undefined;
-  const location = folder ?? "memory:";
+  const database = process.env.CORTEX_TEST_POSTGRES ?? "";
+  const location = folder ?? (database === "" ? "memory:" : hubIn(database));
   const all: OpenHubOptions = {
     ...shared,
     clock: clock.read,

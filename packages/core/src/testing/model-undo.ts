@@ -62,7 +62,7 @@ export function revert(draft: Draft, seq: number, at: number): object {
   if (seq >= draft.size) throw failure("ERR_NOT_FOUND");
   const entry = draft.entries.get(seq);
   if (entry?.kind === "forget") throw failure("ERR_ERASED");
-  if (entry === undefined) throw failure("ERR_UNSUPPORTED");
+  if (entry === undefined) throw failure("ERR_CONFLICT");
   const memories = entry.memories.map(({ id, before }) => ({
     now: current(draft.memories.get(id), seq),
     before,

@@ -145,12 +145,14 @@ function write(draft: Draft, input: ModelWrite, { at, freshId }: Given): object 
   const slot = input.slot === undefined ? undefined : slotName(input.slot);
   const supersedes = input.supersedes ?? [];
   const plain = externalId === undefined && supersedes.length === 0 && input.corrects === undefined;
-  const said = sayersOf(draft, claimName(type, slot, text));
+  // What is over by now joins the history of its slot and meets nobody there.
+  const isPast = slot !== undefined && input.validTo !== undefined && input.validTo <= at;
+  const said = isPast ? [] : sayersOf(draft, claimName(type, slot, text));
   const same = plain ? said.find((one) => one.source === source) : undefined;
   if (same !== undefined) return reinforce(draft, same, at);
   const named = supersedes.map((ref) => living(draft, ref));
   const corrected = input.corrects === undefined ? [] : [living(draft, input.corrects)];
-  const holder = holderOf(draft, slot);
+  const holder = isPast ? undefined : holderOf(draft, slot);
   const met = meet({ source, plain, said, holder, named });
   const entry = nextEntry(draft, at);
   const memory =
@@ -282,7 +284,8 @@ function newMemory(
     seq,
     claimSlot: met.takesSlot ? undefined : slot,
     head: {
-      lifecycle: "active",
+      lifecycle:
+        slot !== undefined && validTo !== undefined && validTo <= at ? "archived" : "active",
       status: isUnsure(type, source) || met.rivals.length > 0 ? "provisional" : "asserted",
       visibility: input.visibility ?? "private",
       importance: input.importance ?? 5,

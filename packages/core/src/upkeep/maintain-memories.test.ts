@@ -11,19 +11,18 @@ import type { Cortex } from "../cortex.js";
 import type { Source } from "../records/types.js";
 import { openTestStore, type TestStore } from "../testing/fixtures.js";
 import { refusalOf } from "../testing/index.js";
-import { throughDoor } from "../trust/doors.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EVERYTHING: Options<"maintain"> = { archiveExpired: true, merge: true, relate: true };
 
-/** A claim made by each of the sources, each a voice of its own, in their order; the ids likewise. */
+/** A claim made by each of the sources, in their order; the ids likewise. */
 async function said(
   memory: Cortex,
   input: WriteInput,
   ...sources: readonly Source[]
 ): Promise<MemoryId[]> {
   const ids: MemoryId[] = [];
-  for (const source of sources) ids.push((await memory.write({ ...input, source, by: source })).id);
+  for (const source of sources) ids.push((await memory.write({ ...input, source })).id);
   return ids;
 }
 
@@ -84,32 +83,16 @@ describe("confirm", () => {
     expect((await runTwice(store, {})).changes).toEqual([]);
   });
 
-  test("one principal is one voice, whatever source, session or part of itself it names", async () => {
+  test("sessions tell voices of one source apart, where the owner joined them", async () => {
     await using store = await openTestStore();
     const { memory } = store;
-    const names = ["agent", "observed", "extraction", "imported", "user_input"] as const;
-    for (const [at, source] of names.entries()) {
-      await memory.write({
-        ...FACT,
-        source,
-        by: `somebody/${at}`,
-        provenance: { session: `session ${at}` },
-      });
-    }
-    for (const client of ["one", "two", "three"]) {
-      const access = throughDoor("mcp", `mcp:${client}`);
-      const source = client === "one" ? "agent" : client === "two" ? "observed" : "imported";
-      await memory.write({ type: "fact", text: "The lift is broken", source }, { access });
-    }
-    expect((await runTwice(store, {})).changes).toEqual([]);
-  });
-
-  test("principals tell voices apart, where the owner joined them", async () => {
-    await using store = await openTestStore();
-    const { memory } = store;
-    const claim = await memory.write({ ...FACT, by: "a" });
-    const others = ["b", "c", "c"].map((by, at) =>
-      memory.write({ type: "fact", text: `Badge ${at} opens the door in Lisbon`, by }),
+    const claim = await memory.write({ ...FACT, provenance: { session: "a" } });
+    const others = ["b", "c", "c"].map((session, at) =>
+      memory.write({
+        type: "fact",
+        text: `Badge ${at} opens the door in Lisbon`,
+        provenance: { session },
+      }),
     );
     const ids = (await Promise.all(others)).map(({ id }) => id);
     for (const id of ids.slice(1)) await memory.addEdge(id, "supports", claim.id);
@@ -117,34 +100,6 @@ describe("confirm", () => {
     await memory.addEdge(ids[0] ?? "", "supports", claim.id);
     const { changes } = await runTwice(store, {});
     expect(changes.map(({ memories }) => memories[0])).toEqual([claim.id]);
-  });
-
-  test.each([...Array(20).keys()])(
-    "three voices in one batch, in one millisecond, confirm a claim (seed %i)",
-    async (seed) => {
-      await using store = await openTestStore({ seed, stepMs: 0, check: seed === 0 });
-      const { memory } = store;
-      const sources = ["agent", "observed", "imported"] as const;
-      const { results } = await memory.batch(
-        sources.map((source) => ({ write: { ...FACT, source, by: `${source} 1` } })),
-      );
-      const [first] = results;
-      const { changes } = await memory.maintain();
-      expect(changes.map(({ memories }) => memories.length)).toEqual([3]);
-      expect(first?.ok === true && (await statusOf(memory, first.id as MemoryId))).toBe(
-        "confirmed",
-      );
-    },
-  );
-
-  test("voices that back each other in a row are counted for the first of them", async () => {
-    await using store = await openTestStore();
-    const { memory } = store;
-    const [first, second, third] = await said(memory, FACT, "agent", "observed", "imported");
-    await memory.removeEdge(third ?? "", "supports", first ?? "");
-    expect((await memory.maintain()).changes).toEqual([]);
-    await memory.addEdge(third ?? "", "supports", second ?? "", { source: "derived" });
-    expect((await memory.maintain()).changes).toMatchObject([{ memories: [first, second, third] }]);
   });
 
   test("an agent cannot join other words to its claim and call that evidence", async () => {

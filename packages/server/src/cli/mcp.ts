@@ -12,6 +12,7 @@ import {
   type Settings,
   serviceSettingsFor,
   settingsFor,
+  shownLocation,
   shownSettings,
 } from "../config.js";
 import { AGENT_ACCESS } from "../mcp/agent.js";
@@ -32,11 +33,13 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
   await whileServed(settings, host, async ({ memory, hub }) => {
     const location = settings.data.value;
     if (profile === "memgraph" && hub === undefined) {
-      throw new UsageError(`--profile memgraph: expected a folder of graphs, got ${location}`);
+      throw new UsageError(
+        `--profile memgraph: expected a folder of graphs, got ${shownLocation(location)}`,
+      );
     }
     const endServing = host.beginServing();
     try {
-      say(`${location}, actor ${memory.actor}`);
+      say(`${shownLocation(location)}, actor ${memory.actor}`);
       const connection = serveStreams(
         {
           memory,

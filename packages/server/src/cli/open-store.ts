@@ -12,15 +12,22 @@ import {
   CortexError,
   checkActorName,
   type Hub,
+  isCortexError,
   open,
   openHub,
   type RemoteLocation,
 } from "@cortex-memory/core";
-import { isServerAddress, type Setting, type Settings, serveSettingsFor } from "../config.js";
+import {
+  isDatabaseAddress,
+  isServerAddress,
+  type Setting,
+  type Settings,
+  serveSettingsFor,
+} from "../config.js";
 import type { Operation } from "../operations/define.js";
 import { backgroundIn, servicesIn } from "../services.js";
 import { readToken, type SecretFile } from "../settings.js";
-import { chooseStore } from "../store-choice.js";
+import { chooseStore, noStore } from "../store-choice.js";
 import { UsageError } from "../usage.js";
 import type { Host } from "./host.js";
 
@@ -38,7 +45,15 @@ export async function openFor(
   if (choice === "nothing") return open("memory:", { actor });
   const create = choice === "create";
   if (isServerAddress(data)) return openServer(data, { actor, create }, host);
-  return open(data, { actor, create, ...servicesIn(host.env) });
+  try {
+    return await open(data, { actor, create, ...servicesIn(host.env) });
+  } catch (error) {
+    // A database is not looked into before it is opened.
+    const isAbsent = isDatabaseAddress(data) && isCortexError(error, "ERR_FORMAT_UNKNOWN");
+    if (!isAbsent || create) throw error;
+    if (operation.cli.store === "optional") return open("memory:", { actor });
+    throw noStore({ actor, data });
+  }
 }
 
 /** What a process that stays serves: a store, and the hub that holds it open. */

@@ -14,6 +14,7 @@ import {
   serveSettingsFor,
   serviceSettingsFor,
   settingsFor,
+  shownLocation,
   shownSettings,
 } from "../config.js";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
@@ -189,7 +190,9 @@ function warn(host: Host, answer: unknown): void {
 
 function announce(host: Host, { data, actor }: Settings): void {
   const ink = makeInk(wantsColour(host.err, host.env));
-  host.err.write(`${ink.dim(`cortex: ${clean(data.value)}, actor ${clean(actor.value)}`)}\n`);
+  host.err.write(
+    `${ink.dim(`cortex: ${clean(shownLocation(data.value))}, actor ${clean(actor.value)}`)}\n`,
+  );
 }
 
 /** Scripts that read stderr as JSON get no lines of progress in between. */

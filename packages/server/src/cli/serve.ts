@@ -8,6 +8,7 @@
 import { CortexError, checkActorName } from "@cortex-memory/core";
 import {
   isAddress,
+  isDatabaseAddress,
   type ServeSettingName,
   type Setting,
   type Settings,
@@ -66,10 +67,10 @@ interface Served {
 
 function serverOf(host: Host, { settings, serve, options, operations }: Served): AppOptions {
   const location = settings.data.value;
-  if (location === "" || isAddress(location)) {
+  if (location === "" || (isAddress(location) && !isDatabaseAddress(location))) {
     const got = location === "" ? "nothing" : "an address";
     throw new UsageError(
-      `--data: expected a folder or memory:, which this server would serve, got ${got}`,
+      `--data: expected a folder, memory: or postgres://…, which this server would serve, got ${got}`,
     );
   }
   return {

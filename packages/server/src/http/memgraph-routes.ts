@@ -6,10 +6,12 @@
  * split at commas, and a member of a body that is null or empty counts as not there. Failures are problem
  * documents that also carry memgraph's `error` and `error_code`.
  */
+
 import { CortexError, isCortexError } from "@cortex-memory/core";
 import { memgraphText } from "@cortex-memory/core/memgraph";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
+import { isDatabaseAddress } from "../config.js";
 import { callDoor, type Json, type MemgraphCall, type Route } from "../memgraph/call.js";
 import { fieldOf, hasBody, INFO, STREAM } from "../memgraph/routes.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
@@ -34,7 +36,8 @@ export function addMemgraphRoutes(
   hono.get(BASE + INFO.route.path, (c) => {
     c.env.seen.operation = "memgraph.info";
     const time = new Date(made.clock()).toISOString();
-    const store = made.location === "memory:" ? "memory" : "lmdb";
+    const kept = isDatabaseAddress(made.location) ? "postgres" : "lmdb";
+    const store = made.location === "memory:" ? "memory" : kept;
     return respond(c, 200, { version: made.version, time, store });
   });
   hono.get(BASE + STREAM.route.path, (c) => {

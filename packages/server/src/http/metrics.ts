@@ -3,6 +3,7 @@
  * the page for operators. No label names an actor, an id or anything else a caller chose, so that the
  * number of series does not grow with use and nothing about anybody leaks.
  */
+import { type PostgresCounts, postgresCounts } from "@cortex-memory/core/postgres";
 
 /** Upper bounds of the buckets of durations, in seconds. */
 const BOUNDS_SECONDS = [
@@ -66,6 +67,7 @@ export function makeMetrics(): Metrics {
         ...gauge("cortex_journal_entries", "Journal entries of the open stores.", gauges.entries),
         ...gauge("cortex_stream_clients", "Clients that follow a stream.", gauges.streamClients),
         ...gauge("cortex_uptime_seconds", "Time since the start.", gauges.uptimeSeconds),
+        ...databaseLines(postgresCounts()),
       ].join("\n")}\n`;
     },
   };
@@ -93,6 +95,36 @@ function histogramLines(operation: string, { counts, sumSeconds, count }: Histog
     `${name}_sum{${label}} ${sumSeconds}`,
     `${name}_count{${label}} ${count}`,
   ];
+}
+
+/** What the metrics of a database are called, in which unit and what they mean. */
+const DATABASE_FAMILIES = {
+  connections: ["connections", "gauge", "Connections open."],
+  busy: ["connections_busy", "gauge", "Connections in use."],
+  waiting: ["connections_waited_for", "gauge", "Calls that wait for a connection."],
+  most: ["connections_most", "gauge", "Connections there may be."],
+  messages: ["round_trips_total", "counter", "Round trips that somebody waited for."],
+  commits: ["commits_total", "counter", "Commits made."],
+  commitMs: ["commit_milliseconds_total", "counter", "Time that commits took together."],
+  lostRaces: ["lost_races_total", "counter", "Commits that another writer was faster than."],
+  heldWaits: ["lock_waits_total", "counter", "Commits that waited for a store being rebuilt."],
+  retries: ["retries_total", "counter", "Commits tried again after a broken connection."],
+  lookedUp: ["outcomes_looked_up_total", "counter", "Commits whose outcome had to be looked up."],
+} as const satisfies {
+  readonly [name in Exclude<keyof PostgresCounts, "address">]: readonly [string, string, string];
+};
+
+/** The lines about databases; none where no store is in one. */
+function databaseLines(all: readonly PostgresCounts[]): string[] {
+  if (all.length === 0) return [];
+  return Object.entries(DATABASE_FAMILIES).flatMap(([member, [suffix, type, help]]) => {
+    const name = `cortex_postgres_${suffix}`;
+    const count = all.reduce(
+      (sum, one) => sum + one[member as Exclude<keyof PostgresCounts, "address">],
+      0,
+    );
+    return family(name, type, help, [`${name} ${count}`]);
+  });
 }
 
 function gauge(name: string, help: string, value: number): string[] {

@@ -6,6 +6,7 @@
  *
  * Promise: a store is never closed while somebody works on it, and `close` waits for all work.
  */
+
 import {
   type Cortex,
   CortexError,
@@ -14,8 +15,9 @@ import {
   type OpenHubOptions,
   open,
 } from "@cortex-memory/core";
+import { isDatabaseAddress } from "../config.js";
 import type { Operation } from "../operations/define.js";
-import { chooseStore } from "../store-choice.js";
+import { chooseStore, noStore } from "../store-choice.js";
 import { HubDoor } from "./hub-door.js";
 
 /** Where stores are, and how they are opened and kept. */
@@ -59,7 +61,7 @@ export class Stores {
     if (choice === "nothing") return work(await this.#unkept());
     // Every actor has a store of its own also where none of them is kept.
     const create = choice === "create" || this.#location === "memory:";
-    return this.#inStore(actor, create, work);
+    return this.#inStore(operation, { actor, create }, work);
   }
 
   /** Throws when the store of an actor cannot be read; one that is not there yet is no trouble. */
@@ -74,8 +76,8 @@ export class Stores {
   }
 
   async #inStore<T>(
-    actor: string,
-    create: boolean,
+    operation: Pick<Operation, "cli">,
+    { actor, create }: { readonly actor: string; readonly create: boolean },
     work: (memory: Cortex) => Promise<T>,
   ): Promise<T> {
     let isThere = false;
@@ -87,6 +89,11 @@ export class Stores {
       return await this.hub.use((hub) => hub.use(actor, begin, { create }));
     } catch (error) {
       if (isThere || !isCortexError(error, "ERR_NOT_FOUND")) throw error;
+      // A database is not looked into before it is opened.
+      if (isDatabaseAddress(this.#location)) {
+        if (operation.cli.store === "optional") return work(await this.#unkept());
+        throw noStore({ actor, data: this.#location });
+      }
       // There is a folder of that name, and no store in it: a fault to be told, not an absence.
       const message = `data: expected a store in the folder of actor ${actor}, got something else`;
       throw new CortexError(

@@ -1,6 +1,7 @@
 /**
  * Operations on the store itself: configuration and counts.
  */
+import { shownLocation } from "../config.js";
 import { showConfig, showStats } from "../render/store.js";
 import { defineOperation, takenFrom } from "./define.js";
 import { configShape, statsShape } from "./shapes.js";
@@ -47,7 +48,7 @@ const statsOperation = defineOperation({
   example: "cortex stats",
   output: statsShape,
   call: async (memory, _, { access, location }) => ({
-    data: location,
+    data: shownLocation(location),
     ...(await memory.stats({ access })),
   }),
   cli: { command: "stats", group: "store", human: showStats },

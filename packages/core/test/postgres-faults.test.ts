@@ -1,0 +1,180 @@
+/**
+ * What the Postgres backend does when the way to the server, or the server, fails: nothing that was
+ * acknowledged is lost, nothing is written twice, and the outcome of the last write is known once the
+ * server is there again. And what it says to whoever gave a wrong address.
+ */
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Cortex, open } from "../src/index.js";
+import { postgresCounts } from "../src/kv/postgres-backend.js";
+import { hubIn } from "../src/testing/fixtures.js";
+import { isLacking } from "../src/testing/lacking.js";
+import { type PostgresServer, startPostgres, whyNoPostgres } from "./postgres-server.js";
+
+const missing = whyNoPostgres();
+
+/** What the proxy does with one message: nothing of it arrives, a half, all but no answer, all but late. */
+const FAULTS = ["dropped", "halved", "unanswered", "late"] as const;
+type Fault = (typeof FAULTS)[number];
+
+interface Proxy {
+  readonly port: number;
+  /** Does something to the message that many messages from now. */
+  arm(fault: Fault, after: number): void;
+  /** Whether the fault has happened. */
+  isSpent(): boolean;
+  stop(): void;
+}
+
+async function startProxy(target: number): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let armed: { readonly fault: Fault; after: number } | undefined;
+  const server = createServer((near) => {
+    const far = connect(target, "127.0.0.1");
+    const cut = (): void => {
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", cut);
+      socket.on("close", () => {
+        sockets.delete(socket);
+        cut();
+      });
+    }
+    let isSilent = false;
+    far.on("data", (piece) => isSilent || near.write(piece));
+    near.on("data", (piece) => {
+      const fault = armed?.after === 0 ? armed.fault : undefined;
+      if (armed !== undefined) armed.after -= 1;
+      if (fault === undefined) far.write(piece);
+      else if (fault === "dropped") cut();
+      else if (fault === "halved") far.write(piece.subarray(0, piece.length >> 1), cut);
+      else if (fault === "late") setTimeout(() => far.write(piece), 200);
+      else {
+        isSilent = true;
+        far.write(piece, () => setTimeout(cut, 50));
+      }
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    port: address.port,
+    arm(fault, after) {
+      armed = { fault, after };
+    },
+    isSpent: () => armed !== undefined && armed.after < 0,
+    stop() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that fails", () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server?.stop());
+
+  test("a connection that breaks at any message of a write: made once, and known", async () => {
+    const proxy = await startProxy(server.port);
+    const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+    const location = `${hubIn(url)}&retry=60&partitions=2`;
+    const memory: Cortex = await open(location, { actor: "ada" });
+    const texts: string[] = [];
+    for (const fault of FAULTS) {
+      for (let after = 0; ; after += 1) {
+        const text = `${fault} at ${after}`;
+        await memory.write({ type: "note", text: `before ${text}` });
+        proxy.arm(fault, after);
+        await memory.write({ type: "note", text });
+        texts.push(`before ${text}`, text);
+        if (!proxy.isSpent()) break;
+      }
+    }
+    // The first entry is the store's own.
+    expect((await memory.stats()).entries).toBe(1 + texts.length);
+    const { memories } = await memory.list({ type: "note", limit: 1000, order: "oldest" });
+    expect(memories.map(({ text }) => text)).toEqual(texts);
+    expect(await memory.check()).toMatchObject({ ok: true });
+    expect(postgresCounts().some(({ lookedUp }) => lookedUp > 0)).toBe(true);
+    await memory.close();
+    proxy.stop();
+  });
+
+  test("a server killed while writers run: what was acknowledged is there, once and in order", async () => {
+    const location = `${hubIn(server.url)}&retry=120&partitions=2`;
+    const memory = await open(location, { actor: "bob" });
+    const acknowledged: string[] = [];
+    let isDone = false;
+    const write = async (): Promise<void> => {
+      for (let at = 0; !isDone; at += 1) {
+        await memory.write({ type: "note", text: `note ${at}` });
+        acknowledged.push(`note ${at}`);
+      }
+    };
+    const writing = write();
+    for (let kill = 1; kill <= 2; kill += 1) {
+      const before = acknowledged.length;
+      while (acknowledged.length < before + 5) await new Promise((done) => setTimeout(done, 5));
+      await server.kill();
+      await server.start();
+    }
+    const before = acknowledged.length;
+    while (acknowledged.length < before + 2) await new Promise((done) => setTimeout(done, 5));
+    isDone = true;
+    await writing;
+    const { memories } = await memory.list({ type: "note", limit: 1000, order: "oldest" });
+    expect(memories.map(({ text }) => text).slice(0, 1000)).toEqual(acknowledged.slice(0, 1000));
+    expect(await memory.check()).toMatchObject({ ok: true });
+    await memory.close();
+  });
+
+  test("an address that cannot be used says what to do", async () => {
+    const at = (database: string, more = ""): string =>
+      `${server.address(database)}?retry=0${more}`;
+    const told = async (location: string): Promise<string> => {
+      try {
+        await (await open(location, { actor: "eve" })).close();
+        return "opened";
+      } catch (error) {
+        const { code, message } = error as { readonly code: string; readonly message: string };
+        expect(message).not.toContain("a%20password");
+        return `${code}: ${message}`;
+      }
+    };
+    expect(await told(at("postgres").replace("a%20password", "another"))).toMatch(
+      /^ERR_UNREACHABLE: .*password/,
+    );
+    expect(await told(at("nowhere"))).toMatch(/^ERR_UNREACHABLE: .*createdb/);
+    expect(await told("postgres://cortex@127.0.0.1:1/postgres?retry=0")).toMatch(
+      /^ERR_UNREACHABLE: .*is the server running/,
+    );
+    expect(await told(at("postgres", "&pool=0"))).toMatch(/^ERR_INVALID: .*pool/);
+
+    server.psql("CREATE DATABASE asleep");
+    server.psql("ALTER DATABASE asleep SET default_transaction_read_only = on");
+    expect(await told(at("asleep"))).toMatch(/^ERR_READ_ONLY: .*primary/);
+
+    server.psql("CREATE DATABASE newer");
+    expect(await told(at("newer"))).toBe("opened");
+    server.psql("UPDATE cortex_schema SET version = 99", "newer");
+    expect(await told(at("newer", "&pool=11"))).toMatch(/^ERR_FORMAT_NEWER: .*newer release/);
+
+    server.psql("CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 0");
+    const few = at("postgres").replace(/cortex:a%20password/, "few:few");
+    expect(await told(few)).toMatch(/^ERR_UNREACHABLE: .*\?pool=/);
+
+    server.psql("CREATE DATABASE closed");
+    server.psql("CREATE ROLE poor LOGIN PASSWORD 'poor'");
+    const poor = at("closed").replace(/cortex:a%20password/, "poor:poor");
+    expect(await told(poor)).toMatch(/^ERR_STORAGE: .*grant/);
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * A hub whose graphs and catalogue are rows of one database, as several processes share it: PGlite on
+ * machines without a server, the database of `CORTEX_TEST_POSTGRES` elsewhere.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { open, openHub } from "../src/index.js";
+import { removePostgresStore } from "../src/kv/postgres-backend.js";
+import { hubIn } from "../src/testing/fixtures.js";
+import { startPglite } from "./pglite-server.js";
+
+let server: { readonly url: string; stop(): Promise<void> };
+
+beforeAll(async () => {
+  const database = process.env.CORTEX_TEST_POSTGRES ?? "";
+  server = database === "" ? await startPglite() : { url: database, stop: async () => {} };
+});
+afterAll(() => server.stop());
+
+describe("a hub in a database", () => {
+  test("many that make the same graph at once make one", async () => {
+    const location = hubIn(server.url);
+    const hubs = await Promise.all([openHub(location), openHub(location), openHub(location)]);
+    const made = await Promise.all(
+      hubs.flatMap((hub) =>
+        ["ada", "bob"].map((graph) => hub.use(graph, (memory) => memory.root(), { create: true })),
+      ),
+    );
+    expect(new Set(made.map(({ root }) => root)).size).toBe(2);
+    const tried = await Promise.allSettled(
+      hubs.map((hub) => hub.createGraph({ name: "Third", id: "third" })),
+    );
+    expect(tried.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const hub of hubs) {
+      const { graphs } = await hub.listGraphs();
+      expect(graphs.map(({ id }) => id).sort()).toEqual(["ada", "bob", "third"]);
+    }
+    await Promise.all(hubs.map((hub) => hub.close()));
+  });
+
+  test("what one hub or a plain store wrote, another one lists, finds and follows", async () => {
+    const location = hubIn(server.url);
+    await using one = await openHub(location);
+    await using two = await openHub(location);
+    await one.createGraph({ name: "First", id: "first" });
+    expect((await two.listGraphs()).graphs).toMatchObject([{ id: "first", name: "First", seq: 1 }]);
+    await using memory = await open(location, { actor: "first" });
+    await memory.write({ type: "note", text: "hello", externalId: "greeting" });
+    expect((await two.listGraphs()).graphs).toMatchObject([{ id: "first", seq: 2 }]);
+    await one.configureGraph("first", { name: "Renamed" });
+    expect(await two.getGraph("first")).toMatchObject({ name: "Renamed" });
+    expect(await two.check({ graphs: true })).toMatchObject({ ok: true, graphs: 1 });
+  });
+
+  test("tenants and hubs of one database do not see each other", async () => {
+    const location = hubIn(server.url);
+    await using acme = await openHub(location, { tenant: "acme" });
+    await using all = await openHub(location);
+    await using other = await openHub(hubIn(server.url));
+    await acme.createGraph({ name: "Mine", id: "acme.mine" });
+    await all.createGraph({ name: "Plain", id: "plain" });
+    expect((await acme.listGraphs()).graphs.map(({ id }) => id)).toEqual(["acme.mine"]);
+    expect((await all.listGraphs()).graphs.map(({ id }) => id).sort()).toEqual([
+      "acme.mine",
+      "plain",
+    ]);
+    expect((await other.listGraphs()).graphs).toEqual([]);
+  });
+
+  test("a store that was removed is gone from the list, and its name may begin anew", async () => {
+    const location = hubIn(server.url);
+    await using hub = await openHub(location, { idleMs: 1 });
+    await hub.createGraph({ name: "Gone", id: "gone" });
+    await hub.close();
+    await removePostgresStore(location, "gone");
+    await using again = await openHub(location);
+    expect((await again.listGraphs()).graphs).toEqual([]);
+    await expect(open(location, { actor: "gone", create: false })).rejects.toMatchObject({
+      code: "ERR_FORMAT_UNKNOWN",
+    });
+    await again.createGraph({ name: "New", id: "gone" });
+    expect((await again.listGraphs()).graphs).toMatchObject([{ id: "gone", name: "New", seq: 1 }]);
+  });
+});
