@@ -27,7 +27,7 @@ import {
 import { FORMS, filterFields, form, hitFields, planLocals, wordsAsked } from "./hits.js";
 import { asOf, by, lifecycles, limitUpTo, session } from "./memory.js";
 import type { OnPlan } from "./read-plan.js";
-import { type Memory, memoryIdShape, proofShape, seqShape, timeShape } from "./shapes.js";
+import { type Memory, memoryIdShape, positionShape, proofShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 /** What a search looks for: whatever was typed will do, well-formed or not. */
@@ -67,7 +67,7 @@ export interface SearchHit extends ShapeOf<typeof searchHitShape> {
   readonly memory?: Memory;
 }
 
-const searchedShape = z.object({ hits: listOf(searchHitShape), seq: seqShape });
+const searchedShape = z.object({ hits: listOf(searchHitShape), seq: positionShape });
 
 /** What a search found. */
 export interface SearchResult extends Omit<ShapeOf<typeof searchedShape>, "hits"> {
@@ -137,7 +137,7 @@ const batchSearchedShape = z.object({
   uniqueHits: z.int(),
   /** Hits of each search. */
   perQueryHits: listOf(z.int()),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** What a batch of searches found. */
@@ -229,7 +229,7 @@ const recalledShape = z.object({
   trimmed: z.int(),
   /** Lanes that were left out, since they know only the present. */
   leftOut: listOf(z.enum(["vector", "salience"])),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** An answer to a question. */
@@ -324,7 +324,7 @@ const contextShape = z.object({
   capped: listOf(z.enum(TIERS)),
   /** The time that recency was measured from: give it again for the same bytes. */
   nowMs: timeShape,
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** What an agent should have before it. */

@@ -28,7 +28,7 @@ import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
+import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
 import { fullText, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
@@ -47,6 +47,7 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   const { access, asOf, prove: isProved = false, audit = false, onPlan } = asked;
   const inquiry = inquiryOf(engine, asked);
   if (audit) admit(access, "write", "recall with audit");
+  if (isProved) requireProofs(access, "recall with proofs");
   const meter = meterOf(engine.kv, onPlan !== undefined);
   await engine.text.ready();
   const brought = new Map<string, LaneScores>();
@@ -171,6 +172,7 @@ interface Finalist {
   readonly ranked: Ranked;
   readonly memory: FoundMemory;
   readonly coverage: number;
+  readonly closeness: number;
   /** Somebody else said it than the one whom the question names. */
   readonly aside?: boolean;
   readonly via: EdgeStep | undefined;
@@ -221,7 +223,7 @@ async function withDisputed(
 function broughtBy(memory: FoundMemory, rival: string): Finalist {
   const factors = { trust: trustOf(memory), salience: 0.5, speaker: false };
   const ranked = { key: keyString(memory.id), lanes: {}, factors, seq: memory.row.seq, score: 0 };
-  return { ranked, memory, coverage: 0, via: { from: rival, kind: "contradicts" } };
+  return { ranked, memory, coverage: 0, closeness: 0, via: { from: rival, kind: "contradicts" } };
 }
 
 async function answerOne(
@@ -266,7 +268,8 @@ async function answerOne(
     const memory = { ...found, body: bodies.get(one.key) ?? found.body };
     const coverage = gathered.coverage.get(one.key) ?? 0;
     const aside = gathered.isAside(memory);
-    return [{ ranked: one, memory, coverage, aside, via: gathered.via.get(one.key) }];
+    const closeness = gathered.closeness.get(one.key) ?? 0;
+    return [{ ranked: one, memory, coverage, closeness, aside, via: gathered.via.get(one.key) }];
   });
 }
 
@@ -375,7 +378,7 @@ function packed(
     weak: isWeak(shown),
     trimmed: trimmed.size,
     leftOut: reader.live ? [] : ["vector", "salience"],
-    seq: reader.seq,
+    seq: reader.position,
   };
 }
 
@@ -408,8 +411,8 @@ function shapeHit(
 }
 
 function isWeak(shown: readonly Finalist[]): boolean {
-  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, aside = false }) => {
-    return { lanes, coverage, voice: voiceOf(memory), aside };
+  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, closeness, aside = false }) => {
+    return { lanes, coverage, closeness, voice: voiceOf(memory), aside };
   });
   return !isConfident(grounds);
 }
