@@ -1,5 +1,6 @@
 /** The storage suite on the Postgres backend: on a real server, and through pgbouncer. */
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPostgresKv } from "../src/kv/postgres-backend.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { kvSuite } from "../src/testing/index.js";
@@ -48,4 +49,27 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a real server"
       },
     });
   }
+});
+
+test("without the package pg an address is refused in one sentence", () => {
+  const hook = `import { register } from "node:module";
+    register("data:text/javascript," + encodeURIComponent(\`export async function resolve(name, context, next) {
+      if (name !== "pg") return next(name, context);
+      throw Object.assign(new Error("Cannot find package 'pg'"), { code: "ERR_MODULE_NOT_FOUND" });
+    }\`));`;
+  const program = `const { open } = await import(process.argv[1]);
+    try { await open("postgres://nobody@127.0.0.1:1/none"); } catch (error) { console.log(error.code + ": " + error.message); }`;
+  const core = new URL("../dist/index.js", import.meta.url).href;
+  const words = [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(hook)}`,
+    "--input-type=module",
+    "-e",
+    program,
+    core,
+  ];
+  const { stdout } = spawnSync(process.execPath, words, { encoding: "utf8" });
+  expect(stdout.trim()).toBe(
+    "ERR_UNSUPPORTED: a postgres:// address needs the package pg, which is not installed: npm install pg",
+  );
 });

@@ -27,6 +27,8 @@ export interface Row {
   readonly call: (subject: Subject) => Promise<unknown>;
   /** It makes a memory of the visibility instead of changing one that is there. */
   readonly creates?: true;
+  /** It is for scopes that grant proofs. */
+  readonly needsProofs?: true;
   /** It leaves out what it may not touch, and says which. */
   readonly skips?: true;
 }
@@ -168,6 +170,7 @@ export const SCOPE_TABLE: { readonly [verb in VerbName]: Row } = {
   snapshot: { call: ({ memory, access }) => memory.snapshot("s", { access }) },
   snapshots: { call: ({ memory, access }) => memory.snapshots({ access }) },
   prove: {
+    needsProofs: true,
     // The proof is base64: the document inside is what has to be looked at.
     call: async ({ memory, id, access }) =>
       Buffer.from((await memory.prove([id], { access })).bytes, "base64").toString("latin1"),

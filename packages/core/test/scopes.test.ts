@@ -53,14 +53,22 @@ interface Caller {
 
 const signedBy = HOLDER_KEY;
 
-async function callersOf(store: TestStore, other: TestStore): Promise<readonly Caller[]> {
+async function callersOf(
+  store: TestStore,
+  other: TestStore,
+  proofs: boolean,
+): Promise<readonly Caller[]> {
   const { memory, clock } = store;
   await other.memory.configure({ trustedIssuers: [ISSUER_KEY] });
-  const writable = await tripScope(store, { writable: true });
-  const readOnly = await tripScope(store);
-  const foreign = await tripScope(other, { writable: true });
-  const brief = await tripScope(store, { writable: true, expiresAt: clock.last() + 10_000 });
-  const withdrawn = await tripScope(store, { writable: true, budgetTokens: 77 });
+  const writable = await tripScope(store, { writable: true, proofs });
+  const readOnly = await tripScope(store, { proofs });
+  const foreign = await tripScope(other, { writable: true, proofs });
+  const brief = await tripScope(store, {
+    writable: true,
+    proofs,
+    expiresAt: clock.last() + 10_000,
+  });
+  const withdrawn = await tripScope(store, { writable: true, proofs, budgetTokens: 77 });
   const expired = await memory.scopeAccess(brief, { signedBy });
   const revoked = await memory.scopeAccess(withdrawn, { signedBy });
   const tenant = await other.memory.scopeAccess(foreign, { signedBy });
@@ -109,6 +117,7 @@ function expected(
   if (policy === "open") return "open";
   if (policy === "owner") return name === "owner" ? "admitted" : "ERR_DENIED";
   if (refused !== undefined) return refused;
+  if (row.needsProofs === true && name === "no scope") return "ERR_DENIED";
   if (policy === "filtered") return seenBy(name).includes(visibility);
   if (name === "owner") return "done";
   if (name !== "writable") return "ERR_DENIED";
@@ -156,7 +165,7 @@ describe("the table of verbs, visibilities and callers", () => {
     const row = SCOPE_TABLE[verb];
     const graph = await fillTrip(store.memory);
     const scope = await tripScope(store, { grantedTo: "bearer:anybody" });
-    for (const caller of await callersOf(store, other)) {
+    for (const caller of await callersOf(store, other, row.needsProofs === true)) {
       for (const visibility of VISIBILITY_NAMES) {
         const subject = (access: Access): Subject => ({
           memory: store.memory,

@@ -480,6 +480,7 @@ describe("with a server", () => {
         issuedAt: Date.now(),
         expiresAt: Date.now() + 60_000,
         grantedTo: key(holder.publicKey),
+        proofs: true,
       },
       issuer,
     );

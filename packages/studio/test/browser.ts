@@ -5,9 +5,11 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { openRemote } from "@cortex-memory/core/remote";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { isLacking } from "../../core/src/testing/lacking.js";
 import { startTestServer, type TestServer } from "../../server/test/http-server.js";
+import { plantSample } from "../src/home/sample.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -103,6 +105,15 @@ export async function openStudio(
 /** A refused request is told to the console by the browser itself; the page shows it in words. */
 function isExpected(text: string): boolean {
   return /^Failed to load resource/.test(text);
+}
+
+/** Starts a server whose own graph holds the sample. */
+export async function startSampleServer(): Promise<TestServer> {
+  const server = await startTestServer();
+  const memory = await openRemote(server.url);
+  await plantSample(memory);
+  await memory.close();
+  return server;
 }
 
 export { startTestServer, type TestServer };

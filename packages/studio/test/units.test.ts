@@ -11,7 +11,7 @@ import { isLacking } from "../../core/src/testing/lacking.js";
 import { type Intent, intentOf } from "../src/app/intent.ts";
 import { readQuery } from "../src/ask/find-query.ts";
 import { marksIn } from "../src/ask/matched-words.ts";
-import { diffOf } from "../src/memory/diff.ts";
+import { diffOf } from "../src/base/diff.ts";
 
 const ID = "01M7GXEYE1V7SZB5QNTEBHM0ZJ";
 

@@ -10,8 +10,9 @@ import { checkInput } from "../contract/refusal.js";
 import type { Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
-import { type Access, OWNER, speakerOf } from "../scope/access.js";
+import { type Access, OWNER, type Speaker, speakerOf } from "../scope/access.js";
 import { admitted } from "./admission.js";
+import { concealed } from "./conceal.js";
 import { keepingWishes } from "./proposals.js";
 import { checkCall, speaksForOwner } from "./standing.js";
 
@@ -45,11 +46,30 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   checkCall(verb, asked, speaker);
   // The object is new, made by the check: a copy would cost as much as the check.
   asked.access = access;
+  const answer = answered(engine, { verb, run, asked, speaker, admittedEngine });
+  if (access.kind === "owner" || verb.policy === "open") return answer;
+  return Promise.resolve(answer).then((one) => concealed(admittedEngine, verb, one));
+}
+
+/** What the function of a verb answers; what standing refuses is kept as a wish. */
+function answered(
+  engine: Engine,
+  { verb, run, asked, speaker, admittedEngine }: Admitted,
+): unknown {
   if (speaker === undefined || verb.kind === "read" || speaksForOwner(speaker)) {
     return run(admittedEngine, asked as never);
   }
   const wish = { verb, asked, speaker };
   return keepingWishes(engine, wish, async () => run(admittedEngine, asked as never));
+}
+
+/** A call that was let in. */
+interface Admitted {
+  readonly verb: Verb;
+  readonly run: AnyRun;
+  readonly asked: { [field: string]: unknown };
+  readonly speaker: Speaker | undefined;
+  readonly admittedEngine: Engine;
 }
 
 /** Sets the access apart, which is no field of any verb; the owner asks when nobody else is named. */

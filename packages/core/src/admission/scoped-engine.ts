@@ -11,10 +11,13 @@
  * under a rate limit, a violation on record. Whose words the holder may change is `standing.ts`.
  */
 
+import { toHex } from "../codec/keys.js";
 import type { Engine } from "../engine/engine.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { decodeHeadRow } from "../history/head-row.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
+import { hiding } from "../history/seen-snapshot.js";
+import { SeenView } from "../history/seen-view.js";
 import type { Draft, Operation, RecordDraft, WriteTx, Written } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
@@ -33,11 +36,12 @@ import { holderOf } from "../scope/scope.js";
 import { checkScopeTime, scopeTime } from "../scope/verify-scope.js";
 import { heldToStanding } from "./standing.js";
 
-/** The engine for an access: held to its standing, and narrowed to its scope where it has one. */
+/** The engine for an access: held to its standing, and narrowed to what it may see. */
 export function engineFor(whole: Engine, access: Access): Engine {
   const speaker = speakerOf(access);
   const engine = speaker === undefined ? whole : heldToStanding(whole, speaker);
-  if (access.kind !== "scope") return engine;
+  if (access.kind === "owner") return engine;
+  if (access.kind === "guest") return { ...engine, kv: hidingKv(engine.kv, access, whole.kv) };
   const { scope } = access;
   if (scope.actor !== engine.actor) {
     const message = `access: expected a scope of actor ${engine.actor}, got one of ${scope.actor}`;
@@ -47,7 +51,7 @@ export function engineFor(whole: Engine, access: Access): Engine {
   const { writer } = engine;
   return {
     ...engine,
-    kv: unrevokedKv(engine.kv, access),
+    kv: hidingKv(unrevokedKv(engine.kv, access), access, whole.kv),
     writer: {
       submit: (operation) => submitWithin(engine, access, operation),
       invalidate: () => writer.invalidate(),
@@ -59,6 +63,41 @@ export function engineFor(whole: Engine, access: Access): Engine {
 function revoked(): CortexError {
   const message = "scope: expected one that is in force, got one that was revoked";
   return new CortexError("ERR_SCOPE_REVOKED", message, { field: "scope" });
+}
+
+/** What callers see of each open store, kept from call to call: the last few callers of each. */
+const VIEWS = new WeakMap<Kv, Map<string, SeenView>>();
+const VIEWS_KEPT = 32;
+
+function viewOf(store: Kv, access: Access): SeenView {
+  const views = VIEWS.get(store) ?? new Map<string, SeenView>();
+  VIEWS.set(store, views);
+  const name = access.kind === "scope" ? toHex(access.hash) : access.kind;
+  const view = views.get(name) ?? new SeenView(access);
+  // Put back at the end: the one that was asked for longest ago goes first.
+  views.delete(name);
+  views.set(name, view);
+  const [oldest] = views.keys();
+  if (views.size > VIEWS_KEPT && oldest !== undefined) views.delete(oldest);
+  return view;
+}
+
+/** Storage whose snapshots hold what the caller may see, and nothing else. */
+function hidingKv(kv: Kv, access: Access, store: Kv): Kv {
+  const snapshot = async (options?: KvSnapshotOptions): Promise<KvSnapshot> => {
+    const whole = await kv.snapshot(options);
+    try {
+      const seen = await viewOf(store, access).at(whole);
+      // A snapshot older than what is known already is looked through by itself.
+      const own = seen ?? (await new SeenView(access).at(whole));
+      if (own === undefined) throw new Error("a first look is never too late");
+      return hiding(own);
+    } catch (error) {
+      whole.close();
+      throw error;
+    }
+  };
+  return around(kv, { snapshot });
 }
 
 /** Storage whose snapshots open only while the scope is in force. */

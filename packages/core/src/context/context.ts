@@ -56,7 +56,7 @@ export async function context(engine: Engine, asked: Asked<"context">): Promise<
       clamped: wanted > LIMITS.contextTokens,
       capped: bundle.capped,
       nowMs,
-      seq: reader.seq,
+      seq: reader.position,
     };
   });
   onPlan?.(planOf(answer, meter.rows()));

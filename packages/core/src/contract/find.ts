@@ -35,7 +35,7 @@ import {
   tag,
   validAt,
 } from "./memory.js";
-import { type Memory, memoryShape, seqShape } from "./shapes.js";
+import { type Memory, memoryShape, positionShape, seqShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 /** A value that a predicate compares with. Times are milliseconds, or ISO 8601 text. */
@@ -163,7 +163,7 @@ export interface FindExplanation extends ShapeOf<typeof explanationShape> {}
 
 const foundShape = z.object({
   hits: listOf(foundHitShape),
-  seq: seqShape,
+  seq: positionShape,
   /** Hits on all pages together, where that is known. */
   total: z.int().exactOptional(),
   /** Hits of this page that the token budget left out. */
@@ -269,7 +269,7 @@ const schemaShape = z.object({
   edgeKinds: listOf(z.object({ kind: z.string(), count })),
   /** How many different names there are, shown or not. */
   distinct: z.object({ kinds: count, tagPrefixes: count, tags: count, slots: count }),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** What a graph is made of. */
@@ -297,7 +297,7 @@ export const describeSchema = verb("describeSchema", {
   answer: type<Schema>(),
 });
 
-const tagsShape = z.object({ tags: listOf(tagShape), seq: seqShape });
+const tagsShape = z.object({ tags: listOf(tagShape), seq: positionShape });
 
 /** Tags in use. */
 export interface TagList extends ShapeOf<typeof tagsShape> {}

@@ -29,6 +29,7 @@ import {
   type Memory,
   memoryIdShape,
   memoryShape,
+  positionShape,
   type Ref,
   salienceShape,
   seqShape,
@@ -187,7 +188,7 @@ export const getEdge = verb("getEdge", {
 });
 
 /** Edges of one memory, in an answer. */
-const edgeListShape = z.object({ edges: listOf(edgeShape), seq: seqShape });
+const edgeListShape = z.object({ edges: listOf(edgeShape), seq: positionShape });
 
 /** Edges of one memory. */
 export interface EdgeList extends ShapeOf<typeof edgeListShape> {}
@@ -246,7 +247,7 @@ const traversalShape = z.object({
   clamped: z.boolean(),
   /** True when the node limit ended the walk. */
   truncated: z.boolean(),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** What a walk found. */
@@ -328,7 +329,7 @@ const inspectionShape = z.object({
   counters: counterShape.exactOptional(),
   /** How much it matters, and why; for the past, at the time of the position. For the owner alone. */
   salience: salienceShape.exactOptional(),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** Everything about one memory. */

@@ -34,6 +34,7 @@ import {
   type Memory,
   memoryIdShape,
   memoryShape,
+  positionShape,
   type Ref,
   seqShape,
   timeShape,
@@ -374,7 +375,7 @@ const memoryPageShape = z.object({
   memories: listOf(memoryShape),
   /** Give it back to read on; absent at the end. */
   cursor: z.string().exactOptional(),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** One page of a list. */
@@ -575,7 +576,7 @@ const slotHistoryShape = z.object({
   values: listOf(slotValueShape),
   /** Whether there are older ones than were asked for. */
   more: z.boolean(),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** The values of a slot. */

@@ -27,7 +27,7 @@ import {
 import { FORMS, filterFields, form, hitFields, planLocals, wordsAsked } from "./hits.js";
 import { asOf, by, lifecycles, limitUpTo, session } from "./memory.js";
 import type { OnPlan } from "./read-plan.js";
-import { type Memory, memoryIdShape, proofShape, seqShape, timeShape } from "./shapes.js";
+import { type Memory, memoryIdShape, positionShape, proofShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 /** What a search looks for: whatever was typed will do, well-formed or not. */
@@ -67,7 +67,7 @@ export interface SearchHit extends ShapeOf<typeof searchHitShape> {
   readonly memory?: Memory;
 }
 
-const searchedShape = z.object({ hits: listOf(searchHitShape), seq: seqShape });
+const searchedShape = z.object({ hits: listOf(searchHitShape), seq: positionShape });
 
 /** What a search found. */
 export interface SearchResult extends Omit<ShapeOf<typeof searchedShape>, "hits"> {
@@ -137,7 +137,7 @@ const batchSearchedShape = z.object({
   uniqueHits: z.int(),
   /** Hits of each search. */
   perQueryHits: listOf(z.int()),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** What a batch of searches found. */
@@ -166,6 +166,12 @@ export const searchBatch = verb("searchBatch", {
   output: batchSearchedShape,
   answer: type<SearchBatchResult>(),
 });
+
+/** The ways in which recall looks for memories. */
+export const LANES = ["lexical", "vector", "slot", "names", "graph", "time"] as const;
+
+/** The name of a lane. */
+export type Lane = (typeof LANES)[number];
 
 const lane = z.number().exactOptional();
 
@@ -223,7 +229,7 @@ const recalledShape = z.object({
   trimmed: z.int(),
   /** Lanes that were left out, since they know only the present. */
   leftOut: listOf(z.enum(["vector", "salience"])),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** An answer to a question. */
@@ -258,6 +264,9 @@ export const recall = verb("recall", {
     history: z
       .boolean()
       .describe("replaced memories as well; when not given, if the question asks about the past")
+      .optional(),
+    lanes: listUpTo(z.enum(LANES), LANES.length, 1)
+      .describe("count only this lane; may be repeated; every lane when not given")
       .optional(),
     prove: z.boolean().describe("a proof with every hit").optional(),
     audit: z.boolean().describe("journal who was shown what").optional(),
@@ -315,7 +324,7 @@ const contextShape = z.object({
   capped: listOf(z.enum(TIERS)),
   /** The time that recency was measured from: give it again for the same bytes. */
   nowMs: timeShape,
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** What an agent should have before it. */

@@ -7,7 +7,7 @@ import { CONTENT } from "../records/fields.js";
 import { MEMORY_TYPES, SOURCES, STATUSES } from "../records/types.js";
 import { anyObject, listOf, listUpTo, refField, type ShapeOf, textField, words } from "./fields.js";
 import { by, cursor, limitUpTo, source } from "./memory.js";
-import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
+import { memoryIdShape, positionShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 /** What may be open, in the order in which it is listed. */
@@ -78,7 +78,7 @@ const reviewShape = z.object({
   items: listOf(itemShape),
   /** Give it back to read on; absent at the end. */
   cursor: z.string().exactOptional(),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** One page of what is open. */

@@ -44,6 +44,8 @@ const scopeReportShape = z.object({
   /** Whether it serves whoever has it. */
   bearer: z.boolean(),
   writable: z.boolean(),
+  /** Whether the holder may have proofs. */
+  proofs: z.boolean(),
   maxSource: words(SOURCES),
   budgetTokens: z.int().exactOptional(),
   snapshotRoot: z.string().exactOptional(),

@@ -7,7 +7,7 @@ import { LABEL, strictFields } from "../records/fields.js";
 import { TURN_ROLES } from "../records/types.js";
 import { listOf, listUpTo, type ShapeOf, textField, timeOf, whole, words } from "./fields.js";
 import { asOf, by, headFields, limitUpTo, source } from "./memory.js";
-import { memoryIdShape, seqShape, timeShape } from "./shapes.js";
+import { memoryIdShape, positionShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
@@ -88,7 +88,7 @@ const sessionShape = z.object({
   turns: listOf(turnShape),
   /** The index to read on from; absent at the end. */
   nextIndex: z.int().exactOptional(),
-  seq: seqShape,
+  seq: positionShape,
 });
 
 /** A page of a conversation. */

@@ -32,10 +32,16 @@ export const edgeIdShape = z.string() as unknown as z.ZodType<EdgeId, EdgeId>;
 export const timeShape = z.int();
 /** A position of the journal in an answer. */
 export const seqShape = z.int();
+/**
+ * The position that a whole answer is of: the last entry it sees. To whoever does not see everything it is
+ * a time, as every seq is that is given to them.
+ */
+export const positionShape = z.int();
 
 const tombstoneShape = z.object({ reason: z.string(), at: timeShape, by: z.string() });
 
-const provenanceShape = z.object({
+/** Where a version came from, in an answer. */
+export const provenanceShape = z.object({
   source: words(SOURCES),
   derivedFrom: listOf(z.string()),
   attestations: listOf(z.string()),

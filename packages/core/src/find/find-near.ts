@@ -13,7 +13,7 @@ import type { Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { findMemory, isShown } from "../memory/read.js";
+import { findMemory, missed } from "../memory/read.js";
 import { distance, unitVector } from "../vector/distance.js";
 import { noEmbedder } from "../vector/vector-index.js";
 import type { CheckedFind } from "./find-input.js";
@@ -104,7 +104,7 @@ async function vectorFor(
   if ("text" in what) throw new Error("the text of a near query is embedded before it is asked");
   const [id] = await findIds(reader, [what.ref]);
   const found = id === undefined ? undefined : await findMemory(reader, id);
-  const shown = found !== undefined && (await isShown(reader, access, found)) ? found : undefined;
+  const shown = found ?? (await missed(reader, access, what.ref));
   const vector = shown === undefined ? undefined : await engine.vectors.vectorOf(reader, shown.id);
   if (vector !== undefined) return vector;
   const got = shown === undefined ? "none" : "one that has no vector yet";

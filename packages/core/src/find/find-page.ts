@@ -128,7 +128,7 @@ export async function inSortedOrder(run: Run, way: Way, scoring: Scoring): Promi
       : {
           kind: "sorted",
           // What is near is known of the present only, so later pages are of the present as well.
-          ...(query.near === undefined ? { seq: reader.seq } : {}),
+          ...(query.near === undefined ? { seq: reader.position } : {}),
           nowMs: scoring.nowMs,
           last: end,
         };

@@ -20,6 +20,7 @@ import { keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { reach } from "../links/walk.js";
+import { realPlace, shownPlace } from "../memory/members.js";
 import { timeAt } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
@@ -39,7 +40,7 @@ import {
 } from "./find-page.js";
 import { cheapest, type Path, type Paths, type Probed, pathsOf, probe } from "./find-plan.js";
 import { TEXT_PATH, type Words, wordsOf } from "./find-text.js";
-import { type FindCursor, isNewest, readCursor, showCursor } from "./order.js";
+import { type FindCursor, isNewest, mapPlaces, readCursor, showCursor } from "./order.js";
 import { predicateText } from "./predicate.js";
 import type { Match } from "./scan.js";
 
@@ -73,19 +74,22 @@ type Answer = FindResult & {
   readonly plan: Omit<Extract<ReadPlan, { readonly verb: "find" }>, "rowsRead">;
 };
 
-async function answer(run: Run, rowsRead: () => number): Promise<Answer> {
-  const { engine, reader, query } = run;
+async function answer(asked: Run, rowsRead: () => number): Promise<Answer> {
+  const { engine, reader, query, cursor } = asked;
+  const isAt = (place: Bytes): Promise<Bytes> => realPlace(reader, place);
+  const run = cursor === undefined ? asked : { ...asked, cursor: await mapPlaces(cursor, isAt) };
   const isIndexOrder = isNewest(query.orders);
   const way = await chooseWay(run, isIndexOrder);
   const { hops, distances } = way;
   const scoring = { nowMs: await scoringTime(run), hops, distances };
   const page = isIndexOrder ? await inIndexOrder(run, way) : await inSortedOrder(run, way, scoring);
   const shown = await show(run, page.matches, scoring);
-  const { next, total } = page;
+  const { total } = page;
+  const next = page.next && (await mapPlaces(page.next, (place) => shownPlace(reader, place)));
   return {
     ...shown,
     plan: readPlanOf(run, page, way, shown.hits.length),
-    seq: reader.seq,
+    seq: reader.position,
     ...(total === undefined ? {} : { total }),
     ...(next === undefined ? {} : { cursor: showCursor(next, hashOf(engine, query)) }),
     ...(way.clamped === undefined ? {} : { clamped: way.clamped }),

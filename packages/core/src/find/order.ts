@@ -109,6 +109,26 @@ export type FindCursor = ArrivalCursor | SortedCursor;
 const ARRIVAL = 1;
 const SORTED = 2;
 
+/** The cursor with every place in it mapped. */
+export async function mapPlaces(
+  cursor: FindCursor,
+  map: (place: Bytes) => Promise<Bytes>,
+): Promise<FindCursor> {
+  const mapped = async (mark: string): Promise<string> => keyString(await map(keyBytes(mark)));
+  if (cursor.kind === "arrival") {
+    const { emitted, before } = cursor;
+    return {
+      ...cursor,
+      ...(emitted === undefined ? {} : { emitted: await mapped(emitted) }),
+      ...(before === undefined ? {} : { before: await mapped(before) }),
+    };
+  }
+  const values = cursor.last.values.map((value) =>
+    typeof value === "string" ? mapped(value) : value,
+  );
+  return { ...cursor, last: { ...cursor.last, values: await Promise.all(values) } };
+}
+
 /** A cursor as text; `query` is the hash of the query it belongs to. */
 export function showCursor(cursor: FindCursor, query: Bytes): string {
   if (cursor.kind === "arrival") {

@@ -66,7 +66,7 @@ export async function describeSchema(
       slots: slots.map(([term, count]) => ({ slot: termText(term), count })),
       edgeKinds: await namedEdges(reader, edgeCounts),
       distinct,
-      seq: reader.seq,
+      seq: reader.position,
     };
   });
 }
@@ -84,7 +84,7 @@ export async function listTags(
   { prefix = "", limit = LIMITS.listTagsDefault, access, siblings }: Asked<"listTags">,
 ): Promise<TagList> {
   const start = keyString(utf8(prefix));
-  return withTally(engine, { access, siblings }, async ({ terms }, { seq }) => {
+  return withTally(engine, { access, siblings }, async ({ terms }, { position: seq }) => {
     const found = ranked(terms.tag).filter(([term]) => term.startsWith(start));
     return { tags: found.slice(0, limit).map(shapeTag), seq };
   });

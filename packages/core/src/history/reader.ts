@@ -10,7 +10,6 @@
 import { CortexError, describe, invalid } from "../errors.js";
 import {
   decodeHeader,
-  type EntryHeader,
   type PartContext,
   partContext,
   partRecord,
@@ -38,15 +37,14 @@ import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type MemoryRecord, type Version } from "../records/memory-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { bodyPointer, decodeMemoryRow, type MemoryRow, type PartPointer } from "./pointers.js";
+import { openEntry, type Read, readRecords } from "./record-rows.js";
+import { seenIn } from "./seen-snapshot.js";
+import type { Seen } from "./seen-view.js";
+
+export type { Read } from "./record-rows.js";
 
 /** A place in the past: a seq (number), or a time (Date, or an ISO 8601 text). */
 export type AsOf = number | Date | string;
-
-/** A record with the header of the entry that holds it. */
-export interface Read<T> {
-  readonly record: T;
-  readonly header: EntryHeader;
-}
 
 /** A memory as it was at the reader's position. */
 export interface FoundMemory {
@@ -69,6 +67,8 @@ export class Reader {
   readonly head: HeadRow;
   /** The position: the last seq this reader sees. */
   readonly seq: number;
+  /** The position as answers give it: the seq for the owner, for others a time, see `seen-view.ts`. */
+  readonly position: number;
   /** Whether the position is the end of the journal. */
   readonly live: boolean;
 
@@ -80,10 +80,12 @@ export class Reader {
     head: HeadRow,
     seq: number,
     first: readonly (Bytes | undefined)[],
+    position = seq,
   ) {
     this.snapshot = snapshot;
     this.head = head;
     this.seq = seq;
+    this.position = position;
     this.live = seq === head.size - 1;
     this.first = first;
   }
@@ -99,8 +101,8 @@ export class Reader {
     try {
       const first = await snapshot.getMany([...firstKeys, HEAD_KEY]);
       const head = decodeHeadRow(first[firstKeys.length]);
-      const seq = asOf === undefined ? head.size - 1 : await positionOf(snapshot, head, asOf);
-      return await use(new Reader(snapshot, head, seq, first));
+      const { seq, position } = await placeOf(snapshot, head, asOf);
+      return await use(new Reader(snapshot, head, seq, first, position));
     } finally {
       snapshot.close();
     }
@@ -109,6 +111,17 @@ export class Reader {
   /** The same snapshot, read at an earlier position, which must be the end of a commit. */
   before(seq: number): Reader {
     return new Reader(this.snapshot, this.head, seq, this.first);
+  }
+
+  /** What the caller sees, where that is not everything. */
+  get seen(): Seen | undefined {
+    return seenIn(this.snapshot);
+  }
+
+  /** The same position with everything in it: for caches that serve all callers. */
+  get whole(): Reader {
+    const { seen } = this;
+    return seen === undefined ? this : new Reader(seen.whole, this.head, this.seq, this.first);
   }
 
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
@@ -153,21 +166,11 @@ export class Reader {
   }
 
   /** The records at pointers, each journal row read once; `undefined` where erased. */
-  async records<T>(
+  records<T>(
     pointers: readonly PartPointer[],
     decode: (bytes: Bytes, context: PartContext) => T,
   ): Promise<(Read<T> | undefined)[]> {
-    const seqs = [...new Set(pointers.map(({ seq }) => seq))];
-    const rows = await this.getMany(seqs.map(journalKey));
-    const entries = new Map<number, ReturnType<typeof openEntry>>();
-    for (const [at, seq] of seqs.entries()) entries.set(seq, openEntry(rows[at], seq));
-    return pointers.map(({ seq, part }) => {
-      const entry = entries.get(seq);
-      const bytes = entry?.parts[part];
-      if (entry === undefined || bytes === undefined) return undefined;
-      const { header } = entry;
-      return { record: decode(partRecord(bytes), partContext(header, part)), header };
-    });
+    return readRecords(this.snapshot, pointers, decode);
   }
 
   /** One whole memory from its row: the short way for the most frequent read. */
@@ -232,15 +235,38 @@ function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRe
   return { record: decodeMemoryRecord(partRecord(bytes), context), header };
 }
 
-function openEntry(
-  row: Bytes | undefined,
-  seq: number,
-): { readonly header: EntryHeader; readonly parts: readonly (Bytes | undefined)[] } {
-  if (row === undefined) {
-    throw new CortexError("ERR_JOURNAL_GAP", `journal entry ${seq} is missing`, { seq });
+/**
+ * Where a reader stands, and what answers say of it. Whoever does not see everything names positions by
+ * their time: the number of an entry would tell how many others there are.
+ */
+async function placeOf(
+  snapshot: KvSnapshot,
+  head: HeadRow,
+  asOf: AsOf | undefined,
+): Promise<{ readonly seq: number; readonly position: number }> {
+  const last = head.size - 1;
+  const seen = seenIn(snapshot);
+  if (seen?.isOpaque !== true) {
+    const seq = asOf === undefined ? last : await positionOf(snapshot, head, asOf);
+    return { seq, position: seq };
   }
-  const { headerBytes, parts } = splitEntry(row);
-  return { header: decodeHeader(headerBytes), parts };
+  if (asOf === undefined) return { seq: last, position: seen.position };
+  const at = typeof asOf === "number" ? checkedTime(asOf) : asOf;
+  const seq = await positionOf(snapshot, head, at);
+  // Nothing that is seen came later: for this caller it is the present.
+  if (seq >= seen.lastSeq) return { seq: last, position: seen.position };
+  return { seq, position: at instanceof Date ? at.getTime() : timeOfText(at) };
+}
+
+function checkedTime(asOf: number): Date {
+  const time = new Date(asOf);
+  if (Number.isSafeInteger(asOf) && asOf >= 0 && !Number.isNaN(time.getTime())) return time;
+  throw invalid(
+    "asOf",
+    "a position that an answer gave, a Date or an ISO 8601 time",
+    asOf,
+    "ERR_AS_OF",
+  );
 }
 
 /** The seq that `asOf` names, never inside a batch. */

@@ -44,7 +44,7 @@ import { type AttestRecord, attestRecord, encodeAttestRecord } from "../salience
 /** Attests the outcome of a task. */
 export async function attest(
   engine: Engine,
-  { intentId, outcome, reason, cited, by = engine.principal }: Asked<"attest">,
+  { intentId, outcome, reason, cited, access, by = engine.principal }: Asked<"attest">,
 ): Promise<AttestResult> {
   const checked = {
     record: attestRecord(outcome, intentId, reason),
@@ -61,7 +61,9 @@ export async function attest(
     batch: true,
     run: (tx) => applyAttest(tx, checked),
   });
-  return value;
+  // What the whole graph has learned comes from memories of all kinds.
+  const unknown = { previousWeights: COLD_WEIGHTS, weights: COLD_WEIGHTS, weightsUpdated: false };
+  return access.kind === "owner" ? value : { ...value, ...unknown };
 }
 
 interface CheckedAttest {

@@ -17,7 +17,7 @@ import { type FoundMemory, Reader } from "../history/reader.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { findMemory, history, isShown, timeAt } from "../memory/read.js";
+import { findMemory, history, missed, timeAt } from "../memory/read.js";
 import {
   askedKind,
   canonicalKind,
@@ -75,7 +75,7 @@ async function edgesMet(
   const parsed = parseRef(engine, ref, "id");
   checkKinds(kinds);
   return Reader.with(engine.kv, asked.asOf, async (reader) => {
-    const { seq } = reader;
+    const { position: seq } = reader;
     const [id] = await findIds(reader, [parsed]);
     if (id === undefined || (await readableIds(reader, [id], access)).size === 0) {
       return { met: [], seq };
@@ -115,7 +115,7 @@ export async function traverse(
   const plan = walkPlan(how);
   const meter = meterOf(engine.kv, onPlan !== undefined);
   const answer = await Reader.with(meter.kv, asOf, async (reader) => {
-    const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.seq };
+    const bounds = { maxHops: plan.maxHops, clamped: plan.clamped, seq: reader.position };
     const validAt = how.validAt ?? (await timeAt(engine, reader));
     const walk = await reach(reader, parsed, { ...plan, validAt }, access);
     const ids = walk.hits.map(({ id }) => id);
@@ -271,12 +271,12 @@ export async function inspect(
   const here = await Reader.with(engine.kv, asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
     const found = id === undefined ? undefined : await findMemory(reader, id);
-    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
+    if (found === undefined) return missed(reader, access, parsed);
     const [row] = await reader.getMany([idKey("counter", found.id)]);
     const counters = reader.live ? { counters: decodeCounter(row) } : {};
     const nowMs = await timeAt(engine, reader);
     const salience = access.kind === "owner" ? await ownSalience(reader, found, nowMs) : {};
-    return { found, counters, salience, nowMs, seq: reader.seq };
+    return { found, counters, salience, nowMs, seq: reader.position };
   });
   if (here === undefined) return undefined;
   // The rest is read at the very position the memory was found at.

@@ -59,7 +59,7 @@ export async function listWritten(
     return {
       memories: await shapeItems(engine, reader, page),
       total: items.length,
-      seq: reader.seq,
+      seq: reader.position,
     };
   });
 }

@@ -20,7 +20,7 @@ import { LIMITS } from "../limits.js";
 import { LIFECYCLES, MEMORY_TYPES, namesOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { checkWritten, listWritten } from "./list-written.js";
-import { openMembers, type Term } from "./members.js";
+import { openMembers, realPlace, shownPlace, type Term } from "./members.js";
 import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "./read.js";
 import type { SlotTurns } from "./slot-turns.js";
 
@@ -36,7 +36,8 @@ export async function list(engine: Engine, asked: Asked<"list">): Promise<Memory
   const terms = termsOf(asked);
   const reverse = asked.order !== "oldest";
   return Reader.with(engine.kv, asked.asOf, async (reader) => {
-    const start = asked.cursor === undefined ? undefined : parseCursor(asked.cursor);
+    const given = asked.cursor === undefined ? undefined : parseCursor(asked.cursor);
+    const start = given === undefined ? undefined : await realPlace(reader, given);
     const query = { terms, pageItems: limit, reverse, cursor: start };
     const source = await openMembers(reader, query);
     // States that are asked for by name are shown as they are stored, whatever their time.
@@ -51,11 +52,12 @@ export async function list(engine: Engine, asked: Asked<"list">): Promise<Memory
         if (memory !== undefined) memories.push(memory);
         if (memories.length < limit) continue;
         const more = page.more || at < found.length - 1;
-        const cursor = showCursor(page.members[at]);
-        return { memories, seq: reader.seq, ...(more ? { cursor } : {}) };
+        const end = page.members[at] ?? new Uint8Array(0);
+        const cursor = more ? showCursor(await shownPlace(reader, end)) : undefined;
+        return { memories, seq: reader.position, ...(cursor === undefined ? {} : { cursor }) };
       }
       // A page may hold nothing that was there at the position, or for this caller: read on.
-      if (!page.more) return { memories, seq: reader.seq };
+      if (!page.more) return { memories, seq: reader.position };
     }
   });
 }
@@ -125,8 +127,8 @@ function parseCursor(text: string): Bytes {
   throw invalid("cursor", "a cursor that a list gave", text);
 }
 
-function showCursor(member: Bytes | undefined): string {
-  return Buffer.from(member ?? new Uint8Array(0)).toString("hex");
+function showCursor(member: Bytes): string {
+  return Buffer.from(member).toString("hex");
 }
 
 /**

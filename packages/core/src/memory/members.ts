@@ -12,12 +12,14 @@
  * A member is a seq and an id; the turns of a session are a place and an id instead. Who may see a
  * memory, and what it says, is left to the callers.
  */
-import type { Reader } from "../history/reader.js";
+import { lastSeqAt, type Reader } from "../history/reader.js";
+import { openEntry } from "../history/record-rows.js";
 import {
   afterPrefix,
   getU64,
   INDEX,
   indexPrefix,
+  journalKey,
   keyBytes,
   keyString,
   memberOffset,
@@ -320,4 +322,35 @@ async function closedMembers(
 
 function isWithin(seq: number, { fromSeq, toSeq }: SeqBounds): boolean {
   return (fromSeq === undefined || seq >= fromSeq) && (toSeq === undefined || seq <= toSeq);
+}
+
+/** Bytes of a place in an index: the entry since which a memory stands there, and its id. */
+const PLACE_BYTES = 24;
+
+/**
+ * Where a page ended, as a cursor may show it to the caller: to whoever does not see everything, the entry
+ * is named by its time.
+ */
+export async function shownPlace(reader: Reader, place: Bytes): Promise<Bytes> {
+  if (reader.seen?.isOpaque !== true || place.length < PLACE_BYTES) return place;
+  const [at] = await timesOf(reader, [getU64(place, 0)]);
+  return Buffer.concat([seqValue(at ?? 0), place.subarray(8)]);
+}
+
+/** The place that `shownPlace` showed: of the entries of that time, the one since which the memory stands. */
+export async function realPlace(reader: Reader, place: Bytes): Promise<Bytes> {
+  if (reader.seen?.isOpaque !== true || place.length < PLACE_BYTES) return place;
+  const at = getU64(place, 0);
+  const [row] = await reader.memoryRows([place.subarray(8, PLACE_BYTES)]);
+  const candidates = row === undefined ? [] : [...new Set([row.seq, ...row.since])];
+  const times = await timesOf(reader, candidates);
+  // A memory that has changed since stands elsewhere: its place was before what came after that time.
+  const known = candidates.find((_, number) => times[number] === at);
+  const seq = known ?? (await lastSeqAt(reader.snapshot, at)) ?? 0;
+  return Buffer.concat([seqValue(seq), place.subarray(8)]);
+}
+
+async function timesOf(reader: Reader, seqs: readonly number[]): Promise<readonly number[]> {
+  const rows = await reader.getMany(seqs.map(journalKey));
+  return rows.map((row, at) => openEntry(row, seqs[at] ?? 0).header.at);
 }

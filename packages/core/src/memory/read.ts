@@ -39,7 +39,7 @@ export async function get(
   const wanted = version ?? parsed.version;
   const read = async (reader: Reader): Promise<Memory | undefined> => {
     const found = await findByRef(reader, parsed);
-    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
+    if (found === undefined) return missed(reader, access, parsed);
     if (validAt !== undefined) return validVersion(engine, reader, found, { validAt, access });
     if (wanted === undefined || wanted === found.row.version)
       return shapeMemory(engine.actor, found);
@@ -79,9 +79,8 @@ export async function history(
   const parsed = parseRef(engine, ref, "id");
   return Reader.with(engine.kv, asOf, async (reader) => {
     const [id] = await findIds(reader, [parsed]);
-    if (id === undefined) return undefined;
-    const found = await findMemory(reader, id);
-    if (found === undefined || !(await isShown(reader, access, found))) return undefined;
+    const found = id === undefined ? undefined : await findMemory(reader, id);
+    if (found === undefined) return missed(reader, access, parsed);
     const bodies = await allVersions(reader, found);
     const standing = new Set(standingOf(found, bodies));
     const items = bodies.map((body) => {
@@ -113,17 +112,25 @@ function shapeHistory(
 }
 
 /**
- * Whether the caller may see a memory it asked for by name, found at the reader's position. A scope
- * that does not allow it goes on record.
+ * Puts on record that a caller asked by name for a memory that its scope does not show. Whether there is
+ * such a memory or not, the same is read and the same is answered.
  */
+export async function missed(reader: Reader, access: Access, ref: ParsedRef): Promise<undefined> {
+  if (access.kind !== "scope") return undefined;
+  const [id] = await findIds(reader.whole, [ref]);
+  const [row] = id === undefined ? [] : await reader.whole.memoryRows([id]);
+  const isThere = row !== undefined && row.lifecycle !== "erased";
+  if (id !== undefined && isThere) access.violated(id, "violation", "read");
+  return undefined;
+}
+
+/** Whether the caller may see a memory that was found at the reader's position. */
 export async function isShown(
   reader: Reader,
   access: Access,
   found: FoundMemory,
 ): Promise<boolean> {
-  const isSeen = (await shownMemories(reader, access, [found]))[0] !== undefined;
-  if (!isSeen && access.kind === "scope") access.violated(found.id, "violation", "read");
-  return isSeen;
+  return (await shownMemories(reader, access, [found]))[0] !== undefined;
 }
 
 /**
@@ -162,6 +169,7 @@ export async function shownMemories(
 /** The time that a reader's answers hold at: now, or that of the last entry it sees. */
 export async function timeAt(engine: Engine, reader: Reader): Promise<number> {
   if (reader.live) return engine.clock();
+  if (reader.seen?.isOpaque === true) return reader.position;
   const [row] = await reader.getMany([journalKey(reader.seq)]);
   if (row === undefined) throw new Error(`journal entry ${reader.seq} is missing`);
   return decodeHeader(splitEntry(row).headerBytes).at;
@@ -187,7 +195,8 @@ export async function versionOf(
           .then(([row]) => (row === undefined ? undefined : decodePointer(row)));
   if (pointer === undefined || pointer.seq > reader.seq) return undefined;
   const [body] = await reader.records([pointer], decodeMemoryRecord);
-  return body;
+  // The first one that a caller sees need not be version 1.
+  return body !== undefined && bodyOf(body).number === number ? body : undefined;
 }
 
 /** Version 1 has no row of its own: it lies where the memory's first row points. */

@@ -27,7 +27,7 @@ import { readableIds } from "../links/adjacency.js";
 import { parseEdgeId } from "../links/edges.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { edgeTreeKey, farKey } from "../records/edge-record.js";
-import type { Access } from "../scope/access.js";
+import { type Access, requireProofs } from "../scope/access.js";
 import { type LoadedRows, partAt } from "./state-proofs.js";
 
 /** A checked request. */
@@ -84,6 +84,7 @@ export function checkRequest(
   engine: Engine,
   { memories = [], edges = [], seqs = [], since, access }: Asked<"prove">,
 ): ProofQuestion {
+  requireProofs(access, "prove");
   const asked = memories.length + edges.length + seqs.length;
   if (asked > PROOF_ITEMS_MAX) {
     throw invalid("what", `at most ${PROOF_ITEMS_MAX} items`, asked, "ERR_TOO_LARGE");

@@ -1,6 +1,8 @@
 /** Proving on the facade and checking with the verifier: what is shown, to whom, and for how long. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { toBase64 } from "../codec/base64.js";
+import { signerOf } from "../codec/ed25519-node.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
 import type { Cortex } from "../cortex.js";
 import type { Proof } from "../journal/proof.js";
@@ -8,7 +10,8 @@ import { openMemoryKv } from "../kv/memory-backend.js";
 import { edgeStateKey, memoryStateKey } from "../merkle/state-keys.js";
 import { open } from "../open.js";
 import { edgeTreeKey, memoryTreeKey } from "../records/edge-record.js";
-import { GUEST } from "../scope/access.js";
+import { type Access, GUEST } from "../scope/access.js";
+import { issueScope } from "../scope/scope.js";
 import { countingKv } from "../testing/counting-kv.js";
 import { seededRandom } from "../testing/seeded-random.js";
 import { edgeKeyOf, type Verified, verify, verifyCheckpoint } from "../verify.js";
@@ -312,8 +315,18 @@ describe("entries and older checkpoints", () => {
   });
 });
 
+/** The access of a scope that shows public memories alone, and grants proofs. */
+async function provingAccess(memory: Cortex): Promise<Access> {
+  const signer = signerOf(new Uint8Array(32).fill(7));
+  const trustedIssuers = [toBase64(signer.publicKey)];
+  await memory.configure({ trustedIssuers });
+  const include = { tags: ["nobody has it"] };
+  const terms = { actor: "ada", include, issuedAt: 0, expiresAt: 1e14, grantedTo: "bearer:b" };
+  return memory.scopeAccess(await issueScope({ ...terms, proofs: true }, signer));
+}
+
 describe("who may prove what", () => {
-  test("a guest proves what it may see; anything else is not found, without a difference", async () => {
+  test("a scope that grants proofs proves what it shows; anything else is not found, without a difference", async () => {
     await using memory = await fresh();
     const open1 = await memory.write({ type: "fact", text: "public", visibility: "public" });
     const open2 = await memory.write({ type: "fact", text: "public too", visibility: "public" });
@@ -322,7 +335,10 @@ describe("who may prove what", () => {
     await memory.link(open1.id, "supports", open2.id);
     const hidden = await memory.link(open1.id, "supports", secret.id);
     await memory.forget(gone.id, "asked");
-    const options = { access: GUEST };
+    await expect(memory.prove([open1.id], { access: GUEST })).rejects.toMatchObject({
+      code: "ERR_DENIED",
+    });
+    const options = { access: await provingAccess(memory) };
     const edges = [{ from: open1.id, kind: "supports", to: open2.id }];
     const proof = await memory.prove({ memories: [open1.id], edges }, options);
     const result = await shown(memory, proof);

@@ -200,6 +200,26 @@ describe("conversations", () => {
 });
 
 describe("links", () => {
+  test("only the lanes that were asked for count, and each says what it alone brings", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const from = await memory.write({ type: "event", text: "The bridge was closed in May" });
+    const why = await memory.write({ type: "fact", text: "A flood washed the piers away" });
+    await memory.addEdge(from.id, "caused_by", why.id);
+    await memory.write({ type: "fact", slot: "bridge warden", text: "Ines keeps it" });
+    const question = "why was the bridge closed, bridge warden?";
+    const all = (await memory.recall(question)).hits;
+    for (const lane of ["lexical", "slot", "graph"] as const) {
+      const { hits } = await memory.recall(question, { lanes: [lane] });
+      expect(hits.map((hit) => Object.keys(hit.why.lanes))).toEqual(hits.map(() => [lane]));
+      const brought = all.filter((hit) => hit.why.lanes[lane] !== undefined);
+      expect(new Set(hits.map(({ id }) => id))).toEqual(new Set(brought.map(({ id }) => id)));
+      expect(hits.length, lane).toBeGreaterThan(0);
+    }
+    const refusal = await refusalOf(memory, () => memory.recall(question, { lanes: [] }));
+    expect(refusal.details.field).toBe("lanes");
+  });
+
   test("an edge leads from a hit to what explains it, and says so", async () => {
     await using store = await openTestStore();
     const { memory } = store;

@@ -11,7 +11,7 @@
 
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
-import type { LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
+import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
@@ -28,7 +28,7 @@ import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { type Access, admit, budgetOf, OWNER } from "../scope/access.js";
+import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
 import { fullText, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
@@ -47,6 +47,7 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   const { access, asOf, prove: isProved = false, audit = false, onPlan } = asked;
   const inquiry = inquiryOf(engine, asked);
   if (audit) admit(access, "write", "recall with audit");
+  if (isProved) requireProofs(access, "recall with proofs");
   const meter = meterOf(engine.kv, onPlan !== undefined);
   await engine.text.ready();
   const brought = new Map<string, LaneScores>();
@@ -89,6 +90,8 @@ interface Inquiry {
   readonly history: boolean | undefined;
   readonly validAt: number | undefined;
   readonly count: (text: string) => number;
+  /** The lanes that count; all of them when not given. */
+  readonly lanes: readonly Lane[] | undefined;
   /** Told what the lanes brought in for a question. */
   readonly onLanes?: (lanes: Gathered["lanes"]) => void;
 }
@@ -113,6 +116,7 @@ function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
     history: asked.history,
     validAt: asked.validAt,
     count: asked.countTokens ?? countTokens,
+    lanes: asked.lanes,
   };
 }
 
@@ -168,6 +172,7 @@ interface Finalist {
   readonly ranked: Ranked;
   readonly memory: FoundMemory;
   readonly coverage: number;
+  readonly closeness: number;
   /** Somebody else said it than the one whom the question names. */
   readonly aside?: boolean;
   readonly via: EdgeStep | undefined;
@@ -218,7 +223,7 @@ async function withDisputed(
 function broughtBy(memory: FoundMemory, rival: string): Finalist {
   const factors = { trust: trustOf(memory), salience: 0.5, speaker: false };
   const ranked = { key: keyString(memory.id), lanes: {}, factors, seq: memory.row.seq, score: 0 };
-  return { ranked, memory, coverage: 0, via: { from: rival, kind: "contradicts" } };
+  return { ranked, memory, coverage: 0, closeness: 0, via: { from: rival, kind: "contradicts" } };
 }
 
 async function answerOne(
@@ -263,7 +268,8 @@ async function answerOne(
     const memory = { ...found, body: bodies.get(one.key) ?? found.body };
     const coverage = gathered.coverage.get(one.key) ?? 0;
     const aside = gathered.isAside(memory);
-    return [{ ranked: one, memory, coverage, aside, via: gathered.via.get(one.key) }];
+    const closeness = gathered.closeness.get(one.key) ?? 0;
+    return [{ ranked: one, memory, coverage, closeness, aside, via: gathered.via.get(one.key) }];
   });
 }
 
@@ -288,10 +294,12 @@ async function rank(
     if (memory === undefined) return [];
     const at = worldTimeOf(memory);
     const fit = Math.max(0, ...time.periods.map((period) => fitOf(at, period)));
+    const counted = countedLanes(fit === 0 ? lanes : { ...lanes, time: fit }, inquiry.lanes);
+    if (counted === undefined) return [];
     return [
       {
         key,
-        lanes: fit === 0 ? lanes : { ...lanes, time: fit },
+        lanes: counted,
         factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
         seq: memory.row.seq,
       },
@@ -309,6 +317,16 @@ async function rank(
       return { ...one, factors: { ...one.factors, salience } };
     }),
   );
+}
+
+/** The lanes that the caller wants to count; `undefined` where none of those says anything. */
+function countedLanes(
+  all: LaneScores,
+  wanted: readonly Lane[] | undefined,
+): LaneScores | undefined {
+  if (wanted === undefined) return all;
+  const kept = wanted.flatMap((lane) => (all[lane] === undefined ? [] : [[lane, all[lane]]]));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
 /** Which memories stand for which others. */
@@ -360,7 +378,7 @@ function packed(
     weak: isWeak(shown),
     trimmed: trimmed.size,
     leftOut: reader.live ? [] : ["vector", "salience"],
-    seq: reader.seq,
+    seq: reader.position,
   };
 }
 
@@ -393,8 +411,8 @@ function shapeHit(
 }
 
 function isWeak(shown: readonly Finalist[]): boolean {
-  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, aside = false }) => {
-    return { lanes, coverage, voice: voiceOf(memory), aside };
+  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, closeness, aside = false }) => {
+    return { lanes, coverage, closeness, voice: voiceOf(memory), aside };
   });
   return !isConfident(grounds);
 }

@@ -40,7 +40,7 @@ import {
 import { type Bytes, compareBytes, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { adjacent, edgeRecords } from "../links/adjacency.js";
-import { openMembers } from "../memory/members.js";
+import { openMembers, realPlace, shownPlace } from "../memory/members.js";
 import { allVersions, shownMemories } from "../memory/read.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import type { EdgeRecord } from "../records/edge-record.js";
@@ -83,10 +83,12 @@ export async function review(engine: Engine, asked: Asked<"review">): Promise<Re
   return Reader.with(engine.kv, undefined, async (reader) => {
     const items: ReviewItem[] = [];
     let looked = 0;
-    let place: Place | undefined = start ?? { section: "contested" };
+    const after = start?.after === undefined ? {} : { after: await realPlace(reader, start.after) };
+    let place: Place | undefined = { section: start?.section ?? "contested", ...after };
     while (place !== undefined) {
       if (items.length >= limit || looked >= LIMITS.reviewRows) {
-        return { items, cursor: showCursor(place), seq: reader.seq };
+        const cursor = await showCursor(reader, place);
+        return { items, cursor, seq: reader.position };
       }
       if (!sectionKinds(place.section).some((kind) => kinds.has(kind))) {
         place = nextSection(place.section);
@@ -98,7 +100,7 @@ export async function review(engine: Engine, asked: Asked<"review">): Promise<Re
       looked += page.looked;
       place = page.next ?? nextSection(place.section);
     }
-    return { items, seq: reader.seq };
+    return { items, seq: reader.position };
   });
 }
 
@@ -111,8 +113,9 @@ function nextSection(section: Section): Place | undefined {
   return next === undefined ? undefined : { section: next };
 }
 
-function showCursor({ section, after }: Place): string {
-  return `${section}.${Buffer.from(after ?? new Uint8Array(0)).toString("hex")}`;
+async function showCursor(reader: Reader, { section, after }: Place): Promise<string> {
+  const shown = await shownPlace(reader, after ?? new Uint8Array(0));
+  return `${section}.${Buffer.from(shown).toString("hex")}`;
 }
 
 function parseCursor(text: string): Place {

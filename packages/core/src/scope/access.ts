@@ -92,13 +92,14 @@ export function grantAccess(verified: Omit<ScopeAccess, "kind">): ScopeAccess {
   return access;
 }
 
-/** Whether the caller may see a memory. */
-export function maySee(
-  access: Access,
-  head: Selected & Pick<Head, "visibility">,
-  id: Uint8Array,
-): boolean {
-  if (access.kind === "owner" || head.visibility === "public") return true;
+/** What of a memory decides who may see it. */
+export type Shown = Selected & Pick<Head, "visibility" | "lifecycle" | "tombstone">;
+
+/** Whether the caller may see a memory; a hidden one is the owner's, and of whoever hid it. */
+export function maySee(access: Access, head: Shown, id: Uint8Array): boolean {
+  if (access.kind === "owner") return true;
+  if (head.lifecycle === "tombstoned" && !isOwnTombstone(access, head)) return false;
+  if (head.visibility === "public") return true;
   return access.kind === "scope" && head.visibility === "scoped" && isGranted(access, head, id);
 }
 
@@ -109,6 +110,27 @@ export function mayChange(
   id: Uint8Array,
 ): boolean {
   return access.scope.writable && head.visibility !== "private" && isGranted(access, head, id);
+}
+
+function isOwnTombstone(access: Access, { tombstone }: Shown): boolean {
+  return access.kind === "scope" && tombstone?.by === holderOf(access.scope);
+}
+
+/** Whether the caller may have proofs, which show entries by their number. */
+export function grantsProofs(access: Access): boolean {
+  return access.kind === "owner" || (access.kind === "scope" && access.scope.proofs);
+}
+
+/** Refuses a caller whose scope grants no proofs: a proof shows the root and the size of the journal. */
+export function requireProofs(access: Access, operation: string): void {
+  if (grantsProofs(access)) return;
+  const expected = "the owner's access or a scope that grants proofs";
+  const got = access.kind === "scope" ? "a scope that grants none" : "a guest's";
+  throw new CortexError("ERR_DENIED", `${operation}: expected ${expected}, got ${got}`, {
+    field: "access",
+    expected,
+    got: access.kind,
+  });
 }
 
 function isGranted({ scope }: ScopeAccess, head: Selected, id: Uint8Array): boolean {

@@ -52,6 +52,8 @@ export interface ScopeTerms {
   /** The holder's public key in base64, or `bearer:` and a name. */
   readonly grantedTo: string;
   readonly writable: boolean;
+  /** Whether the holder may have proofs; they show roots and numbers of the whole journal. */
+  readonly proofs: boolean;
   /** The source of highest rank that the holder's writes may name. */
   readonly maxSource: Source;
   /** The root of a snapshot that must exist, in hex. */
@@ -87,6 +89,7 @@ const TERMS = [
   "budgetTokens",
   "grantedTo",
   "writable",
+  "proofs",
   "maxSource",
   "snapshotRoot",
   "proof",
@@ -99,11 +102,12 @@ export function checkScopeTerms(input: ScopeInput): ScopeTerms {
     const message = `${unknown}: expected one of ${TERMS.join(", ")}, got an unknown field`;
     throw new CortexError("ERR_UNKNOWN_FIELD", message, { field: unknown });
   }
-  const { budgetTokens, writable = false, snapshotRoot, proof } = input;
+  const { budgetTokens, writable = false, proofs = false, snapshotRoot, proof } = input;
   if (budgetTokens !== undefined && !(Number.isSafeInteger(budgetTokens) && budgetTokens >= 1)) {
     throw invalid("budgetTokens", "an integer of at least 1", budgetTokens);
   }
   if (typeof writable !== "boolean") throw invalid("writable", "true or false", writable);
+  if (typeof proofs !== "boolean") throw invalid("proofs", "true or false", proofs);
   const root = typeof snapshotRoot === "string" ? fromHex(snapshotRoot) : undefined;
   if (snapshotRoot !== undefined && root?.length !== HASH_BYTES) {
     throw invalid("snapshotRoot", "a root in 64 hex digits", snapshotRoot);
@@ -116,6 +120,7 @@ export function checkScopeTerms(input: ScopeInput): ScopeTerms {
     issuedAt: checkTime(input.issuedAt, "issuedAt"),
     grantedTo: checkGrantee(input.grantedTo),
     writable,
+    proofs,
     maxSource: checkNameOf(SOURCES, input.maxSource ?? MAX_SOURCE_DEFAULT, { field: "maxSource" }),
     ...(budgetTokens === undefined ? {} : { budgetTokens }),
     ...(snapshotRoot === undefined ? {} : { snapshotRoot }),
@@ -185,6 +190,7 @@ function encodeWith(scope: Omit<Scope, "signature">, signature: Uint8Array | nul
       signature,
       scope.issuedAt,
       scope.maxSource === MAX_SOURCE_DEFAULT ? undefined : SOURCES[scope.maxSource].code,
+      scope.proofs ? true : undefined,
     ]),
   );
 }
@@ -215,6 +221,7 @@ function readScope(bytes: Uint8Array): Scope {
     issuedAt: readInteger(at[12], "issuedAt"),
     grantedTo: readText(at[9], "grantedTo"),
     writable: at[10] === true,
+    proofs: at[14] === true,
     maxSource: at[13] === undefined ? MAX_SOURCE_DEFAULT : nameOf(SOURCES, at[13], "maxSource"),
     ...(at[2] === undefined
       ? {}

@@ -72,7 +72,7 @@ export async function search(engine: Engine, asked: Asked<"search">): Promise<Se
         ...(siblings === true ? { memory: whole } : {}),
       };
     });
-    return { hits: withinBudget(access, hits), seq: reader.seq };
+    return { hits: withinBudget(access, hits), seq: reader.position };
   });
   watch.report("search", 1, answer.hits.length);
   return answer;
@@ -156,7 +156,7 @@ export async function searchBatch(
       queryCount: queries.length,
       uniqueHits: fused.length,
       perQueryHits: lists.map(({ length }) => length),
-      seq: reader.seq,
+      seq: reader.position,
     };
   });
   watch.report("searchBatch", queries.length, answer.hits.length);

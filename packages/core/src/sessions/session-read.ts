@@ -65,7 +65,7 @@ export async function session(
     return {
       session: name,
       turns: turns.slice(0, limit),
-      seq: reader.seq,
+      seq: reader.position,
       ...(cut === undefined ? {} : { nextIndex: cut.index }),
     };
   });

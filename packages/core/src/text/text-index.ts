@@ -304,14 +304,16 @@ export class TextIndex {
     lifecycles: readonly Lifecycle[] = ["active"],
   ): Promise<{ readonly view: IndexView; readonly analyser: Analyser }> {
     this.#used = true;
-    const at = await this.#manifestAt(reader);
+    // The index is one for all callers: who sees what of it is asked when documents are counted.
+    const { whole } = reader;
+    const at = await this.#manifestAt(whole);
     const { manifest, analyser } = at;
     const codes = [...new Set(lifecycles)].map((name) => LIFECYCLES[name].code);
-    const tail = reader.seq >= manifest.cursor - 1 ? await this.#tailAt(reader, at) : undefined;
+    const tail = reader.seq >= manifest.cursor - 1 ? await this.#tailAt(whole, at) : undefined;
     const searched = manifest.segments.filter(
       ({ lifecycle, from }) => (codes as number[]).includes(lifecycle) && from <= reader.seq,
     );
-    const segments = await this.#cache.load(reader, searched);
+    const segments = await this.#cache.load(whole, searched);
     this.#cache.keepOnly(manifest.segments);
     const pending = tail?.forgotten.some(({ seq }) => seq >= manifest.purgedTo) === true;
     const isLong = reader.head.size - manifest.cursor > LIMITS.textTailEntries;

@@ -25,6 +25,7 @@ import { type QueryWord, type ScanParts, scanDraft, scanSegment } from "./scan-s
 import { BestHits, IMPACT_MAX, impactOf, weightOf } from "./score.js";
 import type { DraftSegment } from "./segment.js";
 import { type DocumentEntry, LENGTH_GONE } from "./segment-rows.js";
+import { type IsSeen, type SeenDocuments, seenDocuments, seenFrom } from "./text-seen.js";
 import { begunBy, documentsAt, type LoadedSegment } from "./text-segments.js";
 import type { TextTail } from "./text-tail.js";
 
@@ -85,6 +86,8 @@ interface SegmentWords {
   readonly postings: readonly (Postings | undefined)[];
   /** Documents that had begun by the position. */
   readonly begun: number;
+  /** Which documents the caller sees; absent for whoever sees all. */
+  readonly seen: SeenDocuments | undefined;
 }
 
 /** A query made ready: everything read that scoring needs. */
@@ -92,6 +95,8 @@ export interface Prepared {
   readonly view: IndexView;
   readonly wanted: WordsWanted;
   readonly segments: readonly SegmentWords[];
+  /** Whether the caller sees a document of the tail; absent for whoever sees all. */
+  readonly isSeen: IsSeen | undefined;
   /** How many documents hold each word, at the position. */
   readonly counts: readonly number[];
   readonly total: number;
@@ -106,20 +111,24 @@ export async function prepare(view: IndexView, wanted: WordsWanted): Promise<Pre
       segmentKey("textWords", info.number, bucketOf(hashOf(word), info.bits)),
     ),
   );
-  const [rows, begun] = await Promise.all([
+  const [rows, begun, seen] = await Promise.all([
     reader.getMany(keys),
     Promise.all(view.segments.map((segment) => begunBy(reader, segment, reader.seq))),
+    seenDocuments(reader, view.segments),
   ]);
+  const isSeen = reader.seen === undefined ? undefined : await seenFrom(reader);
   const width = wanted.words.length;
   const segments = view.segments.map((segment, number) => ({
     segment,
     begun: begun[number] ?? 0,
+    seen: seen?.[number],
     postings: wanted.words.map((word, at) => {
       const row = rows[number * width + at];
       return row === undefined ? undefined : findInBucket(row, word);
     }),
   }));
-  return { view, wanted, segments, ...statistics(view, wanted, segments) };
+  const prepared = { view, wanted, segments, isSeen };
+  return { ...prepared, ...statistics(prepared) };
 }
 
 /**
@@ -143,11 +152,12 @@ interface Statistics {
   readonly averageLength: number;
 }
 
-function statistics(
-  view: IndexView,
-  { words }: WordsWanted,
-  segments: readonly SegmentWords[],
-): Statistics {
+function statistics({
+  view,
+  wanted: { words },
+  segments,
+  isSeen,
+}: Omit<Prepared, keyof Statistics>): Statistics {
   const counts = words.map(() => 0);
   let total = 0;
   let length = 0;
@@ -158,7 +168,7 @@ function statistics(
   };
   for (const one of segments) {
     const { info } = one.segment;
-    if (view.tail === undefined) {
+    if (one.seen !== undefined || view.tail === undefined) {
       const { documents, held } = standingIn(one, view.reader.seq);
       add(documents, held, (at) => countStanding(one, one.postings[at], view.reader.seq));
     } else {
@@ -169,8 +179,9 @@ function statistics(
     }
   }
   for (const draft of draftsOf(view)) {
-    const { documents, held } = standingInDraft(draft, view.reader.seq);
-    add(documents, held, (at) => countInDraft(draft, words[at] ?? "", view.reader.seq));
+    const at = { seq: view.reader.seq, isSeen };
+    const { documents, held } = standingInDraft(draft, at);
+    add(documents, held, (word) => countInDraft(draft, words[word] ?? "", at));
   }
   return { counts, total, averageLength: total === 0 ? 1 : Math.max(length, 1) / total };
 }
@@ -180,13 +191,15 @@ function draftsOf({ tail, lifecycles }: IndexView): readonly DraftSegment[] {
 }
 
 /** Whether a document of a segment stands at a position. */
-function stands({ segment, begun }: SegmentWords, document: number, seq: number): boolean {
+function stands({ segment, begun, seen }: SegmentWords, document: number, seq: number): boolean {
+  if (seen !== undefined && !seen.has(document)) return false;
   const end = segment.ends?.[document] ?? 0;
   return document < begun && (end === 0 || end > seq);
 }
 
 function standingIn(one: SegmentWords, seq: number): { documents: number; held: number } {
   const { lengths } = one.segment;
+  if (one.seen?.sums !== undefined) return one.seen.sums;
   let documents = 0;
   let held = 0;
   for (let document = 0; document < one.begun; document += 1) {
@@ -203,21 +216,31 @@ function countStanding(one: SegmentWords, postings: Postings | undefined, seq: n
   return allDocuments(postings).documents.filter((document) => stands(one, document, seq)).length;
 }
 
-/** Whether a document of a draft stands at a position. */
-function standsInDraft(draft: DraftSegment, document: number, seq: number): boolean {
-  const begin = draft.documents[document]?.begin;
-  const end = draft.ends[document] ?? 0;
-  return begin !== undefined && begin <= seq && (end === 0 || end > seq);
+/** A position, and who looks. */
+interface DraftPlace {
+  readonly seq: number;
+  readonly isSeen: IsSeen | undefined;
 }
 
-function standingInDraft(draft: DraftSegment, seq: number): { documents: number; held: number } {
+/** Whether a document of a draft stands at a position, for whoever looks. */
+function standsInDraft(draft: DraftSegment, document: number, at: DraftPlace): boolean {
+  const entry = draft.documents[document];
+  const end = draft.ends[document] ?? 0;
+  if (entry === undefined || entry.begin > at.seq || (end !== 0 && end <= at.seq)) return false;
+  return at.isSeen === undefined || at.isSeen(entry);
+}
+
+function standingInDraft(draft: DraftSegment, at: DraftPlace): { documents: number; held: number } {
+  const { seq } = at;
   let documents = 0;
   let held = 0;
   for (let document = 0; document < draft.documents.length; document += 1) {
-    if (!standsInDraft(draft, document, seq)) continue;
+    if (!standsInDraft(draft, document, at)) continue;
     documents += 1;
     held += draft.lengths[document] ?? 0;
   }
+  // Documents of segments that are seen were counted one by one: none that has ended is among them.
+  if (at.isSeen !== undefined) return { documents, held };
   for (const { end, length } of draft.olderEnds) {
     if (end > seq) continue;
     documents -= 1;
@@ -226,11 +249,13 @@ function standingInDraft(draft: DraftSegment, seq: number): { documents: number;
   return { documents, held };
 }
 
-function countInDraft(draft: DraftSegment, word: string, seq: number): number {
+function countInDraft(draft: DraftSegment, word: string, at: DraftPlace): number {
+  const { seq } = at;
   let count = 0;
   for (const document of draft.words.get(word)?.documents ?? []) {
-    if (standsInDraft(draft, document, seq)) count += 1;
+    if (standsInDraft(draft, document, at)) count += 1;
   }
+  if (at.isSeen !== undefined) return count;
   for (const { end, words } of draft.olderEnds) if (end <= seq && words.has(word)) count -= 1;
   return count;
 }
@@ -335,7 +360,7 @@ function scan(
   draft: DraftSegment | undefined,
   most: number,
 ): BestHits {
-  const { wanted, counts, total, averageLength, view } = prepared;
+  const { wanted, counts, total, averageLength, view, isSeen } = prepared;
   const { seq } = view.reader;
   const best = new BestHits(most);
   const requiredWords = new Set(wanted.required);
@@ -349,7 +374,8 @@ function scan(
     );
   const shared = { averageLength, requiredCount: requiredWords.size, best };
   if (draft !== undefined) {
-    const isVisible = (document: number): boolean => standsInDraft(draft, document, seq);
+    const isVisible = (document: number): boolean =>
+      standsInDraft(draft, document, { seq, isSeen });
     const parts: ScanParts = { ...shared, source: DRAFT, lengths: draft.lengths, isVisible };
     scanDraft(
       wordsOf((word) => draft.words.get(word)),
@@ -398,7 +424,7 @@ export async function holdersOf(
   prepared: Prepared,
   most: number,
 ): Promise<readonly (readonly DocumentEntry[])[]> {
-  const { view, wanted, segments, counts } = prepared;
+  const { view, wanted, segments, counts, isSeen } = prepared;
   const { seq } = view.reader;
   const isRare = (at: number): boolean => (counts[at] ?? 0) <= most;
   const inSegments = wanted.words.map((_, at) =>
@@ -418,7 +444,7 @@ export async function holdersOf(
     if (!isRare(at)) return [];
     const fresh = draftsOf(view).flatMap((draft) =>
       (draft.words.get(word)?.documents ?? []).flatMap((document) =>
-        standsInDraft(draft, document, seq) ? (draft.documents[document] ?? []) : [],
+        standsInDraft(draft, document, { seq, isSeen }) ? (draft.documents[document] ?? []) : [],
       ),
     );
     return [...stored, ...fresh].reverse();

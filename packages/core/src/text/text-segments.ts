@@ -42,7 +42,7 @@ export class SegmentCache {
 
   /** The segments asked for, read where they are not known; all others are let go. */
   async load(rows: Rows, infos: readonly SegmentInfo[]): Promise<readonly LoadedSegment[]> {
-    const known = infos.map((info) => this.#loaded.get(nameOf(info)));
+    const known = infos.map((info) => this.#loaded.get(segmentName(info)));
     const loaded = await Promise.all(
       infos.map((info, at) => {
         const one = known[at];
@@ -50,13 +50,13 @@ export class SegmentCache {
         return hasEndsOf(one.info, info) ? { ...one, info } : withEnds(rows, info, one);
       }),
     );
-    for (const segment of loaded) this.#loaded.set(nameOf(segment.info), segment);
+    for (const segment of loaded) this.#loaded.set(segmentName(segment.info), segment);
     return loaded;
   }
 
   /** Lets go of every segment that is not among these. */
   keepOnly(infos: readonly SegmentInfo[]): void {
-    const names = new Set(infos.map(nameOf));
+    const names = new Set(infos.map(segmentName));
     for (const name of this.#loaded.keys()) if (!names.has(name)) this.#loaded.delete(name);
   }
 }
@@ -65,7 +65,7 @@ export class SegmentCache {
  * What tells the content of segments apart. The number alone does not: an index that was dropped and
  * built again gives the same numbers to other intervals.
  */
-function nameOf(info: SegmentInfo): string {
+export function segmentName(info: SegmentInfo): string {
   const { number, lifecycle, from, to, size, words, bits, edition } = info;
   return [number, lifecycle, from, to, size, words, bits, edition].join(":");
 }

@@ -29,6 +29,7 @@ import {
   idOfKey,
   modelTag,
 } from "../records/vector-rows.js";
+import { type Calibration, calibrate } from "./calibration.js";
 import { distance, unitVector } from "./distance.js";
 import type { CheckedEmbedder } from "./embedder.js";
 import { type LoadedParts, type LoadedStatus, LoadedVectors } from "./loaded-vectors.js";
@@ -91,6 +92,7 @@ export class VectorIndex {
   readonly #tag: Bytes | undefined;
   readonly #loaded: LoadedVectors | undefined;
   readonly #queries = new Map<string, Float32Array>();
+  #calibration: Promise<Calibration> | undefined;
 
   constructor(parts: VectorIndexParts) {
     const { embedder } = parts;
@@ -111,6 +113,23 @@ export class VectorIndex {
     return this.#tag;
   }
 
+  /** What the model's cosines mean; measured when first asked, and again if that failed. */
+  calibration(): Promise<Calibration> {
+    const { embedder } = this.#configured();
+    this.#calibration ??= calibrate(embedder).catch((error: unknown) => {
+      this.#calibration = undefined;
+      throw error;
+    });
+    return this.#calibration;
+  }
+
+  /** How many texts there are, and the cosine that is usual between them and a vector. */
+  among(vector: Float32Array): { readonly texts: number; readonly usual?: number } {
+    const usual = this.#loaded?.usualCosine(vector);
+    const texts = this.#loaded?.status()?.texts ?? 0;
+    return usual === undefined ? { texts } : { texts, usual };
+  }
+
   /**
    * The `k` memories nearest to a vector, nearest first, ties by id. Without `accept` they are active
    * ones; with it, archived ones are put before `accept` as well. Erased and hidden ones never are.
@@ -124,8 +143,10 @@ export class VectorIndex {
     const { embedder, tag, loaded } = this.#configured();
     if (!reader.live) throw presentOnly();
     const query = checkQuery(vector, embedder.dimensions);
-    await loaded.follow(reader.snapshot, reader.head.size);
+    await loaded.follow(reader.whole.snapshot, reader.head.size);
     const judge = new Judge({ reader, tag, query, accept, k });
+    // A graph finds nearly all: how near it comes would depend on memories that are not seen.
+    if (reader.seen !== undefined && loaded.hasGraph) return this.#nearByRows(judge, reader);
     for (let width = Math.max(WIDTH_LEAST, WIDTH_FIRST * k); ; width *= WIDER) {
       const { texts, all } = loaded.search(query, width);
       const isSettled = await judge.lookInOrder(texts);

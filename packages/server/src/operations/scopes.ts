@@ -91,6 +91,10 @@ kinds, tags, slots and ids is included, then what matches --exclude-tag is taken
     expiresAt: timeOf("its last moment, instead of hours").exactOptional(),
     budgetTokens: z.int().min(1).describe("most tokens of one answer").exactOptional(),
     writable: z.boolean().describe("the holder may also write within it").exactOptional(),
+    proofs: z
+      .boolean()
+      .describe("the holder may have proofs, which show roots and numbers of the whole journal")
+      .exactOptional(),
     maxSource: words(SOURCES)
       .describe("the highest source its writes may name; agent when not given")
       .exactOptional(),
@@ -104,7 +108,7 @@ kinds, tags, slots and ids is included, then what matches --exclude-tag is taken
     const issuedAt = Date.now();
     const { hours = HOURS_DEFAULT, expiresAt = issuedAt + Math.round(hours * HOUR_MS) } = input;
     const grantedTo = granteeOf(input);
-    const { budgetTokens, writable, maxSource, excludeTags } = input;
+    const { budgetTokens, writable, proofs, maxSource, excludeTags } = input;
     const terms = {
       actor,
       include: selectorOf(input),
@@ -114,6 +118,7 @@ kinds, tags, slots and ids is included, then what matches --exclude-tag is taken
       ...(excludeTags === undefined ? {} : { exclude: { tags: excludeTags } }),
       ...(budgetTokens === undefined ? {} : { budgetTokens }),
       ...(writable === undefined ? {} : { writable }),
+      ...(proofs === undefined ? {} : { proofs }),
       ...(maxSource === undefined ? {} : { maxSource }),
       ...(input.proof === undefined ? {} : proofOf(input.proof)),
     };

@@ -34,6 +34,7 @@ export function showScope(scope: Output<"showScope">, ink: Ink): string {
     ["include", showSelector(scope.include)],
     ["exclude", showSelector(scope.exclude)],
     ["may write", scope.writable ? `yes, as ${scope.maxSource} at most` : "no"],
+    ["may have proofs", scope.proofs ? "yes" : "no"],
     ["budget", scope.budgetTokens === undefined ? "none" : `${scope.budgetTokens} tokens`],
     ["issued", showTime(scope.issuedAt)],
     ["expires", showTime(scope.expiresAt)],

@@ -10,6 +10,7 @@ import { StudioProvider, useOpening, useStudio } from "../base/studio.tsx";
 import { FailureText, Loading } from "../base/ui.tsx";
 import { Welcome } from "../home/welcome.tsx";
 import { MemoryPanel } from "../memory/memory-panel.tsx";
+import { WriteButton } from "../mend/write-dialog.tsx";
 import { SignIn } from "../sign-in/sign-in.tsx";
 import { Icon } from "./icons.tsx";
 import { PAGES, pageAt } from "./pages.tsx";
@@ -81,6 +82,7 @@ function Frame() {
           {graph}
         </span>
         <SearchField />
+        <WriteButton />
         <span className={`live live-${live}`} title={LIVE_WORDS[live]}>
           <span className="live-dot" aria-hidden="true" />
           <span className="live-word">{live === "live" ? "live" : live}</span>

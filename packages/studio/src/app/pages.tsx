@@ -44,10 +44,30 @@ export const PAGES: readonly Page[] = [
     shortcut: "r",
     Body: lazy(async () => ({ default: (await import("../graph/graph-page.tsx")).GraphPage })),
   },
+  {
+    path: "sessions",
+    name: "Sessions",
+    icon: "sessions",
+    about: "conversations, and what was learned from them",
+    shortcut: "s",
+    Body: lazy(async () => ({
+      default: (await import("../sessions/sessions-page.tsx")).SessionsPage,
+    })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */
 export const SIDE_PAGES: readonly Page[] = [
+  {
+    path: "context",
+    name: "Context",
+    icon: "ask",
+    about: "what an agent has before it when it starts on something",
+    shortcut: "c",
+    Body: lazy(async () => ({
+      default: (await import("../context/context-page.tsx")).ContextPage,
+    })),
+  },
   {
     path: "find",
     name: "Find",

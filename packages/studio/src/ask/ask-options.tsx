@@ -5,7 +5,7 @@
 import { MEMORY_TYPES, type MemoryType } from "@cortex-memory/core/remote";
 import { useId } from "react";
 import { go, hrefWith, type Params } from "../base/route.ts";
-import { spaced, TYPES } from "../base/words.ts";
+import { LANE_NAMES, LANES, type LaneName, spaced, TYPES } from "../base/words.ts";
 
 /** How a question is asked. */
 export interface Settings {
@@ -14,6 +14,8 @@ export interface Settings {
   readonly form: "short" | "medium" | "full";
   readonly types: readonly MemoryType[];
   readonly history: boolean;
+  /** Lanes that do not count. */
+  readonly offLanes: readonly LaneName[];
 }
 
 const FORMS = ["short", "medium", "full"] as const;
@@ -29,11 +31,16 @@ export function optionsIn(params: Params, prefix: string): Settings {
     form: form ?? "medium",
     types,
     history: params[`${prefix}history`] === "1",
+    offLanes: (params[`${prefix}off`] ?? "").split(",").filter(isLane),
   };
 }
 
 function isType(name: string): name is MemoryType {
   return Object.hasOwn(MEMORY_TYPES, name);
+}
+
+function isLane(name: string): name is LaneName {
+  return Object.hasOwn(LANES, name);
 }
 
 function numberIn(text: string | undefined, otherwise: number): number {
@@ -101,14 +108,56 @@ export function AskOptions({
           </option>
         ))}
       </select>
-      <label>
-        <input
-          type="checkbox"
-          checked={settings.history}
-          onChange={(event) => set("history", event.target.checked ? "1" : undefined)}
-        />{" "}
-        what was replaced, too
-      </label>
+      <History
+        isOn={settings.history}
+        onChange={(isOn) => set("history", isOn ? "1" : undefined)}
+      />
+      <Lanes off={settings.offLanes} onChange={(off) => set("off", off.join(","))} />
     </div>
+  );
+}
+
+function History({
+  isOn,
+  onChange,
+}: {
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}) {
+  return (
+    <label>
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />{" "}
+      what was replaced, too
+    </label>
+  );
+}
+
+/** The lanes, each of which can be switched off. */
+function Lanes({
+  off,
+  onChange,
+}: {
+  readonly off: readonly LaneName[];
+  readonly onChange: (off: readonly LaneName[]) => void;
+}) {
+  return (
+    <fieldset className="lanes">
+      <legend>Lanes</legend>
+      {LANE_NAMES.map((name) => (
+        <label key={name} title={LANES[name].about}>
+          <input
+            type="checkbox"
+            checked={!off.includes(name)}
+            // With every lane off nothing could be found: the last one stays.
+            disabled={!off.includes(name) && off.length === LANE_NAMES.length - 1}
+            onChange={(event) =>
+              onChange(event.target.checked ? off.filter((one) => one !== name) : [...off, name])
+            }
+          />
+          <span className={`lane-dot share-${name}`} aria-hidden="true" />
+          {LANES[name].name}
+        </label>
+      ))}
+    </fieldset>
   );
 }

@@ -3,12 +3,14 @@
  * link that led there, what the budget cut, and the text as the agent gets it.
  */
 import { useState } from "react";
+import { PromptText } from "../base/prompt-text.tsx";
 import { useRead } from "../base/reads.ts";
-import { go, hrefWith, useRoute } from "../base/route.ts";
+import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
 import { Answer, Empty, PageHead } from "../base/ui.tsx";
+import { LANE_NAMES } from "../base/words.ts";
 import { AskOptions, optionsIn, type Settings } from "./ask-options.tsx";
 import { Hits } from "./hits.tsx";
-import { PromptText } from "./prompt-text.tsx";
+import { WhyNot } from "./why-not.tsx";
 
 /** The page. */
 export function AskPage() {
@@ -19,7 +21,9 @@ export function AskPage() {
       <PageHead
         title="Ask"
         about="Put a question as an agent would. Asking changes nothing; you see what would stand in its prompt, and why."
-      />
+      >
+        <a href={hrefOf("context")}>Preview a context instead</a>
+      </PageHead>
       <QuestionField key={question} question={question} />
       {question === "" ? (
         <Empty title="Nothing is asked yet">
@@ -84,7 +88,7 @@ function Asked({ question }: { readonly question: string }) {
 function OneAnswer({ question, prefix }: { readonly question: string; readonly prefix: string }) {
   const { params } = useRoute();
   const settings: Settings = optionsIn(params, prefix);
-  const { budgetTokens, limit, form, types, history } = settings;
+  const { budgetTokens, limit, form, types, history, offLanes } = settings;
   const found = useRead(
     ["recall", question, settings],
     (memory, past) =>
@@ -94,6 +98,9 @@ function OneAnswer({ question, prefix }: { readonly question: string; readonly p
         form,
         ...(types.length === 0 ? {} : { types }),
         ...(history ? { history } : {}),
+        ...(offLanes.length === 0
+          ? {}
+          : { lanes: LANE_NAMES.filter((name) => !offLanes.includes(name)) }),
         ...past,
       }),
     { keep: true },
@@ -107,7 +114,10 @@ function OneAnswer({ question, prefix }: { readonly question: string; readonly p
       <Answer of={found} what="what answers it">
         {(result) => (
           <div className="answer-parts">
-            <Hits question={question} result={result} budgetTokens={budgetTokens} />
+            <div>
+              <Hits question={question} result={result} budgetTokens={budgetTokens} />
+              {prefix === "" && <WhyNot question={question} settings={settings} />}
+            </div>
             <PromptText text={result.text} tokens={result.tokens} />
           </div>
         )}

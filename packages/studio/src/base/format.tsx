@@ -86,8 +86,14 @@ export function ShortId({ id }: { readonly id: string }) {
   );
 }
 
-/** One line of a text, cut where a list has no room. */
+/** One line of a text, without the marks of Markdown, cut where a list has no room. */
 export function oneLine(text: string, most = 160): string {
-  const flat = text.replaceAll(/\s+/g, " ").trim();
+  const flat = text
+    .slice(0, 4 * most)
+    .replaceAll(/^(#{1,6}|[-*>]) /gm, "")
+    .replaceAll(/\*\*|`/g, "")
+    .replaceAll(/\[([^\]\n]*)\]\([^)\s]*\)/g, "$1")
+    .replaceAll(/\s+/g, " ")
+    .trim();
   return flat.length <= most ? flat : `${flat.slice(0, most - 1)}…`;
 }

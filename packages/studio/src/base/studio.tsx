@@ -128,5 +128,7 @@ function optionsFor(graph: string | undefined, key: string | undefined) {
 
 function isRefusal(error: unknown): boolean {
   if (!isCortexError(error)) return false;
+  // A text that no header could carry is as wrong as any other.
+  if (error.details.field === "token" || error.details.field === "scope") return true;
   return error.code === "ERR_DENIED" || error.code.startsWith("ERR_SCOPE");
 }

@@ -269,3 +269,15 @@ export function ShareBar({
     </span>
   );
 }
+
+/** A text as it stands, in a box that scrolls and can be reached by keys. */
+export function RawText({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
+    <section className="raw-frame" tabIndex={0} aria-label={label}>
+      <pre className="raw" dir="auto">
+        {text}
+      </pre>
+    </section>
+  );
+}

@@ -7,7 +7,7 @@ import { useState } from "react";
 import { notify } from "../base/notice.tsx";
 import { go, hashOf } from "../base/route.ts";
 import { useMakeGraph, useStudio } from "../base/studio.tsx";
-import { CopyButton, FailureText } from "../base/ui.tsx";
+import { CopyButton, FailureText, RawText } from "../base/ui.tsx";
 import { plantSample } from "./sample.ts";
 
 /** The graph that the sample is put into, so that nothing of it mixes with what is real. */
@@ -111,7 +111,7 @@ export function AgentBlock() {
         header <code>Authorization: Bearer …</code> there. <code>cortex mcp config</code> prints the
         block for the client you have.
       </p>
-      <pre className="raw">{block}</pre>
+      <RawText text={block} label="Settings for an agent" />
       <CopyButton text={block} label="Copy the block" />
     </section>
   );

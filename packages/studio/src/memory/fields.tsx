@@ -2,10 +2,10 @@
  * Every field of a memory, as its writer gave it and as the store completed it.
  */
 import { exact } from "../base/format.tsx";
+import type { Inspected } from "../base/inspected.ts";
 import { SafeLink } from "../base/markdown.tsx";
 import { CopyButton } from "../base/ui.tsx";
 import { spaced } from "../base/words.ts";
-import type { Inspected } from "./memory-panel.tsx";
 
 /** The fields. */
 export function Fields({ memory }: { readonly memory: Inspected["memory"] }) {

@@ -3,8 +3,9 @@
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { count } from "../base/format.tsx";
-import { useRead } from "../base/reads.ts";
+import { useRead, useWrite } from "../base/reads.ts";
 import { hrefOf } from "../base/route.ts";
+import { useStudio } from "../base/studio.tsx";
 import { Answer, MemoryLine, Section } from "../base/ui.tsx";
 import { groupOf, kindMeaning, spaced, whoSaid } from "../base/words.ts";
 
@@ -53,6 +54,11 @@ interface LinkListProps {
 }
 
 function LinkList({ edges, byId, farEnd, arrow }: LinkListProps) {
+  const { canWrite } = useStudio();
+  const unlink = useWrite(
+    (memory, id: string) => memory.removeEdgeById(id),
+    ({ seq }) => ({ text: "The link is removed.", undo: seq }),
+  );
   if (edges.length === 0) return null;
   return (
     <ul className="links">
@@ -63,6 +69,17 @@ function LinkList({ edges, byId, farEnd, arrow }: LinkListProps) {
             <span className="link-kind" title={kindMeaning(edge.kind)}>
               {arrow} {spaced(edge.kind)}
               {edge.strength !== undefined && <Strength value={edge.strength} />}
+              {canWrite && (
+                <button
+                  type="button"
+                  className="quiet unlink"
+                  aria-label={`Remove the link ${spaced(edge.kind)}`}
+                  title="Remove the link"
+                  onClick={() => unlink.mutate(edge.id)}
+                >
+                  ×
+                </button>
+              )}
             </span>
             {far === undefined ? (
               <span className="about">

@@ -4,22 +4,21 @@
  *
  * Everything is read at the moment that the time bar shows. What can be done about it is in `mend/`.
  */
-import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { type ReactNode, useEffect, useRef } from "react";
 import { count, Time } from "../base/format.tsx";
+import type { Inspected } from "../base/inspected.ts";
 import { Markdown } from "../base/markdown.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefOf, hrefWith } from "../base/route.ts";
-import { Answer, CopyButton, Empty, Section, TypeMark } from "../base/ui.tsx";
+import { Answer, CopyButton, Empty, RawText, Section, TypeMark } from "../base/ui.tsx";
 import { howSure, lifeWords, whoSaid } from "../base/words.ts";
+import { MendActions } from "../mend/mend-actions.tsx";
+import { Siblings } from "../mend/siblings.tsx";
 import { Factors } from "./factors.tsx";
 import { Fields } from "./fields.tsx";
 import { Links } from "./links.tsx";
 import { SlotLine } from "./slot-line.tsx";
 import { Versions } from "./versions.tsx";
-
-/** What `inspect` answers. */
-export type Inspected = NonNullable<Awaited<ReturnType<RemoteCortex["inspect"]>>>;
 
 /** Texts longer than this are cut until somebody wants all. */
 const SHOWN_CHARS = 4000;
@@ -55,7 +54,7 @@ export function MemoryPanel({ id }: { readonly id: string }) {
               </p>
             </Empty>
           ) : (
-            <Inspected inspected={inspected} />
+            <Whole inspected={inspected} />
           )
         }
       </Answer>
@@ -63,7 +62,7 @@ export function MemoryPanel({ id }: { readonly id: string }) {
   );
 }
 
-function Inspected({ inspected }: { readonly inspected: Inspected }) {
+function Whole({ inspected }: { readonly inspected: Inspected }) {
   const { memory, versions, salience, counters } = inspected;
   const { head, versionRecord } = memory;
   return (
@@ -77,6 +76,8 @@ function Inspected({ inspected }: { readonly inspected: Inspected }) {
       </div>
       <Text inspected={inspected} />
       <Standing inspected={inspected} />
+      <MendActions inspected={inspected} />
+      {head.siblings.length > 0 && <Siblings id={memory.id} />}
       {head.slot !== undefined && (
         <Section name="slot" title="Slot" aside={head.slot}>
           <SlotLine slot={head.slot} id={memory.id} />
@@ -107,7 +108,7 @@ function Inspected({ inspected }: { readonly inspected: Inspected }) {
       )}
       <Section name="raw" title="As JSON" isOpen={false}>
         <CopyButton text={JSON.stringify(memory, null, 2)} />
-        <pre className="raw">{JSON.stringify(memory, null, 2)}</pre>
+        <RawText text={JSON.stringify(memory, null, 2)} label="The memory as JSON" />
       </Section>
     </>
   );
@@ -143,9 +144,7 @@ function Text({ inspected: { memory } }: { readonly inspected: Inspected }) {
           aside={`${count(text.length)} characters`}
           isOpen={false}
         >
-          <pre className="raw" dir="auto">
-            {text}
-          </pre>
+          <RawText text={text} label="All of the text" />
         </Section>
       )}
     </>
@@ -213,7 +212,12 @@ function Origin({
     <>
       {session !== undefined && (
         <Fact name="Conversation">
-          <a href={hrefOf("find", { q: `session:${quoted(session)}` })}>
+          <a
+            href={hrefOf("sessions", {
+              s: session,
+              turn: turn === undefined ? undefined : String(turn),
+            })}
+          >
             {session}
             {turn !== undefined && `, turn ${turn + 1}`}
           </a>

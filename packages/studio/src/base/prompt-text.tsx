@@ -1,8 +1,8 @@
 /**
  * The answer as an agent gets it: the text that goes into its prompt, to read and to copy.
  */
-import { counted } from "../base/format.tsx";
-import { CopyButton } from "../base/ui.tsx";
+import { counted } from "./format.tsx";
+import { CopyButton, RawText } from "./ui.tsx";
 
 /** The text. */
 export function PromptText({ text, tokens }: { readonly text: string; readonly tokens: number }) {
@@ -16,9 +16,7 @@ export function PromptText({ text, tokens }: { readonly text: string; readonly t
       ) : (
         <>
           <CopyButton text={text} label="Copy the text" />
-          <pre className="raw" dir="auto">
-            {text}
-          </pre>
+          <RawText text={text} label="The text for the prompt" />
         </>
       )}
     </section>

@@ -1,0 +1,272 @@
+/**
+ * Conversations as people read them: a list by day, the turns in order, and beside each turn what was
+ * learned from it.
+ */
+
+import type { RemoteCortex } from "@cortex-memory/core/remote";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import { clock, counted, day, Time } from "../base/format.tsx";
+import { useRead } from "../base/reads.ts";
+import { hrefWith, useRoute } from "../base/route.ts";
+import { Answer, Empty, MemoryLine, PageHead } from "../base/ui.tsx";
+import { howSure, spaced, TYPES } from "../base/words.ts";
+
+/** The turns that are looked through for conversations, newest first. */
+const LOOKED_AT = 2000;
+
+/** Turns of one conversation that are shown. */
+const TURNS_MAX = 2000;
+
+/** The page. */
+export function SessionsPage() {
+  const { params } = useRoute();
+  return (
+    <>
+      <PageHead
+        title="Sessions"
+        about="What was said, word for word, and what was learned from it."
+      />
+      <div className={params.s === undefined ? "sessions" : "sessions has-session"}>
+        <SessionList open={params.s} />
+        {params.s !== undefined && <Conversation key={params.s} session={params.s} />}
+      </div>
+    </>
+  );
+}
+
+interface SessionRow {
+  readonly session: string;
+  readonly turns: number;
+  readonly lastAt: number;
+  readonly said: string;
+}
+
+function SessionList({ open }: { readonly open: string | undefined }) {
+  const found = useRead(["sessions"], async (memory, past) => {
+    const { hits, cursor } = await memory.find({ kinds: ["turn"], limit: LOOKED_AT, ...past });
+    return {
+      rows: rowsOf(hits.flatMap(({ memory: one }) => one ?? [])),
+      isCut: cursor !== undefined,
+    };
+  });
+  return (
+    <nav className="session-list" aria-label="Conversations">
+      <Answer of={found} what="conversations">
+        {({ rows, isCut }) => (
+          <>
+            {rows.length === 0 && (
+              <Empty title="No conversation yet">
+                <p>
+                  An agent that saves its turns, with <code>memory_save_turns</code> or{" "}
+                  <code>remember</code>, puts them here.
+                </p>
+              </Empty>
+            )}
+            {rows.map((row, at) => (
+              <SessionLink
+                key={row.session}
+                row={row}
+                before={rows[at - 1]}
+                isOpen={row.session === open}
+              />
+            ))}
+            {isCut && (
+              <p className="about">
+                Of the last {counted(LOOKED_AT, "turn")}. Older conversations open by their name:{" "}
+                <code>session:name</code> in the field above.
+              </p>
+            )}
+          </>
+        )}
+      </Answer>
+    </nav>
+  );
+}
+
+function SessionLink({
+  row,
+  before,
+  isOpen,
+}: {
+  readonly row: SessionRow;
+  readonly before: SessionRow | undefined;
+  readonly isOpen: boolean;
+}) {
+  const isNewDay = before === undefined || day(before.lastAt) !== day(row.lastAt);
+  return (
+    <>
+      {isNewDay && <h2>{day(row.lastAt)}</h2>}
+      <a
+        className="session-link"
+        href={hrefWith({ s: row.session, turn: undefined })}
+        aria-current={isOpen ? "true" : undefined}
+      >
+        <strong dir="auto">{row.session}</strong>
+        <span className="about">
+          {counted(row.turns, "turn")}, last <Time ms={row.lastAt} />
+        </span>
+        <span className="session-said" dir="auto">
+          {row.said}
+        </span>
+      </a>
+    </>
+  );
+}
+
+type Memory = NonNullable<Awaited<ReturnType<RemoteCortex["get"]>>>;
+
+/** Conversations by their last turn. */
+function rowsOf(turns: readonly Memory[]): readonly SessionRow[] {
+  const rows = new Map<string, SessionRow>();
+  for (const { data, text, head } of turns) {
+    const { session, at = head.createdAt } = data as {
+      readonly session?: string;
+      readonly at?: number;
+    };
+    if (session === undefined) continue;
+    const row = rows.get(session);
+    rows.set(session, {
+      session,
+      turns: (row?.turns ?? 0) + 1,
+      lastAt: Math.max(row?.lastAt ?? 0, at),
+      // They come newest first: the one that stays is the first that was said.
+      said: text,
+    });
+  }
+  return [...rows.values()].sort((a, b) => b.lastAt - a.lastAt);
+}
+
+type Turn = Awaited<ReturnType<RemoteCortex["session"]>>["turns"][number];
+
+function Conversation({ session }: { readonly session: string }) {
+  const found = useRead(["session", session], (memory, past) =>
+    memory.session(session, { limit: TURNS_MAX, ...past }),
+  );
+  const learned = useRead(["learned", session], async (memory, past) => {
+    const { hits } = await memory.find({
+      type: TYPES,
+      where: { eq: ["version.provenance.session", session] },
+      limit: 500,
+      ...past,
+    });
+    return hits.flatMap(({ memory: one }) =>
+      one === undefined || one.head.kind === "turn" ? [] : [one],
+    );
+  });
+  const byTurn = new Map<number, Memory[]>();
+  for (const one of learned.data ?? []) {
+    const { turn = -1 } = one.versionRecord.provenance;
+    byTurn.set(turn, [...(byTurn.get(turn) ?? []), one]);
+  }
+  return (
+    <section className="conversation" aria-label={`Conversation ${session}`}>
+      <h2 dir="auto">{session}</h2>
+      <Answer of={found} what="the conversation">
+        {({ turns, nextIndex }) => (
+          <>
+            {turns.length === 0 && <p className="about">Nothing was said here at this moment.</p>}
+            <Turns turns={turns} byTurn={byTurn} />
+            {nextIndex !== undefined && (
+              <p className="about">Only the first {counted(TURNS_MAX, "turn")} are shown.</p>
+            )}
+            <Learned title="Learned from all of it" memories={byTurn.get(-1) ?? []} />
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+/** The turns; of a long conversation only those in sight are drawn. */
+function Turns({
+  turns,
+  byTurn,
+}: {
+  readonly turns: readonly Turn[];
+  readonly byTurn: ReadonlyMap<number, readonly Memory[]>;
+}) {
+  const { params } = useRoute();
+  const place = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: turns.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => 90,
+    overscan: 8,
+  });
+  const sought = turns.findIndex(({ index }) => String(index) === params.turn);
+  useEffect(() => {
+    if (sought >= 0) rows.scrollToIndex(sought, { align: "center" });
+  }, [sought, rows]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
+    <div className="turns" ref={place} tabIndex={0} role="log" aria-label="Turns">
+      <div style={{ height: rows.getTotalSize(), position: "relative" }}>
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const turn = turns[index];
+          return turn === undefined ? null : (
+            <div
+              key={turn.id}
+              data-index={index}
+              ref={rows.measureElement}
+              className={index === sought ? "turn-row is-sought" : "turn-row"}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <TurnView turn={turn} learned={byTurn.get(turn.index) ?? []} />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function TurnView({ turn, learned }: { readonly turn: Turn; readonly learned: readonly Memory[] }) {
+  return (
+    <article className={`turn turn-${turn.role}`}>
+      <div className="turn-said">
+        <p className="turn-head">
+          <strong>{turn.speaker ?? ROLES[turn.role] ?? spaced(turn.role)}</strong>
+          {turn.toolName !== undefined && <code>{turn.toolName}</code>}
+          <a href={hrefWith({ m: turn.id })} className="about">
+            {turn.at === undefined ? `turn ${turn.index + 1}` : clock(turn.at)}
+          </a>
+        </p>
+        <p className="plain-text" dir="auto">
+          {turn.content}
+        </p>
+      </div>
+      <Learned title="Learned from it" memories={learned} />
+    </article>
+  );
+}
+
+const ROLES: { readonly [role: string]: string } = {
+  user: "Person",
+  assistant: "Agent",
+  system: "Instructions",
+  tool_call: "Calls a tool",
+  tool_result: "Tool",
+};
+
+function Learned({
+  title,
+  memories,
+}: {
+  readonly title: string;
+  readonly memories: readonly Memory[];
+}) {
+  if (memories.length === 0) return null;
+  return (
+    <div className="learned">
+      <p className="about">{title}</p>
+      {memories.map(({ id, type, text, head }) => (
+        <MemoryLine key={id} id={id} type={type} text={text}>
+          {howSure(head.status) !== "" && (
+            <span className={`chip status-${head.status}`}>{head.status}</span>
+          )}
+        </MemoryLine>
+      ))}
+    </div>
+  );
+}
