@@ -1,5 +1,5 @@
 /**
- * The evaluation of recall: `npm run eval:recall -- --data DIR [--json FILE] [--only NAME]`.
+ * The evaluation of recall: `npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local]`.
  *
  * Every set of the folder is written into a store through the public API (`remember`, `write`), asked
  * through `recall` with one configuration, and measured next to plain BM25 on the same questions. No
@@ -9,6 +9,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { open } from "@cortex-memory/core";
+import { local } from "@cortex-memory/embed";
 import { interval, means, measure } from "./metrics.mjs";
 import { plainBm25 } from "./plain-bm25.mjs";
 import { findSets } from "./sets.mjs";
@@ -34,11 +35,14 @@ async function main() {
       data: { type: "string" },
       json: { type: "string" },
       only: { type: "string" },
+      embedder: { type: "string", default: "none" },
       help: { type: "boolean", short: "h" },
     },
   });
   if (values.data === undefined || values.help === true) {
-    process.stderr.write("Usage: npm run eval:recall -- --data DIR [--json FILE] [--only NAME]\n");
+    process.stderr.write(
+      "Usage: npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local]\n",
+    );
     return values.help === true ? 0 : 2;
   }
   const sets = findSets(values.data).filter(({ name }) => name.includes(values.only ?? ""));
@@ -53,13 +57,13 @@ async function main() {
   for (const set of sets) {
     let done = 0;
     for (const task of set.tasks()) {
-      await runTask(set.name, task, groups, verdicts);
+      await runTask(set.name, task, groups, verdicts, values.embedder === "local");
       done += 1;
       if (process.stderr.isTTY) process.stderr.write(`\r${set.name}: ${done} stores`);
     }
     if (process.stderr.isTTY) process.stderr.write("\n");
   }
-  report([...groups.values()], verdicts);
+  report([...groups.values()], verdicts, values.embedder);
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify(asJson(groups), null, 2)}\n`);
   return 0;
@@ -70,11 +74,12 @@ async function main() {
  * @param {Task} task
  * @param {Map<string, Group>} groups
  * @param {Map<string, Verdict[]>} verdicts
+ * @param {boolean} embeds
  */
-async function runTask(set, task, groups, verdicts) {
-  const memory = await open("memory:", { actor: "eval" });
+async function runTask(set, task, groups, verdicts, embeds) {
+  const memory = await open("memory:", { actor: "eval", ...(embeds ? { embedder: local() } : {}) });
   try {
-    await askAll(memory, set, task, groups, verdicts);
+    await askAll(memory, set, task, groups, verdicts, embeds);
   } finally {
     await memory.close();
   }
@@ -86,9 +91,11 @@ async function runTask(set, task, groups, verdicts) {
  * @param {Task} task
  * @param {Map<string, Group>} groups
  * @param {Map<string, Verdict[]>} verdicts
+ * @param {boolean} embeds
  */
-async function askAll(memory, set, task, groups, verdicts) {
+async function askAll(memory, set, task, groups, verdicts, embeds) {
   const places = await fill(memory, task);
+  if (embeds) await memory.embedPending();
   const plain = plainRankings(task);
   for (const question of task.questions) {
     const answer = await memory.recall(question.text, {
@@ -182,13 +189,16 @@ function plainRankings(task) {
 /**
  * @param {readonly Group[]} groups
  * @param {ReadonlyMap<string, readonly Verdict[]>} verdicts
+ * @param {string} embedder
  */
-function report(groups, verdicts) {
+function report(groups, verdicts, embedder) {
   const commit = execFileSync("git", ["describe", "--always", "--dirty"], {
     encoding: "utf8",
   }).trim();
   const print = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
-  print(`commit ${commit}, ${LIMIT} hits asked for, no model; each line: recall (plain BM25)\n`);
+  print(
+    `commit ${commit}, ${LIMIT} hits asked for, embedder ${embedder}; each line: recall (plain BM25)\n`,
+  );
   for (const { set, unit, corpus, rows } of groups) {
     const smallest = Math.min(...corpus);
     const largest = Math.max(...corpus);
@@ -210,7 +220,9 @@ function report(groups, verdicts) {
       for (const category of categories) {
         const some = rows.filter((row) => row.category === category);
         const [a, b] = [means(some.map((row) => row.recall)), means(some.map((row) => row.plain))];
-        print(`    ${category} (${some.length}): R@10 ${show(a["R@10"])} (${show(b["R@10"])})`);
+        print(
+          `    ${category} (${some.length}): R@5 ${show(a["R@5"])} (${show(b["R@5"])}), R@10 ${show(a["R@10"])} (${show(b["R@10"])})`,
+        );
       }
     }
   }

@@ -59,6 +59,10 @@ export function findSets(folder) {
       tasks: () =>
         passages(lines(read(`${name}_corpus.jsonl`)), lines(read(`${name}_questions.jsonl`))),
     })),
+    ...named(/^(everyday_.*)\.jsonl$/).map((name) => ({
+      name,
+      tasks: () => everyday(lines(read(`${name}.jsonl`))),
+    })),
     ...named(/^(beam_.*)\.jsonl\.gz$/).map((name) => ({
       name,
       tasks: () => beam(lines(read(`${name}.jsonl.gz`))),
@@ -112,6 +116,31 @@ function* locomo(conversations) {
       };
     });
     yield { turns, passages: [], questions, units: ["turn", "session"] };
+  }
+}
+
+/**
+ * One person's turns, and questions by kind: in other words, by the word for the kind of thing, by
+ * inference, plainly, and about what was never said.
+ * @param {readonly any[]} stores
+ * @returns {Generator<Task>}
+ */
+function* everyday(stores) {
+  for (const { now, turns, questions } of stores) {
+    yield {
+      turns: turns.map((/** @type {any} */ { id, session, role, at, content }) => {
+        return { key: id, session, role, content, at: Date.parse(at) };
+      }),
+      passages: [],
+      questions: questions.map((/** @type {any} */ { kind, text, gold }) => ({
+        text,
+        category: kind,
+        answerable: gold.length > 0,
+        now: Date.parse(now),
+        gold: { turn: new Set(gold) },
+      })),
+      units: ["turn"],
+    };
   }
 }
 

@@ -145,8 +145,9 @@ export interface ServiceSettingSpec {
 export const EMBEDDER_SETTINGS = {
   "embedder.endpoint": {
     variable: "CORTEX_EMBEDDER_ENDPOINT",
+    standard: "local",
     meaning:
-      "the address of an embeddings service that speaks OpenAI's form; empty for no embedder",
+      "local for the small model that comes along, none for no embedder, or the address of an embeddings service that speaks OpenAI's form",
   },
   "embedder.model": {
     variable: "CORTEX_EMBEDDER_MODEL",

@@ -1,6 +1,7 @@
 /** Which embedder, model and jobs the settings give, and that a key alone gives none. */
 import { inspect } from "node:util";
 import { open } from "@cortex-memory/core";
+import { LOCAL_MODEL } from "@cortex-memory/embed";
 import { describe, expect, test } from "vitest";
 import { DEBOUNCE_MS } from "../../core/src/extract/extract.js";
 import { MAINTAIN_EVERY_MS } from "../../core/src/upkeep/upkeep-jobs.js";
@@ -15,11 +16,15 @@ const env = {
 };
 
 describe("the embedder of the settings", () => {
-  test("is none without an address, whatever keys lie about", () => {
+  test("is the local model without an address, whatever keys lie about", () => {
     for (const one of [{}, { OPENAI_API_KEY: KEY, CORTEX_EMBEDDER_MODEL: "small" }]) {
-      expect(servicesIn(one)).toEqual({});
-      expect(Object.keys(backgroundIn(one))).toEqual(["jobs"]);
+      expect(servicesIn(one)).toMatchObject({ embedder: { model: LOCAL_MODEL } });
+      expect(Object.keys(backgroundIn(one))).toEqual(["embedder", "jobs"]);
     }
+  });
+
+  test("is none where the settings say so", () => {
+    expect(servicesIn({ CORTEX_EMBEDDER_ENDPOINT: "none" })).toEqual({});
   });
 
   test("is the model at the address; doors that stay open embed in the background", () => {
@@ -65,7 +70,9 @@ describe("the model of the settings", () => {
       "jobs",
       "model",
     ]);
-    expect(servicesIn({ CORTEX_MODEL_NAME: "chatty", OPENAI_API_KEY: KEY })).toEqual({});
+    expect(servicesIn({ CORTEX_MODEL_NAME: "chatty", OPENAI_API_KEY: KEY })).not.toHaveProperty(
+      "model",
+    );
   });
 
   test("has its key from the variable that is named, and shows it nowhere", () => {
@@ -95,10 +102,11 @@ describe("the jobs of a door that stays open", () => {
   test("are run as the library runs them, unless the settings say otherwise", async () => {
     const standard = { maintainEveryMs: MAINTAIN_EVERY_MS, snapshotEveryMs: 0 };
     const firstLookMs = 500;
-    expect(backgroundIn({})).toEqual({
+    const off = { CORTEX_EMBEDDER_ENDPOINT: "none" };
+    expect(backgroundIn(off)).toEqual({
       jobs: { firstLookMs, ...standard, extractAfterMs: DEBOUNCE_MS },
     });
-    expect(backgroundIn(times("0", "60000", "5"))).toEqual({
+    expect(backgroundIn({ ...off, ...times("0", "60000", "5") })).toEqual({
       jobs: { firstLookMs, maintainEveryMs: 0, snapshotEveryMs: 60_000, extractAfterMs: 5 },
     });
     // What the settings accept, the library accepts.

@@ -1,7 +1,7 @@
 /**
  * The embedder and the model that the settings describe, for every door, and how jobs are run, for those
- * that stay open. A service is used only where an address is set: a key that happens to be in the
- * environment switches nothing on. A key is read from the variable that the settings name, goes to its
+ * that stay open. The embedder is the local model unless the settings say otherwise; a service elsewhere is
+ * used only where an address is set: a key that happens to be in the environment switches nothing on. A key is read from the variable that the settings name, goes to its
  * endpoint and nowhere else, and no setting shows it.
  */
 import {
@@ -11,6 +11,7 @@ import {
   type JobsOptions,
   type Model,
 } from "@cortex-memory/core";
+import { local } from "@cortex-memory/embed";
 import { embedderSettingsFor, jobsSettingsFor, modelSettingsFor, type Setting } from "./config.js";
 import { numberFrom } from "./settings.js";
 import { UsageError } from "./usage.js";
@@ -50,7 +51,8 @@ export function backgroundIn(
 function embedderIn(env: Environment): { readonly embedder?: Embedder } {
   const settings = embedderSettingsFor({ env });
   const endpoint = settings["embedder.endpoint"];
-  if (endpoint.value === "") return {};
+  if (endpoint.value === "none") return {};
+  if (endpoint.value === "local") return { embedder: local() };
   return {
     embedder: httpEmbedder({
       endpoint: endpoint.value,

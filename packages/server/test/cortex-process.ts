@@ -12,6 +12,9 @@ import { type Host, startOf } from "../src/cli/host.js";
 import { runCli } from "../src/cli/run.js";
 
 /** The built binary. */
+/** Answers of a process must not depend on how far its background jobs are: what tests meaning sets its own. */
+export const NO_EMBEDDER = { CORTEX_EMBEDDER_ENDPOINT: "none" };
+
 export const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 
 /** How a command ended. */
@@ -79,7 +82,7 @@ export function makePlace(): Place {
       cwd: start.cwd ?? empty,
       encoding: "utf8",
       input: start.input ?? "",
-      env: { PATH: `${tools}:${process.env.PATH ?? ""}`, HOME: home, ...start.env },
+      env: { PATH: `${tools}:${process.env.PATH ?? ""}`, HOME: home, ...NO_EMBEDDER, ...start.env },
     });
     if (error !== undefined) throw error;
     if (status === null) throw new Error(`ended by ${signal}: ${stderr}`);
@@ -101,7 +104,7 @@ export function makePlace(): Place {
     process: (args, start) => spawn(bin, [process.execPath, MAIN, ...args], start),
     apart: (args, start = {}) =>
       new Promise((resolve, reject) => {
-        const env = { PATH: process.env.PATH, HOME: home, ...start.env };
+        const env = { PATH: process.env.PATH, HOME: home, ...NO_EMBEDDER, ...start.env };
         const options = { cwd: start.cwd ?? empty, env };
         const child = execFile(process.execPath, [MAIN, ...args], options, (error, out, err) => {
           const exit = child.exitCode;
@@ -145,7 +148,7 @@ export function makeHost(
   });
   const host: Host = {
     args,
-    env: { HOME: place.home, ...start.env },
+    env: { HOME: place.home, ...NO_EMBEDDER, ...start.env },
     cwd,
     home: place.home,
     platform: process.platform,
@@ -165,6 +168,7 @@ export function makeHost(
     startOf,
     nowMs: () => performance.now(),
     beginServing: () => () => {},
+    exit: () => undefined,
     onInterrupt: () => () => undefined,
   };
   return { host, ended: (exit) => ({ exit, ...written }) };

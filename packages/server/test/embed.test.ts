@@ -1,4 +1,6 @@
 /** `cortex embed` over a real embeddings service: settings, answer, failures, and what config shows. */
+
+import { LOCAL_MODEL } from "@cortex-memory/embed";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashEmbedder } from "../../core/src/vector/hash-embedder.js";
 import { type EmbeddingsServer, startEmbeddingsServer } from "../../core/test/embeddings-server.js";
@@ -64,7 +66,7 @@ describe("cortex embed", () => {
     expect(await place.json(["embed"], { env })).toMatchObject({ texts: 3, lag: 0 });
   });
 
-  test("without settings says what is missing, and a key alone changes nothing", async () => {
+  test("switched off says what is missing, and a key alone changes nothing", async () => {
     await place.json(["note", "idea", "juice"]);
     const none = await place.cortex(["embed", "--json"], { env: { OPENAI_API_KEY: KEY } });
     expect(none.exit).toBe(1);
@@ -80,5 +82,31 @@ describe("cortex embed", () => {
     expect(shown.out).toContain(server.endpoint);
     expect(shown.out).toContain("SERVICE_KEY");
     expect(shown.out + shown.err).not.toContain(KEY);
+  });
+
+  test("finds other words with the model that comes along, which needs no setting", async () => {
+    const standard = { env: { CORTEX_EMBEDDER_ENDPOINT: "" } };
+    const data = ["--actor", "meaning"];
+    for (const text of [
+      "I can't eat peanuts, they make me ill",
+      "The train leaves at nine",
+      "My sister plays chess",
+    ]) {
+      await place.json(["note", "talk", text, ...data], standard);
+    }
+    const question = ["recall", "Do I have any allergies?", ...data];
+    expect(await place.json(question, standard)).toMatchObject({ hits: [] });
+    expect(await place.json(["embed", ...data], standard)).toMatchObject({
+      model: LOCAL_MODEL,
+      texts: 3,
+      lag: 0,
+    });
+    const found = await place.json(question, standard);
+    expect(found).toMatchObject({
+      hits: expect.arrayContaining([
+        expect.objectContaining({ text: expect.stringContaining("peanuts") }),
+      ]),
+    });
+    expect(server.seen).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { MAIN } from "./cortex-process.js";
+import { MAIN, NO_EMBEDDER } from "./cortex-process.js";
 
 /** How a server is started. */
 export interface Start {
@@ -38,7 +38,7 @@ export async function connect({ args, home, cwd, modern }: Start): Promise<Conne
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [MAIN, "mcp", ...args],
-    env: { PATH: process.env.PATH ?? "", HOME: home },
+    env: { PATH: process.env.PATH ?? "", HOME: home, ...NO_EMBEDDER },
     stderr: "pipe",
     ...(cwd === undefined ? {} : { cwd }),
   });
@@ -84,7 +84,7 @@ export interface RawServer {
 /** Starts a server without a client. */
 export function startRaw({ args, home, cwd }: Start): RawServer {
   const child = spawn(process.execPath, [MAIN, "mcp", ...args], {
-    env: { PATH: process.env.PATH ?? "", HOME: home },
+    env: { PATH: process.env.PATH ?? "", HOME: home, ...NO_EMBEDDER },
     ...(cwd === undefined ? {} : { cwd }),
   });
   let [out, log] = ["", ""];

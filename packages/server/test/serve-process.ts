@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { MAIN } from "./cortex-process.js";
+import { MAIN, NO_EMBEDDER } from "./cortex-process.js";
 
 /** A server in a process. */
 export interface ServeProcess {
@@ -31,7 +31,7 @@ export async function whileServing(
   use: (said: string) => Promise<void>,
 ): Promise<void> {
   const child = spawn(process.execPath, serveWords(folder, []), {
-    env: { PATH: process.env.PATH, HOME: folder, ...env },
+    env: { PATH: process.env.PATH, HOME: folder, ...NO_EMBEDDER, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
   await untilTold(child, use, () => child.kill("SIGTERM"));
@@ -44,7 +44,7 @@ export function npmStart(home: string, use: (said: string) => Promise<void>): Pr
   const child = spawn("npm", ["start", "--", "--port", "0"], {
     cwd,
     detached: true,
-    env: { PATH: process.env.PATH, HOME: home },
+    env: { PATH: process.env.PATH, HOME: home, ...NO_EMBEDDER },
     stdio: ["ignore", "pipe", "ignore"],
   });
   return untilTold(child, use, () => process.kill(-(child.pid ?? 0), "SIGTERM"));
@@ -83,7 +83,7 @@ export async function startServe(
   const home = join(folder, "..", "home");
   mkdirSync(home, { recursive: true });
   const child = spawn(process.execPath, serveWords(folder, ["--json", ...args]), {
-    env: { PATH: process.env.PATH, HOME: home, ...env },
+    env: { PATH: process.env.PATH, HOME: home, ...NO_EMBEDDER, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let err = "";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { askedSpeaker, type Grounds, isConfident } from "./confidence.js";
 
 function hit(coverage: number, more: Partial<Grounds> = {}): Grounds {
-  return { lanes: {}, coverage, voice: 1, aside: false, ...more };
+  return { lanes: {}, closeness: 0, coverage, voice: 1, aside: false, ...more };
 }
 
 describe("an answer", () => {
@@ -16,8 +16,8 @@ describe("an answer", () => {
     ["of an assistant alone", [hit(0.5, { voice: 2 / 3 })], false],
     ["of an assistant that says nearly all of it", [hit(0.6, { voice: 2 / 3 })], true],
     ["that holds the slot", [hit(0, { lanes: { slot: 1 } })], true],
-    ["that means the same", [hit(0, { lanes: { vector: 0.5 } })], true],
-    ["that is a little alike", [hit(0, { lanes: { vector: 0.4, names: 0.4 } })], false],
+    ["that means the same", [hit(0, { closeness: 1.2 })], true],
+    ["that is a little alike", [hit(0, { closeness: 1, lanes: { vector: 1, names: 0.4 } })], false],
   ])("%s", (_, hits, expected) => {
     expect(isConfident(hits)).toBe(expected);
   });

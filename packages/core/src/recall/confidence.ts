@@ -12,6 +12,8 @@ import type { LaneScores } from "../contract/recall.js";
 /** What speaks for a hit. */
 export interface Grounds {
   readonly lanes: LaneScores;
+  /** How near its meaning is: 1 is what is usual between a question and its answer. */
+  readonly closeness: number;
   /** Share of the question that it and its neighbours cover. */
   readonly coverage: number;
   /** How much its words count, 0 to 1. */
@@ -31,8 +33,10 @@ export interface AskedSpeaker {
 const BEST = 3;
 /** Below this share of the question's words even the best hit is a guess. */
 const COVERAGE_MIN = 0.36;
-/** A vector, or a name that leads somewhere, this close is no accident. */
+/** A name that leads somewhere, this close, is no accident. */
 const CLOSE = 0.5;
+/** Nor is a meaning as near as this. */
+const CLOSE_BY_MEANING = 1.1;
 /** Hits among which those of the person asked about are compared with those of others. */
 const COMPARED = 10;
 /** By how much others may cover a question better that asks about somebody else. */
@@ -41,7 +45,7 @@ const ASIDE_MOST = 0.15;
 /** Whether an answer, best first, is more than a guess. */
 export function isConfident(hits: readonly Grounds[]): boolean {
   const best = hits.slice(0, BEST);
-  if (best.some(({ lanes }) => isCertain(lanes))) return true;
+  if (best.some(isCertain)) return true;
   if (!best.some((hit) => weightOf(hit) >= COVERAGE_MIN)) return false;
   const heaviest = (aside: boolean): number => {
     const some = hits.slice(0, COMPARED).filter((hit) => hit.aside === aside);
@@ -50,8 +54,8 @@ export function isConfident(hits: readonly Grounds[]): boolean {
   return heaviest(true) - heaviest(false) <= ASIDE_MOST;
 }
 
-function isCertain({ slot = 0, vector = 0, names = 0 }: LaneScores): boolean {
-  return slot > 0 || vector >= CLOSE || names >= CLOSE;
+function isCertain({ lanes: { slot = 0, names = 0 }, closeness }: Grounds): boolean {
+  return slot > 0 || closeness >= CLOSE_BY_MEANING || names >= CLOSE;
 }
 
 function weightOf({ coverage, voice }: Grounds): number {

@@ -17,7 +17,7 @@ import { outranks } from "../trust/gate.js";
 /** How much each lane counts. */
 export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
   lexical: 1,
-  vector: 0.6,
+  vector: 1,
   slot: 0.8,
   names: 1,
   graph: 1,

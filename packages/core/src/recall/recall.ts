@@ -172,6 +172,7 @@ interface Finalist {
   readonly ranked: Ranked;
   readonly memory: FoundMemory;
   readonly coverage: number;
+  readonly closeness: number;
   /** Somebody else said it than the one whom the question names. */
   readonly aside?: boolean;
   readonly via: EdgeStep | undefined;
@@ -222,7 +223,7 @@ async function withDisputed(
 function broughtBy(memory: FoundMemory, rival: string): Finalist {
   const factors = { trust: trustOf(memory), salience: 0.5, speaker: false };
   const ranked = { key: keyString(memory.id), lanes: {}, factors, seq: memory.row.seq, score: 0 };
-  return { ranked, memory, coverage: 0, via: { from: rival, kind: "contradicts" } };
+  return { ranked, memory, coverage: 0, closeness: 0, via: { from: rival, kind: "contradicts" } };
 }
 
 async function answerOne(
@@ -267,7 +268,8 @@ async function answerOne(
     const memory = { ...found, body: bodies.get(one.key) ?? found.body };
     const coverage = gathered.coverage.get(one.key) ?? 0;
     const aside = gathered.isAside(memory);
-    return [{ ranked: one, memory, coverage, aside, via: gathered.via.get(one.key) }];
+    const closeness = gathered.closeness.get(one.key) ?? 0;
+    return [{ ranked: one, memory, coverage, closeness, aside, via: gathered.via.get(one.key) }];
   });
 }
 
@@ -409,8 +411,8 @@ function shapeHit(
 }
 
 function isWeak(shown: readonly Finalist[]): boolean {
-  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, aside = false }) => {
-    return { lanes, coverage, voice: voiceOf(memory), aside };
+  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, closeness, aside = false }) => {
+    return { lanes, coverage, closeness, voice: voiceOf(memory), aside };
   });
   return !isConfident(grounds);
 }

@@ -132,6 +132,10 @@ export class LoadedVectors {
     return this.#state?.set.search(query, most) ?? { texts: [], all: true };
   }
 
+  usualCosine(query: Float32Array): number | undefined {
+    return this.#state?.set.usualCosine(query);
+  }
+
   /** Catches up with a snapshot whose journal has `size` entries. */
   follow(snapshot: KvSnapshot, size: number): Promise<void> {
     const next = this.#following.then(() => this.#follow(snapshot, size));

@@ -29,6 +29,7 @@ import {
   idOfKey,
   modelTag,
 } from "../records/vector-rows.js";
+import { type Calibration, calibrate } from "./calibration.js";
 import { distance, unitVector } from "./distance.js";
 import type { CheckedEmbedder } from "./embedder.js";
 import { type LoadedParts, type LoadedStatus, LoadedVectors } from "./loaded-vectors.js";
@@ -91,6 +92,7 @@ export class VectorIndex {
   readonly #tag: Bytes | undefined;
   readonly #loaded: LoadedVectors | undefined;
   readonly #queries = new Map<string, Float32Array>();
+  #calibration: Promise<Calibration> | undefined;
 
   constructor(parts: VectorIndexParts) {
     const { embedder } = parts;
@@ -109,6 +111,23 @@ export class VectorIndex {
   /** The tag of the configured model's rows. */
   get tag(): Bytes | undefined {
     return this.#tag;
+  }
+
+  /** What the model's cosines mean; measured when first asked, and again if that failed. */
+  calibration(): Promise<Calibration> {
+    const { embedder } = this.#configured();
+    this.#calibration ??= calibrate(embedder).catch((error: unknown) => {
+      this.#calibration = undefined;
+      throw error;
+    });
+    return this.#calibration;
+  }
+
+  /** How many texts there are, and the cosine that is usual between them and a vector. */
+  among(vector: Float32Array): { readonly texts: number; readonly usual?: number } {
+    const usual = this.#loaded?.usualCosine(vector);
+    const texts = this.#loaded?.status()?.texts ?? 0;
+    return usual === undefined ? { texts } : { texts, usual };
   }
 
   /**

@@ -34,6 +34,9 @@ export interface KeptGraph {
   readonly hashes: readonly string[];
 }
 
+/** Texts whose cosines stand for those of all: the median of so many is off by a twentieth of the spread. */
+const SAMPLE = 256;
+
 /** No text has this hash: it marks a slot that a graph was never given. */
 export const NO_HASH = "\0".repeat(16);
 
@@ -49,6 +52,8 @@ export class VectorSet {
   readonly #slotOfId = new Map<string, number>();
   /** Vectors of the tail, by slot. */
   readonly #tail: (Float32Array | undefined)[] = [];
+  /** The vectors of the first slots, kept when a graph takes the slots over. */
+  readonly #sample: Float32Array[] = [];
   #holes = 0;
 
   constructor(dimensions: number, kept?: KeptGraph) {
@@ -137,6 +142,12 @@ export class VectorSet {
     };
   }
 
+  /** The median cosine between a vector and the texts; `undefined` when too few are known. */
+  usualCosine(query: Float32Array): number | undefined {
+    const cosines = Float64Array.from(this.#sample, (vector) => dot(query, vector)).sort();
+    return cosines[cosines.length >> 1];
+  }
+
   /** How many slots wait to be given to a graph. */
   get waiting(): number {
     return this.#hashes.length - this.#graphed;
@@ -178,6 +189,7 @@ export class VectorSet {
     if (hash !== NO_HASH) this.#slots.set(hash, slot);
     this.#owners.push(undefined);
     this.#tail.push(vector);
+    if (vector !== undefined && this.#sample.length < SAMPLE) this.#sample.push(vector);
     this.#holes += 1;
   }
 
