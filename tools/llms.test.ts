@@ -1,12 +1,15 @@
 /**
- * The list of pages is complete, agents get the same list, and every page tells people to run the program
- * by the name that npm knows. CORTEX_WRITE_DOCS=1 writes `docs/llms.txt` anew.
+ * The list of pages is complete, agents get the same list, and every page tells people to run the program in a way
+ * that works today. CORTEX_WRITE_DOCS=1 writes `docs/llms.txt` and the generated parts of pages anew.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { VERBS } from "../packages/core/src/contract/index.js";
+import { commandWords, IS_PUBLISHED } from "../packages/server/src/version.js";
 import { llmsText, pageRows } from "./make-llms.js";
+import { PARTS, withPart } from "./make-parts.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const docs = join(root, "docs");
@@ -47,25 +50,37 @@ const PAGES: readonly string[] = [
   ...["core", "server"].map((name) => `packages/${name}/README.md`),
 ];
 
-/** What npx is told to start, with the flags before it. */
-const NPX = /\bnpx((?: +-{1,2}[\w-]+)*) +([@\w./-]+)/g;
+test.each(Object.keys(PARTS))("%s stands on its pages as it is written", (name) => {
+  for (const page of PARTS[name]?.pages ?? []) {
+    const path = join(root, page);
+    const fresh = withPart(readFileSync(path, "utf8"), name);
+    if (process.env.CORTEX_WRITE_DOCS === "1") writeFileSync(path, fresh);
+    expect(readFileSync(path, "utf8")).toBe(fresh);
+  }
+});
+
+test("the library's page names every verb once", () => {
+  const page = readFileSync(join(root, "packages/core/README.md"), "utf8");
+  const named = [...page.matchAll(/^\| `(\w+)\(/gm)].map(([, name]) => name);
+  expect(named.toSorted()).toEqual(Object.keys(VERBS).sort());
+});
+
+/** Lines that fetch something by its name from a registry: what npx starts, what npm installs. */
+const FETCHES =
+  /\b(?:npx|npm (?:install|i|add|exec))((?: +-{1,2}[\w-]+)*) +(@?[a-z][\w.-]*(?:\/[\w.-]+)?)/g;
 /** Tools of this repository, which are installed in it. */
 const OWN_TOOLS = ["vitest", "tsc", "biome"];
 
-test("wherever npx starts Cortex, it is by its name on npm, without a question", () => {
-  const wrong = PAGES.flatMap((path) => {
+test("nobody is told to fetch Cortex by a name before the name is ours", () => {
+  const fetched = PAGES.flatMap((path) => {
     const text = readFileSync(join(root, path), "utf8");
-    return [...text.matchAll(NPX)].flatMap(([line, flags = "", name = ""]) => {
-      const isOwnTool = OWN_TOOLS.includes(name);
-      const isRight = name === "@cortex-memory/server" && flags.trim() === "-y";
-      // In a sentence npx is followed by any word; a command names a package of ours.
-      const isCommand = /cortex/.test(name) || flags !== "";
-      return isOwnTool || isRight || !isCommand ? [] : [`${path}: ${line}`];
+    return [...text.matchAll(FETCHES)].flatMap(([line, , name = ""]) => {
+      const isCortex = /cortex/.test(name) && !OWN_TOOLS.includes(name);
+      const isRight = IS_PUBLISHED && /^@cortex-memory\/(core|server)$/.test(name);
+      return !isCortex || isRight ? [] : [`${path}: ${line}`];
     });
   });
-  expect(wrong).toEqual([]);
-  const said = PAGES.filter((path) =>
-    readFileSync(join(root, path), "utf8").includes("npx -y @cortex-memory/server"),
-  );
-  expect(said).toEqual(expect.arrayContaining(["docs/mcp.md", "docs/rest.md", "docs/README.md"]));
+  expect(fetched).toEqual([]);
+  expect(commandWords(true)).toBe("npx -y @cortex-memory/server");
+  expect(commandWords(false)).toMatch(/^node \S*packages[\\/]server[\\/]bin[\\/]cortex\.js$/);
 });

@@ -30,8 +30,8 @@ const HEAD = `# Cortex
 > stores what was said, what is true now and what used to be true. The journal is the truth; everything else
 > is built from it again at any time, and every answer can be proved.
 
-In a program: \`npm install @cortex-memory/core\`. In a terminal: \`npx -y @cortex-memory/server demo\`. For an
-agent: \`npx -y @cortex-memory/server mcp\`. A running server describes itself at \`/llms.txt\` and
+How to install it stands at the head of the [list of pages](README.md). In a terminal: \`cortex demo\`. For an agent:
+\`cortex mcp\`. A running server describes itself at \`/llms.txt\` and
 \`/openapi.json\`.
 
 ## Pages

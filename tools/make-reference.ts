@@ -121,7 +121,7 @@ cortex mcp --actor ada
 Print the block that makes a client start this server, with absolute paths, as JSON. The client is one of
 ${Object.keys(CLIENTS)
   .map((name) => `\`${name}\``)
-  .join(", ")}. \`--npx\` starts it through npx instead of by path.
+  .join(", ")}. \`--npx\` starts it through npx instead of by path, once the package is published.
 
 \`\`\`sh
 cortex mcp config vscode --actor ada
@@ -209,7 +209,7 @@ function operationText(words: string, operation: Operation): string {
 }
 
 function labelOf(one: ArgumentSpec): string {
-  return "rest" in one ? `${one.label}...` : one.label;
+  return "rest" in one || one.words === true ? `${one.label}...` : one.label;
 }
 
 function fieldTable(operation: Operation): readonly string[] {

@@ -187,6 +187,8 @@ export const STARTED: Readonly<Record<string, string>> = {
   "bench/main.mjs": "`npm run bench` starts it",
   "packages/studio/vite.config.ts": "`npm run build` reads it to build the studio",
   "packages/studio/src/main.tsx": "the page of the studio loads it",
+  "packages/server/bin/cortex.js": "npm links it as the command",
+  "packages/server/src/main.ts": "tools/bundle.mjs makes the command from it",
   "packages/studio/src/graph/layout-worker.ts": "the layout of the studio starts it as a worker",
   "tools/run-programs.mjs": "`tools/docs-code.test.ts` starts it",
 };

@@ -2,7 +2,17 @@
 import { describe, expect, test } from "vitest";
 import { bar, startProgress } from "./progress.js";
 
-function record(isTerminal: boolean, reports: readonly (readonly [number, number])[]): string {
+const WORK = { label: "check", unit: "entries" };
+
+interface Recorded {
+  readonly isTerminal: boolean;
+  /** When, and how much was done. */
+  readonly reports: readonly (readonly [number, number])[];
+  readonly ends?: "well";
+  readonly total?: number;
+}
+
+function record({ isTerminal, reports, ends, total = 1000 }: Recorded): string {
   let nowMs = 0;
   let written = "";
   const target = {
@@ -12,48 +22,79 @@ function record(isTerminal: boolean, reports: readonly (readonly [number, number
       written += text;
     },
   };
-  const progress = startProgress("check", target, () => nowMs);
+  const progress = startProgress(WORK, target, () => nowMs);
   for (const [atMs, done] of reports) {
     nowMs = atMs;
-    progress.report(done, 1000);
+    progress.report(done, total);
   }
-  progress.end();
+  if (ends === "well") progress.finish();
+  else progress.end();
   return written;
 }
 
 describe("progress", () => {
-  test("says nothing about work that is over at once", () => {
-    expect(record(true, [[499, 900]])).toBe("");
-    expect(record(false, [[499, 900]])).toBe("");
-  });
+  test.each([true, false])(
+    "says nothing about work that is over at once (terminal %s)",
+    (isTerminal) => {
+      expect(record({ isTerminal, reports: [[499, 1000]], ends: "well" })).toBe("");
+    },
+  );
 
-  test("redraws one line on a terminal and wipes it at the end", () => {
-    const written = record(true, [
-      [600, 100],
-      [650, 150],
-      [700, 500],
-    ]);
+  test("redraws one line on a terminal, with what is left, and wipes it when the work breaks off", () => {
+    const written = record({
+      isTerminal: true,
+      reports: [
+        [1000, 100],
+        [1050, 150],
+        [2000, 500],
+      ],
+    });
     expect(written.split("\r\u001b[K")).toEqual([
       "",
-      "check ███░░░░░░░░░░░░░░░░░░░░░░░░░░░ 10% 100/1,000",
-      "check ███████████████░░░░░░░░░░░░░░░ 50% 500/1,000",
+      "check ██░░░░░░░░░░░░░░░░░░ 10% 100/1,000 entries, about 9 s left",
+      "check ██████████░░░░░░░░░░ 50% 500/1,000 entries, about 2 s left",
       "",
     ]);
     expect(written).not.toContain("\n");
   });
 
-  test("writes plain lines elsewhere, seldom", () => {
-    const written = record(false, [
-      [1000, 100],
-      [2000, 200],
-      [6000, 500],
+  test("work that is done ends at 100 %, on a line that stays", () => {
+    const written = record({ isTerminal: true, reports: [[1000, 100]], ends: "well" });
+    expect(written.split("\r\u001b[K").at(-1)).toBe(
+      "check ████████████████████ 100% 1,000/1,000 entries\n",
+    );
+  });
+
+  test("writes plain lines elsewhere, seldom, and the last at 100 %", () => {
+    const written = record({
+      isTerminal: false,
+      reports: [
+        [1000, 100],
+        [2000, 200],
+        [6000, 500],
+      ],
+      ends: "well",
+    });
+    expect(written.split("\n")).toEqual([
+      "check: 100 of 1,000 entries (10%), about 9 s left",
+      "check: 500 of 1,000 entries (50%), about 6 s left",
+      "check: 1,000 of 1,000 entries (100%)",
+      "",
     ]);
-    expect(written).toBe("check: 100 of 1,000 (10%)\ncheck: 500 of 1,000 (50%)\n");
+  });
+
+  test("a total that nobody knows is not made up", () => {
+    expect(record({ isTerminal: false, reports: [[1000, 7]], total: 0 })).toBe(
+      "check: 7 entries\n",
+    );
   });
 
   test("a bar fits its terminal, and odd counts do no harm", () => {
-    expect(bar("check", 5, 10, 20)).toHaveLength(19);
-    expect(bar("check", 0, 0, 80)).toContain("100%");
-    expect(bar("check", 20, 10, 80)).toContain("100%");
+    const at = (done: number, total: number) => ({ ...WORK, done, total, elapsedMs: 1000 });
+    expect(bar(at(5, 10), 20)).toHaveLength(19);
+    expect(bar(at(20, 10), 80)).toContain("100%");
+    expect(bar(at(3_600, 10_000_000), 80)).not.toContain("left");
+    expect(bar({ ...at(1, 10), elapsedMs: 3_600_000 }, 80)).toContain("about 9 h left");
+    expect(bar({ ...at(1, 10), elapsedMs: 60_000 }, 80)).toContain("about 9 min left");
   });
 });

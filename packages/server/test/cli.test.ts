@@ -369,7 +369,7 @@ describe("long work", () => {
 
   test("draws a bar on a terminal, lines elsewhere, and nothing for scripts", async () => {
     expect((await watch(["slow"], true)).err).toMatch(/slow █+░* 25% 250\/1,000/);
-    expect((await watch(["slow"], false)).err).toContain("slow: 500 of 1,000 (50%)\n");
+    expect((await watch(["slow"], false)).err).toContain("slow: 500 of 1,000 entries (50%)");
     const script = await watch(["slow", "--json"], false);
     expect(script.err).toMatch(/^cortex: .*\n$/);
     expect(JSON.parse(script.out)).toEqual({ ok: true });

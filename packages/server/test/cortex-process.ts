@@ -168,6 +168,7 @@ export function makeHost(
     startOf,
     nowMs: () => performance.now(),
     beginServing: () => () => {},
+    exit: () => undefined,
     onInterrupt: () => () => undefined,
   };
   return { host, ended: (exit) => ({ exit, ...written }) };

@@ -7,6 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "../src/cli/clients.js";
 import { userDataFolder } from "../src/config.js";
+import { IS_PUBLISHED } from "../src/version.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { connect, INITIALIZE, type RawServer, startRaw, toolCall } from "./mcp-client.js";
 
@@ -256,11 +257,15 @@ describe("what clients paste", () => {
     expect(existsSync(join(place.folder, "pasted", "ada"))).toBe(true);
   });
 
-  test("through npx, and with the full profile, when asked", () => {
-    const { command, args } = pasted("cursor", "--npx", "--profile", "full");
-    expect(command).toBe("npx");
-    expect(args.slice(0, 3)).toEqual(["-y", "@cortex-memory/server", "mcp"]);
+  test("with another profile when asked", () => {
+    const { args } = pasted("cursor", "--profile", "full");
     expect(args.slice(-2)).toEqual(["--profile", "full"]);
+  });
+
+  test("through npx only once the package is published: the name could be anybody's", () => {
+    const { exit, err, out } = place.process(["mcp", "config", "cursor", "--npx"]);
+    if (IS_PUBLISHED) expect(out).toContain("@cortex-memory/server");
+    else expect([exit, err]).toEqual([2, expect.stringContaining("in no registry yet")]);
   });
 
   test("a client that is not known is used wrongly, and the known ones are named", () => {

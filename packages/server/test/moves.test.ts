@@ -259,7 +259,10 @@ describe("progress", () => {
     ];
     for (const [args, data] of runs) {
       const { exit, err } = await slowly(args, data);
-      expect([exit, err]).toMatchObject([0, expect.stringContaining(`${args[0]}: 3 of 3 (100%)`)]);
+      expect([exit, err]).toMatchObject([
+        0,
+        expect.stringContaining(`${args[0]}: 3 of 3 entries (100%)`),
+      ]);
     }
   });
 });

@@ -103,7 +103,8 @@ class Relinking {
   async #add(memory: Memory): Promise<readonly string[] | undefined> {
     const near = await this.#neighbours(memory);
     this.#memories += 1;
-    this.#asked.onProgress?.(this.#memories, this.#memories);
+    // How many there are is known at the end.
+    this.#asked.onProgress?.(this.#memories, 0);
     const full = this.#packer.add({ focus: memory.id, near: near.map(({ id }) => id) });
     for (const one of [memory, ...near]) this.#known.set(one.id, one);
     return full;

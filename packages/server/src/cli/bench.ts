@@ -83,7 +83,7 @@ function sizeOf(asked: string | undefined): number {
 async function measure(host: Host, folder: string, size: number, json: boolean): Promise<Report> {
   // Scripts that read stderr get no lines of progress in between.
   const target = json && !host.err.isTerminal ? { ...host.err, write: () => {} } : host.err;
-  const progress = startProgress("bench", target, host.nowMs);
+  const progress = startProgress({ label: "bench", unit: "steps" }, target, host.nowMs);
   await using memory = await open(folder, { actor: "bench" });
   const steps = await runSteps({ memory, size, nowMs: host.nowMs, onProgress: progress.report });
   progress.end();

@@ -32,6 +32,13 @@ describe("turns", () => {
     ["one object", JSON.stringify(one, null, 2), { turns: [one] }],
     ["an object with turns", JSON.stringify({ turns: [one] }), { turns: [one] }],
     ["plain text", "hello\n", { turns: [one] }],
+    ["a transcript", "User: hello\nAssistant: hi\n", { turns: [one, two] }],
+    [
+      "a transcript with turns of several lines, as people write them",
+      "**Human:** hello\n\nHow are you?\n\nAI: hi\n",
+      { turns: [{ role: "user", content: "hello\n\nHow are you?" }, two] },
+    ],
+    ["a colon in plain text", "Note: hello", { turns: [{ role: "user", content: "Note: hello" }] }],
     ["text in brackets", "[sic] hello", { turns: [{ role: "user", content: "[sic] hello" }] }],
   ])("%s", (_, text, expected) => {
     expect(readBody("turns", text, "FILE")).toEqual(expected);

@@ -34,16 +34,49 @@ function readMemory(text: string, shown: string): Fields {
   }
 }
 
-/** A JSON array of turns, one turn per line, an object with `turns`, or plain text. */
+/** A JSON array of turns, one turn per line, an object with `turns`, a transcript, or plain text. */
 function readTurns(text: string, shown: string): Fields {
   if (/^\s*\[\s*[{\]]/.test(text)) return { turns: jsonOf(text, shown) };
   if (!/^\s*\{/.test(text)) {
     if (text.trim() === "") throw new UsageError(`${shown}: expected turns, got nothing`);
+    const turns = transcriptOf(text);
+    if (turns.length > 0) return { turns };
     return { turns: [{ role: "user", content: withoutLastBreak(text) }] };
   }
   const whole = tryObject(text);
   if (whole !== undefined) return Array.isArray(whole.turns) ? whole : { turns: [whole] };
   return { turns: readLines(text, shown) };
+}
+
+/** Who speaks in a transcript, by the words in use for it. */
+const VOICES: { readonly [word: string]: string } = {
+  user: "user",
+  human: "user",
+  you: "user",
+  assistant: "assistant",
+  ai: "assistant",
+  agent: "assistant",
+  bot: "assistant",
+  system: "system",
+};
+
+const TURN_START = new RegExp(`^\\s*\\**(${Object.keys(VOICES).join("|")})\\**\\s*:\\**\\s?`, "i");
+
+/** The turns of a transcript whose lines say who speaks, "User: …"; none when the text does not begin so. */
+function transcriptOf(text: string): readonly Fields[] {
+  const turns: { readonly role: string; readonly lines: string[] }[] = [];
+  for (const line of text.trim().split(/\r?\n/)) {
+    const [start, voice = ""] = TURN_START.exec(line) ?? [];
+    const role = VOICES[voice.toLowerCase()];
+    if (start !== undefined && role !== undefined) {
+      turns.push({ role, lines: [line.slice(start.length)] });
+    } else if (turns.length === 0) {
+      return [];
+    } else {
+      turns.at(-1)?.lines.push(line);
+    }
+  }
+  return turns.map(({ role, lines }) => ({ role, content: lines.join("\n").trim() }));
 }
 
 /** A JSON array, or one JSON value per line. */

@@ -9,23 +9,23 @@ export const COMMAND_LIST = `Every command:
   --actor <NAME>: whose memory; default when not given
   --json: print one JSON document, for scripts
 Memories:
-  write TYPE [TEXT|JSON|-]: Write one memory; text that is known already reinforces the memory that says it
-  note KIND TEXT|-: Write a note: free text under a kind
+  write TYPE [TEXT|JSON|-...]: Write one memory; text that is known already reinforces the memory that says it
+  note KIND TEXT|-...: Write a note: free text under a kind
   get URI|ID: Read one memory by id, URI or external id
   resolve URI: Read exactly what a URI pins
-  update ID [TEXT|JSON|-]: Append a version to a memory
+  update ID [TEXT|JSON|-...]: Append a version to a memory
   update-head ID: Change tags, importance and the like, without a new version
-  tombstone ID [REASON]: Hide a memory; restore brings it back
+  tombstone ID [REASON...]: Hide a memory; restore brings it back
   restore ID|FILE...: Bring back what was hidden or archived; given backup files, build a new store from them
-  forget ID [REASON]: Destroy a memory's content for good; proofs made before still verify
+  forget ID [REASON...]: Destroy a memory's content for good; proofs made before still verify
   history ID: List the versions of a memory, newest first
   inspect ID: Show a memory with its links, versions and counters
   list: List memories by type, tag, kind, slot, session or frame
   batch [FILE|-]: Do many writes, updates and links in one commit
-  review ls|settle: Memories, one by one
+  review ls|settle: Decide between memories that contradict, rival or repeat each other
   slot NAME: List the values a slot has had, newest first, each with the time for which it held
-  recall TEXT: Recall what answers a question, as text for a prompt
-  search TEXT: Find memories by words, the best first
+  recall TEXT...: Recall what answers a question, as text for a prompt
+  search TEXT...: Find memories by words, the best first
   search-batch TEXT...: Ask in several ways at once, and fuse what is found
   find: Find memories by exact conditions
 Conversations:
@@ -34,7 +34,7 @@ Conversations:
   extract: Distil the turns that wait into facts and links
 Links:
   relink: Look for links between memories in the whole graph
-  edge add|rm|get|ls: Links, one by one
+  edge add|rm|get|ls: Add, remove, read and list single links between memories
   link FROM KIND TO: Link two memories
   traverse ID: Walk the links from a memory
   links ID: What a memory points at, without repeats
@@ -46,9 +46,9 @@ Context and learning:
   compact TASK STEP ID...: Make a context smaller, and remember what was in it
   context-record TASK STEP: Show what compact left at a step of a task
 Goals:
-  goal get|set|clear|ls: Goals, one by one
+  goal get|set|clear|ls: Keep how a goal is going beside the goal: set, read, clear and list
 Graphs:
-  graph create|ls|config|symlinks: Graphs, one by one
+  graph create|ls|config|symlinks: Make, list, configure and look after the graphs of a folder
 Journal and roots:
   log: Show journal entries, without content
   journal-page: Show a stretch of the journal with its bytes, as a replica reads it
@@ -58,7 +58,7 @@ Journal and roots:
   check: Check journal, hashes, rows and roots against each other
   rebuild: Build everything derived again from the journal
   checkpoint: Show the checkpoint of the current position
-  snapshot [REASON]: Seal the roots of the current position under a number
+  snapshot [REASON...]: Seal the roots of the current position under a number
   snapshots: List snapshots, newest first
   prove [ID...]: Prove memories, edges and entries to whoever trusts a checkpoint
   share: Hand out the memories that match, with a proof
@@ -85,4 +85,4 @@ Store:
   completion SHELL: Print a script that completes commands in your shell
 Letting others in:
   keygen FILE: Make a key that signs scopes, or that scopes are granted to
-  scope issue|show|post|revoke: Letting others in, one by one`;
+  scope issue|show|post|revoke: Give others a part of a graph to read or write, and take it back`;

@@ -35,6 +35,8 @@ export interface Host extends Surroundings {
   beginServing(): () => void;
   /** A clock that only goes forward. */
   nowMs(): number;
+  /** Ends the process at once. */
+  exit(code: number): void;
   /** Calls back when somebody wants the process to end; until the returned function is called. */
   onInterrupt(stop: () => void): () => void;
 }
@@ -68,6 +70,7 @@ export function processHost(): Host {
       isServing = true;
       return () => process.stdin.destroy();
     },
+    exit: (code) => process.exit(code),
     onInterrupt,
   };
 }

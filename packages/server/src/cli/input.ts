@@ -69,7 +69,7 @@ export async function readInput(
   const fields = fieldsOf(operation);
   refuseForeign(operation, raw);
   for (const [at, spec] of (operation.cli.arguments ?? []).entries()) {
-    const given = "rest" in spec ? raw.args[at] : oneOf(raw.args[at]);
+    const given = wordsFor(spec, raw.args[at]);
     if ("body" in spec) {
       const body = await bodyText(spec, oneWord(given), host);
       if (body !== undefined) Object.assign(input, readBody(spec.body, body, spec.label));
@@ -125,6 +125,16 @@ async function fieldValue(
 ): Promise<unknown> {
   if (field.syntax !== "file") return readValue(field, raw, shown);
   return readValue(field, await fileText(String(raw), shown, host), shown);
+}
+
+/** What an argument takes of the words in its place: all of them, as one text or as a list, or the first. */
+function wordsFor(
+  spec: ArgumentSpec,
+  given: RawCommand["args"][number],
+): RawCommand["args"][number] {
+  if ("rest" in spec) return given;
+  if (spec.words !== true || typeof given === "string" || given === undefined) return oneOf(given);
+  return given.length === 0 ? undefined : given.join(" ");
 }
 
 /** The one word of an argument that shares its place with one that takes many. */

@@ -6,7 +6,6 @@
  * with exit 0 when stdin ends or the process is asked to end, after finishing what it accepted; asked
  * twice, it ends at once.
  */
-import { fileURLToPath } from "node:url";
 import { checkActorName } from "@cortex-memory/core";
 import {
   type Profile,
@@ -19,6 +18,7 @@ import {
 import { AGENT_ACCESS } from "../mcp/agent.js";
 import { clean } from "../render/ink.js";
 import { UsageError } from "../usage.js";
+import { commandFile, IS_PUBLISHED } from "../version.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "./clients.js";
 import type { Host } from "./host.js";
 import { whileServed } from "./open-store.js";
@@ -71,12 +71,16 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
 export function runMcpConfig(host: Host, globals: GlobalFlags, what: ConfigRequest): number {
   const settings = settingsFor(globals, host);
   checkActorName(settings.actor.value);
-  const script = fileURLToPath(new URL("../main.js", import.meta.url));
+  if (what.npx && !IS_PUBLISHED) {
+    const why = "the package is in no registry yet, and its name could be anybody's";
+    throw new UsageError(`--npx: ${why}; without it the block starts ${commandFile()}`);
+  }
+  const script = commandFile();
   const block = clientBlock(what.client, {
     node: process.execPath,
     script,
     platform: host.platform,
-    npx: what.npx || isInNpxCache(script),
+    npx: what.npx || (IS_PUBLISHED && isInNpxCache(script)),
     args: argumentsOf(settings, what.profile),
   });
   const { title, where } = CLIENTS[what.client];

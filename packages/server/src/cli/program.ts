@@ -105,6 +105,15 @@ function addGlobalFlags(command: Command): void {
     );
 }
 
+/** What the commands of two words are for, by the first. */
+const GROUP_COMMANDS: { readonly [group: string]: string } = {
+  edge: "Add, remove, read and list single links between memories",
+  goal: "Keep how a goal is going beside the goal: set, read, clear and list",
+  graph: "Make, list, configure and look after the graphs of a folder",
+  review: "Decide between memories that contradict, rival or repeat each other",
+  scope: "Give others a part of a graph to read or write, and take it back",
+};
+
 /** The group command that `edge add` stands under; the program itself for one word. */
 function parentOf(
   program: Command,
@@ -118,7 +127,7 @@ function parentOf(
   if (known !== undefined) return known;
   const heading = shared[0] === undefined ? "" : GROUPS[shared[0].cli.group];
   const created = new Command(group)
-    .description(`${heading}, one by one`)
+    .description(GROUP_COMMANDS[group] ?? `${heading}, one by one`)
     .helpGroup(`${heading}:`)
     .helpCommand(false)
     .enablePositionalOptions();
@@ -195,9 +204,13 @@ function argumentsOf(shared: readonly Operation[]): readonly Argument[] {
     const both = [aboutArgument(first, one), aboutArgument(backups, other)];
     const about = both.filter((text) => text !== "").join("; or ");
     const label = other === undefined ? one.label : `${one.label}|${other.label}`;
-    const rest = "rest" in one || (other !== undefined && "rest" in other) ? "..." : "";
+    const rest = takesMany(one) || (other !== undefined && takesMany(other)) ? "..." : "";
     return new Argument(optional ? `[${label}${rest}]` : `<${label}${rest}>`, about);
   });
+}
+
+function takesMany(one: ArgumentSpec): boolean {
+  return "rest" in one || one.words === true;
 }
 
 function aboutArgument(operation: Operation | undefined, one: ArgumentSpec | undefined): string {

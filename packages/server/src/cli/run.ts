@@ -115,11 +115,9 @@ interface Task {
 async function perform(host: Host, operation: Operation, task: Task): Promise<unknown> {
   const { settings } = task;
   const memory = await openFor(operation, settings, host);
-  const progress = startProgress(
-    operation.cli.command,
-    quietUnderJson(host, task.json),
-    host.nowMs,
-  );
+  const work = { label: operation.cli.command, unit: operation.cli.unit ?? "entries" };
+  const progress = startProgress(work, quietUnderJson(host, task.json), host.nowMs);
+  const forget = onBreak(host, operation, progress.end);
   try {
     const context = {
       ...task.context,
@@ -129,11 +127,16 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
       serverToken: () => tokenFor(host),
     };
     const { input, json } = task;
-    if (operation.stream === undefined) return await operation.run(memory, input, context);
+    if (operation.stream === undefined) {
+      const answer = await operation.run(memory, input, context);
+      progress.finish();
+      return answer;
+    }
     const onItem = progress.end;
     const stream = { memory, input, context, json, onItem };
     return await printStream(host, operation, operation.stream, stream);
   } finally {
+    forget();
     progress.end();
     await memory.close();
   }
@@ -143,6 +146,25 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
 function asTyped(operation: Operation, raw: RawCommand, error: unknown): unknown {
   if (!isCortexError(error)) return error;
   return renamed(error, (name) => typedName(operation, raw, name) ?? name);
+}
+
+/** The exit code of a process that somebody broke off. */
+const BROKEN_OFF = 130;
+
+/** Ctrl-C while one answer is worked for: says what is kept and how to go on, and ends the process. */
+function onBreak(host: Host, operation: Operation, wipe: () => void): () => void {
+  // What goes on answering ends by itself when it is asked to.
+  if (operation.stream !== undefined || operation.place === "follow") return () => {};
+  return host.onInterrupt(() => {
+    wipe();
+    host.err.write(`cortex: broken off. ${operation.cli.broken ?? brokenOff(operation)}\n`);
+    host.exit(BROKEN_OFF);
+  });
+}
+
+function brokenOff({ kind, cli }: Operation): string {
+  if (kind === "read") return "Nothing was being changed.";
+  return `What was committed is kept, and nothing is half done; cortex ${cli.command} may be run again.`;
 }
 
 /** A word that is no memory may have been meant as a file: the failure says that it is none. */

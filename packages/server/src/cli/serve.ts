@@ -25,7 +25,7 @@ import { clean, makeInk, wantsColour } from "../render/ink.js";
 import { backgroundIn } from "../services.js";
 import { readServeOptions, type ServeOptions } from "../settings.js";
 import { UsageError } from "../usage.js";
-import { packageVersion } from "../version.js";
+import { commandWords, packageVersion } from "../version.js";
 import type { Host } from "./host.js";
 import { secretAt } from "./open-store.js";
 import type { GlobalFlags } from "./program.js";
@@ -157,7 +157,7 @@ function announce(host: Host, { url }: RunningServer, { settings, options, json 
       "",
       `  ${JSON.stringify(mcpBlock(mcp, options.token !== undefined))}`,
       "",
-      "For one that starts its servers itself: npx -y @cortex-memory/server mcp config claude",
+      `For one that starts its servers itself: ${commandWords()} mcp config claude`,
       "",
       `${ink.dim("The log follows on stderr. Ctrl-C ends it.")}`,
       "",

@@ -26,7 +26,7 @@ import {
   type RequestLine,
 } from "./request-log.js";
 import { commonHeaders, problemResponse, type Seen, toldOf } from "./respond.js";
-import { pathsOf, routesOf } from "./routes.js";
+import { nearestPath, pathsOf, routesOf } from "./routes.js";
 import { POST_SCOPE, Replays } from "./scope-door.js";
 
 /** What a server is made of. */
@@ -230,7 +230,15 @@ function addFailures(hono: Hono<Env>): void {
     const { seen } = c.env;
     const methods = METHODS.filter((method) => hasRoute(hono, method, c.req.path));
     if (methods.length === 0) {
-      return problemResponse(seen, new HttpFailure("noRoute", "path: nothing is served here"));
+      const near = nearestPath(
+        c.req.path,
+        hono.routes.map(({ path }) => path),
+      );
+      const hint = near === undefined ? "" : `; the nearest path is ${near}`;
+      return problemResponse(
+        seen,
+        new HttpFailure("noRoute", `path: nothing is served here${hint}`),
+      );
     }
     const head = methods.includes("GET") ? ["HEAD"] : [];
     const Allow = [...methods, ...head, "OPTIONS"].join(", ");

@@ -79,8 +79,7 @@ export function doorsText({ version, hasToken }: ServerFacts): string {
 
 ${items.join("\n")}
 
-In a terminal, \`npx -y @cortex-memory/server --help\` lists the commands, and
-\`npx -y @cortex-memory/server mcp config claude\` prints what to paste into a client.
+In a terminal, \`cortex --help\` lists the commands, and \`cortex mcp config claude\` prints what to paste into a client.
 `;
 }
 

@@ -73,3 +73,43 @@ function methodsOf({ kind, stream }: Operation): Route["methods"] {
 export function pathsOf({ name }: Pick<Route, "name">): readonly [string, string] {
   return [`${BASE}/${name}`, `${BASE}/actors/:actor/${name}`];
 }
+
+/** Longer paths are no slip of a finger. */
+const SLIP_CHARS = 120;
+
+/** The path that was probably meant: the one with the fewest letters to change, if they are few. */
+export function nearestPath(path: string, routes: readonly string[]): string | undefined {
+  if (path.length > SLIP_CHARS) return undefined;
+  const near = [...new Set(routes)]
+    .filter((route) => !route.includes("*"))
+    .map((route) => filledFrom(route, path))
+    .map((route) => ({ route, slips: slipsBetween(path.toLowerCase(), route.toLowerCase()) }))
+    .sort((a, b) => a.slips - b.slips);
+  const [first] = near;
+  return first === undefined || first.slips > Math.max(3, path.length / 3)
+    ? undefined
+    : first.route;
+}
+
+/** A route with the parts that it leaves open taken from a path. */
+function filledFrom(route: string, path: string): string {
+  const given = path.split("/");
+  return route
+    .split("/")
+    .map((part, at) => (part.startsWith(":") ? (given[at] ?? part) : part))
+    .join("/");
+}
+
+/** How many letters have to be added, left out or changed to make one text of the other. */
+function slipsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1];
+    for (const [to, wanted] of [...other].entries()) {
+      const changed = (row[to] ?? 0) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(changed, (row[to + 1] ?? 0) + 1, (next[to] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

@@ -8,14 +8,12 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { packageFile } from "../version.js";
 import { type PlainHeaders, takesGzip } from "./respond.js";
 
-/** Where the build is: beside the built server, also for a server that runs from its sources. */
-const FOLDERS = ["../studio/", "../../dist/studio/"].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-);
+/** Where the build is. */
+const FOLDER = packageFile("dist/studio/");
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -50,18 +48,17 @@ export interface StudioFiles {
 
 /** Reads the build; without one, there is nothing to serve. */
 export function readStudioFiles(): StudioFiles {
-  const folder = FOLDERS.find((path) => existsSync(`${path}index.html`));
-  if (folder === undefined) return { files: new Map() };
-  const page = answerOf(`${folder}index.html`, {
+  if (!existsSync(`${FOLDER}index.html`)) return { files: new Map() };
+  const page = answerOf(`${FOLDER}index.html`, {
     "Content-Security-Policy": STUDIO_POLICY,
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
   });
-  const names = readdirSync(`${folder}studio`);
+  const names = readdirSync(`${FOLDER}studio`);
   const files = names.map((name) => {
     // Names of scripts and styles hold a hash of their content, so what a name means never changes.
     const isHashed = /-[\w-]{8}\.(js|css)$/.test(name);
-    return [name, answerOf(`${folder}studio/${name}`, isHashed ? KEPT : {})] as const;
+    return [name, answerOf(`${FOLDER}studio/${name}`, isHashed ? KEPT : {})] as const;
   });
   return { page, files: new Map(files) };
 }

@@ -115,12 +115,16 @@ export type ArgumentSpec<F extends string = string> =
       readonly stdin?: true;
       /** Takes all words that are left; the field is a list. */
       readonly rest?: true;
+      /** Takes all words that are left, as one text, so that a sentence needs no quotes. */
+      readonly words?: true;
     }
   | {
       readonly body: Body;
       readonly label: string;
       /** The argument names a file; without it stdin is read. */
       readonly file?: true;
+      /** Takes all words that are left, as one text. */
+      readonly words?: true;
     };
 
 /** How the command line renders an operation. */
@@ -147,6 +151,10 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
    * The store of a place function is not opened: `fresh` may be missing, `closed` must be there.
    */
   readonly store?: "create" | "optional" | "none" | "fresh" | "closed";
+  /** What its progress counts, in the plural; `entries` when not given. */
+  readonly unit?: string;
+  /** What a person is told who breaks it off: what is kept, and how to go on. */
+  readonly broken?: string;
   /** The answer for people; a plain outline when not given. */
   readonly human?: (output: Out, ink: Ink) => string;
 }

@@ -10,14 +10,26 @@ Facts are written with the session and turn they come from, under the source ext
 words waits for review beside them. A reply that is not what was asked for changes nothing, and its turns are tried
 again.`,
   example: "cortex extract --dry-run",
-  cli: { command: "extract", group: "sessions", human: showExtracted },
+  cli: {
+    command: "extract",
+    group: "sessions",
+    unit: "turns",
+    broken: "What was distilled is kept; cortex extract goes on with the turns that wait.",
+    human: showExtracted,
+  },
 });
 
 const relinkOperation = verbRow("relink", {
   help: `Shows every fact with its neighbours in the whole graph to the model that the settings name, and links those
 that it has a reason for. A link that is there stays as it is, so it is safe to repeat. The answer says where to go on.`,
   example: "cortex relink --dry-run --limit 5",
-  cli: { command: "relink", group: "edges", human: showRelinked },
+  cli: {
+    command: "relink",
+    group: "edges",
+    unit: "memories",
+    broken: "Links that were made are kept; cortex relink may be run again, and makes none twice.",
+    human: showRelinked,
+  },
 });
 
 /** The operations by which a model reads conversations and memories. */

@@ -34,7 +34,7 @@ that was there, which becomes history; without a slot nothing is replaced unless
     group: "memories",
     arguments: [
       { field: "type", label: "TYPE" },
-      { body: "memory", label: "TEXT|JSON|-" },
+      { body: "memory", label: "TEXT|JSON|-", words: true },
     ],
     flags: { tags: "tag", data: "fields" },
     human: showWritten("wrote"),
@@ -69,7 +69,7 @@ const noteOperation = defineOperation({
     group: "memories",
     arguments: [
       { field: "kind", label: "KIND" },
-      { field: "text", label: "TEXT|-", stdin: true },
+      { field: "text", label: "TEXT|-", stdin: true, words: true },
     ],
     flags: { tags: "tag" },
     human: showWritten("wrote"),
@@ -109,7 +109,7 @@ so that nobody else's change is lost.`,
     group: "memories",
     arguments: [
       { field: "id", label: "ID" },
-      { body: "memory", label: "TEXT|JSON|-" },
+      { body: "memory", label: "TEXT|JSON|-", words: true },
     ],
     flags: { data: "fields" },
     human: showWritten("updated"),
@@ -136,7 +136,7 @@ const tombstoneOperation = verbRow("tombstone", {
     group: "memories",
     arguments: [
       { field: "id", label: "ID" },
-      { field: "reason", label: "REASON", optional: true },
+      { field: "reason", label: "REASON", optional: true, words: true },
     ],
     human: showWritten("hid"),
   },
@@ -163,7 +163,7 @@ forgets that as well. The id is never used again, and earlier proofs still verif
     group: "memories",
     arguments: [
       { field: "id", label: "ID" },
-      { field: "reason", label: "REASON", optional: true },
+      { field: "reason", label: "REASON", optional: true, words: true },
     ],
     human: showForgotten,
   },

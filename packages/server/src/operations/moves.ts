@@ -24,6 +24,11 @@ const BYTES = "application/octet-stream";
 const ON_THE_MACHINE = "it works on files of the server's machine; run the command there";
 const fileOut = { field: "file", label: "FILE|-" } as const;
 
+/** What is told when writing a file is broken off. */
+const UNFINISHED = "The store is as it was, and no file was finished.";
+/** What is told when building a store is broken off. */
+const NOT_BUILT = "No store was put in place; the same command starts anew.";
+
 const exportOperation = defineOperation({
   ...takenFrom("exportJournal"),
   name: "export",
@@ -34,7 +39,13 @@ complete; one that is there already is not overwritten. With \`-\` the answer go
   output: VERBS.exportJournal.output,
   call: (memory, { file }, { access, files, onProgress }) =>
     memory.exportJournal(files.target(file), { access, onProgress }),
-  cli: { command: "export", group: "store", arguments: [fileOut], human: showExported("exported") },
+  cli: {
+    command: "export",
+    group: "store",
+    broken: UNFINISHED,
+    arguments: [fileOut],
+    human: showExported("exported"),
+  },
   http: { sends: "file", mediaType: BYTES },
 });
 
@@ -61,6 +72,7 @@ checked; until all of it is, there is no store. With --data memory: it only chec
   cli: {
     command: "import",
     group: "store",
+    broken: NOT_BUILT,
     store: "fresh",
     arguments: [{ field: "file", label: "FILE|-" }],
     human: showImported("imported"),
@@ -80,6 +92,7 @@ that erasures writes apart from the backups, and renew it after every forget.`,
   cli: {
     command: "backup",
     group: "store",
+    broken: UNFINISHED,
     arguments: [fileOut],
     human: showExported("backed up"),
   },
@@ -152,6 +165,7 @@ without it, what was forgotten since the backup comes back, and a warning says s
     group: "store",
     whenBackups: true,
     store: "fresh",
+    broken: NOT_BUILT,
     arguments: [{ field: "files", label: "FILE", rest: true }],
     human: showImported("restored"),
   },

@@ -32,7 +32,7 @@ const snapshotOperation = verbRow("snapshot", {
   cli: {
     command: "snapshot",
     group: "history",
-    arguments: [{ field: "reason", label: "REASON", optional: true }],
+    arguments: [{ field: "reason", label: "REASON", optional: true, words: true }],
     human: showSnapshot,
   },
 });

@@ -12,7 +12,7 @@ nothing is a reliable answer. Asking how things were ("before", "used to") opens
   cli: {
     command: "recall",
     group: "memories",
-    arguments: [{ field: "question", label: "TEXT", stdin: true }],
+    arguments: [{ field: "question", label: "TEXT", stdin: true, words: true }],
     flags: { budgetTokens: "budget", types: "type", kinds: "kind", tags: "tag" },
     human: showRecalled,
   },

@@ -12,7 +12,7 @@ language the graph is configured for. Found words are shown in square brackets.`
   cli: {
     command: "search",
     group: "memories",
-    arguments: [{ field: "text", label: "TEXT" }],
+    arguments: [{ field: "text", label: "TEXT", words: true }],
     flags: { types: "type", kinds: "kind", tags: "tag", lifecycles: "lifecycle" },
     human: showSearch,
   },

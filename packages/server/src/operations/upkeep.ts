@@ -19,14 +19,24 @@ const embedOperation = verbRow("embedPending", {
 there are now. What was embedded is kept when it is interrupted, and the next run goes on from there. A text that
 the embedder refuses is left without a vector and counted.`,
   example: "cortex embed",
-  cli: { command: "embed", group: "store", human: showEmbedded },
+  cli: {
+    command: "embed",
+    group: "store",
+    broken: "Vectors that were stored are kept; cortex embed goes on from there.",
+    human: showEmbedded,
+  },
 });
 
 const vacuumOperation = verbRow("vacuum", {
   help: `Run it after forget: a page that was freed keeps its bytes until then. The root stays, others may read
 and write meanwhile, and the disk needs room for a second copy.`,
   example: "cortex vacuum",
-  cli: { command: "vacuum", group: "store", human: showVacuum },
+  cli: {
+    command: "vacuum",
+    group: "store",
+    broken: "The store is as it was; cortex vacuum starts anew.",
+    human: showVacuum,
+  },
 });
 
 /** The operations that keep a store in order. */

@@ -2,7 +2,7 @@
  * What was found, for people to read.
  */
 import type { Output } from "@cortex-memory/core/contract";
-import { counted, type Ink, oneLine } from "./ink.js";
+import { counted, type Ink, oneLine, row } from "./ink.js";
 
 type Found = Output<"find">;
 type Hit = Found["hits"][number];
@@ -24,7 +24,11 @@ function hitLine(hit: Hit, ink: Ink): string {
   const hop = hit.hop === undefined ? "" : ` ${ink.dim(counted(hit.hop, "hop"))}`;
   const far = hit.distance === undefined ? "" : ` ${ink.dim(`at ${hit.distance.toFixed(3)}`)}`;
   const score = ink.dim(hit.score.toFixed(3));
-  return `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}${hop}${far}  ${oneLine(hit.text)}${state}`;
+  return row(
+    `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}${hop}${far}  `,
+    hit.text,
+    state,
+  );
 }
 
 function notes(found: Found): readonly string[] {

@@ -52,6 +52,20 @@ export function oneLine(text: string, chars = 100): string {
   return points.length <= chars ? flat : `${points.slice(0, chars - 1).join("")}…`;
 }
 
+/** The columns that a row may take: what every terminal has. */
+const COLUMNS = 80;
+/** A text keeps at least so many, also in a row whose other parts are long. */
+const TEXT_CHARS = 24;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+const COLOURS = /\u001b\[\d+m/g;
+
+/** A row: what stands before and after a text, and of the text what fits between them. */
+export function row(before: string, text: string, after = ""): string {
+  const taken = [...`${before}${after}`.replace(COLOURS, "")].length;
+  return `${before}${oneLine(text, Math.max(TEXT_CHARS, COLUMNS - taken))}${after}`;
+}
+
 /** A time for people: ISO 8601 in UTC. */
 export function showTime(ms: number): string {
   const date = new Date(ms);
@@ -67,7 +81,12 @@ export function pairs(rows: readonly (readonly [string, string | undefined])[], 
 
 /** A count with its noun: `1 entry`, `2 entries`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+
+/** A whole number in groups of three. By hand, because the first `toLocaleString` of a process loads its tables. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** Any answer as an indented outline: what operations without a rendering of their own get. */

@@ -3,7 +3,7 @@
  */
 import type { Output } from "@cortex-memory/core/contract";
 import { showLinks } from "./edges.js";
-import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
+import { clean, counted, type Ink, pairs, row, showTime } from "./ink.js";
 import { showSalience } from "./learning.js";
 
 type Memory = Output<"get">;
@@ -25,7 +25,7 @@ export function showWritten(did: string): (written: Written, ink: Ink) => string
 }
 
 function briefs(label: string, refs: Written["replaced"], ink: Ink): string[] {
-  return refs.map(({ id, text }) => `  ${ink.yellow(label)} ${id} ${oneLine(text, 80)}`);
+  return refs.map(({ id, text }) => row(`  ${ink.yellow(label)} ${id} `, text));
 }
 
 /** A memory in full. */
@@ -67,7 +67,7 @@ function hidden(tombstone: Memory["head"]["tombstone"]): string | undefined {
 export function memoryLine(memory: Memory, ink: Ink): string {
   const { lifecycle } = memory.head;
   const state = lifecycle === "active" ? "" : ` ${ink.yellow(`[${lifecycle}]`)}`;
-  return `${memory.id}  ${ink.cyan(memory.type.padEnd(10))}  ${oneLine(memory.text)}${state}`;
+  return row(`${memory.id}  ${ink.cyan(memory.type.padEnd(10))}  `, memory.text, state);
 }
 
 /** A page of memories. */
@@ -94,7 +94,7 @@ function versionLines(versions: Versions, ink: Ink): string[] {
     const mark = current ? ink.green("●") : ink.dim("○");
     const when = ink.dim(`${showTime(versionRecord.createdAt)} seq ${versionRecord.seq}`);
     const state = undone === true ? `${ink.yellow("undone")}  ` : "";
-    return `${mark} ${version}  ${when}  ${state}${oneLine(text, 80)}`;
+    return row(`${mark} ${version}  ${when}  ${state}`, text);
   });
 }
 
@@ -129,7 +129,11 @@ export function showRemembered(answer: Output<"remember">, ink: Ink): string {
   const echoes = answer.dropped === 0 ? "" : `, ${answer.dropped} held recalled text only`;
   const repeat = `${known === 0 ? "" : `, ${known} known already`}${echoes}`;
   const place = ink.dim(`seq ${answer.seq}`);
-  return `${ink.green("✓")} ${counted(added, "turn")} added to ${ink.bold(clean(answer.session))}${repeat} ${place}`;
+  const made =
+    answer.madeSession === true
+      ? `\n${ink.dim("no session was named: this one was made for this run; go on with --session")}`
+      : "";
+  return `${ink.green("✓")} ${counted(added, "turn")} added to ${ink.bold(clean(answer.session))}${repeat} ${place}${made}`;
 }
 
 /** A conversation. */

@@ -2,7 +2,7 @@
  * What was recalled, for people to read: the hits with their scores, and why.
  */
 import type { Output } from "@cortex-memory/core/contract";
-import { counted, type Ink, oneLine } from "./ink.js";
+import { counted, type Ink, row } from "./ink.js";
 
 type Recalled = Output<"recall">;
 
@@ -15,7 +15,8 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
     ...hits.map((hit) => {
       const score = ink.dim(hit.score.toFixed(3));
       const lanes = Object.keys(hit.why.lanes).join("+");
-      return `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}  ${oneLine(hit.text)} ${ink.dim(lanes)}`;
+      const before = `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}  `;
+      return row(before, hit.text, ` ${ink.dim(lanes)}`);
     }),
     ink.dim(`${counted(tokens, "token")}, ${trimmed} left out by the budget`),
     ...(leftOut.length === 0

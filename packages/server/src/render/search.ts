@@ -2,7 +2,7 @@
  * What searches found, for people to read.
  */
 import type { Output } from "@cortex-memory/core/contract";
-import { counted, type Ink, oneLine } from "./ink.js";
+import { counted, type Ink, row } from "./ink.js";
 
 /** Hits of one search, each with the words that answer. */
 export function showSearch(answer: Output<"search">, ink: Ink): string {
@@ -10,8 +10,8 @@ export function showSearch(answer: Output<"search">, ink: Ink): string {
   return answer.hits
     .map(({ id, type, text, snippet, score, lifecycle }) => {
       const state = lifecycle === "active" ? "" : ` ${ink.yellow(`[${lifecycle}]`)}`;
-      const said = oneLine(snippet ?? text);
-      return `${ink.dim(score.toFixed(2).padStart(6))}  ${id}  ${ink.cyan(type.padEnd(10))}  ${said}${state}`;
+      const before = `${ink.dim(score.toFixed(2).padStart(6))}  ${id}  ${ink.cyan(type.padEnd(10))}  `;
+      return row(before, snippet ?? text, state);
     })
     .join("\n");
 }
@@ -21,7 +21,11 @@ export function showSearchBatch(answer: Output<"searchBatch">, ink: Ink): string
   if (answer.hits.length === 0) return ink.dim("nothing found");
   const lines = answer.hits.map(({ id, type, text, score, queriesMatched }) => {
     const by = ink.dim(`by ${queriesMatched.join(", ")}`);
-    return `${ink.dim(score.toFixed(4))}  ${id}  ${ink.cyan(type.padEnd(10))}  ${oneLine(text)}  ${by}`;
+    return row(
+      `${ink.dim(score.toFixed(4))}  ${id}  ${ink.cyan(type.padEnd(10))}  `,
+      text,
+      `  ${by}`,
+    );
   });
   const { uniqueHits, queryCount } = answer;
   const more = uniqueHits - answer.hits.length;

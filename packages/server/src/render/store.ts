@@ -4,7 +4,7 @@
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type { configShape, statsShape } from "../operations/shapes.js";
-import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
+import { clean, counted, grouped, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 /** How much a store holds. */
 export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string {
@@ -13,7 +13,7 @@ export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string 
     ["data", clean(stats.data)],
     ["actor", stats.actor],
     ["backend", `${stats.backend}, ${stats.syncMode}`],
-    ["size", `${stats.sizeBytes.toLocaleString("en-US")} bytes`],
+    ["size", `${grouped(stats.sizeBytes)} bytes`],
     ["journal", `${counted(stats.entries, "entry", "entries")}, last at ${showTime(stats.lastAt)}`],
     [
       "memories",
@@ -103,7 +103,7 @@ export function showJournalPage(page: Output<"journalPage">, ink: Ink): string {
   const entries = counted(length, "entry", "entries");
   const bytes = page.entries.reduce((sum, one) => sum + Buffer.byteLength(one, "base64"), 0);
   const span = length === 0 ? "" : ` ${page.from} to ${page.from + length - 1}`;
-  return `${entries}${span}, ${bytes.toLocaleString("en-US")} bytes ${at(page, ink)}`;
+  return `${entries}${span}, ${grouped(bytes)} bytes ${at(page, ink)}`;
 }
 
 /** An entry as it comes. */

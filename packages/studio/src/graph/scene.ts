@@ -164,7 +164,7 @@ function settleFresh(
 }
 
 function lookOf(node: Node, { salience }: Loaded, { colourBy, palette }: SceneOptions): Look {
-  const worth = salience.get(node.id) ?? node.head.importance / 20;
+  const worth = salience.get(node.id) ?? node.head.importance / 10;
   return {
     size: 4 + 12 * Math.min(1, worth),
     label: oneLine(node.text, 48),

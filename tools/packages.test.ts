@@ -1,0 +1,212 @@
+/**
+ * The packages as the registry would hand them out: packed, unpacked in an empty folder, and used there, on this
+ * Node and on the others that `CORTEX_NODES` names. Other packages are the ones installed here, so that nothing is
+ * fetched. Needs what `npm run build` makes.
+ */
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isLacking } from "../packages/core/src/testing/lacking.js";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const PACKAGES = ["core", "embed", "server"] as const;
+const isBuilt = existsSync(join(root, "packages/server/dist/bundle/main.js"));
+const UNBUILT = isLacking(isBuilt, "the packages need `npm run build` first");
+const NODES = (process.env.CORTEX_NODES ?? "").split(delimiter).filter((path) => path !== "");
+const NO_OTHERS = isLacking(NODES.length > 0, "CORTEX_NODES names no other releases of Node");
+
+interface Manifest {
+  readonly [field: string]: unknown;
+  readonly version: string;
+  readonly dependencies?: { readonly [name: string]: string };
+}
+
+const manifestOf = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+const own = (name: string): string => join(root, "packages", name);
+
+/** Addresses of files of the repository, as pages name them. */
+const FILES = "https://github.com/cortex-memory/cortex/blob/main/";
+
+let place: string;
+/** Where the packages lie unpacked, by name. */
+const unpacked = (name: string): string => join(place, "node_modules/@cortex-memory", name);
+
+beforeAll(() => {
+  place = mkdtempSync(join(tmpdir(), "cortex-packages-"));
+  if (UNBUILT) return;
+  const args = [
+    "pack",
+    "--silent",
+    "--pack-destination",
+    place,
+    ...PACKAGES.map((name) => own(name)),
+  ];
+  const packed = spawnSync("npm", args, { cwd: root, encoding: "utf8" });
+  expect(packed.status, packed.stderr).toBe(0);
+  for (const name of PACKAGES) {
+    const folder = unpacked(name);
+    mkdirSync(folder, { recursive: true });
+    const { version } = manifestOf(own(name));
+    const tarball = join(place, `cortex-memory-${name}-${version}.tgz`);
+    spawnSync("tar", ["-xzf", tarball, "-C", folder, "--strip-components=1"]);
+  }
+  linkOthers();
+});
+
+afterAll(() => {
+  rmSync(place, { recursive: true, force: true });
+});
+
+/** Every package that the two ask for, and what those ask for, from where they are installed. */
+function linkOthers(): void {
+  const wanted = PACKAGES.flatMap((name) => Object.keys(manifestOf(own(name)).dependencies ?? {}));
+  for (const name of new Set(wanted)) {
+    const target = join(place, "node_modules", name);
+    if (existsSync(target)) continue;
+    mkdirSync(join(target, ".."), { recursive: true });
+    // A package finds its own dependencies by its real path, beside it.
+    symlinkSync(join(root, "node_modules", name), target, "junction");
+  }
+}
+
+/** Every file below a folder, by its path there. */
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((path) =>
+    path.replaceAll("\\", "/"),
+  );
+}
+
+describe.skipIf(UNBUILT).each(PACKAGES)("the package %s", (name) => {
+  test("says what a registry asks for", () => {
+    const manifest = manifestOf(unpacked(name));
+    expect(manifest).toMatchObject({
+      license: "Apache-2.0",
+      engines: { node: ">=20.19" },
+      repository: { type: "git", directory: `packages/${name}` },
+      homepage: expect.stringMatching(/^https:/),
+      bugs: { url: expect.stringMatching(/^https:/) },
+      publishConfig: { access: "public", provenance: true },
+    });
+    expect(manifest.keywords).toEqual(expect.arrayContaining(["memory", "agent"]));
+    expect(manifest.version).toBe(manifestOf(root).version);
+  });
+
+  test("carries its licence, and neither tests nor maps without their sources", () => {
+    const files = filesIn(unpacked(name));
+    for (const file of ["LICENSE", "NOTICE"]) {
+      const text = readFileSync(join(unpacked(name), file), "utf8");
+      // A package may have more to acknowledge than all of them together.
+      const isLonger = file === "NOTICE" && name === "embed";
+      if (!isLonger) expect(text).toBe(readFileSync(join(root, file), "utf8"));
+    }
+    expect(files.filter((path) => /\.(test\.|tsbuildinfo|map$)/.test(path))).toEqual([]);
+    // What an earlier build left of a source that is gone is swept out before a release.
+    const source = (path: string): string => path.replace("dist/", "src/").replace(/js$/, "ts");
+    const scripts = files.filter(
+      (path) => path.endsWith(".js") && existsSync(join(own(name), source(path))),
+    );
+    const mapped = scripts.filter((path) =>
+      readFileSync(join(unpacked(name), path), "utf8").includes("\n//# sourceMappingURL="),
+    );
+    expect(mapped).toEqual([]);
+  });
+
+  test("links that a page of the registry can follow", () => {
+    const text = readFileSync(join(unpacked(name), "README.md"), "utf8");
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => !/^(https:|#)/.test(link))).toEqual([]);
+    const ours = links.flatMap((link) =>
+      link.startsWith(FILES) ? [link.slice(FILES.length).replace(/#.*/, "")] : [],
+    );
+    expect(ours.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+test.skipIf(UNBUILT)("libraries that are bundled come with their licences", () => {
+  const text = readFileSync(join(unpacked("server"), "dist/bundle/LICENCES.txt"), "utf8");
+  for (const name of ["zod", "hono", "commander", "@modelcontextprotocol/server"]) {
+    expect(text).toMatch(new RegExp(`^${name} \\d+\\.`, "m"));
+  }
+});
+
+const USE = `
+import { open } from "@cortex-memory/core";
+import { verify } from "@cortex-memory/core/verify";
+import { OPERATIONS } from "@cortex-memory/server";
+await using_();
+async function using_() {
+  const memory = await open("./store", { actor: "ada" });
+  const { id } = await memory.write({ type: "fact", text: "Ada lives in Porto" });
+  const { checkpoint } = await memory.snapshot("first");
+  const proof = await memory.prove([id]);
+  const { hits } = await memory.recall("where does Ada live");
+  console.log(JSON.stringify([verify(proof, checkpoint).ok, hits[0].text, OPERATIONS.length > 50]));
+  await memory.close();
+}
+`;
+
+/** What the packages do on one Node. */
+function useOn(node: string): void {
+  const cwd = mkdtempSync(join(place, "use-"));
+  writeFileSync(join(cwd, "use.mjs"), USE);
+  const library = spawnSync(node, ["use.mjs"], { cwd, encoding: "utf8" });
+  expect([library.stdout, library.stderr]).toEqual(['[true,"Ada lives in Porto",true]\n', ""]);
+  const bin = join(unpacked("server"), "bin/cortex.js");
+  const run = (...args: readonly string[]) =>
+    spawnSync(node, [bin, ...args], { cwd, encoding: "utf8", env: { ...process.env, HOME: cwd } });
+  expect(run("--version").stdout.trim()).toBe(manifestOf(root).version);
+  const asked = run("recall", "where", "does", "Ada", "live", "--data", "store", "--actor", "ada");
+  expect([asked.stdout, asked.status]).toEqual([expect.stringContaining("Porto"), 0]);
+}
+
+describe.skipIf(UNBUILT)("in an empty folder", () => {
+  test("library and command work on this Node", () => useOn(process.execPath));
+
+  test.skipIf(NO_OTHERS).each(NODES)("and on %s", (node) => useOn(node));
+
+  test("the command opens few files before its first answer, so that an agent need not wait", () => {
+    const cwd = mkdtempSync(join(place, "start-"));
+    const coverage = join(cwd, "coverage");
+    const asks = [
+      { id: 1, method: "initialize", params: HELLO },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/call", params: { name: "memory_start", arguments: {} } },
+    ];
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(unpacked("server"), "bin/cortex.js"), "mcp", "--data", "store"],
+      {
+        cwd,
+        encoding: "utf8",
+        input: asks.map((one) => `${JSON.stringify({ jsonrpc: "2.0", ...one })}\n`).join(""),
+        env: { ...process.env, HOME: cwd, NODE_V8_COVERAGE: coverage },
+      },
+    );
+    expect(stdout, stderr).toContain("Nothing is stored yet");
+    const [report = ""] = readdirSync(coverage);
+    const { result } = JSON.parse(readFileSync(join(coverage, report), "utf8")) as {
+      readonly result: readonly { readonly url: string }[];
+    };
+    // 60 as this is written, half of them lmdb's; without the bundle there were 480.
+    expect(result.filter(({ url }) => url.startsWith("file:")).length).toBeLessThan(90);
+  });
+});
+
+const HELLO = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "test", version: "1" },
+};
