@@ -65,6 +65,11 @@ describe("taking programs out of a page", () => {
   });
 });
 
+test("no page holds both sides of a merge", () => {
+  const torn = pages.filter(({ text }) => /^(<{7}|>{7}) /m.test(text));
+  expect(torn.map(({ path }) => path)).toEqual([]);
+});
+
 test("source files that pages name are there", () => {
   const paths = readTree(root).map(({ path }) => path);
   const named = pages.flatMap(({ path, text }) =>

@@ -22,7 +22,7 @@ failures reject with a \`CortexError\`, whose codes are [listed](errors.md).
 | column | meaning |
 |---|---|
 | who | \`filtered\`: answers over what the caller may see. \`write\`: the owner and holders of a writable scope. \`owner\`: the owner alone. \`open\`: anybody; tells nothing about a memory |
-| again | how a second call is recognised: \`natural\`: doing it twice leaves what doing it once leaves. \`key\`: by an \`idempotencyKey\`. \`none\`: every call counts |
+| again | how a second call is recognised: \`natural\`: doing it twice leaves what doing it once leaves. \`key\`: by an \`idempotencyKey\`, which is kept with what the call wrote |
 `;
 
 /** The page. */

@@ -46,9 +46,12 @@ const DOMAIN_NOTES: Readonly<Record<Domain, readonly [input: string, use: string
     "CBOR [type name, source name, slot or null, claim]",
     "marks text that says the same, first 10 bytes",
   ],
-  idempotencyKey: ["the caller's key, UTF-8", "header field 6, bytes 0..15, first 16 bytes"],
+  idempotencyKey: [
+    "the caller's key, UTF-8; CBOR [by, key] where another principal than the store's gave it",
+    "header field 6, bytes 0..15, first 16 bytes",
+  ],
   idempotencyRequest: [
-    "CBOR [operation, request as JSON says it]",
+    "CBOR [key, operation, request as JSON says it]",
     "header field 6, bytes 16..31, first 16 bytes",
   ],
   farEnd: ["CBOR [graph, name]", "stands for a symlink's far end in keys, first 16 bytes"],

@@ -84,6 +84,21 @@ describe("open", () => {
     expect(await codeOf(() => open("memory:", 5 as never))).toBe("ERR_INVALID");
   });
 
+  test.each(["file:./foo", "file:///foo", "sqlite:./foo", "redis://host"])(
+    "%s is no folder: refused before anything is made",
+    async (location) => {
+      expect(await codeOf(() => open(location))).toBe("ERR_UNSUPPORTED");
+      expect(existsSync(location)).toBe(false);
+    },
+  );
+
+  test("a folder whose name has a colon is opened when it is written as one", async () => {
+    await inFolder(async (folder) => {
+      await using memory = await open(join(folder, "a:b"));
+      expect(memory.actor).toBe("default");
+    });
+  });
+
   test("memory: keeps nothing and shares nothing", async () => {
     await using a = await open("memory:");
     await a.write({ type: "note", text: "n", externalId: "x" });

@@ -86,6 +86,8 @@ export const LIMITS = {
   idempotencyKeyBytes: 256,
   /** For how many later entries an idempotency key is honoured. */
   idempotencyEntries: 100_000,
+  /** Answers of upkeep that a process keeps for those who repeat a call under its key. */
+  idempotencyAnswers: 256,
   /** Memories that one attestation cites, and the bytes of each word that says of what. */
   cited: 256,
   intentIdBytes: 255,

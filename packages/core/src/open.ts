@@ -9,6 +9,7 @@ import { join, resolve as resolvePath } from "node:path";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
+import { newUlid, ulidText } from "./codec/ulid.js";
 import { languageOf } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
@@ -157,6 +158,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
       limiter: new RateLimiter(rateLimits, clock),
       actor,
       principal,
+      sessionOfProcess: onceNamed(() => `process-${ulidText(newUlid(clock(), random))}`),
     };
     const genesis = await openGenesis(engine, options.create !== false);
     const jobs = new Jobs(engine, pauseIdly, plan);
@@ -174,6 +176,15 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
     await kv.close();
     throw error;
   }
+}
+
+/** A name that is made when it is first asked for, and the same from then on. */
+function onceNamed(make: () => string): () => string {
+  let name: string | undefined;
+  return () => {
+    name ??= make();
+    return name;
+  };
 }
 
 /** Waits; a signal that is aborted ends it early. */
@@ -227,7 +238,8 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     const { openMemoryKv } = await import("./kv/memory-backend.js");
     return openMemoryKv();
   }
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//.exec(location)?.[1];
+  // Two letters and more: one letter and a colon is a drive. A folder with a colon is written ./a:b.
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(location)?.[1];
   if (isPostgresLocation(location)) {
     const { openPostgresKv } = await import("./kv/postgres-backend.js");
     return openPostgresKv(location, actor, {
@@ -237,11 +249,9 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     });
   }
   if (scheme !== undefined) {
-    throw new CortexError(
-      "ERR_UNSUPPORTED",
-      `location: expected a folder, memory: or postgres://…, got a ${scheme} address; this release cannot open it`,
-      { field: "location" },
-    );
+    const expected = "a folder such as ./memory, memory: or postgres://…";
+    const message = `location: expected ${expected}, got a ${scheme} address, which cannot be opened`;
+    throw new CortexError("ERR_UNSUPPORTED", message, { field: "location", expected });
   }
   const { openLmdbKv } = await import("./kv/lmdb-backend.js");
   return openLmdbKv(join(resolvePath(location), actor), {

@@ -145,16 +145,17 @@ const fresh = () => `fresh ${++serial}`;
 const turns = (size: number, from?: number) =>
   times(size, (at) => ({
     role: "user" as const,
-    content: fresh(),
+    content: from === undefined ? fresh() : `turn ${from + at}`,
     ...(from === undefined ? {} : { index: from + at }),
   }));
 
 /** Every verb that takes many things, and how many rounds it may take for any number of them. */
 const MANY: readonly Row[] = [
-  ["remember", 3, (m, _, size) => m.remember(turns(size), { session: "s" })],
+  // Two and more are compared with what was said last.
+  ["remember", 4, (m, _, size) => m.remember(turns(size + 1), { session: "s" })],
   ["remember in places", 3, (m, _, size) => m.remember(turns(size, 1000), { session: "s" })],
   ["remember late", 3, (m, _, size) => m.remember(turns(size, 100), { session: "s" })],
-  ["remember again", 3, (m, _, size) => m.remember(turns(size, 100), { session: "s" })],
+  ["remember again", 4, (m, _, size) => m.remember(turns(size, 100), { session: "s" })],
   [
     "batch: writes",
     3,

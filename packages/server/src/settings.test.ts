@@ -32,6 +32,13 @@ test("a flag wins over a variable, and a variable over the default", () => {
 
 test("a token comes from the variable or from a file, not from both", () => {
   expect(read({}, { CORTEX_TOKEN: "0123456789abcdef" }).token).toBe("0123456789abcdef");
+  const both = { CORTEX_TOKEN: "0123456789abcdef", CORTEX_HOST_TOKEN: "fedcba9876543210" };
+  expect(read({}, both)).toMatchObject({
+    token: both.CORTEX_TOKEN,
+    hostToken: both.CORTEX_HOST_TOKEN,
+  });
+  const same = { ...both, CORTEX_HOST_TOKEN: both.CORTEX_TOKEN };
+  expect(() => read({}, same)).toThrow(/another token than the admin token/);
   expect(read({ tokenFile: "x" }).token).toBe("a-token-out-of-a-file");
   expect(() => read({ tokenFile: "x" }, { CORTEX_TOKEN: "0123456789abcdef" })).toThrow(/got both/);
   for (const mode of [0o640, 0o604, 0o601])

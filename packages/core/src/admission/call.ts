@@ -2,7 +2,7 @@
  * How every verb is called: the arguments are gathered, the caller is admitted by the verb's policy, the
  * input is checked against its contract and its claims against who speaks, and its function runs with an
  * engine that cannot reach beyond the caller's access and standing. What standing refuses is kept as a
- * wish. Nothing else happens on the way.
+ * wish. A call under an idempotency key is done once (`once.ts`). Nothing else happens on the way.
  */
 
 import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
@@ -13,6 +13,7 @@ import { invalid } from "../errors.js";
 import { type Access, OWNER, type Speaker, speakerOf } from "../scope/access.js";
 import { admitted } from "./admission.js";
 import { concealed } from "./conceal.js";
+import { runOnce } from "./once.js";
 import { keepingWishes } from "./proposals.js";
 import { checkCall, speaksForOwner } from "./standing.js";
 
@@ -56,11 +57,14 @@ function answered(
   engine: Engine,
   { verb, run, asked, speaker, admittedEngine }: Admitted,
 ): unknown {
-  if (speaker === undefined || verb.kind === "read" || speaksForOwner(speaker)) {
-    return run(admittedEngine, asked as never);
-  }
-  const wish = { verb, asked, speaker };
-  return keepingWishes(engine, wish, async () => run(admittedEngine, asked as never));
+  if (verb.kind === "read") return run(admittedEngine, asked as never);
+  const { idempotencyKey, ...wished } = asked;
+  const runHere = () =>
+    typeof idempotencyKey === "string"
+      ? runOnce(admittedEngine, verb, run, { ...asked, idempotencyKey })
+      : run(admittedEngine, asked as never);
+  if (speaker === undefined || speaksForOwner(speaker)) return runHere();
+  return keepingWishes(engine, { verb, asked: wished, speaker }, async () => runHere());
 }
 
 /** A call that was let in. */

@@ -100,20 +100,21 @@ export async function revokeScope(
 ): Promise<RevokedScope> {
   const hash = hashOf(engine, scope);
   const key = idKey("revokedScope", hash);
-  const { value, seq } = await engine.writer.submit({
+  const { value } = await engine.writer.submit({
     hints: [key],
+    again: { tell: (_tx, { header }) => ({ revoked: true, seq: header.seq }) },
     run: (tx) => {
-      if (tx.view.get(key) !== undefined) return false;
+      if (tx.view.get(key) !== undefined) return { revoked: false, seq: tx.nextSeq() - 1 };
       const record = revocationRecord({ hash, reason });
       tx.append({
         kind: "revoke_scope",
         by,
         parts: [{ subject: Uint8Array.of(SUBJECT.store), record }],
       });
-      return true;
+      return { revoked: true, seq: tx.nextSeq() - 1 };
     },
   });
-  return { hash: toHex(hash), revoked: value, seq };
+  return { hash: toHex(hash), ...value };
 }
 
 /** What a scope grants, and whether it would be honoured now. */

@@ -25,6 +25,8 @@ import {
   edgeResultOf,
   firstEntries,
   idempotencyKeys,
+  markFirst,
+  requestMark,
   writeResultOf,
 } from "../engine/idempotency.js";
 import { CortexError, describe, invalid, isCortexError } from "../errors.js";
@@ -38,7 +40,7 @@ import { applyEdge, edgeOperation, prepareEdge } from "../links/edges.js";
 import { updateOperation } from "../memory/update.js";
 import { prepareUpsert } from "../memory/upsert.js";
 import { writeOperation } from "../memory/write.js";
-import { prepareWrite, requestMark } from "../memory/write-input.js";
+import { prepareWrite } from "../memory/write-input.js";
 import type { Data } from "../records/data.js";
 import { edgeTreeKey } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
@@ -77,19 +79,22 @@ export async function batch(
   if (bytes > LIMITS.batchBytes) {
     throw invalid("items", `at most ${LIMITS.batchBytes} bytes in all`, bytes, "ERR_TOO_LARGE");
   }
-  const { request } = requestMark(engine, idempotencyKey, "batch", items);
-  const { value, seq } = await engine.writer.submit({
+  const { request } = requestMark(engine, idempotencyKey, { operation: "batch", request: items });
+  const { value } = await engine.writer.submit({
     ...gatherNeeds(steps, request),
     batch: true,
     bytes,
     run: (tx) => {
       const entries = firstEntries(tx, request);
-      return entries === undefined
-        ? applySteps(tx, steps, { atomic, isLoose, request })
-        : repeatSteps(engine, tx, steps, entries);
+      if (entries !== undefined) {
+        const results = repeatSteps(engine, tx, steps, entries);
+        return { results, seq: entries.at(-1)?.header.seq ?? tx.nextSeq() - 1 };
+      }
+      const results = applySteps(tx, steps, { atomic, isLoose, request });
+      return { results, seq: tx.nextSeq() - 1 };
     },
   });
-  return { results: value, seq };
+  return value;
 }
 
 function gatherNeeds(
@@ -394,16 +399,6 @@ function repeatIdle(tx: WriteTx, step: Step, at: number, run: BatchRun): BatchIt
   });
   if ("error" in outcome) return { ok: false, error: atItem(outcome.error, at) };
   return { ok: true, ...outcome.value };
-}
-
-/** Gives the first entry of the batch the mark of the request. */
-function markFirst(tx: WriteTx, request: Uint8Array | undefined): WriteTx {
-  if (request === undefined) return tx;
-  const first = tx.nextSeq();
-  return {
-    ...tx,
-    append: (draft) => tx.append(tx.nextSeq() === first ? { ...draft, request } : draft),
-  };
 }
 
 /** The same failure, naming the item it happened in. */

@@ -14,6 +14,7 @@ import type { RevertResult } from "../contract/journal.js";
 import type { MemoryId } from "../contract/shapes.js";
 import { edgePart, headPart, partAgain, subject } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
+import { keptWhole } from "../engine/idempotency.js";
 import { CortexError } from "../errors.js";
 import { decodeAdjacency, decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
@@ -45,6 +46,7 @@ export async function revert(
 ): Promise<RevertResult> {
   const { value } = await engine.writer.submit({
     hints: [journalKey(seq)],
+    again: keptWhole<RevertResult>(),
     run: (tx) => {
       const row = tx.view.get(journalKey(seq));
       if (row === undefined) {

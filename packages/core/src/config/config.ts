@@ -72,10 +72,16 @@ export async function configure(
   { by = engine.principal, access: _, ...change }: Asked<"configure">,
 ): Promise<GraphConfig & { readonly seq: number }> {
   refuseNoChange(change);
-  const { value, seq } = await engine.writer.submit({
-    run: (tx) => applyConfig(tx, change, by),
+  const { value } = await engine.writer.submit({
+    again: {
+      tell: (_tx, { header: { seq }, parts: [part] }) => ({
+        ...(part === undefined ? DEFAULT_CONFIG : decodeConfig(partRecord(part))),
+        seq,
+      }),
+    },
+    run: (tx) => ({ ...applyConfig(tx, change, by), seq: tx.nextSeq() - 1 }),
   });
-  return { ...value, seq };
+  return value;
 }
 
 /** Changes the configuration inside a commit. */

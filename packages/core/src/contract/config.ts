@@ -7,7 +7,7 @@ import { LIMITS } from "../limits.js";
 import { complain, type JsonObject, jsonObjectField } from "../records/fields.js";
 import { keyOf } from "../scope/public-key.js";
 import { anyObject, listOf, listUpTo, type ShapeOf, textField, whole } from "./fields.js";
-import { by, kind } from "./memory.js";
+import { by, idempotencyKey, kind } from "./memory.js";
 import { seqShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -137,9 +137,9 @@ export const configure = verb("configure", {
   kind: "write",
   policy: "owner",
   standing: "owner",
-  retry: "natural",
+  retry: "key",
   args: {},
-  options: { ...configFields, by },
+  options: { ...configFields, by, idempotencyKey },
   output: graphConfigShape.extend({ seq: seqShape }),
   answer: type<GraphConfig & { readonly seq: number }>(),
 });

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { type GoalState, goalStateSchema } from "../records/goal-state.js";
 import { GOAL_DECISIONS } from "../records/types.js";
 import { listOf, words } from "./fields.js";
-import { by, memoryRef } from "./memory.js";
+import { by, idempotencyKey, memoryRef } from "./memory.js";
 import { type MemoryId, memoryIdShape, type Ref, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -60,13 +60,13 @@ export const setGoalState = verb("setGoalState", {
   kind: "write",
   policy: "owner",
   standing: "claim",
-  retry: "natural",
+  retry: "key",
   args: {
     id: memoryRef.describe("the goal: its id, URI or external id"),
     state: goalStateSchema.describe("the whole state, as JSON"),
   },
   labels: type<[id: Ref, state: GoalStateInput]>(),
-  options: { by },
+  options: { by, idempotencyKey },
   output: changedShape,
   answer: type<GoalChange>(),
 });
@@ -77,10 +77,10 @@ export const deleteGoalState = verb("deleteGoalState", {
   kind: "write",
   policy: "owner",
   standing: "claim",
-  retry: "natural",
+  retry: "key",
   args: { id: memoryRef.describe("the goal: its id, URI or external id") },
   labels: type<[id: Ref]>(),
-  options: { by },
+  options: { by, idempotencyKey },
   output: changedShape,
   answer: type<GoalChange>(),
 });

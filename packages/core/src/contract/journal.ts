@@ -16,7 +16,7 @@ import {
   whole,
   words,
 } from "./fields.js";
-import { by, limitUpTo } from "./memory.js";
+import { by, idempotencyKey, limitUpTo } from "./memory.js";
 import { edgeShape, memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -304,10 +304,10 @@ export const revert = verb("revert", {
   kind: "write",
   policy: "owner",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: { seq: whole(0).describe("the entry to undo") },
   labels: type<[seq: number]>(),
-  options: { by },
+  options: { by, idempotencyKey },
   output: revertedShape,
   answer: type<RevertResult>(),
 });

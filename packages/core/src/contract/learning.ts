@@ -6,7 +6,7 @@ import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES } from "../records/types.js";
 import { listOf, listUpTo, noted, type ShapeOf, textField, whole, words } from "./fields.js";
-import { asOf, by } from "./memory.js";
+import { asOf, by, idempotencyKey } from "./memory.js";
 import { memoryIdShape, type Ref, seqShape, timeShape, weightsShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -45,7 +45,7 @@ export const attest = verb("attest", {
   kind: "write",
   policy: "write",
   standing: "claim",
-  retry: "none",
+  retry: "key",
   args: {},
   options: {
     intentId,
@@ -55,6 +55,7 @@ export const attest = verb("attest", {
       .describe("why; factual_error and wrong_assumption blame the memories")
       .optional(),
     by,
+    idempotencyKey,
   },
   output: attestationShape,
   answer: type<AttestResult>(),
@@ -112,7 +113,7 @@ export const compactContext = verb("compactContext", {
   kind: "write",
   policy: "owner",
   standing: "claim",
-  retry: "natural",
+  retry: "key",
   args: {},
   options: {
     inContext: citations(LIMITS.compactItems, 1).describe(
@@ -125,6 +126,7 @@ export const compactContext = verb("compactContext", {
     stepId,
     budgetTokens: whole(1).describe(`${LIMITS.compactTokensDefault} when not given`).optional(),
     by,
+    idempotencyKey,
   },
   output: compactedShape,
   answer: type<CompactResult>(),

@@ -18,7 +18,15 @@ import {
   whole,
   words,
 } from "./fields.js";
-import { asOf, by, type HistoryItem, historyItemShape, limitUpTo, memoryRef } from "./memory.js";
+import {
+  asOf,
+  by,
+  type HistoryItem,
+  historyItemShape,
+  idempotencyKey,
+  limitUpTo,
+  memoryRef,
+} from "./memory.js";
 import type { OnPlan } from "./read-plan.js";
 import {
   counterShape,
@@ -102,10 +110,10 @@ const adding = {
   kind: "write",
   policy: "write",
   standing: "claim",
-  retry: "natural",
+  retry: "key",
   args: ends,
   labels: type<Ends>(),
-  options: edgeFields,
+  options: { ...edgeFields, idempotencyKey },
   local: ["loose"],
   locals: type<{
     /**
@@ -150,10 +158,10 @@ export const removeEdge = verb("removeEdge", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: ends,
   labels: type<Ends>(),
-  options: removal,
+  options: { ...removal, idempotencyKey },
   output: edgeRemovedShape,
   answer: type<EdgeRemoved>(),
 });
@@ -164,10 +172,10 @@ export const removeEdgeById = verb("removeEdgeById", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: { id: edgeIdField.describe("the id of the edge") },
   labels: type<[id: string]>(),
-  options: removal,
+  options: { ...removal, idempotencyKey },
   output: edgeRemovedShape,
   answer: type<EdgeRemoved>(),
 });

@@ -62,7 +62,7 @@ export const by = textField({ maxBytes: LIMITS.principalBytes })
 
 /** Makes a retry harmless. */
 export const idempotencyKey = textField({ maxBytes: LIMITS.idempotencyKeyBytes })
-  .describe("a retry with the same key returns the first result")
+  .describe("a call repeated with the same key does nothing more and gets the first answer")
   .optional();
 
 /** The number of items on a page. */
@@ -436,10 +436,10 @@ export const tombstone = verb("tombstone", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: { id: memoryRef, reason: reason.describe("why it is hidden") },
   labels: type<[id: Ref, reason: string]>(),
-  options: { by },
+  options: { by, idempotencyKey },
   output: writtenShape,
   answer: type<WriteResult>(),
 });
@@ -495,10 +495,10 @@ export const updateHead = verb("updateHead", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
-  options: { ...headFields, source, by },
+  options: { ...headFields, source, by, idempotencyKey },
   output: writtenShape,
   answer: type<WriteResult>(),
 });
@@ -509,12 +509,13 @@ export const restore = verb("restore", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: {
     swap: z.boolean().describe("archive what took its place, instead of refusing").optional(),
     by,
+    idempotencyKey,
   },
   output: writtenShape,
   answer: type<WriteResult>(),
@@ -540,12 +541,13 @@ export const forget = verb("forget", {
   kind: "write",
   policy: "owner",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: { id: memoryRef, reason: reason.describe("why it is forgotten") },
   labels: type<[id: Ref, reason: string]>(),
   options: {
     cascade: z.boolean().describe("forget what was derived from it as well").optional(),
     by,
+    idempotencyKey,
   },
   output: forgottenShape,
   answer: type<ForgetResult>(),

@@ -20,6 +20,7 @@ import {
 import { edgeKind } from "./links.js";
 import {
   by,
+  idempotencyKey,
   kind,
   lifecycles,
   limitUpTo,
@@ -91,14 +92,14 @@ export const snapshot = verb("snapshot", {
   kind: "write",
   policy: "owner",
   standing: "none",
-  retry: "none",
+  retry: "key",
   args: {
     reason: textField({ maxBytes: LIMITS.reasonBytes, control: true })
       .describe("why; explicit when not given")
       .optional(),
   },
   labels: type<[reason?: string | undefined]>(),
-  options: { by },
+  options: { by, idempotencyKey },
   local: ["signer"],
   /** Signs the checkpoint; whoever owns a key passes one in. */
   locals: type<{ readonly signer?: Signer | undefined }>(),

@@ -6,7 +6,7 @@ import { LIMITS } from "../limits.js";
 import { CONTENT } from "../records/fields.js";
 import { MEMORY_TYPES, SOURCES, STATUSES } from "../records/types.js";
 import { anyObject, listOf, listUpTo, refField, type ShapeOf, textField, words } from "./fields.js";
-import { by, cursor, limitUpTo, source } from "./memory.js";
+import { by, cursor, idempotencyKey, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, positionShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -131,7 +131,7 @@ export const settle = verb("settle", {
   kind: "write",
   policy: "write",
   standing: "overrule",
-  retry: "natural",
+  retry: "key",
   args: {
     item: z.string().max(LIMITS.externalIdBytes).describe("the item, as the review names it"),
   },
@@ -145,6 +145,7 @@ export const settle = verb("settle", {
     text: textField(CONTENT).describe("what is true instead, for merge").optional(),
     source,
     by,
+    idempotencyKey,
   },
   output: settlementShape,
   answer: type<Settlement>(),

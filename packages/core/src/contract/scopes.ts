@@ -7,7 +7,7 @@ import { LIMITS } from "../limits.js";
 import { frameSchema } from "../records/frames.js";
 import { MEMORY_TYPES, SOURCES } from "../records/types.js";
 import { listOf, type ShapeOf, textField, words } from "./fields.js";
-import { by } from "./memory.js";
+import { by, idempotencyKey } from "./memory.js";
 import { seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -92,7 +92,7 @@ export const postScope = verb("postScope", {
   retry: "natural",
   args: { scope: scopeText("the scope") },
   labels: type<[scope: string]>(),
-  options: {},
+  options: { idempotencyKey },
   output: postedShape,
   answer: type<PostedScope>(),
 });
@@ -113,7 +113,7 @@ export const revokeScope = verb("revokeScope", {
   kind: "write",
   policy: "owner",
   standing: "owner",
-  retry: "natural",
+  retry: "key",
   args: { scope: scopeText("the scope, its handle or its hash") },
   labels: type<[scope: string]>(),
   options: {
@@ -121,6 +121,7 @@ export const revokeScope = verb("revokeScope", {
       .describe("why, for the journal")
       .optional(),
     by,
+    idempotencyKey,
   },
   output: revokedShape,
   answer: type<RevokedScope>(),

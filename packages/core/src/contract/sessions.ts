@@ -3,24 +3,49 @@
  */
 import * as z from "zod";
 import { INDEX_MAX, LIMITS } from "../limits.js";
-import { LABEL, strictFields } from "../records/fields.js";
-import { TURN_ROLES } from "../records/types.js";
-import { listOf, listUpTo, type ShapeOf, textField, timeOf, whole, words } from "./fields.js";
-import { asOf, by, headFields, limitUpTo, source } from "./memory.js";
+import { jsonObjectField, LABEL, strictFields } from "../records/fields.js";
+import { namesOf, TURN_ROLES } from "../records/types.js";
+import {
+  anyObject,
+  listOf,
+  listUpTo,
+  type ShapeOf,
+  textField,
+  timeOf,
+  whole,
+  words,
+} from "./fields.js";
+import { asOf, by, headFields, idempotencyKey, limitUpTo, source } from "./memory.js";
 import { memoryIdShape, positionShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
 
+/** The roles a turn may be given: `tool`, as chat programs call it, is kept as `tool_result`. */
+const GIVEN_ROLES = [...namesOf(TURN_ROLES), "tool"] as const;
+
+const turnText = textField({ maxBytes: LIMITS.batchBytes, blank: true, control: true });
+
+/** One part of what a turn says, as chat programs give it; what is no text is kept by its name. */
+const contentPart = z.looseObject({ type: textField(LABEL), text: turnText.optional() });
+
 /** One turn as callers give it. */
 const turnSchema = strictFields({
-  role: words(TURN_ROLES),
-  content: textField({ maxBytes: LIMITS.batchBytes, blank: true, control: true }),
+  role: z.enum(GIVEN_ROLES),
+  content: z
+    .union([turnText, listUpTo(contentPart, LIMITS.listItems, 1)])
+    .describe("what was said: a text, or parts, of which texts are kept and others named"),
+  id: textField(LABEL)
+    .describe("the name that the chat program has for it; given again, the turn is there already")
+    .optional(),
   speaker: textField({ maxBytes: LIMITS.speakerBytes }).optional(),
   at: timeOf("world time of the turn").optional(),
   toolName: textField(LABEL).optional(),
   index: whole(0, INDEX_MAX)
     .describe("its place in the session; after the last one when not given")
+    .optional(),
+  metadata: jsonObjectField
+    .describe("what your program keeps with it; an object of any members")
     .optional(),
 });
 
@@ -32,12 +57,14 @@ export type TurnAsked = z.output<typeof turnSchema>;
 
 const rememberedShape = z.object({
   session: z.string(),
+  /** There, and true, when no session was named: this one is made once for each process. */
+  madeSession: z.literal(true).exactOptional(),
   turns: listOf(
     z.object({
       id: memoryIdShape,
       uri: z.string(),
       index: z.int(),
-      /** False when the place was taken already: the turn that is there stays. */
+      /** False when the turn is there already. */
       added: z.boolean(),
     }),
   ),
@@ -55,14 +82,17 @@ export const remember = verb("remember", {
   kind: "write",
   policy: "write",
   standing: "claim",
-  retry: "natural",
+  retry: "key",
   args: { turns: listUpTo(turnSchema, LIMITS.rememberTurns, 1).describe("the turns, in order") },
   labels: type<[turns: readonly TurnInput[]]>(),
   options: {
-    session: sessionName.describe("the conversation they belong to"),
+    session: sessionName
+      .describe("the conversation they belong to; one that is made for this process when not given")
+      .optional(),
     source,
     visibility: headFields.visibility,
     by,
+    idempotencyKey,
   },
   output: rememberedShape,
   answer: type<RememberResult>(),
@@ -77,6 +107,9 @@ const turnShape = z.object({
   speaker: z.string().exactOptional(),
   at: timeShape.exactOptional(),
   toolName: z.string().exactOptional(),
+  /** The name that the chat program has for it. */
+  messageId: z.string().exactOptional(),
+  metadata: anyObject.exactOptional(),
   seq: seqShape,
 });
 

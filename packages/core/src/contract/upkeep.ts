@@ -6,7 +6,7 @@ import * as z from "zod";
 import { LIMITS } from "../limits.js";
 import { MEMORY_TYPES } from "../records/types.js";
 import { listOf, type ShapeOf, textField, whole, words } from "./fields.js";
-import { cursor } from "./memory.js";
+import { cursor, idempotencyKey } from "./memory.js";
 import { memoryIdShape, seqShape } from "./shapes.js";
 import { type OnProgress, type, verb } from "./verb.js";
 
@@ -82,7 +82,10 @@ export const rebuild = verb("rebuild", {
   standing: "none",
   retry: "natural",
   args: {},
-  options: { verifyOnly: z.boolean().describe("compare only; change nothing").optional() },
+  options: {
+    verifyOnly: z.boolean().describe("compare only; change nothing").optional(),
+    idempotencyKey,
+  },
   ...progress,
   isLong: true,
   output: rebuildShape,
@@ -116,7 +119,7 @@ export const vacuum = verb("vacuum", {
   standing: "none",
   retry: "natural",
   args: {},
-  options: {},
+  options: { idempotencyKey },
   ...progress,
   isLong: true,
   output: vacuumShape,
@@ -196,6 +199,7 @@ export const maintain = verb("maintain", {
         `how long it may take, about, in milliseconds; ${MAINTAIN_BUDGET_MS} when not given`,
       )
       .optional(),
+    idempotencyKey,
   },
   local: ["signal"],
   /** Ends it after the piece at hand. */
@@ -234,7 +238,7 @@ export const embedPending = verb("embedPending", {
   standing: "none",
   retry: "natural",
   args: {},
-  options: {},
+  options: { idempotencyKey },
   ...progressAndSignal,
   isLong: true,
   output: embeddedShape,
@@ -363,6 +367,7 @@ export const extract = verb("extract", {
       .describe("one conversation alone")
       .optional(),
     ...modelOptions,
+    idempotencyKey,
   },
   ...progressAndSignal,
   isLong: true,
@@ -410,6 +415,7 @@ export const relink = verb("relink", {
     limit: modelOptions.limit,
     cursor: cursor.describe("where the call before ended"),
     dryRun: modelOptions.dryRun,
+    idempotencyKey,
   },
   ...progressAndSignal,
   isLong: true,

@@ -20,9 +20,10 @@ export type Policy = "filtered" | "write" | "owner" | "open";
 
 /**
  * How a second call is recognised as the first one repeated: `natural` when doing it twice leaves what
- * doing it once leaves, `key` by the caller's idempotency key, `none` when every call counts.
+ * doing it once leaves, `key` by the caller's idempotency key, which is kept with what the call wrote.
+ * A key is also taken where the retry is natural; then it repeats the answer, in the process that gave it.
  */
-export type Retry = "natural" | "key" | "none";
+export type Retry = "natural" | "key";
 
 /**
  * Whose word a verb needs: `none` changes nothing that anybody said, `claim` adds words under the

@@ -63,6 +63,8 @@ export interface Engine {
   readonly actor: string;
   /** The principal that entries name when a call names none. */
   readonly principal: string;
+  /** The session of turns that name none: one for as long as the store is open in this process. */
+  readonly sessionOfProcess: () => string;
   /** In whose name the caller speaks; absent for the owner in person. */
   readonly speaker?: Speaker;
   /** What a write gets that does not say; absent for the owner's usual ones. */

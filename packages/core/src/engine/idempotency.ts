@@ -1,24 +1,141 @@
 /**
- * Retries that return the first result. An entry written under an idempotency key carries hashes of
- * the key and of the request in its header, which is never erased; the result of a retry is read back
- * from what the first call wrote. A key is honoured for a fixed number of entries.
+ * Calls that may be repeated. An entry written under an idempotency key carries hashes of the key and of
+ * the request in its header, which is never erased: so a key survives a crash, a rebuild, a move and a
+ * forget. The answer of a repeated call is told from what the first one wrote; where the records do not say
+ * it, the first entry keeps it as a part of the store, which holds ids and numbers and no word that anybody
+ * said. Words are read again, so what was forgotten since is not told.
+ *
+ * A key is honoured for a fixed number of entries. Keys of different principals are different keys. A call
+ * that wrote nothing leaves no mark: repeated, it is simply done again.
  */
-import { decode } from "../codec/cbor.js";
+import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { domainHash } from "../codec/hash.js";
+import { utf8 } from "../codec/text.js";
 import type { EdgeResult, MemoryRef, WriteResult } from "../contract/shapes.js";
 import { CortexError } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
-import type { WriteTx } from "../history/writer.js";
+import type { Again, Operation, WriteTx, Written } from "../history/writer.js";
 import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
+import type { Json } from "../records/fields.js";
 import { decodeMemoryRecord, type Head, int, list } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { RIVAL, versionsOf } from "./drafts.js";
 import { type Engine, edgeId, type Located, memoryId } from "./engine.js";
 import { ask } from "./read-ahead.js";
 import { shapeEdge, shapeRef } from "./shapes.js";
+
+/** The mark of a request: hash of the key, then hash of the request. */
+export function requestMark(
+  engine: Engine,
+  key: string | undefined,
+  asked: {
+    readonly operation: string;
+    readonly request: unknown;
+    readonly by?: string | undefined;
+  },
+): { readonly request?: Uint8Array } {
+  if (key === undefined) return {};
+  const name = keyName(engine, key, asked.by);
+  const mark = new Uint8Array(32);
+  const bytes = typeof name === "string" ? utf8(name) : encode(name);
+  mark.set(domainHash(engine.sha256, "idempotencyKey", bytes).subarray(0, 16), 0);
+  // With the key in it, the hash tells nothing about the request to whoever has only the journal:
+  // it is never erased, and content must not be confirmed by guessing it.
+  const plain = encode([name, asked.operation, plainJson(asked.request)]);
+  mark.set(domainHash(engine.sha256, "idempotencyRequest", plain).subarray(0, 16), 16);
+  return { request: mark };
+}
+
+/** A key as its principal means it: two principals that use one word do not mean the same request. */
+function keyName(
+  { defaults, principal }: Engine,
+  key: string,
+  by: string | undefined,
+): string | readonly [by: string, key: string] {
+  if (defaults !== undefined) return `${defaults.realm} ${key}`;
+  // No text begins with the byte that begins a pair, so the owner's own keys stand apart.
+  return by === undefined || by === principal ? key : [by, key];
+}
+
+/** A request as JSON says it, whatever the order of its members. */
+function plainJson(request: unknown): CborValue {
+  try {
+    return JSON.parse(JSON.stringify(request)) as CborValue;
+  } catch (cause) {
+    const details = { field: "input", expected: "values that JSON can say" };
+    const message = "input: expected values that JSON can say, got another";
+    throw new CortexError("ERR_INVALID", message, details, cause);
+  }
+}
+
+/** An engine whose one write carries the mark of a request, or gives the answer of the first that did. */
+export function underMark(engine: Engine, request: Uint8Array): Engine {
+  const submit = <T>(operation: Operation<T>): Promise<Written<T>> =>
+    engine.writer.submit(markedOperation(operation, request));
+  return { ...engine, writer: { submit, invalidate: () => engine.writer.invalidate() } };
+}
+
+function markedOperation<T>(operation: Operation<T>, request: Uint8Array): Operation<T> {
+  const { again } = operation;
+  if (again === undefined)
+    throw new Error("an operation under a key does not say how it is repeated");
+  const { keep } = again;
+  return {
+    ...operation,
+    hints: [...(operation.hints ?? []), ...idempotencyKeys(request)],
+    ...(keep === undefined
+      ? {}
+      : { answer: (value: T) => encode([ANSWER, JSON.stringify(keep(value))]) }),
+    run: (tx) => {
+      const seq = firstSeq(tx, request);
+      if (seq === undefined) return operation.run(markFirst(tx, request));
+      const [entry] = readEntries(tx, [seq]);
+      if (entry === undefined) throw new Error("a marked entry is there");
+      return again.tell(tx, entry, answerIn(entry));
+    },
+  };
+}
+
+/** The first word of the record that holds an answer. */
+const ANSWER = "answer";
+
+/** What an entry keeps for those who repeat the call that wrote it. */
+function answerIn(entry: Entry): Json | undefined {
+  const part = entry.parts.at(-1);
+  if (part === undefined || entry.header.parts.at(-1)?.subject[0] !== SUBJECT.store)
+    return undefined;
+  const record = decode(partRecord(part));
+  const [word, json] = Array.isArray(record) ? (record as readonly CborValue[]) : [];
+  return word === ANSWER && typeof json === "string" ? (JSON.parse(json) as Json) : undefined;
+}
+
+/** Told again as it was told: for values that hold nothing but ids, numbers and words of the contract. */
+export function keptWhole<T>(): Again<T> {
+  return {
+    keep: (value) => value as Json,
+    tell: (_tx, first, kept) => {
+      if (kept !== undefined) return kept as T;
+      throw keyError(
+        "the first call was carried out, and its answer was not kept",
+        first.header.seq,
+      );
+    },
+  };
+}
+
+/** Gives the first entry that is appended the mark of a request. */
+export function markFirst(tx: WriteTx, request: Uint8Array | undefined): WriteTx {
+  if (request === undefined) return tx;
+  const first = tx.nextSeq();
+  return {
+    ...tx,
+    append: (draft) => tx.append(tx.nextSeq() === first ? { ...draft, request } : draft),
+  };
+}
 
 /** The row that remembers a request. */
 export function idempotencyKeys(request: Uint8Array): Bytes[] {
@@ -59,19 +176,20 @@ function firstSeq(tx: WriteTx, request: Uint8Array): number | undefined {
   if (tx.nextSeq() - seq > LIMITS.idempotencyEntries) return undefined;
   if (!(hash instanceof Uint8Array) || keyString(hash) !== keyString(request.subarray(16))) {
     throw keyError(
-      seq,
       `expected the request it was first used for (entry ${seq}), got another one`,
+      seq,
     );
   }
   // An entry of the batch that is being written has a number, but no row yet.
   if (seq >= tx.head.size && !tx.view.has(journalKey(seq))) {
-    throw keyError(seq, "expected a key of its own for each item of a batch, got the same twice");
+    throw keyError("expected a key of its own for each item of a batch, got the same twice", seq);
   }
   return seq;
 }
 
-function keyError(seq: number, what: string): CortexError {
-  const details = { field: "idempotencyKey", seq };
+/** The refusal of a key. */
+export function keyError(what: string, seq?: number): CortexError {
+  const details = { field: "idempotencyKey", ...(seq === undefined ? {} : { seq }) };
   return new CortexError("ERR_IDEMPOTENCY", `idempotencyKey: ${what}`, details);
 }
 
@@ -118,6 +236,28 @@ export function writeResultOf(engine: Engine, tx: WriteTx, entry: Entry | undefi
     similar: [],
     reinforced: entry.header.kind === "reinforce",
   };
+}
+
+/** How a change of a memory that leaves its versions alone is told again. */
+export function writtenAgain(engine: Engine): Again<WriteResult> {
+  // Versions that stand open beside the one it touched are no conflict of such a change.
+  return { tell: (tx, first) => ({ ...writeResultOf(engine, tx, first), conflicts: [] }) };
+}
+
+/** How adding an edge is told again; an edge that was forgotten since is not. */
+export const edgeAgain: Again<EdgeResult> = {
+  tell: (tx, first) => {
+    const result = edgeResultOf(edgeEntry(tx, first));
+    if (result !== undefined) return result;
+    throw new CortexError("ERR_ERASED", "an end of the edge was forgotten");
+  },
+};
+
+/** The entry with the edge: the first one, or the next where that registers the kind. */
+export function edgeEntry(tx: WriteTx, first: Entry): Entry {
+  const { kind, seq } = first.header;
+  const [next] = kind === "register_edge_kind" ? readEntries(tx, [seq + 1]) : [];
+  return next ?? first;
 }
 
 /** What adding an edge returned; `undefined` when the edge was forgotten with one of its ends. */

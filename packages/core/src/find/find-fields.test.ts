@@ -19,6 +19,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     publicKeys: ["AAAA"],
     agentName: "aide",
     expertiseDomains: ["bridges"],
+    metadata: { k: "v" },
   },
   fact: {
     statement: "Ada lives in Porto",
@@ -27,6 +28,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     object: { city: "Porto", floors: [1, 2] },
     source: "a letter",
     asOf: 1_800_000_000_000,
+    metadata: { k: "v" },
   },
   preference: {
     statement: "avoids red-eyes",
@@ -35,6 +37,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     polarity: "avoid",
     strength: 0.8,
     rationale: "sleep",
+    metadata: { k: "v" },
   },
   belief: {
     statement: "the bridge holds",
@@ -42,6 +45,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     stance: "suspect",
     evidenceFor: ["a test"],
     evidenceAgainst: ["a crack"],
+    metadata: { k: "v" },
   },
   event: {
     statement: "Ada paid the toll",
@@ -53,6 +57,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     durationMs: 90_000,
     artifacts: ["receipt"],
     summary: "paid",
+    metadata: { k: "v" },
   },
   goal: {
     statement: "cross the bridge",
@@ -66,6 +71,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     budget: { dailyMax: "10", totalMax: "100", maxIntentsPerDay: 3, maxConcurrent: 1 },
     persistent: true,
     createdBy: "ada",
+    metadata: { k: "v" },
   },
   constraint: {
     statement: "no red-eyes",
@@ -73,6 +79,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     trigger: "booking",
     strength: "firm",
     source: "learned",
+    metadata: { k: "v" },
   },
   capability: {
     statement: "Ada can weld",
@@ -81,8 +88,15 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     parameters: { metals: ["steel"] },
     verified: true,
     lastObserved: 1_800_000_000_001,
+    metadata: { k: "v" },
   },
-  pattern: { statement: "rain, then fog", derivedFrom: ["m1"], strength: 0.4, coverage: 9 },
+  pattern: {
+    statement: "rain, then fog",
+    derivedFrom: ["m1"],
+    strength: 0.4,
+    coverage: 9,
+    metadata: { k: "v" },
+  },
   note: { content: "a note", summary: "n", metadata: { ticket: { open: true, rank: 4 } } },
   artifact: {
     uri: "https://example.org/a.pdf",
@@ -91,6 +105,7 @@ const WHOLE: { readonly [T in MemoryType]: object } = {
     digest: "sha256-x",
     sizeBytes: 1234,
     description: "the plan",
+    metadata: { k: "v" },
   },
 };
 

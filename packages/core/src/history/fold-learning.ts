@@ -25,6 +25,8 @@ export function foldUse(fold: Fold, entry: FoldEntry, part: Uint8Array, id: Uint
 
 /** Applies a part that belongs to the store itself. */
 export function foldStorePart(fold: Fold, entry: FoldEntry, part: Uint8Array, index: number): void {
+  // The record comes first; what else the store keeps in an entry is an answer, for who repeats the call.
+  if (index > 0) return;
   const pointer = { seq: entry.seq, part: index };
   if (entry.kind === "context") {
     const { name } = decodeContextRecord(partRecord(part));

@@ -43,6 +43,8 @@ export interface Manifest {
   readonly overall: Uint8Array;
   readonly counts: Counts;
   readonly signature?: ManifestSignature;
+  /** The mark of the request that sealed it, where that had an idempotency key. */
+  readonly request?: Uint8Array;
 }
 
 /** The row of a manifest. */
@@ -70,6 +72,7 @@ export function manifestRow(manifest: Manifest): KvRow {
       signature === undefined ? undefined : [signature.name, signature.bytes],
       manifest.by,
       manifest.mark,
+      manifest.request,
     ]),
   );
   return { key: manifestKey(manifest), value };
@@ -110,6 +113,7 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
       openEdgeKinds: counts[6] ?? 0,
     },
     ...(signature === undefined ? {} : { signature: decodeSignature(signature) }),
+    ...(at[12] === undefined ? {} : { request: readBytesOf(at[12], 32, "manifest: its request") }),
   };
 }
 

@@ -15,12 +15,14 @@ import { CortexError, isCortexError } from "../errors.js";
 import {
   type BatchSpan,
   type DraftPart,
+  type Entry,
   type EntryDraft,
   encodeHeader,
   entryLeaf,
   firstContext,
   partHash,
   SALT_BYTES,
+  SUBJECT,
 } from "../journal/entry.js";
 import { CONFIG_KEY, journalKey, keyString, REPLICA_KEY } from "../kv/keyspace.js";
 import {
@@ -32,6 +34,7 @@ import {
   type KvSnapshot,
 } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
+import type { Json } from "../records/fields.js";
 import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
@@ -83,7 +86,19 @@ export interface Operation<T> {
   readonly batch?: boolean;
   /** About how many bytes it will write; closes a group in time. */
   readonly bytes?: number;
+  /** How its value is told again to whoever repeats it under a key. */
+  readonly again?: Again<T>;
+  /** A record that goes into its first entry beside what it appends: what a repeated call is answered with. */
+  answer?(value: T): Bytes | undefined;
   run(tx: WriteTx): T;
+}
+
+/** How the value of an operation is told again, from the entry that it wrote first. */
+export interface Again<T> {
+  /** What the entry keeps, where its records do not say it: ids and numbers, no word that anybody said. */
+  keep?(value: T): Json;
+  /** The value. */
+  tell(tx: WriteTx, first: Entry, kept: Json | undefined): T;
 }
 
 /** What a write gives back: the operation's value and the position that holds it. */
@@ -376,6 +391,7 @@ class GroupRun {
       const changes = this.#view.mark();
       const value = operation.run(this.#tx(operation.batch === true));
       if (this.#open.length === 0 && this.#view.mark() > changes) throw withoutEntry();
+      this.#addAnswer(operation.answer?.(value));
       if (dry) undo();
       else this.#seal();
       return { value };
@@ -384,6 +400,17 @@ class GroupRun {
       if (error instanceof Unread) return error;
       return { error };
     }
+  }
+
+  /** Adds an answer to the first entry of an operation. The fold has nothing to do with it. */
+  #addAnswer(record: Bytes | undefined): void {
+    const [first] = this.#open;
+    if (record === undefined || first === undefined) return;
+    const bytes = saltedPart(this.#parts.random(SALT_BYTES), record);
+    const hash = partHash(this.#parts.sha256, bytes);
+    const part = { subject: Uint8Array.of(SUBJECT.store), hash, bytes };
+    const entry = { ...first.entry, parts: [...first.entry.parts, part] };
+    this.#open[0] = { ...first, entry };
   }
 
   /** Remembers where the run stands; the returned function goes back there. */

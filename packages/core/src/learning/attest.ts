@@ -32,9 +32,10 @@ import {
   type MemoryRow,
 } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
-import type { WriteTx } from "../history/writer.js";
+import type { Again, WriteTx } from "../history/writer.js";
 import { partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
 import { idKey, journalKey, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
+import type { JsonObject } from "../records/fields.js";
 import type { MemoryType } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import { decodeLearnRecord, directionOf, encodeLearnRecord, learn } from "../salience/learn.js";
@@ -59,11 +60,28 @@ export async function attest(
   const { value } = await engine.writer.submit({
     hints: [WEIGHTS_KEY, ...checked.cited.flatMap(({ ref }) => (ref ? refKeys(ref) : []))],
     batch: true,
+    again: attestedAgain(checked.cited),
     run: (tx) => applyAttest(tx, checked),
   });
   // What the whole graph has learned comes from memories of all kinds.
   const unknown = { previousWeights: COLD_WEIGHTS, weights: COLD_WEIGHTS, weightsUpdated: false };
   return access.kind === "owner" ? value : { ...value, ...unknown };
+}
+
+/** How an attestation is told again: what was skipped by its place among the citations, which name it. */
+function attestedAgain(cited: readonly Cited[]): Again<AttestResult> {
+  return {
+    keep: ({ skipped, ...rest }) => ({
+      ...(rest as unknown as JsonObject),
+      skippedAt: cited.flatMap(({ text }, at) => (skipped.includes(text) ? [at] : [])),
+    }),
+    tell: (_tx, _first, kept) => {
+      const { skippedAt, ...rest } = kept as unknown as AttestResult & {
+        readonly skippedAt: readonly number[];
+      };
+      return { ...rest, skipped: skippedAt.flatMap((at) => cited[at]?.text ?? []) };
+    },
+  };
 }
 
 interface CheckedAttest {

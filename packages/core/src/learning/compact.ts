@@ -21,6 +21,7 @@ import { salienceOf } from "../engine/salience-reader.js";
 import { CortexError, invalid } from "../errors.js";
 import { decodePointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import type { Again } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -55,23 +56,74 @@ export async function compactContext(
     kept: kept.map(({ uri }) => uri),
     compacted: compacted.map(({ uri, salience }) => ({ uri, salience })),
   };
-  const { value: seq } = await engine.writer.submit({
-    run: (tx) =>
-      tx.append({
+  const { value } = await engine.writer.submit({
+    again: compactedAgain([...asked.inContext, ...asked.loadBearing]),
+    run: (tx): Compacted => {
+      const seq = tx.append({
         kind: "context",
         by: asked.by,
         parts: [{ subject: Uint8Array.of(SUBJECT.store), record: encodeContextRecord(record) }],
-      }),
+      });
+      return { kept, compacted, skipped, tokens, seq };
+    },
   });
-  const shape = ({ uri, text, salience }: Scored): CompactItem => ({ uri, text, salience });
-  return {
-    kept: kept.map(shape),
-    compacted: compacted.map(shape),
-    skipped,
-    tokens,
+  return Reader.with(engine.kv, undefined, async (reader) => ({
+    kept: await withTexts(reader, value.kept, "medium"),
+    compacted: await withTexts(reader, value.compacted, "short"),
+    skipped: value.skipped,
+    tokens: value.tokens,
     recordUri: recordUri(engine, asked.name),
-    seq,
+    seq: value.seq,
+  }));
+}
+
+/** A context that was made smaller, in the write that records it. */
+interface Compacted extends Pick<CompactResult, "skipped" | "tokens" | "seq"> {
+  readonly kept: readonly ScoredUri[];
+  readonly compacted: readonly ScoredUri[];
+}
+
+interface ScoredUri {
+  readonly uri: string;
+  readonly salience: number;
+  /** Not there when a call is repeated: then it is read again. */
+  readonly text?: string;
+}
+
+/** How it is told again: what was skipped by its place among the citations, which name it. */
+function compactedAgain(cited: readonly Cited[]): Again<Compacted> {
+  const scores = (items: readonly ScoredUri[]) =>
+    items.map(({ uri, salience }) => ({ uri, salience }));
+  return {
+    keep: ({ kept, compacted, skipped, tokens, seq }) => ({
+      kept: scores(kept),
+      compacted: scores(compacted),
+      skippedAt: skipped.map((text) => cited.findIndex((one) => one.text === text)),
+      tokens,
+      seq,
+    }),
+    tell: (_tx, _first, kept) => {
+      const { skippedAt, ...rest } = kept as unknown as Compacted & {
+        readonly skippedAt: readonly number[];
+      };
+      return { ...rest, skipped: skippedAt.flatMap((at) => cited[at]?.text ?? []) };
+    },
   };
+}
+
+/** Items with their texts; one that was forgotten since has none and is left out. */
+async function withTexts(
+  reader: Reader,
+  items: readonly ScoredUri[],
+  form: "medium" | "short",
+): Promise<readonly CompactItem[]> {
+  const unread = items.filter(({ text }) => text === undefined).map(({ uri }) => uri);
+  const read = new Map(
+    (await readItems(reader, unread, form)).map(({ uri, text }) => [uri, text] as const),
+  );
+  return items.flatMap(({ uri, salience, text = read.get(uri) }) =>
+    text === undefined ? [] : [{ uri, text, salience }],
+  );
 }
 
 interface CheckedCompact {

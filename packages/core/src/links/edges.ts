@@ -32,6 +32,7 @@ import {
   parseRef,
   refKeys,
 } from "../engine/engine.js";
+import { edgeAgain, edgeResultOf } from "../engine/idempotency.js";
 import { ask, askEntries } from "../engine/read-ahead.js";
 import { shapeEdge } from "../engine/shapes.js";
 import { CortexError, describe, invalid } from "../errors.js";
@@ -39,7 +40,7 @@ import { kindCode } from "../history/fold-edges.js";
 import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
-import type { Operation, WriteTx } from "../history/writer.js";
+import type { Again, Operation, WriteTx } from "../history/writer.js";
 import {
   EDGE_STATE,
   type EdgePlace,
@@ -98,7 +99,10 @@ export async function addEdge(
 }
 
 /** The operation behind `addEdge`. */
-export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation<EdgeResult> {
+export function edgeOperation(
+  engine: Engine,
+  prepared: PreparedEdge,
+): Operation<EdgeResult> & Required<Pick<Operation<EdgeResult>, "hints" | "leaves">> {
   return {
     hints: [
       ...refKeys(prepared.from),
@@ -107,6 +111,7 @@ export function edgeOperation(engine: Engine, prepared: PreparedEdge): Operation
       ...identityKeys(engine, prepared),
     ],
     leaves: () => edgeLeaves(engine, prepared),
+    again: edgeAgain,
     run: (tx) => applyEdge(engine, tx, prepared),
   };
 }
@@ -362,8 +367,11 @@ export async function removeEdge(
   { from, kind, to, reason = "", by = engine.principal }: Asked<"removeEdge">,
 ): Promise<EdgeRemoved> {
   const given = prepareEdge(engine, { from, kind, to });
+  const { hints, leaves } = edgeOperation(engine, given);
   const { value } = await engine.writer.submit({
-    ...edgeOperation(engine, given),
+    hints,
+    leaves,
+    again: removalAgain,
     run: (tx) => {
       const prepared = withKnownKind(tx, given);
       const [near, far] = locateEnds(tx, prepared);
@@ -385,6 +393,7 @@ export async function removeEdgeById(
   const bytes = parseEdgeId(id);
   const { value } = await engine.writer.submit({
     hints: [idKey("edge", bytes)],
+    again: removalAgain,
     run: (tx) => {
       const row = tx.view.get(idKey("edge", bytes));
       if (row === undefined) {
@@ -398,6 +407,14 @@ export async function removeEdgeById(
   });
   return value;
 }
+
+/** How a removal is told again; the edge itself only while it is there. */
+const removalAgain: Again<EdgeRemoved> = {
+  tell: (_tx, first) => {
+    const { edge } = edgeResultOf(first) ?? {};
+    return { changed: true, seq: first.header.seq, ...(edge === undefined ? {} : { edge }) };
+  },
+};
 
 /** Removes what is still there of an edge; of a symmetric one, both ways that an older store may hold. */
 function dropEdges(

@@ -21,6 +21,7 @@ import {
   memoryId,
   parseRef,
 } from "../engine/engine.js";
+import { keptWhole } from "../engine/idempotency.js";
 import { ownedRanges } from "../history/fold-erasure.js";
 import { decodeAdjacency, decodeMemoryRow } from "../history/pointers.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
@@ -47,6 +48,7 @@ export async function forget(
     ...memoryNeeds(engine, parsed),
     ranges: parsed.id === undefined ? [] : Object.values(ownedRanges(parsed.id)),
     batch: true,
+    again: keptWhole<ForgetResult>(),
     run: (tx) => {
       // It may run more than once: only what the last run saw was erased.
       documents = [];

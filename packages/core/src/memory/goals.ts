@@ -16,6 +16,7 @@ import {
   parseRef,
   refKeys,
 } from "../engine/engine.js";
+import { keptWhole } from "../engine/idempotency.js";
 import { ask } from "../engine/read-ahead.js";
 import { CortexError } from "../errors.js";
 import { decodePointer } from "../history/pointers.js";
@@ -100,7 +101,8 @@ async function changeGoal(
   change: (tx: WriteTx, id: Uint8Array, by: string) => void,
 ): Promise<GoalChange> {
   const parsed = parseRef(engine, ref, "id");
-  const { value, seq } = await engine.writer.submit({
+  const { value } = await engine.writer.submit({
+    again: keptWhole<GoalChange>(),
     hints: [
       ...refKeys(parsed),
       ...(parsed.id === undefined ? [] : [idKey("goalState", parsed.id)]),
@@ -116,10 +118,10 @@ async function changeGoal(
       }
       ask(tx, [idKey("goalState", found.id)]);
       change(tx, found.id, by);
-      return memoryId(found.id);
+      return { id: memoryId(found.id), seq: tx.nextSeq() - 1 };
     },
   });
-  return { id: value, seq };
+  return value;
 }
 
 function decodeState(bytes: Uint8Array): GoalState {

@@ -11,6 +11,7 @@ import type { Asked } from "../contract/index.js";
 import type { WriteResult } from "../contract/shapes.js";
 import { archivePart, headPart, memoryPart, mintEdge, nextVersion } from "../engine/drafts.js";
 import { type Engine, type Located, locateLiving, memoryId, parseRef } from "../engine/engine.js";
+import { writtenAgain } from "../engine/idempotency.js";
 import { ask, askMoves, askRecords } from "../engine/read-ahead.js";
 import { shapeRef } from "../engine/shapes.js";
 import { CortexError } from "../errors.js";
@@ -40,6 +41,7 @@ export async function restore(
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
     ranges: parsed.id === undefined ? [] : successorRanges(parsed.id),
+    again: writtenAgain(engine),
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       if (found.row.lifecycle === "active") {

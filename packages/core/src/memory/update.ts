@@ -32,7 +32,14 @@ import {
   parseRef,
   refKeys,
 } from "../engine/engine.js";
-import { firstResult, idempotencyKeys, rivals } from "../engine/idempotency.js";
+import {
+  firstResult,
+  idempotencyKeys,
+  requestMark,
+  rivals,
+  writeResultOf,
+  writtenAgain,
+} from "../engine/idempotency.js";
 import { askMoves, askRecords } from "../engine/read-ahead.js";
 import { shapeParts } from "../engine/shapes.js";
 import { CortexError, invalid } from "../errors.js";
@@ -58,7 +65,6 @@ import {
   HEAD_FIELDS,
   prepareHead,
   prepareVersion,
-  requestMark,
 } from "./write-input.js";
 
 const UPDATE_FIELDS: ReadonlySet<string> = new Set(Object.keys(updateFields));
@@ -80,10 +86,15 @@ export function updateOperation(
 ): Operation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
-  const { request } = requestMark(engine, input.idempotencyKey, "update", [ref, input]);
+  const { request } = requestMark(engine, input.idempotencyKey, {
+    operation: "update",
+    request: [ref, input],
+    by: input.by,
+  });
   return {
     ...memoryNeeds(engine, parsed),
     bytes: 1024 + roughBytes(input, 4),
+    again: { tell: (tx, first) => writeResultOf(engine, tx, first) },
     hints: [...refKeys(parsed), ...(request === undefined ? [] : idempotencyKeys(request))],
     run: (tx) =>
       firstResult(engine, tx, request) ??
@@ -298,6 +309,7 @@ export async function updateHead(
   const changes = changesOf(patch);
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
+    again: writtenAgain(engine),
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       refuseTombstoned(found, "id", parsed.text);
@@ -375,6 +387,7 @@ export async function tombstone(
   const parsed = parseRef(engine, id, "id");
   const { value } = await engine.writer.submit({
     ...memoryNeeds(engine, parsed),
+    again: writtenAgain(engine),
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       if (found.row.lifecycle === "tombstoned") {

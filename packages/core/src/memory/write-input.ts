@@ -6,9 +6,9 @@
  * here is what takes several fields together or the type of the memory, and what is stored in another
  * form than it was said.
  */
-import { type CborValue, encode } from "../codec/cbor.js";
+import { encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
-import { normaliseClaim, normaliseSlot, utf8 } from "../codec/text.js";
+import { normaliseClaim, normaliseSlot } from "../codec/text.js";
 import { isZeroUlid, parseUlid } from "../codec/ulid.js";
 import {
   frameName,
@@ -21,6 +21,7 @@ import {
   writeFields,
 } from "../contract/memory.js";
 import { type Engine, freshId, ownSource, type ParsedRef, parseRef } from "../engine/engine.js";
+import { requestMark } from "../engine/idempotency.js";
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { claimText, DATA_SCHEMAS, type Data, parseData } from "../records/data.js";
@@ -98,7 +99,11 @@ export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite
     supersedes: supersedes?.map((ref, at) => parseRef(engine, ref, `supersedes[${at}]`)) ?? NO_REFS,
     derivedFrom: localRefs(engine, version.provenance.derivedFrom),
     corrects: corrects === undefined ? undefined : parseRef(engine, corrects, "corrects"),
-    request: requestMark(engine, input.idempotencyKey, "write", input).request,
+    request: requestMark(engine, input.idempotencyKey, {
+      operation: "write",
+      request: input,
+      by: input.by,
+    }).request,
   };
 }
 
@@ -254,36 +259,6 @@ export function fingerprintOf(
   // The second member is the owner's name for every source: a claim is one, whoever makes it.
   const claim = encode([what.type, "user_input", what.slot ?? null, text]);
   return domainHash(engine.sha256, "fingerprint", claim).slice(0, 10);
-}
-
-/** The mark of an idempotent request: hash of the key, then hash of the request. */
-export function requestMark(
-  engine: Engine,
-  key: string | undefined,
-  operation: string,
-  request: unknown,
-): { readonly request?: Uint8Array } {
-  if (key === undefined) return {};
-  const { defaults } = engine;
-  const name = defaults === undefined ? key : `${defaults.realm} ${key}`;
-  const mark = new Uint8Array(32);
-  mark.set(domainHash(engine.sha256, "idempotencyKey", utf8(name)).subarray(0, 16), 0);
-  // With the key in it, the hash tells nothing about the request to whoever has only the journal:
-  // it is never erased, and content must not be confirmed by guessing it.
-  const plain = encode([name, operation, plainJson(request)]);
-  mark.set(domainHash(engine.sha256, "idempotencyRequest", plain).subarray(0, 16), 16);
-  return { request: mark };
-}
-
-/** A request as JSON says it, whatever the order of its members. */
-function plainJson(request: unknown): CborValue {
-  try {
-    return JSON.parse(JSON.stringify(request)) as CborValue;
-  } catch (cause) {
-    const details = { field: "input", expected: "values that JSON can say" };
-    const message = "input: expected values that JSON can say, got another";
-    throw new CortexError("ERR_INVALID", message, details, cause);
-  }
 }
 
 function checkNewId(input: string): Uint8Array {

@@ -33,7 +33,7 @@ import {
   type ParsedRef,
   refKeys,
 } from "../engine/engine.js";
-import { firstResult, idempotencyKeys } from "../engine/idempotency.js";
+import { firstResult, idempotencyKeys, writeResultOf } from "../engine/idempotency.js";
 import { ask, configEntry, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
 import { shapeParts, shapeRef } from "../engine/shapes.js";
 import { CortexError, describe } from "../errors.js";
@@ -69,8 +69,8 @@ export async function write(
   if (similar !== true || value.reinforced) return value;
   const text = primaryText(prepared.head.type, prepared.data);
   const except = value.replaced.flatMap(({ id }) => parseUlid(id) ?? []);
-  // Nothing was repeated or taken over, so the memory is the one that was prepared.
-  const query = { text, self: prepared.id, except };
+  // Under a key that was used before, the memory is the one that was written then.
+  const query = { text, self: parseUlid(value.id) ?? prepared.id, except };
   return { ...value, similar: await similarTo(engine, query, access) };
 }
 
@@ -103,6 +103,7 @@ export function writeOperation(
     ranges,
     leaves,
     bytes,
+    again: { tell: (tx, first) => writeResultOf(engine, tx, first) },
     run: (tx) => {
       const first = firstResult(engine, tx, prepared.request);
       if (first !== undefined) return first;

@@ -12,6 +12,7 @@ import { toHex } from "../codec/keys.js";
 import type { Asked } from "../contract/index.js";
 import type { CheckpointAt, RootAt, SnapshotInfo } from "../contract/proof.js";
 import type { Engine } from "../engine/engine.js";
+import { idempotencyKeys, keyError, requestMark } from "../engine/idempotency.js";
 import { CortexError } from "../errors.js";
 import { checkClasses } from "../history/commit.js";
 import { decodeManifest, MARK_BYTES, type Manifest, manifestRow } from "../history/manifest.js";
@@ -20,23 +21,32 @@ import { refuseReplica } from "../history/replica-mark.js";
 import { readRoots, type StoreRoots } from "../history/roots.js";
 import { formatCheckpoint, type Statement, signNote } from "../journal/checkpoint.js";
 import { decodeGenesis } from "../journal/genesis.js";
-import { journalKey, KEYSPACE, prefixRange, REPLICA_KEY } from "../kv/keyspace.js";
+import { journalKey, KEYSPACE, keyString, prefixRange, REPLICA_KEY } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 
 /** Seals the roots of the current position. */
 export async function snapshot(
   engine: Engine,
-  { reason = "explicit", by = engine.principal, signer }: Asked<"snapshot">,
+  { reason = "explicit", by: given, signer, idempotencyKey }: Asked<"snapshot">,
 ): Promise<SnapshotInfo> {
+  const asked = { operation: "snapshot", request: { reason, by: given }, by: given };
+  const { request } = requestMark(engine, idempotencyKey, asked);
+  const by = given ?? engine.principal;
   return inTurn(engine, async () => {
+    const first = request === undefined ? undefined : await sealedUnder(engine, request);
+    if (first !== undefined) return first;
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt += 1) {
       const { draft, statement, headBytes } = await drafted(engine, reason, by);
       const signature =
         signer === undefined
           ? undefined
           : await signNote(formatCheckpoint(engine.sha256, statement), signer);
-      const manifest = signature === undefined ? draft : { ...draft, signature };
+      const manifest: Manifest = {
+        ...draft,
+        ...(signature === undefined ? {} : { signature }),
+        ...(request === undefined ? {} : { request }),
+      };
       const puts = [manifestRow(manifest)];
       checkClasses({ puts, deletes: [] }, false);
       const change = { expectHead: headBytes, head: headBytes, puts, deletes: [] };
@@ -47,6 +57,26 @@ export async function snapshot(
       "ERR_CONTENDED",
       `writers moved the store on ${LIMITS.commitAttempts} times in a row; nothing was sealed`,
     );
+  });
+}
+
+/** The snapshot that an earlier call under the same key sealed. */
+async function sealedUnder(engine: Engine, request: Bytes): Promise<SnapshotInfo | undefined> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const [genesisRow, marked] = await reader.getMany([journalKey(0), ...idempotencyKeys(request)]);
+    if (marked !== undefined)
+      throw keyError("expected a key of its own, got one that was used to write");
+    const key = keyString(request.subarray(0, 16));
+    for await (const manifest of manifestsBackwards(reader.snapshot)) {
+      if (reader.head.size - manifest.size > LIMITS.idempotencyEntries) return undefined;
+      if (manifest.request === undefined) continue;
+      if (keyString(manifest.request.subarray(0, 16)) !== key) continue;
+      if (keyString(manifest.request) === keyString(request)) {
+        return shapeManifest(engine, manifest, { ...genesisOf(genesisRow), ...manifest });
+      }
+      throw keyError("expected the request it was first used for, got another one");
+    }
+    return undefined;
   });
 }
 

@@ -257,7 +257,9 @@ class Lanes implements Gathered {
       const key = keyString(id);
       return this.memories.has(key) ? [{ key, cosine: 1 - distance }] : [];
     });
-    const { usual = calibration.unrelated, texts } = vectors.among(vector);
+    // Whoever does not see everything is told by what they see alone.
+    const { usual = calibration.unrelated, texts } =
+      this.#reader.seen === undefined ? vectors.among(vector) : { texts: shown.length };
     const best = shown[0]?.cosine ?? 0;
     const weight = meaningWeight(texts, this.#explained);
     const isLeftToMeaning = this.#explained < EXPLAINED_LEAST;

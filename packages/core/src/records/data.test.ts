@@ -69,6 +69,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     publicKeys: ["AAAA", "AAA", "AA", "a-_9"],
     agentName: "B",
     expertiseDomains: ["e"],
+    metadata: { k: [1] },
   },
   fact: {
     statement: "S",
@@ -77,6 +78,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     object: { a: [1] },
     source: "u",
     asOf: -1,
+    metadata: { k: [1] },
   },
   preference: {
     statement: "S",
@@ -85,6 +87,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     polarity: "dont",
     strength: 0.25,
     rationale: "because",
+    metadata: { k: [1] },
   },
   belief: {
     statement: "S",
@@ -92,6 +95,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     stance: "suspect",
     evidenceFor: [],
     evidenceAgainst: ["e"],
+    metadata: { k: [1] },
   },
   event: {
     statement: "S",
@@ -103,6 +107,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     durationMs: 0,
     artifacts: ["a"],
     summary: "s",
+    metadata: { k: [1] },
   },
   goal: {
     statement: "S",
@@ -122,6 +127,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     budget: { dailyMax: "1", totalMax: "2", maxIntentsPerDay: 3, maxConcurrent: 4 },
     persistent: false,
     createdBy: "ada",
+    metadata: { k: [1] },
   },
   constraint: {
     statement: "S",
@@ -129,6 +135,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     trigger: "t",
     strength: "firm",
     source: "learned",
+    metadata: { k: [1] },
   },
   capability: {
     statement: "S",
@@ -137,8 +144,9 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     parameters: true,
     verified: false,
     lastObserved: 5,
+    metadata: { k: [1] },
   },
-  pattern: { statement: "S", derivedFrom: ["d"], strength: 1, coverage: 7 },
+  pattern: { statement: "S", derivedFrom: ["d"], strength: 1, coverage: 7, metadata: {} },
   note: { content: "c", summary: "s", metadata: { a: { b: [] } } },
   artifact: {
     uri: "u",
@@ -147,6 +155,7 @@ const COMPLETE: { readonly [T in MemoryType]: object } = {
     digest: "sha256:x",
     sizeBytes: 9,
     description: "d",
+    metadata: { k: [1] },
   },
 };
 

@@ -64,6 +64,8 @@ const label = labelField.optional();
 const labels = listField(labelField).optional();
 const time = timeField.optional();
 const json = jsonField.optional();
+/** What a caller's own program keeps with a memory: kept and given back, never rendered. */
+const metadata = jsonObjectField.optional();
 
 const base64url = patternField(/^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3})?$/, "base64url text");
 
@@ -99,6 +101,7 @@ export const DATA_SCHEMAS = {
     publicKeys: listField(base64url).optional(),
     agentName: label,
     expertiseDomains: labels,
+    metadata,
   }),
   fact: strictFields({
     statement,
@@ -107,6 +110,7 @@ export const DATA_SCHEMAS = {
     object: json,
     source: label,
     asOf: time,
+    metadata,
   }),
   preference: strictFields({
     statement,
@@ -115,6 +119,7 @@ export const DATA_SCHEMAS = {
     polarity: wordField(POLARITIES).optional(),
     strength: unitField.optional(),
     rationale: statement,
+    metadata,
   }),
   belief: strictFields({
     statement,
@@ -122,6 +127,7 @@ export const DATA_SCHEMAS = {
     stance: wordField(STANCES).optional(),
     evidenceFor: labels,
     evidenceAgainst: labels,
+    metadata,
   }),
   event: strictFields({
     statement,
@@ -133,6 +139,7 @@ export const DATA_SCHEMAS = {
     durationMs: countField.optional(),
     artifacts: labels,
     summary: statement,
+    metadata,
   }),
   goal: strictFields({
     statement,
@@ -146,6 +153,7 @@ export const DATA_SCHEMAS = {
     budget: goalBudget.optional(),
     persistent: z.boolean().optional(),
     createdBy: label,
+    metadata,
   }),
   constraint: strictFields({
     statement,
@@ -153,6 +161,7 @@ export const DATA_SCHEMAS = {
     trigger: label,
     strength: wordField(STRENGTHS).optional(),
     source: wordField(CONSTRAINT_SOURCES).optional(),
+    metadata,
   }),
   capability: strictFields({
     statement,
@@ -161,17 +170,19 @@ export const DATA_SCHEMAS = {
     parameters: json,
     verified: z.boolean().optional(),
     lastObserved: time,
+    metadata,
   }),
   pattern: strictFields({
     statement,
     derivedFrom: labels,
     strength: unitField.optional(),
     coverage: countField.optional(),
+    metadata,
   }),
   note: strictFields({
     content: textField(CONTENT_OR_EMPTY).optional(),
     summary: textField(CONTENT_OR_EMPTY).optional(),
-    metadata: jsonObjectField.optional(),
+    metadata,
   }),
   artifact: strictFields({
     uri: label,
@@ -180,6 +191,7 @@ export const DATA_SCHEMAS = {
     digest: label,
     sizeBytes: countField.optional(),
     description: textField(CONTENT_OR_EMPTY).optional(),
+    metadata,
   }),
 } as const satisfies { readonly [T in MemoryType]: z.ZodType };
 
@@ -192,6 +204,8 @@ export const turnData = strictFields({
   content: textField(CONTENT_OR_EMPTY),
   at: time,
   toolName: label,
+  messageId: labelField.optional(),
+  metadata,
   chunk: countField.optional(),
   chunks: countField.min(1).optional(),
 }).check((payload) => {

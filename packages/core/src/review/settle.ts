@@ -37,6 +37,7 @@ import {
   type ParsedRef,
   parseRef,
 } from "../engine/engine.js";
+import { keptWhole } from "../engine/idempotency.js";
 import { ask, askEntries, askMoves, askRecords } from "../engine/read-ahead.js";
 import { CortexError, invalid, unreachable } from "../errors.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
@@ -80,6 +81,7 @@ export async function settle(engine: Engine, input: Asked<"settle">): Promise<Se
   const analyser = other === undefined ? undefined : await engine.text.analyser();
   const { value } = await engine.writer.submit({
     hints: [idKey(isEdge ? "edge" : "memory", id)],
+    again: keptWhole<Settlement>(),
     run: (tx) => {
       const outcome =
         analyser !== undefined && other !== undefined

@@ -67,19 +67,76 @@ describe("remember", () => {
     expect((await memory.stats()).seq).toBe(seq);
     const more = await memory.remember([...said, turn("d", { index: 3 })], { session: "s" });
     expect(more.turns.map(({ added }) => added)).toEqual([false, false, false, true]);
-    const other = await memory.remember([turn("x", { index: 1 })], { session: "s" });
-    expect(other.turns).toMatchObject([{ id: first.turns[1]?.id, added: false }]);
     expect((await memory.session("s")).turns.map(({ content }) => content)).toEqual([
       "a",
       "b",
       "c",
       "d",
     ]);
-    const twice = await memory.remember([turn("e", { index: 9 }), turn("f", { index: 9 })], {
+    const twice = await memory.remember([turn("e", { index: 9 }), turn("e", { index: 9 })], {
       session: "s",
     });
     expect(twice.turns.map(({ added }) => added)).toEqual([true, false]);
   });
+
+  test("an id makes a turn the same turn, wherever it stands in the call", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said = ["a", "b", "c"].map((content, at) => turn(content, { id: `m${at}` }));
+    const first = await memory.remember(said, { session: "s" });
+    expect(first.turns.map(({ index, added }) => [index, added])).toEqual([
+      [0, true],
+      [1, true],
+      [2, true],
+    ]);
+    const { seq } = await memory.stats();
+    const again = await memory.remember([...said].reverse(), { session: "s" });
+    expect(again.turns).toEqual(first.turns.map((one) => ({ ...one, added: false })).reverse());
+    expect((await memory.stats()).seq).toBe(seq);
+    // Another conversation may count its messages alike.
+    const other = await memory.remember([turn("x", { id: "m0" })], { session: "t" });
+    expect(other.turns).toMatchObject([{ index: 0, added: true }]);
+    const back = await memory.session("s");
+    expect(back.turns.map(({ messageId }) => messageId)).toEqual(["m0", "m1", "m2"]);
+    expect((await memory.get("s#m1"))?.text).toBe("b");
+  });
+
+  test("a turn that was corrected since is still the same turn", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said = [turn("my number is 12", { id: "m1" }), turn("ok", { role: "assistant" })];
+    const { turns } = await memory.remember(said.slice(0, 1), { session: "s" });
+    await memory.update(turns[0]?.id ?? "", { text: "my number is 13" });
+    const again = await memory.remember(said.slice(0, 1), { session: "s" });
+    expect(again.turns).toMatchObject([{ added: false }]);
+  });
+
+  const others: readonly (readonly [string, TurnInput, TurnInput])[] = [
+    ["id, other words", turn("a", { id: "m" }), turn("b", { id: "m" })],
+    ["id, other role", turn("a", { id: "m" }), turn("a", { id: "m", role: "assistant" })],
+    [
+      "id, other speaker",
+      turn("a", { id: "m", speaker: "A" }),
+      turn("a", { id: "m", speaker: "B" }),
+    ],
+    ["id, other place", turn("a", { id: "m", index: 0 }), turn("a", { id: "m", index: 4 })],
+    ["place, other words", turn("a", { index: 0 }), turn("b", { index: 0 })],
+    ["place, other id", turn("a", { index: 0, id: "m" }), turn("a", { index: 0, id: "n" })],
+  ];
+  for (const [name, one, other] of others) {
+    test(`the same ${name}: refused, in one call and in two`, async () => {
+      await using store = await openTestStore();
+      const { memory } = store;
+      const conflict = { code: "ERR_CONFLICT" };
+      const both = () => memory.remember([one, other], { session: "s" });
+      expect(await refusalOf(memory, both)).toMatchObject(conflict);
+      await memory.remember([one], { session: "s" });
+      const later = () => memory.remember([other], { session: "s" });
+      const error = await refusalOf(memory, later);
+      expect(error).toMatchObject(conflict);
+      expect(error.message).toMatch(/turns\[0\]\.(id|index): expected .* got /);
+    });
+  }
 
   test("without places, turns go on after the last", async () => {
     await using store = await openTestStore();
@@ -106,6 +163,46 @@ describe("remember", () => {
     ]);
   });
 
+  test("a session that nobody named is one for the process, and the answer says so", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const first = await memory.remember([turn("a")]);
+    expect(first).toMatchObject({ madeSession: true, session: expect.stringMatching(/^process-/) });
+    const second = await memory.remember([turn("b")]);
+    expect(second.session).toBe(first.session);
+    expect((await memory.session(first.session)).turns).toHaveLength(2);
+    expect(await memory.remember([turn("a")], { session: "s" })).not.toHaveProperty("madeSession");
+  });
+
+  test("parts become one text: texts are kept, others named; metadata comes back", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const content = [
+      { type: "text", text: "Look at this:" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+      { type: "tool-call", toolName: "search", args: {} },
+      { type: "text", text: "Nice?" },
+    ];
+    const metadata = { channel: "web", n: 3 };
+    const said = [
+      { role: "user", content, metadata },
+      { role: "tool", content: "42", toolName: "search" },
+      { role: "system", content: "Be brief." },
+    ] as const;
+    await memory.remember(said, { session: "s" });
+    const { turns } = await memory.session("s");
+    expect(turns).toMatchObject([
+      { content: "Look at this:\n[image_url]\n[tool-call: search]\nNice?", metadata },
+      { role: "tool_result", content: "42", toolName: "search" },
+      { role: "system", content: "Be brief." },
+    ]);
+    expect((await memory.remember(said, { session: "s" })).turns).toMatchObject([
+      { added: false },
+      { added: false },
+      { added: false },
+    ]);
+  });
+
   test("many calls at once leave one order without gaps", async () => {
     await using store = await openTestStore();
     const { memory } = store;
@@ -129,6 +226,85 @@ describe("remember", () => {
     expect(turns.map(({ content }) => content)).toEqual(["Hi.\n\nBook it.", "a  b"]);
   });
 });
+
+describe("history that is sent again", () => {
+  const words = (text: string) => [...text].map((content) => turn(content));
+  /** What a session holds after calls, one letter a turn. */
+  async function after(...calls: readonly string[]): Promise<string> {
+    await using store = await openTestStore({ check: false });
+    const { memory } = store;
+    for (const call of calls) await memory.remember(words(call), { session: "s" });
+    const { turns } = await memory.session("s");
+    return turns.map(({ content }) => content).join("");
+  }
+
+  const cases: readonly (readonly [string, readonly string[], string])[] = [
+    ["the same two turns", ["ab", "ab"], "ab"],
+    ["the whole history and more", ["ab", "abc", "abcd"], "abcd"],
+    ["a window of the last turns and more", ["abcde", "cdefg"], "abcdefg"],
+    ["one turn, then it and more", ["a", "ab"], "ab"],
+    ["a single turn again is a new one", ["a", "a"], "aa"],
+    ["a single turn again after others is a new one", ["ab", "b"], "abb"],
+    ["one turn that ends the session is not enough", ["ab", "bc"], "abbc"],
+    ["the same answer twice in a row", ["xx", "xxy"], "xxy"],
+    ["the longest run counts", ["abab", "ababc"], "ababc"],
+    ["a run in the middle is no end", ["abc", "ab"], "abcab"],
+    ["nothing in common", ["ab", "cd"], "abcd"],
+    ["a longer history than is stored, from its end on", ["cd", "abcd"], "cdabcd"],
+  ];
+  for (const [name, calls, expected] of cases) {
+    test(name, async () => expect(await after(...calls)).toBe(expected));
+  }
+
+  test("agrees with the rule on generated conversations", async () => {
+    const random = seededRandom(77);
+    for (let round = 0; round < 12; round += 1) {
+      let expected = "";
+      const calls: string[] = [];
+      for (let call = 0; call < 5; call += 1) {
+        const start = random.below(expected.length + 1);
+        const again = random.below(3) > 0 ? expected.slice(start) : "";
+        const given =
+          again +
+          Array.from({ length: 1 + random.below(3) }, () => random.pick(["a", "b"])).join("");
+        calls.push(given);
+        expected += given.slice(runLength(expected, given));
+      }
+      expect(await after(...calls), calls.join(" ")).toBe(expected);
+    }
+  });
+
+  test("turns cut into pieces and hidden ones count as what was said", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const long = "é".repeat(LIMITS.contentBytes);
+    const said = [turn("a"), turn(long), turn("secret")];
+    const { turns } = await memory.remember(said, { session: "s" });
+    await memory.tombstone(turns[2]?.id ?? "", "asked by Ada");
+    const { seq } = await memory.stats();
+    const again = await memory.remember(said, { session: "s" });
+    expect(again.turns).toEqual(turns.map((one) => ({ ...one, added: false })));
+    expect((await memory.stats()).seq).toBe(seq);
+  });
+
+  test("two processes that send the same leave it once", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said = words("abc");
+    await Promise.all([0, 1, 2].map(() => memory.remember(said, { session: "s" })));
+    expect((await memory.session("s")).turns).toHaveLength(3);
+  });
+});
+
+/** The rule of the design, letter by letter. */
+function runLength(stored: string, given: string): number {
+  for (let length = Math.min(stored.length, given.length); length > 0; length -= 1) {
+    if (!stored.endsWith(given.slice(0, length))) continue;
+    const isWhole = length === stored.length && given.length > length;
+    return length >= 2 || isWhole ? length : 0;
+  }
+  return 0;
+}
 
 test("a call that holds nothing but recalled text changes nothing", async () => {
   await using store = await openTestStore();
@@ -283,7 +459,6 @@ describe("refused", () => {
     ["no turns", [], { session: "s" }, "ERR_INVALID", "turns"],
     ["turns that are no list", { 0: turn("a") }, { session: "s" }, "ERR_INVALID", "turns"],
     ["a turn that is no object", ["a"], { session: "s" }, "ERR_INVALID", "turns[0]"],
-    ["no session", [turn("a")], {}, "ERR_INVALID", "session"],
     ["a blank session", [turn("a")], { session: " " }, "ERR_INVALID", "session"],
     ["a long session", [turn("a")], { session: "s".repeat(257) }, "ERR_TOO_LARGE", "session"],
     ["an unknown option", [turn("a")], { session: "s", tag: "x" }, "ERR_UNKNOWN_FIELD", "tag"],

@@ -1,114 +1,95 @@
 /**
  * Conversations: `remember` keeps turns verbatim; `session-read.ts` reads them back in order.
  *
- * A turn is a note of kind `turn`. Its place in the session is its identity: giving the same place
- * again changes nothing, so a client may repeat a call. Turns are joined in order by `precedes`
- * edges. Text that Cortex itself rendered for a prompt is fenced, and fenced blocks are dropped here, so
- * that what was recalled is not taken for something new.
+ * A turn is a note of kind `turn` at a place of its session. Giving a turn again changes nothing: by its `id`,
+ * by its `index`, or as part of history that is sent again (`known-turns.ts`), so a client may repeat a call.
+ * Turns are joined in order by `precedes` edges. Text that Cortex itself rendered for a prompt is fenced, and
+ * fenced blocks are dropped (`turn-input.ts`), so that what was recalled is not taken for something new.
  */
 
 import { truncateUtf8, utf8Length } from "../codec/text.js";
+import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
-import type { RememberResult, TurnAsked } from "../contract/sessions.js";
+import type { RememberResult } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
 import { type Engine, freshId, memoryId, ownSource } from "../engine/engine.js";
-import { ask } from "../engine/read-ahead.js";
 import { CortexError, describe } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
-import { afterPrefix, idKey, prefixRange } from "../kv/keyspace.js";
-import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
+import { idKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
 import { INDEX_MAX, LIMITS } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
 import type { TurnData } from "../records/data.js";
 import { memoryTreeKey } from "../records/edge-record.js";
-import { dropFenced } from "../records/fence.js";
+import type { Json } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
 import { type Head, IMPORTANCE_DEFAULT, type Version } from "../records/memory-record.js";
-import { LIFECYCLES, type Source, type Visibility } from "../records/types.js";
+import type { Source, Visibility } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { indexBytes, MEMBER_BYTES, readIndex, sessionPrefix } from "./session-read.js";
+import { findPlaces, neighbours, turnNeeds } from "./known-turns.js";
+import { type PreparedTurn, prepareTurns, refuseOther } from "./turn-input.js";
 
 /** The kind of a note that is a turn. */
 const TURN_KIND = "turn";
 
-/** The states of turns that have a place: one that was hidden or archived keeps its own. */
-const STATES = [
-  LIFECYCLES.active.code,
-  LIFECYCLES.archived.code,
-  LIFECYCLES.tombstoned.code,
-] as const;
-
-function lastTurnRanges(session: string): readonly KvRange[] {
-  return STATES.map((state) => prefixRange(sessionPrefix(session, state), 1, true));
-}
-
-function placeRanges(session: string, index: number): readonly KvRange[] {
-  return STATES.map((state) => {
-    const prefix = sessionPrefix(session, state);
-    return prefixRange(Buffer.concat([prefix, indexBytes(index)]), 1);
-  });
-}
-
-/** The last piece before a place, and the first piece after it. */
-function neighbourRanges(
-  session: string,
-  index: number,
-): { readonly before: readonly KvRange[]; readonly after: readonly KvRange[] } {
-  const prefixes = STATES.map((state) => sessionPrefix(session, state));
-  const at = (prefix: Bytes, place: number) => Buffer.concat([prefix, indexBytes(place)]);
-  return {
-    before: prefixes.map((prefix) => ({
-      gte: prefix,
-      lt: at(prefix, index),
-      limit: 1,
-      reverse: true,
-    })),
-    after: prefixes.map((prefix) => ({
-      gte: at(prefix, index + 1),
-      lt: afterPrefix(prefix),
-      limit: 1,
-    })),
-  };
-}
-
-interface PreparedTurn {
-  readonly id: Bytes;
-  readonly input: TurnAsked;
-  readonly content: string;
-}
-
 /** Keeps turns verbatim; safe to repeat. */
 export async function remember(engine: Engine, asked: Asked<"remember">): Promise<RememberResult> {
-  const { value, seq } = await engine.writer.submit(rememberOperation(engine, asked));
-  const dropped = asked.turns.length - value.length;
-  return { session: asked.session, turns: value, dropped, seq };
+  const { session = engine.sessionOfProcess() } = asked;
+  const { value } = await engine.writer.submit(rememberOperation(engine, session, asked));
+  const { turns, seq } = value;
+  const dropped = asked.turns.length - turns.length;
+  const made = asked.session === undefined ? { madeSession: true as const } : {};
+  return { session, ...made, turns, dropped, seq };
 }
+
+/** What became of the turns of a call. */
+type Remembered = Pick<RememberResult, "turns" | "seq">;
 
 function rememberOperation(
   engine: Engine,
+  session: string,
   asked: Asked<"remember">,
-): Operation<RememberResult["turns"]> {
-  const { turns, session, by = engine.principal } = asked;
+): Operation<Remembered> {
+  const { turns, by = engine.principal } = asked;
   const { source = ownSource(engine) } = asked;
   const { visibility = engine.defaults?.visibility ?? "private" } = asked;
-  const prepared = turns
-    .map((input) => ({ id: freshId(engine), input, content: dropFenced(input.content) }))
-    .filter(({ input, content }) => content !== "" || input.content === "");
-  const placed = prepared.filter(({ input }) => input.index !== undefined);
+  const prepared = prepareTurns(engine, session, turns);
   const context = { session, by, source, visibility };
   return {
+    ...turnNeeds(session, prepared),
     batch: true,
-    bytes: prepared.reduce((sum, { content }) => sum + content.length + 512, 0),
-    ranges: [
-      ...lastTurnRanges(session),
-      ...placed.flatMap(({ input }) => placeRanges(session, input.index ?? 0)),
-    ],
+    bytes: prepared.reduce((sum, { body }) => sum + body.content.length + 512, 0),
     leaves: () =>
       prepared.map(({ id }) => ({
         tree: "memories" as const,
         key: memoryTreeKey(engine.sha256, id),
       })),
-    run: (tx) => applyTurns(engine, tx, prepared, context),
+    again: {
+      keep: ({ turns, seq }) => ({
+        seq,
+        turns: turns.map(({ id, index, added }) => [id, index, added]),
+      }),
+      tell: (_tx, _first, kept) => rememberedAgain(engine, kept),
+    },
+    run: (tx) => ({
+      turns: applyTurns(engine, tx, prepared, context),
+      seq: tx.nextSeq() - 1,
+    }),
+  };
+}
+
+/** What became of the turns of a call, from what its first entry keeps. */
+function rememberedAgain(engine: Engine, kept: Json | undefined): Remembered {
+  const { seq, turns } = kept as unknown as {
+    readonly seq: number;
+    readonly turns: readonly (readonly [id: string, index: number, added: boolean])[];
+  };
+  return {
+    seq,
+    turns: turns.flatMap(([text, index, added]) => {
+      const id = parseUlid(text);
+      return id === undefined ? [] : [shapeTurn(engine, id, index, added)];
+    }),
   };
 }
 
@@ -126,17 +107,25 @@ function applyTurns(
   context: TurnContext,
 ): RememberResult["turns"] {
   const { session } = context;
-  const places = findPlaces(tx, turns, session);
+  const places = findPlaces(tx, session, turns);
   let { next, last } = places;
+  const added = new Map<number | string, AddedTurn>();
   return turns.map((turn, at) => {
-    const index = turn.input.index ?? next;
+    const known = places.known[at];
+    if (known !== undefined) return shapeTurn(engine, known.id, known.index, false);
+    const { name, body } = turn;
+    const index = body.index ?? next;
     if (index > INDEX_MAX) throw full(session);
-    const taken = places.taken[at] ?? places.given.get(index);
-    if (taken !== undefined) return shapeTurn(engine, taken, index, false);
+    const earlier = (name === undefined ? undefined : added.get(name)) ?? added.get(index);
+    if (earlier !== undefined) {
+      refuseOther(turn, { ...earlier.turn.body, index: earlier.index });
+      return shapeTurn(engine, earlier.turn.id, earlier.index, false);
+    }
     const late = index < next;
     const between = late ? neighbours(tx, session, index) : { before: last, after: undefined };
     const end = appendTurn(engine, tx, turn, { ...context, index, ...between });
-    places.given.set(index, turn.id);
+    added.set(index, { turn, index });
+    if (name !== undefined) added.set(name, { turn, index });
     if (!late) {
       last = end;
       next = index + 1;
@@ -150,59 +139,10 @@ function full(session: string): CortexError {
   return new CortexError("ERR_TOO_LARGE", message, { field: "session" });
 }
 
-interface Places {
-  /** The first place after the session's end, and the piece that stands before it. */
-  readonly next: number;
-  readonly last: Bytes | undefined;
-  /** For each turn that names its place, the turn that is there already. */
-  readonly taken: readonly (Bytes | undefined)[];
-  /** Places that this call has filled. */
-  readonly given: Map<number, Bytes>;
-}
-
-/** Reads which places are taken, once and before anything is appended. */
-function findPlaces(tx: WriteTx, turns: readonly PreparedTurn[], session: string): Places {
-  const last = lastOf(tx, lastTurnRanges(session));
-  const next = last === undefined ? 0 : readIndex(last, session) + 1;
-  const taken = turns.map(({ input }) => {
-    if (input.index === undefined || input.index >= next) return undefined;
-    return firstOf(tx, placeRanges(session, input.index))?.subarray(-16);
-  });
-  const late = turns.flatMap(({ input }, at) =>
-    taken[at] === undefined && input.index !== undefined && input.index < next ? [input.index] : [],
-  );
-  const around = late.map((index) => neighbourRanges(session, index));
-  ask(tx, [], { ranges: around.flatMap(({ before, after }) => [...before, ...after]) });
-  return { next, last: last?.subarray(-16), taken, given: new Map() };
-}
-
-/** The pieces between which a turn that comes late is put. */
-function neighbours(
-  tx: WriteTx,
-  session: string,
-  index: number,
-): { readonly before: Bytes | undefined; readonly after: Bytes | undefined } {
-  const { before, after } = neighbourRanges(session, index);
-  return {
-    before: lastOf(tx, before)?.subarray(-16),
-    after: firstOf(tx, after)?.subarray(-16),
-  };
-}
-
-/** The key with the greatest place, over the states a turn may be in. */
-function lastOf(tx: WriteTx, ranges: readonly KvRange[]): Bytes | undefined {
-  const keys = ranges.flatMap((range) => tx.view.range(range)[0]?.key ?? []);
-  return keys.sort(comparePlaces).at(-1);
-}
-
-function firstOf(tx: WriteTx, ranges: readonly KvRange[]): Bytes | undefined {
-  const keys = ranges.flatMap((range) => tx.view.range(range)[0]?.key ?? []);
-  return keys.sort(comparePlaces)[0];
-}
-
-/** The order of keys by place, whatever state they are listed under. */
-function comparePlaces(a: Bytes, b: Bytes): number {
-  return compareBytes(a.subarray(-MEMBER_BYTES), b.subarray(-MEMBER_BYTES));
+/** A turn that this call has added. */
+interface AddedTurn {
+  readonly turn: PreparedTurn;
+  readonly index: number;
 }
 
 function shapeTurn(
@@ -226,19 +166,22 @@ function appendTurn(
     readonly after: Bytes | undefined;
   },
 ): Bytes {
-  const chunks = splitContent(turn.content);
+  const chunks = splitContent(turn.body.content);
   let { before } = where;
   for (const [chunk, content] of chunks.entries()) {
     const id = chunk === 0 ? turn.id : freshId(engine);
     tx.view.assumeAbsent(idKey("memory", id));
-    const data = turnRecord(turn.input, where, { content, chunk, chunks: chunks.length });
+    const data = turnRecord(turn, where, { content, chunk, chunks: chunks.length });
     const after = chunk === chunks.length - 1 ? where.after : undefined;
     // One end of each edge is new, so no such edge can be there yet.
     const edges = [
       ...(before === undefined ? [] : [{ from: before, to: id }]),
       ...(after === undefined ? [] : [{ from: id, to: after }]),
     ].map((ends) => ({ ...ends, kind: "precedes", source: "derived" as const }));
-    const parts = [turnPart(tx, id, data, where), ...mintFresh(tx, engine, where.by, edges)];
+    const parts = [
+      turnPart(tx, id, data, { ...where, name: chunk === 0 ? turn.name : undefined }),
+      ...mintFresh(tx, engine, where.by, edges),
+    ];
     tx.append({ kind: "write", by: where.by, parts });
     before = id;
   }
@@ -246,19 +189,16 @@ function appendTurn(
 }
 
 function turnRecord(
-  input: TurnAsked,
+  { body, metadata }: PreparedTurn,
   where: { readonly session: string; readonly index: number },
   piece: { readonly content: string; readonly chunk: number; readonly chunks: number },
 ): TurnData {
-  const { speaker, at, toolName } = input;
   return {
+    ...body,
     session: where.session,
     index: where.index,
-    role: input.role,
     content: piece.content,
-    ...(speaker === undefined ? {} : { speaker }),
-    ...(at === undefined ? {} : { at }),
-    ...(toolName === undefined ? {} : { toolName }),
+    ...(metadata === undefined || piece.chunk > 0 ? {} : { metadata }),
     ...(piece.chunks === 1 ? {} : { chunk: piece.chunk, chunks: piece.chunks }),
   };
 }
@@ -267,7 +207,7 @@ function turnPart(
   tx: WriteTx,
   id: Bytes,
   data: TurnData,
-  where: TurnContext & { readonly index: number },
+  where: TurnContext & { readonly index: number; readonly name: string | undefined },
 ): RecordDraft {
   const head: Head = {
     type: "note",
@@ -283,6 +223,7 @@ function turnPart(
     createdAt: tx.at,
     siblings: [],
     turn: { session: where.session, index: where.index, chunk: data.chunk ?? 0 },
+    ...(where.name === undefined ? {} : { externalId: where.name }),
   };
   const forms = renderForms("note", data);
   // What a tool returned was not said by the source that hands it in.

@@ -172,6 +172,8 @@ function joinChunks(engine: Engine, pieces: readonly Piece[]): Turn[] {
       ...(data.speaker === undefined ? {} : { speaker: data.speaker }),
       ...(data.at === undefined ? {} : { at: data.at }),
       ...(data.toolName === undefined ? {} : { toolName: data.toolName }),
+      ...(data.messageId === undefined ? {} : { messageId: data.messageId }),
+      ...(data.metadata === undefined ? {} : { metadata: data.metadata }),
       seq,
     });
   }

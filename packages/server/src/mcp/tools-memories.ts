@@ -84,7 +84,7 @@ const saveTurnsTool = defineTool({
   title: "Save conversation turns",
   description:
     "Append turns of a conversation, verbatim, to a session. " +
-    "With firstIndex, the place of the first turn, repeating the call is safe.",
+    "Turns sent again are recognised, a single one by firstIndex, its place.",
   verbs: ["remember"],
   effect: "write",
   idempotent: false,

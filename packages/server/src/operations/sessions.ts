@@ -6,8 +6,9 @@ import { verbRow } from "./define.js";
 
 const rememberOperation = verbRow("remember", {
   help: `Reads a file, or stdin for \`-\` or no argument: a JSON array of turns, JSON lines, or plain text,
-which is one turn of the user. A turn is {"role", "content"} and may have speaker, at, toolName and
-index. Turns with an index may be given again: what is there stays.`,
+which is one turn of the user. A turn is {"role", "content"} and may have id, index, speaker, at,
+toolName and metadata. Giving turns again is safe: by their id or index, and without both as history
+that is sent again. Without --session they go into one that is made for this run.`,
   example: 'echo "I moved to Porto. Never book me a red-eye." | cortex remember --session chat-1',
   cli: {
     command: "remember",

@@ -129,7 +129,11 @@ export function showRemembered(answer: Output<"remember">, ink: Ink): string {
   const echoes = answer.dropped === 0 ? "" : `, ${answer.dropped} held recalled text only`;
   const repeat = `${known === 0 ? "" : `, ${known} known already`}${echoes}`;
   const place = ink.dim(`seq ${answer.seq}`);
-  return `${ink.green("✓")} ${counted(added, "turn")} added to ${ink.bold(clean(answer.session))}${repeat} ${place}`;
+  const made =
+    answer.madeSession === true
+      ? `\n${ink.dim("no session was named: this one was made for this run; go on with --session")}`
+      : "";
+  return `${ink.green("✓")} ${counted(added, "turn")} added to ${ink.bold(clean(answer.session))}${repeat} ${place}${made}`;
 }
 
 /** A conversation. */

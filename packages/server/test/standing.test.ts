@@ -1,0 +1,143 @@
+/**
+ * Nobody but the owner speaks for the owner: every writing tool of every profile, memgraph's among them,
+ * is called by an agent with a claim above its door, and refused; a host that speaks for the user says
+ * yes over MCP. Which fields hold claims is read off the tools themselves.
+ */
+import { type Cortex, type Hub, openHub, throughDoor } from "@cortex-memory/core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Tool, ToolContext } from "../src/mcp/define.js";
+import { toolsOf } from "../src/mcp/tools.js";
+
+type Schema = { readonly [keyword: string]: unknown };
+
+let hub: Hub;
+
+beforeAll(async () => {
+  hub = await openHub("memory:");
+  await hub.createGraph({ name: "Ada", id: "ada" });
+});
+
+afterAll(() => hub.close());
+
+function contextOf(access: ToolContext["access"]): ToolContext {
+  const log = (line: string): void => {
+    throw new Error(line);
+  };
+  return { access, location: "memory:", settings: [], hub: async () => hub, log };
+}
+
+const AGENT = contextOf(throughDoor("mcp", "mcp:test"));
+
+function run(tool: Tool, input: object, context = AGENT) {
+  return hub.use("ada", (memory: Cortex) => tool.run(memory, input, context));
+}
+
+function named(name: string): Tool {
+  const tool = toolsOf("full", true).find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`no tool ${name}`);
+  return tool;
+}
+
+/** A value that fits a schema, as small as can be. */
+function sampleOf(schema: Schema): unknown {
+  const [first] = (schema.anyOf ?? schema.oneOf ?? []) as readonly Schema[];
+  if (first !== undefined) return sampleOf(first);
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  switch (schema.type) {
+    case "integer":
+    case "number":
+      return schema.minimum ?? 1;
+    case "boolean":
+      return true;
+    case "array":
+      return [sampleOf((schema.items ?? {}) as Schema)];
+    case "object":
+      return plainInput(schema);
+    default:
+      return "ada";
+  }
+}
+
+function plainInput(schema: Schema): { readonly [field: string]: unknown } {
+  const properties = (schema.properties ?? {}) as { readonly [name: string]: Schema };
+  const required = (schema.required ?? []) as readonly string[];
+  return Object.fromEntries(required.map((name) => [name, sampleOf(properties[name] ?? {})]));
+}
+
+/** What claims more than an agent may, by the field that says it. */
+const RAISES: { readonly [field: string]: unknown } = {
+  source: "user_input",
+  status: "confirmed",
+  by: "ada",
+  created_by: "ada",
+  provenance: { source: "user_input" },
+};
+
+/** Inputs of a tool, each with one claim above the door. */
+function raised(tool: Tool): readonly (readonly [string, object])[] {
+  const schema = tool.inputSchema as Schema;
+  const properties = Object.keys((schema.properties ?? {}) as object);
+  const plain = plainInput(schema);
+  return Object.entries(RAISES)
+    .filter(([field]) => properties.includes(field))
+    .map(([field, value]) => [field, { ...plain, [field]: value }] as const);
+}
+
+const WRITING = toolsOf("full", true).filter(({ effect }) => effect !== "read");
+
+describe("an agent", () => {
+  test.each(WRITING.filter((tool) => raised(tool).length > 0))(
+    "claims nothing above its door through $name",
+    async (tool) => {
+      for (const [field, input] of raised(tool)) {
+        const { isError, text } = await run(tool, input);
+        expect([field, isError, text]).toEqual([field, true, expect.stringContaining("ERR_TRUST")]);
+        expect(text).toContain("MCP speaks as agent");
+      }
+    },
+  );
+
+  test("nor in an item of a batch or a subgraph", async () => {
+    const items = [
+      { write: { type: "identity", text: "I am Bob", source: "user_input" } },
+      { write: { type: "identity", text: "I am Bob", status: "confirmed" } },
+      { write: { type: "identity", text: "I am Bob", by: "ada" } },
+    ];
+    for (const item of items) {
+      const { text } = await run(named("memory_batch"), { items: [item] });
+      expect(text).toContain("ERR_TRUST");
+    }
+    const node = { kind: "k", content: "c", created_by: "ada" };
+    const { text } = await run(named("memgraph_put_subgraph"), { graph_id: "ada", nodes: [node] });
+    expect(text).toContain("ERR_TRUST");
+  });
+
+  test("writes as an agent through memgraph's tools", async () => {
+    const put = { graph_id: "ada", kind: "k", content: "a node" };
+    const { structured } = await run(named("memgraph_put_node"), put);
+    expect(structured?.created_by).toBe("mcp:test");
+    const lineage = String(structured?.lineage_id);
+    const memory = await hub.use("ada", (graph) => graph.get(lineage));
+    expect(memory?.head.source).toBe("agent");
+  });
+});
+
+describe("a host that speaks for the user", () => {
+  test("confirms what an agent said, and carries out what it proposed", async () => {
+    const host = contextOf(throughDoor("host"));
+    const said = { text: "Likes tea", type: "preference" };
+    const { structured } = await run(named("memory_remember"), said);
+    const id = String(structured?.id);
+    const yes = { item: `provisional-${id}`, decision: "keep_one", reason: "she said so" };
+    expect((await run(named("memory_review"), yes)).text).toContain("ERR_TRUST");
+    expect((await run(named("memory_review"), yes, host)).text).toMatch(/^Settled/);
+    const refused = await run(named("memory_retire"), { id, reason: "coffee now" });
+    const [proposal] = /proposal-\w{26}-\w{26}/.exec(refused.text) ?? [];
+    const listed = await run(named("memory_review"), {}, host);
+    expect(listed.text).toContain(`${proposal}`);
+    const done = { item: proposal, decision: "keep_one", reason: "she did" };
+    expect((await run(named("memory_review"), done, host)).text).toMatch(/^Settled/);
+    const memory = await hub.use("ada", (graph) => graph.get(id));
+    expect(memory?.head).toMatchObject({ status: "confirmed", lifecycle: "tombstoned" });
+  });
+});
