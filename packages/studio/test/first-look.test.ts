@@ -19,7 +19,7 @@ describe.skipIf(isLackingBrowser)("a newcomer", () => {
     await server?.close();
   });
 
-  test("is greeted, makes the sample, asks it, opens a memory, and can reload all that", async () => {
+  test("is greeted, makes the sample, asks it, opens a memory, reloads all that, and removes it again", async () => {
     const studio = await openStudio(browser, server);
     const { page } = studio;
     await page.getByRole("heading", { name: "A memory for agents" }).waitFor();
@@ -44,7 +44,11 @@ describe.skipIf(isLackingBrowser)("a newcomer", () => {
     await studio.picture("memory");
     await page.reload();
     await panel.getByText("she was unwell for two days").waitFor();
-    expect(await page.locator(".hit").count()).toBeGreaterThan(0);
+    await page.locator(".hit").first().waitFor();
+
+    await studio.show("#/?graph=sample");
+    await page.getByRole("button", { name: "Remove the sample" }).click();
+    await page.getByText("Nothing is remembered yet").waitFor();
     expect(studio.complaints).toEqual([]);
     await studio.close();
   });
