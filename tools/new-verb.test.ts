@@ -139,7 +139,7 @@ function edit(path: string, change: (text: string) => string): void {
 
 /** The sources, the libraries by links, and the two packages as their own. */
 function makeCopy(): void {
-  for (const name of ["core", "server"]) {
+  for (const name of ["core", "embed", "server"]) {
     const [from, to] = [join(root, "packages", name), join(copy, "packages", name)];
     cpSync(join(from, "src"), join(to, "src"), {
       recursive: true,
@@ -169,7 +169,7 @@ function makeCopy(): void {
     if (name === "@cortex-memory" || name.startsWith(".")) continue;
     symlinkSync(join(root, "node_modules", name), join(libraries, name));
   }
-  for (const name of ["core", "server"]) {
+  for (const name of ["core", "embed", "server"]) {
     symlinkSync(join(copy, "packages", name), join(libraries, "@cortex-memory", name));
   }
 }

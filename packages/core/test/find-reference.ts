@@ -113,6 +113,9 @@ function someWrite(random: SeededRandom, step: number): WriteInput {
     belief: { subject, stance: random.pick(["believe", "doubt"]) },
     note: { metadata: { rank: random.below(5), who: { name: subject }, open: random.chance(50) } },
   };
+  // Values of a slot that are still to come have tests of their own.
+  const isSlotted = type !== "note" && random.chance(20);
+  const slotted = isSlotted ? { slot: random.pick(WORDS.slots) } : {};
   return {
     type,
     text: `${random.pick(WORDS.subjects)} said ${step}`,
@@ -122,10 +125,10 @@ function someWrite(random: SeededRandom, step: number): WriteInput {
     confidence: random.below(11) / 10,
     data: data[type] as { readonly [field: string]: unknown },
     ...(random.chance(25) ? { kind: random.pick(WORDS.kinds) } : {}),
-    ...(type !== "note" && random.chance(20) ? { slot: random.pick(WORDS.slots) } : {}),
+    ...slotted,
     ...(random.chance(25) ? { frames: [random.pick(WORDS.frames)] } : {}),
     ...(random.chance(20) ? { externalId: `x${step}` } : {}),
-    ...(random.chance(30) ? { validFrom: someTime(random) } : {}),
+    ...(random.chance(30) && !("slot" in slotted) ? { validFrom: someTime(random) } : {}),
     ...(random.chance(10) ? { expiresAt: someTime(random) } : {}),
   };
 }

@@ -173,9 +173,11 @@ async function checkQuery(
   { query, percent, start }: Asked,
 ): Promise<number> {
   const { seq } = await memory.stats();
+  // Whoever does not see everything is given no entry numbers, so takes none.
+  const isNumbered = percent !== undefined && query.access === undefined;
   const whole: FindQuery = {
     ...query,
-    ...(percent === undefined ? {} : { asOf: Math.floor((percent * seq) / 100) }),
+    ...(isNumbered ? { asOf: Math.floor((percent * seq) / 100) } : {}),
     ...(start === undefined
       ? {}
       : { from: ids[start] ?? "nobody", follow: { direction: "both", maxHops: 2 } }),

@@ -204,8 +204,9 @@ async function firstVersion(reader: Reader, found: FoundMemory): Promise<PartPoi
   const prefix = ownedPrefix("history", found.id);
   const [rows] = await reader.ranges([prefixRange(prefix, 1)]);
   const first = rows?.[0];
-  if (first === undefined) return found.row.body ?? found.row;
-  return decodeMemoryRow(first.value);
+  // For whoever sees a memory since it was shared, the first state may be a change of the head alone.
+  const row = first === undefined ? found.row : decodeMemoryRow(first.value);
+  return row.body ?? row;
 }
 
 /** Every version up to the reader's position, oldest first, those that were undone included. */
