@@ -155,7 +155,7 @@ describe("writing and reading", () => {
       { role: "assistant", content: "two" },
       { role: "user", content: "three", index: 2 },
     ]);
-    expect((await place.cortex(["remember", file])).err).toContain("--session");
+    expect((await place.cortex(["remember", file])).out).toContain("go on with --session");
     expect(
       (await place.cortex(["remember", join(place.folder, "none"), "--session", "s"])).exit,
     ).toBe(2);

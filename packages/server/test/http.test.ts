@@ -252,7 +252,7 @@ describe("tags and conditions", () => {
       { "If-Match": '"3"' },
     );
     expect([both.status, both.json.detail]).toEqual([
-      400,
+      409,
       "basedOnVersion: the header and the body differ",
     ]);
   });

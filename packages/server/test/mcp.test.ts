@@ -214,7 +214,7 @@ const CASES: { readonly [tool: string]: ToolCase } = {
     answer: { version: 1, reinforced: false, replaced: [{ text: "Ada lives in Lyon" }] },
     text: /^Stored: id \w{26} version 1\n<<<cortex-memory\n- replaced: "Ada lives in Lyon" id /,
     fails: () => remember("x", { source: "user_input" }),
-    code: "ERR_INVALID",
+    code: "ERR_TRUST",
   },
   memory_save_turns: {
     works: async () => {

@@ -8,7 +8,7 @@ describe("write and update", () => {
     await using store = await openTestStore();
     const { memory } = store;
     await memory.write({ type: "fact", slot: "city", text: "Lyon" });
-    await memory.write({ type: "fact", slot: "ended", text: "old", validTo: 5 });
+    await memory.write({ type: "fact", slot: "ended", text: "old", validTo: 4e12 });
     const input = {
       type: "fact",
       slot: "city",

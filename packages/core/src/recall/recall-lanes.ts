@@ -26,7 +26,7 @@ import {
   questionEvidence,
 } from "../text/text-evidence.js";
 import { TRUST } from "../trust/levels.js";
-import { closenessOf } from "../vector/calibration.js";
+import { closenessOf, UNCALIBRATED } from "../vector/calibration.js";
 import { fullText, turnOf, voiceOf } from "./candidates.js";
 import { type AskedSpeaker, askedSpeaker } from "./confidence.js";
 import { type Candidate, type Scored, spread } from "./evidence.js";
@@ -261,7 +261,9 @@ class Lanes implements Gathered {
     const { usual = calibration.unrelated, texts } =
       this.#reader.seen === undefined ? vectors.among(vector) : { texts: shown.length };
     const best = shown[0]?.cosine ?? 0;
-    const weight = meaningWeight(texts, this.#explained);
+    // A model that does not tell unrelated texts apart has the least say.
+    const isKnown = calibration !== UNCALIBRATED;
+    const weight = isKnown ? meaningWeight(texts, this.#explained) : MEANING_LEAST;
     const isLeftToMeaning = this.#explained < EXPLAINED_LEAST;
     for (const { key, cosine } of shown) {
       if (cosine <= usual) continue;
