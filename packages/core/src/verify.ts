@@ -24,6 +24,7 @@ import {
 import { differenceOf } from "./codec/difference.js";
 import { equalBytes, toHex } from "./codec/keys.js";
 import { sha256Pure } from "./codec/sha256-pure.js";
+import { normaliseKind } from "./codec/text.js";
 import { parseUlid, ULID_BYTES, ulidText } from "./codec/ulid.js";
 import { type ErrorCode, isCortexError } from "./errors.js";
 import {
@@ -311,17 +312,21 @@ export function verifyCheckpoint(
 
 /**
  * The place of an edge in the tree, in hex: what `VerifiedEdge.key` is for these ends and kind. The
- * kind is the canonical name. `undefined` when an id is none.
+ * kind is the canonical name, in any spelling: `My own kind` is `my_own_kind`. With `exact` it is taken
+ * as it is written, for an edge that keeps its kind so: a loose one, or one of an older store.
+ * `undefined` when an id is none.
  */
 export function edgeKeyOf(edge: {
   readonly from: string;
   readonly kind: string;
   readonly to: string;
   readonly n?: number;
+  readonly exact?: boolean;
 }): string | undefined {
   const [from, to] = [parseUlid(edge.from), parseUlid(edge.to)];
   if (from === undefined || to === undefined) return undefined;
-  return toHex(edgeStateKey(sha256Pure, { from, kind: edge.kind, to, n: edge.n ?? 0 }));
+  const kind = edge.exact === true ? edge.kind : normaliseKind(edge.kind);
+  return toHex(edgeStateKey(sha256Pure, { from, kind, to, n: edge.n ?? 0 }));
 }
 
 function settle<T>(run: () => T): T | Refused {

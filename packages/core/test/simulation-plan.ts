@@ -87,7 +87,7 @@ function nextCall(random: SeededRandom, state: ModelState): ModelOperation | Bad
   if (dice < 79) return { verb: "removeEdge", ...someEnds(random, state), reason: "no more" };
   if (dice < 84) return someBatch(random, state);
   if (dice < 87) return { verb: "attest", input: someOutcome(random, state) };
-  if (dice < 93) return someTurns(random);
+  if (dice < 93) return someTurns(random, state);
   if (dice < 95) return { verb: "setGoalState", ref, state: someGoalState(random) };
   if (dice < 97) return { verb: "deleteGoalState", ref };
   if (dice < 99) return { verb: "attest", input: someOutcome(random, state) };
@@ -218,17 +218,42 @@ function someBatch(random: SeededRandom, state: ModelState): ModelOperation {
   return { verb: "batch", items, atomic: random.chance(70) };
 }
 
-function someTurns(random: SeededRandom): ModelOperation {
-  const turns = Array.from(
-    { length: random.between(1, 4) },
-    (_, at): ModelTurn => ({
-      role: at % 2 === 0 ? "user" : "assistant",
-      content: `said ${random.below(1000)}`,
-      ...(random.chance(25) ? { index: random.below(8) } : {}),
-      ...(random.chance(20) ? { at: TIME - 7 } : {}),
+/** New turns, often after the last ones of the session; now and then in places, rarely in one that is taken. */
+function someTurns(random: SeededRandom, state: ModelState): ModelOperation {
+  const session = random.pick(WORDS.sessions);
+  const stored = [...state.memories.values()]
+    .flatMap(({ turn, versions: [first] }) =>
+      turn?.session === session && first !== undefined ? [{ ...turn, content: first.text }] : [],
+    )
+    .sort((a, b) => a.index - b.index);
+  const hasPlaces = random.chance(35);
+  const again = random.chance(50) ? stored.slice(-random.between(1, 4)) : [];
+  const sent = again.map(
+    ({ role, content, index, at }): ModelTurn => ({
+      role,
+      content,
+      ...(hasPlaces ? { index } : {}),
+      ...(at !== undefined && random.chance(50) ? { at } : {}),
     }),
   );
-  return { verb: "remember", session: random.pick(WORDS.sessions), turns };
+  const taken = stored.map(({ index }) => index);
+  // A place is left out now and then, for a turn that comes late.
+  const free = Array.from({ length: 24 }, (_, index) => index).filter(
+    (index) => !taken.includes(index),
+  );
+  const places = random.chance(50) ? free : free.filter((index) => index > (taken.at(-1) ?? -1));
+  const isAstray = random.chance(10);
+  const fresh = Array.from({ length: random.between(again.length > 0 ? 0 : 1, 4) }, (_, at) => {
+    const index = isAstray ? random.below(8) : places[2 * at];
+    return {
+      role: at % 2 === 0 ? "user" : "assistant",
+      // Few words, so that a turn is often said twice.
+      content: `said ${random.below(random.pick([3, 1000]))}`,
+      ...(hasPlaces && index !== undefined && random.chance(70) ? { index } : {}),
+      ...(random.chance(20) ? { at: TIME - 7 } : {}),
+    };
+  });
+  return { verb: "remember", session, turns: [...sent, ...fresh] };
 }
 
 function someGoalState(random: SeededRandom): object {

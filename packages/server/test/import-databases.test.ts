@@ -182,6 +182,23 @@ describe("a memgraph database", () => {
     });
   });
 
+  test("kinds stay as they were written, and a symmetric kind keeps both of its directions", async () => {
+    const kinds = ["related_to", "Related To", "contradicts"];
+    const edges = kinds.flatMap((kind, at) => [
+      edgeRow(`to${at}`, G1, ["api", "db"], { kind }),
+      edgeRow(`fro${at}`, G1, ["db", "api"], { kind }),
+    ]);
+    makeMemgraph(file, { ...TABLES, edges });
+    expect(await run("memgraph")).toMatchObject({ links: { added: 6 } });
+    expect(await run("memgraph")).toMatchObject({ links: { added: 0, unchanged: 6 } });
+    await inHub(async (store) => {
+      for (const end of ["api", "db"]) {
+        const { edges: out } = await store.outgoing(end);
+        expect(out.map(({ kind }) => kind).sort()).toEqual([...kinds].sort());
+      }
+    });
+  });
+
   test("a second run adds nothing, a longer file only what is new", async () => {
     makeMemgraph(file, TABLES);
     await run("memgraph");

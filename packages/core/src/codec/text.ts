@@ -117,6 +117,11 @@ export function normaliseSlot(name: string): string {
   return folded.replace(SEPARATORS, "_").replace(EDGE_UNDERSCORES, "");
 }
 
+/** The name under which a kind of edge is known: as slots are, and one without letters or digits as it is. */
+export function normaliseKind(name: string): string {
+  return normaliseSlot(name) || name;
+}
+
 /** Replacement runs are one character long already, so the edges hold at most one each. */
 const SEPARATORS = /[^\p{L}\p{M}\p{N}]+/gu;
 const EDGE_SPACES = /^ | $/g;

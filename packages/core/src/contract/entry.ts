@@ -7,6 +7,7 @@ export { describe, type ErrorDetails, shortName } from "../errors.js";
 export { ENTRY_KINDS, type EntryKind } from "../journal/entry.js";
 export type { ErasureDocument } from "../journal/erasure-list.js";
 export type { JournalPage } from "../journal/journal-page.js";
+export { VERSION_MAX } from "../limits.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "../records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
 export { breakMarks, cutToTokens, FENCE_CLOSE, FENCE_OPEN, fence } from "../records/fence.js";

@@ -95,6 +95,7 @@ describe("fields", () => {
   test("head and version come back as given", async () => {
     await using store = await openTestStore({ principal: "door" });
     const { memory } = store;
+    const validTo = store.clock.read() + 500;
     const frames = [
       { verb: "build", object: "plan", ref: "trip" },
       { verb: "find", object: "asset", ref: "ticket é" },
@@ -120,8 +121,8 @@ describe("fields", () => {
         turn: 3,
       },
       validFrom: -5,
-      validTo: 500,
-      expiresAt: 900,
+      validTo,
+      expiresAt: validTo + 400,
       forms: { short: "Ferry at nine", medium: "The ferry leaves at nine sharp" },
       by: "alice",
     });
@@ -147,8 +148,8 @@ describe("fields", () => {
       confidence: 0.25,
       supersedes: [],
       validFrom: -5,
-      validTo: 500,
-      expiresAt: 900,
+      validTo,
+      expiresAt: validTo + 400,
       forms: { short: "Ferry at nine", medium: "The ferry leaves at nine sharp" },
       provenance: {
         source: "tool_output",
@@ -371,15 +372,28 @@ describe("slots", () => {
     expect((await memory.log({ from: 2 })).entries).toHaveLength(1);
   });
 
-  test("a value that had ended already is archived as it is", async () => {
+  test("a value that is over when it is written is archived at once and replaced by nobody", async () => {
     await using store = await openTestStore();
     const { memory } = store;
     const first = await memory.write({ type: "fact", slot: "s", text: "one", validTo: 5 });
     const second = await memory.write({ type: "fact", slot: "s", text: "two" });
+    expect(second.replaced).toEqual([]);
+    const old = await memory.get(first.id);
+    expect(old).toMatchObject({ version: 1, head: { lifecycle: "archived", slot: "s" } });
+    expect(old?.versionRecord.validTo).toBe(5);
+  });
+
+  test("a value that has ended since is archived as it is", async () => {
+    await using store = await openTestStore();
+    const { memory, clock } = store;
+    const validTo = clock.read() + 500;
+    const first = await memory.write({ type: "fact", slot: "s", text: "one", validTo });
+    clock.advance(1000);
+    const second = await memory.write({ type: "fact", slot: "s", text: "two" });
     expect(second.replaced).toMatchObject([{ id: first.id, uri: first.uri }]);
     const old = await memory.get(first.id);
     expect(old).toMatchObject({ version: 1, head: { lifecycle: "archived" } });
-    expect(old?.versionRecord.validTo).toBe(5);
+    expect(old?.versionRecord.validTo).toBe(validTo);
   });
 
   test("values of several types share a slot, and there is never more than one", async () => {

@@ -7,6 +7,7 @@
  * hidden ones refused, the refusal would tell.
  */
 
+import { normaliseKind } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
 import type { EdgeRef } from "../contract/proof.js";
 import { type Engine, findIds, memoryId, type ParsedRef, parseRef } from "../engine/engine.js";
@@ -25,7 +26,7 @@ import { EDGE_STATE, edgeKey, idKey, journalKey, keyString, textKey } from "../k
 import { type Bytes, compareBytes } from "../kv/kv.js";
 import { readableIds } from "../links/adjacency.js";
 import { parseEdgeId } from "../links/edges.js";
-import { canonicalKind } from "../records/edge-kinds.js";
+import { askedKind, canonicalKind } from "../records/edge-kinds.js";
 import { edgeTreeKey, farKey } from "../records/edge-record.js";
 import { type Access, requireProofs } from "../scope/access.js";
 import { type LoadedRows, partAt } from "./state-proofs.js";
@@ -52,10 +53,16 @@ interface EdgeByEnds {
   readonly by: "ends";
   readonly from: ParsedRef;
   readonly to: ParsedRef;
-  /** The kind's canonical name. */
-  readonly kind: string;
+  /** What the kind may stand under: as it was given, and last its canonical name. */
+  readonly names: readonly KindName[];
   readonly n: number;
   readonly text: string;
+}
+
+/** A stored name of a kind; an inverse name was given where the ends are stored the other way round. */
+interface KindName {
+  readonly kind: string;
+  readonly swap: boolean;
 }
 
 /** An edge that is asked for. */
@@ -106,13 +113,19 @@ export function checkRequest(
 
 function askedEdge(engine: Engine, edge: EdgeRef | string, field: string): AskedEdge {
   if (typeof edge === "string") return { by: "id", id: parseEdgeId(edge, field), text: edge };
-  const canonical = canonicalKind(edge.kind);
   const from = parseRef(engine, edge.from, `${field}.from`);
   const to = parseRef(engine, edge.to, `${field}.to`);
-  const swap = canonical?.swap === true;
-  const kind = canonical?.kind.name ?? edge.kind;
   const text = `${from.text} ${edge.kind} ${to.text}`;
-  return { by: "ends", from: swap ? to : from, to: swap ? from : to, kind, n: edge.n ?? 0, text };
+  return { by: "ends", from, to, names: kindNames(edge.kind), n: edge.n ?? 0, text };
+}
+
+/** A loose edge and an edge of an older store keep their kind as it was given. */
+function kindNames(given: string): readonly KindName[] {
+  const known = askedKind(given);
+  const kind = known?.kind.name ?? normaliseKind(given);
+  const canonical = { kind, swap: known?.swap === true };
+  const isOther = canonicalKind(given) === undefined && given !== kind;
+  return isOther ? [{ kind: given, swap: false }, canonical] : [canonical];
 }
 
 /** Finds everything a question names; the caller's access has been checked when it returns. */
@@ -126,26 +139,28 @@ export async function findSubjects(
   const byId = question.edges.filter((edge) => edge.by === "id");
   const refs = [...question.memories, ...byEnds.flatMap(({ from, to }) => [from, to])];
   const ids = await resolveAll(reader, refs);
-  const openKinds = byEnds.filter(({ kind }) => canonicalKind(kind) === undefined);
+  const openKinds = byEnds
+    .flatMap(({ names }) => names)
+    .filter(({ kind }) => canonicalKind(kind) === undefined);
   await rows.load([
     ...ids.map((id) => idKey("memory", id)),
     ...openKinds.map(({ kind }) => textKey("edgeKind", kind)),
     ...byId.map(({ id }) => idKey("edge", id)),
   ]);
   const ends = ids.slice(question.memories.length);
-  const places = byEnds.map((edge, at) => placeOf(engine, rows, edge, ends.slice(2 * at)));
+  const places = byEnds.map((edge, at) => placesOf(engine, rows, edge, ends.slice(2 * at)));
   const named = byId.map(({ id, text }) => {
     const row = rows.get(idKey("edge", id));
     if (row === undefined) throw notFound(`edge ${text}`, text);
     return { text, row: decodeEdgeRow(row) };
   });
   await rows.load([
-    ...places.flatMap(({ keys }) => keys),
+    ...places.flat().flatMap(({ keys }) => keys),
     ...named.map(({ row }) => journalKey(row.seq)),
   ]);
   const memories = question.memories.map((ref, at) => foundMemory(rows, ref, ids[at]));
   const edges = [
-    ...places.map(({ key, keys }) => ({ key, pointer: pointerOf(rows, keys) })),
+    ...places.map((among) => standingAt(rows, among)),
     ...named.map(({ row }) => ({ key: partAt(rows, row).subject.subarray(1), pointer: row })),
   ];
   if (question.access.kind !== "owner") {
@@ -184,15 +199,36 @@ function foundMemory(rows: LoadedRows, ref: ParsedRef, id: Bytes | undefined): F
   return { id, row };
 }
 
-/** The tree key of an edge, and the rows one of which points at its record. */
+/** A tree key that an edge may have, and the rows one of which points at its record. */
+interface Place {
+  readonly key: Bytes;
+  readonly keys: readonly Bytes[];
+}
+
+/** Where an edge may stand, by each name of its kind. */
+function placesOf(
+  engine: Engine,
+  rows: LoadedRows,
+  { names, n }: EdgeByEnds,
+  [near, far]: readonly Bytes[],
+): readonly Place[] {
+  if (near === undefined || far === undefined) throw new Error("an edge has two ends");
+  return names.map(({ kind, swap }) => {
+    const [from, to] = swap ? [far, near] : [near, far];
+    return placeOf(engine, rows, { from, kind, to, n });
+  });
+}
+
 function placeOf(
   engine: Engine,
   rows: LoadedRows,
-  edge: EdgeByEnds,
-  [from, to]: readonly Bytes[],
-): { readonly key: Bytes; readonly keys: readonly Bytes[] } {
-  if (from === undefined || to === undefined) throw new Error("an edge has two ends");
-  const { kind, n } = edge;
+  {
+    from,
+    kind,
+    to,
+    n,
+  }: { readonly from: Bytes; readonly kind: string; readonly to: Bytes; readonly n: number },
+): Place {
   const key = edgeTreeKey(engine.sha256, { from, kind, to, n });
   const code = canonicalKind(kind)?.kind.code ?? openCode(rows, kind);
   if (code === undefined) return { key, keys: [] };
@@ -204,6 +240,14 @@ function placeOf(
 function openCode(rows: LoadedRows, kind: string): number | undefined {
   const row = rows.get(textKey("edgeKind", kind));
   return row === undefined ? undefined : ((row[0] ?? 0) << 8) | (row[1] ?? 0);
+}
+
+/** The edge at the first place where one stands; at the last, that of the canonical name, if none does. */
+function standingAt(rows: LoadedRows, places: readonly Place[]): FoundEdge {
+  const found = places.map(({ key, keys }) => ({ key, pointer: pointerOf(rows, keys) }));
+  const edge = found.find(({ pointer }) => pointer !== undefined) ?? found.at(-1);
+  if (edge === undefined) throw new Error("a kind has a name");
+  return edge;
 }
 
 function pointerOf(rows: LoadedRows, keys: readonly Bytes[]): PartPointer | undefined {

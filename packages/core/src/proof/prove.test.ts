@@ -184,7 +184,8 @@ describe("edges", () => {
         built.id,
         own.id,
         { from: a, kind: "supports", to: b },
-        { from: c, kind: "supports", to: b },
+        { from: a, kind: "My own  kind", to: c },
+        { from: c, kind: "Supports", to: b },
         { from: b, kind: "supports", to: a },
         { from: a, kind: "never used", to: b },
         { from: a, kind: "supports", to: NOBODY },
@@ -199,7 +200,11 @@ describe("edges", () => {
     expect(byKey.get(edgeKeyOf({ from: a, kind: "my own kind", to: c }) ?? "")).toMatchObject({
       status: "present",
       id: own.id,
+      kind: "my_own_kind",
     });
+    expect(edgeKeyOf({ from: a, kind: "my_own_kind", to: c })).toBe(
+      edgeKeyOf({ from: a, kind: "My own  kind", to: c }),
+    );
     expect(byKey.get(edgeKeyOf({ from: c, kind: "supports", to: b }) ?? "")).toMatchObject({
       status: "present",
       tombstone: { reason: "no longer", by: "ada" },
@@ -210,6 +215,18 @@ describe("edges", () => {
     await expect(memory.prove({ edges: [NOBODY] })).rejects.toMatchObject({
       code: "ERR_NOT_FOUND",
     });
+  });
+
+  test("that keep their kind as it was given are found by it", async () => {
+    await using memory = await fresh();
+    const a = await memory.write({ type: "fact", text: "a" });
+    const b = await memory.write({ type: "fact", text: "b" });
+    const ends = { from: a.id, kind: "My Kind", to: b.id };
+    const loose = await memory.addEdge(ends.from, ends.kind, ends.to, { loose: {} });
+    const { n = 0 } = loose.edge;
+    const { edges } = await shown(memory, await memory.prove({ edges: [{ ...ends, n }] }));
+    const key = edgeKeyOf({ ...ends, n, exact: true });
+    expect(edges).toMatchObject([{ key, status: "present", id: loose.id, kind: "My Kind" }]);
   });
 
   test("of a forgotten memory are absent afterwards", async () => {

@@ -20,7 +20,7 @@
  * Left to others: storing edges (`edge-record.ts`), registering open kinds (`history/`), trusting sources
  * (`trust/`).
  */
-import { isWellFormed, normaliseSlot, utf8Length } from "../codec/text.js";
+import { isWellFormed, normaliseKind, normaliseSlot, utf8Length } from "../codec/text.js";
 import { type CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 
@@ -258,8 +258,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
  * control characters. One without letters or digits stays as it is.
  */
 export function checkOpenKindName(name: unknown, field = "kind"): string {
-  const text = checkKindText(name, field);
-  return normaliseSlot(text) || text;
+  return normaliseKind(checkKindText(name, field));
 }
 
 /** Checks the name of an open kind that is kept as it was given. */

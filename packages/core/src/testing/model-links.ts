@@ -54,22 +54,30 @@ export function removeEdge(draft: Draft, given: Ends, reason: string, at: number
   return { changed: true, seq };
 }
 
-/** Keeps turns; a place that anybody stands in, hidden or not, is taken. */
+/**
+ * Keeps turns; a place that anybody stands in, hidden or not, is taken: by the same turn, or the call is
+ * refused. Turns without places may be history that is sent again.
+ */
 export function remember(
   draft: Draft,
   session: string,
   turns: readonly ModelTurn[],
   { at, freshId }: { readonly at: number; readonly freshId: () => string },
 ): object {
-  const shown = turns.map((turn) => {
-    const there = [...draft.memories.values()]
-      .filter((memory) => memory.turn?.session === session)
-      .sort((a, b) => placeOf(a) - placeOf(b));
+  const stored = turnsIn(draft, session);
+  // What was there before the call is looked at before anything is added.
+  const known = turns.every(({ index }) => index === undefined)
+    ? sentAgain(stored, turns)
+    : turns.map(({ index }) => stored.find((memory) => placeOf(memory) === index));
+  for (const [at, turn] of turns.entries()) refuseOther(known[at], turn);
+  const shown = turns.map((turn, nth) => {
+    const there = turnsIn(draft, session);
     const last = there.at(-1);
     const index = turn.index ?? (last === undefined ? 0 : placeOf(last) + 1);
-    const taken = there.find((memory) => placeOf(memory) === index);
+    const taken = known[nth] ?? there.find((memory) => placeOf(memory) === index);
     const id = freshId();
-    if (taken !== undefined) return { id: taken.id, index, added: false };
+    refuseOther(taken, turn);
+    if (taken !== undefined) return { id: taken.id, index: placeOf(taken), added: false };
     const entry = nextEntry(draft, at);
     put(draft, newTurn(id, turn, { session, index, ...entry }), entry);
     const before = there.findLast((memory) => placeOf(memory) < index);
@@ -81,6 +89,37 @@ export function remember(
     return { id, index, added: true };
   });
   return { session, turns: shown, dropped: 0 };
+}
+
+function turnsIn(draft: Draft, session: string): readonly ModelMemory[] {
+  return [...draft.memories.values()]
+    .filter((memory) => memory.turn?.session === session)
+    .sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** The longest run of turns that ends a session and begins the given ones, if it is long enough to tell. */
+function sentAgain(
+  stored: readonly ModelMemory[],
+  turns: readonly ModelTurn[],
+): readonly ModelMemory[] {
+  for (let length = Math.min(stored.length, turns.length); length > 0; length -= 1) {
+    const run = stored.slice(-length);
+    const isWhole = length === stored.length && turns.length > length;
+    if (length < 2 && !isWhole) continue;
+    if (run.every((memory, at) => saysThe(memory, turns[at]))) return run;
+  }
+  return [];
+}
+
+/** Whether a turn was first said as the given one; a time that only one of them has tells nothing. */
+function saysThe({ turn, versions: [first] }: ModelMemory, given: ModelTurn | undefined): boolean {
+  if (given === undefined || first === undefined) return false;
+  const times = new Set([turn?.at, given.at].filter((time) => time !== undefined));
+  return turn?.role === given.role && first.text === given.content && times.size < 2;
+}
+
+function refuseOther(taken: ModelMemory | undefined, turn: ModelTurn): void {
+  if (taken !== undefined && !saysThe(taken, turn)) throw failure("ERR_CONFLICT");
 }
 
 function placeOf(memory: ModelMemory): number {
@@ -126,6 +165,6 @@ function newTurn(
         validFrom: turn.at,
       },
     ],
-    turn: { session, index, role: turn.role },
+    turn: { session, index, role: turn.role, at: turn.at },
   };
 }

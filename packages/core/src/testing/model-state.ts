@@ -53,7 +53,13 @@ export interface ModelMemory {
   readonly undone?: readonly ModelVersion[];
   /** Since which seq it stands under each of its terms, by `termsOf`. */
   readonly since: ReadonlyMap<string, number>;
-  readonly turn?: { readonly session: string; readonly index: number; readonly role: string };
+  readonly turn?: {
+    readonly session: string;
+    readonly index: number;
+    readonly role: string;
+    /** When it was said, if that was given. */
+    readonly at?: number | undefined;
+  };
   /** The slot it claims without holding it: that of a rival, or of one that backs the holder. */
   readonly claimSlot?: string | undefined;
 }

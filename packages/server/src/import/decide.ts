@@ -3,7 +3,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { BatchItem, Memory, Options, UpdateInput, WriteInput } from "@cortex-memory/core";
-import { headFields, versionFields, writeFields } from "@cortex-memory/core/contract";
+import { headFields, VERSION_MAX, versionFields, writeFields } from "@cortex-memory/core/contract";
 import type { MemoryRecord, VersionDraft } from "./records.js";
 
 /** Who writes what an import brings, unless the file names somebody. */
@@ -124,8 +124,8 @@ function updateItem(id: string, { input, rival }: VersionDraft): BatchItem {
       id,
       by: input.by ?? IMPORTER,
       provenance: { ...input.provenance, source: input.source ?? "imported" },
-      // A version that is never the current one: under policy manual the update becomes a rival.
-      ...(rival === true ? { basedOnVersion: Number.MAX_SAFE_INTEGER } : {}),
+      // A version that no memory reaches: under policy manual the update becomes a rival.
+      ...(rival === true ? { basedOnVersion: VERSION_MAX } : {}),
     },
   };
 }
