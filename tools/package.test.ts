@@ -60,7 +60,10 @@ describe("the published packages", () => {
     mkdirSync(home);
     writeFileSync(join(home, "package.json"), JSON.stringify({ private: true, type: "module" }));
     const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-    const outcome = npm([...pack, "-w", "packages/core", "-w", "packages/server"], root);
+    const outcome = npm(
+      [...pack, "-w", "packages/core", "-w", "packages/embed", "-w", "packages/server"],
+      root,
+    );
     if (outcome.status !== 0) throw new Error(outcome.all);
     archives = packed(outcome);
     const paths = archives.map(({ filename }) => join(folder, filename));
@@ -79,13 +82,13 @@ describe("the published packages", () => {
   }
 
   test("hold the built files and a README, and neither tests nor sources", () => {
-    expect(archives).toHaveLength(2);
+    expect(archives).toHaveLength(3);
     for (const { files } of archives) {
       const paths = files.map(({ path }) => path);
       expect(paths).toContain("README.md");
       expect(paths).toContain("dist/index.js");
       const known =
-        /^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|dist\/studio\/(index\.html|studio\/[\w-]+\.(css|svg))|README\.md|LICENSE|package\.json)$/;
+        /^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|dist\/studio\/(index\.html|studio\/[\w-]+\.(css|svg))|model\/[\w-]+\.bin|dist\/bundle\/LICENCES\.txt|bin\/cortex\.js|README\.md|LICENSE|NOTICE|package\.json)$/;
       expect(paths.filter((path) => !known.test(path) || /\.test\./.test(path))).toEqual([]);
     }
   });

@@ -60,9 +60,9 @@ const CALLS: readonly (readonly [string, number, (memory: Cortex) => Promise<unk
       ),
   ],
   ["get", 3, (m) => m.get(ids[30] ?? "")],
-  ["find", 5, (m) => m.find({ tags: ["t"], limit: 10 })],
+  ["find", 6, (m) => m.find({ tags: ["t"], limit: 10 })],
   ["search", 10, (m) => m.search("trains", { limit: 10 })],
-  ["recall", 12, (m) => m.recall("trains along rivers", { budgetTokens: 400 })],
+  ["recall", 13, (m) => m.recall("trains along rivers", { budgetTokens: 400 })],
 ];
 
 test.each(CALLS)("%s takes at most %i", async (_, most, call) => {

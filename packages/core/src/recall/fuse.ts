@@ -81,6 +81,8 @@ function relevanceOf(lanes: LaneScores, speaker: boolean): number {
 export interface Voiced {
   /** Own evidence, one value a word of the question. */
   readonly own: Float64Array;
+  /** How much each word of the question says. */
+  readonly weights: readonly number[];
   readonly source: Source;
 }
 
@@ -105,7 +107,7 @@ export function belowTrusted(
         voice !== undefined &&
         other.voice !== undefined &&
         outranks(other.voice.source, voice.source) &&
-        saysNearly(other.voice.own, voice.own),
+        saysNearly(other.voice.own, voice),
     );
     return { one, above: above.map((other) => other.one.key) };
   });
@@ -128,14 +130,24 @@ export function belowTrusted(
   return order;
 }
 
-/** Whether the words of one hit hold all that another has of the question, but for one at the most. */
-function saysNearly(own: Float64Array, other: Float64Array): boolean {
-  let [shared, added, asked] = [0, 0, 0];
+/**
+ * Whether the words of one hit hold all that another has of the question, but for one at the most, which
+ * says less than those they share: a rare word is what was asked for, and makes another answer.
+ */
+function saysNearly(own: Float64Array, { own: other, weights }: Voiced): boolean {
+  let [shared, added, asked, sharedWeight, addedWeight] = [0, 0, 0, 0, 0];
   for (const [at, value] of other.entries()) {
     if (value <= 0) continue;
     asked += 1;
-    if ((own[at] ?? 0) > 0) shared += 1;
-    else added += 1;
+    const weight = weights[at] ?? 0;
+    if ((own[at] ?? 0) > 0) {
+      shared += 1;
+      sharedWeight += weight;
+    } else {
+      added += 1;
+      addedWeight += weight;
+    }
   }
-  return added <= ADDED_WORDS && shared >= Math.min(SHARED_WORDS, asked) && shared > 0;
+  const isSame = shared >= Math.min(SHARED_WORDS, asked) && shared > 0;
+  return isSame && added <= ADDED_WORDS && addedWeight <= sharedWeight;
 }

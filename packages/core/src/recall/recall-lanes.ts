@@ -98,6 +98,8 @@ export interface Gathered {
   readonly similarity: ReadonlyMap<string, number>;
   /** The same on the model's own scale: 1 is what is usual between a question and its answer. */
   readonly closeness: ReadonlyMap<string, number>;
+  /** The words of the question, with how much each says. */
+  readonly terms: readonly QuestionTerm[];
   /** By key, what a hit by words says of each word of the question. */
   readonly own: ReadonlyMap<string, Float64Array>;
   /** Whether a memory is what somebody else said than the one whom the question names. */
@@ -139,7 +141,7 @@ class Lanes implements Gathered {
   readonly #question: Question;
   /** Ids that were looked at and may not be shown. */
   readonly #refused = new Set<string>();
-  #terms: readonly QuestionTerm[] = [];
+  terms: readonly QuestionTerm[] = [];
   #asked: AskedSpeaker | undefined;
   #wordsOf: (text: string) => readonly string[] = () => [];
   #best: readonly Scored[] = [];
@@ -159,12 +161,12 @@ class Lanes implements Gathered {
     this.own = new Map(
       evidence.hits.map(({ memory, shares }) => [keyString(memory.id), shares] as const),
     );
-    this.#terms = this.#weighed(evidence);
+    this.terms = this.#weighed(evidence);
     const candidates = await this.#withNeighbours(evidence);
-    const scored = spread(this.#terms, candidates).sort((a, b) => b.score - a.score);
+    const scored = spread(this.terms, candidates).sort((a, b) => b.score - a.score);
     const best = scored[0]?.score ?? 0;
     if (best === 0) return;
-    this.#explained = best / this.#terms.reduce((sum, { weight }) => sum + weight, 0);
+    this.#explained = best / this.terms.reduce((sum, { weight }) => sum + weight, 0);
     const shown = scored.filter(({ score }) => score > 0).slice(0, HITS);
     await this.#load(shown.map(({ key }) => key));
     this.#best = shown.filter(({ key }) => this.memories.has(key));
@@ -296,7 +298,7 @@ class Lanes implements Gathered {
     };
     const reached = new Set(strongest.filter((key) => this.memories.has(key)));
     const kept = links.map((map) => new Map([...map].filter(([key]) => reached.has(key))));
-    for (const [key, gain] of walkNames(this.#terms, hits, kept, evidenceOf)) {
+    for (const [key, gain] of walkNames(this.terms, hits, kept, evidenceOf)) {
       asked.set(key, (asked.get(key) ?? 0) + gain);
     }
     for (const [key, gain] of asked) if (this.memories.has(key)) this.#add(key, { names: gain });
@@ -311,7 +313,7 @@ class Lanes implements Gathered {
         {
           key,
           score: score / best,
-          own: this.own.get(key) ?? new Float64Array(this.#terms.length),
+          own: this.own.get(key) ?? new Float64Array(this.terms.length),
           names: namesIn(fullText(memory), isCommon),
           title: titleOf(bodyOf(memory.body).data),
         },

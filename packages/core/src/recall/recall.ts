@@ -274,11 +274,12 @@ async function answerOne(
 }
 
 /** What a hit by words says of the question, and whose words they are. */
-function voicesIn({ memories, own }: Gathered): (key: string) => Voiced | undefined {
+function voicesIn({ memories, own, terms }: Gathered): (key: string) => Voiced | undefined {
+  const weights = terms.map(({ weight }) => weight);
   return (key) => {
     const [memory, said] = [memories.get(key), own.get(key)];
     if (memory === undefined || said === undefined) return undefined;
-    return { own: said, source: memory.head.record.head.source };
+    return { own: said, weights, source: memory.head.record.head.source };
   };
 }
 

@@ -20,7 +20,10 @@ export function announced(schema: z.ZodType): JsonSchema {
       const own: { [keyword: string]: unknown } = jsonSchema;
       if (own.time === true) own.type = ["integer", "string"];
       for (const keyword of LEFT_OUT) delete own[keyword];
-      for (const form of [own, ...((own.anyOf as (typeof own)[] | undefined) ?? [])]) spare(form);
+      // The forms of a choice belong to the schema, which other doors show as well: what is spared is a copy.
+      const forms = ((own.anyOf as (typeof own)[] | undefined) ?? []).map((form) => ({ ...form }));
+      if (own.anyOf !== undefined) own.anyOf = forms;
+      for (const form of [own, ...forms]) spare(form);
       // Every name is a string.
       if (zodSchema._zod.def.type === "record") delete own.propertyNames;
     },
