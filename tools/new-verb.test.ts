@@ -79,11 +79,14 @@ const failed = (error) => error.message;
 const serve = spawn(process.execPath, [MAIN, "serve", "--data", folder, "--port", "0", "--json"], {
   stdio: ["ignore", "pipe", "ignore"],
 });
-let said = "";
-for await (const text of serve.stdout.setEncoding("utf8")) {
-  said += text;
-  if (said.trimEnd().endsWith("}")) break;
-}
+// The pipe stays open: a server that has nobody to talk to any more ends.
+const said = await new Promise((done) => {
+  let text = "";
+  serve.stdout.setEncoding("utf8").on("data", (more) => {
+    text += more;
+    if (text.trimEnd().endsWith("}")) done(text);
+  });
+});
 const { url } = JSON.parse(said);
 const remote = await open(url);
 const ask = async (path, body, headers = {}) => {
@@ -175,7 +178,8 @@ function makeCopy(): void {
 }
 
 function run(...args: readonly string[]): { readonly exit: number | null; readonly said: string } {
-  const env = { PATH: process.env.PATH, HOME: copy };
+  // The model of the local embedder is not among the sources.
+  const env = { PATH: process.env.PATH, HOME: copy, CORTEX_EMBEDDER_ENDPOINT: "none" };
   const options = { cwd: copy, env, encoding: "utf8" } as const;
   const { status, stdout, stderr, error } = spawnSync(process.execPath, args, options);
   if (error !== undefined) throw error;
