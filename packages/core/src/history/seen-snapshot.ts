@@ -65,54 +65,33 @@ async function shownRange(seen: Seen, range: KvRange): Promise<KvRow[]> {
   }
 }
 
-const {
-  memory,
-  history,
-  version,
-  externalId,
-  fingerprint,
-  counter,
-  goalState,
-  attachment,
-  index,
-  indexClosed,
-  indexBegun,
-  edge,
-  edgeOut,
-  edgeIn,
-  edgeOutClosed,
-  edgeInClosed,
-  contested,
-  weights,
-  weightsFormer,
-  vectorMemory,
-  vectorOwner,
-} = KEYSPACE;
-
+/** The ranges whose rows are looked at one by one; what `shownRows` says of each. */
 const FILTERED: ReadonlySet<number> = new Set(
-  [
-    memory,
-    history,
-    version,
-    externalId,
-    fingerprint,
-    counter,
-    goalState,
-    attachment,
-    index,
-    indexClosed,
-    indexBegun,
-    edge,
-    edgeOut,
-    edgeIn,
-    edgeOutClosed,
-    edgeInClosed,
-    contested,
-    weights,
-    weightsFormer,
-    vectorMemory,
-    vectorOwner,
-  ].map(({ byte }) => byte),
+  (
+    [
+      "memory",
+      "history",
+      "version",
+      "externalId",
+      "fingerprint",
+      "counter",
+      "goalState",
+      "attachment",
+      "index",
+      "indexClosed",
+      "indexBegun",
+      "edge",
+      "edgeOut",
+      "edgeIn",
+      "edgeOutClosed",
+      "edgeInClosed",
+      "contested",
+      "weights",
+      "weightsFormer",
+      "vectorMemory",
+      "vectorOwner",
+    ] as const
+  ).map((name) => KEYSPACE[name].byte),
 );
 
 /** Which rows are shown. */
@@ -122,39 +101,39 @@ async function shownRows(seen: Seen, rows: readonly KvRow[]): Promise<readonly b
   const contestedEnds = await endsOfContested(seen, rows);
   return rows.map(({ key, value }, at) => {
     switch (key[0]) {
-      case memory.byte:
-      case counter.byte:
-      case goalState.byte:
-      case attachment.byte:
+      case KEYSPACE.memory.byte:
+      case KEYSPACE.counter.byte:
+      case KEYSPACE.goalState.byte:
+      case KEYSPACE.attachment.byte:
         return isSeen(key.subarray(1, 17));
-      case history.byte:
+      case KEYSPACE.history.byte:
         return (since[at]?.seq ?? Number.POSITIVE_INFINITY) <= getU64(key, 17);
-      case version.byte:
+      case KEYSPACE.version.byte:
         return (since[at]?.version ?? Number.POSITIVE_INFINITY) < readU32(key, 17);
-      case externalId.byte:
+      case KEYSPACE.externalId.byte:
         return isSeen(value);
-      case index.byte:
-      case indexClosed.byte:
+      case KEYSPACE.index.byte:
+      case KEYSPACE.indexClosed.byte:
         return isSeen(key.subarray(-16));
-      case indexBegun.byte:
+      case KEYSPACE.indexBegun.byte:
         return isSeen(key.subarray(-24, -8));
-      case edge.byte:
+      case KEYSPACE.edge.byte:
         return value.length > 0 && endsOf(value).every(isSeen);
-      case edgeOut.byte:
-      case edgeIn.byte:
+      case KEYSPACE.edgeOut.byte:
+      case KEYSPACE.edgeIn.byte:
         return isSeen(key.subarray(1, 17)) && isSeen(key.subarray(20, 36));
-      case edgeOutClosed.byte:
-      case edgeInClosed.byte:
+      case KEYSPACE.edgeOutClosed.byte:
+      case KEYSPACE.edgeInClosed.byte:
         return isSeen(key.subarray(1, 17)) && isSeen(key.subarray(28, 44));
-      case contested.byte:
+      case KEYSPACE.contested.byte:
         return contestedEnds[at]?.every(isSeen) === true;
-      case vectorMemory.byte:
+      case KEYSPACE.vectorMemory.byte:
         return key.length < 25 || isSeen(key.subarray(-16));
-      case vectorOwner.byte:
+      case KEYSPACE.vectorOwner.byte:
         return isSeen(key.subarray(-16));
-      case fingerprint.byte:
-      case weights.byte:
-      case weightsFormer.byte:
+      case KEYSPACE.fingerprint.byte:
+      case KEYSPACE.weights.byte:
+      case KEYSPACE.weightsFormer.byte:
         return false;
       default:
         return true;
@@ -172,7 +151,8 @@ async function sinceOf(
   seen: Seen,
   rows: readonly KvRow[],
 ): Promise<readonly (SeenSince | undefined)[]> {
-  const isPast = ({ key }: KvRow): boolean => key[0] === history.byte || key[0] === version.byte;
+  const isPast = ({ key }: KvRow): boolean =>
+    key[0] === KEYSPACE.history.byte || key[0] === KEYSPACE.version.byte;
   if (!rows.some(isPast)) return [];
   const ids = new Map(rows.filter(isPast).map(({ key }) => [keyString(key.subarray(1, 17)), key]));
   const found = await seen.since([...ids.values()].map((key) => key.subarray(1, 17)));
@@ -184,7 +164,7 @@ async function endsOfContested(
   seen: Seen,
   rows: readonly KvRow[],
 ): Promise<readonly (readonly Bytes[] | undefined)[]> {
-  if (!rows.some(({ key }) => key[0] === contested.byte)) return [];
+  if (!rows.some(({ key }) => key[0] === KEYSPACE.contested.byte)) return [];
   const values = await seen.whole.getMany(
     rows.map(({ key }) => idKey("edge", key.subarray(1, 17))),
   );
