@@ -84,6 +84,15 @@ describe("cortex embed", () => {
     expect(shown.out + shown.err).not.toContain(KEY);
   });
 
+  test("finds other words where there is one memory alone", async () => {
+    const standard = { env: { CORTEX_EMBEDDER_ENDPOINT: "" } };
+    const data = ["--actor", "alone"];
+    await place.json(["note", "talk", "I can't eat peanuts, they make me ill", ...data], standard);
+    await place.json(["embed", ...data], standard);
+    const found = await place.json(["recall", "Do I have any allergies?", ...data], standard);
+    expect(found).toMatchObject({ hits: [{ text: expect.stringContaining("peanuts") }] });
+  });
+
   test("finds other words with the model that comes along, which needs no setting", async () => {
     const standard = { env: { CORTEX_EMBEDDER_ENDPOINT: "" } };
     const data = ["--actor", "meaning"];

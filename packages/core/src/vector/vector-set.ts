@@ -37,6 +37,9 @@ export interface KeptGraph {
 /** Texts whose cosines stand for those of all: the median of so many is off by a twentieth of the spread. */
 const SAMPLE = 256;
 
+/** Of fewer texts the median says nothing: of one it would be that text itself. */
+const SAMPLE_LEAST = 8;
+
 /** No text has this hash: it marks a slot that a graph was never given. */
 export const NO_HASH = "\0".repeat(16);
 
@@ -144,6 +147,7 @@ export class VectorSet {
 
   /** The median cosine between a vector and the texts; `undefined` when too few are known. */
   usualCosine(query: Float32Array): number | undefined {
+    if (this.#sample.length < SAMPLE_LEAST) return undefined;
     const cosines = Float64Array.from(this.#sample, (vector) => dot(query, vector)).sort();
     return cosines[cosines.length >> 1];
   }
