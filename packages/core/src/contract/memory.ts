@@ -247,6 +247,11 @@ export interface Upsert {
   readonly basedOnVersion?: number | readonly number[] | undefined;
   /** True refuses with `ERR_NOT_FOUND` to make a memory that is not there. */
   readonly mustExist?: boolean | undefined;
+  /**
+   * The highest number that the memory's versions have elsewhere: this version gets one above it, and
+   * above those here. Where the memory is hidden because it moved there, it is visible again.
+   */
+  readonly after?: number | undefined;
 }
 
 /** What a write may say in this process alone. */

@@ -8,14 +8,12 @@
  * says: lineage ids and far ends are kept as hashes, because a forget in a graph must not leave them
  * readable beside it.
  */
-import { decode, encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
 import { keyOf } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { utf8 } from "../codec/text.js";
 import type { GraphConfig } from "../contract/config.js";
 import type { Bytes } from "../kv/kv.js";
-import { int, list } from "../records/memory-record.js";
 
 /** The first byte of every key, by what the row is about. 0x00 and 0x01 belong to the backends. */
 export const CATALOGUE = {
@@ -29,8 +27,6 @@ export const CATALOGUE = {
   memory: 0x20,
   /** (hash of an external id 16, number 4) → memory id. */
   lineage: 0x21,
-  /** (hash of a tenant's external id 16) → [number, time]: a graph is about to write it. */
-  claim: 0x22,
   /** (number 4, edge key 32) → [far end 16, graph, live]: an edge out of the graph. */
   symlink: 0x40,
   /** (far end 16, number 4, edge key 32): the same edge, from its other end. */
@@ -87,29 +83,6 @@ export function lineageHash(externalId: string): Bytes {
 export function lineageKey(hash: Bytes, number?: number): Bytes {
   const key = keyOf(CATALOGUE.lineage).raw(hash);
   return (number === undefined ? key : key.u32(number)).end();
-}
-
-/** The key of the claim to an external id among the graphs of one tenant. */
-export function claimKey(prefix: string, externalId: string): Bytes {
-  const hash = domainHash(sha256Node, "lineage", utf8(prefix), Uint8Array.of(0), utf8(externalId));
-  return keyOf(CATALOGUE.claim).raw(hash.subarray(0, 16)).end();
-}
-
-/** A graph's claim to an external id. */
-export interface Claim {
-  readonly number: number;
-  readonly at: number;
-}
-
-/** The bytes of a claim. */
-export function encodeClaim({ number, at }: Claim): Bytes {
-  return encode([number, at]);
-}
-
-/** Reads a claim. */
-export function decodeClaim(bytes: Bytes): Claim {
-  const [number, at] = list(decode(bytes));
-  return { number: int(number, 0), at: int(at, 0) };
 }
 
 /** The key of an edge out of a graph; without an edge key, of all such edges. */

@@ -6,6 +6,7 @@
  * table).
  */
 import * as z from "zod";
+import { parseUlid } from "../codec/ulid.js";
 import { anyObject, listOf, textField, timeOf, whole } from "../contract/fields.js";
 import type { Upsert, WriteInput } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
@@ -14,9 +15,13 @@ import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
+import { areApart, isLeft, leftFor } from "../hub/lineages.js";
 import { LIMITS } from "../limits.js";
+import { openVersions } from "../memory/open-versions.js";
 import type { JsonObject } from "../records/fields.js";
-import type { Access } from "../scope/access.js";
+import { parseUri } from "../records/uri.js";
+import { type Access, speakerOf } from "../scope/access.js";
+import { checkRevision } from "../trust/gate.js";
 import { type CompactNode, compactNode, type GraphNode, nodeOf } from "./node.js";
 import {
   type AccessOption,
@@ -88,12 +93,12 @@ export function noteOf(input: NodeInput, access: Access | undefined): Note {
 /** How a field of a note is called here. */
 export const NODE_WORDS = { externalId: "lineageId", by: "createdBy" } as const;
 
-/** Writes a node: a new lineage, or the next version of one. */
+/** Writes a node: a new lineage, or the next version of one, wherever it lived. */
 export async function putNode(
   hub: Hub,
   graph: string,
   node: NodeInput,
-  options: AccessOption = {},
+  options: WriteNodeOptions = {},
 ): Promise<NodeResult> {
   admitted("putNode", options);
   const note = noteOf(node, options.access);
@@ -101,40 +106,140 @@ export async function putNode(
   return hub.use(graph, async (memory) => {
     if (lineageId === undefined) return writeNode(hub, memory, note, options);
     if (hub.lineages.wasIn(graph, lineageId)) {
-      // Mostly it still is, and then nothing has to be looked up or claimed.
+      // Mostly it still is, and then nothing has to be looked up.
       const next = await writeNext(hub, memory, note, options);
       if (next !== undefined) return next;
     }
-    await hub.lineages.claim(graph, lineageId);
-    return writeNode(hub, memory, note, options);
+    const move = await moveOf(hub, graph, note, options);
+    const moved = { ...note, upsert: { ...note.upsert, ...move?.upsert } };
+    const written = await writeNode(hub, memory, moved, options);
+    if (move !== undefined) await move.leave();
+    else if (written.created) await leaveOne(hub, lineageId);
+    return written;
   });
 }
 
-/** Writes the next version of a lineage; `undefined` when it is not there. */
+/** How a node is written. */
+export interface WriteNodeOptions extends AccessOption {
+  /** Makes a retry give the first result; see `write`. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Writes the next version of a lineage; `undefined` when it is not there, or no more. */
 async function writeNext(
   hub: Hub,
   memory: Cortex,
   note: Note,
-  options: AccessOption,
+  options: WriteNodeOptions,
 ): Promise<NodeResult | undefined> {
   const existing = { ...note, upsert: { ...note.upsert, mustExist: true } };
   try {
     return await writeNode(hub, memory, existing, options);
   } catch (error) {
-    if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;
+    if (isCortexError(error, "ERR_NOT_FOUND") || isCortexError(error, "ERR_TOMBSTONED")) {
+      return undefined;
+    }
     throw error;
   }
+}
+
+/** A lineage that comes into a graph from others. */
+export interface Move {
+  readonly upsert: Upsert;
+  /** Hides what it leaves behind; to be done once the new version is there. */
+  leave(): Promise<void>;
+}
+
+/**
+ * How a lineage comes into a graph; `undefined` when no other has it. The new version is committed
+ * first, under a number above all others: whoever dies before the rest is hidden leaves a lineage whose
+ * head is the new version all the same.
+ */
+export async function moveOf(
+  hub: Hub,
+  graph: string,
+  { write, upsert }: Note,
+  { access }: AccessOption,
+): Promise<Move | undefined> {
+  const { externalId: lineage = "", by } = write;
+  const places = (await hub.lineages.placesOf(lineage)).filter(
+    ({ type, lifecycle }) => type === "note" && lifecycle !== "erased",
+  );
+  const others = places.filter((place) => place.graph !== graph);
+  const own = places.find((place) => place.graph === graph);
+  const left = others.filter(({ lifecycle }) => lifecycle === "active");
+  // What somebody hid by hand stays hidden, and what others call by the same name is theirs.
+  const isHidden = own?.lifecycle === "tombstoned" && !own.isLeft;
+  const isOwn = own?.lifecycle === "active" && areApart(places, lineage);
+  if (others.length === 0 || isHidden || isOwn) return undefined;
+  if (areApart(left, lineage)) await hub.lineages.graphOf(lineage);
+  const speaker = access === undefined ? undefined : speakerOf(access);
+  for (const place of left) {
+    await hub.useIfThere(place.graph, async (memory) => {
+      const found = await memory.get(place.id);
+      const id = parseUlid(place.id);
+      if (found === undefined || id === undefined) return;
+      checkRevision(speaker?.source ?? "user_input", found.head, id);
+      await checkKnown(hub, graph, upsert?.basedOnVersion, openVersions(found.head));
+    });
+  }
+  const after = Math.max(...others.map(({ highest }) => highest));
+  const isOnly = left.every(({ highest }) => highest > (own?.highest ?? 0));
+  return {
+    // What was read is a version of the other graph, and was compared there.
+    upsert: { after, ...(isOnly ? { basedOnVersion: undefined } : {}) },
+    leave: async () => {
+      for (const place of left) {
+        await hub.useIfThere(place.graph, (memory) =>
+          memory.tombstone(place.id, leftFor(graph), { by }),
+        );
+      }
+    },
+  };
+}
+
+/**
+ * Where another writer made the same lineage in another graph since this one looked, the first of the two
+ * stays. Whoever commits last sees both; if both do, they agree which one is hidden.
+ */
+async function leaveOne(hub: Hub, lineage: string): Promise<void> {
+  const places = await hub.lineages.placesOf(lineage);
+  const [home, ...others] = places
+    .filter(({ lifecycle, type }) => lifecycle === "active" && type === "note")
+    .sort((a, b) => a.at - b.at || (a.graph < b.graph ? -1 : 1));
+  for (const place of others) {
+    const why = leftFor(home?.graph ?? "");
+    await hub.useIfThere(place.graph, (memory) => memory.tombstone(place.id, why));
+  }
+}
+
+/** Under policy `manual` a move is refused that is not based on what is open: rivals live in one graph. */
+async function checkKnown(
+  hub: Hub,
+  graph: string,
+  basedOn: Upsert["basedOnVersion"],
+  open: readonly number[],
+): Promise<void> {
+  if (typeof basedOn !== "number" || open.includes(basedOn)) return;
+  if ((await hub.getGraph(graph))?.conflictPolicy !== "manual") return;
+  const expected = `one of ${open.join(", ")}`;
+  throw new CortexError(
+    "ERR_CONFLICT",
+    `basedOnVersion: expected ${expected}, the open versions in the graph that the lineage leaves; read them again`,
+    { field: "basedOnVersion", expected, got: String(basedOn) },
+  );
 }
 
 async function writeNode(
   hub: Hub,
   memory: Cortex,
   note: Note,
-  { access }: AccessOption,
+  { access, idempotencyKey }: WriteNodeOptions,
 ): Promise<NodeResult> {
   const { write, upsert } = note;
+  const input = idempotencyKey === undefined ? write : { ...write, idempotencyKey };
   const written = await memory
-    .write(write, { memory: true, upsert, ...asking(access) })
+    .write(input, { memory: true, upsert, ...asking(access) })
     .catch((error: unknown) => inWords(error, NODE_WORDS));
   if (written.memory === undefined) throw new Error("a note was written and is not there");
   const node = nodeOf(written.memory, hub.now());
@@ -158,7 +263,7 @@ function conflictOf(others: readonly number[]): CortexError {
 /** How a lineage is read. */
 export interface LineageOptions extends AccessOption {
   /** The graph that holds it; looked up when not given. */
-  readonly graph?: string;
+  readonly graph?: string | undefined;
 }
 
 const nodeAt = z.strictObject({
@@ -186,19 +291,27 @@ export async function getNode(
   if (isPinned && String(ref).startsWith("cortex://")) {
     throw invalid("atVersion, atTime", "none of them beside a node id, which names a version", ref);
   }
-  return inHome(hub, ref, options, async (memory) => {
-    const then = atVersion === undefined ? atTime : undefined;
-    const found =
-      then === undefined
-        ? await memory.get(ref, { version: atVersion, access })
-        : await asOf(memory, ref, then, access);
-    if (found === undefined) return undefined;
-    const isNow = then === undefined && found.version === found.head.version;
-    if (isNow) return nodeOf(found, hub.now());
-    // What took the place of an older version, and what came with it, only the others can tell.
-    const nodes = await versionNodes(hub, memory, found.id, options);
-    return nodes.find(({ version }) => version === found.version);
-  });
+  const home = await hub.lineages.graphOf(ref, options.graph);
+  if (home === undefined) return undefined;
+  const then = atVersion === undefined ? atTime : undefined;
+  const found = await hub.useIfThere(home, (memory) =>
+    then === undefined
+      ? memory.get(ref, { version: atVersion, access })
+      : asOf(memory, ref, then, access),
+  );
+  if (found === undefined) {
+    // An older version may have stayed where the lineage lived then.
+    if (!isPinned || options.graph !== undefined) return undefined;
+    const nodes = await lineageNodes(hub, ref, options);
+    return nodes.find(({ version, createdAt }) =>
+      then === undefined ? version === atVersion : createdAt <= then,
+    );
+  }
+  const isNow = then === undefined && found.version === found.head.version;
+  if (isNow && !isLeft(found.head)) return nodeOf(found, hub.now());
+  // What took the place of an older version, and what came with it, only the others can tell.
+  const nodes = await lineageNodes(hub, found.head.externalId ?? found.id, options, home);
+  return nodes.find(({ graphId, version }) => graphId === home && version === found.version);
 }
 
 /** A memory as it was at a time; one that was undone later counts until then. */
@@ -225,10 +338,39 @@ export async function history(
 ): Promise<readonly GraphNode[]> {
   admitted("history", options);
   checkOptions(options, ["graph", "access"]);
-  const nodes = await inHome(hub, lineage, options, (memory) =>
-    versionNodes(hub, memory, lineage, options),
+  return lineageNodes(hub, lineage, options);
+}
+
+/** The nodes of a lineage in all graphs that it lived in, the highest version first. */
+async function lineageNodes(
+  hub: Hub,
+  ref: string,
+  options: LineageOptions,
+  home?: string,
+): Promise<readonly GraphNode[]> {
+  const named = options.graph ?? (ref.startsWith("cortex://") ? parseUri(ref).actor : undefined);
+  const places =
+    named === undefined ? (await hub.lineages.placesOf(ref)).map(({ graph }) => graph) : [named];
+  const graphs = places.length > 0 || home === undefined ? places : [home];
+  const found = await Promise.all(
+    graphs.map((graph) =>
+      hub.useIfThere(graph, (memory) => versionNodes(hub, memory, ref, options)),
+    ),
   );
-  return nodes ?? [];
+  const [own = [], ...others] = found.map((nodes) => nodes ?? []);
+  if (others.length === 0) return own;
+  const all = [...own, ...others.flat()].sort((a, b) => b.version - a.version);
+  return all.map((node, at) =>
+    own.includes(node) && node.isCurrent ? node : formerNode(node, all.slice(0, at)),
+  );
+}
+
+/** A node that is no head, among those above it: the next of its own graph or of another took its place. */
+function formerNode(node: GraphNode, above: readonly GraphNode[]): GraphNode {
+  const { lifecycle: _, supersededBy, ...rest } = node;
+  const next = above.findLast(({ graphId, id }) => graphId !== node.graphId || id === supersededBy);
+  const taken = next === undefined ? {} : { supersededBy: next.id };
+  return { ...rest, ...taken, isCurrent: false, isStale: false, conflicts: [] };
 }
 
 /** Runs `body` in the graph that holds a lineage, if there is one. */

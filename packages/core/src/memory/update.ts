@@ -152,6 +152,8 @@ export interface NextVersion extends PreparedUpdate {
   readonly rival: boolean;
   /** True gives back the memory as it is then. */
   readonly wantsMemory?: boolean;
+  /** A number that the version's own must be above. */
+  readonly after?: number | undefined;
 }
 
 /** Appends a version inside a commit; the records of the memory are loaded. */
@@ -173,7 +175,8 @@ export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): W
   checkRevision(writer, head, found.id);
   const confidence = input.confidence === undefined ? current.confidence : prepared.confidence;
   const place = { head, row: found.row };
-  const whole = nextVersion(tx, by, place, { ...prepared, confidence, data });
+  const numbered = nextVersion(tx, by, place, { ...prepared, confidence, data });
+  const whole = { ...numbered, number: Math.max(numbered.number, (next.after ?? 0) + 1) };
   const version = rival ? { ...whole, supersedes: [] } : whole;
   const nextHead: Head = {
     ...head,

@@ -53,7 +53,7 @@ const NEW_ALONE = ["id", "slot", "supersedes", "corrects"] as const;
 export function prepareUpsert(
   engine: Engine,
   input: WriteRequest,
-  { basedOnVersion, mustExist }: Upsert,
+  { basedOnVersion, mustExist, after }: Upsert,
 ): PreparedUpsert {
   const other = NEW_ALONE.find((name) => input[name] !== undefined);
   if (other !== undefined) throw invalid(other, "none beside upsert", input[other]);
@@ -69,6 +69,7 @@ export function prepareUpsert(
     ref: parseRef(engine, input.externalId, "externalId"),
     basedOnVersion,
     mustExist,
+    after,
     // As for every new write, words that come without a confidence are sure.
     version: { confidence: 1, ...version },
   };
@@ -87,7 +88,7 @@ export function applyUpsert(
     upsert.mustExist === true ? locateLiving(tx, parsed, "externalId") : locate(tx, parsed);
   if (found === undefined) return undefined;
   refuseErased(found, parsed, "externalId");
-  refuseTombstoned(found, "externalId", parsed.text);
+  if (upsert.after === undefined) refuseTombstoned(found, "externalId", parsed.text);
   askRecords(tx, [found]);
   const before = tx.fold.records.head(found.row);
   const { type, kind, tags, freshnessAt } = prepared.head;
@@ -98,11 +99,16 @@ export function applyUpsert(
   checkKindAllowed(tx, kind);
   const rival = isRival(tx, before, upsert.basedOnVersion);
   const { by, data, request } = prepared;
-  const head = { ...before, kind, tags, freshnessAt };
+  const back = upsert.after === undefined ? {} : BACK;
+  const head: Head = { ...before, ...back, kind, tags, freshnessAt };
   const marked = request === undefined ? {} : { request };
-  const next = { parsed, input, by, found, head, data, rival, wantsMemory, ...marked };
+  const { after } = upsert;
+  const next = { parsed, input, by, found, head, data, rival, wantsMemory, after, ...marked };
   return appendVersion(engine, tx, next);
 }
+
+/** What a memory is again to which its lineage comes back. */
+const BACK = { lifecycle: "active", tombstone: undefined } as const;
 
 /** Whether a write is kept beside the open versions of a memory; a list must name all of them. */
 function isRival(tx: WriteTx, head: Head, basedOn: Upsert["basedOnVersion"]): boolean {

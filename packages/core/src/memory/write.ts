@@ -111,7 +111,8 @@ export function writeOperation(
         upsert === undefined
           ? undefined
           : applyUpsert(engine, tx, prepared, { upsert, wantsMemory });
-      return next ?? applyWrite(engine, tx, prepared, wantsMemory);
+      const number = (upsert?.after ?? 0) + 1;
+      return next ?? applyWrite(engine, tx, { ...prepared, number }, wantsMemory);
     },
   };
 }
@@ -280,7 +281,7 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
   return {
     head: {
       type: head.type,
-      version: 1,
+      version: prepared.number ?? 1,
       lifecycle: isPast(tx, prepared) ? "archived" : head.lifecycle,
       visibility: head.visibility,
       importance: head.importance,
@@ -298,7 +299,7 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
       ...(verdict.takesSlot && isToCome(tx, prepared) ? { waits: true } : {}),
     },
     version: {
-      number: 1,
+      number: prepared.number ?? 1,
       data: prepared.data,
       forms: version.forms,
       formsOverride: version.formsOverride,
