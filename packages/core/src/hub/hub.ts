@@ -66,7 +66,7 @@ export class Hub implements AsyncDisposable {
   }
 
   /** Which graph holds what, by external ids. */
-  get lineages(): Pick<Lineages, "graphOf" | "placesOf" | "note" | "wasIn"> {
+  get lineages(): Pick<Lineages, "graphOf" | "placesOf" | "listedIn" | "note" | "wasIn"> {
     return this.#hub.lineages;
   }
 

@@ -116,7 +116,7 @@ export class Lineages {
     const hint = this.#hints.get(lineage);
     const hinted = hint === undefined ? undefined : await this.#placeIn(hint, lineage, false);
     if (hinted?.lifecycle === "active") return hinted.graph;
-    const known = await this.#placesIn(await this.#listed(lineage), lineage);
+    const known = await this.#placesIn(await this.listedIn(lineage), lineage);
     const isVisible = known[0]?.lifecycle === "active";
     const places = isVisible ? known : await this.placesOf(lineage);
     if (areApart(places, lineage)) throw ambiguous(places, lineage);
@@ -130,7 +130,7 @@ export class Lineages {
     const unread = await this.#parts.catalogue.unread();
     if (unread.length > ASKED_MAX) await this.#parts.catalogue.caughtUp();
     const asked = unread.length > ASKED_MAX ? [] : unread;
-    return this.#placesIn([...(await this.#listed(lineage)), ...asked], lineage);
+    return this.#placesIn([...(await this.listedIn(lineage)), ...asked], lineage);
   }
 
   async #placesIn(graphs: readonly string[], lineage: string): Promise<readonly LineagePlace[]> {
@@ -144,7 +144,7 @@ export class Lineages {
   }
 
   /** The graphs that hold a lineage as far as the catalogue has come. */
-  async #listed(lineage: string): Promise<readonly string[]> {
+  async listedIn(lineage: string): Promise<readonly string[]> {
     const { catalogue } = this.#parts;
     const names = await catalogue.read(async (snapshot) => {
       const ranges = lineagePrefixes(lineage).map((prefix) => prefixRange(prefix, HOLDERS));

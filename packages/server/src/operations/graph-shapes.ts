@@ -41,3 +41,10 @@ export const symlinksShape = z.object({
   inbound: listOf(graphRef),
   dangling: listOf(graphEdge).exactOptional(),
 });
+
+/** What a check of the graphs together found. */
+export const graphCheckShape = z.object({
+  ok: z.boolean(),
+  graphs: z.int(),
+  problems: listOf(z.object({ id: z.string(), code: z.string(), message: z.string() })),
+});

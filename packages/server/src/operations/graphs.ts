@@ -5,10 +5,10 @@
 import { CortexError, type Hub, openHub } from "@cortex-memory/core";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import { showGraph, showGraphs, showSymlinks } from "../render/graphs.js";
+import { showGraph, showGraphCheck, showGraphs, showSymlinks } from "../render/graphs.js";
 import { type CallContext, defineOperation } from "./define.js";
 import { anyObject, by, listOf } from "./fields.js";
-import { graphListShape, graphShape, symlinksShape } from "./graph-shapes.js";
+import { graphCheckShape, graphListShape, graphShape, symlinksShape } from "./graph-shapes.js";
 
 /** Runs `body` with the hub of the folder in use; only making a graph may make the folder. */
 async function withHub<T>(
@@ -172,10 +172,42 @@ const symlinksOperation = defineOperation({
   http: { unavailable: ON_THE_MACHINE },
 });
 
+const checkOperation = defineOperation({
+  name: "checkGraphs",
+  verbs: [],
+  place: "openHub",
+  kind: "write",
+  summary: "Check the graphs of a folder together",
+  help: `Compares the catalogue with the journals, and finds lineages that are visible in more than one graph:
+a move that was cut short, or a pair that an older release made. --repair hides all but the head of each,
+with a reason; its history stays, and restore brings it back. Each store by itself is for cortex check.`,
+  example: "cortex graph check --repair",
+  input: z.strictObject({
+    repair: z
+      .boolean()
+      .describe("hide, of a lineage that is visible in several graphs, all but its head")
+      .exactOptional(),
+  }),
+  output: graphCheckShape,
+  call: (_memory, input, context) =>
+    withHub(context, async (hub) => {
+      const { ok, graphs, problems } = await hub.check(input);
+      return { ok, graphs, problems };
+    }),
+  cli: {
+    command: "graph check",
+    group: "graphs",
+    store: "fresh",
+    human: showGraphCheck,
+  },
+  http: { unavailable: ON_THE_MACHINE },
+});
+
 /** The operations on graphs. */
 export const GRAPH_OPERATIONS = [
   createOperation,
   listOperation,
   configOperation,
   symlinksOperation,
+  checkOperation,
 ];

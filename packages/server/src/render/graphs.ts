@@ -1,6 +1,6 @@
 /** Graphs and the links between them, for people to read. */
 import type * as z from "zod";
-import type { graphListShape, graphShape, symlinksShape } from "../operations/graph-shapes.js";
+import type { graphCheckShape, graphListShape, graphShape, symlinksShape } from "../operations/graph-shapes.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 type Graph = z.output<typeof graphShape>;
@@ -35,6 +35,18 @@ export function showGraphs(list: z.output<typeof graphListShape>, ink: Ink): str
   return lines.length + problems.length === 0
     ? ink.dim("no graphs yet")
     : [...lines, ...problems].join("\n");
+}
+
+/** What is wrong with the graphs together. */
+export function showGraphCheck(
+  { ok, graphs, problems }: z.output<typeof graphCheckShape>,
+  ink: Ink,
+): string {
+  const first = `${ok ? ink.green("ok") : ink.red("not ok")}  ${counted(graphs, "graph")}`;
+  const lines = problems.map(
+    ({ id, code, message }) => `${ink.red(clean(id))}  ${clean(message)} ${ink.dim(code)}`,
+  );
+  return [first, ...lines].join("\n");
 }
 
 /** Which graphs a graph is tied to. */
