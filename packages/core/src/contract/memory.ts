@@ -249,7 +249,7 @@ export interface Upsert {
   readonly mustExist?: boolean | undefined;
   /**
    * The highest number that the memory's versions have elsewhere: this version gets one above it, and
-   * above those here. Where the memory is hidden because it moved there, it is visible again.
+   * above those here.
    */
   readonly after?: number | undefined;
 }

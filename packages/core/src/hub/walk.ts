@@ -95,7 +95,13 @@ export async function traverse(
   options: HubTraverseOptions = {},
 ): Promise<HubTraversal> {
   const { access = OWNER, ...given } = options;
-  const { asOf, symlinks, edgesOnly = false, asGiven = false, ...rest } = checkInput(OPTIONS, given);
+  const {
+    asOf,
+    symlinks,
+    edgesOnly = false,
+    asGiven = false,
+    ...rest
+  } = checkInput(OPTIONS, given);
   const checked = walkPlan(rest);
   // An edge holds at the time that is asked about, as in every walk.
   const validAt = asOf?.getTime() ?? hub.clock();

@@ -303,7 +303,9 @@ function joined(walks: readonly HubTraversal[], lineage: string): HubTraversal {
   const hits = new Map(
     walks.flatMap((walk) => walk.hits.map((hit) => [hit.memory.uri, hit] as const)),
   );
-  const edges = new Map(walks.flatMap((walk) => walk.edges.map((one) => [one.edge.id, one] as const)));
+  const edges = new Map(
+    walks.flatMap((walk) => walk.edges.map((one) => [one.edge.id, one] as const)),
+  );
   const ends = walks.flatMap(({ dangling }) => dangling).filter(({ name }) => name !== lineage);
   return {
     hits: [...hits.values()],
@@ -311,7 +313,10 @@ function joined(walks: readonly HubTraversal[], lineage: string): HubTraversal {
     dangling: ends,
     truncated: walks.some(({ truncated }) => truncated),
     clamped: walks.some(({ clamped }) => clamped),
-    positions: Object.assign({}, ...walks.map(({ positions }) => positions)) as Record<string, number>,
+    positions: Object.assign({}, ...walks.map(({ positions }) => positions)) as Record<
+      string,
+      number
+    >,
   };
 }
 

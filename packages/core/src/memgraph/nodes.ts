@@ -183,6 +183,8 @@ export async function moveOf(
       await checkKnown(hub, graph, upsert?.basedOnVersion, openVersions(found.head));
     });
   }
+  // It comes back: what stood here shows again, below the head that is still elsewhere.
+  if (own?.isLeft === true) await hub.useIfThere(graph, (memory) => memory.restore(own.id));
   const after = Math.max(...others.map(({ highest }) => highest));
   const isOnly = left.every(({ highest }) => highest > (own?.highest ?? 0));
   return {

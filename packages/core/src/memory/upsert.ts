@@ -88,7 +88,7 @@ export function applyUpsert(
     upsert.mustExist === true ? locateLiving(tx, parsed, "externalId") : locate(tx, parsed);
   if (found === undefined) return undefined;
   refuseErased(found, parsed, "externalId");
-  if (upsert.after === undefined) refuseTombstoned(found, "externalId", parsed.text);
+  refuseTombstoned(found, "externalId", parsed.text);
   askRecords(tx, [found]);
   const before = tx.fold.records.head(found.row);
   const { type, kind, tags, freshnessAt } = prepared.head;
@@ -99,16 +99,12 @@ export function applyUpsert(
   checkKindAllowed(tx, kind);
   const rival = isRival(tx, before, upsert.basedOnVersion);
   const { by, data, request } = prepared;
-  const back = upsert.after === undefined ? {} : BACK;
-  const head: Head = { ...before, ...back, kind, tags, freshnessAt };
+  const head = { ...before, kind, tags, freshnessAt };
   const marked = request === undefined ? {} : { request };
   const { after } = upsert;
   const next = { parsed, input, by, found, head, data, rival, wantsMemory, after, ...marked };
   return appendVersion(engine, tx, next);
 }
-
-/** What a memory is again to which its lineage comes back. */
-const BACK = { lifecycle: "active", tombstone: undefined } as const;
 
 /** Whether a write is kept beside the open versions of a memory; a list must name all of them. */
 function isRival(tx: WriteTx, head: Head, basedOn: Upsert["basedOnVersion"]): boolean {

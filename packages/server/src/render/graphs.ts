@@ -1,6 +1,11 @@
 /** Graphs and the links between them, for people to read. */
 import type * as z from "zod";
-import type { graphCheckShape, graphListShape, graphShape, symlinksShape } from "../operations/graph-shapes.js";
+import type {
+  graphCheckShape,
+  graphListShape,
+  graphShape,
+  symlinksShape,
+} from "../operations/graph-shapes.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 type Graph = z.output<typeof graphShape>;
