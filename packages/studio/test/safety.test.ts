@@ -168,6 +168,7 @@ describe.skipIf(isLackingBrowser)("what a memory may hold", () => {
     "#/context?verb=schedule&object=plan&ref=kyoto",
     "#/graph?from=sample:kyoto&hops=1",
     "#/sessions?s=kyoto-trip",
+    "#/review",
     "#/?at=12",
   ];
 

@@ -54,6 +54,14 @@ export const PAGES: readonly Page[] = [
       default: (await import("../sessions/sessions-page.tsx")).SessionsPage,
     })),
   },
+  {
+    path: "review",
+    name: "Review",
+    icon: "review",
+    about: "what waits for your decision",
+    shortcut: "v",
+    Body: lazy(async () => ({ default: (await import("../review/review-page.tsx")).ReviewPage })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */
