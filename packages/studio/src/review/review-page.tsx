@@ -169,29 +169,12 @@ function Item({ item, place, onBefore, onAfter, onDone }: ItemProps) {
   const { name, about } = QUESTIONS[item.kind];
   return (
     <article className="review-item" aria-label={`${name}, ${place}`}>
-      <header className="review-head">
-        <h2>{name}</h2>
-        <span className="about">{place}</span>
-        <button type="button" disabled={onBefore === undefined} onClick={onBefore}>
-          Before
-        </button>
-        <button type="button" disabled={onAfter === undefined} onClick={onAfter}>
-          Next
-        </button>
-      </header>
+      <ItemHead name={name} place={place} onBefore={onBefore} onAfter={onAfter} />
       <p>
         {about} <span dir="auto">{whyWords(item)}</span>
       </p>
       <Sides item={item} marked={marked} onMark={setMarked} />
-      <label className="review-reason">
-        Why, for the journal (you may leave it empty)
-        <input
-          type="text"
-          autoComplete="off"
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-        />
-      </label>
+      <Reason reason={reason} onChange={setReason} />
       <Choices choices={choices} isBusy={settle.isPending} onTake={take} />
       {settle.error !== null && asking === undefined && <Failure error={settle.error} />}
       {asking === "forget" && (
@@ -213,6 +196,47 @@ function Item({ item, place, onBefore, onAfter, onDone }: ItemProps) {
         />
       )}
     </article>
+  );
+}
+
+/** What is asked, which of how many it is, and the way to the others. */
+function ItemHead({
+  name,
+  place,
+  onBefore,
+  onAfter,
+}: Pick<ItemProps, "place" | "onBefore" | "onAfter"> & { readonly name: string }) {
+  return (
+    <header className="review-head">
+      <h2>{name}</h2>
+      <span className="about">{place}</span>
+      <button type="button" disabled={onBefore === undefined} onClick={onBefore}>
+        Before
+      </button>
+      <button type="button" disabled={onAfter === undefined} onClick={onAfter}>
+        Next
+      </button>
+    </header>
+  );
+}
+
+function Reason({
+  reason,
+  onChange,
+}: {
+  readonly reason: string;
+  readonly onChange: (reason: string) => void;
+}) {
+  return (
+    <label className="review-reason">
+      Why, for the journal (you may leave it empty)
+      <input
+        type="text"
+        autoComplete="off"
+        value={reason}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </label>
   );
 }
 
