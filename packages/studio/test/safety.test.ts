@@ -169,6 +169,7 @@ describe.skipIf(isLackingBrowser)("what a memory may hold", () => {
     "#/graph?from=sample:kyoto&hops=1",
     "#/sessions?s=kyoto-trip",
     "#/review",
+    "#/trust?prove=sample:kyoto",
     "#/?at=12",
   ];
 

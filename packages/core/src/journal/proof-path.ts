@@ -7,8 +7,9 @@
  * root that the proof's checkpoint states; otherwise there is no way. It says nothing about whether to
  * believe that checkpoint: that is `verify`.
  */
-import { sha256Pure } from "../codec/sha256-pure.js";
+
 import { toHex } from "../codec/keys.js";
+import { sha256Pure } from "../codec/sha256-pure.js";
 import { parseUlid } from "../codec/ulid.js";
 import { isCortexError } from "../errors.js";
 import { memoryStateKey } from "../merkle/state-keys.js";

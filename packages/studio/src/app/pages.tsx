@@ -62,6 +62,14 @@ export const PAGES: readonly Page[] = [
     shortcut: "v",
     Body: lazy(async () => ({ default: (await import("../review/review-page.tsx")).ReviewPage })),
   },
+  {
+    path: "trust",
+    name: "Trust",
+    icon: "trust",
+    about: "whether anything was altered: root, snapshots, proofs",
+    shortcut: "t",
+    Body: lazy(async () => ({ default: (await import("../trust/trust-page.tsx")).TrustPage })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */
