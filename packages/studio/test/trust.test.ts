@@ -123,7 +123,7 @@ describe.skipIf(isLackingBrowser)("trust", () => {
     await given.getByLabel("or choose a file").setInputFiles(file);
     await given.getByText("A slice: memories with their proof").waitFor();
     const forged = slice.text.replace("leaves at noon", "leaves at nine");
-    const data = await page.evaluateHandle<DataTransfer>(`(() => {
+    const data = await page.evaluateHandle(`(() => {
       const data = new DataTransfer();
       data.items.add(new File([${JSON.stringify(forged)}], "slice.json"));
       return data;
