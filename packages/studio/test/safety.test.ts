@@ -170,6 +170,7 @@ describe.skipIf(isLackingBrowser)("what a memory may hold", () => {
     "#/sessions?s=kyoto-trip",
     "#/review",
     "#/trust?prove=sample:kyoto",
+    "#/time?a=10&b=40",
     "#/?at=12",
   ];
 

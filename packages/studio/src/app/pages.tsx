@@ -70,6 +70,14 @@ export const PAGES: readonly Page[] = [
     shortcut: "t",
     Body: lazy(async () => ({ default: (await import("../trust/trust-page.tsx")).TrustPage })),
   },
+  {
+    path: "time",
+    name: "Time",
+    icon: "time",
+    about: "what happened, what changed between two points, undo",
+    shortcut: "i",
+    Body: lazy(async () => ({ default: (await import("../time/time-page.tsx")).TimePage })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */

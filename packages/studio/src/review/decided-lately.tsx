@@ -2,9 +2,9 @@
  * What was decided lately, read from the end of the journal, with the way to take it back: a notice goes
  * after a while, this stays.
  */
-import { counted, oneLine, Time } from "../base/format.tsx";
+import { counted, Time } from "../base/format.tsx";
+import { MemoryName } from "../base/memory-name.tsx";
 import { useRead, useWrite } from "../base/reads.ts";
-import { hrefWith } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Failure, Section } from "../base/ui.tsx";
 
@@ -71,15 +71,5 @@ function Named({ memories }: { readonly memories: Touched }) {
         <MemoryName key={id} id={id} />
       ))}
     </>
-  );
-}
-
-/** A memory by its words, as a link to it. */
-function MemoryName({ id }: { readonly id: string }) {
-  const found = useRead(["name", id], async (memory, past) => (await memory.get(id, past)) ?? null);
-  return (
-    <a href={hrefWith({ m: id })} dir="auto">
-      {found.data === undefined || found.data === null ? id : oneLine(found.data.text, 60)}
-    </a>
   );
 }
