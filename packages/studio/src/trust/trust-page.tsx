@@ -269,7 +269,9 @@ function SnapshotTable({ snapshots }: { readonly snapshots: readonly Snapshot[] 
             <th scope="col">Root</th>
             <th scope="col">Why</th>
             <th scope="col">When</th>
-            <th scope="col">Entry</th>
+            <th scope="col" className="number">
+              Entry
+            </th>
             <th scope="col">Checkpoint</th>
           </tr>
         </thead>
