@@ -171,6 +171,8 @@ describe.skipIf(isLackingBrowser)("what a memory may hold", () => {
     "#/review",
     "#/trust?prove=sample:kyoto",
     "#/time?a=10&b=40",
+    "#/graphs",
+    "#/health",
     "#/?at=12",
   ];
 
