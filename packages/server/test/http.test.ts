@@ -406,7 +406,10 @@ describe("about the server", () => {
     await slow.get("/v1/search?text=whisper");
     const { slowMs, requests } = (await slow.get("/slow")).json as Record<string, unknown>;
     expect(slowMs).toBe(0);
-    expect(requests).toMatchObject([{ operation: "search", ms: expect.any(Number) }, { operation: "healthz" }]);
+    expect(requests).toMatchObject([
+      { operation: "search", ms: expect.any(Number) },
+      { operation: "healthz" },
+    ]);
     expect(JSON.stringify(requests)).not.toMatch(/whisper|fault/);
     await slow.close();
   });
