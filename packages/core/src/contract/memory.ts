@@ -30,6 +30,7 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { ImportedVersion } from "./imported.js";
 import {
   type Memory,
   memoryIdShape,
@@ -247,6 +248,8 @@ export interface Upsert {
   readonly basedOnVersion?: number | readonly number[] | undefined;
   /** True refuses with `ERR_NOT_FOUND` to make a memory that is not there. */
   readonly mustExist?: boolean | undefined;
+  /** Set for a version that another program wrote. */
+  readonly imported?: ImportedVersion | undefined;
 }
 
 /** What a write may say in this process alone. */

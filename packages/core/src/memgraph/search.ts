@@ -16,7 +16,7 @@ import type { Hub } from "../hub/hub.js";
 import { checkGraphId } from "../hub/names.js";
 import { LIMITS } from "../limits.js";
 import { rankShare } from "../search/search.js";
-import { type GraphNode, nodeOf } from "./node.js";
+import { type GraphNode, nodesOf } from "./node.js";
 import { type AccessOption, admitted } from "./policies.js";
 
 /** What to search for. */
@@ -69,11 +69,19 @@ export async function search(
       const how = { ...narrowed, ...options, limit, siblings: true };
       const { hits, seq } = await memory.search(text, how);
       positions[graph] = seq;
+      const told = hits.flatMap(({ memory: one, score, snippet = "" }) =>
+        one === undefined ? [] : [{ memory: one, score, snippet }],
+      );
+      const nodes = await nodesOf(
+        hub,
+        told.map((hit) => hit.memory),
+      );
       found.set(
         graph,
-        hits.flatMap(({ memory: one, score, snippet = "" }) =>
-          one === undefined ? [] : [{ node: nodeOf(one, hub.now()), score, snippet }],
-        ),
+        told.flatMap(({ score, snippet }, at) => {
+          const node = nodes[at];
+          return node === undefined ? [] : [{ node, score, snippet }];
+        }),
       );
     });
   });
@@ -151,9 +159,16 @@ export async function searchBatch(
     memory.searchBatch(all, { ...options, siblings: true }),
   );
   const { uniqueHits = 0, perQueryHits = all.map(() => 0), seq = -1 } = found ?? {};
-  const hits = (found?.hits ?? []).flatMap(({ memory, score, queriesMatched }) => {
-    if (memory === undefined) return [];
-    return [{ node: nodeOf(memory, hub.now()), rrfScore: score, queriesMatched }];
+  const told = (found?.hits ?? []).flatMap(({ memory, score, queriesMatched }) =>
+    memory === undefined ? [] : [{ memory, rrfScore: score, queriesMatched }],
+  );
+  const nodes = await nodesOf(
+    hub,
+    told.map(({ memory }) => memory),
+  );
+  const hits = told.flatMap(({ memory: _, ...hit }, at) => {
+    const node = nodes[at];
+    return node === undefined ? [] : [{ node, ...hit }];
   });
   return { hits, queryCount: all.length, uniqueHits, perQueryHits, seq };
 }
@@ -190,7 +205,8 @@ export async function describeSchema(
   if (schema === undefined) {
     return { graphId: graph, nodeCount: 0, kinds: [], tagPrefixes: [], tags: [], seq: -1 };
   }
-  const { graphId, nodeCount, kinds, tagPrefixes, tags, seq } = schema;
+  const { nodeCount, kinds, tagPrefixes, tags, seq } = schema;
+  const graphId = await hub.lineages.shownName(schema.graphId);
   return { graphId, nodeCount, kinds, tagPrefixes, tags, seq };
 }
 

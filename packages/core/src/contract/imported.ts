@@ -1,0 +1,65 @@
+/**
+ * What an import may say of a version or an edge, in this process alone: what another program knew it by,
+ * and what it says beyond the limits of a write. Times and authors are those of then; when it arrived is
+ * told by the entry that brings it.
+ */
+import { LIMITS, VERSION_MAX } from "../limits.js";
+import { strictFields } from "../records/fields.js";
+import { listUpTo, textField, timeOf, whole } from "./fields.js";
+
+/** What every import says of a version or an edge: what it was known by, when and by whom it was made. */
+const importedFields = {
+  id: textField({ maxBytes: LIMITS.externalIdBytes }),
+  graph: textField({ maxBytes: LIMITS.externalIdBytes }),
+  createdAt: timeOf("when it was made there"),
+  createdBy: textField({ maxBytes: LIMITS.importedAuthorBytes, blank: true, control: true }),
+  nanos: whole(0, 999_999).optional(),
+};
+
+/** A version as another program had it, checked. */
+export const importedVersion = strictFields({
+  ...importedFields,
+  version: whole(1, VERSION_MAX),
+  supersedes: listUpTo(whole(1, VERSION_MAX), LIMITS.batchItems),
+  freshnessNanos: whole(0, 999_999).optional(),
+  content: textField({
+    maxBytes: LIMITS.importedContentBytes,
+    blank: true,
+    control: true,
+  }).optional(),
+  tags: listUpTo(textField({ maxBytes: LIMITS.tagBytes }), LIMITS.importedTags).optional(),
+});
+
+/** A version as another program had it: it is written as it was there, whatever this graph allows. */
+export interface ImportedVersion {
+  /** What it was known by, and the graph it was in. */
+  readonly id: string;
+  readonly graph: string;
+  readonly createdAt: number;
+  /** To the letter; empty where nobody was named. */
+  readonly createdBy: string;
+  /** Billionths of a second beyond the milliseconds of `createdAt` and of `freshnessAt`. */
+  readonly nanos?: number | undefined;
+  readonly freshnessNanos?: number | undefined;
+  /** Its number: above those that are there. */
+  readonly version: number;
+  /** The numbers of the versions whose place it took; others that are open stay so. */
+  readonly supersedes: readonly number[];
+  /** The content, where it is longer than that of a write may be. */
+  readonly content?: string | undefined;
+  /** The tags, where they are more than a write may have, or some stand there twice. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+/** An edge as another program had it, checked. */
+export const importedEdge = strictFields({
+  ...importedFields,
+  toGraph: textField({ maxBytes: LIMITS.externalIdBytes }),
+});
+
+/** What an edge that another program made was known by, when and by whom it was made. */
+export interface ImportedEdge
+  extends Pick<ImportedVersion, "id" | "graph" | "createdAt" | "createdBy" | "nanos"> {
+  /** The graph of its far end, as it was called there. */
+  readonly toGraph: string;
+}
