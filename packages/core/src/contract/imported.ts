@@ -1,7 +1,8 @@
 /**
- * What an import may say of a version or an edge, in this process alone: what another program knew it by,
- * and what it says beyond the limits of a write. Times and authors are those of then; when it arrived is
- * told by the entry that brings it.
+ * What a write may say in this process alone: how it goes on from a memory that is there, and what an
+ * import says of a version or an edge: what another program knew it by, and what of it is beyond the
+ * limits of a write. Times and authors of imports are those of then; when they arrived is told by the
+ * entries that bring them.
  */
 import { LIMITS, VERSION_MAX } from "../limits.js";
 import { strictFields } from "../records/fields.js";
@@ -62,4 +63,18 @@ export interface ImportedEdge
   extends Pick<ImportedVersion, "id" | "graph" | "createdAt" | "createdBy" | "nanos"> {
   /** The graph of its far end, as it was called there. */
   readonly toGraph: string;
+}
+
+/** How a write goes on from a memory that is there. */
+export interface Upsert {
+  /**
+   * The version that the writer read. If it is open no more, policy `lww` lets the write win, and
+   * `manual` keeps it as a rival. A list names every open version there is, and the write is refused
+   * with `ERR_CONFLICT` if there are others.
+   */
+  readonly basedOnVersion?: number | readonly number[] | undefined;
+  /** True refuses with `ERR_NOT_FOUND` to make a memory that is not there. */
+  readonly mustExist?: boolean | undefined;
+  /** Set for a version that another program wrote. */
+  readonly imported?: ImportedVersion | undefined;
 }

@@ -112,8 +112,8 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await world.hub.use(NAME, async (memory) => {
       const { checkpoint } = await memory.snapshot("here");
       const id = (await memory.get("a"))?.id ?? "";
-      const { memories } = verify(await memory.prove([id]), checkpoint);
-      expect(memories?.[0]?.data?.content === content).toBe(true);
+      const checked = verify(await memory.prove([id]), checkpoint);
+      expect(checked.ok && checked.memories[0]?.data?.content === content).toBe(true);
       expect((await memory.rebuild({ verifyOnly: true })).ok).toBe(true);
     });
     const most = "x".repeat(LIMITS.importedContentBytes + 1);
