@@ -21,7 +21,7 @@ const importedFields = {
 export const importedVersion = strictFields({
   ...importedFields,
   version: whole(1, VERSION_MAX),
-  supersedes: listUpTo(whole(1, VERSION_MAX), LIMITS.batchItems),
+  beside: listUpTo(whole(1, VERSION_MAX), LIMITS.batchItems),
   freshnessNanos: whole(0, 999_999).optional(),
   content: textField({
     maxBytes: LIMITS.importedContentBytes,
@@ -44,8 +44,8 @@ export interface ImportedVersion {
   readonly freshnessNanos?: number | undefined;
   /** Its number: above those that are there. */
   readonly version: number;
-  /** The numbers of the versions whose place it took; others that are open stay so. */
-  readonly supersedes: readonly number[];
+  /** The numbers of the versions that stayed open beside it; it took the place of all others. */
+  readonly beside: readonly number[];
   /** The content, where it is longer than that of a write may be. */
   readonly content?: string | undefined;
   /** The tags, where they are more than a write may have, or some stand there twice. */

@@ -27,8 +27,9 @@ import { LIMITS } from "../limits.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { jsonObjectField } from "../records/fields.js";
 import { checkExternalId } from "../records/frames.js";
+import type { Access } from "../scope/access.js";
 import { type GraphNode, nodesOf } from "./node.js";
-import { type AccessOption, admitted, asking, inWords } from "./policies.js";
+import { type AccessOption, admitted, asking, authorIn, inWords, shownAuthor } from "./policies.js";
 
 /** An edge between two lineages. */
 export interface GraphEdge {
@@ -75,7 +76,10 @@ function edgeOf({ graphId, edge, from, to }: HubEdge, shown: (graph: string) => 
     ...(ordinal === undefined ? {} : { ordinal }),
     createdAt,
     ...(origin?.nanos === undefined ? {} : { nanos: origin.nanos }),
-    createdBy,
+    createdBy:
+      origin === undefined
+        ? shownAuthor({ createdBy, source: edge.source, graphId }, "")
+        : createdBy,
   };
 }
 
@@ -122,6 +126,7 @@ export const EDGE_WORDS = { from: "fromLineage", to: "toLineage", by: "createdBy
 export function linkOf(
   hub: Hub,
   input: GraphEdgeInput,
+  access: Access | undefined,
 ): BatchLink & { readonly from: string; readonly to: string } {
   const { fromLineage, toLineage, kind, toGraph, ...rest } = checkInput(edgeSchema, input);
   const { metadata, ordinal, createdBy } = rest;
@@ -133,7 +138,7 @@ export function linkOf(
     loose: { toGraph: far },
     ordinal,
     metadata,
-    by: createdBy === "" ? undefined : createdBy,
+    by: authorIn(access, createdBy),
   };
 }
 
@@ -145,7 +150,7 @@ export async function putEdge(
   options: AccessOption = {},
 ): Promise<GraphEdgeResult> {
   admitted("putEdge", options);
-  const { from, kind, to, ...rest } = linkOf(hub, edge);
+  const { from, kind, to, ...rest } = linkOf(hub, edge, options.access);
   const input = { ...rest, ...asking(options.access) };
   const { added, graphId } = await hub
     .use(graph, async (memory) => ({

@@ -29,7 +29,7 @@ async function bring(
     createdAt: BORN + version * DAY,
     createdBy: "",
     version,
-    supersedes: version === 1 ? [] : [version - 1],
+    beside: [],
     ...more,
   };
   const data = { content: `${lineage} ${version}`, metadata: { n: version } };
@@ -49,7 +49,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await bring(world, "a", 1, { nanos: 120 });
     await bring(world, "a", 2, { graph: "elsewhere" });
     // Version 3 was left out.
-    await bring(world, "a", 4, { supersedes: [2], createdBy: "x".repeat(200) });
+    await bring(world, "a", 4, { createdBy: "x".repeat(200) });
     const nodes = await store.history("a");
     expect(nodes).toMatchObject([
       { id: "a-4", version: 4, kind: "kind 4", createdBy: "x".repeat(200), graphId: SOURCE },
@@ -82,7 +82,7 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await graph(world);
     await bring(world, "a", 1);
     await bring(world, "a", 2);
-    await bring(world, "a", 3, { supersedes: [] });
+    await bring(world, "a", 3, { beside: [2] });
     expect((await world.store.getNode("a"))?.conflicts).toEqual(["a-2"]);
     const { nodes } = await world.store.listNodes(SOURCE);
     expect(nodes.map(({ id, conflicts }) => [id, conflicts])).toEqual([
@@ -91,10 +91,10 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     ]);
     const { kinds } = await world.store.describeSchema(SOURCE);
     expect(kinds.map(({ kind }) => kind)).toEqual(["kind 2", "kind 3"]);
-    await bring(world, "a", 4, { supersedes: [2, 3] });
+    await bring(world, "a", 4);
     expect((await world.store.getNode("a"))?.conflicts).toEqual([]);
     expect((await world.store.getNode("a-2"))?.supersededBy).toBe("a-4");
-    const again = bring(world, "a", 4, { supersedes: [] });
+    const again = bring(world, "a", 4);
     await expect(again).rejects.toMatchObject({ code: "ERR_CONFLICT" });
   });
 

@@ -17,6 +17,7 @@ import { openVersions } from "../memory/open-versions.js";
 import { primaryText } from "../records/data.js";
 import type { JsonObject } from "../records/fields.js";
 import type { Lifecycle } from "../records/types.js";
+import { shownAuthor } from "./policies.js";
 
 /** One version of a lineage. */
 export interface GraphNode {
@@ -61,6 +62,9 @@ export type CompactNode = Omit<
   | "lifecycle"
 >;
 
+/** The author of a node whose writer gave no name. */
+const UNNAMED = "unknown";
+
 /** What every URI begins with; the name of the graph comes next. */
 const URI_START = "cortex://";
 
@@ -76,6 +80,24 @@ export async function nodesOf(hub: Hub, memories: readonly Memory[]): Promise<Gr
       return nodeOf(memory, hub.now(), { graph: shown, ids: idsIn(items ?? []) });
     }),
   );
+}
+
+/** What was found, with nodes in the place of memories; what has no memory is left out. */
+export async function withNodes<T extends { readonly memory?: Memory | undefined }>(
+  hub: Hub,
+  found: readonly T[],
+): Promise<readonly (Omit<T, "memory"> & { readonly node: GraphNode })[]> {
+  const whole = found.flatMap(({ memory, ...rest }) =>
+    memory === undefined ? [] : [{ memory, rest }],
+  );
+  const nodes = await nodesOf(
+    hub,
+    whole.map(({ memory }) => memory),
+  );
+  return whole.flatMap(({ rest }, at) => {
+    const node = nodes[at];
+    return node === undefined ? [] : [{ ...rest, node }];
+  });
 }
 
 /** What nodes and graphs are called by those who imported them. */
@@ -110,11 +132,12 @@ export function nodeOf(
 ): GraphNode {
   const { uri, version, head, versionRecord } = memory;
   const { freshnessAt, lifecycle } = head;
-  const { origin } = versionRecord;
+  const { origin, createdAt, createdBy, provenance } = versionRecord;
   const idOf = (number: number): string =>
     names.ids.get(number) ?? `${uri.slice(0, uri.lastIndexOf("#"))}#${number}`;
   const open = openVersions(head);
   const isCurrent = open.includes(version);
+  const written = { createdBy, source: provenance.source, graphId: graphIn(memory) };
   return {
     id: origin?.id ?? uri,
     graphId: origin?.graph ?? names.graph,
@@ -124,12 +147,12 @@ export function nodeOf(
     ...contentOf(memory),
     tags: head.tags,
     ...(freshnessAt === undefined ? {} : { freshnessAt }),
-    createdAt: versionRecord.createdAt,
+    createdAt,
     ...(origin?.nanos === undefined ? {} : { nanos: origin.nanos }),
     ...(origin?.freshnessNanos === undefined || freshnessAt === undefined
       ? {}
       : { freshnessNanos: origin.freshnessNanos }),
-    createdBy: versionRecord.createdBy,
+    createdBy: origin === undefined ? shownAuthor(written, UNNAMED) : createdBy,
     ...(supersededBy === undefined ? {} : { supersededBy: idOf(supersededBy) }),
     conflicts: isCurrent ? open.filter((number) => number !== version).map(idOf) : [],
     isCurrent,

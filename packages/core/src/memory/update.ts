@@ -60,7 +60,6 @@ import { parseWith } from "../records/fields.js";
 import type { Head, Version } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { checkRevision, checkStatusChange } from "../trust/gate.js";
-import { openVersions } from "./open-versions.js";
 import {
   fingerprintOf,
   gatherData,
@@ -182,7 +181,7 @@ export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): W
   const version =
     imported === undefined
       ? { ...whole, ...(rival ? { supersedes: [] } : {}) }
-      : asImported(whole, head, imported);
+      : asImported(whole, imported);
   const nextHead: Head = {
     ...head,
     version: version.number,
@@ -209,17 +208,13 @@ export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): W
 }
 
 /** A version as another program had it: with its number, its time, its author, and what it replaced. */
-function asImported(version: Version, head: Head, imported: ImportedVersion): Version {
+function asImported(version: Version, imported: ImportedVersion): Version {
   const { version: number } = imported;
   if (number < version.number) {
     const expected = `a version above ${version.number - 1}, the last that is there`;
     throw invalid("imported.version", expected, number, "ERR_CONFLICT");
   }
-  const open = openVersions(head);
-  const supersedes = [...new Set(imported.supersedes)].sort((a, b) => a - b);
-  if (!supersedes.every((one) => open.includes(one))) {
-    throw invalid("imported.supersedes", `only of ${open.join(", ")}, which are open`, supersedes);
-  }
+  const supersedes = version.supersedes.filter((one) => !imported.beside.includes(one));
   return { ...version, ...originOf(imported), number, supersedes };
 }
 
