@@ -8,7 +8,7 @@ import { bytes, count, counted, Time } from "../base/format.tsx";
 import { hashOf } from "../base/route.ts";
 import { askServer, useServer } from "../base/server.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Answer, Empty, PageHead } from "../base/ui.tsx";
+import { Answer, Empty, PageHead, TableFrame } from "../base/ui.tsx";
 import { ImportFile } from "./import-file.tsx";
 
 /** Graphs that are looked into at once; typing narrows to the others. */
@@ -108,34 +108,32 @@ function GraphTable({ graphs }: { readonly graphs: readonly Graph[] }) {
   });
   const largest = Math.max(1, ...stats.map(({ data }) => data?.sizeBytes ?? 0));
   return (
-    <div className="table-frame">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Graph</th>
-            <th scope="col" className="number">
-              Memories
-            </th>
-            <th scope="col" className="number">
-              Links
-            </th>
-            <th scope="col">Size</th>
-            <th scope="col">Last activity</th>
-          </tr>
-        </thead>
-        <tbody>
-          {graphs.map((graph, at) => (
-            <GraphRow
-              key={graph.id}
-              graph={graph}
-              stats={stats[at]?.data}
-              isFailed={stats[at]?.isError === true}
-              largest={largest}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <TableFrame label="Graphs">
+      <thead>
+        <tr>
+          <th scope="col">Graph</th>
+          <th scope="col" className="number">
+            Memories
+          </th>
+          <th scope="col" className="number">
+            Links
+          </th>
+          <th scope="col">Size</th>
+          <th scope="col">Last activity</th>
+        </tr>
+      </thead>
+      <tbody>
+        {graphs.map((graph, at) => (
+          <GraphRow
+            key={graph.id}
+            graph={graph}
+            stats={stats[at]?.data}
+            isFailed={stats[at]?.isError === true}
+            largest={largest}
+          />
+        ))}
+      </tbody>
+    </TableFrame>
   );
 }
 

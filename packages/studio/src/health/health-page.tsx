@@ -8,7 +8,7 @@ import type { ReactNode } from "react";
 import { bytes, count, counted, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Answer, Empty, Failure, PageHead, TypeMark } from "../base/ui.tsx";
+import { Answer, Empty, Failure, PageHead, TableFrame, TypeMark } from "../base/ui.tsx";
 import { ServerHealth } from "./server-health.tsx";
 import { Upkeep } from "./upkeep.tsx";
 
@@ -136,7 +136,7 @@ function Holds({ stats }: { readonly stats: Stats }) {
           {bytes(sizeBytes)} ({stats.backend})
         </Fact>
       </dl>
-      <table className="bars">
+      <table className="bars by-type">
         <tbody>
           {types.map(({ type, count: many }) => (
             <tr key={type}>
@@ -161,8 +161,9 @@ function Jobs({ stats: { text, vectors, jobs, replica } }: { readonly stats: Sta
       <h2 id="jobs-title">Indexes and jobs</h2>
       <dl className="facts">
         <Fact name="Words">
-          {counted(text.documents, "text")} in {counted(text.segments, "piece")},{" "}
-          {lagWords(text.lag)}
+          {counted(text.documents, "text")} in {counted(text.segments, "piece")}
+          {text.lag > 0 &&
+            `; ${counted(text.lag, "entry", "entries")} not written out yet, which are searched all the same`}
         </Fact>
         <Fact name="Meaning">
           {vectors === undefined
@@ -178,34 +179,32 @@ function Jobs({ stats: { text, vectors, jobs, replica } }: { readonly stats: Sta
       {jobs.length === 0 ? (
         <p className="about">No background job has run on this store yet.</p>
       ) : (
-        <div className="table-frame">
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">Job</th>
-                <th scope="col" className="number">
-                  Behind
-                </th>
-                <th scope="col" className="number">
-                  Done
-                </th>
-                <th scope="col">Last run</th>
-                <th scope="col">Trouble</th>
+        <TableFrame label="Jobs">
+          <thead>
+            <tr>
+              <th scope="col">Job</th>
+              <th scope="col" className="number">
+                Behind
+              </th>
+              <th scope="col" className="number">
+                Done
+              </th>
+              <th scope="col">Last run</th>
+              <th scope="col">Trouble</th>
+            </tr>
+          </thead>
+          <tbody>
+            {jobs.map(({ name, lag, done, lastRunAt, lastError }) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td className="number">{count(lag)}</td>
+                <td className="number">{count(done)}</td>
+                <td>{lastRunAt === undefined ? "not yet" : <Time ms={lastRunAt} />}</td>
+                <td>{lastError === undefined ? "none" : lastError.message}</td>
               </tr>
-            </thead>
-            <tbody>
-              {jobs.map(({ name, lag, done, lastRunAt, lastError }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td className="number">{count(lag)}</td>
-                  <td className="number">{count(done)}</td>
-                  <td>{lastRunAt === undefined ? "not yet" : <Time ms={lastRunAt} />}</td>
-                  <td>{lastError === undefined ? "none" : lastError.message}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+            ))}
+          </tbody>
+        </TableFrame>
       )}
     </section>
   );

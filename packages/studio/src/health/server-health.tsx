@@ -4,7 +4,7 @@
  */
 import { clock, count, counted } from "../base/format.tsx";
 import { useServer } from "../base/server.ts";
-import { Answer } from "../base/ui.tsx";
+import { Answer, TableFrame } from "../base/ui.tsx";
 import { type OperationHealth, readMetrics } from "./metrics.ts";
 
 /** Operations that are shown. */
@@ -44,38 +44,36 @@ function lasting(seconds: number): string {
 
 function Operations({ operations }: { readonly operations: readonly OperationHealth[] }) {
   return (
-    <div className="table-frame">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Slowest operations</th>
-            <th scope="col" className="number">
-              Asked
-            </th>
-            <th scope="col" className="number">
-              Mean
-            </th>
-            <th scope="col" className="number">
-              95 of 100 within
-            </th>
-            <th scope="col" className="number">
-              Failed
-            </th>
+    <TableFrame label="Slowest operations">
+      <thead>
+        <tr>
+          <th scope="col">Slowest operations</th>
+          <th scope="col" className="number">
+            Asked
+          </th>
+          <th scope="col" className="number">
+            Mean
+          </th>
+          <th scope="col" className="number">
+            95 of 100 within
+          </th>
+          <th scope="col" className="number">
+            Failed
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {operations.slice(0, SHOWN).map(({ operation, count: asked, meanMs, p95Ms, failed }) => (
+          <tr key={operation}>
+            <th scope="row">{operation}</th>
+            <td className="number">{count(asked)}</td>
+            <td className="number">{ms(meanMs)}</td>
+            <td className="number">{p95Ms === undefined ? "over a minute" : ms(p95Ms)}</td>
+            <td className={failed > 0 ? "number status-disputed" : "number"}>{count(failed)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {operations.slice(0, SHOWN).map(({ operation, count: asked, meanMs, p95Ms, failed }) => (
-            <tr key={operation}>
-              <th scope="row">{operation}</th>
-              <td className="number">{count(asked)}</td>
-              <td className="number">{ms(meanMs)}</td>
-              <td className="number">{p95Ms === undefined ? "over a minute" : ms(p95Ms)}</td>
-              <td className={failed > 0 ? "number status-disputed" : "number"}>{count(failed)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </TableFrame>
   );
 }
 
