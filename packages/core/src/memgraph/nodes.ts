@@ -19,10 +19,9 @@ import { areApart, isLeft, leftFor } from "../hub/lineages.js";
 import { LIMITS } from "../limits.js";
 import { openVersions } from "../memory/open-versions.js";
 import type { JsonObject } from "../records/fields.js";
-import { parseUri } from "../records/uri.js";
 import { type Access, speakerOf } from "../scope/access.js";
 import { checkRevision } from "../trust/gate.js";
-import { type CompactNode, compactNode, type GraphNode, nodeOf } from "./node.js";
+import { type CompactNode, compactNode, type GraphNode, idsIn, nodeOf, nodesOf } from "./node.js";
 import {
   type AccessOption,
   admitted,
@@ -105,12 +104,13 @@ export async function putNode(
   const { lineageId } = node;
   return hub.use(graph, async (memory) => {
     if (lineageId === undefined) return writeNode(hub, memory, note, options);
-    if (hub.lineages.wasIn(graph, lineageId)) {
+    const here = memory.actor;
+    if (hub.lineages.wasIn(here, lineageId)) {
       // Mostly it still is, and then nothing has to be looked up.
       const next = await writeNext(hub, memory, note, options);
       if (next !== undefined) return next;
     }
-    const move = await moveOf(hub, graph, note, options);
+    const move = await moveOf(hub, here, note, options);
     const moved = { ...note, upsert: { ...note.upsert, ...move?.upsert } };
     const written = await writeNode(hub, memory, moved, options);
     if (move !== undefined) await move.leave();
@@ -244,8 +244,9 @@ async function writeNode(
     .write(input, { memory: true, upsert, ...asking(access) })
     .catch((error: unknown) => inWords(error, NODE_WORDS));
   if (written.memory === undefined) throw new Error("a note was written and is not there");
-  const node = nodeOf(written.memory, hub.now());
-  hub.lineages.note(node.lineageId, node.graphId);
+  const [node] = await nodesOf(hub, [written.memory]);
+  if (node === undefined) throw new Error("a memory is no node");
+  hub.lineages.note(node.lineageId, memory.actor);
   const isRival = written.conflicts.length > 0;
   return {
     node,
@@ -293,27 +294,70 @@ export async function getNode(
   if (isPinned && String(ref).startsWith("cortex://")) {
     throw invalid("atVersion, atTime", "none of them beside a node id, which names a version", ref);
   }
-  const home = await hub.lineages.graphOf(ref, options.graph);
-  if (home === undefined) return undefined;
-  const then = atVersion === undefined ? atTime : undefined;
-  const found = await hub.useIfThere(home, (memory) =>
-    then === undefined
-      ? memory.get(ref, { version: atVersion, access })
-      : asOf(memory, ref, then, access),
-  );
-  if (found === undefined) {
+  const found = await inHome(hub, ref, options, async (memory) => {
+    if (atVersion === undefined && atTime !== undefined) {
+      return nodeAtTime(hub, memory, ref, { time: atTime, access });
+    }
+    return nodeAtVersion(hub, memory, ref, { version: atVersion, access });
+  });
+  if (found !== undefined) return found;
+  if (isPinned) {
     // An older version may have stayed where the lineage lived then.
-    if (!isPinned || options.graph !== undefined) return undefined;
-    const nodes = await lineageNodes(hub, ref, options);
-    return nodes.find(({ version, createdAt }) =>
-      then === undefined ? version === atVersion : createdAt <= then,
-    );
+    const nodes = options.graph === undefined ? await lineageNodes(hub, ref, options) : [];
+    const isMeant = ({ version, createdAt }: GraphNode): boolean =>
+      atVersion === undefined ? createdAt <= (atTime ?? 0) : version === atVersion;
+    return nodes.find(isMeant);
   }
-  const isNow = then === undefined && found.version === found.head.version;
-  if (isNow && !isLeft(found.head)) return nodeOf(found, hub.now());
+  // Not the name of a lineage: perhaps the id that a node was imported with.
+  const place = ref.startsWith("cortex://") ? undefined : await hub.lineages.originOf("node", ref);
+  if (place === undefined) return undefined;
+  return hub.useIfThere(place.graph, (memory) =>
+    nodeAtVersion(hub, memory, place.id, { version: place.version, access }),
+  );
+}
+
+/** A version of a lineage as a node: the current one unless told otherwise. */
+async function nodeAtVersion(
+  hub: Hub,
+  memory: Cortex,
+  ref: string,
+  { version, access }: { readonly version?: number | undefined } & AccessOption,
+): Promise<GraphNode | undefined> {
+  const found = await memory.get(ref, { version, access });
+  if (found === undefined) return undefined;
+  const hasLeft = isLeft(found.head);
+  if (found.version === found.head.version && !hasLeft) return (await nodesOf(hub, [found]))[0];
   // What took the place of an older version, and what came with it, only the others can tell.
-  const nodes = await lineageNodes(hub, found.head.externalId ?? found.id, options, home);
-  return nodes.find(({ graphId, version }) => graphId === home && version === found.version);
+  const nodes = hasLeft
+    ? await placedNodes(hub, found.head.externalId ?? found.id, { access })
+    : (await versionNodes(hub, memory, found.id, { access })).map((node) => ({
+        node,
+        graph: memory.actor,
+      }));
+  const own = nodes.find(
+    ({ node, graph }) => graph === memory.actor && node.version === found.version,
+  );
+  return own?.node;
+}
+
+/**
+ * The node that was current at a time. Versions that were imported count from the time at which they were
+ * made, wherever that was; of a lineage that was always here the journal knows also what was undone since.
+ */
+async function nodeAtTime(
+  hub: Hub,
+  memory: Cortex,
+  ref: string,
+  { time, access }: { readonly time: number } & AccessOption,
+): Promise<GraphNode | undefined> {
+  const nodes = await versionNodes(hub, memory, ref, { access });
+  const items = (await memory.history(ref, { access })) ?? [];
+  if (items.some(({ versionRecord }) => versionRecord.origin !== undefined)) {
+    const undone = new Set(items.flatMap((item) => (item.undone === true ? [item.version] : [])));
+    return nodes.find(({ version, createdAt }) => createdAt <= time && !undone.has(version));
+  }
+  const found = await asOf(memory, ref, time, access);
+  return nodes.find(({ version }) => version === found?.version);
 }
 
 /** A memory as it was at a time; one that was undone later counts until then. */
@@ -348,31 +392,49 @@ async function lineageNodes(
   hub: Hub,
   ref: string,
   options: LineageOptions,
-  home?: string,
 ): Promise<readonly GraphNode[]> {
-  const named = options.graph ?? (ref.startsWith("cortex://") ? parseUri(ref).actor : undefined);
-  const places =
-    named === undefined ? (await hub.lineages.placesOf(ref)).map(({ graph }) => graph) : [named];
-  const graphs = places.length > 0 || home === undefined ? places : [home];
+  return (await placedNodes(hub, ref, options)).map(({ node }) => node);
+}
+
+/** A node, and the graph that holds it, whatever it is called. */
+interface PlacedNode {
+  readonly node: GraphNode;
+  readonly graph: string;
+}
+
+async function placedNodes(
+  hub: Hub,
+  ref: string,
+  options: LineageOptions,
+): Promise<readonly PlacedNode[]> {
+  const isNamed = options.graph !== undefined || ref.startsWith("cortex://");
+  const places = isNamed
+    ? [await hub.lineages.graphOf(ref, options.graph)]
+    : (await hub.lineages.placesOf(ref)).map(({ graph }) => graph);
   const found = await Promise.all(
-    graphs.map((graph) =>
-      hub.useIfThere(graph, (memory) => versionNodes(hub, memory, ref, options)),
-    ),
+    places.map(async (graph): Promise<readonly PlacedNode[]> => {
+      if (graph === undefined) return [];
+      const nodes = await hub.useIfThere(graph, (memory) =>
+        versionNodes(hub, memory, ref, options),
+      );
+      return (nodes ?? []).map((node) => ({ node, graph }));
+    }),
   );
-  const [own = [], ...others] = found.map((nodes) => nodes ?? []);
+  const [own = [], ...others] = found;
   if (others.length === 0) return own;
-  const all = [...own, ...others.flat()].sort((a, b) => b.version - a.version);
-  return all.map((node, at) =>
-    own.includes(node) && node.isCurrent ? node : formerNode(node, all.slice(0, at)),
+  const all = [...own, ...others.flat()].sort((a, b) => b.node.version - a.node.version);
+  return all.map((placed, at) =>
+    own.includes(placed) && placed.node.isCurrent ? placed : formerNode(placed, all.slice(0, at)),
   );
 }
 
 /** A node that is no head, among those above it: the next of its own graph or of another took its place. */
-function formerNode(node: GraphNode, above: readonly GraphNode[]): GraphNode {
+function formerNode({ node, graph }: PlacedNode, above: readonly PlacedNode[]): PlacedNode {
   const { lifecycle: _, supersededBy, ...rest } = node;
-  const next = above.findLast(({ graphId, id }) => graphId !== node.graphId || id === supersededBy);
-  const taken = next === undefined ? {} : { supersededBy: next.id };
-  return { ...rest, ...taken, isCurrent: false, isStale: false, conflicts: [] };
+  const next = above.findLast((one) => one.graph !== graph || one.node.id === supersededBy);
+  const taken = next === undefined ? {} : { supersededBy: next.node.id };
+  const former = { ...rest, ...taken, isCurrent: false, isStale: false, conflicts: [] };
+  return { node: former, graph };
 }
 
 /** Runs `body` in the graph that holds a lineage, if there is one. */
@@ -399,8 +461,11 @@ async function versionNodes(
     if (undone === true) continue;
     for (const number of versionRecord.supersedes) replacedBy.set(number, version);
   }
+  const names = { graph: await hub.lineages.shownName(memory.actor), ids: idsIn(items) };
   return items.flatMap((item) =>
-    item.memory === undefined ? [] : [nodeOf(item.memory, hub.now(), replacedBy.get(item.version))],
+    item.memory === undefined
+      ? []
+      : [nodeOf(item.memory, hub.now(), names, replacedBy.get(item.version))],
   );
 }
 
@@ -450,7 +515,7 @@ export async function listNodes<C extends boolean = false>(
   const page = await hub.useIfThere(graph, (memory) =>
     memory.list({ written: { kinds, tags, siblings: true, ...bounds }, access }),
   );
-  const nodes = (page?.memories ?? []).map((memory) => nodeOf(memory, hub.now()));
+  const nodes = await nodesOf(hub, page?.memories ?? []);
   const shown: readonly CompactNode[] = compact === true ? nodes.map(compactNode) : nodes;
   const [end, total] = [offset + nodes.length, page?.total ?? 0];
   return {
@@ -493,7 +558,9 @@ export async function conflicts(
         const versions = await versionNodes(hub, memory, sides[0]?.id ?? "", options);
         const nodes = versions.filter(({ isCurrent }) => isCurrent);
         const [first] = nodes;
-        if (first !== undefined) open.push({ graphId: graph, lineageId: first.lineageId, nodes });
+        if (first !== undefined) {
+          open.push({ graphId: first.graphId, lineageId: first.lineageId, nodes });
+        }
       }
       if (page.cursor === undefined) return { conflicts: open, seq: page.seq };
       cursor = page.cursor;

@@ -100,8 +100,8 @@ export async function putSubgraph(
     throw invalid("nodes, edges", `at least one of them, and at most ${most}`, got);
   }
   const atomic = options.atomic === true;
-  const place: Place = { hub, graph, access: options.access, moves: new Map() };
   return hub.use(graph, async (memory) => {
+    const place: Place = { hub, graph: memory.actor, access: options.access, moves: new Map() };
     const notes = await Promise.all(
       nodes.map(async (node, at): Promise<Step> => {
         const item = await attempt(() => noteItem(place, node, at));
@@ -121,9 +121,11 @@ export async function putSubgraph(
     const told = nodes.map((node, at) => nodeResult(node, results[at]));
     for (const [at, move] of place.moves) if (results[at]?.ok === true) await move.leave();
     for (const { lineageId } of told) {
-      if (lineageId !== undefined) hub.lineages.note(lineageId, graph);
+      if (lineageId !== undefined) hub.lineages.note(lineageId, memory.actor);
     }
-    const made = edges.map((edge, at) => edgeResult(graph, edge, results[nodes.length + at]));
+    const made = edges.map((edge, at) =>
+      edgeResult(memory.actor, edge, results[nodes.length + at]),
+    );
     return { nodes: told, edges: made, seq };
   });
 }
