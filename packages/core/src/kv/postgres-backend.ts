@@ -29,6 +29,7 @@ import {
   type KvManifest,
   type KvRow,
   type KvSnapshot,
+  removedStore,
   sameBytes,
 } from "./kv.js";
 import { joinPool, type PostgresPool, readAddress } from "./postgres-session.js";
@@ -123,6 +124,7 @@ class PostgresKv implements Kv {
     return new PostgresSnapshot(this.#pool, this.#place, this.#seen?.generation, {
       isOpen: () => this.#open,
       onGeneration: (generation) => this.#follow(generation),
+      onMissing: () => this.#checkThere(),
       siblings: this.#snapshots,
     });
   }
@@ -206,6 +208,11 @@ class PostgresKv implements Kv {
     }
   }
 
+  /** Refuses to go on where a store that this handle has seen is there no more: it was removed. */
+  #checkThere(): void {
+    if (this.#seen !== undefined && this.#place.slot === 0) throw removedStore();
+  }
+
   #follow(generation: number): void {
     if (this.#seen?.generation !== generation) this.#seen = { generation, fence: 0 };
   }
@@ -247,7 +254,10 @@ class PostgresKv implements Kv {
         tally.commitMs += performance.now() - startedMs;
         return told;
       }
-      if (told === undefined) return told;
+      if (told === undefined) {
+        this.#checkThere();
+        return told;
+      }
       if (told.isHeld) {
         tally.heldWaits += 1;
         await sleep(HELD_PAUSE_MS * (1 + Math.random()));
