@@ -91,7 +91,7 @@ describe("forgetting by a name", () => {
     for (const given of [{}, { session: "a", tag: "b" }, { id: "a", slot: "b" }]) {
       expect(await refusalOf(memory, () => memory.forget(given as never, "why"))).toMatchObject({
         code: "ERR_INVALID",
-        details: { field: "id" },
+        details: { field: "id, session, slot, tag" },
       });
     }
     expect(

@@ -92,7 +92,7 @@ function whatIsMeant(engine: Engine, { id, session, slot, tag }: Asked<"forget">
   const given = Object.entries(names).flatMap(([name, value]) => (value === undefined ? [] : name));
   if (given.length !== 1) {
     const got = given.length === 0 ? undefined : given.join(", ");
-    throw invalid("id", "one of id, session, slot and tag", got);
+    throw invalid(Object.keys(names).join(", "), "one of them", got);
   }
   if (id !== undefined) return { ref: parseRef(engine, id, "id") };
   if (session !== undefined) return { ranges: rangesOf(INDEX.session, session) };

@@ -3,11 +3,11 @@
  * it. They go by the hub that the door has open, or by the folder, and open no store of their own.
  */
 import { CortexError, type Hub, openHub } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import { showGraph, showGraphs, showRemoved, showSymlinks } from "../render/graphs.js";
 import { type CallContext, defineOperation } from "./define.js";
-import { anyObject, by, listOf } from "./fields.js";
 import { graphListShape, graphShape, removedGraphShape, symlinksShape } from "./graph-shapes.js";
 
 /** Runs `body` with the hub in use; only making a graph may make its folder. */
@@ -25,16 +25,30 @@ async function withHub<T>(
   }
 }
 
-const id = z.string().describe("the graph: its id, which is the actor of its store");
+/** What a name of a graph looks like; core checks it, and says what is wrong with one. */
+const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
-const policy = z
-  .enum(["lww", "manual"])
+const id = z.string().meta({
+  description: "the graph: its id, which is the actor of its store",
+  pattern: NAME_PATTERN,
+});
+
+/** The fields of a graph's configuration, as its own verb has them. */
+const config = VERBS.configure.options;
+
+const name = config.name.unwrap().unwrap().describe("what people call it");
+
+const policy = config.conflictPolicy
+  .unwrap()
   .describe("a stale node wins (lww), or is kept as a rival (manual)")
   .exactOptional();
 
-const kinds = listOf(z.string())
+const kinds = config.kindWhitelist
+  .unwrap()
   .describe("a kind that nodes may have; may be repeated; every kind when not given")
   .exactOptional();
+
+const by = config.by.unwrap().exactOptional();
 
 const createOperation = defineOperation({
   name: "createGraph",
@@ -46,16 +60,22 @@ const createOperation = defineOperation({
 graph's store: every other command works on it with --actor.`,
   example: 'cortex graph create "Team notes" --id team-notes',
   input: z.strictObject({
-    name: z.string().describe("what people call it"),
+    name,
     id: z
       .string()
-      .describe(
-        "a safe name: a-z, 0-9, dot, underscore and hyphen; made from the name when not given",
-      )
+      .meta({
+        description:
+          "a safe name: a-z, 0-9, dot, underscore and hyphen; made from the name when not given",
+        pattern: NAME_PATTERN,
+      })
       .exactOptional(),
     conflictPolicy: policy,
     kindWhitelist: kinds,
-    metadata: anyObject.describe("anything to keep about it, as JSON").exactOptional(),
+    metadata: config.metadata
+      .unwrap()
+      .unwrap()
+      .describe("anything to keep about it, as JSON")
+      .exactOptional(),
     by,
   }),
   output: graphShape,
@@ -105,10 +125,12 @@ Every change is journaled in the graph. An archived graph is left out of lists a
   example: "cortex graph config team-notes --conflict-policy manual",
   input: z.strictObject({
     id,
-    name: z.string().describe("what people call it").exactOptional(),
+    name: name.exactOptional(),
     conflictPolicy: policy,
     kindWhitelist: kinds,
-    metadata: anyObject
+    metadata: config.metadata
+      .unwrap()
+      .unwrap()
       .describe("members to set, or to remove where they are null, as JSON")
       .exactOptional(),
     archive: z.boolean().describe("leave it out of lists").exactOptional(),
@@ -181,7 +203,10 @@ const removeOperation = defineOperation({
 then on. Broken off anywhere, it is finished by whoever opens the folder next. The answer names the graphs it was
 tied to: their edges into it stay there and lead nowhere. Backups made before are yours to remove.`,
   example: 'cortex graph rm team-notes --reason "the team is gone"',
-  input: z.strictObject({ id, reason: z.string().describe("why it is removed") }),
+  input: z.strictObject({
+    id,
+    reason: VERBS.forget.args.reason.describe("why it is removed"),
+  }),
   output: removedGraphShape,
   absent: (input) => `id: no graph ${input.id}`,
   call: (_memory, { id: graph, reason }, context) =>
