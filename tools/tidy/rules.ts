@@ -132,6 +132,7 @@ export const VERIFIER = {
     "journal/entry.ts",
     "journal/checkpoint.ts",
     "journal/proof.ts",
+    "journal/proof-path.ts",
     "records/plain-record.ts",
     "records/types.ts",
     "records/uri.ts",
