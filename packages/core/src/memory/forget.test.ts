@@ -55,7 +55,7 @@ describe("forgetting by a name", () => {
     expect(planned.memories?.map(({ text }) => text)).toContain("I moved to Porto");
     expect(planned.memories?.length).toBeGreaterThan(before);
     expect((await memory.session("chat-1")).turns.length).toBe(before);
-    const done = await memory.forget({ session: "chat-1", reason: "asked by Ada" });
+    const done = await memory.forget({ session: "chat-1" }, "asked by Ada");
     expect(done.erased).toEqual(planned.memories?.map(({ id }) => id));
     expect(done).toMatchObject({ derived: [now.id], edges: planned.edges });
     expect(done).not.toHaveProperty("id");
@@ -95,7 +95,7 @@ describe("forgetting by a name", () => {
       });
     }
     expect(
-      await refusalOf(memory, () => memory.forget({ session: "chat-1" } as never)),
+      await refusalOf(memory, () => memory.forget({ session: "chat-1" }, undefined as never)),
     ).toMatchObject({
       details: { field: "reason" },
     });
