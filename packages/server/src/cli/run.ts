@@ -10,6 +10,7 @@ import { CortexError, isCortexError, throughDoor } from "@cortex-memory/core";
 import { renamed } from "@cortex-memory/core/contract";
 import { CommanderError } from "commander";
 import {
+  isServerAddress,
   type Settings,
   serveSettingsFor,
   serviceSettingsFor,
@@ -26,7 +27,7 @@ import { UsageError } from "../usage.js";
 import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, typedName, wordsOf } from "./input.js";
-import { openFor, tokenFor } from "./open-store.js";
+import { askElsewhere, openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 import { printStream } from "./stream.js";
 
@@ -128,7 +129,10 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
     };
     const { input, json } = task;
     if (operation.stream === undefined) {
-      const answer = await operation.run(memory, input, context);
+      const isElsewhere = operation.place === "openHub" && isServerAddress(context.location);
+      const answer = isElsewhere
+        ? await askElsewhere(operation, context.location, input, host)
+        : await operation.run(memory, input, context);
       progress.finish();
       return answer;
     }
