@@ -10,8 +10,8 @@
 import { encode } from "../codec/cbor.js";
 import { normaliseSlot } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
+import type { ForgetResult } from "../contract/forget.js";
 import type { Asked } from "../contract/index.js";
-import type { ForgetResult } from "../contract/memory.js";
 import type { MemoryId } from "../contract/shapes.js";
 import { subject } from "../engine/drafts.js";
 import {
