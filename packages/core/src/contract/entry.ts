@@ -58,6 +58,7 @@ export {
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
 export type { Form } from "./hits.js";
+export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {
   Change,
