@@ -59,6 +59,7 @@ export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
 export type { ForgetGroup, ForgetResult } from "./forget.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
 export type { Form } from "./hits.js";
+export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {
   Change,

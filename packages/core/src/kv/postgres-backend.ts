@@ -82,6 +82,7 @@ export async function removePostgresStore(location: string, actor: string): Prom
   }
 }
 
+export { type ForeignDatabase, openForeignDatabase } from "./postgres-foreign.js";
 export { type PostgresCounts, postgresCounts } from "./postgres-session.js";
 
 /** What became of a try to change something. */

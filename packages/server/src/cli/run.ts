@@ -103,7 +103,8 @@ async function runOperation(
   if (operation.stream !== undefined) return 0;
   warn(host, answer);
   printAnswer(files.tookOut() ? { ...host, out: host.err } : host, operation, answer, json);
-  return hasFailed(answer) ? 1 : 0;
+  if (hasFailed(answer)) return 1;
+  return isPartial(answer) ? LEFT_SOME_OUT : 0;
 }
 
 interface Task {
@@ -218,6 +219,15 @@ function printAnswer(host: Host, operation: Operation, answer: unknown, json: bo
 /** Answers of checks say themselves whether all is well. */
 function hasFailed(answer: unknown): boolean {
   return typeof answer === "object" && answer !== null && "ok" in answer && answer.ok === false;
+}
+
+/** The exit code of a command that did what it could, and had to leave something out. */
+const LEFT_SOME_OUT = 3;
+
+function isPartial(answer: unknown): boolean {
+  return (
+    typeof answer === "object" && answer !== null && "partial" in answer && answer.partial === true
+  );
 }
 
 /** Says what went wrong, in the form that was asked for; the result is the exit code. */
