@@ -48,3 +48,12 @@ export const graphCheckShape = z.object({
   graphs: z.int(),
   problems: listOf(z.object({ id: z.string(), code: z.string(), message: z.string() })),
 });
+
+/** A graph that is gone. */
+export const removedGraphShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  reason: z.string(),
+  entries: z.int().exactOptional(),
+  symlinks: symlinksShape.omit({ dangling: true }),
+});

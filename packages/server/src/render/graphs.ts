@@ -4,6 +4,7 @@ import type {
   graphCheckShape,
   graphListShape,
   graphShape,
+  removedGraphShape,
   symlinksShape,
 } from "../operations/graph-shapes.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
@@ -52,6 +53,18 @@ export function showGraphCheck(
     ({ id, code, message }) => `${ink.red(clean(id))}  ${clean(message)} ${ink.dim(code)}`,
   );
   return [first, ...lines].join("\n");
+}
+
+/** A graph that is gone, and what it was tied to. */
+export function showRemoved(gone: z.output<typeof removedGraphShape>, ink: Ink): string {
+  const { id, name, entries, symlinks } = gone;
+  const called = name === id ? id : `${id} (${oneLine(name, 60)})`;
+  const size = entries === undefined ? "" : ink.dim(`  ${counted(entries, "entry", "entries")}`);
+  const lines = symlinks.inbound.map(
+    ({ graphId, edgeCount }) =>
+      `  ${ink.yellow("leads nowhere now")} ${counted(edgeCount, "edge")} of ${clean(graphId)}`,
+  );
+  return [`${ink.green("✓")} removed ${called}${size}`, ...lines].join("\n");
 }
 
 /** Which graphs a graph is tied to. */
