@@ -7,6 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readMetrics } from "../src/health/metrics.ts";
 import { lacksBrowser, launch, openStudio, startTestServer, type TestServer } from "./browser.js";
 
+/** How long a page may take to follow, on a busy machine. */
+const SOON = { timeout: 30_000 };
+
 const isLackingBrowser = lacksBrowser();
 
 test("what a server counts is read: means, the step that holds 95 of 100, failures, slowest first", () => {
@@ -66,7 +69,7 @@ describe.skipIf(isLackingBrowser)("many", () => {
     expect(await page.locator("tbody tr").count()).toBe(2);
     await studio.picture("graphs");
     await page.getByLabel("Find a graph").fill("grac");
-    await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
+    await expect.poll(() => page.locator("tbody tr").count(), SOON).toBe(1);
     await row.getByRole("link", { name: "grace" }).click();
     await page.getByRole("link", { name: "Write a compiler" }).waitFor();
     expect(page.url()).toContain("graph=grace");

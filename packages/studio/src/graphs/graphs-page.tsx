@@ -108,7 +108,7 @@ function GraphTable({ graphs }: { readonly graphs: readonly Graph[] }) {
   });
   const largest = Math.max(1, ...stats.map(({ data }) => data?.sizeBytes ?? 0));
   return (
-    <TableFrame label="Graphs">
+    <TableFrame label="Table of graphs">
       <thead>
         <tr>
           <th scope="col">Graph</th>
