@@ -77,6 +77,25 @@ describe.skipIf(isLackingBrowser)("many", () => {
     await studio.close();
   });
 
+  test("a graph is removed on request: its name typed, and nothing of it is left", async () => {
+    await server.post("/v1/actors/linus/write", { type: "fact", text: "Linus keeps penguins" });
+    const studio = await openStudio(browser, server, "#/graphs");
+    const { page } = studio;
+    await page.getByRole("button", { name: "Remove linus" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 memory and 0 links").waitFor();
+    await dialog.getByLabel("Why").fill("Linus asked for it");
+    expect(await dialog.getByRole("button", { name: "Remove" }).isDisabled()).toBe(true);
+    await dialog.getByLabel(/to confirm/).fill("linus");
+    await studio.picture("graph-removal");
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("The graph linus is removed.").waitFor();
+    await expect.poll(() => page.getByRole("row", { name: /linus/ }).count(), SOON).toBe(0);
+    expect((await server.get("/v1/graphs")).text).not.toContain("linus");
+    expect(studio.complaints).toEqual([]);
+    await studio.close();
+  });
+
   test("a dropped file is shown first, then brought in, and adds nothing the second time", async () => {
     const lines = [
       '{"type":"fact","text":"The piano is tuned in May","externalId":"piano"}',
