@@ -20,6 +20,7 @@ import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import type { Pause } from "./history/growth.js";
 import { CommitSignal } from "./history/signal.js";
+import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
@@ -55,6 +56,11 @@ export interface OpenOptions {
   readonly rateLimits?: Partial<RateLimits> | false;
   /** Run background jobs from the start: `true`, or how. `memory.jobs` starts them later. */
   readonly jobs?: boolean | JobsOptions;
+  /**
+   * False gives out what the disk says without comparing it with the hashes of the journal. On by default:
+   * damaged bytes are `ERR_CORRUPT`, never an answer.
+   */
+  readonly verifyReads?: boolean;
   /** A storage engine of your own, instead of the location's. */
   readonly kv?: Kv;
 }
@@ -88,6 +94,7 @@ const STORE_OPTIONS: { readonly [name in Exclude<keyof OpenOptions, keyof Remote
     model: true,
     rateLimits: true,
     jobs: true,
+    verifyReads: true,
     kv: true,
   };
 
@@ -119,7 +126,8 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
   const plan = checkJobs(options.jobs);
   const embedder = options.embedder === undefined ? undefined : checkEmbedder(options.embedder);
   const model = options.model === undefined ? undefined : checkModel(options.model);
-  const kv = options.kv ?? (await openKv(location, actor, options));
+  const stored = options.kv ?? (await openKv(location, actor, options));
+  const kv = options.verifyReads === false ? stored : verified(stored, sha256Node);
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();
@@ -259,6 +267,16 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     relaxed: options.relaxedDurability === true,
     readOnly: options.readOnly === true,
   });
+}
+
+/**
+ * What is wrong with the files of a store, each with its place, looked at without opening them: damage
+ * may take the process down that opens one. Nothing is found where the store is no folder.
+ */
+export async function examineStore(location: string, actor: string): Promise<readonly string[]> {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(location)) return [];
+  const { examineFolder } = await import("./kv/lmdb-folder.js");
+  return examineFolder(join(resolvePath(location), checkActorName(actor)));
 }
 
 /** What can be told of the stores in a folder without opening them. */
