@@ -130,8 +130,7 @@ export async function openGraph(
   const plan = checkJobs(options.jobs);
   const embedder = options.embedder === undefined ? undefined : checkEmbedder(options.embedder);
   const model = options.model === undefined ? undefined : checkModel(options.model);
-  const stored = options.kv ?? (await openKv(location, actor, options));
-  const kv = options.verifyReads === false ? stored : verified(stored, sha256Node);
+  const kv = await storageOf(location, actor, options);
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();
@@ -188,6 +187,12 @@ export async function openGraph(
     await kv.close();
     throw error;
   }
+}
+
+/** The storage of a graph; what is read of its journal is verified unless the options say otherwise. */
+async function storageOf(location: string, actor: string, options: OpenOptions): Promise<Kv> {
+  const kv = options.kv ?? (await openKv(location, actor, options));
+  return options.verifyReads === false ? kv : verified(kv, sha256Node);
 }
 
 /** A name that is made when it is first asked for, and the same from then on. */
