@@ -24,6 +24,7 @@ import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
+import type { Quarantined } from "./kv/lmdb-quarantine.js";
 import type { DatabaseStores } from "./kv/postgres-stamp.js";
 import { checkModel, type Model } from "./model/model.js";
 import { checkActorName } from "./records/uri.js";
@@ -290,6 +291,17 @@ export async function examineStore(location: string, actor: string): Promise<rea
   if (/^[a-z][a-z0-9+.-]+:/i.test(location)) return [];
   const { examineFolder } = await import("./kv/lmdb-folder.js");
   return examineFolder(join(resolvePath(location), checkActorName(actor)));
+}
+
+/** Names the stores of a folder while they are in use, and keeps apart what ended a process before. */
+export async function watchStores(root: string, derived: readonly string[]): Promise<() => void> {
+  return (await import("./kv/lmdb-quarantine.js")).watchStores(root, derived);
+}
+
+/** The stores of a location that are under quarantine: damaged ones, which nobody may open. */
+export async function quarantinedStores(location: string): Promise<readonly Quarantined[]> {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(location)) return [];
+  return (await import("./kv/lmdb-quarantine.js")).quarantinedIn(resolvePath(location));
 }
 
 /** What can be told of the stores in a folder without opening them. */

@@ -12,12 +12,14 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  rmSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { examineStore, open } from "../src/index.js";
+import { examineStore, open, openHub, quarantinedStores } from "../src/index.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { assertWhole, walkPages } from "../src/kv/lmdb-pages.js";
 import { seededRandom } from "../src/testing/index.js";
@@ -153,6 +155,71 @@ test("a page of zeros is found and named, wherever it was; a free one is no trou
   const later = Math.floor("a long value ".repeat(900).length / PAGE);
   expect(found).toBeGreaterThanOrEqual(used - later - 1);
   expect(found).toBeLessThanOrEqual(used);
+});
+
+describe("a process that ends in one of its stores", () => {
+  /** A folder of two stores, and a process that was aborted in the second of them. */
+  async function aborted(damage: (path: string) => void): Promise<string> {
+    const folder = temporaryFolder();
+    for (const actor of ["ada", "bob"]) {
+      await using memory = await open(folder, { actor });
+      await memory.write({ type: "note", externalId: "n", text: `of ${actor}` });
+    }
+    const program = startProgram("dies-in-store.mjs");
+    program.send({ folder, actors: ["ada", "bob"] });
+    await program.until("in");
+    damage(join(folder, "bob", "g000001.mdb"));
+    program.send({});
+    while ((await program.next()) !== undefined);
+    await program.kill();
+    return folder;
+  }
+
+  test.skipIf(isUnbuilt())(
+    "a damaged one is refused from the next start on, the others are served, and it heals",
+    async () => {
+      const folder = await aborted((path) => {
+        const file = readFileSync(path);
+        writeFileSync(path, file.fill(0, 2 * PAGE));
+      });
+      expect(await quarantinedStores(folder)).toEqual([]);
+      await using hub = await openHub(folder);
+      expect(await quarantinedStores(folder)).toEqual([
+        { store: "bob", problem: expect.stringContaining("page ") },
+      ]);
+      const refused = { code: "ERR_CORRUPT", message: expect.stringContaining("under quarantine") };
+      await expect(hub.use("bob", (memory) => memory.stats())).rejects.toMatchObject(refused);
+      await expect(open(folder, { actor: "bob" })).rejects.toMatchObject(refused);
+      expect(await hub.use("ada", async (memory) => (await memory.get("n"))?.text)).toBe("of ada");
+      // Somebody brings another file: it is looked at again.
+      rmSync(join(folder, "bob"), { recursive: true });
+      await using again = await open(folder, { actor: "bob" });
+      expect((await again.stats()).entries).toBe(1);
+      expect(await quarantinedStores(folder)).toEqual([]);
+    },
+  );
+
+  test.skipIf(isUnbuilt())(
+    "a sound one is served: whoever was killed says nothing of it",
+    async () => {
+      const folder = await aborted(() => undefined);
+      await using hub = await openHub(folder);
+      expect(await quarantinedStores(folder)).toEqual([]);
+      expect(await hub.use("bob", async (memory) => (await memory.get("n"))?.text)).toBe("of bob");
+    },
+  );
+
+  test("a damaged catalogue is made again", async () => {
+    const folder = temporaryFolder();
+    {
+      await using hub = await openHub(folder);
+      await hub.createGraph({ id: "one", name: "One" });
+      expect((await hub.listGraphs()).graphs).toHaveLength(1);
+    }
+    writeFileSync(join(folder, ".catalogue", "g000001.mdb"), "");
+    await using hub = await openHub(folder);
+    expect((await hub.listGraphs()).graphs.map(({ id }) => id)).toEqual(["one"]);
+  });
 });
 
 test.skipIf(isUnbuilt())("no turned bit gives wrong words, or goes unnoticed", async () => {

@@ -66,6 +66,7 @@ import {
   unusedName,
 } from "./lmdb-folder.js";
 import { walkPages } from "./lmdb-pages.js";
+import { refuseQuarantined } from "./lmdb-quarantine.js";
 import { agreesWith, endHold, type Met, takeHold, writeIf } from "./lmdb-writes.js";
 
 /** How to open an LMDB store. */
@@ -99,6 +100,7 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
     limitBytes: options.mapSizeBytes ?? Number.POSITIVE_INFINITY,
     snapshotMaxAgeMs: options.snapshotMaxAgeMs ?? SNAPSHOT_MAX_AGE_MS,
   };
+  await refuseQuarantined(place.folder);
   if (place.create) await createStore(place);
   return new LmdbKv(place, findStore(place), true);
 }

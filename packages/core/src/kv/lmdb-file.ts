@@ -134,10 +134,21 @@ const COMMITS_BETWEEN_READER_CHECKS = 256;
 /** How each file (device and inode) is open in this process: the engine shares one environment. */
 const openModes = new Map<string, { readonly mode: LmdbFileMode; handles: number }>();
 
+/** The folder of the store whose engine was entered last, and who wants to know when it is another. */
+let entered = "";
+let onEnter: ((folder: string) => void) | undefined;
+
+/** From now on, tells of every change from one store to another before the engine is entered. */
+export function tellOfEntering(tell: (folder: string) => void): void {
+  onEnter = tell;
+  entered = "";
+}
+
 /** An open file. */
 export class LmdbFile {
   readonly path: string;
   readonly mode: LmdbFileMode;
+  readonly #folder: string;
   readonly #identity: string;
   readonly #root: Root;
   /** Absent in a new file until `furnish`, and after `close`. */
@@ -155,6 +166,8 @@ export class LmdbFile {
     this.path = path;
     this.mode = mode;
     assertWhole(path);
+    this.#folder = dirname(path);
+    this.#enter();
     // The lock file is mapped, and there is no error to catch when a mapped page finds no room.
     if (!existsSync(`${path}-lock`)) assertDiskRoom(dirname(path), NEW_FILE_BYTES);
     const before = identityOf(path);
@@ -228,8 +241,16 @@ export class LmdbFile {
     this.#root.removeSync(HOLD_KEY);
   }
 
+  /** Says that the engine is about to be entered in this store; see `lmdb-quarantine.ts`. */
+  #enter(): void {
+    if (entered === this.#folder) return;
+    entered = this.#folder;
+    onEnter?.(entered);
+  }
+
   /** Starts a read of the newest committed state, of whichever process. */
   beginRead(): LmdbRead {
+    this.#enter();
     try {
       // Without the reset, a second read in the same turn would get the transaction of the first.
       this.#root.resetReadTxn();
@@ -256,12 +277,14 @@ export class LmdbFile {
   }
 
   get(key: Bytes, read?: LmdbRead): Bytes | undefined {
+    this.#enter();
     const { state, journal } = this.#open();
     return (key[0] === JOURNAL_KEY_BYTE ? journal : state).get(key, read);
   }
 
   /** The rows of a range, which may span both tables. */
   range(range: KvRange, read: LmdbRead): KvRow[] {
+    this.#enter();
     const rows: KvRow[] = [];
     const { state, journal } = this.#open();
     const first = range.gte[0] ?? 0;
@@ -289,6 +312,7 @@ export class LmdbFile {
 
   /** Runs the body in the one write transaction; `ROLL_BACK` or a throw leaves nothing behind. */
   write<T>(body: () => T | typeof ROLL_BACK): T | typeof ROLL_BACK {
+    this.#enter();
     this.#commits += 1;
     if (this.#commits % COMMITS_BETWEEN_READER_CHECKS === 0) this.#root.readerCheck();
     try {

@@ -48,7 +48,7 @@ export const FIND_ATTEMPTS = 100;
 const COMPLETE_NAME = /^g(\d{6,})\.mdb$/;
 const BUILDING_NAME = /^g\d{6,}\.building-(\d+)-([0-9a-f]{8})-\d+\.mdb$/;
 /** Tells this process from an earlier one with the same pid, as containers often have. */
-const PROCESS_TOKEN = randomBytes(4).toString("hex");
+export const PROCESS_TOKEN = randomBytes(4).toString("hex");
 let constructionsStarted = 0;
 /** Files this process is building, whatever their names are at the moment. */
 const underConstruction = new Set<string>();
@@ -100,6 +100,7 @@ function refuseLost(folder: string): void {
 
 /** What is wrong with the files of a store that nobody opens for it; see `lmdb-pages.ts`. */
 export async function examineFolder(folder: string): Promise<readonly string[]> {
+  if (!exists(folder)) return [];
   try {
     const numbers = completeNumbers(folder);
     if (numbers.length === 0) refuseLost(folder);
@@ -290,9 +291,13 @@ export function removeDeadConstructions(folder: string): void {
   for (const name of namesIn(folder)) {
     const [, pid, token] = BUILDING_NAME.exec(name) ?? [];
     if (pid === undefined || token === undefined) continue;
-    const alive = Number(pid) === process.pid ? token === PROCESS_TOKEN : isAlive(Number(pid));
-    if (!alive) removeFile(join(folder, name));
+    if (isGone(Number(pid), token)) removeFile(join(folder, name));
   }
+}
+
+/** Whether a process is gone: one of the same number is another if it has another token. */
+export function isGone(pid: number, token: string): boolean {
+  return pid === process.pid ? token !== PROCESS_TOKEN : !isAlive(pid);
 }
 
 function isAlive(pid: number): boolean {
