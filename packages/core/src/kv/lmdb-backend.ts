@@ -39,6 +39,7 @@ import {
   type KvSnapshot,
   type KvSnapshotOptions,
   type OnEntry,
+  removedStore,
   sameBytes,
   showEntries,
   showFound,
@@ -283,6 +284,7 @@ class LmdbKv implements Kv {
 
   /** Goes on in the newest generation; snapshots of the old one keep it open until they end. */
   #follow(from: LmdbFile): void {
+    if (from.isRemoved()) throw removedStore();
     this.#file = findStore({ ...this.#place, create: false });
     from.retire();
   }
