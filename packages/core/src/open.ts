@@ -10,7 +10,7 @@ import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { newUlid, ulidText } from "./codec/ulid.js";
-import { languageOf } from "./config/config.js";
+import { languageReader } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
 import { checkOptions, checkPrincipal, type Engine } from "./engine/engine.js";
@@ -201,7 +201,12 @@ async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): 
 
 /** The text index of a store. */
 export function textIndexOf(kv: Kv, signal: CommitSignal): TextIndex {
-  return new TextIndex({ kv, signal, language: languageOf, turn: async () => void (await turn()) });
+  return new TextIndex({
+    kv,
+    signal,
+    language: languageReader(),
+    turn: async () => void (await turn()),
+  });
 }
 
 /** The vectors of a store. */

@@ -81,12 +81,23 @@ export interface KvSnapshotOptions {
   readonly untilIdle?: boolean;
 }
 
+/** Rows that will be read soon. */
+export interface KvSoon {
+  readonly keys?: readonly Bytes[];
+  readonly ranges?: readonly KvRange[];
+}
+
 /** One state of the store, for the length of one operation. */
 export interface KvSnapshot {
   /** The values in the order of the keys; `undefined` where there is none. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>;
   /** The rows of each range, in the order asked for. */
   ranges(ranges: readonly KvRange[]): Promise<KvRow[][]>;
+  /**
+   * Names what will be read soon, so that it comes along with the next read. Only where a read is a
+   * round trip; what is named and never read costs a little, and changes no answer.
+   */
+  soon?(what: KvSoon): void;
   /** Gives the snapshot back; idempotent. Reading afterwards is `ERR_CLOSED`. */
   close(): void;
 }

@@ -29,6 +29,7 @@ import {
   type KvManifest,
   type KvRow,
   type KvSnapshot,
+  type KvSnapshotOptions,
   sameBytes,
 } from "./kv.js";
 import { joinPool, type PostgresPool, readAddress } from "./postgres-session.js";
@@ -118,12 +119,14 @@ class PostgresKv implements Kv {
     if (place.slot !== 0) this.#seen = { generation: place.slot, fence: 0 };
   }
 
-  async snapshot(): Promise<KvSnapshot> {
+  async snapshot(options: KvSnapshotOptions = {}): Promise<KvSnapshot> {
     this.#assertOpen();
     return new PostgresSnapshot(this.#pool, this.#place, this.#seen?.generation, {
       isOpen: () => this.#open,
       onGeneration: (generation) => this.#follow(generation),
       siblings: this.#snapshots,
+      // Whoever reads everything comes back to nothing.
+      keeps: options.untilIdle !== true,
     });
   }
 

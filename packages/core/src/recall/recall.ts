@@ -18,12 +18,13 @@ import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-
 import { countLanes, meterOf } from "../engine/read-plan.js";
 import { salienceOf } from "../engine/salience-reader.js";
 import { invalid } from "../errors.js";
-import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
 import { holdsAt, shownMemories, standingVersions, turnsAt, validBody } from "../memory/read.js";
+import { waitingRanges } from "../memory/slot-turns.js";
 import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
@@ -49,10 +50,14 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   if (audit) admit(access, "write", "recall with audit");
   if (isProved) requireProofs(access, "recall with proofs");
   const meter = meterOf(engine.kv, onPlan !== undefined);
-  await engine.text.ready();
   const brought = new Map<string, LaneScores>();
   const watched: Inquiry = onPlan === undefined ? inquiry : { ...inquiry, onLanes: into(brought) };
-  const answer = await Reader.with(meter.kv, asOf, (reader) => answerAll(engine, reader, watched));
+  const answer = await engine.text.searching(
+    meter.kv,
+    asOf,
+    (reader) => answerAll(engine, reader, watched),
+    () => ({ ranges: waitingRanges(), texts: inquiry.questions }),
+  );
   onPlan?.({
     verb: "recall",
     questions: inquiry.questions.length,

@@ -20,7 +20,7 @@ import type { Memory } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
 import { type Meter, meterOf } from "../engine/read-plan.js";
 import { shapeMemory, shapeOpen } from "../engine/shapes.js";
-import { type FoundMemory, Reader } from "../history/reader.js";
+import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { rivalsBelow } from "../links/rivals.js";
@@ -48,8 +48,7 @@ export async function search(engine: Engine, asked: Asked<"search">): Promise<Se
   const { text, limit = LIMITS.searchLimitDefault, snippets = true, access, siblings } = asked;
   const lifecycles = asked.lifecycles ?? ["active"];
   const watch = watchOf(engine, asked.onPlan);
-  await engine.text.ready();
-  const answer = await Reader.with(watch.kv, asked.asOf, async (reader) => {
+  const look = async (reader: Reader): Promise<SearchResult> => {
     const query = { text, limit, lifecycles, ...watch.looking };
     const rank = siblings === true ? rankOpen : rankMemories;
     const ranked = await rank(engine, reader, { query, filter: asked, access });
@@ -73,7 +72,9 @@ export async function search(engine: Engine, asked: Asked<"search">): Promise<Se
       };
     });
     return { hits: withinBudget(access, hits), seq: reader.position };
-  });
+  };
+  const soon = () => ({ texts: [text] });
+  const answer = await engine.text.searching(watch.kv, asked.asOf, look, soon);
   watch.report("search", 1, answer.hits.length);
   return answer;
 }
@@ -131,9 +132,8 @@ export async function searchBatch(
 ): Promise<SearchBatchResult> {
   const limit = clamped(most, LIMITS.searchBatchTotalDefault, LIMITS.searchBatchTotal);
   const watch = watchOf(engine, onPlan);
-  await engine.text.ready();
   const rank = siblings === true ? rankOpen : rankMemories;
-  const answer = await Reader.with(watch.kv, asOf, async (reader) => {
+  const answer = await engine.text.searching(watch.kv, asOf, async (reader) => {
     const lists = await Promise.all(
       queries.map((one) => {
         const { text, limit: each, ...filter } = typeof one === "string" ? { text: one } : one;
