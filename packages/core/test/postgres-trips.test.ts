@@ -23,8 +23,8 @@ beforeAll(async () => {
         type: "fact" as const,
         text: `fact ${at} about trains and rivers`,
         externalId: `f${at}`,
-        tags: [at >= 60 && at < 63 ? "old" : "t"],
-        ...(at >= 30 && at < 33 ? { importance: 9 } : {}),
+        tags: at >= 60 && at < 63 ? ["old"] : at < 50 ? ["t"] : ["t", "unchanged"],
+        ...(at >= 50 && at < 53 ? { importance: 9 } : {}),
         ...(at < 5 ? { slot: `s${at}` } : {}),
       },
     })),
@@ -102,7 +102,7 @@ test("a find that reads on takes one more for every page, and pages grow", async
   // The hits are older than some five hundred memories: pages of 10, 40, 160 and 640 candidates.
   const before = messages();
   const { hits } = await memory.find({
-    type: "fact",
+    tags: ["unchanged"],
     where: { gt: ["head.importance", 8] },
     limit: 5,
   });
