@@ -110,8 +110,12 @@ export interface OpenedGraph {
   readonly engine: Engine;
 }
 
-/** Opens a graph together with its engine. */
-export async function openGraph(location: string, options: OpenOptions = {}): Promise<OpenedGraph> {
+/** Opens a graph together with its engine. `wait` is how it waits: by real time unless a test brings its own. */
+export async function openGraph(
+  location: string,
+  options: OpenOptions = {},
+  wait?: Pause,
+): Promise<OpenedGraph> {
   checkOptions(options, OPEN_OPTIONS);
   const actor = checkActorName(options.actor === undefined ? "default" : options.actor);
   const principal = checkPrincipal(options.principal, actor);
@@ -133,7 +137,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
       sha256: sha256Node,
       clock,
       random,
-      pause,
+      pause: wait ?? pause,
       // An injected clock is its own authority; only the system's may leap.
       // Time since the machine started goes on while it sleeps, so a laptop may be shut for a week.
       ...(options.clock === undefined ? { elapsed: () => uptime() * 1000 } : {}),
@@ -146,8 +150,8 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
       hasher: hasherNode,
       signal,
       closing: closing.signal,
-      pause,
-      vocabulary: new Vocabulary(pause),
+      pause: wait ?? pause,
+      vocabulary: new Vocabulary(wait ?? pause),
       clock,
       random,
       scratch: scratchBeside(kv),
@@ -161,7 +165,7 @@ export async function openGraph(location: string, options: OpenOptions = {}): Pr
       sessionOfProcess: onceNamed(() => `process-${ulidText(newUlid(clock(), random))}`),
     };
     const genesis = await openGenesis(engine, options.create !== false);
-    const jobs = new Jobs(engine, pauseIdly, plan);
+    const jobs = new Jobs(engine, wait ?? pauseIdly, plan);
     const memory = openCortex(engine, genesis, jobs, async () => {
       closing.abort();
       // Begun together: from this turn on no write is taken, however long a job takes to end.
@@ -188,12 +192,16 @@ function onceNamed(make: () => string): () => string {
 }
 
 /** Waits; a signal that is aborted ends it early. */
-export const pause: Pause = (ms, signal) => wait(ms, signal, true);
+export const pause: Pause = (ms, signal) => sleepUntil(ms, signal, true);
 
 /** The same for what goes on in the background: it does not keep the process alive. */
-const pauseIdly: Pause = (ms, signal) => wait(ms, signal, false);
+const pauseIdly: Pause = (ms, signal) => sleepUntil(ms, signal, false);
 
-async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): Promise<void> {
+async function sleepUntil(
+  ms: number,
+  signal: AbortSignal | undefined,
+  ref: boolean,
+): Promise<void> {
   await sleep(ms, undefined, { ref, ...(signal === undefined ? {} : { signal }) }).catch(() => {
     // Ended early, as the caller wished.
   });

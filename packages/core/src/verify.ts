@@ -74,6 +74,7 @@ import { LIFECYCLES, MEMORY_TYPES, type MemoryType, nameOf, SOURCES } from "./re
 import { buildUri } from "./records/uri.js";
 
 export type { Proof } from "./journal/proof.js";
+export { type PathStep, type ProofPath, proofPath } from "./journal/proof-path.js";
 export type { PlainValue, VerifiedHead, VerifiedTombstone } from "./records/plain-record.js";
 
 /** What a checkpoint says, in brief. */

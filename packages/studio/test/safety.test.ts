@@ -168,6 +168,9 @@ describe.skipIf(isLackingBrowser)("what a memory may hold", () => {
     "#/context?verb=schedule&object=plan&ref=kyoto",
     "#/graph?from=sample:kyoto&hops=1",
     "#/sessions?s=kyoto-trip",
+    "#/review",
+    "#/trust?prove=sample:kyoto",
+    "#/time?a=10&b=40",
     "#/?at=12",
   ];
 

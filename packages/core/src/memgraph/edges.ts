@@ -17,17 +17,18 @@ import type { BatchLink } from "../contract/batch.js";
 import { listOf, textField } from "../contract/fields.js";
 import { checkInput } from "../contract/refusal.js";
 import { checkOptions } from "../engine/engine.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
-import { checkGraphId } from "../hub/names.js";
+import { checkGraphId, isGraphId } from "../hub/names.js";
 import type { SymlinkManifest, SymlinkOptions } from "../hub/symlinks.js";
 import type { HubEdge, HubTraversal, HubTraverseOptions } from "../hub/walk.js";
 import { LIMITS } from "../limits.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { jsonObjectField } from "../records/fields.js";
 import { checkExternalId } from "../records/frames.js";
+import type { Access } from "../scope/access.js";
 import { type GraphNode, nodeOf } from "./node.js";
-import { type AccessOption, admitted, asking, inWords } from "./policies.js";
+import { type AccessOption, admitted, asking, authorIn, inWords, shownAuthor } from "./policies.js";
 
 /** An edge between two lineages. */
 export interface GraphEdge {
@@ -57,7 +58,7 @@ export function edgeOf({ graphId, edge, from, to }: HubEdge): GraphEdge {
     ...(metadata === undefined ? {} : { metadata }),
     ...(ordinal === undefined ? {} : { ordinal }),
     createdAt,
-    createdBy,
+    createdBy: shownAuthor({ createdBy, source: edge.source, graphId }, ""),
   };
 }
 
@@ -104,6 +105,7 @@ export const EDGE_WORDS = { from: "fromLineage", to: "toLineage", by: "createdBy
 export function linkOf(
   hub: Hub,
   input: GraphEdgeInput,
+  access: Access | undefined,
 ): BatchLink & { readonly from: string; readonly to: string } {
   const { fromLineage, toLineage, kind, toGraph, ...rest } = checkInput(edgeSchema, input);
   const { metadata, ordinal, createdBy } = rest;
@@ -115,7 +117,7 @@ export function linkOf(
     loose: { toGraph },
     ordinal,
     metadata,
-    by: createdBy === "" ? undefined : createdBy,
+    by: authorIn(access, createdBy),
   };
 }
 
@@ -127,7 +129,7 @@ export async function putEdge(
   options: AccessOption = {},
 ): Promise<GraphEdgeResult> {
   admitted("putEdge", options);
-  const { from, kind, to, ...rest } = linkOf(hub, edge);
+  const { from, kind, to, ...rest } = linkOf(hub, edge, options.access);
   const input = { ...rest, ...asking(options.access) };
   const added = await hub
     .use(graph, (memory) => memory.addEdge(from, kind, to, input))
@@ -146,14 +148,14 @@ export async function deleteEdge(
   admitted("deleteEdge", options);
   const { access, ...rest } = options;
   checkOptions(rest, ["reason", "by"]);
-  const [, ulid = "", name = ""] = typeof id === "string" ? (EDGE_ID.exec(id) ?? []) : [];
-  if (parseUlid(ulid) === undefined) {
-    throw invalid("edgeId", "the id of an edge, <ulid>@<graph>", id, "ERR_BAD_ID");
-  }
-  const graph = checkGraphId(name, hub.prefix, "edgeId");
-  const removed = await hub.useIfThere(graph, (memory) =>
-    memory.removeEdgeById(ulid, { ...rest, ...asking(access) }),
-  );
+  const [, ulid = "", graph = ""] = EDGE_ID.exec(checkExternalId(id, "edgeId")) ?? [];
+  // What cannot be the id of an edge here names none, as any other text does.
+  const isHere = parseUlid(ulid) !== undefined && isGraphId(graph, hub.prefix);
+  const removed = isHere
+    ? await hub.useIfThere(graph, (memory) =>
+        memory.removeEdgeById(ulid, { ...rest, ...asking(access) }),
+      )
+    : undefined;
   if (removed?.changed === true) return { ok: true, seq: removed.seq };
   throw new CortexError("ERR_NOT_FOUND", `edgeId: no edge ${id}`, { field: "edgeId", subject: id });
 }

@@ -14,6 +14,7 @@ import { openVersions } from "../memory/open-versions.js";
 import { primaryText } from "../records/data.js";
 import type { JsonObject } from "../records/fields.js";
 import type { Lifecycle } from "../records/types.js";
+import { shownAuthor } from "./policies.js";
 
 /** One version of a lineage. */
 export interface GraphNode {
@@ -48,6 +49,9 @@ export type CompactNode = Omit<
   "content" | "metadata" | "freshnessAt" | "createdBy" | "supersededBy" | "conflicts" | "lifecycle"
 >;
 
+/** The author of a node whose writer gave no name. */
+const UNNAMED = "unknown";
+
 /** What every URI begins with; the name of the graph comes next. */
 const URI_START = "cortex://";
 
@@ -55,20 +59,22 @@ const URI_START = "cortex://";
 export function nodeOf(memory: Memory, now: number, supersededBy?: number): GraphNode {
   const { uri, version, head, versionRecord } = memory;
   const { freshnessAt, lifecycle } = head;
+  const { createdAt, createdBy, provenance } = versionRecord;
+  const graphId = uri.slice(URI_START.length, uri.indexOf("/", URI_START.length));
   const idOf = (number: number): string => `${uri.slice(0, uri.lastIndexOf("#"))}#${number}`;
   const open = openVersions(head);
   const isCurrent = open.includes(version);
   return {
     id: uri,
-    graphId: uri.slice(URI_START.length, uri.indexOf("/", URI_START.length)),
+    graphId,
     lineageId: head.externalId ?? memory.id,
     version,
     kind: head.kind ?? memory.type,
     ...contentOf(memory),
     tags: head.tags,
     ...(freshnessAt === undefined ? {} : { freshnessAt }),
-    createdAt: versionRecord.createdAt,
-    createdBy: versionRecord.createdBy,
+    createdAt,
+    createdBy: shownAuthor({ createdBy, source: provenance.source, graphId }, UNNAMED),
     ...(supersededBy === undefined ? {} : { supersededBy: idOf(supersededBy) }),
     conflicts: isCurrent ? open.filter((number) => number !== version).map(idOf) : [],
     isCurrent,

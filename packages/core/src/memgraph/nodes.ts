@@ -18,7 +18,14 @@ import { LIMITS } from "../limits.js";
 import type { JsonObject } from "../records/fields.js";
 import type { Access } from "../scope/access.js";
 import { type CompactNode, compactNode, type GraphNode, nodeOf } from "./node.js";
-import { type AccessOption, admitted, asking, CONFLICT_TEXT, inWords } from "./policies.js";
+import {
+  type AccessOption,
+  admitted,
+  asking,
+  authorIn,
+  CONFLICT_TEXT,
+  inWords,
+} from "./policies.js";
 
 /** What a node is to be; what its texts may hold, `write` says. */
 export const nodeFields = {
@@ -58,7 +65,7 @@ export interface Note {
 }
 
 /** A node to be, as a note. */
-export function noteOf(input: NodeInput): Note {
+export function noteOf(input: NodeInput, access: Access | undefined): Note {
   const {
     kind,
     content = "",
@@ -73,8 +80,7 @@ export function noteOf(input: NodeInput): Note {
     ...(summary === undefined || summary === "" ? {} : { summary }),
     ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
   };
-  // Who wrote it is a note of provenance; an empty one is as good as none.
-  const by = node.createdBy === "" ? undefined : node.createdBy;
+  const by = authorIn(access, node.createdBy);
   const write = { type: "note", kind, data, tags, freshnessAt, by, externalId: lineageId } as const;
   return { write, ...(lineageId === undefined ? {} : { upsert: { basedOnVersion } }) };
 }
@@ -90,7 +96,7 @@ export async function putNode(
   options: AccessOption = {},
 ): Promise<NodeResult> {
   admitted("putNode", options);
-  const note = noteOf(node);
+  const note = noteOf(node, options.access);
   const { lineageId } = node;
   return hub.use(graph, async (memory) => {
     if (lineageId === undefined) return writeNode(hub, memory, note, options);
@@ -390,7 +396,8 @@ export async function resolve(
   const settled = await inHome(hub, lineage, input, async (memory) => {
     const kept = await getNode(hub, lineage, { graph: memory.actor, atVersion: keep });
     if (kept === undefined) return undefined;
-    const { write } = noteOf({ ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage });
+    const words = { ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage };
+    const { write } = noteOf(words, options.access);
     const note = { write, upsert: { basedOnVersion: versions } };
     return writeNode(hub, memory, note, options).catch((error: unknown) =>
       inWords(error, { basedOnVersion: "versions" }),

@@ -75,9 +75,9 @@ export function remember(
     const last = there.at(-1);
     const index = turn.index ?? (last === undefined ? 0 : placeOf(last) + 1);
     const taken = known[nth] ?? there.find((memory) => placeOf(memory) === index);
-    const id = freshId();
     refuseOther(taken, turn);
     if (taken !== undefined) return { id: taken.id, index: placeOf(taken), added: false };
+    const id = freshId();
     const entry = nextEntry(draft, at);
     put(draft, newTurn(id, turn, { session, index, ...entry }), entry);
     const before = there.findLast((memory) => placeOf(memory) < index);

@@ -54,6 +54,30 @@ export const PAGES: readonly Page[] = [
       default: (await import("../sessions/sessions-page.tsx")).SessionsPage,
     })),
   },
+  {
+    path: "review",
+    name: "Review",
+    icon: "review",
+    about: "what waits for your decision",
+    shortcut: "v",
+    Body: lazy(async () => ({ default: (await import("../review/review-page.tsx")).ReviewPage })),
+  },
+  {
+    path: "trust",
+    name: "Trust",
+    icon: "trust",
+    about: "whether anything was altered: root, snapshots, proofs",
+    shortcut: "t",
+    Body: lazy(async () => ({ default: (await import("../trust/trust-page.tsx")).TrustPage })),
+  },
+  {
+    path: "time",
+    name: "Time",
+    icon: "time",
+    about: "what happened, what changed between two points, undo",
+    shortcut: "i",
+    Body: lazy(async () => ({ default: (await import("../time/time-page.tsx")).TimePage })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */

@@ -103,6 +103,11 @@ export function useMakeGraph(): (graph: string | undefined) => Promise<RemoteCor
   };
 }
 
+/** A client that asks with another key, for looking at what that key shows; whoever opens it closes it. */
+export function openAs(graph: string, key: string): Promise<RemoteCortex> {
+  return openRemote(window.location.origin, { ...optionsFor(graph, key), create: false });
+}
+
 /** A client of the server of this page; `null` where there is no such graph yet. */
 async function openGraph(graph: string | undefined, key: string | undefined) {
   try {

@@ -2,15 +2,15 @@
  * Random histories for the simulation: what to do next, given what the model knows, and how to ask an
  * open store for it. Everything follows from one seed.
  */
-import type { Cortex } from "../src/index.js";
+import type { Cortex } from "../cortex.js";
 import type {
   ModelItem,
   ModelOperation,
   ModelState,
   ModelTurn,
   ModelWrite,
-} from "../src/testing/model-state.js";
-import type { SeededRandom } from "../src/testing/seeded-random.js";
+} from "./model-state.js";
+import type { SeededRandom } from "./seeded-random.js";
 
 /** A call that must fail with a code and leave nothing behind. */
 export interface BadCall {
@@ -341,45 +341,58 @@ export const BAD_CALLS: Readonly<Record<string, { readonly code: string; readonl
   policy: { code: "ERR_INVALID", ask: (m) => m.configure({ conflictPolicy: "best" as "lww" }) },
 };
 
-/** Asks an open store for an operation. */
-export function perform(memory: Cortex, call: ModelOperation | BadCall): Promise<unknown> {
+/** Asks an open store for an operation, in the name of `by` where one is given. */
+export function perform(
+  memory: Cortex,
+  call: ModelOperation | BadCall,
+  by?: string,
+): Promise<unknown> {
   if ("bad" in call) return (BAD_CALLS[call.bad] as { readonly ask: Ask }).ask(memory);
+  const name = by === undefined ? {} : { by };
   switch (call.verb) {
     case "write":
-      return memory.write(call.input as never);
+      return memory.write({ ...call.input, ...name } as never);
     case "update":
-      return memory.update(call.ref, call.input as never);
+      return memory.update(call.ref, { ...call.input, ...name } as never);
     case "updateHead":
-      return memory.updateHead(call.ref, call.patch as never);
+      return memory.updateHead(call.ref, { ...call.patch, ...name } as never);
     case "tombstone":
-      return memory.tombstone(call.ref, call.reason);
+      return memory.tombstone(call.ref, call.reason, name);
     case "restore":
-      return memory.restore(call.ref);
+      return memory.restore(call.ref, name);
     case "forget":
-      return memory.forget(call.ref, "asked to", { cascade: call.cascade });
+      return memory.forget(call.ref, "asked to", { cascade: call.cascade, ...name });
     case "revert":
-      return memory.revert(call.seq);
+      return memory.revert(call.seq, name);
     case "link":
-      return memory.link(call.from, call.kind, call.to, call.input as never);
+      return memory.link(call.from, call.kind, call.to, { ...call.input, ...name } as never);
     case "removeEdge":
-      return memory.removeEdge(call.from, call.kind, call.to, { reason: call.reason });
+      return memory.removeEdge(call.from, call.kind, call.to, { reason: call.reason, ...name });
     case "batch":
-      return memory.batch(call.items as never, { atomic: call.atomic });
+      return memory.batch(call.items.map((item) => named(item, name)) as never, {
+        atomic: call.atomic,
+      });
     case "remember":
-      return memory.remember(call.turns as never, { session: call.session });
+      return memory.remember(call.turns as never, { session: call.session, ...name });
     case "setGoalState":
-      return memory.setGoalState(call.ref, call.state as never);
+      return memory.setGoalState(call.ref, call.state as never, name);
     case "deleteGoalState":
-      return memory.deleteGoalState(call.ref);
+      return memory.deleteGoalState(call.ref, name);
     case "configure":
-      return memory.configure(call.patch as never);
+      return memory.configure({ ...call.patch, ...name } as never);
     case "attest":
-      return memory.attest(call.input);
+      return memory.attest({ ...call.input, ...name });
     case "lateFind":
-      return memory.find({ tags: [call.tag], limit: 1000, lateBinding: true });
+      return memory.find({ tags: [call.tag], limit: 1000, lateBinding: true, ...name });
     case "compact": {
       const { stepId, inContext } = call;
-      return memory.compactContext({ intentId: "task", stepId, inContext });
+      return memory.compactContext({ intentId: "task", stepId, inContext, ...name });
     }
   }
+}
+
+function named(item: ModelItem, name: { readonly by?: string }): object {
+  if ("write" in item) return { ...item, write: { ...item.write, ...name } };
+  if ("update" in item) return { update: { ...item.update, ...name } };
+  return { link: { ...item.link, ...name } };
 }
