@@ -19,6 +19,7 @@ import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-lim
 import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import type { Pause } from "./history/growth.js";
+import { guardPosition } from "./history/position-guard.js";
 import { CommitSignal } from "./history/signal.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
@@ -123,7 +124,9 @@ export async function openGraph(
   const plan = checkJobs(options.jobs);
   const embedder = options.embedder === undefined ? undefined : checkEmbedder(options.embedder);
   const model = options.model === undefined ? undefined : checkModel(options.model);
-  const kv = options.kv ?? (await openKv(location, actor, options));
+  const stored = options.kv ?? (await openKv(location, actor, options));
+  // A file is what it is; a database may be set back while it is open.
+  const kv = stored.manifest.name === "postgres" ? guardPosition(stored) : stored;
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();

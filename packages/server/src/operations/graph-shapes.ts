@@ -41,3 +41,12 @@ export const symlinksShape = z.object({
   inbound: listOf(graphRef),
   dangling: listOf(graphEdge).exactOptional(),
 });
+
+/** What became of a copy of graphs. */
+export const copiedShape = z.object({
+  ok: z.boolean(),
+  copied: z.int(),
+  same: z.int(),
+  entries: z.int(),
+  failed: listOf(z.object({ graph: z.string(), code: z.string(), message: z.string() })),
+});
