@@ -124,9 +124,7 @@ export async function openGraph(
   const plan = checkJobs(options.jobs);
   const embedder = options.embedder === undefined ? undefined : checkEmbedder(options.embedder);
   const model = options.model === undefined ? undefined : checkModel(options.model);
-  const stored = options.kv ?? (await openKv(location, actor, options));
-  // A file is what it is; a database may be set back while it is open.
-  const kv = stored.manifest.name === "postgres" ? guardPosition(stored) : stored;
+  const kv = guarded(options.kv ?? (await openKv(location, actor, options)));
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();
@@ -183,6 +181,11 @@ export async function openGraph(
     await kv.close();
     throw error;
   }
+}
+
+/** A file is what it is; a database may be set back while it is open. */
+function guarded(kv: Kv): Kv {
+  return kv.manifest.name === "postgres" ? guardPosition(kv) : kv;
 }
 
 /** A name that is made when it is first asked for, and the same from then on. */

@@ -9,7 +9,6 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CortexError } from "../errors.js";
-import { keyString } from "./keyspace.js";
 import {
   assertRange,
   type Bytes,
@@ -117,7 +116,7 @@ export class PostgresSnapshot implements KvSnapshot {
   soon({ keys = [], ranges = [] }: KvSoon): void {
     if (this.#room <= 0) return;
     for (const key of keys) {
-      const name = keyString(key);
+      const name = nameOf(key);
       if (!isHeadKey(key) && !this.#values.has(name)) this.#soonKeys.set(name, key);
     }
     for (const range of ranges) {
@@ -128,7 +127,7 @@ export class PostgresSnapshot implements KvSnapshot {
 
   async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     this.#assertOpen();
-    const names = keys.map(keyString);
+    const names = keys.map(nameOf);
     const missing = keys.filter((key, at) => !isHeadKey(key) && !this.#values.has(names[at] ?? ""));
     const isBare = missing.length === 0 && (this.#hasBegun || !keys.some(isHeadKey));
     const found = isBare ? undefined : await this.#ask({ keys: missing, ranges: [] });
@@ -209,7 +208,7 @@ export class PostgresSnapshot implements KvSnapshot {
   /** Everything that was asked for, each key once, and what will be asked for soon. */
   #together(asked: readonly Asked[]): Wanted {
     const keys = new Map(
-      asked.flatMap((one) => one.keys.map((key) => [keyString(key), key] as const)),
+      asked.flatMap((one) => one.keys.map((key) => [nameOf(key), key] as const)),
     );
     const ranges = asked.flatMap((one) => one.ranges);
     for (const range of ranges) this.#soonRanges.delete(rangeName(range));
@@ -224,7 +223,7 @@ export class PostgresSnapshot implements KvSnapshot {
   async #answer(wanted: Wanted): Promise<Found> {
     const found = await this.#read(wanted);
     for (const key of wanted.keys) {
-      const name = keyString(key);
+      const name = nameOf(key);
       const value = found.values.get(name);
       if (this.#hasRoomFor(name.length + (value?.length ?? 0))) this.#values.set(name, value);
     }
@@ -312,7 +311,7 @@ export class PostgresSnapshot implements KvSnapshot {
     if (keys.length > 0) {
       for (const [at, value] of rest.shift() ?? []) {
         const key = keys[Number(at) - 1];
-        if (key !== undefined) values.set(keyString(key), value as Bytes);
+        if (key !== undefined) values.set(nameOf(key), value as Bytes);
       }
     }
     const rows = new Map(ranges.map((range) => [range, [] as KvRow[]]));
@@ -351,9 +350,14 @@ function sortRows(rows: KvRow[], sign: 1 | -1): void {
   if (!isSorted) rows.sort((a, b) => sign * compareBytes(a.key, b.key));
 }
 
+/** A key as a name, one character a byte. */
+function nameOf(key: Bytes): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
+}
+
 /** Ranges of one name have the same rows, as far as they were read. */
 function rangeName({ gte, lt, reverse, keysOnly }: KvRange): string {
-  return `${reverse === true}${keysOnly === true}${gte.length} ${keyString(gte)}${keyString(lt)}`;
+  return `${reverse === true}${keysOnly === true}${gte.length} ${nameOf(gte)}${nameOf(lt)}`;
 }
 
 function isHeadKey(key: Bytes): boolean {
