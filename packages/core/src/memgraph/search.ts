@@ -19,7 +19,7 @@ import { checkGraphId } from "../hub/names.js";
 import { LIMITS } from "../limits.js";
 import { rankShare } from "../search/search.js";
 import { Analyser } from "../text/analyse.js";
-import { type GraphNode, nodeOf } from "./node.js";
+import { type GraphNode, nodesOf, withNodes } from "./node.js";
 import { expressionOf, type Matcher, matcherOf, type SearchedTexts } from "./operators.js";
 import { type AccessOption, admitted } from "./policies.js";
 
@@ -88,10 +88,12 @@ async function searchIn(
 ): Promise<{ readonly hits: readonly NodeHit[]; readonly seq: number }> {
   const { text, limit, ...narrowed } = query;
   const how = { ...narrowed, ...options, siblings: true };
-  const hitsOf = ({ hits, seq }: SearchResult) => ({
-    hits: hits.flatMap(({ memory: one, score, snippet = "" }) =>
-      one === undefined ? [] : [{ node: nodeOf(one, hub.now()), score, snippet }],
-    ),
+  const hitsOf = async ({ hits, seq }: SearchResult) => ({
+    hits: (await withNodes(hub, hits)).map(({ node, score, snippet = "" }) => ({
+      node,
+      score,
+      snippet,
+    })),
     seq,
   });
   const expression = expressionOf(text);
@@ -100,7 +102,7 @@ async function searchIn(
   const matcher = matcherOf(expression, await Analyser.load(language ?? "english"));
   const words = matcher.hasPrefix ? await metWords(hub, memory, matcher, query, options) : [];
   const wide = [...matcher.words, ...words].map((word) => word.replaceAll('"', " ")).join(" ");
-  const found = hitsOf(await memory.search(wide, { ...how, limit: LIMITS.listLimit }));
+  const found = await hitsOf(await memory.search(wide, { ...how, limit: LIMITS.listLimit }));
   const hits = found.hits.filter(({ node }) => matcher.matches(textsOf(node)));
   return { hits: hits.slice(0, limit), seq: found.seq };
 }
@@ -115,8 +117,8 @@ async function metWords(
 ): Promise<readonly string[]> {
   const page = await memory.list({ written: { kinds, tags, siblings: true }, access });
   const words = new Set<string>();
-  for (const one of page.memories) {
-    matcher.matches(textsOf(nodeOf(one, hub.now())), (word) => words.add(word));
+  for (const node of await nodesOf(hub, page.memories)) {
+    matcher.matches(textsOf(node), (word) => words.add(word));
   }
   return [...words].slice(0, LIMITS.queryWords);
 }
@@ -211,9 +213,11 @@ async function searchTogether(
 ): Promise<Fused> {
   const found = await memory.searchBatch(queries, { ...options, siblings: true });
   const { uniqueHits, perQueryHits, seq } = found;
-  const hits = found.hits.flatMap(({ memory: one, score, queriesMatched }) =>
-    one === undefined ? [] : [{ node: nodeOf(one, hub.now()), rrfScore: score, queriesMatched }],
-  );
+  const hits = (await withNodes(hub, found.hits)).map(({ node, score, queriesMatched }) => ({
+    node,
+    rrfScore: score,
+    queriesMatched,
+  }));
   return { hits, uniqueHits, perQueryHits, seq };
 }
 
@@ -285,7 +289,8 @@ export async function describeSchema(
   if (schema === undefined) {
     return { graphId: graph, nodeCount: 0, kinds: [], tagPrefixes: [], tags: [], seq: -1 };
   }
-  const { graphId, nodeCount, kinds, tagPrefixes, tags, seq } = schema;
+  const { nodeCount, kinds, tagPrefixes, tags, seq } = schema;
+  const graphId = await hub.lineages.shownName(schema.graphId);
   return { graphId, nodeCount, kinds, tagPrefixes, tags, seq };
 }
 

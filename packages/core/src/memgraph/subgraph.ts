@@ -103,7 +103,7 @@ export async function putSubgraph(
   return hub.use(graph, async (memory) => {
     const notes = await Promise.all(
       nodes.map(async (node, at): Promise<Step> => {
-        const item = await attempt(() => noteItem(hub, graph, node, options.access));
+        const item = await attempt(() => noteItem(hub, memory.actor, node, options.access));
         return { label: `nodes[${at}]`, item };
       }),
     );
@@ -119,9 +119,11 @@ export async function putSubgraph(
     });
     const told = nodes.map((node, at) => nodeResult(node, results[at]));
     for (const { lineageId } of told) {
-      if (lineageId !== undefined) hub.lineages.note(lineageId, graph);
+      if (lineageId !== undefined) hub.lineages.note(lineageId, memory.actor);
     }
-    const made = edges.map((edge, at) => edgeResult(graph, edge, results[nodes.length + at]));
+    const made = edges.map((edge, at) =>
+      edgeResult(memory.actor, edge, results[nodes.length + at]),
+    );
     return { nodes: told, edges: made, seq };
   });
 }

@@ -161,13 +161,13 @@ function goneOf(before: Json): Json {
 
 const symlinks = defineCall({
   summary: "Which graphs a graph is linked with, and by how many edges",
-  verbs: ["hub.symlinks"],
+  verbs: ["memgraph.symlinks"],
   input: z.strictObject({ graph_id: graphId }),
   output: manifestJsonShape,
   tool: "memgraph_symlink_manifest",
   route: { method: "GET", path: "/graphs/:id/symlinks" },
-  call: async ({ hub, access }, { graph_id }) =>
-    manifestJson(await hub.symlinks(graph_id, { access })),
+  call: async ({ store, access }, { graph_id }) =>
+    manifestJson(await store.symlinks(graph_id, { access })),
 });
 
 const listNodes = defineCall({
