@@ -255,7 +255,10 @@ export interface Pgbouncer {
 }
 
 /** Starts pgbouncer in transaction mode in front of a server. */
-export async function startPgbouncer(server: Pick<PostgresServer, "port">): Promise<Pgbouncer> {
+export async function startPgbouncer(
+  server: Pick<PostgresServer, "port">,
+  more: readonly string[] = [],
+): Promise<Pgbouncer> {
   const path = bouncerPath();
   if (path === undefined) throw new Error(whyNoPostgres());
   const folder = ownFolder("cortex-bouncer-");
@@ -277,6 +280,7 @@ export async function startPgbouncer(server: Pick<PostgresServer, "port">): Prom
       "pool_mode = transaction",
       "default_pool_size = 20",
       "max_client_conn = 400",
+      ...more,
       "",
     ].join("\n"),
   );

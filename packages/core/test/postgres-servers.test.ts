@@ -167,7 +167,7 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("servers", () =
       const folder = mkdtempSync(join(tmpdir(), "cortex-small-disk-"));
       endings.push(() => rmSync(folder, { recursive: true, force: true }));
       execFileSync("mount", ["-t", "tmpfs", "-o", "size=14m,mode=0777", "tmpfs", folder]);
-      endings.push(() => execFileSync("umount", ["-l", folder]).toString());
+      endings.push(() => void execFileSync("umount", ["-l", folder]));
       const server = await started(startPostgres());
       const space = join(folder, "space");
       mkdirSync(space);

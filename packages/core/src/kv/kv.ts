@@ -151,6 +151,20 @@ export interface KvGeneration {
   abandon(): Promise<void>;
 }
 
+/** What a store across a network has to tell of its server and of the way there. */
+export interface KvReport {
+  readonly commits: number;
+  readonly commitMs: number;
+  readonly lostRaces: number;
+  readonly heldWaits: number;
+  readonly connections: number;
+  readonly busy: number;
+  readonly most: number;
+  readonly waiting: number;
+  readonly lockWaits?: number;
+  readonly lagSeconds?: number;
+}
+
 /** An open store. */
 export interface Kv {
   readonly manifest: KvManifest;
@@ -162,12 +176,15 @@ export interface Kv {
   nextGeneration(): Promise<KvGeneration>;
   /** Bytes on disk, or in memory, that the store occupies now. */
   sizeBytes(): Promise<number>;
+  /** Only where there is a server. */
+  report?(): Promise<KvReport>;
   /** Ends the handle; idempotent. */
   close(): Promise<void>;
 }
 
 /** The same store with some of its calls done otherwise; all others go to `kv`. */
 export function around(kv: Kv, changed: Partial<Kv>): Kv {
+  const report = kv.report?.bind(kv);
   return {
     manifest: kv.manifest,
     snapshot: (options) => kv.snapshot(options),
@@ -176,6 +193,7 @@ export function around(kv: Kv, changed: Partial<Kv>): Kv {
     nextGeneration: () => kv.nextGeneration(),
     sizeBytes: () => kv.sizeBytes(),
     close: () => kv.close(),
+    ...(report === undefined ? {} : { report }),
     ...changed,
   };
 }
