@@ -75,6 +75,8 @@ const KEPT_OVERHEAD = 100;
 export interface SnapshotOwner {
   readonly isOpen: () => boolean;
   readonly onGeneration: (generation: number) => void;
+  /** Told that there is no head row; may throw. */
+  readonly onMissing: () => void;
   readonly siblings: Set<PostgresSnapshot>;
   /** Whether rows are kept to be given out again. */
   readonly keeps: boolean;
@@ -277,6 +279,7 @@ export class PostgresSnapshot implements KvSnapshot {
     });
     this.#hasBegun = true;
     this.#head = head?.[1] as Bytes | undefined;
+    if (head === undefined) this.#owner.onMissing();
     if (head === undefined || head[0] === guess) return found;
     this.#generation = Number(head[0]);
     this.#owner.onGeneration(this.#generation);

@@ -50,3 +50,12 @@ export const copiedShape = z.object({
   entries: z.int(),
   failed: listOf(z.object({ graph: z.string(), code: z.string(), message: z.string() })),
 });
+
+/** A graph that is gone. */
+export const removedGraphShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  reason: z.string(),
+  entries: z.int().exactOptional(),
+  symlinks: symlinksShape.omit({ dangling: true }),
+});

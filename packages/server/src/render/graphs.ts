@@ -4,6 +4,7 @@ import type {
   copiedShape,
   graphListShape,
   graphShape,
+  removedGraphShape,
   symlinksShape,
 } from "../operations/graph-shapes.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
@@ -54,6 +55,18 @@ export function showCopied(report: z.output<typeof copiedShape>, ink: Ink): stri
       ({ graph, code, message }) => `${ink.red(clean(graph))}  ${clean(message)} ${ink.dim(code)}`,
     ),
   ].join("\n");
+}
+
+/** A graph that is gone, and what it was tied to. */
+export function showRemoved(gone: z.output<typeof removedGraphShape>, ink: Ink): string {
+  const { id, name, entries, symlinks } = gone;
+  const called = name === id ? id : `${id} (${oneLine(name, 60)})`;
+  const size = entries === undefined ? "" : ink.dim(`  ${counted(entries, "entry", "entries")}`);
+  const lines = symlinks.inbound.map(
+    ({ graphId, edgeCount }) =>
+      `  ${ink.yellow("leads nowhere now")} ${counted(edgeCount, "edge")} of ${clean(graphId)}`,
+  );
+  return [`${ink.green("✓")} removed ${called}${size}`, ...lines].join("\n");
 }
 
 /** Which graphs a graph is tied to. */
