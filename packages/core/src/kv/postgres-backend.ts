@@ -131,6 +131,7 @@ class PostgresKv implements Kv {
       siblings: this.#snapshots,
       // Whoever reads everything comes back to nothing.
       keeps: options.untilIdle !== true,
+      onEntry: options.onEntry,
     });
   }
 

@@ -18,6 +18,9 @@ import {
   type KvRow,
   type KvSnapshot,
   type KvSoon,
+  type OnEntry,
+  showEntries,
+  showFound,
 } from "./kv.js";
 import type { PostgresPool, Session } from "./postgres-session.js";
 import * as sql from "./postgres-tables.js";
@@ -80,6 +83,7 @@ export interface SnapshotOwner {
   readonly siblings: Set<PostgresSnapshot>;
   /** Whether rows are kept to be given out again. */
   readonly keeps: boolean;
+  readonly onEntry: OnEntry | undefined;
 }
 
 /** See the file header. */
@@ -133,11 +137,13 @@ export class PostgresSnapshot implements KvSnapshot {
     const missing = keys.filter((key, at) => !isHeadKey(key) && !this.#values.has(names[at] ?? ""));
     const isBare = missing.length === 0 && (this.#hasBegun || !keys.some(isHeadKey));
     const found = isBare ? undefined : await this.#ask({ keys: missing, ranges: [] });
-    return keys.map((key, at) => {
+    const values = keys.map((key, at) => {
       const name = names[at] ?? "";
       if (isHeadKey(key)) return this.#head;
       return found?.values.get(name) ?? this.#values.get(name);
     });
+    showFound(this.#owner.onEntry, keys, values);
+    return values;
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
@@ -146,7 +152,11 @@ export class PostgresSnapshot implements KvSnapshot {
     const kept = ranges.map((range) => this.#kept(range));
     const missing = ranges.filter((_, at) => kept[at] === undefined);
     const found = missing.length === 0 ? undefined : await this.#ask({ keys: [], ranges: missing });
-    return ranges.map((range, at) => this.#whole(kept[at] ?? found?.rows.get(range) ?? [], range));
+    const rows = ranges.map((range, at) =>
+      this.#whole(kept[at] ?? found?.rows.get(range) ?? [], range),
+    );
+    showEntries(this.#owner.onEntry, ranges, rows);
+    return rows;
   }
 
   /** The rows of a range that was read already, at least as far as it is wanted now. */
