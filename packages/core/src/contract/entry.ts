@@ -56,6 +56,7 @@ export {
   words,
 } from "./fields.js";
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
+export type { ForgetGroup, ForgetResult } from "./forget.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
 export type { Form } from "./hits.js";
 export type { ImportedEdge, ImportedVersion } from "./imported.js";
@@ -78,7 +79,7 @@ export type {
   WeightsAt,
 } from "./learning.js";
 export type { EdgeList, EdgeRemoved } from "./links.js";
-export type { ForgetResult, HistoryItem, SlotHistory, SlotValue } from "./memory.js";
+export type { HistoryItem, SlotHistory, SlotValue } from "./memory.js";
 export {
   asOf,
   by,

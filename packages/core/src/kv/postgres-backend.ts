@@ -29,6 +29,8 @@ import {
   type KvManifest,
   type KvRow,
   type KvSnapshot,
+  type KvSnapshotOptions,
+  removedStore,
   sameBytes,
 } from "./kv.js";
 import { joinPool, type PostgresPool, readAddress } from "./postgres-session.js";
@@ -119,12 +121,14 @@ class PostgresKv implements Kv {
     if (place.slot !== 0) this.#seen = { generation: place.slot, fence: 0 };
   }
 
-  async snapshot(): Promise<KvSnapshot> {
+  async snapshot(options: KvSnapshotOptions = {}): Promise<KvSnapshot> {
     this.#assertOpen();
     return new PostgresSnapshot(this.#pool, this.#place, this.#seen?.generation, {
       isOpen: () => this.#open,
       onGeneration: (generation) => this.#follow(generation),
+      onMissing: () => this.#checkThere(),
       siblings: this.#snapshots,
+      onEntry: options.onEntry,
     });
   }
 
@@ -207,6 +211,11 @@ class PostgresKv implements Kv {
     }
   }
 
+  /** Refuses to go on where a store that this handle has seen is there no more: it was removed. */
+  #checkThere(): void {
+    if (this.#seen !== undefined && this.#place.slot === 0) throw removedStore();
+  }
+
   #follow(generation: number): void {
     if (this.#seen?.generation !== generation) this.#seen = { generation, fence: 0 };
   }
@@ -248,7 +257,10 @@ class PostgresKv implements Kv {
         tally.commitMs += performance.now() - startedMs;
         return told;
       }
-      if (told === undefined) return told;
+      if (told === undefined) {
+        this.#checkThere();
+        return told;
+      }
       if (told.isHeld) {
         tally.heldWaits += 1;
         await sleep(HELD_PAUSE_MS * (1 + Math.random()));
