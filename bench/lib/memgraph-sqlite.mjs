@@ -61,18 +61,32 @@ class MemgraphFile {
   }
 
   createGraph(/** @type {string} */ id) {
-    this.#sql("INSERT OR IGNORE INTO graphs (id, name, created_at) VALUES (?, ?, ?)").run(id, id, now());
+    this.#sql("INSERT OR IGNORE INTO graphs (id, name, created_at) VALUES (?, ?, ?)").run(
+      id,
+      id,
+      now(),
+    );
   }
 
   putNode(/** @type {Json} */ input) {
-    const { graph_id, kind, content, summary = null, tags, metadata, created_by = "unknown" } = input;
+    const {
+      graph_id,
+      kind,
+      content,
+      summary = null,
+      tags,
+      metadata,
+      created_by = "unknown",
+    } = input;
     this.#sql("SELECT conflict_policy FROM graphs WHERE id = ?").get(graph_id);
     const lineage = input.lineage_id ?? newId();
     const heads = this.#sql(
       "SELECT id, version FROM nodes WHERE lineage_id = ? AND superseded_by IS NULL ORDER BY version DESC, id",
     ).all(lineage);
     const [id, version, at] = [newId(), Number(heads[0]?.version ?? 0) + 1, now()];
-    const texts = [tags, metadata].map((value) => (value === undefined ? null : JSON.stringify(value)));
+    const texts = [tags, metadata].map((value) =>
+      value === undefined ? null : JSON.stringify(value),
+    );
     this.#sql(
       "INSERT INTO nodes (id, graph_id, lineage_id, version, kind, content, summary, tags, metadata, created_at, created_by) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     ).run(id, graph_id, lineage, version, kind, content, summary, ...texts, at, created_by);
@@ -96,7 +110,16 @@ class MemgraphFile {
     this.#sql(
       "INSERT INTO edges (id, graph_id, from_lineage, to_graph, to_lineage, kind, ordinal, created_at, created_by) VALUES (?,?,?,?,?,?,?,?,?)",
     ).run(id, graph_id, from_lineage, to_graph, to_lineage, kind, ordinal, at, "");
-    return { id, graph_id, from_lineage, to_graph, to_lineage, kind, created_at: at, created_by: "" };
+    return {
+      id,
+      graph_id,
+      from_lineage,
+      to_graph,
+      to_lineage,
+      kind,
+      created_at: at,
+      created_by: "",
+    };
   }
 
   getNode(/** @type {unknown} */ lineage) {

@@ -41,7 +41,8 @@ export async function answer(settings) {
   const nodes = settings.quick ? 200 : NODES;
   settings.progress(`memgraph: filling ${nodes}`);
   const filled = await fill(folder, nodes, settings);
-  if (!filled) return { rows: [], figures: {}, notes: ["memgraph: there is no SQLite to compare with"] };
+  if (!filled)
+    return { rows: [], figures: {}, notes: ["memgraph: there is no SQLite to compare with"] };
   /** @type {Map<string, Times>} */
   const all = new Map();
   for (let run = 0; run < (settings.quick ? 1 : 2); run += 1) {
@@ -139,7 +140,12 @@ async function fill(folder, nodes, settings) {
   const hub = await openHub(join(folder, "cortex"));
   await hub.createGraph({ id: GRAPH, name: GRAPH });
   const notes = list.map(({ lineage_id, content, ...node }) => ({
-    write: { type: /** @type {const} */ ("note"), externalId: lineage_id, data: { content }, ...node },
+    write: {
+      type: /** @type {const} */ ("note"),
+      externalId: lineage_id,
+      data: { content },
+      ...node,
+    },
   }));
   const links = edges.map(({ from, to }) => ({ link: { from, to, kind: "cites", loose: {} } }));
   const items = [...notes.map(({ write: { lineage_id: _, ...write } }) => ({ write })), ...links];
@@ -161,7 +167,10 @@ async function fill(folder, nodes, settings) {
  */
 async function contest(folder, { nodes, seed, all }) {
   const ours = ourServer(folder);
-  const theirs = start([fileURLToPath(new URL("../lib/memgraph-sqlite.mjs", import.meta.url)), join(folder, "memgraph.db")]);
+  const theirs = start([
+    fileURLToPath(new URL("../lib/memgraph-sqlite.mjs", import.meta.url)),
+    join(folder, "memgraph.db"),
+  ]);
   await Promise.all([ours.begin(), theirs.begin()]);
   const next = seededNumbers(seed);
   let made = seed * 1_000_000;
@@ -172,7 +181,7 @@ async function contest(folder, { nodes, seed, all }) {
   };
   /** @type {Record<string, () => Call>} */
   const calls = {
-    "put_node": () => {
+    put_node: () => {
       const { lineage_id: _, ...node } = fresh();
       return { name: "memgraph_put_node", arguments: node };
     },
@@ -181,16 +190,16 @@ async function contest(folder, { nodes, seed, all }) {
       name: "memgraph_put_node",
       arguments: { ...fresh(), lineage_id: some() },
     }),
-    "put_edge": () => ({
+    put_edge: () => ({
       name: "memgraph_put_edge",
       arguments: { graph_id: GRAPH, from_lineage: some(), to_lineage: some(), kind: "supports" },
     }),
-    "get_node": () => ({ name: "memgraph_get_node", arguments: { lineage_id: some() } }),
-    "list": () => ({
+    get_node: () => ({ name: "memgraph_get_node", arguments: { lineage_id: some() } }),
+    list: () => ({
       name: "memgraph_list_nodes",
       arguments: { graph_id: GRAPH, limit: 50, offset: next(200) },
     }),
-    "traverse": () => ({ name: "memgraph_traverse", arguments: { from_lineage: some() } }),
+    traverse: () => ({ name: "memgraph_traverse", arguments: { from_lineage: some() } }),
   };
   for (const [what, call] of Object.entries(calls)) {
     const times = all.get(what) ?? { ours: [], theirs: [] };
@@ -220,7 +229,10 @@ async function writeAtOnce(folder, each) {
       const done = [];
       for (let at = 0; at < each; at += 1) {
         const node = { ...nodeAt(at), lineage_id: `w${number}-${at}`, graph_id: GRAPH };
-        const { result } = await server.ask("tools/call", { name: "memgraph_put_node", arguments: node });
+        const { result } = await server.ask("tools/call", {
+          name: "memgraph_put_node",
+          arguments: node,
+        });
         if (result?.isError !== true) done.push(node.lineage_id);
       }
       return done;
@@ -271,9 +283,13 @@ function start(args) {
     last += 1;
     const id = last;
     child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return new Promise((/** @type {(message: { readonly result?: { readonly isError?: boolean } }) => void} */ resolve) => {
-      waiting.set(id, resolve);
-    });
+    return new Promise(
+      (
+        /** @type {(message: { readonly result?: { readonly isError?: boolean } }) => void} */ resolve,
+      ) => {
+        waiting.set(id, resolve);
+      },
+    );
   };
   return {
     ask,
