@@ -295,9 +295,7 @@ class LmdbKv implements Kv {
     assertDiskRoom(this.#place.folder, RESERVE_BYTES);
     await construction.seal();
     try {
-      const result = this.#moveTo(construction, expectHead, movedHead);
-      if (result.ok) this.#constructions.delete(construction);
-      return result;
+      return this.#moveTo(construction, expectHead, movedHead);
     } finally {
       // Lost or failed: the caller may catch up and try again.
       if (this.#constructions.has(construction)) construction.unseal();
@@ -357,18 +355,27 @@ class LmdbKv implements Kv {
         if (met.outcome === "written") fsyncPath(file.path);
       } catch (error) {
         // A commit can fail after it took effect; the file itself says whether this one did.
-        if (file.successor() !== construction.name) {
+        if (!this.#hasMovedTo(construction, file)) {
           void (early as LmdbFile | undefined)?.close();
           throw error;
         }
       }
-      const moved = file.successor() === construction.name;
-      if (moved) construction.finish();
+      const moved = this.#hasMovedTo(construction, file);
       this.#follow(file);
       void (early as LmdbFile | undefined)?.close();
       if (moved) return { ok: true };
     }
     throw lostChain(folder);
+  }
+
+  /** Whether the store goes on in a construction, which nobody throws away from then on. */
+  #hasMovedTo(construction: Construction, file: LmdbFile): boolean {
+    // A file that cannot be asked may have said so.
+    this.#constructions.delete(construction);
+    const moved = file.successor() === construction.name;
+    if (moved) construction.finish();
+    else this.#constructions.add(construction);
+    return moved;
   }
 
   async #abandon(construction: Construction): Promise<void> {
