@@ -98,19 +98,26 @@ async function askAll(memory, set, task, groups, verdicts, embeds) {
   if (embeds) await memory.embedPending();
   const plain = plainRankings(task);
   for (const question of task.questions) {
-    const answer = await memory.recall(question.text, {
+    const asked = {
       limit: LIMIT,
       budgetTokens: 1_000_000,
       ...(question.now === undefined ? {} : { now: question.now }),
-    });
+    };
+    const answer = await memory.recall(question.text, asked);
     const found = answer.hits.flatMap(({ id }) => places.get(id) ?? []);
+    const isBySession = task.units.some((unit) => unit.includes("session"));
+    const { sessions = [] } = isBySession
+      ? await memory.recall(question.text, { ...asked, by: "session" })
+      : {};
     const list = verdicts.get(set) ?? [];
     list.push({ answerable: question.answerable, weak: answer.weak });
     verdicts.set(set, list);
     for (const unit of task.units) {
       const gold = question.gold[unit];
       if (gold === undefined || gold.size === 0) continue;
-      const ranked = found.map(({ key, session }) => (unit.includes("session") ? session : key));
+      const ranked = unit.includes("session")
+        ? sessions.map(({ session }) => session)
+        : found.map(({ key }) => key);
       const group = groups.get(`${set} ${unit}`) ?? { set, unit, corpus: [], rows: [] };
       group.corpus.push(task.turns.length + task.passages.length);
       group.rows.push({

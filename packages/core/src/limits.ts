@@ -23,6 +23,10 @@ export const LIMITS = {
   labelBytes: 1024,
   /** Lists inside data (roles, evidence, artifacts, …). */
   listItems: 256,
+  /** Of an imported memory: its content, stored in pieces of one text, its tags, who wrote it. */
+  importedContentBytes: 8 * 1024 * 1024,
+  importedTags: 256,
+  importedAuthorBytes: 1024,
   /** Metadata of a memory or an edge, as canonical CBOR. */
   metadataBytes: 32 * 1024,
   metadataDepth: 16,
@@ -210,6 +214,10 @@ assertRelation(
   "a memory may stand under each of its tags and still count as one candidate",
 );
 assertRelation(LIMITS.entryBytes <= LIMITS.groupBytes, "an entry must fit a group");
+assertRelation(
+  LIMITS.importedContentBytes + LIMITS.entryBytes <= LIMITS.batchBytes,
+  "an imported memory of maximum size must fit a batch",
+);
 assertRelation(LIMITS.groupBytes <= LIMITS.batchBytes, "a group is not larger than a batch");
 assertRelation(LIMITS.externalIdBytes + 32 <= LIMITS.keyBytes, "externalId must fit a key");
 assertRelation(

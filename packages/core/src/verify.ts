@@ -63,6 +63,7 @@ import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
 import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
 import {
   type PlainValue,
+  readData,
   readHead,
   readTombstone,
   readVersion,
@@ -74,6 +75,7 @@ import { LIFECYCLES, MEMORY_TYPES, type MemoryType, nameOf, SOURCES } from "./re
 import { buildUri } from "./records/uri.js";
 
 export type { Proof } from "./journal/proof.js";
+export { type PathStep, type ProofPath, proofPath } from "./journal/proof-path.js";
 export type { PlainValue, VerifiedHead, VerifiedTombstone } from "./records/plain-record.js";
 
 /** What a checkpoint says, in brief. */
@@ -426,7 +428,7 @@ function checkMemory(
   const fields = readMap(body, `${what}: its version`);
   const number = readInteger(fields[1], `${what}: its version number`);
   if (number !== shown[2]) throw refused(`${what}: the version shown is not the current one`);
-  const data = readObject(fields[2], `${what}: its data`);
+  const data = readData(fields, `${what}: its data`);
   const stored = fields[3] === undefined ? "" : readText(fields[3], `${what}: its short form`);
   return {
     id,

@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { toHex } from "../src/codec/keys.js";
 import { sha256Node } from "../src/codec/sha256-node.js";
+import { embedJob } from "../src/embedding/embed.js";
 import { CortexError, isCortexError } from "../src/index.js";
 import { around, type Kv } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
@@ -208,6 +209,8 @@ describe("several at once", () => {
     const embedder = wordEmbedder(24, "new");
     const next = await graphWith(embedder, openMemoryKv(store), 2);
     expect(await nearText(next, "n 7", 3)).toEqual([]);
+    // The job finds that all of it is to be done again.
+    expect(await embedJob(next.engine).pending?.()).toBe(true);
     expect(await next.memory.embedPending()).toMatchObject({ texts: 30, memories: 30 });
     expect((await nearText(next, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);
     expect((await nearText(old, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);
@@ -228,6 +231,43 @@ describe("several at once", () => {
     expect(owners.size).toBe(1);
     expect([...cursors.values()].map(({ model }) => model)).toEqual([embedder.model]);
     expect(await nearText(old, "n 7", 1)).toEqual([]);
+  });
+});
+
+describe("a question right after a write", () => {
+  const quick = (): CountingEmbedder => Object.assign(wordEmbedder(), { isQuick: true });
+
+  test("waits for the vectors of a quick embedder, once for all that ask together", async () => {
+    const embedder = quick();
+    const { memory } = await graphWith(embedder);
+    await memory.remember([{ role: "user", content: "porto" }], { session: "a" });
+    const answers = await Promise.all([memory.recall("porto"), memory.recall("porto")]);
+    for (const { hits, notEmbedded } of answers) {
+      expect(hits[0]?.why.lanes.vector).toBeGreaterThan(0);
+      expect(notEmbedded).toBeUndefined();
+    }
+    expect(await memory.embedPending()).toMatchObject({ texts: 0, lag: 0 });
+  });
+
+  test("does one page of a long backlog, and says how much is left", async () => {
+    const { memory } = await graphWith(quick());
+    const notes = Array.from({ length: 1100 }, (_, at) => ({
+      write: { type: "note" as const, text: `n ${at}` },
+    }));
+    await memory.batch(notes);
+    const { seq } = await memory.stats();
+    const first = await memory.recall("n 7");
+    expect(first.notEmbedded).toBe(seq + 1 - 256);
+    expect((await memory.recall("n 7")).notEmbedded).toBeUndefined();
+    expect((await memory.recall("n 7", { asOf: seq })).notEmbedded).toBeUndefined();
+  });
+
+  test("does not wait for another embedder, and says that nothing is embedded", async () => {
+    const slow = await graphWith(wordEmbedder());
+    await slow.memory.write({ type: "note", text: "porto" });
+    const { notEmbedded, hits } = await slow.memory.recall("porto");
+    expect(notEmbedded).toBe((await slow.memory.stats()).seq + 1);
+    expect(hits[0]?.why.lanes.vector).toBeUndefined();
   });
 });
 

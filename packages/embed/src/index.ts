@@ -12,12 +12,18 @@ import { readModel, type StaticModel } from "./static-model.js";
 /** Names the model: its vectors are compared with those of the same name only. */
 export const LOCAL_MODEL = "cortex-static-1";
 const DIMENSIONS = 384;
+/** What its teacher was trained on, and what the sentences it was distilled by are written in. */
+const LANGUAGES = ["en"] as const;
 const FILE = new URL("../model/static-1.bin", import.meta.url);
 
 /** What `open` and `openHub` take as `embedder`. */
 export interface LocalEmbedder {
   readonly model: string;
   readonly dimensions: number;
+  /** The languages whose words it knows, as in `Intl`. */
+  readonly languages: readonly string[];
+  /** A question may wait for a few texts. */
+  readonly isQuick: true;
   embed(texts: readonly string[]): Promise<readonly Float32Array[]>;
 }
 
@@ -28,6 +34,8 @@ export function local(): LocalEmbedder {
   return {
     model: LOCAL_MODEL,
     dimensions: DIMENSIONS,
+    languages: LANGUAGES,
+    isQuick: true,
     async embed(texts) {
       loading ??= readFile(FILE).then(readModel);
       const model = await loading;

@@ -329,7 +329,7 @@ describe("routes and shapes", () => {
       { graph_id: "nothing-here", from_lineage: "a", to_lineage: "b", kind: "k" },
       404,
     ],
-    ["DELETE", "/v1/edges/nonsense", undefined, 400],
+    ["DELETE", "/v1/edges/nonsense", undefined, 404],
     ["DELETE", "/v1/graphs/x", undefined, 405],
     ["PUT", "/v1/nodes", {}, 405],
   ])("%s %s %j is %i, in a problem document", async (method, path, body, status) => {

@@ -69,7 +69,6 @@ const RAISES: { readonly [field: string]: unknown } = {
   source: "user_input",
   status: "confirmed",
   by: "ada",
-  created_by: "ada",
   provenance: { source: "user_input" },
 };
 
@@ -107,18 +106,42 @@ describe("an agent", () => {
       const { text } = await run(named("memory_batch"), { items: [item] });
       expect(text).toContain("ERR_TRUST");
     }
-    const node = { kind: "k", content: "c", created_by: "ada" };
-    const { text } = await run(named("memgraph_put_subgraph"), { graph_id: "ada", nodes: [node] });
-    expect(text).toContain("ERR_TRUST");
   });
 
   test("writes as an agent through memgraph's tools", async () => {
     const put = { graph_id: "ada", kind: "k", content: "a node" };
     const { structured } = await run(named("memgraph_put_node"), put);
-    expect(structured?.created_by).toBe("mcp:test");
+    expect(structured?.created_by).toBe("unknown");
     const lineage = String(structured?.lineage_id);
     const memory = await hub.use("ada", (graph) => graph.get(lineage));
     expect(memory?.head.source).toBe("agent");
+    expect(memory?.versionRecord.createdBy).toBe("mcp:test");
+  });
+
+  test("names authors through memgraph's tools only below its own name, and is shown the name it gave", async () => {
+    const node = { kind: "k", content: "c", created_by: "bob" };
+    const put = await run(named("memgraph_put_node"), { graph_id: "ada", ...node });
+    const { lineage_id } = put.structured as { readonly lineage_id: string };
+    const many = await run(named("memgraph_put_subgraph"), {
+      graph_id: "ada",
+      nodes: [node],
+      edges: [
+        { from_lineage: lineage_id, to_lineage: lineage_id, kind: "cites", created_by: "bob" },
+        { from_lineage: lineage_id, to_lineage: lineage_id, kind: "cites" },
+      ],
+    });
+    const { nodes } = many.structured as { readonly nodes: readonly { lineage_id: string }[] };
+    for (const lineage of [lineage_id, nodes[0]?.lineage_id ?? ""]) {
+      const shown = await run(named("memgraph_get_node"), { lineage_id: lineage });
+      expect(shown.structured?.created_by).toBe("bob");
+      const memory = await hub.use("ada", (graph) => graph.get(lineage));
+      expect(memory?.versionRecord.createdBy).toBe("mcp:test/bob");
+    }
+    const walk = await run(named("memgraph_traverse"), { from_lineage: lineage_id });
+    const { edges } = walk.structured as { readonly edges: readonly { created_by: string }[] };
+    expect(edges.map(({ created_by }) => created_by)).toEqual(["bob", ""]);
+    const { edges: kept } = await hub.use("ada", (graph) => graph.edgesOut(lineage_id));
+    expect(kept.map(({ createdBy }) => createdBy)).toEqual(["mcp:test/bob", "mcp:test"]);
   });
 });
 

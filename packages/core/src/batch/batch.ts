@@ -172,7 +172,7 @@ type UpdateItem = Extract<BatchItem, { readonly update: unknown }>;
 function writeStep(engine: Engine, item: WriteItem, keyed: boolean): Step {
   const { write: given, upsert, ref } = item;
   const input = checkInput(write.input, given) as WriteRequest;
-  const prepared = prepareWrite(engine, input);
+  const prepared = prepareWrite(engine, input, upsert?.imported);
   refuseTwoKeys(keyed, input.idempotencyKey);
   const going = upsert === undefined ? {} : { upsert: prepareUpsert(engine, input, upsert) };
   const operation = writeOperation(engine, prepared, going);

@@ -84,9 +84,15 @@ export async function configure(
   return value;
 }
 
-/** Changes the configuration inside a commit. */
-export function applyConfig(tx: WriteTx, change: ConfigChange, by: string): GraphConfig {
-  const next = patched(configOf(tx), change);
+/** Changes the configuration inside a commit; where an imported graph came from is said when it is made. */
+export function applyConfig(
+  tx: WriteTx,
+  change: ConfigChange,
+  by: string,
+  origin?: GraphConfig["origin"],
+): GraphConfig {
+  const changed = patched(configOf(tx), change);
+  const next = origin === undefined ? changed : { ...changed, origin };
   tx.append({
     kind: "config",
     by,
@@ -130,6 +136,7 @@ function patched(before: GraphConfig, patch: ConfigChange): GraphConfig {
     ...(language === undefined || language === null ? {} : { language }),
     ...(trustedIssuers.length === 0 ? {} : { trustedIssuers }),
     ...(ttlDays === undefined ? {} : { ttlDays }),
+    ...(before.origin === undefined ? {} : { origin: before.origin }),
   };
 }
 
@@ -177,5 +184,8 @@ function decodeConfig(bytes: Uint8Array): GraphConfig {
     ...(value.ttlDays === undefined
       ? {}
       : { ttlDays: value.ttlDays as { readonly [kind: string]: number } }),
+    ...(value.origin === undefined
+      ? {}
+      : { origin: value.origin as unknown as NonNullable<GraphConfig["origin"]> }),
   };
 }

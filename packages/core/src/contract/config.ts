@@ -65,6 +65,10 @@ export const graphConfigShape = z.object({
   trustedIssuers: listOf(z.string()).exactOptional(),
   /** Days after which memories of a kind expire; upkeep archives them only when it is told to. */
   ttlDays: z.record(z.string(), z.int()).exactOptional(),
+  /** Of an imported graph: what another program knew it by, and when it was made there. */
+  origin: z
+    .object({ id: z.string(), createdAt: z.int(), nanos: z.int().exactOptional() })
+    .exactOptional(),
 });
 
 /** The configuration of a graph. */

@@ -88,8 +88,13 @@ export function words<T extends Vocabulary>(table: T) {
   return z.enum(namesOf(table));
 }
 
-/** An object of any members. */
-export const anyObject = z.record(z.string(), z.unknown());
+/** An object of any members, kept as it is: a record of zod's leaves out the member `__proto__`. */
+export const anyObject = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    saying("an object"),
+  )
+  .meta({ type: "object", additionalProperties: {} });
 
 /** A whole number between two bounds, both included; without an upper one, as large as can be counted on from. */
 export function whole(min: number, max: number = SEQ_MAX) {

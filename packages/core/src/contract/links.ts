@@ -18,6 +18,7 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { ImportedEdge } from "./imported.js";
 import {
   asOf,
   by,
@@ -104,6 +105,8 @@ export type EdgeFields = z.output<z.ZodObject<typeof edgeFields>>;
 export interface LooseEnd {
   /** The other graph that the far end is in, by name. */
   readonly toGraph?: string | undefined;
+  /** Set for an edge that another program made. */
+  readonly imported?: ImportedEdge | undefined;
 }
 
 const adding = {

@@ -30,6 +30,7 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { Upsert } from "./imported.js";
 import {
   type Memory,
   memoryIdShape,
@@ -43,6 +44,8 @@ import {
   writtenShape,
 } from "./shapes.js";
 import { type, verb } from "./verb.js";
+
+export type { Upsert } from "./imported.js";
 
 /** A memory that is asked for by name. */
 export const memoryRef = refField("the memory: its id, URI or external id");
@@ -236,18 +239,6 @@ export type WriteInputOf<T extends MemoryType> = WriteFields & {
   /** The structured fields of the type. */
   readonly data?: DataInput<T> | undefined;
 } & Omit<DataInput<T>, keyof WriteFields | "type" | "data">;
-
-/** How a write goes on from a memory that is there. */
-export interface Upsert {
-  /**
-   * The version that the writer read. If it is open no more, policy `lww` lets the write win, and
-   * `manual` keeps it as a rival. A list names every open version there is, and the write is refused
-   * with `ERR_CONFLICT` if there are others.
-   */
-  readonly basedOnVersion?: number | readonly number[] | undefined;
-  /** True refuses with `ERR_NOT_FOUND` to make a memory that is not there. */
-  readonly mustExist?: boolean | undefined;
-}
 
 /** What a write may say in this process alone. */
 export interface WriteLocals {

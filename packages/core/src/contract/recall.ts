@@ -218,8 +218,23 @@ const recallHitShape = z.object({
 /** One memory of an answer. */
 export interface RecallHit extends ShapeOf<typeof recallHitShape> {}
 
+/** What an answer ranks: memories one by one, or conversations as a whole. */
+export const RANKED = ["memory", "session"] as const;
+
+const recalledSessionShape = z.object({
+  session: z.string(),
+  score: z.number(),
+  /** Its turns among the hits, the best first. */
+  turns: listOf(memoryIdShape),
+});
+
+/** A conversation that speaks of what was asked. */
+export interface RecalledSession extends ShapeOf<typeof recalledSessionShape> {}
+
 const recalledShape = z.object({
   hits: listOf(recallHitShape),
+  /** With `by: "session"`: the conversations, the best first; `hits` are their best turns. */
+  sessions: listOf(recalledSessionShape).exactOptional(),
   /** Ready for a prompt: fenced, one line a memory; empty when there is nothing. */
   text: z.string(),
   tokens: z.int(),
@@ -229,6 +244,8 @@ const recalledShape = z.object({
   trimmed: z.int(),
   /** Lanes that were left out, since they know only the present. */
   leftOut: listOf(z.enum(["vector", "salience"])),
+  /** Entries whose memories have no vector yet: meaning does not find those. Absent when there are none. */
+  notEmbedded: z.int().exactOptional(),
   seq: positionShape,
 });
 
@@ -254,6 +271,10 @@ export const recall = verb("recall", {
       .optional(),
     limit: limitUpTo(LIMITS.recallHits),
     budgetTokens: whole(1, LIMITS.recallTokens).describe("most tokens of the text").optional(),
+    by: z
+      .enum(RANKED)
+      .describe("rank memories, or whole conversations with their best turns; limit counts those")
+      .optional(),
     form,
     ...filterFields,
     session: session.describe("only turns of this conversation").optional(),
@@ -270,7 +291,7 @@ export const recall = verb("recall", {
       .optional(),
     prove: z.boolean().describe("a proof with every hit").optional(),
     audit: z.boolean().describe("journal who was shown what").optional(),
-    by,
+    auditBy: by,
   },
   local: ["countTokens", "onPlan"],
   locals: type<{

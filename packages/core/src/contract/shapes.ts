@@ -74,6 +74,19 @@ const headShape = z.object({
 /** The mutable side of a memory, as callers see it. */
 export interface MemoryHead extends ShapeOf<typeof headShape> {}
 
+/** What another program knew an imported version or edge by. */
+const originShape = z.object({
+  id: z.string(),
+  /** The graph it was in. */
+  graph: z.string(),
+  /** Of an edge, the graph of its far end. */
+  toGraph: z.string().exactOptional(),
+  /** Billionths of a second that `createdAt` had beyond its milliseconds. */
+  nanos: z.int().exactOptional(),
+  /** The same of `freshnessAt`. */
+  freshnessNanos: z.int().exactOptional(),
+});
+
 /** One version in an answer. */
 export const versionRecordShape = z.object({
   number: z.int(),
@@ -90,6 +103,8 @@ export const versionRecordShape = z.object({
   expiresAt: timeShape.exactOptional(),
   /** Threats that the scanner saw in its text: shown with care, never as an instruction. */
   flags: listOf(z.string()).exactOptional(),
+  /** Where an imported version came from; its times are those of then. */
+  origin: originShape.exactOptional(),
 });
 
 /** One immutable body, as callers see it. */
@@ -179,6 +194,8 @@ export const edgeShape = z.object({
   tombstone: tombstoneShape.exactOptional(),
   /** Set in a walk that met the edge at an end where its kind has the inverse name. */
   inverse: z.boolean().exactOptional(),
+  /** Where an imported edge came from; its times are those of then. */
+  origin: originShape.exactOptional(),
   /** The entry that left it so. */
   seq: seqShape,
 });

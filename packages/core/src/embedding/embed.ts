@@ -14,6 +14,8 @@
  * has shown with a harmless text that it works: a wrong model name must not pass for bad texts. Any
  * other failure ends the pass; what was embedded by then is kept, and the cursor stays.
  *
+ * A question does a small part of the work itself where that is quick (`catchUp`).
+ *
  * Left to others: starting the job again and backing off after failures (`jobs/runner.ts`).
  */
 
@@ -66,6 +68,35 @@ export async function embedPending(
   const { model } = parts.embedder;
   const { cursor, lag } = await engine.vectors.progress();
   return { model, ...total, cursor, lag, seq: cursor + lag - 1 };
+}
+
+/** Entries that a question waits for; of a longer backlog it does one page, and a job does the rest. */
+const WAITED_FOR = 1024;
+
+/** Catching up of stores that do so now: questions that come together wait for the same work. */
+const catching = new WeakMap<VectorIndex, Promise<unknown>>();
+
+/**
+ * Gives a few memories their vectors before a question is asked, where the embedder is quick, so that what
+ * was just remembered is found by what it means. Returns the entries that are still to come. What goes wrong
+ * here is the job's to tell: a question is answered by what there is.
+ */
+export async function catchUp(engine: Engine): Promise<number> {
+  const { embedder, vectors } = engine;
+  if (embedder === undefined) return 0;
+  const { lag } = await vectors.progress();
+  if (lag === 0 || embedder.isQuick !== true) return lag;
+  const most = lag <= WAITED_FOR ? Math.ceil(lag / PAGE_ENTRIES) : 1;
+  const work = catching.get(vectors) ?? passes(partsOf(engine), most).catch(() => undefined);
+  catching.set(vectors, work);
+  await work.finally(() => catching.delete(vectors));
+  return (await vectors.progress()).lag;
+}
+
+async function passes(parts: EmbedParts, most: number): Promise<void> {
+  for (let done = 0; done < most; done += 1) {
+    if ((await nextPass(parts, undefined)) === undefined) return;
+  }
 }
 
 /** A pass; `undefined` when there was nothing to do, or when it was stopped on the way. */

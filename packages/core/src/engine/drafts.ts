@@ -45,6 +45,7 @@ import {
   encodeMemoryRecord,
   type Head,
   type MemoryRecord,
+  type Origin,
   type Version,
 } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
@@ -190,6 +191,10 @@ export interface EdgeDraft {
   readonly metadata?: NonNullable<EdgeRecord["metadata"]>;
   readonly validFrom?: number;
   readonly validTo?: number;
+  /** Of an edge that another program made. */
+  readonly origin?: Origin;
+  readonly createdAt?: number;
+  readonly createdBy?: string;
 }
 
 /** What became of an edge that was to be added. */
@@ -313,8 +318,8 @@ export function mintEdge(
     ...(kind === TENSION && to instanceof Uint8Array ? { asksReview: true } : {}),
     id: before?.edge.id ?? newUlid(tx.at, engine.random),
     source: sourceOf(engine, draft),
-    createdAt: tx.at,
-    createdBy: by,
+    createdAt: draft.createdAt ?? tx.at,
+    createdBy: draft.createdBy ?? by,
   };
   if (before === undefined) tx.view.assumeAbsent(idKey("edge", edge.id));
   return { edge, outcome: { part: edgePart(tx, engine, by, edge) } };

@@ -99,8 +99,8 @@ export function edgeId(id: Bytes): EdgeId {
 }
 
 /** A fresh id over the injected clock and randomness. */
-export function freshId(engine: Engine): Bytes {
-  return newUlid(engine.clock(), engine.random);
+export function freshId(engine: Engine, at = engine.clock()): Bytes {
+  return newUlid(at, engine.random);
 }
 
 /** A reference taken apart: what it may be, before anything is looked up. */

@@ -28,6 +28,7 @@ export function versionRecord(version: Version, seq: number): VersionRecord {
     ...(version.validTo === undefined ? {} : { validTo: version.validTo }),
     ...(version.expiresAt === undefined ? {} : { expiresAt: version.expiresAt }),
     ...(version.flags === undefined ? {} : { flags: version.flags }),
+    ...(version.origin === undefined ? {} : { origin: version.origin }),
   };
 }
 
@@ -151,6 +152,7 @@ export function shapeEdge(edge: EdgeRecord, seq: number): Edge {
     ...(edge.validFrom === undefined ? {} : { validFrom: edge.validFrom }),
     ...(edge.validTo === undefined ? {} : { validTo: edge.validTo }),
     ...(edge.tombstone === undefined ? {} : { tombstone: edge.tombstone }),
+    ...(edge.origin === undefined ? {} : { origin: edge.origin }),
     seq,
   };
 }

@@ -13,8 +13,10 @@ import type { Schema, TagCount, TagList } from "../contract/find.js";
 import type { Asked } from "../contract/index.js";
 import type { Engine } from "../engine/engine.js";
 import { newestOf, type Tally } from "../engine/vocabulary.js";
+import { bodyPointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { KEYSPACE, keyBytes, keyString } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { memoriesWithRivals, openBodies } from "../memory/open-versions.js";
 import { shownMemories } from "../memory/read.js";
@@ -56,9 +58,12 @@ export async function describeSchema(
       kinds: await Promise.all(
         kinds.map(async ([term, count]) => {
           const kind = termText(term);
-          const more = rivals.flatMap(({ head, example }) => (head.kind === kind ? example : []));
-          const newest = await examplesOf(reader, access, term);
-          return { kind, count, examples: [...newest, ...more].slice(0, EXAMPLES) };
+          const own = rivals.filter(({ head }) => head.kind === kind);
+          const examples =
+            siblings === true
+              ? await latestExamples(reader, access, term, own)
+              : await examplesOf(reader, access, term);
+          return { kind, count, examples };
         }),
       ),
       tagPrefixes: prefixes.slice(0, LIMITS.schemaKinds),
@@ -107,6 +112,8 @@ function withTally<T>(
 
 /** An open version that the head of its memory does not go by. */
 interface RivalVersion {
+  /** The entry that brought it. */
+  readonly seq: number;
   readonly head: Head;
   readonly example: string;
 }
@@ -119,7 +126,13 @@ async function rivalVersions(reader: Reader, access: Access): Promise<readonly R
       return bodies.flatMap((body): RivalVersion[] =>
         memory === undefined || body === memory.body
           ? []
-          : [{ head: body.record.head, example: exampleOf({ ...memory, body }) }],
+          : [
+              {
+                seq: body.header.seq,
+                head: body.record.head,
+                example: exampleOf({ ...memory, body }),
+              },
+            ],
       );
     }),
   );
@@ -191,6 +204,34 @@ async function examplesOf(reader: Reader, access: Access, kind: string): Promise
     for (const memory of await shownMemories(reader, access, found)) {
       if (memory !== undefined) examples.push(exampleOf(memory));
       if (examples.length === EXAMPLES) return examples;
+    }
+  }
+  return examples;
+}
+
+/** The same by the latest version, each open one by itself: what was written last comes first. */
+async function latestExamples(
+  reader: Reader,
+  access: Access,
+  kind: string,
+  rivals: readonly RivalVersion[],
+): Promise<string[]> {
+  const ids: Bytes[] = [];
+  for await (const page of newestOf(reader, "kind", kind, LIMITS.listLimit)) ids.push(...page);
+  const rows = await reader.memoryRows(ids);
+  const heads = ids.flatMap((id, at) => {
+    const row = rows[at];
+    return row === undefined ? [] : [{ seq: bodyPointer(row).seq, id, row }];
+  });
+  const items = [...heads, ...rivals].sort((a, b) => b.seq - a.seq);
+  const examples: string[] = [];
+  for (const item of items) {
+    if (examples.length === EXAMPLES) break;
+    if ("example" in item) examples.push(item.example);
+    else {
+      const found = await reader.memories([item.id], [item.row]);
+      const [memory] = await shownMemories(reader, access, found);
+      if (memory !== undefined) examples.push(exampleOf(memory));
     }
   }
   return examples;

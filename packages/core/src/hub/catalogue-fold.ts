@@ -8,19 +8,14 @@
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
 import { sha256Node } from "../codec/sha256-node.js";
-import {
-  type Entry,
-  type EntryHeader,
-  partContext,
-  partRecord,
-  SUBJECT,
-} from "../journal/entry.js";
+import { type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { keyString } from "../kv/keyspace.js";
-import type { Bytes, KvRow } from "../kv/kv.js";
+import { type Bytes, type KvRow, sameBytes } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
 import { decodeMemoryRecord, list, text } from "../records/memory-record.js";
 import {
   decodeCount,
+  edgeOriginKey,
   encodeCount,
   inboundKey,
   inCountKey,
@@ -28,6 +23,8 @@ import {
   lineageKey,
   memoryRowKey,
   ordinalKey,
+  originHash,
+  originKey,
   outCountKey,
   symlinkKey,
 } from "./catalogue-rows.js";
@@ -41,6 +38,7 @@ export interface CatalogueChanges {
 type Get = (keys: readonly Bytes[]) => Promise<(Bytes | undefined)[]>;
 
 const EMPTY = new Uint8Array(0);
+const HASH_BYTES = 16;
 
 /** Folds entries of the graph with this number, in order. */
 export async function foldCatalogue(
@@ -49,7 +47,7 @@ export async function foldCatalogue(
   get: Get,
 ): Promise<CatalogueChanges> {
   const rows = new Rows(get);
-  await rows.load(entries.flatMap(({ header }) => ownKeys(number, header)));
+  await rows.load(entries.flatMap((entry) => ownKeys(number, entry)));
   const counts = new Map<string, number>();
   for (const { header, parts } of entries) {
     for (const [at, ref] of header.parts.entries()) {
@@ -62,6 +60,7 @@ export async function foldCatalogue(
         // A part that is gone was erased: then so was the edge.
         const record = part === undefined ? undefined : decodeEdgeRecord(partRecord(part), context);
         foldEdge(rows, number, { key: id, record }, counts);
+        foldEdgeOrigin(rows, number, id, record);
         if (record === undefined) rows.delete(ordinalKey(number, id));
         else if (record.ordinal !== undefined) rows.put(ordinalKey(number, id), EMPTY);
       }
@@ -72,11 +71,13 @@ export async function foldCatalogue(
 }
 
 /** The rows that an entry may change, as far as its header tells. */
-function ownKeys(number: number, header: EntryHeader): Bytes[] {
-  return header.parts.flatMap(({ subject }) => {
+function ownKeys(number: number, { header, parts }: Entry): Bytes[] {
+  return header.parts.flatMap(({ subject }, at) => {
     const id = subject.subarray(1);
     if (subject[0] === SUBJECT.memory) return [memoryRowKey(id, number)];
-    return subject[0] === SUBJECT.edge ? [symlinkKey(number, id)] : [];
+    if (subject[0] !== SUBJECT.edge) return [];
+    const own = symlinkKey(number, id);
+    return parts[at] === undefined ? [own, edgeOriginKey(number, id)] : [own];
   });
 }
 
@@ -84,18 +85,49 @@ function foldMemory(
   rows: Rows,
   number: number,
   id: Bytes,
-  { head }: ReturnType<typeof decodeMemoryRecord>,
+  { head, version }: ReturnType<typeof decodeMemoryRecord>,
 ): void {
   const key = memoryRowKey(id, number);
+  const [known, ...origins] = hashesIn(rows.get(key));
   if (head.lifecycle === "erased") {
-    const hash = rows.get(key);
-    if (hash !== undefined && hash.length > 0) rows.delete(lineageKey(hash, number));
+    if (known !== undefined) rows.delete(lineageKey(known, number));
+    for (const origin of origins) rows.delete(originKey(origin, number));
     rows.delete(key);
     return;
   }
   const hash = head.externalId === undefined ? EMPTY : lineageHash(head.externalId);
-  rows.put(key, hash);
+  if (version?.origin !== undefined && hash.length > 0) {
+    const own = originHash("node", version.origin.id);
+    if (!origins.some((one) => sameBytes(one, own))) origins.push(own);
+    rows.put(originKey(own, number), encode([id, version.number]));
+  }
+  rows.put(key, origins.length === 0 ? hash : Buffer.concat([hash, ...origins]));
   if (hash.length > 0) rows.put(lineageKey(hash, number), id);
+}
+
+/** The hashes that a memory's row holds: of its external id, then of its origins. */
+function hashesIn(row: Bytes = EMPTY): Bytes[] {
+  return Array.from({ length: row.length / HASH_BYTES }, (_, at) =>
+    row.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
+  );
+}
+
+/** The id that another program gave to an edge leads to it until the edge is erased. */
+function foldEdgeOrigin(
+  rows: Rows,
+  number: number,
+  key: Bytes,
+  record: EdgeRecord | undefined,
+): void {
+  if (record === undefined) {
+    const hash = rows.get(edgeOriginKey(number, key));
+    if (hash !== undefined) rows.delete(originKey(hash, number));
+    rows.delete(edgeOriginKey(number, key));
+  } else if (record.origin !== undefined) {
+    const hash = originHash("edge", record.origin.id);
+    rows.put(edgeOriginKey(number, key), hash);
+    rows.put(originKey(hash, number), encode([record.id]));
+  }
 }
 
 /**

@@ -25,12 +25,14 @@ export const CATALOGUE = {
   number: 0x11,
   /** The number the next graph gets. */
   nextNumber: 0x12,
-  /** (memory id 16, number 4) → hash of its external id, or empty. */
+  /** (memory id 16, number 4) → hash of its external id, or empty; then those of its origins. */
   memory: 0x20,
   /** (hash of an external id 16, number 4) → memory id. */
   lineage: 0x21,
   /** (hash of a tenant's external id 16) → [number, time]: a graph is about to write it. */
   claim: 0x22,
+  /** (hash of another program's id 16, number 4) → [memory id, version], or [edge id]. */
+  origin: 0x23,
   /** (number 4, edge key 32) → [far end 16, graph, live]: an edge out of the graph. */
   symlink: 0x40,
   /** (far end 16, number 4, edge key 32): the same edge, from its other end. */
@@ -41,6 +43,8 @@ export const CATALOGUE = {
   inCount: 0x43,
   /** (number 4, edge key 32): the edge has an ordinal, which its record alone tells. */
   ordinal: 0x44,
+  /** (number 4, edge key 32) → hash of the id that another program gave the edge. */
+  edgeOrigin: 0x45,
 } as const;
 
 /** What the catalogue knows about a graph. */
@@ -87,6 +91,22 @@ export function lineageHash(externalId: string): Bytes {
 export function lineageKey(hash: Bytes, number?: number): Bytes {
   const key = keyOf(CATALOGUE.lineage).raw(hash);
   return (number === undefined ? key : key.u32(number)).end();
+}
+
+/** Stands for the id that another program gave to a node or an edge. */
+export function originHash(what: "node" | "edge", id: string): Bytes {
+  return domainHash(sha256Node, "lineage", utf8(`${what}\u0000${id}`)).slice(0, 16);
+}
+
+/** The key of an origin's row; without a number, what the rows of one id have in common. */
+export function originKey(hash: Bytes, number?: number): Bytes {
+  const key = keyOf(CATALOGUE.origin).raw(hash);
+  return (number === undefined ? key : key.u32(number)).end();
+}
+
+/** The key of the origin of an edge. */
+export function edgeOriginKey(number: number, edgeKey: Bytes): Bytes {
+  return keyOf(CATALOGUE.edgeOrigin).u32(number).raw(edgeKey).end();
 }
 
 /** The key of the claim to an external id among the graphs of one tenant. */

@@ -153,6 +153,7 @@ function numberPlace(key: Bytes): readonly [number, number] {
     case CATALOGUE.symlink:
     case CATALOGUE.outCount:
     case CATALOGUE.ordinal:
+    case CATALOGUE.edgeOrigin:
       return [1, 5];
     case CATALOGUE.inbound:
       return [17, 21];

@@ -4,13 +4,17 @@
  * repeats it.
  */
 
+import * as z from "zod";
 import { checkCall } from "../admission/standing.js";
 import { applyConfig, checkPatch, configure } from "../config/config.js";
 import type { ConfigChange, ConfigPatch, ConflictPolicy, GraphConfig } from "../contract/config.js";
+import { textField, whole } from "../contract/fields.js";
 import { VERBS } from "../contract/index.js";
+import { checkInput } from "../contract/refusal.js";
 import type { Cortex } from "../cortex.js";
 import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
 import { CortexError, describe } from "../errors.js";
+import { LIMITS } from "../limits.js";
 import type { JsonObject } from "../records/fields.js";
 import { type Access, OWNER, speakerOf } from "../scope/access.js";
 import { checkSaid } from "../trust/gate.js";
@@ -30,7 +34,10 @@ export interface GraphInfo {
   readonly kindWhitelist: readonly string[];
   readonly metadata: JsonObject;
   readonly archived: boolean;
+  /** When it was made; of an imported graph, by the program it came from. */
   readonly createdAt: number;
+  /** Of an imported graph: what that program knew it by. */
+  readonly origin?: NonNullable<GraphConfig["origin"]>;
   /** The last entry of its journal. */
   readonly seq: number;
 }
@@ -45,6 +52,8 @@ export interface GraphInput {
   readonly kindWhitelist?: readonly string[];
   readonly metadata?: { readonly [key: string]: unknown };
   readonly by?: string;
+  /** Set for a graph of another program: what it was known by there, and when it was made. */
+  readonly origin?: NonNullable<GraphConfig["origin"]>;
 }
 
 /** Which graphs to list. */
@@ -60,7 +69,13 @@ export interface GraphList {
   readonly problems: readonly GraphProblem[];
 }
 
-const GRAPH_FIELDS = ["name", "id", "conflictPolicy", "kindWhitelist", "metadata", "by"];
+const GRAPH_FIELDS = ["name", "id", "conflictPolicy", "kindWhitelist", "metadata", "by", "origin"];
+
+const ORIGIN = z.strictObject({
+  id: textField({ maxBytes: LIMITS.externalIdBytes }),
+  createdAt: whole(0),
+  nanos: whole(0, 999_999).optional(),
+});
 
 /** Checks what a caller says about a graph to be; the patch that configures it. */
 function checkGraphInput(input: GraphInput): ConfigChange {
@@ -78,10 +93,19 @@ function checkGraphInput(input: GraphInput): ConfigChange {
 /** Configures a graph that was born just now; `ERR_EXISTS` when somebody else was faster. */
 async function furnishGraph(engine: Engine, patch: ConfigChange, input: GraphInput): Promise<void> {
   const by = checkPrincipal(input.by, engine.principal);
+  const {
+    id,
+    createdAt,
+    nanos = 0,
+  } = input.origin === undefined ? {} : checkInput(ORIGIN, input.origin);
+  const origin =
+    id === undefined || createdAt === undefined
+      ? undefined
+      : { id, createdAt, ...(nanos === 0 ? {} : { nanos }) };
   await engine.writer.submit({
     run: (tx): GraphConfig => {
       if (tx.nextSeq() > 1) throw graphExists(engine.actor);
-      return applyConfig(tx, patch, by);
+      return applyConfig(tx, patch, by, origin);
     },
   });
 }
@@ -104,14 +128,16 @@ export function shapeGraph(id: string, { config, createdAt, size }: GraphRow): G
     kindWhitelist: config.kindWhitelist,
     metadata: config.metadata ?? {},
     archived: config.archived === true,
-    createdAt,
+    createdAt: config.origin?.createdAt ?? createdAt,
+    ...(config.origin === undefined ? {} : { origin: config.origin }),
     seq: size - 1,
   };
 }
 
 /** By age, then by id. */
 function byAge(a: GraphInfo, b: GraphInfo): number {
-  return a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt - b.createdAt;
+  const older = a.createdAt - b.createdAt || (a.origin?.nanos ?? 0) - (b.origin?.nanos ?? 0);
+  return older === 0 ? (a.id < b.id ? -1 : 1) : older;
 }
 
 /** Runs `body` in a graph, made first where `create` says so; else `ERR_NOT_FOUND` without one. */
@@ -148,8 +174,9 @@ export async function createGraph(
 
 /** One graph; `undefined` when there is none of this id. */
 export async function getGraph(hub: HubContext, id: string): Promise<GraphInfo | undefined> {
-  const row = await hub.catalogue.graph(checkGraphId(id, hub.prefix, "id"));
-  return row === undefined ? undefined : shapeGraph(id, row);
+  const name = checkGraphId(id, hub.prefix, "id");
+  const row = await hub.catalogue.graph(name);
+  return row === undefined ? undefined : shapeGraph(name, row);
 }
 
 /** Every graph, oldest first; archived ones on request. */
@@ -171,11 +198,12 @@ export async function configureGraph(
   checkOptions(options, ["by", "access"]);
   checkCall(VERBS.configure, options, speakerOf(options.access ?? OWNER));
   const change = checkPatch(patch);
-  await inGraph(hub, id, ({ engine }) => {
+  const name = checkGraphId(id, hub.prefix, "id");
+  await inGraph(hub, name, ({ engine }) => {
     const by = checkPrincipal(options.by, engine.principal);
     return configure(engine, { ...change, by, access: OWNER });
   });
-  return fresh(hub, id);
+  return fresh(hub, name);
 }
 
 async function fresh(hub: HubContext, id: string): Promise<GraphInfo> {

@@ -66,7 +66,10 @@ export class Hub implements AsyncDisposable {
   }
 
   /** Which graph holds what, by external ids. */
-  get lineages(): Pick<Lineages, "graphOf" | "claim" | "note" | "wasIn"> {
+  get lineages(): Pick<
+    Lineages,
+    "graphOf" | "claim" | "note" | "wasIn" | "originOf" | "shownName"
+  > {
     return this.#hub.lineages;
   }
 

@@ -12,13 +12,15 @@
  * as it stands. Either is checked in the graph. Only what is found in neither is looked for in a
  * catalogue that was caught up.
  */
-import { parseUlid } from "../codec/ulid.js";
+import { decode } from "../codec/cbor.js";
+import { parseUlid, ulidText } from "../codec/ulid.js";
 import { findIds, parseRef } from "../engine/engine.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import { prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import type { OpenedGraph } from "../open.js";
+import { int, list } from "../records/memory-record.js";
 import { parseUri } from "../records/uri.js";
 import type { Catalogue } from "./catalogue.js";
 import {
@@ -30,6 +32,8 @@ import {
   lineageKey,
   memoryRowKey,
   numberAtEnd,
+  originHash,
+  originKey,
 } from "./catalogue-rows.js";
 import { noGraph } from "./context.js";
 import { checkGraphId } from "./names.js";
@@ -51,6 +55,15 @@ export interface LineageParts {
   readonly prefix: string;
 }
 
+/** Where something that was imported is here. */
+export interface OriginPlace {
+  readonly graph: string;
+  /** The id of the memory or the edge. */
+  readonly id: string;
+  /** Of a node, its version; 0 for an edge. */
+  readonly version: number;
+}
+
 interface Wanted {
   readonly graph: string;
   readonly lineage: string;
@@ -62,6 +75,7 @@ interface Wanted {
 export class Lineages {
   readonly #parts: LineageParts;
   readonly #hints = new Map<string, string>();
+  readonly #shown = new Map<string, string>();
   #waiting: Wanted[] = [];
   #claiming: Promise<void> | undefined;
 
@@ -94,6 +108,47 @@ export class Lineages {
     if (!ref.startsWith("cortex://")) return named ?? this.#lookUp(ref);
     const { actor } = parseUri(ref, "nodeId");
     return actor.startsWith(prefix) && (named ?? actor) === actor ? actor : undefined;
+  }
+
+  /**
+   * What the id that another program gave to a node or an edge stands for here: the memory and its
+   * version, or the edge; `undefined` when it is none that came with an import.
+   */
+  async originOf(what: "node" | "edge", id: string): Promise<OriginPlace | undefined> {
+    const hash = originHash(what, id);
+    const known = await this.#originAt(hash);
+    if (known !== undefined) return known;
+    await this.#parts.catalogue.caughtUp();
+    return this.#originAt(hash);
+  }
+
+  async #originAt(hash: Bytes): Promise<OriginPlace | undefined> {
+    const { catalogue } = this.#parts;
+    return catalogue.read(async (snapshot) => {
+      const [rows = []] = await snapshot.ranges([prefixRange(originKey(hash), HOLDERS)]);
+      const names = await catalogue.namesOf(
+        snapshot,
+        rows.map(({ key }) => numberAtEnd(key)),
+      );
+      const places = rows.flatMap(({ value }, at): OriginPlace[] => {
+        const graph = names[at];
+        const [own, version] = list(decode(value));
+        if (graph === undefined || !(own instanceof Uint8Array)) return [];
+        return [{ graph, id: ulidText(own), version: int(version, 0) }];
+      });
+      return places[0];
+    });
+  }
+
+  /** The id that a graph goes by outside: the one it came with, or its own name. */
+  async shownName(graph: string): Promise<string> {
+    const known = this.#shown.get(graph);
+    if (known !== undefined) return known;
+    const row = await this.#parts.catalogue.graph(graph);
+    const name = row?.config.origin?.id ?? graph;
+    // What a graph came with is said by its first configuration, and never again.
+    if (row !== undefined && row.size > 1) this.#shown.set(graph, name);
+    return name;
   }
 
   /** `ERR_INVALID` when several hold it, which happens only to what was not written through a hub. */

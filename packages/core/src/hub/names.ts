@@ -65,9 +65,17 @@ export function tenantPrefix(tenant: string | undefined): string {
   return `${tenant}.`;
 }
 
-/** Checks the id of a graph; one of another tenant is refused. */
+/** The ids that memgraph gives to graphs. */
+const ULID_TEXT = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+
+/** The name that an id of a graph means: a ULID, as memgraph gives them, that name in small letters. */
+export function graphName(id: string): string {
+  return ULID_TEXT.test(id) ? id.toLowerCase() : id;
+}
+
+/** Checks what names a graph, and gives its name; one of another tenant is refused. */
 export function checkGraphId(id: unknown, prefix: string, field = "graph"): string {
-  const name = checkActorName(id, field);
+  const name = checkActorName(typeof id === "string" ? graphName(id) : id, field);
   if (name.startsWith(prefix)) return name;
   throw invalid(field, `a name that starts with ${prefix}`, describe(id), "ERR_BAD_NAME");
 }
@@ -79,6 +87,12 @@ export function isGraphId(name: string, prefix: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The name that a graph of another program gets here: the same in every import. */
+export function importedName(id: string): string {
+  const name = graphName(id);
+  return isGraphId(name, "") ? name : actorFor(id);
 }
 
 function nameOf(text: string, unique: string, prefix: string): string {

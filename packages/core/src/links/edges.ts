@@ -7,6 +7,7 @@
  */
 
 import { parseUlid } from "../codec/ulid.js";
+import { importedEdge } from "../contract/imported.js";
 import type { Asked } from "../contract/index.js";
 import type { EdgeFields, EdgeRemoved, LooseEnd } from "../contract/links.js";
 import type { Edge, EdgeResult, Ref } from "../contract/shapes.js";
@@ -63,6 +64,7 @@ import {
 } from "../records/edge-kinds.js";
 import { type EdgeRecord, edgeTreeKey, type FarName, farKey } from "../records/edge-record.js";
 import { flatten } from "../records/fence.js";
+import { parseWith } from "../records/fields.js";
 import type { Source } from "../records/types.js";
 import { checkActorName } from "../records/uri.js";
 import { edgePointer, edgeRecords, kindCodes, readableIds } from "./adjacency.js";
@@ -146,10 +148,20 @@ export function prepareEdge(engine: Engine, request: EdgeRequest): PreparedEdge 
 }
 
 /** Where a loose edge leads; nothing is said for its own graph. */
-function checkLoose(engine: Engine, { toGraph }: LooseEnd): LooseEnd {
-  if (toGraph === undefined) return {};
+function checkLoose(engine: Engine, { toGraph, imported }: LooseEnd): LooseEnd {
+  const own =
+    imported === undefined ? {} : { imported: parseWith(importedEdge, imported, "imported") };
+  if (toGraph === undefined) return own;
   const other = checkActorName(toGraph, "toGraph");
-  return other === engine.actor ? {} : { toGraph: other };
+  return other === engine.actor ? own : { ...own, toGraph: other };
+}
+
+/** What the record of an edge says that another program made. */
+function originOf({ imported }: LooseEnd): Pick<EdgeDraft, "origin" | "createdAt" | "createdBy"> {
+  if (imported === undefined) return {};
+  const { id, graph, toGraph, nanos = 0, createdAt, createdBy } = imported;
+  const fine = nanos === 0 ? {} : { nanos };
+  return { origin: { id, graph, toGraph, ...fine }, createdAt, createdBy };
 }
 
 /** The kind that a name means; a loose edge keeps its kind as it was given. */
@@ -243,7 +255,7 @@ export function applyEdge(
   }
   const isNewKind = prepared.open !== undefined && registerKind(tx, by, kind);
   const n = isLoose && !isNewKind ? nextN(tx, { from, kind, to }) : 0;
-  const draft = { from, kind, to, n, ...prepared.attributes };
+  const draft = { from, kind, to, n, ...prepared.attributes, ...originOf(prepared.loose ?? {}) };
   // No edge of a new kind or a new memory is in the store: there is nothing to read.
   const ends = [from, ...(to instanceof Uint8Array ? [to] : [])];
   if (isNewKind || ends.some((end) => newIds.has(memoryId(end)))) assumeNoEdge(tx, draft);

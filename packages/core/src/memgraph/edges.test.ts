@@ -87,10 +87,14 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     ]) {
       await expect(test.store.deleteEdge(gone)).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
     }
-    for (const bad of ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FAV", 5]) {
-      await expect(test.store.deleteEdge(bad as string)).rejects.toMatchObject({
-        code: "ERR_BAD_ID",
-      });
+    for (const [bad, code] of [
+      ["", "ERR_INVALID"],
+      [5, "ERR_INVALID"],
+      ["x", "ERR_NOT_FOUND"],
+      ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "ERR_NOT_FOUND"],
+      ["01ARZ3NDEKTSV4RRFFQ69G5FAV@No Graph", "ERR_NOT_FOUND"],
+    ]) {
+      await expect(test.store.deleteEdge(bad as string)).rejects.toMatchObject({ code });
     }
     // A number is never used twice.
     ids.push(await edge(test, "a", "b"));

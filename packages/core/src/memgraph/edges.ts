@@ -4,7 +4,8 @@
  * An edge joins lineages. Every put adds one, also where the same two are joined so already; a lineage
  * may be joined to itself; the far end may be in another graph, and need not exist. The near end must:
  * an edge is stored with the memory it leaves. The id of an edge is its own id and the name of its
- * graph, `<ulid>@<graph>`, so it is found without looking anything up.
+ * graph, `<ulid>@<graph>`, so it is found without looking anything up; an edge that was imported keeps
+ * the id that it came with.
  *
  * Kinds are kept as they were given. A built-in name that the store would read as another one (an
  * inverse such as `causes`), that only the store may mint, that was no kind of its own in earlier
@@ -17,21 +18,22 @@ import type { BatchLink } from "../contract/batch.js";
 import { listOf, textField } from "../contract/fields.js";
 import { checkInput } from "../contract/refusal.js";
 import { checkOptions } from "../engine/engine.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
-import { checkGraphId } from "../hub/names.js";
-import type { SymlinkManifest, SymlinkOptions } from "../hub/symlinks.js";
+import { checkGraphId, isGraphId } from "../hub/names.js";
+import type { GraphRef, SymlinkManifest, SymlinkOptions } from "../hub/symlinks.js";
 import type { HubEdge, HubTraversal, HubTraverseOptions } from "../hub/walk.js";
 import { LIMITS } from "../limits.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { jsonObjectField } from "../records/fields.js";
 import { checkExternalId } from "../records/frames.js";
-import { type GraphNode, nodeOf } from "./node.js";
-import { type AccessOption, admitted, asking, inWords } from "./policies.js";
+import type { Access } from "../scope/access.js";
+import { type GraphNode, nodesOf } from "./node.js";
+import { type AccessOption, admitted, asking, authorIn, inWords, shownAuthor } from "./policies.js";
 
 /** An edge between two lineages. */
 export interface GraphEdge {
-  /** `<ulid>@<graph>`. */
+  /** `<ulid>@<graph>`, or the id that it was imported with. */
   readonly id: string;
   readonly graphId: string;
   readonly fromLineage: string;
@@ -41,23 +43,43 @@ export interface GraphEdge {
   readonly metadata?: { readonly [key: string]: unknown };
   readonly ordinal?: number;
   readonly createdAt: number;
+  /** Billionths of a second beyond the milliseconds of `createdAt`, where known. */
+  readonly nanos?: number;
   readonly createdBy: string;
 }
 
-/** An edge of a graph in memgraph's shape. */
-export function edgeOf({ graphId, edge, from, to }: HubEdge): GraphEdge {
-  const { metadata, ordinal, createdAt, createdBy } = edge;
+/** Edges of graphs in memgraph's shape, under the ids that callers know them by. */
+export async function edgesOf(hub: Hub, edges: readonly HubEdge[]): Promise<GraphEdge[]> {
+  const graphs = edges.flatMap(({ graphId, edge }) => [graphId, edge.toGraph ?? graphId]);
+  const shown = new Map<string, string>();
+  for (const graph of new Set(graphs)) shown.set(graph, await hub.lineages.shownName(graph));
+  return edges.map((edge) => edgeOf(edge, (graph) => shown.get(graph) ?? graph));
+}
+
+/** The one edge that there is. */
+async function edgeIn(hub: Hub, edge: HubEdge): Promise<GraphEdge> {
+  const [only] = await edgesOf(hub, [edge]);
+  if (only === undefined) throw new Error("an edge is none");
+  return only;
+}
+
+function edgeOf({ graphId, edge, from, to }: HubEdge, shown: (graph: string) => string): GraphEdge {
+  const { metadata, ordinal, createdAt, createdBy, origin } = edge;
   return {
-    id: `${edge.id}@${graphId}`,
-    graphId,
+    id: origin?.id ?? `${edge.id}@${graphId}`,
+    graphId: origin?.graph ?? shown(graphId),
     fromLineage: from,
-    toGraph: edge.toGraph ?? graphId,
+    toGraph: origin?.toGraph ?? shown(edge.toGraph ?? graphId),
     toLineage: to,
     kind: edge.kind.startsWith(VERBATIM) ? edge.kind.slice(VERBATIM.length) : edge.kind,
     ...(metadata === undefined ? {} : { metadata }),
     ...(ordinal === undefined ? {} : { ordinal }),
     createdAt,
-    createdBy,
+    ...(origin?.nanos === undefined ? {} : { nanos: origin.nanos }),
+    createdBy:
+      origin === undefined
+        ? shownAuthor({ createdBy, source: edge.source, graphId }, "")
+        : createdBy,
   };
 }
 
@@ -104,18 +126,19 @@ export const EDGE_WORDS = { from: "fromLineage", to: "toLineage", by: "createdBy
 export function linkOf(
   hub: Hub,
   input: GraphEdgeInput,
+  access: Access | undefined,
 ): BatchLink & { readonly from: string; readonly to: string } {
   const { fromLineage, toLineage, kind, toGraph, ...rest } = checkInput(edgeSchema, input);
   const { metadata, ordinal, createdBy } = rest;
-  if (toGraph !== undefined) checkGraphId(toGraph, hub.prefix, "toGraph");
+  const far = toGraph === undefined ? undefined : checkGraphId(toGraph, hub.prefix, "toGraph");
   return {
     from: checkExternalId(fromLineage, "fromLineage"),
     to: checkExternalId(toLineage, "toLineage"),
     kind: storedKind(kind),
-    loose: { toGraph },
+    loose: { toGraph: far },
     ordinal,
     metadata,
-    by: createdBy === "" ? undefined : createdBy,
+    by: authorIn(access, createdBy),
   };
 }
 
@@ -127,12 +150,15 @@ export async function putEdge(
   options: AccessOption = {},
 ): Promise<GraphEdgeResult> {
   admitted("putEdge", options);
-  const { from, kind, to, ...rest } = linkOf(hub, edge);
+  const { from, kind, to, ...rest } = linkOf(hub, edge, options.access);
   const input = { ...rest, ...asking(options.access) };
-  const added = await hub
-    .use(graph, (memory) => memory.addEdge(from, kind, to, input))
+  const { added, graphId } = await hub
+    .use(graph, async (memory) => ({
+      added: await memory.addEdge(from, kind, to, input),
+      graphId: memory.actor,
+    }))
     .catch((error: unknown) => inWords(error, EDGE_WORDS));
-  return { edge: edgeOf({ graphId: graph, edge: added.edge, from, to }), seq: added.seq };
+  return { edge: await edgeIn(hub, { graphId, edge: added.edge, from, to }), seq: added.seq };
 }
 
 const EDGE_ID = /^([0-9A-Za-z]{26})@(.+)$/;
@@ -146,16 +172,26 @@ export async function deleteEdge(
   admitted("deleteEdge", options);
   const { access, ...rest } = options;
   checkOptions(rest, ["reason", "by"]);
-  const [, ulid = "", name = ""] = typeof id === "string" ? (EDGE_ID.exec(id) ?? []) : [];
-  if (parseUlid(ulid) === undefined) {
-    throw invalid("edgeId", "the id of an edge, <ulid>@<graph>", id, "ERR_BAD_ID");
-  }
-  const graph = checkGraphId(name, hub.prefix, "edgeId");
-  const removed = await hub.useIfThere(graph, (memory) =>
-    memory.removeEdgeById(ulid, { ...rest, ...asking(access) }),
-  );
+  const place = await edgePlace(hub, checkExternalId(id, "edgeId"));
+  const removed =
+    place === undefined
+      ? undefined
+      : await hub.useIfThere(place.graph, (memory) =>
+          memory.removeEdgeById(place.id, { ...rest, ...asking(access) }),
+        );
   if (removed?.changed === true) return { ok: true, seq: removed.seq };
   throw new CortexError("ERR_NOT_FOUND", `edgeId: no edge ${id}`, { field: "edgeId", subject: id });
+}
+
+/** Where an edge is: as its id says, or where it came to with an import. */
+async function edgePlace(
+  hub: Hub,
+  id: string,
+): Promise<{ readonly graph: string; readonly id: string } | undefined> {
+  const [, ulid = "", name = ""] = EDGE_ID.exec(id) ?? [];
+  // What cannot be the id of an edge here may be one that came with an import.
+  const isHere = parseUlid(ulid) !== undefined && isGraphId(name, hub.prefix);
+  return isHere ? { graph: name, id: ulid } : hub.lineages.originOf("edge", id);
 }
 
 const edgesFields = {
@@ -203,7 +239,7 @@ async function edgesAlong(
   const kinds = checkInput(edgesSchema, given).edgeKinds?.map(storedKind);
   const how = { direction, kinds, symlinks: true, edgesOnly: true, access };
   const walk = await walkFrom(hub, lineage, options, how);
-  return { edges: walk?.edges.map(edgeOf) ?? [], positions: walk?.positions ?? {} };
+  return { edges: await edgesOf(hub, walk?.edges ?? []), positions: walk?.positions ?? {} };
 }
 
 const walkSchema = z.strictObject({
@@ -260,10 +296,17 @@ export async function traverse(
     asOf,
     access,
   });
+  const dangling = (walk?.dangling ?? []).map(async ({ graphId, name }) => ({
+    graphId: await hub.lineages.shownName(graphId),
+    lineageId: name,
+  }));
   return {
-    nodes: walk?.hits.map(({ memory }) => nodeOf(memory, hub.now())) ?? [],
-    edges: walk?.edges.map(edgeOf) ?? [],
-    dangling: walk?.dangling.map(({ graphId, name }) => ({ graphId, lineageId: name })) ?? [],
+    nodes: await nodesOf(
+      hub,
+      (walk?.hits ?? []).map(({ memory }) => memory),
+    ),
+    edges: await edgesOf(hub, walk?.edges ?? []),
+    dangling: await Promise.all(dangling),
     truncated: walk?.truncated ?? false,
     clamped: maxHops > LIMITS.hops,
     positions: walk?.positions ?? {},
@@ -294,6 +337,18 @@ export async function symlinks(
   options: SymlinkOptions & AccessOption = {},
 ): Promise<GraphTies> {
   admitted("symlinks", options);
-  const { dangling, ...manifest } = await hub.symlinks(graph, options);
-  return dangling === undefined ? manifest : { ...manifest, dangling: dangling.map(edgeOf) };
+  const { dangling, outbound, inbound } = await hub.symlinks(graph, options);
+  const shown = async (refs: readonly GraphRef[]): Promise<readonly GraphRef[]> => {
+    const named = await Promise.all(
+      refs.map(async (ref) => ({
+        ...ref,
+        graphId: await hub.lineages.shownName(ref.graphId),
+      })),
+    );
+    return named.sort((a, b) => (a.graphId < b.graphId ? -1 : 1));
+  };
+  const manifest = { outbound: await shown(outbound), inbound: await shown(inbound) };
+  return dangling === undefined
+    ? manifest
+    : { ...manifest, dangling: await edgesOf(hub, dangling) };
 }

@@ -10,7 +10,7 @@ import type { HubEvent, HubSubscribeOptions } from "../hub/events.js";
 import type { Hub } from "../hub/hub.js";
 import {
   deleteEdge,
-  edgeOf,
+  edgesOf,
   type GraphEdge,
   incoming,
   outgoing,
@@ -18,7 +18,7 @@ import {
   symlinks,
   traverse,
 } from "./edges.js";
-import { type GraphNode, nodeOf } from "./node.js";
+import { type GraphNode, nodesOf } from "./node.js";
 import {
   conflicts,
   getNode,
@@ -32,6 +32,7 @@ import { type AccessOption, admitted } from "./policies.js";
 import { describeSchema, listTags, search, searchBatch } from "./search.js";
 import { putSubgraph } from "./subgraph.js";
 
+export { graphName, importedName } from "../hub/names.js";
 export type {
   EdgesOptions,
   GraphEdge,
@@ -135,8 +136,11 @@ async function subscribe(
 ): Promise<MemgraphSubscription> {
   admitted("subscribe", options);
   const events = await hub.subscribe(options);
-  const told = ({ value, done }: IteratorResult<HubEvent>): IteratorResult<MemgraphEvent> =>
-    done === true ? { value, done } : { value: eventOf(hub, value), done: false };
+  const told = async ({
+    value,
+    done,
+  }: IteratorResult<HubEvent>): Promise<IteratorResult<MemgraphEvent>> =>
+    done === true ? { value, done } : { value: await eventOf(hub, value), done: false };
   const subscription: MemgraphSubscription = {
     next: async () => told(await events.next()),
     return: async () => told(await events.return()),
@@ -147,15 +151,21 @@ async function subscribe(
   return subscription;
 }
 
-function eventOf(hub: Hub, event: HubEvent): MemgraphEvent {
+async function eventOf(hub: Hub, event: HubEvent): Promise<MemgraphEvent> {
   const { graphId, seq, at } = event;
   switch (event.type) {
     case "graph":
       return event;
-    case "memory":
-      return { graphId, seq, at, type: "node", node: nodeOf(event.memory, hub.now()) };
+    case "memory": {
+      const [node] = await nodesOf(hub, [event.memory]);
+      if (node === undefined) throw new Error("a memory is no node");
+      return { graphId, seq, at, type: "node", node };
+    }
     case "edge":
-    case "edgeRemoved":
-      return { graphId, seq, at, type: event.type, edge: edgeOf(event.edge) };
+    case "edgeRemoved": {
+      const [edge] = await edgesOf(hub, [event.edge]);
+      if (edge === undefined) throw new Error("an edge is none");
+      return { graphId, seq, at, type: event.type, edge };
+    }
   }
 }

@@ -17,8 +17,15 @@ import type { Hub } from "../hub/hub.js";
 import { LIMITS } from "../limits.js";
 import type { JsonObject } from "../records/fields.js";
 import type { Access } from "../scope/access.js";
-import { type CompactNode, compactNode, type GraphNode, nodeOf } from "./node.js";
-import { type AccessOption, admitted, asking, CONFLICT_TEXT, inWords } from "./policies.js";
+import { type CompactNode, compactNode, type GraphNode, idsIn, nodeOf, nodesOf } from "./node.js";
+import {
+  type AccessOption,
+  admitted,
+  asking,
+  authorIn,
+  CONFLICT_TEXT,
+  inWords,
+} from "./policies.js";
 
 /** What a node is to be; what its texts may hold, `write` says. */
 export const nodeFields = {
@@ -58,7 +65,7 @@ export interface Note {
 }
 
 /** A node to be, as a note. */
-export function noteOf(input: NodeInput): Note {
+export function noteOf(input: NodeInput, access: Access | undefined): Note {
   const {
     kind,
     content = "",
@@ -73,8 +80,7 @@ export function noteOf(input: NodeInput): Note {
     ...(summary === undefined || summary === "" ? {} : { summary }),
     ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
   };
-  // Who wrote it is a note of provenance; an empty one is as good as none.
-  const by = node.createdBy === "" ? undefined : node.createdBy;
+  const by = authorIn(access, node.createdBy);
   const write = { type: "note", kind, data, tags, freshnessAt, by, externalId: lineageId } as const;
   return { write, ...(lineageId === undefined ? {} : { upsert: { basedOnVersion } }) };
 }
@@ -90,16 +96,16 @@ export async function putNode(
   options: AccessOption = {},
 ): Promise<NodeResult> {
   admitted("putNode", options);
-  const note = noteOf(node);
+  const note = noteOf(node, options.access);
   const { lineageId } = node;
   return hub.use(graph, async (memory) => {
     if (lineageId === undefined) return writeNode(hub, memory, note, options);
-    if (hub.lineages.wasIn(graph, lineageId)) {
+    if (hub.lineages.wasIn(memory.actor, lineageId)) {
       // Mostly it still is, and then nothing has to be looked up or claimed.
       const next = await writeNext(hub, memory, note, options);
       if (next !== undefined) return next;
     }
-    await hub.lineages.claim(graph, lineageId);
+    await hub.lineages.claim(memory.actor, lineageId);
     return writeNode(hub, memory, note, options);
   });
 }
@@ -131,8 +137,9 @@ async function writeNode(
     .write(write, { memory: true, upsert, ...asking(access) })
     .catch((error: unknown) => inWords(error, NODE_WORDS));
   if (written.memory === undefined) throw new Error("a note was written and is not there");
-  const node = nodeOf(written.memory, hub.now());
-  hub.lineages.note(node.lineageId, node.graphId);
+  const [node] = await nodesOf(hub, [written.memory]);
+  if (node === undefined) throw new Error("a memory is no node");
+  hub.lineages.note(node.lineageId, memory.actor);
   const isRival = written.conflicts.length > 0;
   return {
     node,
@@ -180,19 +187,54 @@ export async function getNode(
   if (isPinned && String(ref).startsWith("cortex://")) {
     throw invalid("atVersion, atTime", "none of them beside a node id, which names a version", ref);
   }
-  return inHome(hub, ref, options, async (memory) => {
-    const then = atVersion === undefined ? atTime : undefined;
-    const found =
-      then === undefined
-        ? await memory.get(ref, { version: atVersion, access })
-        : await asOf(memory, ref, then, access);
-    if (found === undefined) return undefined;
-    const isNow = then === undefined && found.version === found.head.version;
-    if (isNow) return nodeOf(found, hub.now());
-    // What took the place of an older version, and what came with it, only the others can tell.
-    const nodes = await versionNodes(hub, memory, found.id, options);
-    return nodes.find(({ version }) => version === found.version);
+  const found = await inHome(hub, ref, options, async (memory) => {
+    if (atVersion === undefined && atTime !== undefined) {
+      return nodeAtTime(hub, memory, ref, { time: atTime, access });
+    }
+    return nodeAtVersion(hub, memory, ref, { version: atVersion, access });
   });
+  if (found !== undefined || isPinned) return found;
+  // Not the name of a lineage: perhaps the id that a node was imported with.
+  const place = ref.startsWith("cortex://") ? undefined : await hub.lineages.originOf("node", ref);
+  if (place === undefined) return undefined;
+  return hub.useIfThere(place.graph, (memory) =>
+    nodeAtVersion(hub, memory, place.id, { version: place.version, access }),
+  );
+}
+
+/** A version of a lineage as a node: the current one unless told otherwise. */
+async function nodeAtVersion(
+  hub: Hub,
+  memory: Cortex,
+  ref: string,
+  { version, access }: { readonly version?: number | undefined } & AccessOption,
+): Promise<GraphNode | undefined> {
+  const found = await memory.get(ref, { version, access });
+  if (found === undefined) return undefined;
+  if (found.version === found.head.version) return (await nodesOf(hub, [found]))[0];
+  // What took the place of an older version, and what came with it, only the others can tell.
+  const nodes = await versionNodes(hub, memory, found.id, { access });
+  return nodes.find((node) => node.version === found.version);
+}
+
+/**
+ * The node that was current at a time. Versions that were imported count from the time at which they were
+ * made, wherever that was; of a lineage that was always here the journal knows also what was undone since.
+ */
+async function nodeAtTime(
+  hub: Hub,
+  memory: Cortex,
+  ref: string,
+  { time, access }: { readonly time: number } & AccessOption,
+): Promise<GraphNode | undefined> {
+  const nodes = await versionNodes(hub, memory, ref, { access });
+  const items = (await memory.history(ref, { access })) ?? [];
+  if (items.some(({ versionRecord }) => versionRecord.origin !== undefined)) {
+    const undone = new Set(items.flatMap((item) => (item.undone === true ? [item.version] : [])));
+    return nodes.find(({ version, createdAt }) => createdAt <= time && !undone.has(version));
+  }
+  const found = await asOf(memory, ref, time, access);
+  return nodes.find(({ version }) => version === found?.version);
 }
 
 /** A memory as it was at a time; one that was undone later counts until then. */
@@ -249,8 +291,11 @@ async function versionNodes(
     if (undone === true) continue;
     for (const number of versionRecord.supersedes) replacedBy.set(number, version);
   }
+  const names = { graph: await hub.lineages.shownName(memory.actor), ids: idsIn(items) };
   return items.flatMap((item) =>
-    item.memory === undefined ? [] : [nodeOf(item.memory, hub.now(), replacedBy.get(item.version))],
+    item.memory === undefined
+      ? []
+      : [nodeOf(item.memory, hub.now(), names, replacedBy.get(item.version))],
   );
 }
 
@@ -300,7 +345,7 @@ export async function listNodes<C extends boolean = false>(
   const page = await hub.useIfThere(graph, (memory) =>
     memory.list({ written: { kinds, tags, siblings: true, ...bounds }, access }),
   );
-  const nodes = (page?.memories ?? []).map((memory) => nodeOf(memory, hub.now()));
+  const nodes = await nodesOf(hub, page?.memories ?? []);
   const shown: readonly CompactNode[] = compact === true ? nodes.map(compactNode) : nodes;
   const [end, total] = [offset + nodes.length, page?.total ?? 0];
   return {
@@ -343,7 +388,9 @@ export async function conflicts(
         const versions = await versionNodes(hub, memory, sides[0]?.id ?? "", options);
         const nodes = versions.filter(({ isCurrent }) => isCurrent);
         const [first] = nodes;
-        if (first !== undefined) open.push({ graphId: graph, lineageId: first.lineageId, nodes });
+        if (first !== undefined) {
+          open.push({ graphId: first.graphId, lineageId: first.lineageId, nodes });
+        }
       }
       if (page.cursor === undefined) return { conflicts: open, seq: page.seq };
       cursor = page.cursor;
@@ -390,7 +437,8 @@ export async function resolve(
   const settled = await inHome(hub, lineage, input, async (memory) => {
     const kept = await getNode(hub, lineage, { graph: memory.actor, atVersion: keep });
     if (kept === undefined) return undefined;
-    const { write } = noteOf({ ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage });
+    const words = { ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage };
+    const { write } = noteOf(words, options.access);
     const note = { write, upsert: { basedOnVersion: versions } };
     return writeNode(hub, memory, note, options).catch((error: unknown) =>
       inWords(error, { basedOnVersion: "versions" }),

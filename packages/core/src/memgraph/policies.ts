@@ -6,7 +6,8 @@ import { renamed } from "../contract/refusal.js";
 import type { Policy } from "../contract/verb.js";
 import { type CortexError, type ErrorCode, isCortexError } from "../errors.js";
 import { admitToGraphs } from "../hub/hub-policies.js";
-import type { Access } from "../scope/access.js";
+import type { Source } from "../records/types.js";
+import { type Access, speakerOf } from "../scope/access.js";
 
 /** What an access means for each call. */
 export const MEMGRAPH_POLICIES = {
@@ -44,6 +45,33 @@ export function admitted(call: keyof typeof MEMGRAPH_POLICIES, options: AccessOp
 /** Who asks, for a verb of a graph: the owner where nobody is named. */
 export function asking(access: Access | undefined): { readonly access?: Access } {
   return access === undefined ? {} : { access };
+}
+
+/**
+ * Whom an entry names as the author: whom the call names, below the name that its door stamps. A name of
+ * memgraph's is a note of provenance that anybody may give; it never takes the place of who spoke.
+ */
+export function authorIn(
+  access: Access | undefined,
+  createdBy: string | undefined,
+): string | undefined {
+  if (createdBy === undefined || createdBy === "") return undefined;
+  const { principal, namesAuthors } = (access && speakerOf(access)) ?? { namesAuthors: true };
+  if (namesAuthors || principal === undefined) return createdBy;
+  const isBelow = createdBy === principal || createdBy.startsWith(`${principal}/`);
+  return isBelow ? createdBy : `${principal}/${createdBy}`;
+}
+
+/** The author as the call named it; `unnamed` where a door or the graph itself stands for nobody. */
+export function shownAuthor(
+  written: { readonly createdBy: string; readonly source: Source; readonly graphId: string },
+  unnamed: string,
+): string {
+  const { createdBy, source, graphId } = written;
+  if (createdBy === graphId) return "";
+  if (source !== "agent") return createdBy;
+  const [, door, name] = /^(mcp(?::[^/]*)?)(?:\/(.*))?$/s.exec(createdBy) ?? [];
+  return door === undefined ? createdBy : (name ?? unnamed);
 }
 
 /** What a stale write under policy `manual` says; the node was written. */

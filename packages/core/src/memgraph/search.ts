@@ -4,11 +4,13 @@
  *
  * These are the verbs of a Cortex, told in nodes; while a conflict is open, each of its rivals is
  * judged and counted by itself. Scores of different graphs cannot be compared, because the weight of a
- * word is that of its graph: over several graphs hits are ordered by their ranks.
+ * word is that of its graph: over several graphs hits are ordered by their ranks. What a text with
+ * operators means is in `operators.ts`.
  */
 
 import type { Schema, TagCount } from "../contract/find.js";
-import type { SearchFilter } from "../contract/recall.js";
+import type { SearchFilter, SearchResult } from "../contract/recall.js";
+import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { inParallel } from "../hub/catalogue.js";
@@ -16,7 +18,9 @@ import type { Hub } from "../hub/hub.js";
 import { checkGraphId } from "../hub/names.js";
 import { LIMITS } from "../limits.js";
 import { rankShare } from "../search/search.js";
-import { type GraphNode, nodeOf } from "./node.js";
+import { Analyser } from "../text/analyse.js";
+import { type GraphNode, nodesOf, withNodes } from "./node.js";
+import { expressionOf, type Matcher, matcherOf, type SearchedTexts } from "./operators.js";
 import { type AccessOption, admitted } from "./policies.js";
 
 /** What to search for. */
@@ -66,19 +70,61 @@ export async function search(
   const found = new Map<string, readonly NodeHit[]>();
   await inParallel(names, GRAPHS_AT_ONCE, async (graph) => {
     await hub.useIfThere(graph, async (memory) => {
-      const how = { ...narrowed, ...options, limit, siblings: true };
-      const { hits, seq } = await memory.search(text, how);
+      const { hits, seq } = await searchIn(hub, memory, { ...narrowed, text, limit }, options);
       positions[graph] = seq;
-      found.set(
-        graph,
-        hits.flatMap(({ memory: one, score, snippet = "" }) =>
-          one === undefined ? [] : [{ node: nodeOf(one, hub.now()), score, snippet }],
-        ),
-      );
+      found.set(graph, hits);
     });
   });
   const lists = names.map((graph) => found.get(graph) ?? []);
   return { hits: joined(lists).slice(0, limit), positions };
+}
+
+/** Searches one graph, by words or by the operators that the text holds. */
+async function searchIn(
+  hub: Hub,
+  memory: Cortex,
+  query: NodeQuery & { readonly limit: number },
+  options: AccessOption,
+): Promise<{ readonly hits: readonly NodeHit[]; readonly seq: number }> {
+  const { text, limit, ...narrowed } = query;
+  const how = { ...narrowed, ...options, siblings: true };
+  const hitsOf = async ({ hits, seq }: SearchResult) => ({
+    hits: (await withNodes(hub, hits)).map(({ node, score, snippet = "" }) => ({
+      node,
+      score,
+      snippet,
+    })),
+    seq,
+  });
+  const expression = expressionOf(text);
+  if (expression === undefined) return hitsOf(await memory.search(text, { ...how, limit }));
+  const { language } = await memory.config();
+  const matcher = matcherOf(expression, await Analyser.load(language ?? "english"));
+  const words = matcher.hasPrefix ? await metWords(hub, memory, matcher, query, options) : [];
+  const wide = [...matcher.words, ...words].map((word) => word.replaceAll('"', " ")).join(" ");
+  const found = await hitsOf(await memory.search(wide, { ...how, limit: LIMITS.listLimit }));
+  const hits = found.hits.filter(({ node }) => matcher.matches(textsOf(node)));
+  return { hits: hits.slice(0, limit), seq: found.seq };
+}
+
+/** The words that beginnings stand for, found by looking at every node that the filters leave. */
+async function metWords(
+  hub: Hub,
+  memory: Cortex,
+  matcher: Matcher,
+  { kinds, tags }: NodeQuery,
+  { access }: AccessOption,
+): Promise<readonly string[]> {
+  const page = await memory.list({ written: { kinds, tags, siblings: true }, access });
+  const words = new Set<string>();
+  for (const node of await nodesOf(hub, page.memories)) {
+    matcher.matches(textsOf(node), (word) => words.add(word));
+  }
+  return [...words].slice(0, LIMITS.queryWords);
+}
+
+function textsOf({ content, summary, tags }: GraphNode): SearchedTexts {
+  return { content, summary, tags: tags.join(" ") };
 }
 
 /** One list of several: as it is when there is one, else by rank. */
@@ -147,15 +193,68 @@ export async function searchBatch(
     throw invalid("queries", `a list of 1 to ${most} queries`, queries);
   }
   const all = queries.map((query, at) => asked(query, `queries[${at}].`));
+  const isPlain = all.every(({ text }) => expressionOf(text) === undefined);
   const found = await hub.useIfThere(graph, (memory) =>
-    memory.searchBatch(all, { ...options, siblings: true }),
+    (isPlain ? searchTogether : searchEach)(hub, memory, all, options),
   );
-  const { uniqueHits = 0, perQueryHits = all.map(() => 0), seq = -1 } = found ?? {};
-  const hits = (found?.hits ?? []).flatMap(({ memory, score, queriesMatched }) => {
-    if (memory === undefined) return [];
-    return [{ node: nodeOf(memory, hub.now()), rrfScore: score, queriesMatched }];
-  });
-  return { hits, queryCount: all.length, uniqueHits, perQueryHits, seq };
+  if (found !== undefined) return { ...found, queryCount: all.length };
+  const perQueryHits = all.map(() => 0);
+  return { hits: [], queryCount: all.length, uniqueHits: 0, perQueryHits, seq: -1 };
+}
+
+type Fused = Omit<NodeBatchSearch, "queryCount">;
+
+/** Texts of words alone are searched by the verb for several. */
+async function searchTogether(
+  hub: Hub,
+  memory: Cortex,
+  queries: readonly NodeQuery[],
+  options: NodeBatchOptions,
+): Promise<Fused> {
+  const found = await memory.searchBatch(queries, { ...options, siblings: true });
+  const { uniqueHits, perQueryHits, seq } = found;
+  const hits = (await withNodes(hub, found.hits)).map(({ node, score, queriesMatched }) => ({
+    node,
+    rrfScore: score,
+    queriesMatched,
+  }));
+  return { hits, uniqueHits, perQueryHits, seq };
+}
+
+/** Texts with operators are searched one by one, and ranked together in the same way. */
+async function searchEach(
+  hub: Hub,
+  memory: Cortex,
+  queries: readonly NodeQuery[],
+  { access, limit: most = 0 }: NodeBatchOptions,
+): Promise<Fused> {
+  const bounded = (given: number, usual: number, highest: number): number =>
+    given <= 0 ? usual : Math.min(given, highest);
+  const found = await Promise.all(
+    queries.map((query) => {
+      const { limit = 0 } = query;
+      const own = bounded(limit, LIMITS.searchBatchEachDefault, LIMITS.searchBatchEach);
+      return searchIn(hub, memory, { ...query, limit: own }, { access });
+    }),
+  );
+  const met = new Map<string, NodeBatchHit>();
+  for (const [at, { hits }] of found.entries()) {
+    for (const [rank, { node }] of hits.entries()) {
+      const before = met.get(node.lineageId);
+      met.set(node.lineageId, {
+        node: before?.node ?? node,
+        rrfScore: (before?.rrfScore ?? 0) + rankShare(rank),
+        queriesMatched: [...(before?.queriesMatched ?? []), at],
+      });
+    }
+  }
+  const hits = [...met.values()].sort((a, b) => b.rrfScore - a.rrfScore);
+  return {
+    hits: hits.slice(0, bounded(most, LIMITS.searchBatchTotalDefault, LIMITS.searchBatchTotal)),
+    uniqueHits: hits.length,
+    perQueryHits: found.map((one) => one.hits.length),
+    seq: Math.max(...found.map(({ seq }) => seq)),
+  };
 }
 
 /** What a graph is made of, as memgraph tells it: current nodes count, rivals apart. */
@@ -190,7 +289,8 @@ export async function describeSchema(
   if (schema === undefined) {
     return { graphId: graph, nodeCount: 0, kinds: [], tagPrefixes: [], tags: [], seq: -1 };
   }
-  const { graphId, nodeCount, kinds, tagPrefixes, tags, seq } = schema;
+  const { nodeCount, kinds, tagPrefixes, tags, seq } = schema;
+  const graphId = await hub.lineages.shownName(schema.graphId);
   return { graphId, nodeCount, kinds, tagPrefixes, tags, seq };
 }
 

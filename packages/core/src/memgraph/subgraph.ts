@@ -103,13 +103,13 @@ export async function putSubgraph(
   return hub.use(graph, async (memory) => {
     const notes = await Promise.all(
       nodes.map(async (node, at): Promise<Step> => {
-        const item = await attempt(() => noteItem(hub, graph, node));
+        const item = await attempt(() => noteItem(hub, memory.actor, node, options.access));
         return { label: `nodes[${at}]`, item };
       }),
     );
     const links = await Promise.all(
       edges.map(async (edge, at): Promise<Step> => {
-        const item = await attempt(async () => linkItem(hub, edge));
+        const item = await attempt(async () => linkItem(hub, edge, options.access));
         return { label: `edges[${at}]`, item };
       }),
     );
@@ -119,9 +119,11 @@ export async function putSubgraph(
     });
     const told = nodes.map((node, at) => nodeResult(node, results[at]));
     for (const { lineageId } of told) {
-      if (lineageId !== undefined) hub.lineages.note(lineageId, graph);
+      if (lineageId !== undefined) hub.lineages.note(lineageId, memory.actor);
     }
-    const made = edges.map((edge, at) => edgeResult(graph, edge, results[nodes.length + at]));
+    const made = edges.map((edge, at) =>
+      edgeResult(memory.actor, edge, results[nodes.length + at]),
+    );
     return { nodes: told, edges: made, seq };
   });
 }
@@ -135,9 +137,14 @@ async function attempt<T>(work: () => Promise<T>): Promise<T | CortexError> {
   }
 }
 
-async function noteItem(hub: Hub, graph: string, node: SubgraphNode): Promise<BatchItem> {
+async function noteItem(
+  hub: Hub,
+  graph: string,
+  node: SubgraphNode,
+  access: Access | undefined,
+): Promise<BatchItem> {
   const { ref = "", ...rest } = checkObject(node, "node");
-  const note = noteOf(rest);
+  const note = noteOf(rest, access);
   if (rest.lineageId !== undefined) await hub.lineages.claim(graph, rest.lineageId);
   return ref === "" ? note : { ...note, ref };
 }
@@ -145,15 +152,15 @@ async function noteItem(hub: Hub, graph: string, node: SubgraphNode): Promise<Ba
 /** Stands for a lineage that is not known yet. */
 const SOME_LINEAGE = "a ref";
 
-function linkItem(hub: Hub, edge: SubgraphEdge): BatchItem {
+function linkItem(hub: Hub, edge: SubgraphEdge, access: Access | undefined): BatchItem {
   const { fromRef, fromLineage, toRef, toLineage, ...rest } = checkObject(edge, "edge");
   const from = givenEnd("from", fromRef, fromLineage);
   const to = givenEnd("to", toRef, toLineage);
-  const link = linkOf(hub, {
-    ...rest,
+  const ends = {
     fromLineage: typeof from === "string" ? from : SOME_LINEAGE,
     toLineage: typeof to === "string" ? to : SOME_LINEAGE,
-  });
+  };
+  const link = linkOf(hub, { ...rest, ...ends }, access);
   return { link: { ...link, from, to } };
 }
 

@@ -7,6 +7,7 @@
  */
 
 import { checkKindAllowed, configOf } from "../config/config.js";
+import type { ImportedVersion } from "../contract/imported.js";
 import type { Asked } from "../contract/index.js";
 import {
   type HeadFields,
@@ -63,6 +64,7 @@ import {
   fingerprintOf,
   gatherData,
   HEAD_FIELDS,
+  originOf,
   prepareHead,
   prepareVersion,
 } from "./write-input.js";
@@ -152,11 +154,13 @@ export interface NextVersion extends PreparedUpdate {
   readonly rival: boolean;
   /** True gives back the memory as it is then. */
   readonly wantsMemory?: boolean;
+  /** Set for a version that another program wrote. */
+  readonly imported?: ImportedVersion | undefined;
 }
 
 /** Appends a version inside a commit; the records of the memory are loaded. */
 export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): WriteResult {
-  const { input, by, found, head, data, rival } = next;
+  const { input, by, found, head, data, rival, imported } = next;
   const current = tx.fold.records.version(found.row);
   const isPlan = head.waits === true && (current.validFrom ?? 0) > tx.at;
   const carried =
@@ -174,17 +178,21 @@ export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): W
   const confidence = input.confidence === undefined ? current.confidence : prepared.confidence;
   const place = { head, row: found.row };
   const whole = nextVersion(tx, by, place, { ...prepared, confidence, data });
-  const version = rival ? { ...whole, supersedes: [] } : whole;
+  const version =
+    imported === undefined
+      ? { ...whole, ...(rival ? { supersedes: [] } : {}) }
+      : asImported(whole, imported);
   const nextHead: Head = {
     ...head,
     version: version.number,
-    siblings: rival ? [...head.siblings, head.version] : [],
+    siblings: [...head.siblings, head.version].filter((one) => !version.supersedes.includes(one)),
     ...nextFingerprint(engine, head, data),
   };
   const moved = [head.fingerprint, nextHead.fingerprint].flatMap((fingerprint) =>
     fingerprint === undefined ? [] : [idKey("fingerprint", fingerprint)],
   );
-  const conflicts = rivals(engine, tx, found, { head: nextHead, also: moved });
+  const conflicts =
+    imported === undefined ? rivals(engine, tx, found, { head: nextHead, also: moved }) : [];
   const seq = tx.append({
     kind: "update",
     by,
@@ -197,6 +205,17 @@ export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): W
     conflicts,
     ...(next.wantsMemory === true ? { memory: shapeParts(engine.actor, parts) } : {}),
   };
+}
+
+/** A version as another program had it: with its number, its time, its author, and what it replaced. */
+function asImported(version: Version, imported: ImportedVersion): Version {
+  const { version: number } = imported;
+  if (number < version.number) {
+    const expected = `a version above ${version.number - 1}, the last that is there`;
+    throw invalid("imported.version", expected, number, "ERR_CONFLICT");
+  }
+  const supersedes = version.supersedes.filter((one) => !imported.beside.includes(one));
+  return { ...version, ...originOf(imported), number, supersedes };
 }
 
 /** When a plan begins and ends: other words about it do not bring it forward. */

@@ -95,12 +95,12 @@ export function applyUpsert(
     const got = before.turn === undefined ? before.type : "a turn";
     throw invalid("externalId", `the name of a memory of type ${type}`, got);
   }
-  checkKindAllowed(tx, kind);
-  const rival = isRival(tx, before, upsert.basedOnVersion);
-  const { by, data, request } = prepared;
+  const { by, data, request, imported } = prepared;
+  if (imported === undefined) checkKindAllowed(tx, kind);
+  const rival = imported === undefined && isRival(tx, before, upsert.basedOnVersion);
   const head = { ...before, kind, tags, freshnessAt };
   const marked = request === undefined ? {} : { request };
-  const next = { parsed, input, by, found, head, data, rival, wantsMemory, ...marked };
+  const next = { parsed, input, by, found, head, data, rival, wantsMemory, imported, ...marked };
   return appendVersion(engine, tx, next);
 }
 

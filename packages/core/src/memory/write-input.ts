@@ -10,6 +10,7 @@ import { encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
 import { normaliseClaim, normaliseSlot } from "../codec/text.js";
 import { isZeroUlid, parseUlid } from "../codec/ulid.js";
+import { type ImportedVersion, importedVersion } from "../contract/imported.js";
 import {
   frameName,
   type HeadFields,
@@ -25,12 +26,15 @@ import { requestMark } from "../engine/idempotency.js";
 import { CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { claimText, DATA_SCHEMAS, type Data, parseData } from "../records/data.js";
+import { parseWith } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
 import {
   type Forms,
   type Head,
   IMPORTANCE_DEFAULT,
+  type Origin,
   type Provenance,
+  type Version,
 } from "../records/memory-record.js";
 import { EVENT_KINDS, type MemoryType, type Source, type Visibility } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
@@ -48,6 +52,8 @@ export interface PreparedWrite {
   readonly corrects: ParsedRef | undefined;
   readonly derivedFrom: readonly ParsedRef[];
   readonly request: Uint8Array | undefined;
+  /** What another program wrote: kept as it was there. */
+  readonly imported: ImportedVersion | undefined;
 }
 
 /** The parts of a version that come from the input. */
@@ -72,22 +78,28 @@ const WRITE_FIELDS: ReadonlySet<string> = new Set(Object.keys(writeFields));
 const REPEATABLE: ReadonlySet<MemoryType> = new Set(["note", "event", "artifact"]);
 
 /** Completes a write that its contract has checked. */
-export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite {
+export function prepareWrite(
+  engine: Engine,
+  input: WriteRequest,
+  given?: ImportedVersion,
+): PreparedWrite {
   const { type, corrects, externalId, supersedes } = input;
   const { text, data } = gatherData(type, input);
-  const parsed = parseData(type, { text, data }, engine.actor);
+  const imported = given === undefined ? undefined : parseWith(importedVersion, given, "imported");
+  const parsed = withContent(parseData(type, { text, data }, engine.actor), imported?.content);
   const { source = ownSource(engine) } = input;
   const version = prepareVersion(type, parsed, input, source);
   const slot = input.slot === undefined ? undefined : normaliseSlot(input.slot);
   const head = prepareHead(input, engine.defaults?.visibility);
   return {
-    id: input.id === undefined ? freshId(engine) : checkNewId(input.id),
+    id: input.id === undefined ? freshId(engine, imported?.createdAt) : checkNewId(input.id),
     by: input.by ?? engine.principal,
     data: parsed,
     version,
     head: {
       type,
       ...head,
+      tags: imported?.tags ?? head.tags,
       status: gatedStatus(type, source, head.status),
       source,
       slot,
@@ -104,7 +116,25 @@ export function prepareWrite(engine: Engine, input: WriteRequest): PreparedWrite
       request: input,
       by: input.by,
     }).request,
+    imported,
   };
+}
+
+/** Data with content of any length in the place of its own. */
+function withContent(data: Data, content: string | undefined): Data {
+  return content === undefined ? data : ({ ...data, content } as Data);
+}
+
+/** What the record of an imported version says of it that no other says. */
+export function originOf(imported: ImportedVersion): Pick<Version, "createdAt" | "createdBy"> & {
+  readonly origin: Origin;
+} {
+  const { id, graph, nanos, freshnessNanos, createdAt, createdBy } = imported;
+  const fine = {
+    ...(nanos === undefined || nanos === 0 ? {} : { nanos }),
+    ...(freshnessNanos === undefined || freshnessNanos === 0 ? {} : { freshnessNanos }),
+  };
+  return { createdAt, createdBy, origin: { id, graph, ...fine } };
 }
 
 const NO_REFS: readonly ParsedRef[] = [];

@@ -51,14 +51,14 @@ import type { Access } from "../scope/access.js";
 import { askGivingWay, claimantIds, judge, similarTo, UNOPPOSED, type Verdict } from "./claims.js";
 import { get } from "./read.js";
 import { applyUpsert, type PreparedUpsert, prepareUpsert } from "./upsert.js";
-import { type PreparedWrite, prepareWrite } from "./write-input.js";
+import { originOf, type PreparedWrite, prepareWrite } from "./write-input.js";
 
 /** Writes one memory. */
 export async function write(
   engine: Engine,
   { similar, access, upsert, memory, ...input }: Asked<"write">,
 ): Promise<WriteResult> {
-  const prepared = prepareWrite(engine, input);
+  const prepared = prepareWrite(engine, input, upsert?.imported);
   const wantsMemory = memory === true;
   const going = upsert === undefined ? {} : { upsert: prepareUpsert(engine, input, upsert) };
   const operation = writeOperation(engine, prepared, { wantsMemory, ...going });
@@ -145,7 +145,7 @@ function applyWrite(
   const { head } = prepared;
   refuseExisting(tx, prepared);
   askTargets(tx, prepared);
-  checkKindAllowed(tx, head.kind);
+  if (prepared.imported === undefined) checkKindAllowed(tx, head.kind);
   const verdict = judgeAt(tx, prepared);
   if (verdict.repeats !== undefined) return reinforce(engine, tx, prepared, verdict.repeats);
   askGivingWay(tx, verdict);
@@ -276,11 +276,12 @@ function statusOf(verdict: Verdict, status: Status): Status {
 
 /** The record of a new memory. Spelled out: copying by spread cost a tenth of a batch. */
 function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): MemoryRecord {
-  const { head, version } = prepared;
+  const { head, version, imported } = prepared;
+  const number = imported?.version ?? 1;
   return {
     head: {
       type: head.type,
-      version: 1,
+      version: number,
       lifecycle: isPast(tx, prepared) ? "archived" : head.lifecycle,
       visibility: head.visibility,
       importance: head.importance,
@@ -288,7 +289,7 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
       frames: head.frames,
       status: statusOf(verdict, head.status),
       source: head.source,
-      createdAt: tx.at,
+      createdAt: imported?.createdAt ?? tx.at,
       siblings: head.siblings,
       slot: verdict.takesSlot ? head.slot : undefined,
       kind: head.kind,
@@ -298,7 +299,7 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
       ...(verdict.takesSlot && isToCome(tx, prepared) ? { waits: true } : {}),
     },
     version: {
-      number: 1,
+      number,
       data: prepared.data,
       forms: version.forms,
       formsOverride: version.formsOverride,
@@ -311,6 +312,7 @@ function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): Memo
       validTo: version.validTo,
       expiresAt: version.expiresAt,
       flags: version.flags,
+      ...(imported === undefined ? {} : originOf(imported)),
     },
   };
 }

@@ -14,7 +14,7 @@ import { type Access, GUEST } from "../scope/access.js";
 import { issueScope } from "../scope/scope.js";
 import { countingKv } from "../testing/counting-kv.js";
 import { seededRandom } from "../testing/seeded-random.js";
-import { edgeKeyOf, type Verified, verify, verifyCheckpoint } from "../verify.js";
+import { edgeKeyOf, proofPath, type Verified, verify, verifyCheckpoint } from "../verify.js";
 
 const NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
@@ -151,6 +151,29 @@ describe("memories", () => {
       status: "erased",
       type: "fact",
     });
+  });
+
+  test("have a way to the root that can be seen: every hash follows from the two before", async () => {
+    await using memory = await fresh(5);
+    const ids: string[] = [];
+    for (let at = 0; at < 40; at++) {
+      ids.push((await memory.write({ type: "note", kind: "k", text: `note ${at}` })).id);
+    }
+    const { root } = await memory.root();
+    const proof = await memory.prove([...ids.slice(0, 5), NOBODY]);
+    for (const id of ids.slice(0, 5)) {
+      const way = proofPath(JSON.stringify(proof), id);
+      expect(way?.root).toBe(root);
+      expect(way?.steps.length).toBeGreaterThan(1);
+      expect(way?.steps.at(-1)?.hash).toBe(way?.memories);
+      // Each step names two hashes of 32 bytes, and no two memories share a leaf.
+      for (const { other, hash } of way?.steps ?? [])
+        expect(other + hash).toMatch(/^[0-9a-f]{128}$/);
+    }
+    expect(new Set(ids.slice(0, 5).map((id) => proofPath(proof, id)?.leaf)).size).toBe(5);
+    expect(proofPath(proof, ids[9] ?? "")).toBeUndefined();
+    expect(proofPath(proof, NOBODY)).toBeUndefined();
+    expect(proofPath("no proof", ids[0] ?? "")).toBeUndefined();
   });
 
   test("pinned to a version that is gone are refused; unknown names too", async () => {

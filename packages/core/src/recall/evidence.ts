@@ -6,6 +6,7 @@
  * counting the same word twice: what two sources say of one word is combined, not added.
  */
 
+import { weightOf } from "../text/score.js";
 import type { QuestionTerm } from "../text/text-evidence.js";
 
 /** A memory under consideration. */
@@ -142,3 +143,47 @@ function withSessions(
 function placeName(session: string, index: number): string {
   return `${index} ${session}`;
 }
+
+/** A session that says a word as often as this, for its length, says half of what can be said of it. */
+const HALF_SAID = 8;
+
+/**
+ * What each conversation says of a question as a whole, 1 for the one that says most: of each word as much
+ * as its turns say together, and a word the more, the fewer conversations speak of it. From 4 to 8 `HALF_SAID`
+ * is level; joining turns as chances, as `spread` does, lost .02 of LongMemEval's all@5.
+ */
+export function sessionEvidence(
+  width: number,
+  candidates: readonly Pick<Candidate, "own" | "place">[],
+): ReadonlyMap<string, number> {
+  const sessions = new Map<string, Float64Array>();
+  for (const { place, own } of candidates) {
+    if (place === undefined) continue;
+    const said = sessions.get(place.session) ?? new Float64Array(width);
+    for (let term = 0; term < width; term += 1) {
+      // A share is times / (times + something): this is how many times, in units of that something.
+      const share = Math.min(own[term] ?? 0, SHARE_MOST);
+      said[term] = (said[term] ?? 0) + share / (1 - share);
+    }
+    sessions.set(place.session, said);
+  }
+  const speaking = new Float64Array(width);
+  for (const said of sessions.values()) {
+    for (const [term, value] of said.entries()) {
+      if (value > 0) speaking[term] = (speaking[term] ?? 0) + 1;
+    }
+  }
+  const sums = new Map<string, number>();
+  for (const [session, said] of sessions) {
+    let sum = 0;
+    for (const [term, value] of said.entries()) {
+      sum += (weightOf(sessions.size, speaking[term] ?? 0) * value) / (value + HALF_SAID);
+    }
+    sums.set(session, sum);
+  }
+  const most = Math.max(0, ...sums.values());
+  return new Map([...sums].map(([session, sum]) => [session, most === 0 ? 0 : sum / most]));
+}
+
+/** No share is whole: a word would be said endlessly often. */
+const SHARE_MOST = 0.99;

@@ -2,6 +2,7 @@
  * Recall on made data whose truth is known: what must come, what must not, and what is refused.
  */
 import { describe, expect, test } from "vitest";
+import type { Cortex } from "../cortex.js";
 import { countTokens } from "../records/forms.js";
 import { GUEST } from "../scope/access.js";
 import { openTestStore, refusalOf } from "../testing/fixtures.js";
@@ -139,6 +140,12 @@ describe("who is believed", () => {
   });
 });
 
+/** The text of an answer, whose last line ends the fence. */
+async function firstAnswer(memory: Cortex): Promise<string> {
+  await memory.remember([{ role: "user", content: "The old boiler leaks." }], { session: "first" });
+  return (await memory.recall("does the boiler leak?")).text;
+}
+
 describe("conversations", () => {
   const TURNS = [
     { role: "user" as const, content: "I finally booked the trip to Lisbon." },
@@ -146,6 +153,58 @@ describe("conversations", () => {
     { role: "user" as const, content: "From the third until the ninth." },
     { role: "user" as const, content: "Something else: the printer is broken." },
   ];
+
+  test("by session: conversations by all their turns together, with the best of them", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const said = (...contents: readonly string[]) =>
+      contents.map((content) => ({ role: "user" as const, content }));
+    await memory.remember(
+      said("The boiler leaks.", "A plumber comes on Monday.", "The repair was paid in cash."),
+      { session: "kitchen" },
+    );
+    await memory.remember(said("The plumber of my aunt sings.", "So it goes."), {
+      session: "aunt",
+    });
+    await memory.remember(said("We paid for the concert."), { session: "music" });
+    await memory.write({ type: "fact", text: "The boiler repair by the plumber was paid" });
+    const question = "who paid the plumber for the boiler repair?";
+    const answer = await memory.recall(question, { by: "session" });
+    expect(answer.sessions?.[0]?.session).toBe("kitchen");
+    expect(answer.sessions?.map(({ session }) => session).sort()).toEqual([
+      "aunt",
+      "kitchen",
+      "music",
+    ]);
+    const [first] = answer.sessions ?? [];
+    expect(first?.turns).toHaveLength(3);
+    expect(answer.hits.slice(0, 3).map(({ id }) => id)).toEqual(first?.turns);
+    expect(answer.hits.every(({ type }) => type === "note")).toBe(true);
+    expect(answer.text).toContain('Of the conversation "kitchen":');
+    const one = await memory.recall(question, { by: "session", limit: 1 });
+    expect(one.sessions).toHaveLength(1);
+    expect((await memory.recall(question)).sessions).toBeUndefined();
+    // A budget trims turns, and the conversations are named all the same.
+    const tight = await memory.recall(question, { by: "session", budgetTokens: 1 });
+    expect(tight.hits).toHaveLength(1);
+    expect(tight.sessions).toHaveLength(3);
+    expect(tight.trimmed).toBe(answer.hits.length - 1);
+  });
+
+  test("the name of a conversation cannot leave its line or the fence", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const fence = (await firstAnswer(memory)).split("\n").at(-1) ?? "";
+    const session = `x ${fence} and go on`;
+    await memory.remember([{ role: "user", content: "The boiler leaks." }], { session });
+    const { text } = await memory.recall("does the boiler leak?", { by: "session" });
+    const headings = text.split("\n").filter((line) => line.startsWith("Of the conversation"));
+    expect(headings).toHaveLength(2);
+    expect(text.split(fence)).toHaveLength(2);
+    expect(
+      (await memory.remember([{ role: "assistant", content: text }], { session })).turns,
+    ).toEqual([]);
+  });
 
   test("a turn is found by what stands around it", async () => {
     await using store = await openTestStore();

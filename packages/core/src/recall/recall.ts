@@ -3,7 +3,7 @@
  * back come the memories that answer it, ranked by every lane there is, packed into a token budget, as
  * text ready for a prompt.
  *
- * A pure read unless `audit` is asked for: feedback is what `attest` is for. It works without any
+ * Nothing is journaled unless `audit` is asked for: feedback is what `attest` is for. It works without any
  * model; an embedder adds a lane. `weak` says that no lane is confident, so that an agent can say
  * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there. A rival
  * is never shown above what it disputes, nor without it: what it disputes stands directly above.
@@ -12,6 +12,7 @@
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
+import { catchUp } from "../embedding/embed.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
@@ -29,6 +30,8 @@ import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
+import { quoted } from "../trust/scan.js";
+import { type RankedSession, rankSessions } from "./by-session.js";
 import { fullText, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
@@ -40,7 +43,10 @@ import { fitOf, type TimeWords, timeWords } from "./time-words.js";
 const TITLE = "Memories that may help (background, possibly out of date)";
 
 /** How many contenders have their use looked up, for so many hits: use moves a memory a few places. */
-const finalistsFor = (limit: number): number => 2 * limit + 16;
+const finalistsFor = ({ limit, bySession }: Inquiry): number =>
+  bySession ? SESSION_FINALISTS : 2 * limit + 16;
+/** Turns that conversations are ranked by. */
+const SESSION_FINALISTS = 640;
 
 /** Recalls what answers a question. */
 export async function recall(engine: Engine, asked: Asked<"recall">): Promise<RecallResult> {
@@ -50,9 +56,14 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   if (isProved) requireProofs(access, "recall with proofs");
   const meter = meterOf(engine.kv, onPlan !== undefined);
   await engine.text.ready();
+  const notEmbedded = asOf === undefined ? await catchUp(engine) : 0;
   const brought = new Map<string, LaneScores>();
   const watched: Inquiry = onPlan === undefined ? inquiry : { ...inquiry, onLanes: into(brought) };
-  const answer = await Reader.with(meter.kv, asOf, (reader) => answerAll(engine, reader, watched));
+  const answer = await Reader.with(meter.kv, asOf, async (reader) => {
+    const found = await answerAll(engine, reader, watched);
+    // How much others wrote is told to those alone who see it.
+    return notEmbedded === 0 || reader.seen !== undefined ? found : { ...found, notEmbedded };
+  });
   onPlan?.({
     verb: "recall",
     questions: inquiry.questions.length,
@@ -65,8 +76,8 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   const proofs = isProved ? await proofsOf(engine, answer.hits) : [];
   if (audit) {
     const ids = answer.hits.map(({ key }) => keyBytes(key));
-    const { by = engine.principal } = asked;
-    await journalUse(engine, "recall_audit", ids, inquiry.questions.join("\n"), by);
+    const { auditBy = engine.principal } = asked;
+    await journalUse(engine, "recall_audit", ids, inquiry.questions.join("\n"), auditBy);
   }
   const { hits, ...rest } = answer;
   return {
@@ -92,6 +103,8 @@ interface Inquiry {
   readonly count: (text: string) => number;
   /** The lanes that count; all of them when not given. */
   readonly lanes: readonly Lane[] | undefined;
+  /** Whether whole conversations are ranked. */
+  readonly bySession: boolean;
   /** Told what the lanes brought in for a question. */
   readonly onLanes?: (lanes: Gathered["lanes"]) => void;
 }
@@ -117,6 +130,7 @@ function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
     validAt: asked.validAt,
     count: asked.countTokens ?? countTokens,
     lanes: asked.lanes,
+    bySession: asked.by === "session",
   };
 }
 
@@ -149,8 +163,13 @@ type Answer = Omit<RecallResult, "hits"> & { readonly hits: readonly KeyedHit[] 
 
 async function answerAll(engine: Engine, reader: Reader, inquiry: Inquiry): Promise<Answer> {
   const best = new Map<string, Finalist>();
+  const sessions = new Map<string, number>();
   for (const text of inquiry.questions) {
-    for (const finalist of await answerOne(engine, reader, inquiry, text)) {
+    const found = await answerOne(engine, reader, inquiry, text);
+    for (const [session, said] of found.sessions) {
+      sessions.set(session, Math.max(sessions.get(session) ?? 0, said));
+    }
+    for (const finalist of found.finalists) {
       const { key } = finalist.ranked;
       const before = best.get(key);
       if (before === undefined || before.ranked.score < finalist.ranked.score) {
@@ -161,10 +180,30 @@ async function answerAll(engine: Engine, reader: Reader, inquiry: Inquiry): Prom
   const ranked = [...best.values()].sort(
     (a, b) => b.ranked.score - a.ranked.score || (a.ranked.key < b.ranked.key ? -1 : 1),
   );
-  const order = await withDisputed(reader, inquiry, ranked);
-  const groups = await collapsed(engine, reader, order, inquiry.limit);
+  const conversations = inquiry.bySession
+    ? rankSessions(ranked, sessionOf, sessions).slice(0, inquiry.limit)
+    : undefined;
+  const turns = conversations?.flatMap((one) => one.turns);
+  const order = await withDisputed(reader, inquiry, turns ?? ranked);
+  const groups = await collapsed(engine, reader, order, turns?.length ?? inquiry.limit);
   const shown = order.filter(({ ranked }) => groups.has(ranked.key));
-  return packed(engine, reader, inquiry, shown, groups);
+  const answer = packed(engine, reader, inquiry, shown, groups);
+  return conversations === undefined ? answer : withSessions(answer, conversations);
+}
+
+function sessionOf({ memory }: Finalist): string | undefined {
+  return memory.head.record.head.turn?.session;
+}
+
+/** Names the conversations of an answer; one whose turns did not fit the budget is named as well. */
+function withSessions(answer: Answer, conversations: readonly RankedSession<Finalist>[]): Answer {
+  const shown = new Map(answer.hits.map(({ key, id }) => [key, id]));
+  const sessions = conversations.map(({ session, score, turns }) => ({
+    session,
+    score,
+    turns: turns.flatMap(({ ranked }) => shown.get(ranked.key) ?? []),
+  }));
+  return { ...answer, sessions };
 }
 
 /** A ranked memory with what is needed to show it. */
@@ -226,12 +265,19 @@ function broughtBy(memory: FoundMemory, rival: string): Finalist {
   return { ranked, memory, coverage: 0, closeness: 0, via: { from: rival, kind: "contradicts" } };
 }
 
+/** What one way of putting the question found. */
+interface Found {
+  readonly finalists: readonly Finalist[];
+  /** What conversations say as a whole, where those are asked for. */
+  readonly sessions: ReadonlyMap<string, number>;
+}
+
 async function answerOne(
   engine: Engine,
   reader: Reader,
   inquiry: Inquiry,
   text: string,
-): Promise<readonly Finalist[]> {
+): Promise<Found> {
   const time = timeWords(text, inquiry.nowMs);
   const { validAt, nowMs } = inquiry;
   const past = inquiry.history ?? time.past;
@@ -258,11 +304,12 @@ async function answerOne(
   const gathered = await gather(engine, reader, {
     ...{ text, lifecycles, accept },
     vector: reader.live,
+    bySession: inquiry.bySession,
     validAt: validAt ?? nowMs,
   });
   inquiry.onLanes?.(gathered.lanes);
   const ranked = belowTrusted(await rank(reader, inquiry, gathered, time), voicesIn(gathered));
-  return ranked.flatMap((one): Finalist[] => {
+  const finalists = ranked.flatMap((one): Finalist[] => {
     const found = gathered.memories.get(one.key);
     if (found === undefined) return [];
     const memory = { ...found, body: bodies.get(one.key) ?? found.body };
@@ -271,6 +318,8 @@ async function answerOne(
     const closeness = gathered.closeness.get(one.key) ?? 0;
     return [{ ranked: one, memory, coverage, closeness, aside, via: gathered.via.get(one.key) }];
   });
+  const isCounted = inquiry.lanes?.includes("lexical") ?? true;
+  return { finalists, sessions: isCounted ? gathered.sessions : new Map() };
 }
 
 /** What a hit by words says of the question, and whose words they are. */
@@ -306,7 +355,7 @@ async function rank(
       },
     ];
   });
-  const first = fuse(contenders).slice(0, finalistsFor(inquiry.limit));
+  const first = fuse(contenders).slice(0, finalistsFor(inquiry));
   const memories = first.flatMap(({ key }) => gathered.memories.get(key) ?? []);
   const { nowMs } = inquiry;
   const uses = reader.live
@@ -355,13 +404,17 @@ function packed(
   shown: readonly Finalist[],
   groups: ReadonlyMap<string, readonly string[]>,
 ): Answer {
-  const lines: string[] = [];
+  const sections = new Map<string, string[]>();
   const hits: KeyedHit[] = [];
   let tokens = shown.length === 0 ? 0 : frameTokens([TITLE]);
   const trimmed = new Set<string>();
-  for (const finalist of shown) {
+  const titles = inquiry.bySession ? sessionTitles(shown) : shown.map(() => TITLE);
+  for (const [at, finalist] of shown.entries()) {
     const line = promptLine(finalist.memory, inquiry.form);
-    const cost = inquiry.count(`${line}\n`);
+    const title = titles[at] ?? TITLE;
+    const lines = sections.get(title) ?? [];
+    const heading = title === TITLE || lines.length > 0 ? "" : `${title}:\n`;
+    const cost = inquiry.count(`${heading}${line}\n`);
     const isAlone = finalist.under?.some((key) => trimmed.has(key)) === true;
     // The best hit is given even where it alone is too much: an answer beats an empty budget.
     if (isAlone || (hits.length > 0 && tokens + cost > inquiry.budgetTokens)) {
@@ -369,18 +422,29 @@ function packed(
       continue;
     }
     tokens += cost;
-    lines.push(line);
+    sections.set(title, [...lines, line]);
     hits.push(shapeHit(engine, inquiry, finalist, cost, groups.get(finalist.ranked.key) ?? []));
   }
   return {
     hits,
-    text: promptText([{ title: TITLE, lines }]),
+    text: promptText([...sections].map(([title, lines]) => ({ title, lines }))),
     tokens,
     weak: isWeak(shown),
     trimmed: trimmed.size,
     leftOut: reader.live ? [] : ["vector", "salience"],
     seq: reader.position,
   };
+}
+
+/** The heading above each hit: its conversation; what a rival brought in stands under the rival's. */
+function sessionTitles(shown: readonly Finalist[]): readonly string[] {
+  let title = TITLE;
+  const backwards = [...shown].reverse().map((finalist) => {
+    const session = sessionOf(finalist);
+    if (session !== undefined) title = `Of the conversation ${JSON.stringify(quoted(session))}`;
+    return title;
+  });
+  return backwards.reverse();
 }
 
 function shapeHit(

@@ -10,7 +10,17 @@
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
 import { domainHash, type Sha256 } from "../codec/hash.js";
-import { asFields, decodeTombstone, int, list, type Tombstone, text } from "./memory-record.js";
+import {
+  asFields,
+  decodeOrigin,
+  decodeTombstone,
+  encodeOrigin,
+  int,
+  list,
+  type Origin,
+  type Tombstone,
+  text,
+} from "./memory-record.js";
 import { nameOf, SOURCES, type Source } from "./types.js";
 
 /** The far end of an edge that is not a memory of this graph. */
@@ -46,6 +56,7 @@ export interface EdgeRecord extends EdgeIdentity {
   readonly asksReview?: true;
   /** Present when the edge was removed. */
   readonly tombstone?: Tombstone;
+  readonly origin?: Origin;
 }
 
 /** The 32 bytes that place an edge in the `edges` tree: source id, then half a hash of the rest. */
@@ -96,6 +107,7 @@ export function encodeEdgeRecord(
       edge.validTo,
       tombstone === undefined ? undefined : [tombstone.reason, tombstone.at, tombstone.by],
       edge.asksReview,
+      edge.origin === undefined ? undefined : encodeOrigin(edge.origin),
     ]),
   );
 }
@@ -124,6 +136,7 @@ export function decodeEdgeRecord(
     ...(at[14] === undefined ? {} : { validTo: int(at[14], 0) }),
     ...(at[15] === undefined ? {} : { tombstone: decodeTombstone(at[15]) }),
     ...(at[16] === true ? { asksReview: true } : {}),
+    ...(at[17] === undefined ? {} : { origin: decodeOrigin(at[17]) }),
   };
 }
 

@@ -9,6 +9,7 @@
  * Pure. What the fields may hold is checked by `data.ts` and `frames.ts` before a record is built.
  */
 import { type CborValue, decode, encode, type Fields, fields, isFields } from "../codec/cbor.js";
+import { truncateUtf8, utf8Length } from "../codec/text.js";
 import { CortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { type Data, primaryText } from "./data.js";
@@ -90,6 +91,22 @@ export interface Provenance {
   readonly turn?: number;
 }
 
+/**
+ * What another program knew a version or an edge by before it was imported. The times of a record are
+ * those of that program then; when it arrived is what its entry says.
+ */
+export interface Origin {
+  readonly id: string;
+  /** The graph it was in. */
+  readonly graph: string;
+  /** Of an edge, the graph of its far end. */
+  readonly toGraph?: string;
+  /** Billionths of a second that `createdAt` had beyond its milliseconds. */
+  readonly nanos?: number;
+  /** The same of `freshnessAt`. */
+  readonly freshnessNanos?: number;
+}
+
 /** One immutable body of a memory. */
 export interface Version {
   readonly number: number;
@@ -107,6 +124,7 @@ export interface Version {
   readonly expiresAt?: number | undefined;
   /** Threats that the scanner saw in the text of a source that hands words on. */
   readonly flags?: readonly string[] | undefined;
+  readonly origin?: Origin | undefined;
 }
 
 /** What one part says about a memory. */
@@ -224,10 +242,11 @@ function encodeVersion(version: Version, head: Head, entry: EntryContext): Field
   const [replaced] = version.supersedes;
   const usual = version.supersedes.length === 1 && replaced === version.number - 1;
   const first = version.supersedes.length === 0 && version.number === 1;
+  const { data, rest } = inPieces(version.data);
   return fields([
     undefined,
     version.number,
-    version.data as unknown as CborValue,
+    data as unknown as CborValue,
     forms.short === cutShort(sentence) ? undefined : forms.short,
     forms.medium === cutMedium(sentence) ? undefined : forms.medium,
     version.confidence === 1 ? undefined : version.confidence,
@@ -244,6 +263,8 @@ function encodeVersion(version: Version, head: Head, entry: EntryContext): Field
     usual || first ? undefined : version.supersedes,
     version.formsOverride ? true : undefined,
     version.flags === undefined || version.flags.length === 0 ? undefined : version.flags,
+    version.origin === undefined ? undefined : encodeOrigin(version.origin),
+    rest,
   ]);
 }
 
@@ -253,7 +274,7 @@ function decodeVersion(
   entry: EntryContext,
 ): Version {
   const number = int(at[1], 0);
-  const data = at[2] as unknown as Data;
+  const data = at[20] === undefined ? (at[2] as unknown as Data) : inOne(at[2], at[20]);
   const sentence = primaryText(head.type, data);
   const supersedes =
     at[16] === undefined ? (number > 1 ? [number - 1] : []) : list(at[16]).map((n) => int(n, 0));
@@ -280,6 +301,52 @@ function decodeVersion(
     validTo: maybeInt(at[12]),
     expiresAt: maybeInt(at[13]),
     flags: at[18] === undefined ? undefined : texts(at[18]),
+    ...(at[19] === undefined ? {} : { origin: decodeOrigin(at[19]) }),
+  };
+}
+
+/** Data as it is stored: content that is longer than one text may be stands in pieces. */
+function inPieces(data: Data): { readonly data: Data; readonly rest?: readonly string[] } {
+  const { content } = data as { readonly content?: unknown };
+  // A text of so many characters has no more bytes than the limit, whatever they are.
+  if (typeof content !== "string" || content.length * 3 <= LIMITS.contentBytes) return { data };
+  const [first = "", ...rest] = piecesOf(content);
+  return rest.length === 0 ? { data } : { data: { ...data, content: first } as Data, rest };
+}
+
+/** Data as it was given, of the data and the pieces that were stored. */
+function inOne(stored: CborValue | undefined, rest: CborValue): Data {
+  const data = stored as { readonly content?: CborValue };
+  return { ...data, content: [text(data.content), ...texts(rest)].join("") } as unknown as Data;
+}
+
+/** Cuts a long text into pieces that each are within the limit of one text. */
+export function piecesOf(content: string): string[] {
+  if (utf8Length(content) <= LIMITS.contentBytes) return [content];
+  const pieces: string[] = [];
+  for (let rest = content; rest !== ""; ) {
+    const piece = truncateUtf8(rest, LIMITS.contentBytes);
+    pieces.push(piece);
+    rest = rest.slice(piece.length);
+  }
+  return pieces;
+}
+
+/** The bytes of an origin, as a part of a record. */
+export function encodeOrigin(origin: Origin): Fields {
+  const { id, graph, toGraph, nanos, freshnessNanos } = origin;
+  return fields([id, graph, toGraph, nanos, freshnessNanos]);
+}
+
+/** Reads the origin of a version or an edge. */
+export function decodeOrigin(value: CborValue): Origin {
+  const [id, graph, toGraph, nanos, freshnessNanos] = asFields(value, "origin").at;
+  return {
+    id: text(id),
+    graph: text(graph),
+    ...(toGraph === undefined ? {} : { toGraph: text(toGraph) }),
+    ...(nanos === undefined ? {} : { nanos: int(nanos, 0) }),
+    ...(freshnessNanos === undefined ? {} : { freshnessNanos: int(freshnessNanos, 0) }),
   };
 }
 

@@ -9,7 +9,15 @@
  * Left to others: whether the bytes are the ones a root commits to (`verify.ts`).
  */
 import type { CborValue } from "../codec/cbor.js";
-import { readInteger, readList, readText, readTexts, stableText } from "../codec/cbor-read.js";
+import {
+  readInteger,
+  readList,
+  readMap,
+  readObject,
+  readText,
+  readTexts,
+  stableText,
+} from "../codec/cbor-read.js";
 import { cutToBytes } from "../codec/text.js";
 import { LIMITS } from "../limits.js";
 import {
@@ -161,6 +169,35 @@ export interface PlainVersion {
   readonly validTo?: number;
   readonly expiresAt?: number;
   readonly flags?: readonly string[];
+  /** What another program knew it by, where it was imported. */
+  readonly origin?: {
+    readonly id: string;
+    readonly graph: string;
+    readonly nanos?: number;
+    readonly freshnessNanos?: number;
+  };
+}
+
+/** Reads the data in a version; content that is stored in pieces is one text. */
+export function readData(at: Numbered, what: string): { readonly [name: string]: PlainValue } {
+  const data = readObject(at[2], what);
+  if (at[20] === undefined) return data;
+  const pieces = [readText(data.content as CborValue, what), ...readTexts(at[20], what)];
+  return { ...data, content: pieces.join("") };
+}
+
+function readOrigin(value: CborValue, what: string): Required<Pick<PlainVersion, "origin">> {
+  const [id, graph, , nanos, freshnessNanos] = readMap(value, what);
+  return {
+    origin: {
+      id: readText(id, what),
+      graph: readText(graph, what),
+      ...(nanos === undefined ? {} : { nanos: readInteger(nanos, what) }),
+      ...(freshnessNanos === undefined
+        ? {}
+        : { freshnessNanos: readInteger(freshnessNanos, what) }),
+    },
+  };
 }
 
 /** What a version is read with, beside its own fields. */
@@ -203,6 +240,7 @@ export function readVersion(at: Numbered, what: string, context: VersionContext)
     ...whole(12, "validTo"),
     ...whole(13, "expiresAt"),
     ...(at[18] === undefined ? {} : { flags: readTexts(at[18], name) }),
+    ...(at[19] === undefined ? {} : readOrigin(at[19], name)),
   };
 }
 

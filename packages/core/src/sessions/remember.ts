@@ -7,7 +7,6 @@
  * fenced blocks are dropped (`turn-input.ts`), so that what was recalled is not taken for something new.
  */
 
-import { truncateUtf8, utf8Length } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
 import type { RememberResult } from "../contract/sessions.js";
@@ -17,13 +16,13 @@ import { CortexError, describe } from "../errors.js";
 import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { INDEX_MAX, LIMITS } from "../limits.js";
+import { INDEX_MAX } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
 import type { TurnData } from "../records/data.js";
 import { memoryTreeKey } from "../records/edge-record.js";
 import type { Json } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
-import { type Head, IMPORTANCE_DEFAULT, type Version } from "../records/memory-record.js";
+import { type Head, IMPORTANCE_DEFAULT, piecesOf, type Version } from "../records/memory-record.js";
 import type { Source, Visibility } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { findPlaces, neighbours, turnNeeds } from "./known-turns.js";
@@ -166,7 +165,7 @@ function appendTurn(
     readonly after: Bytes | undefined;
   },
 ): Bytes {
-  const chunks = splitContent(turn.body.content);
+  const chunks = piecesOf(turn.body.content);
   let { before } = where;
   for (const [chunk, content] of chunks.entries()) {
     const id = chunk === 0 ? turn.id : freshId(engine);
@@ -242,16 +241,4 @@ function turnPart(
     ...(data.at === undefined ? {} : { validFrom: data.at }),
   };
   return memoryPart(tx, where.by, id, { head, version });
-}
-
-/** Cuts content at code points into pieces within the limit of one memory. */
-function splitContent(content: string): string[] {
-  if (utf8Length(content) <= LIMITS.contentBytes) return [content];
-  const pieces: string[] = [];
-  for (let rest = content; rest !== ""; ) {
-    const piece = truncateUtf8(rest, LIMITS.contentBytes);
-    pieces.push(piece);
-    rest = rest.slice(piece.length);
-  }
-  return pieces;
 }

@@ -20,6 +20,8 @@ export interface Embedder {
   readonly model: string;
   /** How many numbers a vector has. */
   readonly dimensions: number;
+  /** True where a text takes microseconds and no network: a question then waits for what is not embedded. */
+  readonly isQuick?: boolean;
   /** One vector for each text, in the order of the texts. */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]>;
   /** The vector of a question, for models that embed questions otherwise than texts. */
@@ -34,6 +36,7 @@ export interface CheckedEmbedder extends Embedder {
 /** Checks an embedder's own members, and from then on every answer it gives. */
 export function checkEmbedder(embedder: Embedder): CheckedEmbedder {
   const { model, dimensions } = checkMembers(embedder);
+  const isQuick = embedder.isQuick === true;
   const embed = async (
     texts: readonly string[],
     signal?: AbortSignal,
@@ -48,6 +51,7 @@ export function checkEmbedder(embedder: Embedder): CheckedEmbedder {
   return {
     model,
     dimensions,
+    isQuick,
     embed,
     async embedQuery(text, signal) {
       const own = embedder.embedQuery?.bind(embedder);

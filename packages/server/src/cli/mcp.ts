@@ -30,7 +30,8 @@ export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile)
   // Loaded for this command alone: others should not wait for the protocol.
   const { serveStreams } = await import("../mcp/sdk-stdio.js");
   const say = (line: string): void => host.err.write(`cortex: ${clean(line)}\n`);
-  await whileServed(settings, host, async ({ memory, hub }) => {
+  const graphsAlone = profile === "memgraph";
+  await whileServed({ ...settings, graphsAlone }, host, async ({ memory, hub }) => {
     const location = settings.data.value;
     if (profile === "memgraph" && hub === undefined) {
       throw new UsageError(

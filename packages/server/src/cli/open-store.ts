@@ -63,9 +63,12 @@ export interface ServedStore {
   readonly hub?: Hub;
 }
 
-/** Runs work on the store of a process that stays, made if there is none, and closes it at the end. */
+/**
+ * Runs work on the store of a process that stays, made if there is none, and closes it at the end. With
+ * `graphsAlone` the actor has none: the memory is one that is not kept, beside the hub.
+ */
 export async function whileServed<T>(
-  settings: Settings,
+  { graphsAlone, ...settings }: Settings & { readonly graphsAlone: boolean },
   host: Host,
   work: (served: ServedStore) => Promise<T>,
 ): Promise<T> {
@@ -77,6 +80,10 @@ export async function whileServed<T>(
     return await work({ memory });
   }
   await using hub = await openHub(data, backgroundIn(host.env));
+  if (graphsAlone) {
+    await using memory = await open("memory:", { actor });
+    return await work({ memory, hub });
+  }
   return await hub.use(actor, (memory) => work({ memory, hub }), { create: true });
 }
 

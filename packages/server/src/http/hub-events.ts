@@ -6,6 +6,7 @@
  * fit a header, events have none; name the graphs then. A stream without an id in its past begins now.
  */
 import {
+  graphName,
   type MemgraphEvent,
   type MemgraphSubscription,
   memgraph,
@@ -30,7 +31,8 @@ export function sendGraphEvents(
   { request, seen }: { readonly request: Request; readonly seen: Seen },
 ): Promise<Response> {
   const named = new URL(request.url).searchParams.getAll("graph");
-  const graphs = [...new Set(named.flatMap((text) => text.split(",")))].filter((one) => one !== "");
+  const given = named.flatMap((text) => text.split(",")).filter((one) => one !== "");
+  const graphs = [...new Set(given.map(graphName))];
   const from = positionsIn(request.headers.get("last-event-id"), graphs);
   return sendStream(seen, streams, (signal, serve) =>
     door.use(async (hub) => {

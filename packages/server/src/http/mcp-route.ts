@@ -26,9 +26,6 @@ export interface McpRoute {
   close(): Promise<void>;
 }
 
-/** A client's store is made when it connects: it comes to write. */
-const CREATE = { command: "", group: "store", store: "create" } as const;
-
 /** Makes the routes. */
 export function mcpRoute(made: AppOptions, replays: Replays): McpRoute {
   let loading: Promise<McpHandler> | undefined;
@@ -39,7 +36,8 @@ export function mcpRoute(made: AppOptions, replays: Replays): McpRoute {
     bodyBytesMax: made.bodyLimitBytes,
     beforeRun: endOfTurn,
     hub: () => made.stores.hub.use(async (opened) => opened),
-    withStore: (actor, work) => made.stores.use({ cli: CREATE }, actor, work),
+    withStore: ({ actor, store }, work) =>
+      made.stores.use({ cli: { command: "", group: "store", store } }, actor, work),
   };
   const load = async (): Promise<McpHandler> => {
     const { mcpHandler } = await import("../mcp/sdk-http.js");

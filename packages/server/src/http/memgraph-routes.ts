@@ -108,8 +108,7 @@ async function inputOf(
     // Whoever sends a body is about to write: writers of one turn share a commit.
     await endOfTurn();
     refuseTwice(body, parts);
-    const given = route.method === "PATCH" ? body : withoutEmpty(input, body);
-    return { ...route.otherwise, ...given, ...Object.fromEntries(parts) };
+    return { ...route.otherwise, ...withoutNothing(route, body), ...Object.fromEntries(parts) };
   }
   const asked = Object.entries(route.query ?? {}).flatMap(([name, { field, isStrict }]) => {
     const schema = input.shape[field];
@@ -127,13 +126,12 @@ function refuseTwice(body: Json, parts: readonly (readonly string[])[]): void {
   throw new CortexError("ERR_UNKNOWN_FIELD", message, { field });
 }
 
-/** A body without members that are null or empty, where they need not be there. */
-function withoutEmpty(input: z.ZodObject, body: Json): Json {
-  const kept = Object.entries(body).filter(([name, value]) => {
-    const isNeeded = input.shape[name]?._zod.optin === undefined;
-    return isNeeded || (value !== null && value !== "");
-  });
-  return Object.fromEntries(kept);
+/** A body without what is not said: null, and an empty text where the route knows what is meant then. */
+function withoutNothing({ otherwise = {} }: Route, body: Json): Json {
+  const said = Object.entries(body).filter(
+    ([name, value]) => !(value === null || value === "") || !Object.hasOwn(otherwise, name),
+  );
+  return Object.fromEntries(said);
 }
 
 /** A parameter, read as its field wants it; `undefined` counts as not given. */
@@ -146,10 +144,10 @@ function valueIn(
   const text = c.req.query(name) ?? "";
   const { type } = innerSchema(schema)._zod.def;
   if (type === "array") {
-    const lists = (c.req.queries(name) ?? []).map((list) => list.split(","));
-    return lists.flat().filter((item) => item !== "");
+    const items = (c.req.queries(name) ?? []).flatMap((list) => list.split(","));
+    return items.map((item) => item.trim()).filter((item) => item !== "");
   }
-  if (text === "") return undefined;
+  if (text.trim() === "") return undefined;
   if (type === "boolean") return /^(1|true|yes|y)$/i.test(text) ? true : undefined;
   const value = type === "number" && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
   const parsed = z.safeParse(schema, value);

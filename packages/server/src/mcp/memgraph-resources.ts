@@ -5,6 +5,7 @@
 import { CortexError, type Hub, isCortexError } from "@cortex-memory/core";
 import { quoted } from "@cortex-memory/core/contract";
 import { callDoor, type MemgraphCall } from "../memgraph/call.js";
+import { shownGraphId } from "../memgraph/shapes.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
 import { quotedAnswer } from "./briefs.js";
 import type { Following } from "./changes.js";
@@ -36,9 +37,9 @@ type HubDoor = Pick<Door, "access"> & { readonly hub: () => Promise<Hub> };
 /** Every graph, as a resource. */
 export async function listGraphResources({ hub, access }: HubDoor) {
   const { graphs } = await (await hub()).listGraphs({ access });
-  return graphs.map(({ id, name }) => ({
-    uri: `memgraph://${id}`,
-    name: quoted(name),
+  return graphs.map((graph) => ({
+    uri: `memgraph://${shownGraphId(graph)}`,
+    name: quoted(graph.name),
     mimeType: JSON_TYPE as string,
   }));
 }

@@ -23,8 +23,11 @@ import { buildServer } from "./sdk-server.js";
 /** What the handler needs from the server that mounts it. */
 export interface McpMount
   extends Pick<Door, "location" | "settings" | "hub" | "log" | "beforeRun"> {
-  /** Opens the store of an actor, or makes it, for as long as the work takes. */
-  readonly withStore: <T>(actor: string, work: (memory: Cortex) => Promise<T>) => Promise<T>;
+  /** Opens the store of an actor, or makes it, for as long as the work takes; `none` is one that is not kept. */
+  readonly withStore: <T>(
+    whose: { readonly actor: string; readonly store: "create" | "none" },
+    work: (memory: Cortex) => Promise<T>,
+  ) => Promise<T>;
   /** The largest body of a request, in bytes. */
   readonly bodyBytesMax: number;
 }
@@ -61,7 +64,9 @@ export function mcpHandler(mount: McpMount): McpHandler {
   };
   const answer = (request: Request, caller: McpCaller): Promise<Response> =>
     new Promise((resolve, reject) => {
-      const held = mount.withStore(caller.actor, async (memory) => {
+      // memgraph's clients speak of graphs by name: the actor's own must not come to be for their sake.
+      const store = caller.profile === "memgraph" ? "none" : "create";
+      const held = mount.withStore({ actor: caller.actor, store }, async (memory) => {
         const runs: Promise<unknown>[] = [];
         const door = {
           ...mount,
@@ -139,7 +144,7 @@ function changesOf(
       stop = resolve;
     });
     following = mount
-      .withStore(actor, async (memory) => {
+      .withStore({ actor, store: "create" }, async (memory) => {
         const tell = (uri: string): void => publish({ kind: "resource_updated", uri });
         const changes = followChanges(memory, tell, mount.log);
         await stopped;

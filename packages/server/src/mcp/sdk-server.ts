@@ -71,17 +71,22 @@ export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
       instructions: instructionsFor(tools),
       capabilities: {
         tools: { listChanged: false },
-        resources: { listChanged: followed !== undefined, subscribe },
+        resources: {
+          listChanged: followed !== undefined,
+          subscribe: subscribe && door.profile !== "memgraph",
+        },
         prompts: { listChanged: false },
       },
     },
   );
   for (const tool of tools) addTool(server, door, tool);
-  addResources(server, door);
+  // memgraph has graphs and lineages as resources, and no memory that is there before anything was written.
+  if (door.profile !== "memgraph") addResources(server, door);
   addPrompts(server, tools);
   if (hub !== undefined) addGraphs(server, { ...door, hub });
   const followings: Following[] = [];
-  if (subscribe && changes !== "elsewhere") addSubscriptions(server, door, changes, followings);
+  const follows = subscribe && changes !== "elsewhere" && door.profile !== "memgraph";
+  if (follows) addSubscriptions(server, door, changes, followings);
   if (followed !== undefined) {
     const tell = (): void => server.sendResourceListChanged();
     followings.push(followGraphs({ ...door, hub: followed }, tell, door.log));

@@ -36,7 +36,7 @@ function toolOf(name: string, call: MemgraphCall): Tool {
         if (context.hub === undefined) throw new Error("memgraph's tools need a hub");
         const { json, error } = await call.run(
           callDoor(await context.hub(), context.access),
-          mended(input, given),
+          withoutZeros(mended(input, given)),
         );
         const structured = quotedAnswer(json, []);
         const text = JSON.stringify(structured);
@@ -48,6 +48,17 @@ function toolOf(name: string, call: MemgraphCall): Tool {
       }
     },
   };
+}
+
+/** Bounds whose 0 memgraph's tools cannot tell from one that is not given. */
+const BOUNDS: readonly string[] = ["limit", "max_depth", "max_nodes"];
+
+function withoutZeros(given: unknown): unknown {
+  if (typeof given !== "object" || given === null) return given;
+  const said = Object.entries(given).filter(
+    ([name, value]) => value !== 0 || !BOUNDS.includes(name),
+  );
+  return Object.fromEntries(said);
 }
 
 /** memgraph's tools, in the order in which it lists them. */

@@ -24,6 +24,8 @@ const recallShape = z.object({
   ),
   /** True when nothing here is reliable enough to rest an answer on. */
   weak: z.boolean(),
+  /** With by session: the conversations, best first. */
+  sessions: listOf(z.object({ session: z.string(), score: z.number() })).exactOptional(),
   /** Ready for a prompt: one line for each memory. */
   text: z.string(),
   /** Memories that the budget left out. */
@@ -52,6 +54,7 @@ const recallTool = defineTool({
     ),
     types: listOf(memoryType.describe("")).describe("only these").exactOptional(),
     tags: headFields.tags.describe("all of these"),
+    by: z.enum(["memory", "session"]).describe("session: rank conversations").exactOptional(),
     exceptSession: z.string().describe("a session you have before you").exactOptional(),
     history: z.boolean().describe("what was replaced as well").exactOptional(),
     now: isoTime("the time of the question, when not the present"),
@@ -76,9 +79,11 @@ const recallTool = defineTool({
       ...(duplicates.length === 0 ? {} : { duplicates }),
     }));
     const kept = fit(hits, budget);
+    const sessions = found.sessions?.map(({ session, score }) => ({ session, score }));
     return {
       hits: kept.items,
       weak: found.weak,
+      ...(sessions === undefined ? {} : { sessions: fit(sessions, budget).items }),
       text: found.text,
       left: found.trimmed + kept.left,
       seq: found.seq,

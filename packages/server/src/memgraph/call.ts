@@ -1,14 +1,14 @@
 /**
  * What a call of memgraph's is: one row of the table, said once for both of its doors.
  *
- * Promise: `run` is the one way to perform it. It checks the input against the row's schema, with the
- * failures every door gives, and answers with memgraph's JSON. How a request becomes an input, and an
+ * Promise: `run` is the one way to perform it. Optional members that are null or empty count as not
+ * given; the rest is checked against the row's schema, with the failures every door gives, and answers with memgraph's JSON. How a request becomes an input, and an
  * answer a response, is left to the doors: `mcp/tools-memgraph.ts` and `http/memgraph-routes.ts`.
  */
 import type { Access, HUB_POLICIES, Hub } from "@cortex-memory/core";
 import { type MEMGRAPH_POLICIES, type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
 import type * as z from "zod";
-import { inputError } from "../operations/input-error.js";
+import { innerSchema, inputError } from "../operations/input-error.js";
 
 /** A JSON object. */
 export type Json = { readonly [member: string]: unknown };
@@ -97,12 +97,35 @@ export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
     effect,
     idempotent: spec.idempotent ?? effect === "read",
     async run(door, input) {
-      const parsed = row.input.safeParse(input);
-      if (!parsed.success) throw inputError(row.input, parsed.error, input);
+      const said = withoutEmpty(row.input, input);
+      const parsed = row.input.safeParse(said);
+      if (!parsed.success) throw inputError(row.input, parsed.error, said);
       const answer = await call(door, parsed.data);
       return isFailed(answer) ? answer : { json: answer as Json };
     },
   };
+}
+
+/**
+ * An input without members that are null or empty texts, where they need not be there: its own clients
+ * send every field they know.
+ */
+function withoutEmpty(schema: z.core.$ZodType, value: unknown): unknown {
+  const { def } = innerSchema(schema)._zod as { readonly def: z.core.$ZodTypeDef };
+  if (def.type === "array" && Array.isArray(value)) {
+    const { element } = def as z.core.$ZodArrayDef;
+    return value.map((item) => withoutEmpty(element, item));
+  }
+  if (def.type !== "object" || typeof value !== "object" || value === null) return value;
+  const { shape } = def as z.core.$ZodObjectDef;
+  const kept = Object.entries(value).flatMap(([name, member]): (readonly [string, unknown])[] => {
+    const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (field === undefined) return [[name, member]];
+    const isEmpty = member === null || member === "";
+    if (isEmpty && field._zod.optin !== undefined) return [];
+    return [[name, withoutEmpty(field, member)]];
+  });
+  return Object.fromEntries(kept);
 }
 
 function isFailed(answer: object): answer is Required<Answer> {

@@ -89,9 +89,11 @@ export const schemaJsonShape = z.object({
 /** Tags in use. */
 export const tagsJsonShape = z.object({ tags: listOf(tagJsonShape) });
 
-/** A time as text. */
-export function timeJson(ms: number): string {
-  return new Date(ms).toISOString();
+/** A time as text, to the billionth of a second where that is known. */
+export function timeJson(ms: number, nanos = 0): string {
+  const text = new Date(ms).toISOString();
+  if (nanos === 0) return text;
+  return `${text.slice(0, -1)}${String(nanos).padStart(6, "0").replace(/0+$/, "")}Z`;
 }
 
 /** A node as memgraph writes it; one of a compact list has fewer members. */
@@ -106,7 +108,7 @@ export function nodeJson(node: GraphNode | CompactNode): z.input<typeof nodeJson
     ...("content" in node ? ownContent(node) : {}),
     ...(summary === "" ? {} : { summary }),
     ...(tags.length === 0 ? {} : { tags }),
-    created_at: timeJson(createdAt),
+    created_at: timeJson(createdAt, node.nanos),
     is_current: node.isCurrent,
     is_stale: node.isStale,
   };
@@ -118,7 +120,9 @@ function ownContent(node: GraphNode) {
   return {
     ...(content === "" ? {} : { content }),
     ...(isEmpty ? {} : { metadata }),
-    ...(freshnessAt === undefined ? {} : { freshness_at: timeJson(freshnessAt) }),
+    ...(freshnessAt === undefined
+      ? {}
+      : { freshness_at: timeJson(freshnessAt, node.freshnessNanos) }),
     ...(createdBy === "" ? {} : { created_by: createdBy }),
     ...(supersededBy === undefined ? {} : { superseded_by: supersededBy }),
     ...(conflicts.length === 0 ? {} : { conflicts }),
@@ -137,9 +141,14 @@ export function edgeJson(edge: GraphEdge): z.input<typeof edgeJsonShape> {
     kind,
     ...(metadata === undefined ? {} : { metadata }),
     ...(ordinal === undefined ? {} : { ordinal }),
-    created_at: timeJson(edge.createdAt),
+    created_at: timeJson(edge.createdAt, edge.nanos),
     created_by: edge.createdBy,
   };
+}
+
+/** The id of a graph: the one it was imported with, or its own. */
+export function shownGraphId({ id, origin }: Pick<GraphInfo, "id" | "origin">): string {
+  return origin?.id ?? id;
 }
 
 /** A graph as memgraph writes it. */
@@ -147,14 +156,14 @@ export function graphJson(
   graph: GraphInfo,
   { outbound, inbound }: Pick<GraphTies, "outbound" | "inbound">,
 ): z.input<typeof graphJsonShape> {
-  const { id, name, conflictPolicy, kindWhitelist, metadata, createdAt } = graph;
+  const { name, conflictPolicy, kindWhitelist, metadata, createdAt } = graph;
   return {
-    id,
+    id: shownGraphId(graph),
     name,
     conflict_policy: conflictPolicy,
     ...(kindWhitelist.length === 0 ? {} : { kind_whitelist: kindWhitelist }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
-    created_at: timeJson(createdAt),
+    created_at: timeJson(createdAt, graph.origin?.nanos),
     outbound_count: outbound.length,
     inbound_count: inbound.length,
   };

@@ -34,7 +34,7 @@ import {
   tagsJsonShape,
 } from "./shapes.js";
 
-/** Who wrote a node when nobody is named. */
+/** Who wrote something over REST when nobody is named. */
 const UNNAMED = "unknown";
 /** What is answered when a caller does not say. */
 const DEFAULTS = { list: 50, search: 20, tags: 100, depth: 2, nodes: 50 } as const;
@@ -134,37 +134,40 @@ const configureGraph = defineCall({
   input: z.strictObject({
     graph_id: graphId,
     name: text,
-    conflict_policy: z.enum(["lww", "manual", ""]).exactOptional(),
-    kind_whitelist: texts.nullable().exactOptional(),
-    metadata: anyObject.nullable().exactOptional(),
+    conflict_policy: graphFields.conflict_policy,
+    kind_whitelist: graphFields.kind_whitelist,
+    metadata: graphFields.metadata,
   }),
   output: graphJsonShape,
   route: { method: "PATCH", path: "/graphs/:id", shown: restGraph },
   call: async (door, { graph_id, name, conflict_policy, kind_whitelist, metadata }) => {
     const { access } = door;
-    const { metadata: before } = await graphAt(door, graph_id);
-    // Metadata is replaced as a whole, so what was there goes.
-    const gone = Object.fromEntries(Object.keys(before).map((member) => [member, null]));
-    const patch = {
-      ...given({ name, kindWhitelist: kind_whitelist === null ? [] : kind_whitelist }),
-      ...(conflict_policy === undefined || conflict_policy === ""
-        ? {}
-        : { conflictPolicy: conflict_policy }),
-      ...(metadata === undefined ? {} : { metadata: { ...gone, ...metadata } }),
-    };
+    const graph = await graphAt(door, graph_id);
+    const patch = given({
+      name,
+      kindWhitelist: kind_whitelist,
+      conflictPolicy: conflict_policy,
+      metadata: metadata === undefined ? undefined : { ...goneOf(graph.metadata), ...metadata },
+    });
+    if (Object.keys(patch).length === 0) return withTies(door, graph);
     return withTies(door, await door.hub.configureGraph(graph_id, patch, { access }));
   },
 });
 
+/** Metadata is replaced as a whole, so what was there goes. */
+function goneOf(before: Json): Json {
+  return Object.fromEntries(Object.keys(before).map((member) => [member, null]));
+}
+
 const symlinks = defineCall({
   summary: "Which graphs a graph is linked with, and by how many edges",
-  verbs: ["hub.symlinks"],
+  verbs: ["memgraph.symlinks"],
   input: z.strictObject({ graph_id: graphId }),
   output: manifestJsonShape,
   tool: "memgraph_symlink_manifest",
   route: { method: "GET", path: "/graphs/:id/symlinks" },
-  call: async ({ hub, access }, { graph_id }) =>
-    manifestJson(await hub.symlinks(graph_id, { access })),
+  call: async ({ store, access }, { graph_id }) =>
+    manifestJson(await store.symlinks(graph_id, { access })),
 });
 
 const listNodes = defineCall({
@@ -312,19 +315,13 @@ const nodeFields = {
   based_on_version: z.int().describe("the version you read").exactOptional(),
 };
 
-function nodeInput(
-  node: z.output<z.ZodObject<typeof nodeFields>>,
-  access: CallDoor["access"],
-): NodeInput {
-  const { kind, content, summary, tags, metadata, created_by: by = "" } = node;
-  // A door that knows who speaks names them.
-  const isNamed = access.kind !== "owner" || access.speaker?.principal !== undefined;
-  const unnamed = isNamed ? undefined : UNNAMED;
+function nodeInput(node: z.output<z.ZodObject<typeof nodeFields>>): NodeInput {
+  const { kind, content, summary, tags, metadata, created_by } = node;
   return {
     kind,
     content,
     ...given({
-      createdBy: by === "" ? unnamed : by,
+      createdBy: created_by,
       summary,
       tags,
       metadata,
@@ -345,14 +342,14 @@ const putNode = defineCall({
   route: {
     method: "POST",
     path: "/nodes",
-    otherwise: { content: "" },
+    otherwise: { content: "", created_by: UNNAMED },
     status: 201,
     also: {
       409: z.object({ error: z.string(), node: nodeJsonShape, conflicts: listOf(z.string()) }),
     },
   },
   call: async ({ store, access }, { graph_id, ...node }) => {
-    const written = await store.putNode(graph_id, nodeInput(node, access), { access });
+    const written = await store.putNode(graph_id, nodeInput(node), { access });
     const json = nodeJson(written.node);
     const { conflict } = written;
     return conflict === undefined ? json : { json, error: memgraphText(conflict) };
@@ -543,7 +540,7 @@ const putSubgraph = defineCall({
   tool: "memgraph_put_subgraph",
   call: async ({ store, access }, { graph_id, nodes = [], edges = [] }) => {
     const subgraph = {
-      nodes: nodes.map(({ ref, ...node }) => ({ ...given({ ref }), ...nodeInput(node, access) })),
+      nodes: nodes.map(({ ref, ...node }) => ({ ...given({ ref }), ...nodeInput(node) })),
       edges: edges.map(({ from_ref, from_lineage, to_ref, to_lineage, ...edge }) => ({
         ...given({ fromRef: from_ref, fromLineage: from_lineage }),
         ...given({ toRef: to_ref, toLineage: to_lineage }),

@@ -3,6 +3,7 @@
  * fits together are checked once, by core.
  */
 import {
+  anyObject,
   frameSchema,
   MEMORY_TYPES,
   SOURCES,
@@ -10,6 +11,8 @@ import {
   VISIBILITIES,
 } from "@cortex-memory/core/contract";
 import * as z from "zod";
+
+export { anyObject };
 
 /** A schema for one word of a vocabulary. */
 export function words<T extends object>(table: T) {
@@ -20,9 +23,6 @@ export function words<T extends object>(table: T) {
 export function listOf<S extends z.ZodType>(item: S) {
   return z.array(item).readonly();
 }
-
-/** A schema for an object of any members. */
-export const anyObject = z.record(z.string(), z.unknown());
 
 /** A time in whole milliseconds since 1970, or an ISO time where a door reads text. */
 export function timeField(description: string) {

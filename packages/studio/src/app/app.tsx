@@ -8,6 +8,7 @@ import { NoticeCorner } from "../base/notice.tsx";
 import { hrefOf, useRoute } from "../base/route.ts";
 import { StudioProvider, useOpening, useStudio } from "../base/studio.tsx";
 import { FailureText, Loading } from "../base/ui.tsx";
+import { useWaiting, waitingCount } from "../base/waiting.ts";
 import { Welcome } from "../home/welcome.tsx";
 import { MemoryPanel } from "../memory/memory-panel.tsx";
 import { WriteButton } from "../mend/write-dialog.tsx";
@@ -113,6 +114,7 @@ function skipToPage(): void {
 }
 
 function Rail({ at }: { readonly at: string }) {
+  const waiting = waitingCount(useWaiting().data);
   return (
     <nav className="rail" aria-label="Pages">
       {PAGES.map(({ path, name, icon, about }) => (
@@ -125,6 +127,12 @@ function Rail({ at }: { readonly at: string }) {
         >
           <Icon name={icon} />
           <span>{name}</span>
+          {path === "review" && waiting !== "" && (
+            <span className="rail-count">
+              {waiting}
+              <span className="unseen"> wait</span>
+            </span>
+          )}
         </a>
       ))}
     </nav>

@@ -54,6 +54,46 @@ export const PAGES: readonly Page[] = [
       default: (await import("../sessions/sessions-page.tsx")).SessionsPage,
     })),
   },
+  {
+    path: "review",
+    name: "Review",
+    icon: "review",
+    about: "what waits for your decision",
+    shortcut: "v",
+    Body: lazy(async () => ({ default: (await import("../review/review-page.tsx")).ReviewPage })),
+  },
+  {
+    path: "trust",
+    name: "Trust",
+    icon: "trust",
+    about: "whether anything was altered: root, snapshots, proofs",
+    shortcut: "t",
+    Body: lazy(async () => ({ default: (await import("../trust/trust-page.tsx")).TrustPage })),
+  },
+  {
+    path: "time",
+    name: "Time",
+    icon: "time",
+    about: "what happened, what changed between two points, undo",
+    shortcut: "i",
+    Body: lazy(async () => ({ default: (await import("../time/time-page.tsx")).TimePage })),
+  },
+  {
+    path: "graphs",
+    name: "Graphs",
+    icon: "graphs",
+    about: "every graph of the server, and bringing memories in from a file",
+    shortcut: "l",
+    Body: lazy(async () => ({ default: (await import("../graphs/graphs-page.tsx")).GraphsPage })),
+  },
+  {
+    path: "health",
+    name: "Health",
+    icon: "health",
+    about: "sizes, indexes, jobs, upkeep, what was slow",
+    shortcut: "e",
+    Body: lazy(async () => ({ default: (await import("../health/health-page.tsx")).HealthPage })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */

@@ -3,6 +3,7 @@
  * what Enter is about to do, and the pages and commands that the text may mean.
  */
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { isTyping } from "../base/keys.ts";
 import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { commandsFor } from "./commands.ts";
@@ -140,11 +141,6 @@ function useFocusKeys(field: { readonly current: HTMLInputElement | null }): voi
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [field]);
-}
-
-/** Whether keys belong to what the person is writing. */
-export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest("input, textarea, select") !== null;
 }
 
 function choicesFor(typed: string, isOwner: boolean): readonly Choice[] {

@@ -3,9 +3,9 @@
  * types, keys are letters.
  */
 import { useEffect, useRef } from "react";
+import { isTyping } from "../base/keys.ts";
 import { currentRoute, go, hrefOf, hrefWith } from "../base/route.ts";
 import { PAGES, SIDE_PAGES } from "./pages.tsx";
-import { isTyping } from "./search-field.tsx";
 
 /** The second key has to follow soon. */
 const SEQUENCE_MS = 1200;

@@ -35,6 +35,7 @@ function Slider({ last, at }: { readonly last: number; readonly at: number | str
   const isPast = at !== undefined;
   return (
     <footer className={isPast ? "time-bar is-past" : "time-bar"}>
+      <Play last={last} shown={isPast && typeof at === "number" ? at : undefined} />
       <input
         type="range"
         aria-label="Moment of the journal"
@@ -55,6 +56,42 @@ function Slider({ last, at }: { readonly last: number; readonly at: number | str
         </button>
       )}
     </footer>
+  );
+}
+
+/** How long each moment is shown while playing. */
+const FRAME_MS = 700;
+
+/** Moments that a play has at most: a long journal goes in larger steps. */
+const FRAMES = 60;
+
+/** Lets the memory grow again, moment by moment, from the one that is shown or from the beginning. */
+function Play({ last, shown }: { readonly last: number; readonly shown: number | undefined }) {
+  const [isPlaying, setPlaying] = useState(false);
+  useEffect(() => {
+    if (!isPlaying) return;
+    const timer = setTimeout(() => {
+      const next = (shown ?? 0) + Math.max(1, Math.ceil(last / FRAMES));
+      if (next >= last) setPlaying(false);
+      go(hrefWith({ at: next >= last ? undefined : String(next) }), { replace: true });
+    }, FRAME_MS);
+    return () => clearTimeout(timer);
+  }, [isPlaying, shown, last]);
+  const start = () => {
+    if (shown === undefined) go(hrefWith({ at: "0" }));
+    setPlaying(true);
+  };
+  return (
+    <button
+      type="button"
+      className="play"
+      aria-label={isPlaying ? "Pause" : "Play what happened"}
+      title={isPlaying ? "Pause" : "Play what happened, from the beginning or from here"}
+      disabled={last === 0}
+      onClick={() => (isPlaying ? setPlaying(false) : start())}
+    >
+      <span aria-hidden="true">{isPlaying ? "❚❚" : "▶"}</span>
+    </button>
   );
 }
 

@@ -9,6 +9,7 @@ import { useRead } from "../base/reads.ts";
 import { hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, Empty, MemoryLine, PageHead } from "../base/ui.tsx";
+import { useWaiting } from "../base/waiting.ts";
 import { howSure, TYPES } from "../base/words.ts";
 import { AgentBlock, RemoveSample, SAMPLE_GRAPH, SampleButton } from "./welcome.tsx";
 
@@ -90,9 +91,7 @@ function Waiting() {
   const isNow = at === undefined;
   const root = useRead(["root", graph], () => memory.root());
   const seen = useLastSeen(graph, isNow ? root.data?.seq : undefined);
-  const open = useRead(["review", "count"], (one) => one.review({ limit: 100 }), {
-    enabled: isNow,
-  });
+  const open = useWaiting();
   if (!isNow || root.data === undefined) return null;
   const since = seen === undefined ? 0 : root.data.seq - seen;
   const waiting = open.data?.items.length ?? 0;
@@ -101,11 +100,15 @@ function Waiting() {
       {since > 0
         ? `${counted(since, "change")} since your last visit.`
         : "Nothing changed since your last visit."}{" "}
-      {waiting === 0
-        ? "Nothing waits for your decision."
-        : `${counted(waiting, "thing")}${open.data?.cursor === undefined ? "" : " or more"} ${
+      {waiting === 0 ? (
+        "Nothing waits for your decision."
+      ) : (
+        <a href={hrefOf("review")}>
+          {`${counted(waiting, "thing")}${open.data?.cursor === undefined ? "" : " or more"} ${
             waiting === 1 ? "waits" : "wait"
           } for your decision.`}
+        </a>
+      )}
     </p>
   );
 }

@@ -17,6 +17,7 @@ import { Siblings } from "../mend/siblings.tsx";
 import { Factors } from "./factors.tsx";
 import { Fields } from "./fields.tsx";
 import { Links } from "./links.tsx";
+import { MemoryProof } from "./proof.tsx";
 import { SlotLine } from "./slot-line.tsx";
 import { Versions } from "./versions.tsx";
 
@@ -106,6 +107,9 @@ function Whole({ inspected }: { readonly inspected: Inspected }) {
           <Factors salience={salience} counters={counters} />
         </Section>
       )}
+      <Section name="proof" title="Has it been altered?" aside="verify this" isOpen={false}>
+        <MemoryProof id={memory.id} />
+      </Section>
       <Section name="raw" title="As JSON" isOpen={false}>
         <CopyButton text={JSON.stringify(memory, null, 2)} />
         <RawText text={JSON.stringify(memory, null, 2)} label="The memory as JSON" />

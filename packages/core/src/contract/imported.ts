@@ -1,0 +1,80 @@
+/**
+ * What a write may say in this process alone: how it goes on from a memory that is there, and what an
+ * import says of a version or an edge: what another program knew it by, and what of it is beyond the
+ * limits of a write. Times and authors of imports are those of then; when they arrived is told by the
+ * entries that bring them.
+ */
+import { LIMITS, VERSION_MAX } from "../limits.js";
+import { strictFields } from "../records/fields.js";
+import { listUpTo, textField, timeOf, whole } from "./fields.js";
+
+/** What every import says of a version or an edge: what it was known by, when and by whom it was made. */
+const importedFields = {
+  id: textField({ maxBytes: LIMITS.externalIdBytes }),
+  graph: textField({ maxBytes: LIMITS.externalIdBytes }),
+  createdAt: timeOf("when it was made there"),
+  createdBy: textField({ maxBytes: LIMITS.importedAuthorBytes, blank: true, control: true }),
+  nanos: whole(0, 999_999).optional(),
+};
+
+/** A version as another program had it, checked. */
+export const importedVersion = strictFields({
+  ...importedFields,
+  version: whole(1, VERSION_MAX),
+  beside: listUpTo(whole(1, VERSION_MAX), LIMITS.batchItems),
+  freshnessNanos: whole(0, 999_999).optional(),
+  content: textField({
+    maxBytes: LIMITS.importedContentBytes,
+    blank: true,
+    control: true,
+  }).optional(),
+  tags: listUpTo(textField({ maxBytes: LIMITS.tagBytes }), LIMITS.importedTags).optional(),
+});
+
+/** A version as another program had it: it is written as it was there, whatever this graph allows. */
+export interface ImportedVersion {
+  /** What it was known by, and the graph it was in. */
+  readonly id: string;
+  readonly graph: string;
+  readonly createdAt: number;
+  /** To the letter; empty where nobody was named. */
+  readonly createdBy: string;
+  /** Billionths of a second beyond the milliseconds of `createdAt` and of `freshnessAt`. */
+  readonly nanos?: number | undefined;
+  readonly freshnessNanos?: number | undefined;
+  /** Its number: above those that are there. */
+  readonly version: number;
+  /** The numbers of the versions that stayed open beside it; it took the place of all others. */
+  readonly beside: readonly number[];
+  /** The content, where it is longer than that of a write may be. */
+  readonly content?: string | undefined;
+  /** The tags, where they are more than a write may have, or some stand there twice. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+/** An edge as another program had it, checked. */
+export const importedEdge = strictFields({
+  ...importedFields,
+  toGraph: textField({ maxBytes: LIMITS.externalIdBytes }),
+});
+
+/** What an edge that another program made was known by, when and by whom it was made. */
+export interface ImportedEdge
+  extends Pick<ImportedVersion, "id" | "graph" | "createdAt" | "createdBy" | "nanos"> {
+  /** The graph of its far end, as it was called there. */
+  readonly toGraph: string;
+}
+
+/** How a write goes on from a memory that is there. */
+export interface Upsert {
+  /**
+   * The version that the writer read. If it is open no more, policy `lww` lets the write win, and
+   * `manual` keeps it as a rival. A list names every open version there is, and the write is refused
+   * with `ERR_CONFLICT` if there are others.
+   */
+  readonly basedOnVersion?: number | readonly number[] | undefined;
+  /** True refuses with `ERR_NOT_FOUND` to make a memory that is not there. */
+  readonly mustExist?: boolean | undefined;
+  /** Set for a version that another program wrote. */
+  readonly imported?: ImportedVersion | undefined;
+}
