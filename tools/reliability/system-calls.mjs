@@ -122,14 +122,10 @@ function readTrace(text, folder) {
         const data = Buffer.concat(strings.map(bytesOf)).subarray(0, Number(result));
         if (number === "1") events.push({ kind: "said", line: data.toString().trim() });
         if (!isOurs(path)) break;
-        if (data.length !== Number(result))
-          throw new Error(`the trace lacks bytes of ${call.slice(0, 80)}`);
-        const given = name.startsWith("p")
-          ? Number(rest.split(", ").findLast((part) => /^\d+$/.test(part)))
-          : state.at;
-        if (!name.startsWith("p"))
-          descriptors.set(number, { ...state, at: state.at + data.length });
-        events.push({ kind: "write", path, offset: given, data, isSynced: state.isSynced });
+        if (data.length !== Number(result)) throw notUnderstood(call);
+        const offset = offsetOf(name, rest) ?? state.at;
+        if (!name.startsWith("p")) state.at += data.length;
+        events.push({ kind: "write", path, offset, data, isSynced: state.isSynced });
         break;
       }
       case "fdatasync":
@@ -142,35 +138,40 @@ function readTrace(text, folder) {
         break;
       case "rename":
       case "renameat":
-      case "renameat2": {
-        const [from = "", to = ""] = strings.map(textOf);
-        if (isOurs(to)) events.push({ kind: "rename", path: from, to });
-        break;
-      }
-      case "link": {
-        const [from = "", to = ""] = strings.map(textOf);
-        if (isOurs(to)) events.push({ kind: "link", path: from, to });
-        break;
-      }
+      case "renameat2":
+      case "link":
       case "unlink":
-      case "unlinkat": {
-        const gone = textOf(strings[0] ?? "");
-        if (isOurs(gone)) events.push({ kind: "remove", path: gone });
-        break;
-      }
+      case "unlinkat":
       case "mkdir":
-      case "mkdirat": {
-        const made = textOf(strings[0] ?? "");
-        if (isOurs(made)) events.push({ kind: "folder", path: made });
+      case "mkdirat":
+        events.push(
+          ...nameChange(name, strings.map(textOf)).filter((one) => isOurs(one.to ?? one.path)),
+        );
         break;
-      }
       case "close":
         break;
       default:
-        if (isOurs(path)) throw new Error(`a call that is not understood: ${call.slice(0, 120)}`);
+        if (isOurs(path)) throw notUnderstood(call);
     }
   }
   return events;
+}
+
+function notUnderstood(call) {
+  return new Error(`a call that is not understood: ${call.slice(0, 120)}`);
+}
+
+/** Where a call says that it writes; absent where it goes on from where the descriptor stands. */
+function offsetOf(name, rest) {
+  if (!name.startsWith("p")) return undefined;
+  return Number(rest.split(", ").findLast((part) => /^\d+$/.test(part)));
+}
+
+/** What a call does to names. */
+function nameChange(name, [path = "", to = ""]) {
+  if (name.startsWith("rename")) return [{ kind: "rename", path, to }];
+  if (name === "link") return [{ kind: "link", path, to }];
+  return [{ kind: name.startsWith("mkdir") ? "folder" : "remove", path }];
 }
 
 /** Asks about many folders, one after another, in one process as long as it lives. */
