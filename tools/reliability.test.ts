@@ -39,6 +39,15 @@ describe.skipIf(lacksTools("strace"))("what reaches the disk", () => {
   });
 });
 
+test("hostile input is refused, by everything that reads what others wrote", () => {
+  console.log(`fuzzing: npm run fuzz -- --seed ${SEED} --count 40`);
+  expect(run("fuzz", "--seed", `${SEED}`, "--count", "40")).toMatch(/"raw":40.* 0 failures/);
+});
+
+test("processes together lose no update, and see every batch whole", () => {
+  expect(run("together", "--seconds", "2", "--processes", "4")).toMatch(/entries, 0 problems/);
+});
+
 test("a flag that is none is refused, and help is given", () => {
   const path = fileURLToPath(new URL("reliability/simulate.mjs", import.meta.url));
   const of = (...args: string[]) =>

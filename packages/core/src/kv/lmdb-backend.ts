@@ -1,7 +1,6 @@
 /**
- * The embedded backend: one folder, one LMDB file at a time. The engine itself is in
- * `lmdb-file.ts`; which file of the folder is the store, and why a killed promotion does no harm,
- * in `lmdb-folder.ts`.
+ * The embedded backend: one folder, one LMDB file at a time. The engine itself is in `lmdb-file.ts`;
+ * which file is the store, and why a killed promotion does no harm, in `lmdb-folder.ts`.
  *
  * Promises: what `kv.ts` asks, for any number of processes. A resolved commit is on the disk,
  * unless the handle was opened `relaxed`. A snapshot starts at the newest commit of whichever
@@ -370,9 +369,8 @@ class LmdbKv implements Kv {
     throw lostChain(folder);
   }
 
-  /** Whether the store goes on in a construction, which nobody throws away from then on. */
+  /** Whether the store goes on in a construction: nobody throws it away then, nor if it cannot be told. */
   #hasMovedTo(construction: Construction, file: LmdbFile): boolean {
-    // A file that cannot be asked may have said so.
     this.#constructions.delete(construction);
     const moved = file.successor() === construction.name;
     if (moved) construction.finish();
