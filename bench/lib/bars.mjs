@@ -72,6 +72,18 @@ export const BARS = [
   past("asOfList", "the slowest of four listings there over the same now"),
   past("asOfGetChanges", "get in the middle of a history with changes over get now"),
   past("asOfListChanges", "the slowest of four listings there over the same now"),
+  ...["Get", "Find", "Recall"].map((verb) =>
+    atSize(
+      `verified${verb}`,
+      "verified",
+      `${verb.toLowerCase()} with verified reads over without`,
+      {
+        is: "<=",
+        limit: 1.08,
+        unit: "x",
+      },
+    ),
+  ),
   atSize("searchMs", "search", "three words, ten hits, half of the calls", {
     is: "<=",
     limit: 4,

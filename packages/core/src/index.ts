@@ -73,7 +73,7 @@ export {
   type UpgradeReport,
   upgrade,
 } from "./moves.js";
-export { type OpenOptions, open } from "./open.js";
+export { examineStore, type OpenOptions, open, quarantinedStores } from "./open.js";
 export type { Time } from "./records/fields.js";
 export type { Frame } from "./records/frames.js";
 export type { GoalState } from "./records/goal-state.js";

@@ -20,9 +20,11 @@ import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import type { Pause } from "./history/growth.js";
 import { CommitSignal } from "./history/signal.js";
+import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
+import type { Quarantined } from "./kv/lmdb-quarantine.js";
 import type { DatabaseStores } from "./kv/postgres-stamp.js";
 import { checkModel, type Model } from "./model/model.js";
 import { checkActorName } from "./records/uri.js";
@@ -55,6 +57,11 @@ export interface OpenOptions {
   readonly rateLimits?: Partial<RateLimits> | false;
   /** Run background jobs from the start: `true`, or how. `memory.jobs` starts them later. */
   readonly jobs?: boolean | JobsOptions;
+  /**
+   * False gives out what the disk says without comparing it with the hashes of the journal. On by default:
+   * damaged bytes are `ERR_CORRUPT`, never an answer.
+   */
+  readonly verifyReads?: boolean;
   /** A storage engine of your own, instead of the location's. */
   readonly kv?: Kv;
 }
@@ -88,6 +95,7 @@ const STORE_OPTIONS: { readonly [name in Exclude<keyof OpenOptions, keyof Remote
     model: true,
     rateLimits: true,
     jobs: true,
+    verifyReads: true,
     kv: true,
   };
 
@@ -123,7 +131,7 @@ export async function openGraph(
   const plan = checkJobs(options.jobs);
   const embedder = options.embedder === undefined ? undefined : checkEmbedder(options.embedder);
   const model = options.model === undefined ? undefined : checkModel(options.model);
-  const kv = options.kv ?? (await openKv(location, actor, options));
+  const kv = await storageOf(location, actor, options);
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();
@@ -180,6 +188,12 @@ export async function openGraph(
     await kv.close();
     throw error;
   }
+}
+
+/** The storage of a graph; what is read of its journal is verified unless the options say otherwise. */
+async function storageOf(location: string, actor: string, options: OpenOptions): Promise<Kv> {
+  const kv = options.kv ?? (await openKv(location, actor, options));
+  return options.verifyReads === false ? kv : verified(kv, sha256Node);
 }
 
 /** A name that is made when it is first asked for, and the same from then on. */
@@ -267,6 +281,27 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     relaxed: options.relaxedDurability === true,
     readOnly: options.readOnly === true,
   });
+}
+
+/**
+ * What is wrong with the files of a store, each with its place, looked at without opening them: damage
+ * may take the process down that opens one. Nothing is found where the store is no folder.
+ */
+export async function examineStore(location: string, actor: string): Promise<readonly string[]> {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(location)) return [];
+  const { examineFolder } = await import("./kv/lmdb-folder.js");
+  return examineFolder(join(resolvePath(location), checkActorName(actor)));
+}
+
+/** Names the stores of a folder while they are in use, and keeps apart what ended a process before. */
+export async function watchStores(root: string, derived: readonly string[]): Promise<() => void> {
+  return (await import("./kv/lmdb-quarantine.js")).watchStores(root, derived);
+}
+
+/** The stores of a location that are under quarantine: damaged ones, which nobody may open. */
+export async function quarantinedStores(location: string): Promise<readonly Quarantined[]> {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(location)) return [];
+  return (await import("./kv/lmdb-quarantine.js")).quarantinedIn(resolvePath(location));
 }
 
 /** What can be told of the stores in a folder without opening them. */

@@ -43,8 +43,8 @@ const PURE = [
   "truncateToTokens",
   "withheld",
 ];
-/** What every door does by itself: opening, and making failures. */
-const OWN = ["CortexError", "Hub", "open"];
+/** What every door does by itself: opening, looking at what may not be opened, and making failures. */
+const OWN = ["CortexError", "Hub", "open", "examineStore", "quarantinedStores"];
 /** Functions of this package that work on a location. */
 const HERE = ["importForeign"];
 

@@ -13,6 +13,7 @@ import {
   type PartContext,
   partContext,
   partRecord,
+  SUBJECT,
   splitEntry,
 } from "../journal/entry.js";
 import {
@@ -184,7 +185,7 @@ export class Reader {
     const version = body === undefined ? head : readMemory(bodyRow, body);
     return head === undefined || version === undefined
       ? undefined
-      : { id, row, head, body: version };
+      : agreeing({ id, row, head, body: version });
   }
 
   /** Whole memories from their rows, with Head and current Version. Erased ones are left out. */
@@ -211,7 +212,7 @@ export class Reader {
       const head = byPlace.get(`${row.seq}:${row.part}`);
       const version = byPlace.get(`${body.seq}:${body.part}`);
       if (head === undefined || version === undefined) return undefined;
-      return { id, row, head, body: version };
+      return agreeing({ id, row, head, body: version });
     });
   }
 
@@ -225,6 +226,32 @@ export class Reader {
     const [id] = await this.getMany([textKey("externalId", name)]);
     return id;
   }
+}
+
+/**
+ * The memory, if its row and the records that it points at say the same: whose they are, and which version
+ * is current. A row that was damaged would else give the words of another memory or of another time.
+ */
+function agreeing(found: FoundMemory): FoundMemory {
+  const { id, row, head, body } = found;
+  const { type, version, lifecycle } = head.record.head;
+  const subject = head.header.parts[row.part]?.subject;
+  const isSame =
+    type === row.type &&
+    version === row.version &&
+    lifecycle === row.lifecycle &&
+    body.record.version?.number === row.version &&
+    isSubject(subject, id);
+  if (isSame) return found;
+  const { seq } = row;
+  const message = `journal entry ${seq}: the row of a memory points at it and says something else`;
+  throw new CortexError("ERR_CORRUPT", message, { seq });
+}
+
+function isSubject(subject: Bytes | undefined, id: Bytes): boolean {
+  if (subject?.length !== id.length + 1 || subject[0] !== SUBJECT.memory) return false;
+  for (let at = 0; at < id.length; at += 1) if (subject[at + 1] !== id[at]) return false;
+  return true;
 }
 
 function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {

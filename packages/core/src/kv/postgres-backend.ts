@@ -29,6 +29,7 @@ import {
   type KvManifest,
   type KvRow,
   type KvSnapshot,
+  type KvSnapshotOptions,
   removedStore,
   sameBytes,
 } from "./kv.js";
@@ -120,13 +121,14 @@ class PostgresKv implements Kv {
     if (place.slot !== 0) this.#seen = { generation: place.slot, fence: 0 };
   }
 
-  async snapshot(): Promise<KvSnapshot> {
+  async snapshot(options: KvSnapshotOptions = {}): Promise<KvSnapshot> {
     this.#assertOpen();
     return new PostgresSnapshot(this.#pool, this.#place, this.#seen?.generation, {
       isOpen: () => this.#open,
       onGeneration: (generation) => this.#follow(generation),
       onMissing: () => this.#checkThere(),
       siblings: this.#snapshots,
+      onEntry: options.onEntry,
     });
   }
 

@@ -16,6 +16,9 @@ import {
   type KvRange,
   type KvRow,
   type KvSnapshot,
+  type OnEntry,
+  showEntries,
+  showFound,
 } from "./kv.js";
 import type { PostgresPool, Session } from "./postgres-session.js";
 import * as sql from "./postgres-tables.js";
@@ -60,6 +63,7 @@ export interface SnapshotOwner {
   /** Told that there is no head row; may throw. */
   readonly onMissing: () => void;
   readonly siblings: Set<PostgresSnapshot>;
+  readonly onEntry: OnEntry | undefined;
 }
 
 /** See the file header. */
@@ -99,6 +103,7 @@ export class PostgresSnapshot implements KvSnapshot {
       if (place !== undefined) values[place] = value as Bytes;
     }
     for (const [at, key] of keys.entries()) if (isHeadKey(key)) values[at] = this.#head;
+    showFound(this.#owner.onEntry, keys, values);
     return values;
   }
 
@@ -121,6 +126,7 @@ export class PostgresSnapshot implements KvSnapshot {
         found[Number(at)]?.push({ key: key as Bytes, value: value as Bytes });
       }
     }
+    showEntries(this.#owner.onEntry, ranges, found);
     return found.map((rows, at) => this.#whole(rows, ranges[at]));
   }
 
