@@ -38,6 +38,7 @@ export {
   type ModelOptions,
 } from "./http-services.js";
 export type { HubCheckReport, HubRebuildReport } from "./hub/check.js";
+export { type CopyHubOptions, type CopyHubReport, copyHub } from "./hub/copy.js";
 export type { HubEvent, HubSubscribeOptions, HubSubscription } from "./hub/events.js";
 export type {
   GraphFilter,

@@ -10,7 +10,7 @@ import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { newUlid, ulidText } from "./codec/ulid.js";
-import { languageOf } from "./config/config.js";
+import { languageReader } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
 import { checkOptions, checkPrincipal, type Engine } from "./engine/engine.js";
@@ -19,6 +19,7 @@ import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-lim
 import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import type { Pause } from "./history/growth.js";
+import { guardPosition } from "./history/position-guard.js";
 import { CommitSignal } from "./history/signal.js";
 import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
@@ -192,7 +193,9 @@ export async function openGraph(
 
 /** The storage of a graph; what is read of its journal is verified unless the options say otherwise. */
 async function storageOf(location: string, actor: string, options: OpenOptions): Promise<Kv> {
-  const kv = options.kv ?? (await openKv(location, actor, options));
+  const stored = options.kv ?? (await openKv(location, actor, options));
+  // A file is what it is; a database may be set back while it is open.
+  const kv = stored.manifest.name === "postgres" ? guardPosition(stored) : stored;
   return options.verifyReads === false ? kv : verified(kv, sha256Node);
 }
 
@@ -223,7 +226,12 @@ async function sleepUntil(
 
 /** The text index of a store. */
 export function textIndexOf(kv: Kv, signal: CommitSignal): TextIndex {
-  return new TextIndex({ kv, signal, language: languageOf, turn: async () => void (await turn()) });
+  return new TextIndex({
+    kv,
+    signal,
+    language: languageReader(),
+    turn: async () => void (await turn()),
+  });
 }
 
 /** The vectors of a store. */

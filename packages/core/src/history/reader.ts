@@ -33,6 +33,7 @@ import {
   type KvRange,
   type KvRow,
   type KvSnapshot,
+  type KvSoon,
 } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type MemoryRecord, type Version } from "../records/memory-record.js";
@@ -97,9 +98,11 @@ export class Reader {
     asOf: AsOf | undefined,
     use: (reader: Reader) => Promise<T>,
     firstKeys: readonly Bytes[] = [],
+    soon?: () => KvSoon,
   ): Promise<T> {
     const snapshot = await kv.snapshot();
     try {
+      if (soon !== undefined) snapshot.soon?.(soon());
       const first = await snapshot.getMany([...firstKeys, HEAD_KEY]);
       const head = decodeHeadRow(first[firstKeys.length]);
       const { seq, position } = await placeOf(snapshot, head, asOf);
@@ -123,6 +126,16 @@ export class Reader {
   get whole(): Reader {
     const { seen } = this;
     return seen === undefined ? this : new Reader(seen.whole, this.head, this.seq, this.first);
+  }
+
+  /** Whether a read is a round trip, so that it pays to name what will be read. */
+  get isFar(): boolean {
+    return this.snapshot.soon !== undefined;
+  }
+
+  /** Names what will be read soon, where that spares a round trip; elsewhere nobody works it out. */
+  soon(what: () => KvSoon): void {
+    this.snapshot.soon?.(what());
   }
 
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {

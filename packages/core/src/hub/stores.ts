@@ -409,11 +409,18 @@ export class GraphStores {
 
   /** Runs `body` for a user that `#take` has counted. */
   async #holding<T>(held: Held, body: () => Promise<T>): Promise<T> {
+    let isSetBack = false;
     try {
       return await body();
+    } catch (error) {
+      isSetBack = isCortexError(error, "ERR_ROLLED_BACK");
+      throw error;
     } finally {
       held.users -= 1;
       held.lastUsedMs = this.#clock();
+      // It was told; whoever comes next finds the store as it stands now.
+      const isLast = held.users === 0 && this.#held.get(held.name) === held;
+      if (isSetBack && isLast && !this.#places.keepsOpen) this.#closeIdle(held);
       this.#trim(false);
     }
   }

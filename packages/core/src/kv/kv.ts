@@ -124,12 +124,23 @@ export function showFound(
   }
 }
 
+/** Rows that will be read soon. */
+export interface KvSoon {
+  readonly keys?: readonly Bytes[];
+  readonly ranges?: readonly KvRange[];
+}
+
 /** One state of the store, for the length of one operation. */
 export interface KvSnapshot {
   /** The values in the order of the keys; `undefined` where there is none. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>;
   /** The rows of each range, in the order asked for. */
   ranges(ranges: readonly KvRange[]): Promise<KvRow[][]>;
+  /**
+   * Names what will be read soon, so that it comes along with the next read. Only where a read is a
+   * round trip; what is named and never read costs a little, and changes no answer.
+   */
+  soon?(what: KvSoon): void;
   /** Gives the snapshot back; idempotent. Reading afterwards is `ERR_CLOSED`. */
   close(): void;
 }
@@ -183,6 +194,20 @@ export interface KvGeneration {
   abandon(): Promise<void>;
 }
 
+/** What a store across a network has to tell of its server and of the way there. */
+export interface KvReport {
+  readonly commits: number;
+  readonly commitMs: number;
+  readonly lostRaces: number;
+  readonly heldWaits: number;
+  readonly connections: number;
+  readonly busy: number;
+  readonly most: number;
+  readonly waiting: number;
+  readonly lockWaits?: number;
+  readonly lagSeconds?: number;
+}
+
 /** An open store. */
 export interface Kv {
   readonly manifest: KvManifest;
@@ -194,6 +219,8 @@ export interface Kv {
   nextGeneration(): Promise<KvGeneration>;
   /** Bytes on disk, or in memory, that the store occupies now. */
   sizeBytes(): Promise<number>;
+  /** Only where there is a server. */
+  report?(): Promise<KvReport>;
   /**
    * What is wrong with the stored bytes below the rows, each with its place, found without the engine,
    * which damage may take down. Absent where a backend has no such level.
@@ -205,6 +232,7 @@ export interface Kv {
 
 /** The same store with some of its calls done otherwise; all others go to `kv`. */
 export function around(kv: Kv, changed: Partial<Kv>): Kv {
+  const report = kv.report?.bind(kv);
   return {
     manifest: kv.manifest,
     snapshot: (options) => kv.snapshot(options),
@@ -214,6 +242,7 @@ export function around(kv: Kv, changed: Partial<Kv>): Kv {
     sizeBytes: () => kv.sizeBytes(),
     ...(kv.examine === undefined ? {} : { examine: () => kv.examine?.() ?? Promise.resolve([]) }),
     close: () => kv.close(),
+    ...(report === undefined ? {} : { report }),
     ...changed,
   };
 }

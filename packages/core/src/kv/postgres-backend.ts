@@ -27,6 +27,7 @@ import {
   type KvCommitResult,
   type KvGeneration,
   type KvManifest,
+  type KvReport,
   type KvRow,
   type KvSnapshot,
   type KvSnapshotOptions,
@@ -128,6 +129,8 @@ class PostgresKv implements Kv {
       onGeneration: (generation) => this.#follow(generation),
       onMissing: () => this.#checkThere(),
       siblings: this.#snapshots,
+      // Whoever reads everything comes back to nothing.
+      keeps: options.untilIdle !== true,
       onEntry: options.onEntry,
     });
   }
@@ -190,6 +193,29 @@ class PostgresKv implements Kv {
     this.#assertOpen();
     const [answer] = await this.#pool.transact([sql.readSize(this.#place.actor)]);
     return Number(answer?.[0]?.[0] ?? 0);
+  }
+
+  async report(): Promise<KvReport> {
+    const { commits, commitMs, lostRaces, heldWaits, ...pool } = this.#pool.counts();
+    const { connections, busy, most, waiting } = pool;
+    const own = { commits, lostRaces, heldWaits, connections, busy, most, waiting };
+    const average = commits === 0 ? 0 : commitMs / commits;
+    return { ...own, commitMs: average, ...(await this.#askServer()) };
+  }
+
+  /** What the server says of itself; nothing where it knows no such tables or may not tell. */
+  async #askServer(): Promise<Pick<KvReport, "lockWaits" | "lagSeconds">> {
+    try {
+      const [answer] = await this.#pool.transact([sql.READ_STATE]);
+      const [lockWaits, lag] = answer?.[0] ?? [];
+      return {
+        ...(typeof lockWaits === "number" ? { lockWaits } : {}),
+        ...(typeof lag === "string" ? { lagSeconds: Number(lag) } : {}),
+      };
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      return {};
+    }
   }
 
   async close(): Promise<void> {
