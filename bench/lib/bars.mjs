@@ -156,6 +156,10 @@ export const BARS = [
   overHttp("httpReads", "GET of one memory at 32 connections", ">=", 8000, "requests/s"),
   overHttp("httpReadP99", "the time that 99 of 100 of them stay below", "<=", 15, "ms"),
   overHttp("httpWrites", "durable POST of one memory at 32 connections", ">=", 2000, "requests/s"),
+  inStudio("studioFirst", "first paint of the studio with data", 1500),
+  inStudio("studioOpen", "opening a memory in it", 150),
+  inStudio("studioAsk", "asking in it, to painted hits", 300),
+  inStudio("studioFrame", "its main thread for a frame while panning 5,000 memories", 25),
   overMcp("mcpCalls", "memory_get over stdio, 50 calls under way", ">=", 2000, "calls/s"),
   overMcp("mcpStartMs", "from the start of `cortex mcp` to its first answer", "<=", 700, "ms"),
 ];
@@ -249,6 +253,17 @@ function atSize(name, question, what, demand) {
  */
 function ofHub(name, what, is, limit, unit) {
   return { name, question: "hub", what, is, limit, unit, memories: 5000 };
+}
+
+/**
+ * A bar for the page in the browser, in milliseconds; every memory has three links.
+ * @param {string} name
+ * @param {string} what
+ * @param {number} limit
+ * @returns {Bar}
+ */
+function inStudio(name, what, limit) {
+  return { name, question: "studio", what, is: "<=", limit, unit: "ms", memories: 20_000 };
 }
 
 /**

@@ -39,12 +39,19 @@ export {
 } from "./http-services.js";
 export type { HubCheckReport, HubRebuildReport } from "./hub/check.js";
 export type { HubEvent, HubSubscribeOptions, HubSubscription } from "./hub/events.js";
-export type { GraphFilter, GraphInfo, GraphInput, GraphList } from "./hub/graphs.js";
+export type {
+  GraphFilter,
+  GraphInfo,
+  GraphInput,
+  GraphList,
+  RemovedGraph,
+} from "./hub/graphs.js";
 export { Hub } from "./hub/hub.js";
 export { HUB_POLICIES } from "./hub/hub-policies.js";
 export { actorFor } from "./hub/names.js";
 export { type OpenHubOptions, openHub } from "./hub/open-hub.js";
 export type { SymlinkManifest } from "./hub/symlinks.js";
+export type { UserMemory, UserOptions } from "./hub/users.js";
 export type { HubEdge, HubTraversal, HubTraverseOptions } from "./hub/walk.js";
 export type { JobReport, JobStatus } from "./jobs/lease.js";
 export type { Jobs, JobsOptions } from "./jobs.js";

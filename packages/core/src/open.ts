@@ -277,6 +277,11 @@ export function storeStamps(): Promise<StoreStamps> {
   return import("./kv/lmdb-stamp.js");
 }
 
+/** How the store of a folder is removed. */
+export function storeRemoval(): Promise<typeof import("./kv/lmdb-removal.js")> {
+  return import("./kv/lmdb-removal.js");
+}
+
 /** How the stores of a database are looked at from outside. */
 export async function databaseStores(location: string, create: boolean): Promise<DatabaseStores> {
   const { lookAtPostgres } = await import("./kv/postgres-stamp.js");

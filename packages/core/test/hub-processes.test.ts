@@ -3,7 +3,7 @@
  * a hub, two that want the same lineage. Whatever was acknowledged is in every later answer, and the
  * catalogue passes its check.
  */
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { CATALOGUE, graphKey, memoryRowKey, ordinalKey } from "../src/hub/catalogue-rows.js";
@@ -120,6 +120,43 @@ test.skipIf(UNBUILT).each(["before", "after"] as const)(
       if (done === 2) {
         expect((await store.putNode("two", { kind: "n", lineageId: "a" })).created).toBe(true);
       }
+      await hub.close();
+    }
+  },
+);
+
+test.skipIf(UNBUILT)(
+  "killed anywhere in a removal, the graph is whole or gone with every byte, and the rest unharmed",
+  async () => {
+    const secrets = ["Zenobia Quillfeather", "lives in Grantchester"];
+    // After the renaming, the mark, single files, the catalogue, and near the end.
+    for (const killAt of [1, 3, 6, 11]) {
+      const folder = temporaryFolder();
+      const before = await openHub(folder, { relaxedDurability: true });
+      for (const id of ["kept", "gone"]) {
+        await before.createGraph({ id, name: id === "gone" ? "Zenobia Quillfeather" : "Kept" });
+        await before.use(id, (memory) =>
+          memory.write({
+            type: "fact",
+            text: id === "gone" ? "She lives in Grantchester" : "It stays",
+          }),
+        );
+      }
+      await before.listGraphs();
+      await before.close();
+      const remover = startProgram("graph-remover.mjs");
+      remover.send({ folder, graph: "gone", killAt });
+      expect(await remover.next(), `killed after call ${killAt}`).toBeUndefined();
+      const hub = await hubAt(folder);
+      expect((await hub.listGraphs()).graphs.map(({ id }) => id)).toEqual(["kept"]);
+      const left = readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => readFileSync(join(entry.parentPath, entry.name)).toString("latin1"))
+        .join();
+      for (const secret of secrets)
+        expect(left.includes(secret), `${secret} ${killAt}`).toBe(false);
+      expect(readdirSync(folder).sort()).toEqual([".catalogue", "kept"]);
+      expect(await hub.check({ graphs: true })).toMatchObject({ ok: true, problems: [] });
       await hub.close();
     }
   },

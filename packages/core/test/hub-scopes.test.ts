@@ -7,6 +7,9 @@ import { issueScope } from "../src/scope/scope.js";
 import { openTestHub } from "../src/testing/index.js";
 import { HOLDER_KEY, ISSUER, ISSUER_KEY } from "./scopes-support.js";
 
+/** A call of every verb that has a policy. */
+type Calls<Policies, On> = { readonly [verb in keyof Policies]: (on: On) => Promise<unknown> };
+
 test("no verb of a hub takes a scope; the graph it is about does, through use", async () => {
   await using world = await openTestHub();
   const { hub, store } = world;
@@ -33,20 +36,20 @@ test("no verb of a hub takes a scope; the graph it is about does, through use", 
     ISSUER,
   );
   const access = await hub.use("g", (memory) => memory.scopeAccess(text, { signedBy: HOLDER_KEY }));
-  const calls: { readonly [verb in keyof typeof HUB_POLICIES]: (on: Hub) => Promise<unknown> } = {
+  const calls: Calls<typeof HUB_POLICIES, Hub> = {
     createGraph: (on) => on.createGraph({ name: "x" }, { access }),
     getGraph: (on) => on.getGraph("g", { access }),
     listGraphs: (on) => on.listGraphs({ access }),
     configureGraph: (on) => on.configureGraph("g", { name: "x" }, { access }),
+    remove: (on) => on.remove("g", "why", { access }),
+    for: (on) => on.for("ada", { access }),
     traverse: (on) => on.traverse("g", "n", { access }),
     symlinks: (on) => on.symlinks("g", { access }),
     subscribe: (on) => on.subscribe({ access }),
     check: (on) => on.check({ access }),
     rebuild: (on) => on.rebuild({ access }),
   };
-  const ofMemgraph: {
-    readonly [call in keyof typeof MEMGRAPH_POLICIES]: (on: Memgraph) => Promise<unknown>;
-  } = {
+  const ofMemgraph: Calls<typeof MEMGRAPH_POLICIES, Memgraph> = {
     putNode: (on) => on.putNode("g", { kind: "n" }, { access }),
     getNode: (on) => on.getNode("n", { access }),
     history: (on) => on.history("n", { access }),

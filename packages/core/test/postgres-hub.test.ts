@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { open, openHub } from "../src/index.js";
-import { removePostgresStore } from "../src/kv/postgres-backend.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { startPglite } from "./pglite-server.js";
 
@@ -66,18 +65,33 @@ describe("a hub in a database", () => {
     expect((await other.listGraphs()).graphs).toEqual([]);
   });
 
-  test("a store that was removed is gone from the list, and its name may begin anew", async () => {
+  test("a graph that was removed is gone from every answer, and its name may begin anew", async () => {
     const location = hubIn(server.url);
-    await using hub = await openHub(location, { idleMs: 1 });
+    await using hub = await openHub(location);
+    await using other = await openHub(location);
     await hub.createGraph({ name: "Gone", id: "gone" });
-    await hub.close();
-    await removePostgresStore(location, "gone");
-    await using again = await openHub(location);
-    expect((await again.listGraphs()).graphs).toEqual([]);
+    await hub.createGraph({ name: "Kept", id: "kept" });
+    await using direct = await open(location, { actor: "gone" });
+    await direct.write({ type: "fact", text: "soon forgotten" });
+    await other.use("gone", (memory) => memory.list({}));
+    expect(await hub.remove("gone", "asked")).toMatchObject({ id: "gone", entries: 3 });
+    expect(await hub.remove("gone", "asked")).toBeUndefined();
+    expect((await other.listGraphs()).graphs.map(({ id }) => id)).toEqual(["kept"]);
+    // Who had it open is told, and does not begin a store without a beginning.
+    await expect(direct.write({ type: "fact", text: "lost" })).rejects.toMatchObject({
+      code: "ERR_NOT_FOUND",
+    });
+    await expect(direct.list({})).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
     await expect(open(location, { actor: "gone", create: false })).rejects.toMatchObject({
       code: "ERR_FORMAT_UNKNOWN",
     });
-    await again.createGraph({ name: "New", id: "gone" });
-    expect((await again.listGraphs()).graphs).toMatchObject([{ id: "gone", name: "New", seq: 1 }]);
+    await other.use("gone", (memory) => memory.list({})).catch(() => undefined);
+    await hub.createGraph({ name: "New", id: "gone" });
+    await other.use("gone", (memory) => memory.write({ type: "fact", text: "a new beginning" }));
+    expect((await hub.listGraphs()).graphs).toMatchObject([
+      { id: "kept" },
+      { id: "gone", name: "New", seq: 2 },
+    ]);
+    expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
   });
 });

@@ -75,6 +75,24 @@ test("links between graphs are counted both ways, missing far ends named", async
   expect((await place.cortex(["graph", "symlinks", "two"])).out).toContain("← one  2 edges");
 });
 
+test("removed with its bytes, told with what it was tied to, and gone for every command", async () => {
+  for (const id of ["one", "two"]) await place.json(["graph", "create", `Graph ${id}`, "--id", id]);
+  const hub = await openHub(place.data);
+  const store = memgraph(hub);
+  await store.putNode("one", { kind: "n", lineageId: "a" });
+  await store.putNode("two", { kind: "n", lineageId: "x" });
+  await store.putEdge("one", { fromLineage: "a", toLineage: "x", toGraph: "two", kind: "cites" });
+  await hub.close();
+  expect(await refusal(["graph", "rm", "two"])).toBe("ERR_INVALID");
+  const { out } = await place.cortex(["graph", "rm", "two", "asked", "by", "Ada"]);
+  expect(out).toContain("removed two (Graph two)");
+  expect(out).toContain("leads nowhere now 1 edge of one");
+  expect(existsSync(`${place.data}/two`)).toBe(false);
+  expect(await refusal(["graph", "rm", "two", "again"])).toBe("ERR_NOT_FOUND");
+  expect(await refusal(["stats", "--actor", "two"])).toBe("ERR_NOT_FOUND");
+  expect(await place.json(["graph", "ls"])).toMatchObject({ graphs: [{ id: "one" }] });
+});
+
 test("a folder that is not there stays away, an empty one has no graphs, and what cannot be is refused", async () => {
   expect(await refusal(["graph", "ls"])).toBe("ERR_NOT_FOUND");
   expect(existsSync(place.data)).toBe(false);

@@ -120,6 +120,7 @@ describe("with a token, nothing that a store holds is open", () => {
     "/mcp",
     "/v1/actors/default/mcp",
     "/metrics",
+    "/slow",
     "/v1",
     "/v1/",
     "/nothing",

@@ -39,6 +39,7 @@ describe("without a token", () => {
     "/v1/graphs",
     "/mcp",
     "/metrics",
+    "/slow",
     "/healthz",
     "/openapi.json",
   ];
@@ -181,6 +182,7 @@ describe("with a token", () => {
       "/v1/stream",
       "/mcp",
       "/metrics",
+      "/slow",
       "/v1/nothing",
     ]) {
       const got = await server.get(path, headers as Record<string, string>);

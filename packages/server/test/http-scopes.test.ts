@@ -234,6 +234,7 @@ describe("before the caller is known", () => {
 describe("what a scope does not open", () => {
   test.each([
     "/metrics",
+    "/slow",
     "/v1/stream",
     "/v1/graphs",
     "/mcp",

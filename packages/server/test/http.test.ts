@@ -403,6 +403,14 @@ describe("about the server", () => {
     await slow.get("/healthz");
     await new Promise((resolve) => setImmediate(resolve));
     expect(slow.logged()[0]).toMatchObject({ level: "warn", slow: true, operation: "healthz" });
+    await slow.get("/v1/search?text=whisper");
+    const { slowMs, requests } = (await slow.get("/slow")).json as Record<string, unknown>;
+    expect(slowMs).toBe(0);
+    expect(requests).toMatchObject([
+      { operation: "search", ms: expect.any(Number) },
+      { operation: "healthz" },
+    ]);
+    expect(JSON.stringify(requests)).not.toMatch(/whisper|fault/);
     await slow.close();
   });
 });

@@ -43,6 +43,14 @@ afterEach(() => {
 const run = (from: string, ...flags: readonly string[]): Promise<Record<string, unknown>> =>
   place.json(["import", file, "--from", from, ...flags]);
 
+/** Runs an import that passes bad records over: the exit code says so, and a file names them. */
+async function leftOut(...flags: readonly string[]): Promise<Record<string, unknown>> {
+  const words = ["import", file, "--from", "memgraph", "--skip-bad", "--json", ...flags];
+  const { exit, out } = await place.cortex(words);
+  expect(exit).toBe(3);
+  return JSON.parse(out) as Record<string, unknown>;
+}
+
 async function inHub<T>(work: (store: Memgraph, hub: Hub) => Promise<T>): Promise<T> {
   await using hub = await openHub(place.data);
   return await work(memgraph(hub), hub);
@@ -109,16 +117,19 @@ describe("a memgraph database", () => {
         name: "Platform",
         conflictPolicy: "lww",
         kindWhitelist: ["service"],
-        metadata: { team: "core", memgraph_id: G1, memgraph_created_at: "2026-05-16T10:00:00Z" },
+        metadata: { team: "core" },
+        createdAt: Date.UTC(2026, 4, 16, 10),
+        origin: { id: G1 },
       });
       expect(await store.getNode("api")).toMatchObject({
-        graphId: ID1,
+        id: "api-v2",
+        graphId: G1,
         version: 2,
         kind: "service",
         content: "api in version 2",
         summary: "The API",
         tags: ["team:core", "http"],
-        metadata: { port: 8080, memgraph_id: "api-v2" },
+        metadata: { port: 8080 },
         freshnessAt: Date.UTC(2027, 0, 1),
         createdBy: "ada",
       });
@@ -129,7 +140,7 @@ describe("a memgraph database", () => {
         version: 1,
         text: "api in version 1",
         head: { source: "imported" },
-        versionRecord: { validFrom: Date.UTC(2026, 4, 16, 10, 0, 1, 123), createdBy: "claude" },
+        versionRecord: { createdAt: Date.UTC(2026, 4, 16, 10, 0, 1, 123), createdBy: "claude" },
       });
       expect(await store.getNode("db")).toMatchObject({ content: "", summary: "", tags: [] });
       expect((await hub.check({ graphs: true })).ok).toBe(true);
@@ -147,16 +158,16 @@ describe("a memgraph database", () => {
     });
   });
 
-  test("under policy lww the newest of rivals wins, and the report says so", async () => {
+  test("rivals stay rivals under a policy that is none, and the report tells what it became", async () => {
     const [first, second] = TABLES.graphs ?? [];
     makeMemgraph(file, {
       ...TABLES,
       graphs: [first ?? {}, { ...second, conflict_policy: "other" }],
     });
     const report = await run("memgraph");
-    expect(JSON.stringify(report.skipped)).toContain("2 nodes were current side by side");
+    expect(JSON.stringify(report.skipped)).toContain("other means the same as lww there");
     await inHub(async (store) => {
-      expect(await store.getNode("plan")).toMatchObject({ version: 3, conflicts: [] });
+      expect(await store.getNode("plan")).toMatchObject({ version: 3, conflicts: ["plan-v2"] });
     });
   });
 
@@ -168,14 +179,16 @@ describe("a memgraph database", () => {
       expect(
         edges.map(({ kind, toGraph, toLineage, ordinal }) => [kind, toGraph, toLineage, ordinal]),
       ).toEqual([
-        ["runs_on", ID1, "db", 2],
-        ["runs_on", ID1, "db", undefined],
-        ["causes", ID2, "plan", undefined],
-        ["runs_on", ID1, "gone", undefined],
+        ["runs_on", G1, "db", 2],
+        ["runs_on", G1, "db", undefined],
+        ["causes", G2, "plan", undefined],
+        ["runs_on", G1, "gone", undefined],
       ]);
       expect(edges[0]).toMatchObject({
+        id: "e1",
         createdBy: "claude",
-        metadata: { why: "data", memgraph_id: "e1", memgraph_created_at: "2026-05-16T10:00:02Z" },
+        createdAt: Date.UTC(2026, 4, 16, 10, 0, 2),
+        metadata: { why: "data" },
       });
       expect((await store.outgoing("db")).edges).toMatchObject([{ toLineage: "db" }]);
       expect((await store.incoming("plan")).edges).toMatchObject([{ fromLineage: "api" }]);
@@ -287,14 +300,70 @@ describe("a memgraph database", () => {
     const { exit, out } = await place.cortex(["import", file, "--from", "memgraph"]);
     expect(exit).toBe(1);
     expect(out).toMatch(/stopped at node db-v1: tags: expected JSON/);
-    expect(await run("memgraph", "--skip-bad")).toMatchObject({
-      memories: { added: 1, unchanged: 1 },
+    expect(await leftOut()).toMatchObject({
       errors: { count: 1, first: [{ at: "node db-v1", code: "ERR_INVALID" }] },
+      report: join(place.data, "import-report.jsonl"),
     });
+    // The record alone is missing: the list of kinds is in force, and what is left out has a name.
+    await inHub(async (_, hub) =>
+      expect((await hub.getGraph(G1))?.kindWhitelist).toEqual(["service"]),
+    );
+    const told = readFileSync(join(place.data, "import-report.jsonl"), "utf8");
+    expect(told).toMatch(/^\{"what":"bad","at":"node db-v1","code":"ERR_INVALID","reason":"tags: /);
     runSql(file, "UPDATE nodes SET tags = NULL WHERE id = 'db-v1'");
     expect(await run("memgraph")).toMatchObject({
       memories: { added: 1, updated: 0, unchanged: 2 },
       errors: { count: 0 },
+    });
+  });
+
+  test("what cannot be kept is named before anything is written, and alone is left out", async () => {
+    makeMemgraph(file, TABLES);
+    const bad: Tables = {
+      nodes: [
+        nodeRow(G1, "api", 3, { tags: `["${"x".repeat(65)}"]` }),
+        nodeRow(G1, "api", 4, { content: "four" }),
+        nodeRow(G1, "kinds", 1, { kind: "k".repeat(65) }),
+        nodeRow(G1, "n".repeat(257), 1),
+        nodeRow(G1, "meta", 1, { metadata: `{"n":12345678901234567890}` }),
+        nodeRow(G1, "deep", 1, { metadata: `{"t":"${"x".repeat(40_000)}"}` }),
+        nodeRow(G1, "gone", 1, { id: "gone-v1", created_at: "some day" }),
+        nodeRow(G1, "good", 1),
+      ],
+      edges: [
+        edgeRow("e7", G1, ["api", "db"], { kind: "k".repeat(80) }),
+        edgeRow("e8", G1, ["api", "db"]),
+      ],
+    };
+    runSql(file, "UPDATE nodes SET superseded_by = 'api-v3' WHERE id = 'api-v2'");
+    addRows(file, bad);
+    runSql(file, "UPDATE nodes SET superseded_by = 'api-v4' WHERE id = 'api-v3'");
+    const names = ["api-v3", "kinds-v1", `${"n".repeat(257)}-v1`, "meta-v1", "deep-v1", "gone-v1"];
+    const listed = [...names.map((id) => `node ${id}`), "edge e7"].sort();
+    const at = (report: Record<string, unknown>): string[] =>
+      (report.errors as { first: { at: string }[] }).first.map((one) => one.at).sort();
+    const dry = await place.cortex(["import", file, "--from", "memgraph", "--dry-run", "--json"]);
+    expect([dry.exit, at(JSON.parse(dry.out))]).toEqual([1, listed]);
+    expect(existsSync(place.data)).toBe(false);
+    const named = join(place.folder, "named.jsonl");
+    const planned = await leftOut("--dry-run", "--report", named);
+    expect(at(planned)).toEqual(listed);
+    const done = await leftOut();
+    expect(at(done)).toEqual(listed);
+    expect(readFileSync(named, "utf8")).toBe(readFileSync(String(done.report), "utf8"));
+    await inHub(async (store) => {
+      expect((await store.history("api")).map(({ id }) => id)).toEqual([
+        "api-v4",
+        "api-v2",
+        "api-v1",
+      ]);
+      expect((await store.getNode("api-v2"))?.supersededBy).toBe("api-v4");
+      expect(await store.getNode("good")).toBeDefined();
+      expect((await store.outgoing("api")).edges.map(({ id }) => id)).toContain("e8");
+    });
+    expect(await leftOut()).toMatchObject({
+      memories: { added: 0, updated: 0 },
+      links: { added: 0, unchanged: 6 },
     });
   });
 });

@@ -2,7 +2,7 @@
  * Files of JSON lines and documents from the command line: what becomes of each record, that a second
  * run adds nothing, what is reported, and where a bad record stops it.
  */
-import { appendFileSync, existsSync, readdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -16,6 +16,17 @@ beforeEach(() => {
   file = join(place.folder, "foreign.file");
 });
 afterEach(() => place.remove());
+
+/** Runs an import that passes bad records over: the exit code says so, and a file names them. */
+async function leftOut(from: string): Promise<Record<string, unknown>> {
+  const words = ["import", file, "--from", from, "--skip-bad", "--json"];
+  const { exit, out } = await place.cortex(words);
+  const answer = JSON.parse(out) as { errors: { count: number }; report: string };
+  const lines = readFileSync(answer.report, "utf8").trimEnd().split("\n");
+  const bad = lines.filter((line) => (JSON.parse(line) as { what: string }).what === "bad");
+  expect([exit, bad.length]).toEqual([3, answer.errors.count]);
+  return answer as unknown as Record<string, unknown>;
+}
 
 const run = (from: string, ...flags: readonly string[]): Promise<Record<string, unknown>> =>
   place.json(["import", file, "--from", from, ...flags]);
@@ -213,7 +224,7 @@ describe("generic JSONL", () => {
       stopped: { at: "line 2301", code: "ERR_INVALID" },
     });
     expect(await stopped("jsonl")).toMatchObject({ memories: { added: 0, unchanged: 2300 } });
-    expect(await run("jsonl", "--skip-bad")).toMatchObject({
+    expect(await leftOut("jsonl")).toMatchObject({
       ...counts(200, 2300, [0, 0]),
       errors: { count: 1, first: [{ at: "line 2301", code: "ERR_INVALID" }] },
     });
@@ -251,7 +262,7 @@ describe("generic JSONL", () => {
       { type: "note", text: "b", externalId: "cortex://other/Note/x" },
       { type: "note", text: "c" },
     ]);
-    expect(await run("jsonl", "--skip-bad")).toMatchObject({
+    expect(await leftOut("jsonl")).toMatchObject({
       memories: { added: 1, updated: 0, unchanged: 0 },
       errors: {
         count: 2,
@@ -267,7 +278,7 @@ describe("generic JSONL", () => {
     writeFileSync(file, Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]));
     appendFileSync(file, `"${"y".repeat(5 * 1024 * 1024)}"\n`);
     appendFileSync(file, '\uFEFF{"type":"note","text":"last"}');
-    const report = await run("jsonl", "--skip-bad");
+    const report = await leftOut("jsonl");
     const { first } = report.errors as { first: readonly { at: string; code: string }[] };
     expect(first.map(({ at, code }) => `${at} ${code}`)).toEqual([
       "line 1 ERR_ILL_FORMED",

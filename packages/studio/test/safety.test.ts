@@ -1,10 +1,7 @@
 /**
  * What must not happen: a wrong token lets nobody in and a right one is in no address and no log; a
- * narrow scope shows what it grants; hostile content stays text; a stream that broke off comes back; and
- * every page is usable without eyes or mouse, in both themes.
+ * narrow scope shows what it grants; hostile content stays text; a stream that broke off comes back.
  */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { issueScope, signerOf } from "@cortex-memory/core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -101,6 +98,57 @@ describe.skipIf(isLackingBrowser)("a guarded server", () => {
   });
 });
 
+describe.skipIf(isLackingBrowser)("a scope that is bound to a key", () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer({ settings: { token: TOKEN } });
+  });
+  afterAll(() => server?.close());
+
+  test("opens with the key file of its holder, and with nothing less", async () => {
+    const fact = {
+      type: "fact",
+      text: "The tide turns at six",
+      tags: ["sea"],
+      visibility: "scoped",
+    };
+    await server.post("/v1/write", fact, OWNER);
+    const [issuer, seed] = [signerOf(new Uint8Array(32).fill(31)), new Uint8Array(32).fill(32)];
+    const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
+    await server.post("/v1/configure", { trustedIssuers: [base64(issuer.publicKey)] }, OWNER);
+    const issuedAt = Date.now();
+    const publicKey = base64(signerOf(seed).publicKey);
+    const scope = await issueScope(
+      {
+        actor: "default",
+        include: { tags: ["sea"] },
+        issuedAt,
+        expiresAt: issuedAt + 3_600_000,
+        grantedTo: publicKey,
+      },
+      issuer,
+    );
+    const studio = await openStudio(browser, server);
+    const { page } = studio;
+    await page.getByLabel("Token or scope").fill(scope);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("choose the key file as well").waitFor();
+    const key = JSON.stringify({ cortex: "key/1", publicKey, seed: base64(seed) });
+    const file = { name: "mine.key", mimeType: "text/plain", buffer: Buffer.from(key) };
+    await page.getByLabel("Token or scope").fill(scope);
+    await page.getByLabel(/bound to a key/).setInputFiles(file);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "The tide turns at six" }).waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: "The tide turns at six" }).waitFor();
+    expect(await page.evaluate<string>("JSON.stringify({ ...localStorage })")).not.toContain(
+      base64(seed),
+    );
+    expect(studio.complaints).toEqual([]);
+    await studio.close();
+  });
+});
+
 describe.skipIf(isLackingBrowser)("what a memory may hold", () => {
   let server: TestServer;
   beforeAll(async () => {
@@ -157,53 +205,16 @@ describe.skipIf(isLackingBrowser)("what a memory may hold", () => {
     await server.post("/v1/write", { type: "goal", text: "Learn to row" });
     await context.setOffline(false);
     await page.getByRole("link", { name: "Learn to row" }).waitFor();
+    await page.locator(".live-live").waitFor();
     await studio.close();
+
+    // While the stream cannot be had, the dot says so, though the rest of the page answers.
+    const cut = await openStudio(browser, server, "about:blank");
+    await cut.page.route("**/subscribe?*", (route) => route.abort());
+    await cut.page.goto(server.url);
+    await cut.page.locator(".live-broken").waitFor();
+    await cut.page.unroute("**/subscribe?*");
+    await cut.page.locator(".live-live").waitFor();
+    await cut.close();
   });
-
-  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  const PAGES = [
-    "#/",
-    "#/ask?q=who+comes+to+Kyoto&m=sample:kyoto",
-    "#/find?q=type:goal",
-    "#/context?verb=schedule&object=plan&ref=kyoto",
-    "#/graph?from=sample:kyoto&hops=1",
-    "#/sessions?s=kyoto-trip",
-    "#/review",
-    "#/trust?prove=sample:kyoto",
-    "#/time?a=10&b=40",
-    "#/?at=12",
-  ];
-
-  /** Each page in each theme; where there is little room, the pages that must be whole there. */
-  const LOOKS = [
-    ...PAGES.flatMap((hash) => [
-      { hash, dark: false, width: 1280 },
-      { hash, dark: true, width: 1280 },
-    ]),
-    ...PAGES.slice(0, 2).map((hash) => ({ hash, dark: true, width: 390 })),
-  ];
-
-  test.each(LOOKS)(
-    "axe finds nothing: $hash, dark $dark, $width wide",
-    async ({ hash, dark, width }) => {
-      const studio = await openStudio(browser, server, hash, { width, height: 760, dark });
-      const { page } = studio;
-      await page.locator("main h1").first().waitFor();
-      await page.locator(".loading").first().waitFor({ state: "detached" });
-      // The policy of the page refuses scripts from elsewhere; this one comes by the debugger.
-      const found = await page.evaluate<
-        Found[]
-      >(`${axe};axe.run().then(({ violations }) => violations.map(
-      ({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html }) => html) })))`);
-      expect(found).toEqual([]);
-      const name = hash.replaceAll(/[^a-z]+/g, "-").slice(0, 20);
-      await studio.picture(`axe${name}-${dark ? "dark" : "light"}-${width}`);
-      await studio.close();
-    },
-  );
 });
-
-interface Found {
-  readonly id: string;
-  readonly at: readonly string[];
-}

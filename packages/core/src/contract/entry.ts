@@ -56,8 +56,10 @@ export {
   words,
 } from "./fields.js";
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
+export type { ForgetGroup, ForgetResult } from "./forget.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
 export type { Form } from "./hits.js";
+export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {
   Change,
@@ -77,7 +79,7 @@ export type {
   WeightsAt,
 } from "./learning.js";
 export type { EdgeList, EdgeRemoved } from "./links.js";
-export type { ForgetResult, HistoryItem, SlotHistory, SlotValue } from "./memory.js";
+export type { HistoryItem, SlotHistory, SlotValue } from "./memory.js";
 export {
   asOf,
   by,

@@ -3,8 +3,8 @@
  * and the objects after them are joined. Shared by the library and the remote client, so it knows the
  * names of arguments and no schema.
  *
- * An object where an argument is expected begins the options, so a caller may also give everything by
- * name: `get({ id })` is `get(id)`.
+ * An object where an argument is expected gives that argument, and others, by name: `get({ id })` is
+ * `get(id)`, and `forget({ session }, reason)` names what is forgotten by another field than the id.
  */
 import { CortexError, invalid } from "../errors.js";
 
@@ -25,8 +25,10 @@ export function gather({ names, objects, rest }: ArgumentNames, args: readonly u
   let at = 0;
   for (const name of names) {
     const value = args[at];
-    if (isPlainObject(value) && !objects.has(name) && areObjects(args, at + 1)) break;
-    if (value !== undefined) all[name] = value;
+    if (isPlainObject(value) && !objects.has(name)) {
+      if (areObjects(args, at + 1)) break;
+      addAll(all, value, rest);
+    } else if (value !== undefined) all[name] = value;
     at += 1;
   }
   for (; at < args.length; at++) addAll(all, args[at], rest);

@@ -6,6 +6,7 @@ import type * as z from "zod";
 import * as batch from "./batch.js";
 import * as config from "./config.js";
 import * as finding from "./find.js";
+import * as forgetting from "./forget.js";
 import * as goals from "./goals.js";
 import * as journal from "./journal.js";
 import * as learning from "./learning.js";
@@ -33,7 +34,7 @@ function isVerb(value: unknown): value is Verb {
 
 /** Every verb, by the headings of the reference. */
 export const FAMILIES = {
-  Memories: { ...declared(memory), ...declared(batch) },
+  Memories: { ...declared(memory), ...declared(forgetting), ...declared(batch) },
   Asking: { ...declared(recalling), ...declared(finding) },
   Goals: declared(goals),
   Links: declared(links),

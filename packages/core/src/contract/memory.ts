@@ -37,7 +37,6 @@ import {
   memoryShape,
   positionShape,
   type Ref,
-  seqShape,
   timeShape,
   versionRecordShape,
   type WriteResult,
@@ -91,7 +90,8 @@ export const lifecycles = listUpTo(
   .describe("which states to show; active when not given; may be repeated")
   .optional();
 
-const reason = textField({ maxBytes: LIMITS.reasonBytes, control: true });
+/** Why something is hidden, forgotten or removed. */
+export const reason = textField({ maxBytes: LIMITS.reasonBytes, control: true });
 /** A tag. */
 export const tag = textField({ maxBytes: LIMITS.tagBytes });
 /** The open label of a memory. */
@@ -510,38 +510,6 @@ export const restore = verb("restore", {
   },
   output: writtenShape,
   answer: type<WriteResult>(),
-});
-
-const forgottenShape = z.object({
-  id: memoryIdShape,
-  seq: seqShape,
-  /** Every memory that was erased; empty when it had been already. */
-  erased: listOf(memoryIdShape),
-  /** Memories derived from it that are still there. */
-  derived: listOf(memoryIdShape),
-  /** Edges that went with it. */
-  edges: z.int(),
-});
-
-/** What a forget did. */
-export interface ForgetResult extends ShapeOf<typeof forgottenShape> {}
-
-/** Destroys a memory's content. */
-export const forget = verb("forget", {
-  summary: "Destroy a memory's content for good; proofs made before still verify",
-  kind: "write",
-  policy: "owner",
-  standing: "overrule",
-  retry: "key",
-  args: { id: memoryRef, reason: reason.describe("why it is forgotten") },
-  labels: type<[id: Ref, reason: string]>(),
-  options: {
-    cascade: z.boolean().describe("forget what was derived from it as well").optional(),
-    by,
-    idempotencyKey,
-  },
-  output: forgottenShape,
-  answer: type<ForgetResult>(),
 });
 
 const slotValueShape = z.object({

@@ -264,7 +264,7 @@ export async function headOf(kv: Kv): Promise<HeadRow> {
 
 /** Opens a snapshot for one step and closes it. */
 export async function withSnapshot<T>(
-  kv: Kv,
+  kv: Pick<Kv, "snapshot">,
   use: (snapshot: KvSnapshot) => Promise<T>,
   options: KvSnapshotOptions = {},
 ): Promise<T> {

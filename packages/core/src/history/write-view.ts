@@ -36,6 +36,7 @@ const RANGED = byPrefix([
   KEYSPACE.history,
   KEYSPACE.version,
   KEYSPACE.attachment,
+  KEYSPACE.proposal,
   KEYSPACE.index,
   KEYSPACE.edgeOut,
   KEYSPACE.edgeIn,

@@ -14,7 +14,8 @@ import { keyOf } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { utf8 } from "../codec/text.js";
 import type { GraphConfig } from "../contract/config.js";
-import type { Bytes } from "../kv/kv.js";
+import { scan } from "../history/reader.js";
+import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
 import { int, list } from "../records/memory-record.js";
 
 /** The first byte of every key, by what the row is about. 0x00 and 0x01 belong to the backends. */
@@ -185,6 +186,47 @@ export function decodeGraphRow(bytes: Bytes): GraphRow {
   ];
   const [number, store, stamp, createdAt, size, config, cursor, cursorStamp] = fields;
   return { number, store, stamp, createdAt, size, config, cursor, cursorStamp };
+}
+
+/**
+ * The number of the graph that a row is about. `undefined` for rows that name graphs instead of being
+ * about one: numbers, and claims, whose number is in their value.
+ */
+export function numberOf(key: Bytes, value: Bytes): number | undefined {
+  switch (key[0]) {
+    case CATALOGUE.graph:
+      return decodeGraphRow(value).number;
+    case CATALOGUE.number:
+    case CATALOGUE.nextNumber:
+    case CATALOGUE.claim:
+      return undefined;
+    default:
+      return decodeCount(key.subarray(...numberPlace(key)));
+  }
+}
+
+/** Where the number stands in a key. */
+export function numberPlace(key: Bytes): readonly [number, number] {
+  switch (key[0]) {
+    case CATALOGUE.graph:
+      return [key.length, key.length];
+    case CATALOGUE.symlink:
+    case CATALOGUE.outCount:
+    case CATALOGUE.ordinal:
+    case CATALOGUE.edgeOrigin:
+      return [1, 5];
+    case CATALOGUE.inbound:
+      return [17, 21];
+    default:
+      return [key.length - 4, key.length];
+  }
+}
+
+/** Every row of a catalogue, in order of keys; those of an older form stand between the same bounds. */
+export async function* allRows(snapshot: KvSnapshot): AsyncGenerator<KvRow> {
+  for (let prefix: number = CATALOGUE.graph; prefix <= CATALOGUE.edgeOrigin; prefix += 1) {
+    yield* scan(snapshot, Uint8Array.of(prefix));
+  }
 }
 
 /** The bytes of a number: four, big-endian. */

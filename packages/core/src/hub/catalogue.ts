@@ -20,9 +20,11 @@ import { Reader, scan } from "../history/reader.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";
 import { genesisOf } from "../journal/genesis.js";
 import { journalKey } from "../kv/keyspace.js";
-import { type Bytes, HEAD_KEY, type Kv, type KvRow, type KvSnapshot, sameBytes } from "../kv/kv.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvSnapshot, sameBytes } from "../kv/kv.js";
+import { type CatalogueKv, eraseGone } from "./catalogue-erasure.js";
 import { foldCatalogue } from "./catalogue-fold.js";
 import {
+  allRows,
   CATALOGUE,
   decodeCount,
   decodeGraphRow,
@@ -66,9 +68,6 @@ export interface GraphProblem {
   readonly code: string;
   readonly message: string;
 }
-
-/** What a catalogue asks of its store. */
-export type CatalogueKv = Pick<Kv, "snapshot" | "commit" | "commitCaches">;
 
 /** What a catalogue is made of. */
 export interface CatalogueParts {
@@ -207,11 +206,12 @@ export class Catalogue {
         problems.push({ id: name, code: error.code, message: error.message });
       }
     });
-    for (const name of known.keys()) {
-      if (present.has(name)) continue;
+    const gone = [...known.keys()].filter((name) => !present.has(name));
+    for (const name of gone) {
       await this.#drop(name);
       known.delete(name);
     }
+    if (gone.length > 0) await eraseGone(this.kv);
     return { rows: new Map([...known].sort(([a], [b]) => (a < b ? -1 : 1))), problems };
   }
 
@@ -226,7 +226,7 @@ export class Catalogue {
               this.#record(name, engine.kv, stamp, depth),
             );
       if (done === undefined) {
-        await this.#drop(name);
+        if (await this.#drop(name)) await eraseGone(this.kv);
         return undefined;
       }
       if (done !== "lost") return done;
@@ -254,16 +254,12 @@ export class Catalogue {
     let before = await this.#rowOf(name);
     const facts = await factsOf(graph);
     const isSame = before.row?.store === facts.store && before.row.size <= facts.size;
-    const numbered =
+    const noted =
       before.row !== undefined && isSame
-        ? {
-            number: before.row.number,
-            cursor: before.row.cursor,
-            cursorStamp: before.row.cursorStamp,
-          }
-        : await this.#newNumber(name);
-    let row: GraphRow = { ...facts, ...numbered, stamp };
-    if (!(await this.#put(name, before.bytes, row))) return "lost";
+        ? await this.#put(name, before.bytes, { ...before.row, ...facts, stamp })
+        : await this.#putNew(name, before.bytes, { ...facts, stamp });
+    if (noted === "lost") return "lost";
+    let row = noted;
     while (depth === "cursorStamp" && row.cursorStamp !== stamp) {
       before = { bytes: encodeGraphRow(row), row };
       const entries = await entriesOf(graph, row.cursor, facts.size);
@@ -272,7 +268,7 @@ export class Catalogue {
         foldCatalogue(row.number, entries, (keys) => snapshot.getMany(keys)),
       );
       row = { ...row, cursor, cursorStamp: cursor === facts.size ? stamp : row.cursorStamp };
-      if (!(await this.#put(name, before.bytes, row, changes))) return "lost";
+      if ((await this.#put(name, before.bytes, row, changes)) === "lost") return "lost";
     }
     return row;
   }
@@ -282,41 +278,58 @@ export class Catalogue {
     before: Bytes | undefined,
     row: GraphRow,
     more: Awaited<ReturnType<typeof foldCatalogue>> = { puts: [], deletes: [] },
-  ): Promise<boolean> {
+  ): Promise<GraphRow | "lost"> {
     const value = encodeGraphRow(row);
-    if (sameBytes(before, value)) return true;
-    return this.kv.commitCaches({
+    if (sameBytes(before, value)) return row;
+    const done = await this.kv.commitCaches({
       expect: [{ key: graphKey(name), value: before }],
       puts: [{ key: graphKey(name), value }, ...more.puts],
       deletes: more.deletes,
     });
+    return done ? row : "lost";
   }
 
-  /** Takes a number that no graph ever had. */
-  async #newNumber(name: string): Promise<Pick<GraphRow, "number" | "cursor" | "cursorStamp">> {
-    for (;;) {
-      const [next] = await this.read((snapshot) => snapshot.getMany([NEXT_NUMBER_KEY]));
-      const number = decodeCount(next);
-      const taken = await this.kv.commitCaches({
-        expect: [{ key: NEXT_NUMBER_KEY, value: next }],
-        puts: [
-          { key: NEXT_NUMBER_KEY, value: encodeCount(number + 1) },
-          { key: numberKey(number), value: Buffer.from(name, "utf8") },
-        ],
-        deletes: [],
-      });
-      if (taken) return { number, cursor: 0, cursorStamp: "" };
-    }
+  /** Records a graph for the first time, under a number that no graph ever had. */
+  async #putNew(
+    name: string,
+    before: Bytes | undefined,
+    facts: GraphFacts & { readonly stamp: string },
+  ): Promise<GraphRow | "lost"> {
+    const [next] = await this.read((snapshot) => snapshot.getMany([NEXT_NUMBER_KEY]));
+    const number = decodeCount(next);
+    const row: GraphRow = { ...facts, number, cursor: 0, cursorStamp: "" };
+    // Number and row in one commit: a number without a row is one that was given up.
+    const done = await this.kv.commitCaches({
+      expect: [
+        { key: NEXT_NUMBER_KEY, value: next },
+        { key: graphKey(name), value: before },
+      ],
+      puts: [
+        { key: NEXT_NUMBER_KEY, value: encodeCount(number + 1) },
+        { key: numberKey(number), value: Buffer.from(name, "utf8") },
+        { key: graphKey(name), value: encodeGraphRow(row) },
+      ],
+      deletes: [],
+    });
+    return done ? row : "lost";
   }
 
-  async #drop(name: string): Promise<void> {
+  /** Forgets the row of a graph that is gone; what else was known of it goes with `eraseGone`. */
+  async #drop(name: string): Promise<boolean> {
     const { bytes, row } = await this.#rowOf(name);
-    if (row === undefined) return;
-    await this.kv.commitCaches({
+    if (row === undefined) return false;
+    this.#decoded.delete(name);
+    return this.kv.commitCaches({
       expect: [{ key: graphKey(name), value: bytes }],
       puts: [],
-      deletes: [graphKey(name), numberKey(row.number)],
+      deletes: [graphKey(name)],
     });
+  }
+
+  /** Erases everything that is known of a graph that is gone, down to the free pages of the file. */
+  async erase(name: string): Promise<void> {
+    await this.#drop(name);
+    await eraseGone(this.kv);
   }
 
   async #rowOf(
@@ -388,13 +401,6 @@ async function entriesOf(graph: Kv, from: number, to: number): Promise<Entry[]> 
     }
     return entries;
   });
-}
-
-/** Every row of a catalogue, in order of keys; those of an older form stand between the same bounds. */
-export async function* allRows(snapshot: KvSnapshot): AsyncGenerator<KvRow> {
-  for (let prefix: number = CATALOGUE.graph; prefix <= CATALOGUE.ordinal; prefix += 1) {
-    yield* scan(snapshot, Uint8Array.of(prefix));
-  }
 }
 
 /** Does something for each item, a few at a time. */

@@ -10,8 +10,8 @@ import { checkOptions } from "../engine/engine.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
 import { openKv } from "../open.js";
-import { allRows, Catalogue, type GraphProblem } from "./catalogue.js";
-import { CATALOGUE, decodeCount, decodeGraphRow } from "./catalogue-rows.js";
+import { Catalogue, type GraphProblem } from "./catalogue.js";
+import { allRows, CATALOGUE, decodeGraphRow, numberOf, numberPlace } from "./catalogue-rows.js";
 import type { HubContext } from "./context.js";
 import { isGraphId } from "./names.js";
 import { CATALOGUE_FOLDER } from "./stores.js";
@@ -129,37 +129,6 @@ async function dump(
     dumped.set(rest, { graph, value: comparable(key, value) });
   }
   return dumped;
-}
-
-/** The number of the graph that a row is about; `undefined` for rows that cannot be compared. */
-function numberOf(key: Bytes, value: Bytes): number | undefined {
-  switch (key[0]) {
-    case CATALOGUE.graph:
-      return decodeGraphRow(value).number;
-    case CATALOGUE.number:
-    case CATALOGUE.nextNumber:
-    case CATALOGUE.claim:
-      return undefined;
-    default:
-      return decodeCount(key.subarray(...numberPlace(key)));
-  }
-}
-
-/** Where the number stands in a key. */
-function numberPlace(key: Bytes): readonly [number, number] {
-  switch (key[0]) {
-    case CATALOGUE.graph:
-      return [key.length, key.length];
-    case CATALOGUE.symlink:
-    case CATALOGUE.outCount:
-    case CATALOGUE.ordinal:
-    case CATALOGUE.edgeOrigin:
-      return [1, 5];
-    case CATALOGUE.inbound:
-      return [17, 21];
-    default:
-      return [key.length - 4, key.length];
-  }
 }
 
 function comparable(key: Bytes, value: Bytes): string {

@@ -97,8 +97,10 @@ export async function subscribe(
     ...(options.signal === undefined ? [] : [options.signal]),
   ]);
   const positions = new Map(Object.entries(options.from ?? {}));
+  const numbers = new Map<string, number>();
   try {
     const { rows } = await hub.catalogue.graphs();
+    for (const [name, row] of rows) numbers.set(name, row.number);
     if (options.from === undefined) for (const [name, row] of rows) positions.set(name, row.size);
   } catch (error) {
     unlisten();
@@ -108,6 +110,7 @@ export async function subscribe(
     hub,
     plan,
     positions,
+    numbers,
     dirty,
     until,
     wait: (ms) =>
@@ -148,6 +151,8 @@ interface Feed {
   readonly plan: Plan;
   /** The next seq to deliver, by graph. */
   readonly positions: Map<string, number>;
+  /** The number of each graph in the catalogue: another one means that it was removed and made anew. */
+  readonly numbers: Map<string, number>;
   /** Graphs that this process has committed to since they were looked at. */
   readonly dirty: Set<string>;
   readonly until: AbortSignal;
@@ -201,7 +206,9 @@ async function* graphEvents(
   graph: string,
   row: GraphRow,
 ): AsyncGenerator<HubEvent, undefined> {
-  let next = feed.positions.get(graph) ?? 0;
+  const isNew = (feed.numbers.get(graph) ?? row.number) !== row.number;
+  feed.numbers.set(graph, row.number);
+  let next = isNew ? 0 : (feed.positions.get(graph) ?? 0);
   while (next < row.size && !feed.until.aborted) {
     const page = await feed.hub.stores.use(graph, ({ engine }) =>
       readEvents(engine, next, Math.min(row.size, next + PAGE_ENTRIES), shapeGraph(graph, row)),

@@ -1,6 +1,6 @@
 /**
- * The graphs of a hub as a whole: what callers see of one, and the verbs that make, read, list and
- * configure them. The configuration of a graph is journaled in the graph itself; the catalogue only
+ * The graphs of a hub as a whole: what callers see of one, and the verbs that make, read, list,
+ * configure and remove them. The configuration of a graph is journaled in the graph itself; the catalogue only
  * repeats it.
  */
 
@@ -22,6 +22,7 @@ import type { GraphProblem } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import { type HubContext, inGraph, noGraph } from "./context.js";
 import { checkGraphId, graphIdFor } from "./names.js";
+import { type SymlinkManifest, symlinks } from "./symlinks.js";
 
 /** A graph, as its owner configured it. */
 export interface GraphInfo {
@@ -204,6 +205,57 @@ export async function configureGraph(
     return configure(engine, { ...change, by, access: OWNER });
   });
   return fresh(hub, name);
+}
+
+/** A graph that was removed, and what it was tied to. */
+export interface RemovedGraph {
+  readonly id: string;
+  /** What people called it; the id where nobody said, or where it could not be read. */
+  readonly name: string;
+  readonly reason: string;
+  /** Entries that its journal had; absent where it could not be read. */
+  readonly entries?: number;
+  /** Edges of other graphs that lead into it stay where they are, and lead nowhere from now on. */
+  readonly symlinks: SymlinkManifest;
+}
+
+const removalInput = z.strictObject({
+  reason: textField({ maxBytes: LIMITS.reasonBytes, control: true }),
+});
+
+/** Removes a graph with everything in it; `undefined` when there is none of this id. */
+export async function removeGraph(
+  hub: HubContext,
+  asked: string,
+  why: string,
+  options: { readonly access?: Access | undefined } = {},
+): Promise<RemovedGraph | undefined> {
+  const id = checkGraphId(asked, hub.prefix, "id");
+  const { reason } = checkInput(removalInput, { reason: why });
+  checkOptions(options, ["access"]);
+  const verb = { ...VERBS.configure, name: "remove" };
+  checkCall(verb, {}, speakerOf(options.access ?? OWNER));
+  const ties = await symlinks(hub, id);
+  const row = await hub.catalogue.knownRow(id);
+  const removal = await hub.stores.end(id, async () => {
+    const removed = await hub.places.remove(id);
+    await hub.catalogue.erase(id);
+    await removed?.end();
+    return removed;
+  });
+  if (removal === undefined) return undefined;
+  const known = row === undefined ? {} : { entries: row.size, name: row.config.name ?? id };
+  return { id, name: id, reason, ...known, symlinks: ties };
+}
+
+/** Ends the removals that others began: whatever a process was killed in, the next one finishes. */
+export async function finishRemovals({ places, catalogue }: HubContext): Promise<void> {
+  const begun = await places.unfinished();
+  for (const removal of begun) {
+    // A new graph of the same name is looked at anew, which is no loss.
+    await catalogue.erase(removal.name);
+    await removal.end();
+  }
 }
 
 async function fresh(hub: HubContext, id: string): Promise<GraphInfo> {

@@ -13,6 +13,8 @@ export const HUB_POLICIES = {
   getGraph: "owner",
   listGraphs: "owner",
   configureGraph: "owner",
+  remove: "owner",
+  for: "owner",
   traverse: "filtered",
   symlinks: "owner",
   subscribe: "owner",

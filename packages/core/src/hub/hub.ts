@@ -28,11 +28,14 @@ import {
   type GraphList,
   getGraph,
   listGraphs,
+  type RemovedGraph,
+  removeGraph,
   useGraph,
 } from "./graphs.js";
 import { admitToGraphs, HUB_POLICIES } from "./hub-policies.js";
 import type { Lineages } from "./lineages.js";
 import { type SymlinkManifest, type SymlinkOptions, symlinks } from "./symlinks.js";
+import { memoryOf, type UserMemory, type UserOptions } from "./users.js";
 import { type HubTraversal, type HubTraverseOptions, traverse } from "./walk.js";
 
 interface AccessOption {
@@ -122,6 +125,27 @@ export class Hub implements AsyncDisposable {
     options: { readonly by?: string } & AccessOption = {},
   ): Promise<GraphInfo> {
     return configureGraph(this.#admit("configureGraph", options), id, patch, options);
+  }
+
+  /**
+   * Removes a graph: its bytes, its entry in the catalogue and everything known of it. Whoever uses it
+   * meanwhile is refused. The edges that tied it to others are told; `undefined` when there is none of
+   * this id.
+   */
+  async remove(
+    graph: string,
+    reason: string,
+    options: AccessOption = {},
+  ): Promise<RemovedGraph | undefined> {
+    return removeGraph(this.#admit("remove", options), graph, reason, options);
+  }
+
+  /**
+   * The memory of one of your users, made when it is first asked for. `userId` is any text of 1 to 512
+   * characters: the same text always leads to the same graph, and two texts never to one.
+   */
+  async for(userId: string, options: UserOptions & AccessOption = {}): Promise<UserMemory> {
+    return memoryOf(this.#admit("for", options), userId, options);
   }
 
   /** A bounded walk from a memory of a graph, into others on request. */

@@ -8,7 +8,8 @@
 import { CortexError } from "../errors.js";
 import { headOf } from "../history/build-beside.js";
 import type { Kv } from "../kv/kv.js";
-import { Catalogue, type CatalogueKv, type CatalogueParts } from "./catalogue.js";
+import { Catalogue, type CatalogueParts } from "./catalogue.js";
+import type { CatalogueKv } from "./catalogue-erasure.js";
 
 /** What the catalogue is made of, and where its store comes from. */
 export interface LateCatalogueParts extends Omit<CatalogueParts, "kv"> {
@@ -48,6 +49,7 @@ export function lateCatalogue({ openKv, ...parts }: LateCatalogueParts): LateCat
     snapshot: async (options) => (await get()).snapshot(options),
     commit: async (change) => (await get()).commit(change),
     commitCaches: async (change) => (await get()).commitCaches(change),
+    nextGeneration: async () => (await get()).nextGeneration(),
   };
   const catalogue = Catalogue.over({ ...parts, kv });
   return {

@@ -7,13 +7,14 @@
  */
 import { existsSync } from "node:fs";
 import { checkOptions } from "../engine/engine.js";
-import { CortexError, describe, invalid } from "../errors.js";
+import { CortexError, describe, invalid, isCortexError } from "../errors.js";
 import { checkJobs } from "../jobs.js";
 import type { Kv } from "../kv/kv.js";
 import { checkModel } from "../model/model.js";
 import { isPostgresLocation, pooledRandom } from "../open.js";
 import { checkEmbedder } from "../vector/embedder.js";
 import type { HubContext } from "./context.js";
+import { finishRemovals } from "./graphs.js";
 import { Hub } from "./hub.js";
 import { lateCatalogue } from "./late-catalogue.js";
 import { Lineages } from "./lineages.js";
@@ -137,6 +138,10 @@ export async function openHubWith(
       };
     },
   };
+  // What cannot be finished now (a disk that takes no writes, say) is left for the next who opens it.
+  await finishRemovals(context).catch((error: unknown) => {
+    if (!isCortexError(error)) throw error;
+  });
   return new Hub(context, async () => {
     closing.abort();
     try {

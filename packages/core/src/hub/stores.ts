@@ -26,6 +26,7 @@ import {
   openGraph,
   openKv,
   type StoreStamps,
+  storeRemoval,
   storeStamps,
 } from "../open.js";
 
@@ -40,17 +41,34 @@ export interface Places {
   changed(stamps: ReadonlyMap<string, string>): Promise<readonly string[]>;
   /** A stamp of one graph; it holds as long as nothing is committed. `undefined` without a store. */
   stamp(name: string): Promise<string | undefined>;
-  /** Opens a graph; `onClose` runs when it closes, while its storage is still open. */
-  open(name: string, create: boolean, onClose: OnClose): Promise<OpenedGraph>;
+  /** Opens a graph that will tell of its end. */
+  open(name: string, create: boolean, ends: GraphEnds): Promise<OpenedGraph>;
   openCatalogue(): Promise<Kv>;
+  /** Takes a closed graph away with all its bytes; `undefined` where there is none. */
+  remove(name: string): Promise<Removal | undefined>;
+  /** Removals that somebody began and did not end: their bytes are gone now. */
+  unfinished(): Promise<readonly Removal[]>;
   /** Gives back what looking at stores took. */
   close?(): Promise<void>;
   /** Graphs that must not be closed, because they live in this process alone. */
   readonly keepsOpen: boolean;
 }
 
+/** A graph whose bytes are gone. */
+export interface Removal {
+  readonly name: string;
+  /** Takes away the note that it was removed, once the catalogue has forgotten it as well. */
+  end(): Promise<void>;
+}
+
 /** What is done for a graph as the last thing before its storage closes. */
 export type OnClose = (name: string, kv: Kv) => Promise<void>;
+
+/** How an open graph ends: it closes, or somebody removed it under us. */
+export interface GraphEnds {
+  readonly onClose: OnClose;
+  readonly onGone: (name: string) => void;
+}
 
 /** What every graph of a hub is opened with. */
 export type GraphOptions = Pick<
@@ -74,11 +92,20 @@ export async function folderPlaces(
   options: GraphOptions,
   wrap: WrapGraph = (kv) => kv,
 ): Promise<Places> {
-  const stamps = await storeStamps();
+  const [stamps, removal] = await Promise.all([storeStamps(), storeRemoval()]);
   const root = resolve(folder);
   const at = (name: string): string => `${root}/${name}`;
+  const destroyed = async (taken: string): Promise<Removal> => {
+    await removal.destroy(root, taken);
+    return { name: removal.nameIn(taken), end: async () => removal.endRemoval(root, taken) };
+  };
   return {
     ...storesAt(root, options, wrap),
+    remove: async (name) => {
+      const taken = removal.takeAway(root, name);
+      return taken === undefined ? undefined : destroyed(taken);
+    },
+    unfinished: () => Promise.all(removal.removalsIn(root).map(destroyed)),
     names: async () => stamps.storeNames(root),
     changed: async (known) => changedIn(stamps, at, known),
     stamp: async (name) => stamps.takeStamp(at(name)),
@@ -101,8 +128,16 @@ export async function databasePlaces(
       return [...known].flatMap(([name, stamp]) => (now.get(name) === stamp ? [] : [name]));
     },
     stamp: async (name) => (await stores.stamps([name])).get(name),
+    // One transaction: there is nothing that could be left undone.
+    remove: async (name) => ((await stores.remove(name)) ? ended(name) : undefined),
+    unfinished: async () => [],
     close: () => stores.close(),
   };
+}
+
+/** A removal that left no note. */
+function ended(name: string): Removal {
+  return { name, end: async () => {} };
 }
 
 /** Opening stores, wherever they are. */
@@ -113,10 +148,13 @@ function storesAt(
 ): Pick<Places, "keepsOpen" | "open" | "openCatalogue"> {
   return {
     keepsOpen: false,
-    open: async (name, create, onClose) => {
+    open: async (name, create, { onClose, onGone }) => {
       const { relaxedDurability = false } = options;
       const kv = wrap(await openKv(root, name, { create, relaxedDurability }));
-      const told = toldOfClose(kv, () => onClose(name, kv));
+      const told = toldOfEnd(kv, {
+        onClose: () => onClose(name, kv),
+        onGone: () => onGone(name),
+      });
       try {
         return await openGraph(root, { ...options, actor: name, create, kv: told });
       } catch (error) {
@@ -132,13 +170,36 @@ function storesAt(
   };
 }
 
-/** The same storage; closing it does something first, whose failure does not keep it open. */
-function toldOfClose(kv: Kv, onClose: () => Promise<void>): Kv {
+/**
+ * The same storage; closing it does something first, whose failure does not keep it open. A call that
+ * finds the store removed says so before it fails.
+ */
+function toldOfEnd(
+  kv: Kv,
+  ends: { readonly onClose: () => Promise<void>; readonly onGone: () => void },
+): Kv {
   let ended: Promise<void> | undefined;
+  const seen = <T>(call: Promise<T>): Promise<T> =>
+    call.catch((error: unknown) => {
+      if (isCortexError(error, "ERR_NOT_FOUND")) ends.onGone();
+      throw error;
+    });
   return around(kv, {
+    snapshot: async (options) => {
+      // Over a network a snapshot finds out with its first read.
+      const snapshot = await seen(kv.snapshot(options));
+      return {
+        getMany: (keys) => seen(snapshot.getMany(keys)),
+        ranges: (ranges) => seen(snapshot.ranges(ranges)),
+        close: () => snapshot.close(),
+      };
+    },
+    commit: (change) => seen(kv.commit(change)),
+    commitCaches: (change) => seen(kv.commitCaches(change)),
     close: () => {
       // What is not settled now is settled by whoever asks next.
-      ended ??= onClose()
+      ended ??= ends
+        .onClose()
         .catch(() => undefined)
         .then(() => kv.close());
       return ended;
@@ -190,6 +251,8 @@ export async function memoryPlaces(
       return names.filter((name, at) => now[at] !== known.get(name));
     },
     stamp,
+    remove: async (name) => (graphs.delete(name) ? ended(name) : undefined),
+    unfinished: async () => [],
     open: async (name, create) => {
       const known = graphs.get(name);
       if (known !== undefined) return known;
@@ -299,6 +362,27 @@ export class GraphStores {
     );
   }
 
+  /**
+   * Closes a graph and does something about its place. Whoever uses it meanwhile is refused by what is
+   * closed under them; whoever comes waits for the end of `body` and finds what that left.
+   */
+  async end<T>(name: string, body: () => Promise<T>): Promise<T> {
+    for (let other = this.#closing.get(name); other !== undefined; ) {
+      await other;
+      other = this.#closing.get(name);
+    }
+    if (this.#closed) throw new CortexError("ERR_CLOSED", "the hub is closed");
+    const held = this.#held.get(name);
+    this.#held.delete(name);
+    const closed = held === undefined ? Promise.resolve() : this.#end(held);
+    const done = closed.catch(() => undefined).then(body);
+    this.#closing.set(
+      name,
+      done.then(noop, noop).finally(() => this.#closing.delete(name)),
+    );
+    return done;
+  }
+
   /** Closes every graph; uses that run are waited for by whoever started them. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -345,7 +429,11 @@ export class GraphStores {
 
   #start(name: string, mayCreate: boolean): Held {
     const onClose: OnClose = (closing, kv) => this.onClose(closing, kv);
-    const opening = this.#places.open(name, mayCreate, onClose).then(
+    // The next use looks anew, and finds nothing, or a new graph of this name.
+    const onGone = (): void => {
+      if (this.#held.get(name) === held) this.#closeIdle(held);
+    };
+    const opening = this.#places.open(name, mayCreate, { onClose, onGone }).then(
       (graph) => {
         held.graph = graph;
         this.#onOpen(graph);
@@ -409,6 +497,8 @@ export class GraphStores {
     await turn();
   }
 }
+
+function noop(): void {}
 
 /** The graph once it is open; `undefined` when there is none. */
 function opened(held: Held): Promise<OpenedGraph | undefined> {

@@ -21,6 +21,7 @@
  * `MOVED_HEAD_BYTE`. Broken preconditions (a key of 0 bytes, a limit of 0) are plain `RangeError`s.
  */
 import { compareBytes } from "../codec/keys.js";
+import { CortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 
 /** The order of keys: unsigned bytes, a prefix before what it begins. */
@@ -178,6 +179,14 @@ export function sameBytes(a: Bytes | undefined, b: Bytes | undefined): boolean {
 /** True for the head row of a store that has moved; see `MOVED_HEAD_BYTE`. */
 export function isMovedHead(head: Bytes | undefined): boolean {
   return head !== undefined && head.length > 0 && head[0] === MOVED_HEAD_BYTE;
+}
+
+/** The head row of a store that was removed: it has moved, to nowhere. */
+export const REMOVED_HEAD: Bytes = Uint8Array.of(MOVED_HEAD_BYTE, 0x00);
+
+/** The failure of a handle whose store was removed under it; every later call fails the same way. */
+export function removedStore(): CortexError {
+  return new CortexError("ERR_NOT_FOUND", "the store of this graph was removed");
 }
 
 /** Throws `RangeError` unless the change keeps the rules of `KvCommit` (repeated keys aside). */

@@ -38,6 +38,7 @@ import {
   type KvRow,
   type KvSnapshot,
   type KvSnapshotOptions,
+  removedStore,
   sameBytes,
 } from "./kv.js";
 import {
@@ -267,6 +268,7 @@ class LmdbKv implements Kv {
 
   /** Goes on in the newest generation; snapshots of the old one keep it open until they end. */
   #follow(from: LmdbFile): void {
+    if (from.isRemoved()) throw removedStore();
     this.#file = findStore({ ...this.#place, create: false });
     from.retire();
   }

@@ -37,6 +37,7 @@ import {
   type KvRange,
   type KvRow,
   MOVED_HEAD_BYTE,
+  REMOVED_HEAD,
 } from "./kv.js";
 
 /** How a file is opened. */
@@ -254,6 +255,13 @@ export class LmdbFile {
     // The buffer is only good until the next read; its first byte is all that is wanted.
     const head = this.#open().state.getBinaryFast(HEAD_KEY, read);
     return head !== undefined && head.length > 0 && head[0] === MOVED_HEAD_BYTE;
+  }
+
+  /** Whether the head row says that the store was removed, and did not just move. */
+  isRemoved(): boolean {
+    this.#root.resetReadTxn();
+    const head = this.#open().state.get(HEAD_KEY);
+    return head !== undefined && compareBytes(head, REMOVED_HEAD) === 0;
   }
 
   get(key: Bytes, read?: LmdbRead): Bytes | undefined {

@@ -76,6 +76,10 @@ function storeBehind(place: LmdbPlace, name: string): LmdbFile | undefined {
     const file = new LmdbFile(path, place.mode);
     const standing = standingOf(place, file, pointedAt);
     if (standing === "store") return file;
+    if (standing === "removed") {
+      void file.close();
+      throw noStore(place.folder);
+    }
     next = standing === "moved" ? file.successor() : undefined;
     pointedAt = true;
     void file.close();
@@ -88,13 +92,14 @@ function standingOf(
   place: LmdbPlace,
   file: LmdbFile,
   pointedAt: boolean,
-): "store" | "moved" | "unconfirmed" {
+): "store" | "moved" | "removed" | "unconfirmed" {
   try {
     if (!file.isConfirmed() && !confirm(place, file, pointedAt)) return "unconfirmed";
     const read = file.beginRead();
     const moved = file.isMoved(read);
     file.endRead(read);
-    return moved ? "moved" : "store";
+    if (!moved) return "store";
+    return file.isRemoved() ? "removed" : "moved";
   } catch (error) {
     void file.close();
     throw error;

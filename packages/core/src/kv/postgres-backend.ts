@@ -29,6 +29,7 @@ import {
   type KvManifest,
   type KvRow,
   type KvSnapshot,
+  removedStore,
   sameBytes,
 } from "./kv.js";
 import { joinPool, type PostgresPool, readAddress } from "./postgres-session.js";
@@ -81,6 +82,7 @@ export async function removePostgresStore(location: string, actor: string): Prom
   }
 }
 
+export { type ForeignDatabase, openForeignDatabase } from "./postgres-foreign.js";
 export { type PostgresCounts, postgresCounts } from "./postgres-session.js";
 
 /** What became of a try to change something. */
@@ -123,6 +125,7 @@ class PostgresKv implements Kv {
     return new PostgresSnapshot(this.#pool, this.#place, this.#seen?.generation, {
       isOpen: () => this.#open,
       onGeneration: (generation) => this.#follow(generation),
+      onMissing: () => this.#checkThere(),
       siblings: this.#snapshots,
     });
   }
@@ -206,6 +209,11 @@ class PostgresKv implements Kv {
     }
   }
 
+  /** Refuses to go on where a store that this handle has seen is there no more: it was removed. */
+  #checkThere(): void {
+    if (this.#seen !== undefined && this.#place.slot === 0) throw removedStore();
+  }
+
   #follow(generation: number): void {
     if (this.#seen?.generation !== generation) this.#seen = { generation, fence: 0 };
   }
@@ -247,7 +255,10 @@ class PostgresKv implements Kv {
         tally.commitMs += performance.now() - startedMs;
         return told;
       }
-      if (told === undefined) return told;
+      if (told === undefined) {
+        this.#checkThere();
+        return told;
+      }
       if (told.isHeld) {
         tally.heldWaits += 1;
         await sleep(HELD_PAUSE_MS * (1 + Math.random()));

@@ -390,7 +390,8 @@ function noTables(address: PostgresAddress): CortexError {
   return new CortexError("ERR_FORMAT_UNKNOWN", `${address.shown} holds no Cortex store`);
 }
 
-async function loadPg(): Promise<Pick<typeof import("pg"), "Pool">> {
+/** The driver, which is loaded by those alone who have a database. */
+export async function loadPg(): Promise<Pick<typeof import("pg"), "Client" | "Pool">> {
   try {
     const loaded = await import("pg");
     return loaded.default;

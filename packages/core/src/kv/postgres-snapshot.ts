@@ -57,6 +57,8 @@ interface Asked {
 export interface SnapshotOwner {
   readonly isOpen: () => boolean;
   readonly onGeneration: (generation: number) => void;
+  /** Told that there is no head row; may throw. */
+  readonly onMissing: () => void;
   readonly siblings: Set<PostgresSnapshot>;
 }
 
@@ -209,6 +211,7 @@ export class PostgresSnapshot implements KvSnapshot {
       head = first.at(-1)?.[0];
     });
     this.#head = head?.[1] as Bytes | undefined;
+    if (head === undefined) this.#owner.onMissing();
     if (head === undefined || head[0] === guess) return answers;
     this.#generation = Number(head[0]);
     this.#owner.onGeneration(this.#generation);

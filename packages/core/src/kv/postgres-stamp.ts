@@ -7,7 +7,7 @@
  */
 import { hash } from "node:crypto";
 import { joinPool, readAddress } from "./postgres-session.js";
-import { readHeads } from "./postgres-tables.js";
+import { readHeads, removeActor } from "./postgres-tables.js";
 
 /** The stores of one hub in a database. */
 export interface DatabaseStores {
@@ -15,6 +15,8 @@ export interface DatabaseStores {
   names(): Promise<readonly string[]>;
   /** The stamps of all stores, or of those named; a store that is not there has none. */
   stamps(names?: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Removes a store in one transaction; false where there was none. */
+  remove(name: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -48,6 +50,11 @@ export async function lookAtPostgres(location: string, create: boolean): Promise
   };
   let isOpen = true;
   return {
+    remove: async (name) => {
+      const isThere = (await stamps([name])).has(name);
+      await pool.transact(removeActor(`${prefix}${name}`));
+      return isThere;
+    },
     stamps,
     names: async () => [...(await stamps()).keys()].sort(),
     async close() {

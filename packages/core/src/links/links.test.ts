@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { Cortex } from "../cortex.js";
 import { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
 import { openTestStore } from "../testing/index.js";
+import { verify } from "../verify.js";
 
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_121);
 const KINDS: readonly EdgeKind[] = (EDGE_KINDS as readonly EdgeKind[]).filter(
@@ -89,6 +90,18 @@ describe("symmetric kinds", () => {
     for (const id of [p, q]) {
       expect((await memory.edgesOut(id)).edges).toHaveLength(1);
       expect((await memory.edgesIn(id, { kinds: [kind] })).edges).toHaveLength(1);
+    }
+    // One edge, so one proof, whichever end it is asked for from.
+    const { checkpoint } = await memory.checkpoint();
+    for (const [from, to] of [
+      [p, q],
+      [q, p],
+    ] as const) {
+      const proof = await memory.prove({ edges: [{ from, kind, to }] });
+      expect(verify(proof, checkpoint)).toMatchObject({
+        ok: true,
+        edges: [{ from: p, kind, to: q }],
+      });
     }
     expect(await memory.removeEdge(q, kind, p)).toMatchObject({ changed: true });
     expect(await memory.getEdge(p, kind, q)).toHaveProperty("tombstone");

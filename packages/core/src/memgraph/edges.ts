@@ -16,6 +16,7 @@ import * as z from "zod";
 import { parseUlid } from "../codec/ulid.js";
 import type { BatchLink } from "../contract/batch.js";
 import { listOf, textField } from "../contract/fields.js";
+import type { ImportedEdge } from "../contract/imported.js";
 import { checkInput } from "../contract/refusal.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError } from "../errors.js";
@@ -108,7 +109,13 @@ export const edgeFields = {
 };
 
 const name = textField({ maxBytes: LIMITS.externalIdBytes });
-const edgeSchema = z.strictObject({ fromLineage: name, toLineage: name, ...edgeFields });
+const edgeSchema = z.strictObject({
+  fromLineage: name,
+  toLineage: name,
+  ...edgeFields,
+  /** Set by an import: what another program knew the edge by. */
+  imported: z.custom<ImportedEdge>().optional(),
+});
 
 /** An edge to be. */
 export interface GraphEdgeInput extends z.input<typeof edgeSchema> {}
@@ -124,7 +131,7 @@ export const EDGE_WORDS = { from: "fromLineage", to: "toLineage", by: "createdBy
 
 /** An edge to be, as a link to be made. */
 export function linkOf(
-  hub: Hub,
+  hub: Pick<Hub, "prefix">,
   input: GraphEdgeInput,
   access: Access | undefined,
 ): BatchLink & { readonly from: string; readonly to: string } {
@@ -135,7 +142,7 @@ export function linkOf(
     from: checkExternalId(fromLineage, "fromLineage"),
     to: checkExternalId(toLineage, "toLineage"),
     kind: storedKind(kind),
-    loose: { toGraph: far },
+    loose: { toGraph: far, imported: rest.imported },
     ordinal,
     metadata,
     by: authorIn(access, createdBy),

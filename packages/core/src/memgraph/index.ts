@@ -43,6 +43,7 @@ export type {
   GraphTraverseOptions,
   GraphWalk,
 } from "./edges.js";
+export { linkOf } from "./edges.js";
 export type { CompactNode, GraphNode } from "./node.js";
 export type {
   GetNodeOptions,

@@ -1,16 +1,17 @@
 /**
  * `forget`: the bytes of a memory are gone, and everything that was ever proved about it still
  * verifies. What stays is its id, its type and the seq at which it was erased; the id is never used
- * again.
+ * again. A session, a slot or a tag names many at once: they go in one commit, or a dry run lists them.
  *
  * The reason is kept for whoever administers the store, so it must not repeat the content. Bytes in
  * pages the engine has freed but not overwritten go with `vacuum`.
  */
 
 import { encode } from "../codec/cbor.js";
+import { normaliseSlot } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
+import type { ForgetResult } from "../contract/forget.js";
 import type { Asked } from "../contract/index.js";
-import type { ForgetResult } from "../contract/memory.js";
 import type { MemoryId } from "../contract/shapes.js";
 import { subject } from "../engine/drafts.js";
 import {
@@ -19,94 +20,216 @@ import {
   locate,
   locateLiving,
   memoryId,
+  type ParsedRef,
   parseRef,
 } from "../engine/engine.js";
 import { keptWhole } from "../engine/idempotency.js";
+import { ask, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
+import { shapeMemory } from "../engine/shapes.js";
+import { invalid } from "../errors.js";
 import { ownedRanges } from "../history/fold-erasure.js";
-import { decodeAdjacency, decodeMemoryRow } from "../history/pointers.js";
+import { bodyPointer, decodeAdjacency, decodeMemoryRow } from "../history/pointers.js";
+import { Reader } from "../history/reader.js";
 import type { RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
-import { EDGE_MEMBER_BYTES, EDGE_STATE, idKey, journalKey, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import {
+  attachedPart,
+  EDGE_MEMBER_BYTES,
+  EDGE_STATE,
+  INDEX,
+  idKey,
+  indexPrefix,
+  journalKey,
+  keyString,
+  prefixRange,
+} from "../kv/keyspace.js";
+import type { Bytes, KvRange } from "../kv/kv.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { edgeTreeKey } from "../records/edge-record.js";
 import { encodeErasedRecord } from "../records/memory-record.js";
+import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "../text/analyse.js";
 import { documentsOf } from "../text/text-erasure.js";
 import type { ErasedDocument } from "../text/text-purge.js";
 import { memoryNeeds } from "./update.js";
 
-/** Destroys a memory's content for good. */
-export async function forget(
-  engine: Engine,
-  { id, reason: why, cascade = false, by = engine.principal }: Asked<"forget">,
-): Promise<ForgetResult> {
-  const parsed = parseRef(engine, id, "id");
+/** Most memories that one call forgets by a name: they go in one commit. */
+const GROUP_MAX = 1000;
+
+/** What a forget is about: one memory, or all that stand under a name in an index. */
+type Meant = { readonly ref: ParsedRef } | { readonly ranges: readonly KvRange[] };
+
+/** Destroys the content of memories for good. */
+export async function forget(engine: Engine, asked: Asked<"forget">): Promise<ForgetResult> {
+  const { reason: why, cascade = false, dryRun = false, by = engine.principal } = asked;
+  const meant = whatIsMeant(engine, asked);
   const analyser = await engine.text.analyser();
   let documents: ErasedDocument[] = [];
   const { value } = await engine.writer.submit({
-    ...memoryNeeds(engine, parsed),
-    ranges: parsed.id === undefined ? [] : Object.values(ownedRanges(parsed.id)),
+    ...("ref" in meant ? refNeeds(engine, meant.ref) : { ranges: meant.ranges }),
     batch: true,
     again: keptWhole<ForgetResult>(),
-    run: (tx) => {
+    run: (tx): ForgetResult => {
       // It may run more than once: only what the last run saw was erased.
       documents = [];
-      const known = locate(tx, parsed);
-      if (known?.row.lifecycle === "erased") return alreadyErased(known);
-      const found = locateLiving(tx, parsed, "id");
-      return forgetAll(engine, tx, found, { why, by, cascade, analyser, documents });
+      const { found, ...about } = located(tx, meant);
+      const plan = { why, by, cascade, dryRun, analyser, documents };
+      return { ...about, ...forgetAll(engine, tx, found, plan) };
     },
   });
+  if (dryRun)
+    return { ...value, erased: [], dryRun, memories: await shownAll(engine, value.erased) };
   await engine.text.purge(documents);
   // Also for what was forgotten before: the process may have ended before its vectors were gone.
-  const gone = [...new Set([value.id, ...value.erased])].flatMap((id) => parseUlid(id) ?? []);
+  const named = value.id === undefined ? [] : [value.id];
+  const gone = [...new Set([...named, ...value.erased])].flatMap((id) => parseUlid(id) ?? []);
   await engine.vectors.purge(gone);
   return value;
 }
 
-function alreadyErased(found: Located): ForgetResult {
-  const { seq } = found.row;
-  return { id: memoryId(found.id), seq, erased: [], derived: [], edges: 0 };
+function whatIsMeant(engine: Engine, { id, session, slot, tag }: Asked<"forget">): Meant {
+  const names = { id, session, slot, tag };
+  const given = Object.entries(names).flatMap(([name, value]) => (value === undefined ? [] : name));
+  if (given.length !== 1) {
+    const got = given.length === 0 ? undefined : given.join(", ");
+    throw invalid(Object.keys(names).join(", "), "one of them", got);
+  }
+  if (id !== undefined) return { ref: parseRef(engine, id, "id") };
+  if (session !== undefined) return { ranges: rangesOf(INDEX.session, session) };
+  if (slot !== undefined) return { ranges: rangesOf(INDEX.slot, normaliseSlot(slot)) };
+  return { ranges: rangesOf(INDEX.tag, tag ?? "") };
+}
+
+/** Where the members of an index stand under a term: those that show, those of the past, hidden ones. */
+function rangesOf(index: number, term: string): readonly KvRange[] {
+  return ([LIFECYCLES.active, LIFECYCLES.archived, LIFECYCLES.tombstoned] as const).map(
+    ({ code }) =>
+      prefixRange(indexPrefix("index", index, code, Buffer.from(term, "utf8")), GROUP_MAX + 1),
+  );
+}
+
+function refNeeds(engine: Engine, ref: ParsedRef) {
+  const ranges = ref.id === undefined ? [] : Object.values(ownedRanges(ref.id));
+  return { ...memoryNeeds(engine, ref), ranges };
+}
+
+/** The memories that are meant and are still there, and what is to be said of them. */
+function located(
+  tx: WriteTx,
+  meant: Meant,
+): { readonly found: readonly Located[]; readonly id?: MemoryId; readonly more?: boolean } {
+  if ("ref" in meant) {
+    const known = locate(tx, meant.ref);
+    const found = known?.row.lifecycle === "erased" ? known : locateLiving(tx, meant.ref, "id");
+    return { found: [found], id: memoryId(found.id) };
+  }
+  const rows = meant.ranges.flatMap((range) => tx.view.range(range));
+  // A long turn stands there once for each of its pieces, and each piece is a memory.
+  const ids = [
+    ...new Map(rows.map(({ key }) => key.subarray(-16)).map((id) => [keyString(id), id])),
+  ];
+  const taken = ids.slice(0, GROUP_MAX).map(([, id]) => id);
+  return { found: living(tx, taken), ...(ids.length > GROUP_MAX ? { more: true } : {}) };
+}
+
+/** Of memories by their ids, those that were not forgotten. */
+function living(tx: WriteTx, ids: readonly Bytes[]): Located[] {
+  tx.view.need(ids.map((id) => idKey("memory", id)));
+  return ids.flatMap((id): Located[] => {
+    const row = tx.view.get(idKey("memory", id));
+    const decoded = row === undefined ? undefined : decodeMemoryRow(row);
+    return decoded === undefined || decoded.lifecycle === "erased" ? [] : [{ id, row: decoded }];
+  });
+}
+
+/** What would be forgotten, as it reads now. */
+function shownAll(
+  engine: Engine,
+  ids: readonly MemoryId[],
+): Promise<NonNullable<ForgetResult["memories"]>> {
+  const wanted = ids.flatMap((id) => parseUlid(id) ?? []);
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const found = await reader.memories(wanted, await reader.memoryRows(wanted));
+    return found.flatMap((memory) => {
+      if (memory === undefined) return [];
+      const { id, type, text } = shapeMemory(engine.actor, memory);
+      return [{ id, type, text }];
+    });
+  });
 }
 
 interface ForgetPlan {
   readonly why: string;
   readonly by: string;
   readonly cascade: boolean;
+  readonly dryRun: boolean;
   readonly analyser: Analyser;
   /** Takes what the text index has to be rid of. */
   readonly documents: ErasedDocument[];
 }
 
-function forgetAll(engine: Engine, tx: WriteTx, found: Located, plan: ForgetPlan): ForgetResult {
-  const waiting: Located[] = [found];
+function forgetAll(
+  engine: Engine,
+  tx: WriteTx,
+  found: readonly Located[],
+  plan: ForgetPlan,
+): Pick<ForgetResult, "seq" | "erased" | "derived" | "edges"> {
+  const waiting = found.filter(({ row }) => row.lifecycle !== "erased");
   const erased = new Map<string, MemoryId>();
   const derived = new Map<string, MemoryId>();
-  let edges = 0;
-  let seq = found.row.seq;
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const name = keyString(next.id);
-    if (erased.has(name)) continue;
-    const children = derivedFrom(tx, next.id);
-    for (const document of documentsOf(tx, plan.analyser, next)) plan.documents.push(document);
-    const done = forgetOne(engine, tx, next, plan);
-    erased.set(name, memoryId(next.id));
-    derived.delete(name);
-    edges += done.edges;
-    seq = done.seq;
-    for (const child of children) {
-      if (plan.cascade) waiting.push(child);
-      else derived.set(keyString(child.id), memoryId(child.id));
+  const edges = new Set<string>();
+  let seq = found[0]?.row.seq ?? tx.nextSeq() - 1;
+  while (waiting.length > 0) {
+    // All that wait are read together: each read runs everything before it once more.
+    needAll(tx, waiting);
+    for (const next of waiting.splice(0)) {
+      const name = keyString(next.id);
+      if (erased.has(name)) continue;
+      const children = derivedFrom(tx, next.id);
+      for (const document of documentsOf(tx, plan.analyser, next)) plan.documents.push(document);
+      const done = forgetOne(engine, tx, next, plan);
+      erased.set(name, memoryId(next.id));
+      derived.delete(name);
+      for (const edge of done.edges) edges.add(edge);
+      seq = done.seq;
+      for (const child of children) {
+        if (plan.cascade) waiting.push(child);
+        else if (!erased.has(keyString(child.id))) {
+          derived.set(keyString(child.id), memoryId(child.id));
+        }
+      }
     }
   }
-  return {
-    id: memoryId(found.id),
-    seq,
-    erased: [...erased.values()],
-    derived: [...derived.values()],
-    edges,
-  };
+  return { seq, erased: [...erased.values()], derived: [...derived.values()], edges: edges.size };
+}
+
+/** Asks for everything that forgetting memories will read. */
+function needAll(tx: WriteTx, waiting: readonly Located[]): void {
+  const ranges = waiting.map(({ id }) => ownedRanges(id));
+  tx.view.need(
+    [],
+    ranges.flatMap((one) => Object.values(one)),
+  );
+  const rowsOf = (names: readonly (keyof ReturnType<typeof ownedRanges>)[]) =>
+    ranges.flatMap((one) => names.flatMap((name) => tx.view.range(one[name])));
+  const edges = rowsOf(["out", "in", "outClosed", "inClosed"]).map(({ value }) =>
+    decodeAdjacency(value),
+  );
+  const states = [
+    ...rowsOf(["history"]).map(({ value }) => decodeMemoryRow(value)),
+    ...waiting.map(({ row }) => row),
+  ];
+  const pointers = [
+    ...edges,
+    ...states.flatMap((state) => [state, bodyPointer(state)]),
+    ...rowsOf(["attachments"]).map(({ key }) => attachedPart(key)),
+  ];
+  const keys = [
+    ...pointers.filter(({ seq }) => seq < tx.head.size).map(({ seq }) => journalKey(seq)),
+    ...edges.map(({ id }) => idKey("edge", id)),
+    ...waiting.flatMap(({ id }) => recordKeys(tx, id)),
+  ];
+  ask(tx, keys, { leaves: waiting.map(({ id }) => memoryLeaf(tx, id)) });
 }
 
 /** Memories that name this one as what they were made from. */
@@ -120,14 +243,7 @@ function derivedFrom(tx: WriteTx, id: Bytes): Located[] {
     const isLive = key[key.length - EDGE_MEMBER_BYTES - 1] === EDGE_STATE.live;
     return kind === code && isLive ? [member.subarray(2, 18)] : [];
   });
-  tx.view.need(ids.map((child) => idKey("memory", child)));
-  return ids.flatMap((child): Located[] => {
-    const row = tx.view.get(idKey("memory", child));
-    const decoded = row === undefined ? undefined : decodeMemoryRow(row);
-    return decoded === undefined || decoded.lifecycle === "erased"
-      ? []
-      : [{ id: child, row: decoded }];
-  });
+  return living(tx, ids);
 }
 
 function forgetOne(
@@ -135,7 +251,7 @@ function forgetOne(
   tx: WriteTx,
   found: Located,
   plan: ForgetPlan,
-): { readonly seq: number; readonly edges: number } {
+): { readonly seq: number; readonly edges: Iterable<string> } {
   const ranges = ownedRanges(found.id);
   tx.view.need([], Object.values(ranges));
   const adjacent = [...tx.view.range(ranges.out), ...tx.view.range(ranges.in)].map(({ value }) =>
@@ -155,6 +271,6 @@ function forgetOne(
     ...[...keys.values()].map((key) => ({ subject: subject(SUBJECT.edge, key), record: null })),
     { subject: Uint8Array.of(SUBJECT.store), record: encode(["forget", plan.why]) },
   ];
-  const seq = tx.append({ kind: "forget", by: plan.by, parts });
-  return { seq, edges: keys.size };
+  const seq = plan.dryRun ? tx.nextSeq() - 1 : tx.append({ kind: "forget", by: plan.by, parts });
+  return { seq, edges: keys.keys() };
 }

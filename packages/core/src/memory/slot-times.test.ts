@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { VERBS } from "../contract/index.js";
 import type { Cortex } from "../cortex.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
 
@@ -19,6 +20,9 @@ async function answers(memory: Cortex, validAt?: number): Promise<readonly (read
   const byType = await memory.list({ type: "fact", ...at });
   const found = await memory.find({ slot, limit: 50, ...at });
   const recalled = await memory.recall("in which home city does Ada live?", { limit: 50, ...at });
+  // A search goes by the present.
+  const searched = validAt === undefined ? await memory.search("Ada lives", { limit: 50 }) : found;
+  const batch = validAt === undefined ? await memory.searchBatch(["Ada lives"]) : found;
   const everything = await memory.list({ slot, lifecycles: ["active", "archived"], limit: 50 });
   const got =
     validAt === undefined
@@ -29,6 +33,8 @@ async function answers(memory: Cortex, validAt?: number): Promise<readonly (read
     texts(byType.memories),
     texts(found.hits),
     texts(recalled.hits),
+    texts(searched.hits),
+    texts(batch.hits),
     texts(got.flatMap((one) => one ?? [])),
   ];
 }
@@ -99,6 +105,69 @@ describe("the value of a slot at a time", () => {
       { seed: SEED, numRuns: 8 },
     );
   });
+});
+
+/** How each reading verb is asked what there is; of the others, why they speak of more than the present. */
+const READS: { readonly [verb: string]: ((memory: Cortex) => Promise<unknown>) | string } = {
+  list: async (memory) => [await memory.list({ slot }), await memory.list({ type: "fact" })],
+  find: async (memory) => [
+    await memory.find({ slot, limit: 9 }),
+    await memory.find({ where: { eq: ["head.type", "fact"] }, limit: 9 }),
+    await memory.find({ text: "lives", limit: 9 }),
+  ],
+  search: (memory) => memory.search("where Ada lives"),
+  searchBatch: (memory) => memory.searchBatch(["where Ada lives", "Porto Lyon"]),
+  recall: (memory) => memory.recall("where does Ada live, in Porto or in Lyon?"),
+  context: (memory) => memory.context({ budgetTokens: 400 }),
+  describeSchema: (memory) => memory.describeSchema(),
+  listTags: (memory) => memory.listTags(),
+  review: (memory) => memory.review(),
+  session: (memory) => memory.session("chat"),
+  goalStates: (memory) => memory.goalStates(),
+  ...Object.fromEntries(
+    ["get", "resolve", "history", "inspect", "slotHistory", "goalState"].map((verb) => [
+      verb,
+      "shows what is asked for by name, and says that it waits",
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["linksFrom", "backlinksTo", "edgesIn", "edgesOut", "getEdge", "traverse"].map((verb) => [
+      verb,
+      "goes by edges, which have times of their own",
+    ]),
+  ),
+  ...Object.fromEntries(
+    ["changes", "log", "journalPage", "subscribe", "erasures", "exportJournal", "backup"].map(
+      (verb) => [verb, "tells what was written, and when"],
+    ),
+  ),
+  ...Object.fromEntries(
+    ["prove", "share", "root", "checkpoint", "snapshots", "showScope", "check", "stats"].map(
+      (verb) => [verb, "is about the store as it is stored"],
+    ),
+  ),
+  config: "holds no memory",
+  weights: "holds no memory",
+  contextRecord: "keeps addresses alone",
+};
+
+test("no reading verb answers with a value before its time, nor with one whose time has passed", async () => {
+  const reads = Object.values(VERBS).filter(({ kind }) => kind === "read");
+  expect(Object.keys(READS).sort()).toEqual(reads.map(({ name }) => name).sort());
+  await using store = await openTestStore({ stepMs: 0 });
+  const { memory, clock } = store;
+  const validFrom = clock.read() + DAY;
+  await memory.write({ type: "fact", slot, text: "Ada lives in Lyon" });
+  await memory.write({ type: "fact", slot, text: "Ada lives in Porto", validFrom });
+  const told = async (verb: string): Promise<string> => {
+    const ask = READS[verb];
+    return typeof ask === "function" ? JSON.stringify(await ask(memory)) : "";
+  };
+  for (const { name } of reads) expect(await told(name), name).not.toContain("in Porto");
+  expect(await told("recall")).toContain("in Lyon");
+  clock.advance(DAY);
+  for (const { name } of reads) expect(await told(name), name).not.toContain("in Lyon");
+  expect(await told("recall")).toContain("in Porto");
 });
 
 describe("a value to come", () => {

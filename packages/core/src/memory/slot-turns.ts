@@ -22,6 +22,9 @@ export function startOf({ validFrom, createdAt }: Version): number {
 /** Whether a memory answers for its slot; one without a slot always answers. `body` is the version looked at. */
 export type SlotTurns = (memory: FoundMemory, body?: Read<MemoryRecord>) => boolean;
 
+/** Everybody answers: where nothing waits, and where states are asked for as they are stored. */
+export const ALL_TURNS: SlotTurns = () => true;
+
 /** Of memories found at the position, those the caller may see. */
 type Show = (
   found: readonly (FoundMemory | undefined)[],
@@ -33,7 +36,7 @@ const PAGE_ROWS = 256;
 /** Tells whose turn it is at a time. */
 export async function slotTurns(reader: Reader, show: Show, timeMs: number): Promise<SlotTurns> {
   const waiting = await waitingIn(reader, show);
-  if (waiting.size === 0) return () => true;
+  if (waiting.size === 0) return ALL_TURNS;
   return (memory, body = memory.body) => {
     const { slot, waits } = memory.head.record.head;
     if (slot === undefined) return true;

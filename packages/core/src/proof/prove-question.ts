@@ -116,16 +116,24 @@ function askedEdge(engine: Engine, edge: EdgeRef | string, field: string): Asked
   const from = parseRef(engine, edge.from, `${field}.from`);
   const to = parseRef(engine, edge.to, `${field}.to`);
   const text = `${from.text} ${edge.kind} ${to.text}`;
-  return { by: "ends", from, to, names: kindNames(edge.kind), n: edge.n ?? 0, text };
+  return { by: "ends", from, to, names: kindNames(edge.kind, edge.n), n: edge.n ?? 0, text };
 }
 
-/** A loose edge and an edge of an older store keep their kind as it was given. */
-function kindNames(given: string): readonly KindName[] {
+/**
+ * A loose edge and an edge of an older store keep their kind as it was given. A symmetric one is one edge,
+ * whichever end it was written from.
+ */
+function kindNames(given: string, n = 0): readonly KindName[] {
   const known = askedKind(given);
   const kind = known?.kind.name ?? normaliseKind(given);
   const canonical = { kind, swap: known?.swap === true };
   const isOther = canonicalKind(given) === undefined && given !== kind;
-  return isOther ? [{ kind: given, swap: false }, canonical] : [canonical];
+  const isBothWays = known?.kind.symmetric === true && n === 0;
+  return [
+    ...(isOther ? [{ kind: given, swap: false }] : []),
+    ...(isBothWays ? [{ kind, swap: !canonical.swap }] : []),
+    canonical,
+  ];
 }
 
 /** Finds everything a question names; the caller's access has been checked when it returns. */

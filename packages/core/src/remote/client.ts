@@ -45,6 +45,26 @@ export async function openRemote(url: string, options: RemoteOptions = {}): Prom
   return client.face();
 }
 
+/**
+ * Asks a server for an operation that is no verb of a graph, by its path: what it offers about its graphs
+ * as a whole. The answer is as the server's own pages describe it.
+ */
+export function askServer(
+  url: string,
+  options: Pick<RemoteOptions, "token" | "plainHttp" | "fetch">,
+  operation: { readonly path: string; readonly input: object },
+): Promise<unknown> {
+  const call = {
+    path: operation.path,
+    body: JSON.stringify(operation.input),
+    accept: JSON_TYPE,
+    isRepeatable: false,
+    isLong: false,
+    signal: new AbortController().signal,
+  };
+  return request(readSettings(url, options), call, (response) => response.json());
+}
+
 class Client {
   readonly #settings: RemoteSettings;
   readonly #witness: Witness;

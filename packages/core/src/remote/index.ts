@@ -13,5 +13,5 @@ export {
   VISIBILITIES,
 } from "../records/types.js";
 export type { CortexApi } from "./api.js";
-export { openRemote, type RemoteCortex } from "./client.js";
+export { askServer, openRemote, type RemoteCortex } from "./client.js";
 export type { RemoteLocation, RemoteOptions, RequestSigner } from "./settings.js";

@@ -16,8 +16,8 @@ export const ROUTE_PLANS: { readonly [V in VerbName]: RoutePlan } = {
   update: { path: "update", kind: "write", names: ["id"], rest: "input" },
   updateHead: { path: "update-head", kind: "write", names: ["id"] },
   restore: { path: "restore", kind: "write", names: ["id"] },
-  forget: { path: "forget", kind: "write", names: ["id", "reason"] },
   slotHistory: { path: "slot-history", kind: "read", names: ["slot"] },
+  forget: { path: "forget", kind: "write", names: ["id", "reason"] },
   batch: { path: "batch", kind: "write", names: ["items"] },
   goalState: { path: "goal-state", kind: "read", names: ["id"], member: "state", mayMiss: true },
   setGoalState: {

@@ -11,6 +11,7 @@ import type { Read, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { documentOf, headOfVersion, openBodies } from "../memory/open-versions.js";
 import { shownMemories } from "../memory/read.js";
+import type { SlotTurns } from "../memory/slot-turns.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
 import type { Access } from "../scope/access.js";
 import type { Analyser } from "../text/analyse.js";
@@ -28,13 +29,15 @@ export interface RankHow {
   readonly query: Omit<RankQuery, "accept">;
   readonly filter: SearchFilter;
   readonly access: Access;
+  /** Whose turn it is in slots. */
+  readonly turns: SlotTurns;
 }
 
 /** The open versions that a search finds, the best first. */
 export async function rankOpen(
   engine: Engine,
   reader: Reader,
-  { query, filter, access }: RankHow,
+  { query, filter, access, turns }: RankHow,
 ): Promise<readonly Ranked[]> {
   const { words, analyser } = await engine.text.parse(reader, query.text);
   const wanted = new Set(words);
@@ -44,7 +47,7 @@ export async function rankOpen(
     const shown = await shownMemories(reader, access, found);
     return Promise.all(
       shown.map(async (memory) => {
-        if (memory === undefined) return false;
+        if (memory === undefined || !turns(memory)) return false;
         const open = await openBodies(reader, memory);
         const fit = open.filter((body) => {
           const head = headOfVersion(memory, body);

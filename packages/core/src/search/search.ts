@@ -4,18 +4,14 @@
  *
  * Any text is legal, and a text without words finds nothing. Filters narrow what is shown, never how
  * it is scored: weights of words are those of the whole graph, so a hit has the same score whoever
- * asks and however much they filter. But for one rule: a rival stands below what it disputes, if both
+ * asks and however much they filter. A value of a slot that waits for its time is not found before it.
+ * But for one rule: a rival stands below what it disputes, if both
  * are hits, and has no higher a score (`rivals.ts`).
  */
 
 import type { Asked } from "../contract/index.js";
 import type { OnPlan } from "../contract/read-plan.js";
-import type {
-  SearchBatchResult,
-  SearchFilter,
-  SearchHit,
-  SearchResult,
-} from "../contract/recall.js";
+import type { SearchBatchResult, SearchHit, SearchResult } from "../contract/recall.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
 import { type Meter, meterOf } from "../engine/read-plan.js";
@@ -25,7 +21,8 @@ import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { rivalsBelow } from "../links/rivals.js";
 import { documentOf } from "../memory/open-versions.js";
-import { shownMemories } from "../memory/read.js";
+import { shownMemories, timeAt, turnsAt } from "../memory/read.js";
+import { ALL_TURNS, type SlotTurns } from "../memory/slot-turns.js";
 import { countTokens } from "../records/forms.js";
 import { type Access, budgetOf } from "../scope/access.js";
 import { documentTexts } from "../text/document.js";
@@ -52,7 +49,10 @@ export async function search(engine: Engine, asked: Asked<"search">): Promise<Se
   const answer = await Reader.with(watch.kv, asked.asOf, async (reader) => {
     const query = { text, limit, lifecycles, ...watch.looking };
     const rank = siblings === true ? rankOpen : rankMemories;
-    const ranked = await rank(engine, reader, { query, filter: asked, access });
+    // States that are asked for by name are shown as they are stored, whatever their time.
+    const isStored = asked.lifecycles !== undefined;
+    const turns = isStored ? ALL_TURNS : await turnsNow(engine, reader, access);
+    const ranked = await rank(engine, reader, { query, filter: asked, access, turns });
     const found = await rivalsBelow(reader, await wholeMemories(reader, ranked), access);
     const cut = snippets ? await snippetsOf(engine, reader, text, found) : [];
     const hits = found.map(({ memory, body, score }, at): SearchHit => {
@@ -134,12 +134,13 @@ export async function searchBatch(
   await engine.text.ready();
   const rank = siblings === true ? rankOpen : rankMemories;
   const answer = await Reader.with(watch.kv, asOf, async (reader) => {
+    const turns = await turnsNow(engine, reader, access);
     const lists = await Promise.all(
       queries.map((one) => {
         const { text, limit: each, ...filter } = typeof one === "string" ? { text: one } : one;
         const limit = clamped(each, LIMITS.searchBatchEachDefault, LIMITS.searchBatchEach);
         const query = { text, limit, ...watch.looking };
-        return rank(engine, reader, { query, filter, access });
+        return rank(engine, reader, { query, filter, access, turns });
       }),
     );
     const fused = fuse(lists);
@@ -163,13 +164,18 @@ export async function searchBatch(
   return answer;
 }
 
+/** Whose turn it is in slots at the time of the position. */
+async function turnsNow(engine: Engine, reader: Reader, access: Access): Promise<SlotTurns> {
+  return turnsAt(reader, access, await timeAt(engine, reader));
+}
+
 /** The memories that a search finds, the best first. */
 async function rankMemories(
   engine: Engine,
   reader: Reader,
-  { query, filter, access }: RankHow,
+  { query, ...how }: RankHow,
 ): Promise<readonly Ranked[]> {
-  const accept = acceptShown(engine, reader, access, filter);
+  const accept = acceptShown(engine, reader, how);
   return engine.text.rank(reader, { ...query, ...(accept === undefined ? {} : { accept }) });
 }
 
@@ -237,16 +243,17 @@ async function snippetsOf(
 function acceptShown(
   engine: Engine,
   reader: Reader,
-  access: Access,
-  filter: SearchFilter,
+  { access, filter, turns }: Omit<RankHow, "query">,
 ): Accept | undefined {
   const { types, kinds, tags = [], freshOnly = false } = filter;
   const isNarrow = types !== undefined || kinds !== undefined || tags.length > 0 || freshOnly;
-  if (access.kind === "owner" && !isNarrow) return undefined;
+  if (access.kind === "owner" && !isNarrow && turns === ALL_TURNS) return undefined;
   const judge = judgeOf(engine, filter);
   return async (found) => {
     const shown = await shownMemories(reader, access, found);
-    return shown.map((memory) => memory !== undefined && judge(memory.head.record.head));
+    return shown.map(
+      (memory) => memory !== undefined && judge(memory.head.record.head) && turns(memory),
+    );
   };
 }
 

@@ -17,7 +17,7 @@ Memories:
   update-head ID: Change tags, importance and the like, without a new version
   tombstone ID [REASON...]: Hide a memory; restore brings it back
   restore ID|FILE...: Bring back what was hidden or archived; given backup files, build a new store from them
-  forget ID [REASON...]: Destroy a memory's content for good; proofs made before still verify
+  forget [ID] [REASON...]: Destroy a memory's content for good; proofs made before still verify
   history ID: List the versions of a memory, newest first
   inspect ID: Show a memory with its links, versions and counters
   list: List memories by type, tag, kind, slot, session or frame
@@ -48,7 +48,7 @@ Context and learning:
 Goals:
   goal get|set|clear|ls: Keep how a goal is going beside the goal: set, read, clear and list
 Graphs:
-  graph create|ls|config|symlinks: Make, list, configure and look after the graphs of a folder
+  graph create|ls|config|symlinks|rm: Make, list, configure and look after the graphs of a folder
 Journal and roots:
   log: Show journal entries, without content
   journal-page: Show a stretch of the journal with its bytes, as a replica reads it

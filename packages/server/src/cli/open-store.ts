@@ -25,6 +25,7 @@ import {
   serveSettingsFor,
 } from "../config.js";
 import type { Operation } from "../operations/define.js";
+import { kebab } from "../operations/text-input.js";
 import { backgroundIn, servicesIn } from "../services.js";
 import { readToken, type SecretFile } from "../settings.js";
 import { chooseStore, noStore } from "../store-choice.js";
@@ -93,7 +94,7 @@ function checkData(data: string): void {
 
 /** What goes by a location and not by a store is for the machine where the store is. */
 function refuseElsewhere({ place, http, cli }: Operation): void {
-  if (place === undefined) return;
+  if (place === undefined || place === "openHub") return;
   const why = http !== undefined && "unavailable" in http ? http.unavailable : "it needs a folder";
   const message = `data: ${cli.command} cannot be done through the address of a server: ${why}`;
   throw new CortexError("ERR_UNSUPPORTED", message, { field: "data", expected: "a folder" });
@@ -111,6 +112,19 @@ async function openServer(
   });
   // Commands call verbs and nothing else, and a client has every one of them.
   return remote as CortexApi as Cortex;
+}
+
+/** Asks a server for what it does with its graphs as a whole, which is no verb of any of them. */
+export async function askElsewhere(
+  operation: Operation,
+  data: string,
+  input: object,
+  host: Host,
+): Promise<unknown> {
+  const { askServer } = await import("@cortex-memory/core/remote");
+  const token = tokenFor(host);
+  const path = kebab(operation.name);
+  return askServer(data, token === undefined ? {} : { token }, { path, input });
 }
 
 /** The token that a server is called with, as the settings give it. */

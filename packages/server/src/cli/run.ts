@@ -10,6 +10,7 @@ import { CortexError, isCortexError, throughDoor } from "@cortex-memory/core";
 import { renamed } from "@cortex-memory/core/contract";
 import { CommanderError } from "commander";
 import {
+  isServerAddress,
   type Settings,
   serveSettingsFor,
   serviceSettingsFor,
@@ -26,7 +27,7 @@ import { UsageError } from "../usage.js";
 import { commandFiles } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, typedName, wordsOf } from "./input.js";
-import { openFor, tokenFor } from "./open-store.js";
+import { askElsewhere, openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 import { printStream } from "./stream.js";
 
@@ -102,7 +103,8 @@ async function runOperation(
   if (operation.stream !== undefined) return 0;
   warn(host, answer);
   printAnswer(files.tookOut() ? { ...host, out: host.err } : host, operation, answer, json);
-  return hasFailed(answer) ? 1 : 0;
+  if (hasFailed(answer)) return 1;
+  return isPartial(answer) ? LEFT_SOME_OUT : 0;
 }
 
 interface Task {
@@ -128,7 +130,10 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
     };
     const { input, json } = task;
     if (operation.stream === undefined) {
-      const answer = await operation.run(memory, input, context);
+      const isElsewhere = operation.place === "openHub" && isServerAddress(context.location);
+      const answer = isElsewhere
+        ? await askElsewhere(operation, context.location, input, host)
+        : await operation.run(memory, input, context);
       progress.finish();
       return answer;
     }
@@ -214,6 +219,15 @@ function printAnswer(host: Host, operation: Operation, answer: unknown, json: bo
 /** Answers of checks say themselves whether all is well. */
 function hasFailed(answer: unknown): boolean {
   return typeof answer === "object" && answer !== null && "ok" in answer && answer.ok === false;
+}
+
+/** The exit code of a command that did what it could, and had to leave something out. */
+const LEFT_SOME_OUT = 3;
+
+function isPartial(answer: unknown): boolean {
+  return (
+    typeof answer === "object" && answer !== null && "partial" in answer && answer.partial === true
+  );
 }
 
 /** Says what went wrong, in the form that was asked for; the result is the exit code. */

@@ -68,6 +68,8 @@ export function makeApp(made: AppOptions): App {
   const replays = new Replays();
   const metrics = makeMetrics();
   const { hub } = made.stores;
+  const { write, clock, slowMs } = { write: made.writeLog, clock: made.clock, ...options };
+  const { log, flush, slow } = makeRequestLog({ write, clock, slowMs });
   const mcp = mcpRoute(made, replays);
   const answer = makeAnswer(
     made,
@@ -76,12 +78,13 @@ export function makeApp(made: AppOptions): App {
       addRoutes(hono, made, { ...made, streams, replays });
       addMcp(hono, made, mcp);
       addMemgraphRoutes(hono, made, { hub, streams });
-      addOwnRoutes(hono, made, metricsText(made, metrics, { state, streams }));
+      addOwnRoutes(hono, made, {
+        metrics: metricsText(made, metrics, { state, streams }),
+        slow,
+      });
     },
   );
   const requestId = makeRequestIds();
-  const { write, clock, slowMs } = { write: made.writeLog, clock: made.clock, ...options };
-  const { log, flush } = makeRequestLog({ write, clock, slowMs });
   const finish = (line: Omit<RequestLine, "ms">, fromMs: number): void => {
     const ms = nowMs() - fromMs;
     metrics.count(line.operation, line.status, ms);

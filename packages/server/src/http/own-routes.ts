@@ -10,15 +10,24 @@ import { doorsText } from "./doors-text.js";
 import { memgraphPart } from "./memgraph-openapi.js";
 import { openApiDocument } from "./openapi.js";
 import { HttpFailure, INTERNAL_TITLE } from "./problem.js";
+import type { SlowRequest } from "./request-log.js";
 import { commonHeaders, jsonResponse, type Seen } from "./respond.js";
 import { routesOf } from "./routes.js";
 import { readStudioFiles, type StudioFiles } from "./studio-files.js";
 
-/** Adds the routes; `metrics` renders what was counted. */
+/** What a server tells about what it did. */
+export interface OwnCounts {
+  /** Renders what was counted. */
+  readonly metrics: () => Promise<string>;
+  /** The last slow requests, without content. */
+  readonly slow: () => readonly SlowRequest[];
+}
+
+/** Adds the routes. */
 export function addOwnRoutes(
   hono: Hono<Env>,
   made: AppOptions,
-  metrics: () => Promise<string>,
+  { metrics, slow }: OwnCounts,
 ): void {
   addFrontDoor(hono, made);
   hono.get("/healthz", ({ env }) => {
@@ -33,6 +42,11 @@ export function addOwnRoutes(
   hono.get("/metrics", async ({ env }) => {
     env.seen.operation = "metrics";
     return text(env.seen, await metrics(), "text/plain; version=0.0.4; charset=utf-8");
+  });
+  hono.get("/slow", ({ env, req }) => {
+    env.seen.operation = "slow";
+    const { slowMs } = made.options;
+    return jsonResponse(env.seen, req.raw, JSON.stringify({ slowMs, requests: slow() }));
   });
   let document: string | undefined;
   hono.get("/openapi.json", ({ env, req }) => {

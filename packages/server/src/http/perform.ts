@@ -176,6 +176,7 @@ function contextOf(door: Door, { actor, seen }: Asked, files: Files, access: Acc
     files,
     settings: door.settings,
     onProgress: () => {},
+    hub: (work) => door.stores.hub.use(work),
     onPlan: planInto(seen),
   };
 }

@@ -51,13 +51,22 @@ export interface LogOptions {
 /** Writes the line of one request. */
 export type RequestLog = (line: RequestLine) => void;
 
+/** A request that was slow, as the log tells it. */
+export type SlowRequest = Omit<RequestLine, "fault"> & { readonly time: string };
+
+/** Slow requests that are remembered for whoever asks. */
+const SLOW_KEPT = 50;
+
 /** Makes the log. Lines of one turn are written together: one system call for many requests. */
 export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
   readonly log: RequestLog;
   /** Writes what is still held. */
   readonly flush: () => void;
+  /** The last slow requests, the latest first. */
+  readonly slow: () => readonly SlowRequest[];
 } {
   let held = "";
+  const kept: SlowRequest[] = [];
   const flush = (): void => {
     if (held === "") return;
     const text = held;
@@ -67,18 +76,27 @@ export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
   const log: RequestLog = ({ fault, plan, ms, ...line }) => {
     if (held === "") setImmediate(flush);
     const isSlow = ms >= slowMs;
+    const time = new Date(clock()).toISOString();
+    if (isSlow) {
+      kept.unshift({ time, ...line, ms: rounded(ms), ...(plan === undefined ? {} : { plan }) });
+      kept.length = Math.min(kept.length, SLOW_KEPT);
+    }
     held += `${JSON.stringify({
-      time: new Date(clock()).toISOString(),
+      time,
       // 501 is a refusal like any other; the rest of its hundred is trouble of ours.
       level: line.status >= 500 && line.status !== 501 ? "error" : isSlow ? "warn" : "info",
       ...line,
-      ms: Math.round(ms * 100) / 100,
+      ms: rounded(ms),
       ...(isSlow ? { slow: true } : {}),
       ...(isSlow && plan !== undefined ? { plan } : {}),
       ...(fault === undefined ? {} : { fault: withoutMessage(fault) }),
     })}\n`;
   };
-  return { log, flush };
+  return { log, flush, slow: () => [...kept] };
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
 }
 
 /** Name and frames of an error; a message may quote what it was about. */

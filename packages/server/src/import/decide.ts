@@ -3,8 +3,8 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { BatchItem, Memory, Options, UpdateInput, WriteInput } from "@cortex-memory/core";
-import { headFields, VERSION_MAX, versionFields, writeFields } from "@cortex-memory/core/contract";
-import type { MemoryRecord, VersionDraft } from "./records.js";
+import { headFields, versionFields, writeFields } from "@cortex-memory/core/contract";
+import type { MemoryRecord } from "./records.js";
 
 /** Who writes what an import brings, unless the file names somebody. */
 export const IMPORTER = "import";
@@ -12,44 +12,29 @@ export const IMPORTER = "import";
 /** What is to be done about a record. */
 export type Decision =
   | { readonly what: "add" }
-  /** Versions from this place of the list on are missing. */
-  | { readonly what: "append"; readonly from: number; readonly memory: Memory }
+  /** It says something else than the memory that is there. */
+  | { readonly what: "append"; readonly memory: Memory }
   | { readonly what: "unchanged" }
   | { readonly what: "skip"; readonly reason: string };
 
 const HEAD_FIELDS = Object.keys(headFields) as readonly (keyof typeof headFields)[];
 
-const CHANGED_HERE = "the memory was changed here since; it stays as it is";
+/** Why what was changed here is left alone. */
+export const CHANGED_HERE = "the memory was changed here since; it stays as it is";
+/** Why what was hidden here is left alone. */
+export const HIDDEN_HERE = "the memory was hidden here since; it stays hidden";
 
 /** Compares a record with the memory that the store has under its id. */
 export function decide(record: MemoryRecord, memory: Memory | undefined): Decision {
   if (memory === undefined) return { what: "add" };
-  const { versions } = record;
-  const newest = versions.at(-1);
-  if (newest === undefined) throw new Error("a record has no version");
-  if (memory.head.lifecycle === "tombstoned") {
-    return { what: "skip", reason: "the memory was hidden here since; it stays hidden" };
-  }
-  if (memory.type !== newest.input.type) {
+  const { input } = record;
+  if (memory.head.lifecycle === "tombstoned") return { what: "skip", reason: HIDDEN_HERE };
+  if (memory.type !== input.type) {
     return { what: "skip", reason: `a memory of type ${memory.type} has this id here` };
   }
-  if (record.numbered === true) return byNumber(versions, memory);
-  if (saysTheSame(memory, newest.input)) return { what: "unchanged" };
-  const isOurs = memory.versionRecord.createdBy === (newest.input.by ?? IMPORTER);
-  if (!isOurs) return { what: "skip", reason: CHANGED_HERE };
-  return { what: "append", from: versions.length - 1, memory };
-}
-
-/** Version n there is version n here, so what is missing is what comes behind. */
-function byNumber(versions: readonly VersionDraft[], memory: Memory): Decision {
-  const count = memory.head.version;
-  const last = versions[count - 1];
-  if (last === undefined || !saysTheSame(memory, last.input)) {
-    return { what: "skip", reason: CHANGED_HERE };
-  }
-  return count === versions.length
-    ? { what: "unchanged" }
-    : { what: "append", from: count, memory };
+  if (saysTheSame(memory, input)) return { what: "unchanged" };
+  const isOurs = memory.versionRecord.createdBy === (input.by ?? IMPORTER);
+  return isOurs ? { what: "append", memory } : { what: "skip", reason: CHANGED_HERE };
 }
 
 /** Whether a memory says what a write would say; what a note does not say counts as well. */
@@ -80,32 +65,11 @@ function plain(value: unknown): unknown {
   return value === "" || value === null ? undefined : value;
 }
 
-/** The items that write a record with all its versions. */
-export function addItems({ ref, versions }: MemoryRecord): readonly BatchItem[] {
-  const [first, ...later] = versions;
-  const newest = versions.at(-1);
-  if (first === undefined || newest === undefined) throw new Error("a record has no version");
-  // Tags, kind and the like belong to the memory: from the start those of its newest version.
-  const head = Object.fromEntries(
-    HEAD_FIELDS.map((name) => [name, newest.input[name]] as const).filter(
-      ([, value]) => value !== undefined,
-    ),
-  );
-  const body = Object.fromEntries(
-    Object.entries(first.input).filter(
-      ([name, value]) => value !== undefined && !Object.hasOwn(headFields, name),
-    ),
-  );
-  const { type, by = IMPORTER, source = "imported" } = first.input;
-  return [
-    { write: { ...body, ...head, type, by, source } },
-    ...later.map((draft) => updateItem(ref, draft)),
-  ];
-}
-
-/** The items that append the versions of a record from one on. */
-export function appendItems({ ref, versions }: MemoryRecord, from: number): readonly BatchItem[] {
-  return versions.slice(from).map((draft) => updateItem(ref, draft));
+/** The item that writes a record. */
+export function addItem({ input }: MemoryRecord): BatchItem {
+  const said = Object.entries(input).filter(([, value]) => value !== undefined);
+  const { type, by = IMPORTER, source = "imported" } = input;
+  return { write: { ...Object.fromEntries(said), type, by, source } };
 }
 
 /** Whether a field of a write is given once, with the first version, and not with later ones. */
@@ -114,29 +78,26 @@ function isOnce(name: string): boolean {
   return Object.hasOwn(writeFields, name) && !isLater;
 }
 
-function updateItem(id: string, { input, rival }: VersionDraft): BatchItem {
+/** The item that appends what a record says as a version. */
+export function appendItem({ ref, input }: MemoryRecord): BatchItem {
   const body = Object.fromEntries(
     Object.entries(input).filter(([name, value]) => value !== undefined && !isOnce(name)),
   ) as UpdateInput;
   return {
     update: {
       ...body,
-      id,
+      id: ref,
       by: input.by ?? IMPORTER,
       provenance: { ...input.provenance, source: input.source ?? "imported" },
-      // A version that no memory reaches: under policy manual the update becomes a rival.
-      ...(rival === true ? { basedOnVersion: VERSION_MAX } : {}),
     },
   };
 }
 
-/** What the newest version of a record changes beside the content; `undefined` when nothing. */
+/** What a record changes beside the content; `undefined` when nothing. */
 export function headPatch(
-  { versions }: MemoryRecord,
+  { input }: MemoryRecord,
   memory: Memory,
 ): Options<"updateHead"> | undefined {
-  const input = versions.at(-1)?.input;
-  if (input === undefined) return undefined;
   const head = memory.head as unknown as { readonly [name: string]: unknown };
   const changed = HEAD_FIELDS.filter(
     (name) => input[name] !== undefined && !isSame(input[name], head[name]),

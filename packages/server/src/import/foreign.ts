@@ -3,6 +3,9 @@
  * them, and a report. The file is read, never written.
  */
 
+import { appendFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { isAddress } from "../config.js";
 import { openJsonl } from "./from-jsonl.js";
 import { openKb } from "./from-kb.js";
 import { openMcpMemory } from "./from-mcp-memory.js";
@@ -10,8 +13,9 @@ import { openMem0 } from "./from-mem0.js";
 import { openMemgraph } from "./from-memgraph.js";
 import { importLinks } from "./links.js";
 import { type ImportWork, importMemories, KnownRefs } from "./memories.js";
+import { importNodes } from "./nodes.js";
 import type { ForeignFile } from "./records.js";
-import { type ForeignReport, Tally } from "./tally.js";
+import { type ForeignReport, type LeftOut, Tally } from "./tally.js";
 import { openTarget, type TargetPlace } from "./target.js";
 
 /** The programs whose files can be read, and how each is opened. */
@@ -21,7 +25,9 @@ export const PROGRAMS = {
   kb: openKb,
   mem0: openMem0,
   jsonl: openJsonl,
-} as const satisfies { readonly [program: string]: (path: string) => ForeignFile };
+} as const satisfies {
+  readonly [program: string]: (path: string) => ForeignFile | Promise<ForeignFile>;
+};
 
 /** A program whose files can be read. */
 export type Program = keyof typeof PROGRAMS;
@@ -29,23 +35,32 @@ export type Program = keyof typeof PROGRAMS;
 /** How an import is done. */
 export interface ForeignOptions extends TargetPlace {
   readonly from: Program;
-  /** The path of the file. */
+  /** The path of the file, or the address of a database. */
   readonly file: string;
   /** Say what would be done; change nothing. */
   readonly dryRun?: boolean;
   /** Report bad records and go on behind them. */
   readonly skipBad?: boolean;
+  /**
+   * The file that names everything that is left out, line by line; `import-report.jsonl` in the folder of
+   * the store unless told otherwise, and for a dry run none.
+   */
+  readonly report?: string;
   readonly onProgress?: (done: number, total: number) => void;
 }
+
+const REPORT_NAME = "import-report.jsonl";
 
 /** Imports a file of another program. */
 export async function importForeign(options: ForeignOptions): Promise<ForeignReport> {
   const { dryRun = false, onProgress } = options;
-  const file = PROGRAMS[options.from](options.file);
+  const file = await PROGRAMS[options.from](options.file);
+  const report = new ReportFile(reportPath(options));
   try {
     const target = await openTarget(options, { graphs: file.graphs !== undefined, dryRun });
     try {
-      const tally = new Tally(options.skipBad === true);
+      const skipBad = options.skipBad === true;
+      const tally = new Tally({ skipBad, dryRun, tell: (line) => report.add(line) });
       const work: ImportWork = {
         file,
         target,
@@ -55,14 +70,43 @@ export async function importForeign(options: ForeignOptions): Promise<ForeignRep
         onProgress: (done) => onProgress?.(done, file.total),
       };
       for (const plan of file.graphs ?? []) tally.graph(plan, await target.prepare(plan));
-      await importMemories(work);
+      if (file.nodes === undefined) await importMemories(work);
+      else await importNodes(work);
       if (!tally.hasStopped) await importLinks(work);
-      if (tally.isClean) for (const plan of file.graphs ?? []) await target.finish(plan);
-      return tally.report(dryRun);
+      return tally.report(report.written);
     } finally {
       await target.close();
     }
   } finally {
     await file.close();
+  }
+}
+
+function reportPath({ report, location, dryRun }: ForeignOptions): string | undefined {
+  if (report !== undefined) return report;
+  const isFolder = location !== "memory:" && !isAddress(location);
+  return isFolder && dryRun !== true ? join(location, REPORT_NAME) : undefined;
+}
+
+/** The file that names what was left out; it is there only if something was. */
+class ReportFile {
+  readonly #path: string | undefined;
+  #isBegun = false;
+
+  constructor(path: string | undefined) {
+    this.#path = path;
+    // What an earlier import left out says nothing about this one.
+    if (path !== undefined) rmSync(path, { force: true });
+  }
+
+  /** Where it is, if it is there. */
+  get written(): string | undefined {
+    return this.#isBegun ? this.#path : undefined;
+  }
+
+  add(line: LeftOut): void {
+    if (this.#path === undefined) return;
+    this.#isBegun = true;
+    appendFileSync(this.#path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 }

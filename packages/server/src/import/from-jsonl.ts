@@ -34,7 +34,7 @@ function memoryOf(value: unknown, at: string): readonly MemoryRecord[] {
   // With an external id it is a memory of its own, also where another one makes the same claim.
   const ref = textIn(externalId ?? id ?? ownName(line), "externalId");
   const input = { ...given, externalId: ref, type: textIn(type, "type") } as WriteInput;
-  return [{ at, ref, versions: [{ input }] }];
+  return [{ at, ref, input }];
 }
 
 function linkOf(value: unknown, at: string): readonly LinkRecord[] {

@@ -150,25 +150,21 @@ function noteOf(row: SqlRow, workspace: string): MemoryRecord {
     at: placeOf(row),
     graph: graphId(workspace),
     ref,
-    versions: [
-      {
-        input: {
-          type: "note",
-          kind: "fact",
-          externalId: ref,
-          by: AUTHOR,
-          tags: textList(row.tags, "tags"),
-          data: {
-            content: textOr(row.body, "body"),
-            ...(title === "" ? {} : { summary: title }),
-            metadata: Object.fromEntries(
-              Object.entries(metadata).filter(([, value]) => value !== null && value !== ""),
-            ),
-          },
-          ...createdAt(row),
-        },
+    input: {
+      type: "note",
+      kind: "fact",
+      externalId: ref,
+      by: AUTHOR,
+      tags: textList(row.tags, "tags"),
+      data: {
+        content: textOr(row.body, "body"),
+        ...(title === "" ? {} : { summary: title }),
+        metadata: Object.fromEntries(
+          Object.entries(metadata).filter(([, value]) => value !== null && value !== ""),
+        ),
       },
-    ],
+      ...createdAt(row),
+    },
   };
 }
 

@@ -66,16 +66,12 @@ function memoriesOf(value: unknown, at: string): readonly MemoryRecord[] {
   const entity: MemoryRecord = {
     at,
     ref: name,
-    versions: [
-      {
-        input: {
-          type: "note",
-          externalId: name,
-          data: { content: name },
-          ...(kind === "" ? {} : { kind }),
-        },
-      },
-    ],
+    input: {
+      type: "note",
+      externalId: name,
+      data: { content: name },
+      ...(kind === "" ? {} : { kind }),
+    },
   };
   return [entity, ...observations.map((text) => observationOf(at, name, text))];
 }
@@ -86,7 +82,7 @@ function observationOf(at: string, name: string, text: string): MemoryRecord {
   return {
     at,
     ref,
-    versions: [{ input: { type: "note", externalId: ref, kind: OBSERVATION, data } }],
+    input: { type: "note", externalId: ref, kind: OBSERVATION, data },
   };
 }
 

@@ -83,23 +83,19 @@ function memoryOf(at: string, value: unknown): MemoryRecord {
   return {
     at,
     ref: id,
-    versions: [
-      {
-        input: {
-          type: "note",
-          kind: "memory",
-          externalId: id,
-          tags: textsIn(categories ?? [], "categories"),
-          data: {
-            content: textIn(record.memory ?? record.text, "memory"),
-            ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
-          },
-          ...(created === undefined || created === null
-            ? {}
-            : { validFrom: timeIn(created, "created_at") }),
-        },
+    input: {
+      type: "note",
+      kind: "memory",
+      externalId: id,
+      tags: textsIn(categories ?? [], "categories"),
+      data: {
+        content: textIn(record.memory ?? record.text, "memory"),
+        ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
       },
-    ],
+      ...(created === undefined || created === null
+        ? {}
+        : { validFrom: timeIn(created, "created_at") }),
+    },
   };
 }
 
@@ -123,7 +119,7 @@ function entityOf(at: string, name: string): MemoryRecord {
   return {
     at,
     ref,
-    versions: [{ input: { type: "note", kind: "entity", externalId: ref, data } }],
+    input: { type: "note", kind: "entity", externalId: ref, data },
   };
 }
 

@@ -1,248 +1,232 @@
 /**
- * The SQLite file of memgraph: graphs, nodes in all their versions, edges.
+ * The store of memgraph, a SQLite file or a Postgres database: graphs, nodes in all their versions, edges.
  *
- * A graph becomes a graph of the same id in small letters, with its name, policy, whitelist and
- * metadata. A lineage becomes a note under its id, each node a version of it. Ids of graphs, nodes and
- * edges stay in metadata as `memgraph_id`; the time a node was made is the time its version holds from.
+ * Everything is kept as it was: ids, times to the billionth of a second, authors, and of every version its
+ * own kind, tags, freshness and summary. A graph gets its id in small letters as its name here; a lineage
+ * becomes a note under its id in the graph that has it now, each node a version of it; an edge is kept with
+ * the lineage that it leaves. What does not fit is a bad record, or is told beside the graph.
  */
-import { actorFor, LIMITS } from "@cortex-memory/core";
+import { LIMITS } from "@cortex-memory/core";
+import type { ImportedVersion } from "@cortex-memory/core/contract";
+import { importedName } from "@cortex-memory/core/memgraph";
+import { isDatabaseAddress } from "../config.js";
+import { IMPORTER } from "./decide.js";
+import { type MemgraphRows, openPostgresRows, openSqliteRows, textOf } from "./memgraph-rows.js";
 import {
   attempt,
   type ForeignFile,
+  fineTimeIn,
   type GraphPlan,
   isUnusable,
   jsonIn,
   type LinkRecord,
-  type MemoryRecord,
+  type NodeRecord,
   objectIn,
   type Step,
   textIn,
   textsIn,
-  timeIn,
   type Unusable,
-  type VersionDraft,
   wrong,
 } from "./records.js";
-import { SqliteFile, type SqlRow, type SqlValue } from "./sqlite-file.js";
-
-/** The member of metadata that keeps an id of the file. */
-const MARK = "memgraph_id";
-
-const TABLES = {
-  graphs: ["id", "name", "conflict_policy", "kind_whitelist", "metadata", "created_at"],
-  nodes: [
-    "id",
-    "graph_id",
-    "lineage_id",
-    "version",
-    "kind",
-    "content",
-    "summary",
-    "tags",
-    "metadata",
-    "freshness_at",
-    "created_at",
-    "created_by",
-    "superseded_by",
-  ],
-  edges: [
-    "id",
-    "graph_id",
-    "from_lineage",
-    "to_graph",
-    "to_lineage",
-    "kind",
-    "metadata",
-    "ordinal",
-    "created_at",
-    "created_by",
-  ],
-} as const;
+import type { SqlRow, SqlValue } from "./sqlite-file.js";
 
 /** Opens a memgraph database. */
-export function openMemgraph(path: string): ForeignFile {
-  const file = SqliteFile.open(path);
+export async function openMemgraph(place: string): Promise<ForeignFile> {
+  const rows = isDatabaseAddress(place) ? await openPostgresRows(place) : openSqliteRows(place);
   try {
-    for (const [table, columns] of Object.entries(TABLES)) {
-      file.requireTable(table, columns, "memgraph");
-    }
-    file.order("nodes", ["graph_id", "lineage_id", "version"]);
-    file.order("edges", ["graph_id", "from_lineage", "created_at", "id"]);
-    const graphs = file.all("SELECT * FROM graphs ORDER BY created_at, id").map(graphOf);
-    const policies = new Map(graphs.map(({ id, conflictPolicy }) => [id, conflictPolicy]));
-    const nodes = file.count("nodes");
+    const graphs = rows.graphs.map(graphOf);
+    const known = new Set(graphs.map(({ id }) => id));
     return {
       graphs,
-      total: nodes + file.count("edges"),
-      memories: () => lineages(file, policies),
-      links: () => edges(file, nodes, policies),
-      close: async () => file.close(),
+      total: rows.nodeCount + rows.edgeCount,
+      async *memories() {},
+      nodes: () => nodes(rows, known),
+      links: () => edges(rows, known),
+      close: () => rows.close(),
     };
   } catch (error) {
-    file.close();
+    await rows.close();
     throw error;
   }
 }
 
-type Policies = ReadonlyMap<string, GraphPlan["conflictPolicy"]>;
-
 function graphOf(row: SqlRow): GraphPlan {
-  const id = textIn(row.id, "graphs.id");
-  const created = row.created_at;
+  const id = needed(row.id, "graphs.id");
+  const name = needed(row.name, "graphs.name");
+  const policy = textOf(row.conflict_policy, "graphs.conflict_policy") ?? "lww";
+  const created = timeOf(row.created_at, "graphs.created_at");
+  const notes = [
+    ...(policy === "lww" || policy === "manual"
+      ? []
+      : [`conflict_policy: ${policy} means the same as lww there, and is kept as lww`]),
+    ...(importedName(id) === id || importedName(id) === id.toLowerCase()
+      ? []
+      : [`id: ${id} can be no name here; the graph is called ${importedName(id)}`]),
+  ];
   return {
-    id: graphId(id),
-    name: textIn(row.name, "graphs.name"),
-    // Any other word behaves as lww there.
-    conflictPolicy: row.conflict_policy === "manual" ? "manual" : "lww",
+    id: importedName(id),
+    // A graph without a name is called by its id.
+    name: name === "" ? id : name,
+    conflictPolicy: policy === "manual" ? "manual" : "lww",
     kindWhitelist: listIn(row.kind_whitelist, "graphs.kind_whitelist"),
-    metadata: {
-      ...mapIn(row.metadata, "graphs.metadata"),
-      [MARK]: id,
-      ...(created === null ? {} : { memgraph_created_at: textIn(created, "graphs.created_at") }),
-    },
+    metadata: mapIn(row.metadata, "graphs.metadata") ?? {},
+    origin: { id, createdAt: created.ms, ...(created.nanos === 0 ? {} : { nanos: created.nanos }) },
+    ...(notes.length === 0 ? {} : { notes }),
   };
 }
 
-/** The id of a graph here: its own in small letters where that is a safe name. */
-function graphId(id: string): string {
-  return /^[0-9A-HJKMNP-TV-Z]{26}$/.test(id) ? id.toLowerCase() : actorFor(id);
-}
-
-/** Lineages with all their nodes, graph by graph. */
-async function* lineages(file: SqliteFile, policies: Policies): AsyncGenerator<Step<MemoryRecord>> {
-  let group: SqlRow[] = [];
+async function* nodes(
+  rows: MemgraphRows,
+  graphs: ReadonlySet<string>,
+): AsyncGenerator<Step<NodeRecord>> {
   let done = 0;
-  const columns = TABLES.nodes.join(", ");
-  const sql = `SELECT ${columns} FROM nodes ORDER BY graph_id, lineage_id, version`;
-  for (const row of file.rows(sql)) {
-    const [first] = group;
-    const isSame = first?.graph_id === row.graph_id && first?.lineage_id === row.lineage_id;
-    if (first !== undefined && !isSame) {
-      for (const item of lineageOf(group, policies)) yield { item, done };
-      group = [];
-    }
-    group.push(row);
+  for await (const row of rows.nodes()) {
     done += 1;
+    yield { item: attempt(placeOf("node", row), () => nodeOf(row, graphs)), done };
   }
-  if (group.length > 0) for (const item of lineageOf(group, policies)) yield { item, done };
 }
 
-function lineageOf(
-  rows: readonly SqlRow[],
-  policies: Policies,
-): readonly (MemoryRecord | Unusable)[] {
-  const replaced = new Set(rows.map((row) => row.superseded_by));
-  const versions: VersionDraft[] = [];
-  for (const [at, row] of rows.entries()) {
-    const place = `node ${String(row.id)}`;
-    const draft = attempt(place, () => {
-      const graph = graphId(textIn(row.graph_id, "graph_id"));
-      const policy = policies.get(graph);
-      if (policy === undefined) throw wrong("graph_id", "a graph of the file", row.graph_id);
-      const stoodBeside = at > 0 && !replaced.has(row.id ?? null);
-      return { input: versionOf(row), rival: stoodBeside && policy === "manual" };
-    });
-    if (isUnusable(draft)) return [draft];
-    versions.push(draft);
-  }
-  const [first] = rows;
-  const graph = graphId(String(first?.graph_id));
-  const ref = String(first?.lineage_id);
-  const at = `node ${String(first?.id)}`;
-  const record: MemoryRecord = { at, graph, ref, versions, numbered: true };
-  const open = rows.filter(({ superseded_by: by }) => by === null).length;
-  if (open < 2 || policies.get(graph) === "manual") return [record];
-  const message = `${open} nodes were current side by side; under policy lww the newest is`;
-  return [record, { at, unusable: "skip", code: "ERR_CONFLICT", message }];
+function placeOf(what: "node" | "edge", row: SqlRow): string {
+  const id = attempt(what, () => textOf(row.id, "id") ?? "");
+  return typeof id === "string" ? `${what} ${id}` : what;
 }
 
-function versionOf(row: SqlRow): VersionDraft["input"] {
-  const { by, metadata } = authorOf(row);
-  const summary = row.summary === null ? "" : textIn(row.summary, "summary");
+function nodeOf(row: SqlRow, graphs: ReadonlySet<string>): NodeRecord {
+  const ref = needed(row.lineage_id, "lineage_id");
+  const content = needed(row.content, "content");
+  const summary = textOf(row.summary, "summary") ?? "";
+  const metadata = mapIn(row.metadata, "metadata");
+  const tags = listIn(row.tags, "tags");
+  const fresh = row.freshness_at === null ? undefined : timeOf(row.freshness_at, "freshness_at");
+  const isLong = Buffer.byteLength(content) > LIMITS.contentBytes;
+  const isMany = tags.length > LIMITS.tags || new Set(tags).size < tags.length;
   return {
-    type: "note",
-    externalId: textIn(row.lineage_id, "lineage_id"),
-    kind: textIn(row.kind, "kind"),
-    tags: listIn(row.tags, "tags"),
-    data: {
-      content: textIn(row.content, "content"),
-      ...(summary === "" ? {} : { summary }),
-      metadata: { ...mapIn(row.metadata, "metadata"), ...metadata, [MARK]: textIn(row.id, "id") },
+    at: placeOf("node", row),
+    graph: graphIn(row.home, "graph_id", graphs),
+    ref,
+    input: {
+      type: "note",
+      externalId: ref,
+      kind: needed(row.kind, "kind"),
+      by: IMPORTER,
+      source: "imported",
+      data: {
+        content: isLong ? "" : content,
+        ...(summary === "" ? {} : { summary }),
+        ...(metadata === undefined ? {} : { metadata }),
+      },
+      ...(isMany ? {} : { tags }),
+      ...(fresh === undefined ? {} : { freshnessAt: fresh.ms }),
     },
-    validFrom: timeIn(row.created_at, "created_at"),
-    ...(row.freshness_at === null ? {} : { freshnessAt: timeIn(row.freshness_at, "freshness_at") }),
-    ...by,
+    imported: {
+      ...importedFrom(row),
+      version: numberIn(row.version, "version"),
+      beside: besideIn(row.beside),
+      ...(isLong ? { content } : {}),
+      ...(isMany ? { tags } : {}),
+      ...(fresh === undefined || fresh.nanos === 0 ? {} : { freshnessNanos: fresh.nanos }),
+    },
+    isFirst: Number(row.is_first) === 1,
+    isLast: Number(row.is_last) === 1,
   };
 }
 
-/** Who made a row: a principal where it fits one, else a note in its metadata. */
-function authorOf(row: SqlRow): {
-  readonly by: { readonly by?: string };
-  readonly metadata: { readonly [key: string]: unknown };
-} {
-  const author = row.created_by ?? "";
-  if (typeof author !== "string") throw wrong("created_by", "a text", author);
-  if (author === "") return { by: {}, metadata: {} };
-  const fits = Buffer.byteLength(author) <= LIMITS.principalBytes;
-  if (fits) return { by: { by: author }, metadata: {} };
-  return { by: {}, metadata: { memgraph_created_by: author } };
+/** What every row says of its origin. */
+function importedFrom(
+  row: SqlRow,
+): Pick<ImportedVersion, "id" | "graph" | "createdAt" | "createdBy" | "nanos"> {
+  const { ms, nanos } = timeOf(row.created_at, "created_at");
+  return {
+    id: needed(row.id, "id"),
+    graph: needed(row.graph_id, "graph_id"),
+    createdAt: ms,
+    ...(nanos === 0 ? {} : { nanos }),
+    createdBy: textOf(row.created_by, "created_by") ?? "",
+  };
 }
 
-/** Edges in the order in which memgraph lists them. */
+function besideIn(value: SqlValue | undefined): readonly number[] {
+  const text = textOf(value, "superseded_by") ?? "";
+  return text === "" ? [] : text.split(",").map(Number);
+}
+
 async function* edges(
-  file: SqliteFile,
-  before: number,
-  policies: Policies,
+  rows: MemgraphRows,
+  graphs: ReadonlySet<string>,
 ): AsyncGenerator<Step<LinkRecord>> {
-  let done = before;
-  const columns = TABLES.edges.join(", ");
-  const sql = `SELECT ${columns} FROM edges ORDER BY graph_id, from_lineage, created_at, id`;
-  for (const row of file.rows(sql)) {
+  let done = rows.nodeCount;
+  for await (const row of rows.edges()) {
     done += 1;
-    yield { item: attempt(`edge ${String(row.id)}`, () => edgeOf(row, policies)), done };
+    const item = attempt(placeOf("edge", row), () => edgeOf(row, graphs));
+    yield { item: isUnusable(item) ? item : (unfounded(row) ?? item), done };
   }
 }
 
-function edgeOf(row: SqlRow, policies: Policies): LinkRecord {
-  const id = textIn(row.id, "id");
-  const graph = graphId(textIn(row.graph_id, "graph_id"));
-  if (!policies.has(graph)) throw wrong("graph_id", "a graph of the file", row.graph_id);
-  const far = row.to_graph === null ? graph : graphId(textIn(row.to_graph, "to_graph"));
-  const { by, metadata } = authorOf(row);
+/** An edge that leaves a lineage which is not there; memgraph lets such edges be. */
+function unfounded(row: SqlRow): Unusable | undefined {
+  if (row.from_home !== null) return undefined;
+  const message =
+    "from_lineage: names a lineage that is not there, and an edge is kept with its lineage";
+  return { at: placeOf("edge", row), unusable: "skip", code: "ERR_UNKNOWN_ENDPOINT", message };
+}
+
+function edgeOf(row: SqlRow, graphs: ReadonlySet<string>): LinkRecord {
+  const own = importedFrom(row);
+  graphIn(row.graph_id, "graph_id", graphs);
+  const toGraph = textOf(row.to_graph, "to_graph") ?? own.graph;
+  // Both ends are where their lineages are now; which graphs the edge named is kept beside it.
+  const graph = importedName(textOf(row.from_home, "graph_id") ?? own.graph);
+  const far = importedName(textOf(row.to_home, "to_graph") ?? toGraph);
+  const metadata = mapIn(row.metadata, "metadata");
   return {
-    at: `edge ${id}`,
+    at: placeOf("edge", row),
     graph,
-    from: textIn(row.from_lineage, "from_lineage"),
-    kind: textIn(row.kind, "kind"),
-    to: textIn(row.to_lineage, "to_lineage"),
+    from: needed(row.from_lineage, "from_lineage"),
+    kind: needed(row.kind, "kind"),
+    to: needed(row.to_lineage, "to_lineage"),
     ...(far === graph ? {} : { toGraph: far }),
-    ...(row.ordinal === null ? {} : { ordinal: Number(row.ordinal) }),
-    metadata: {
-      ...mapIn(row.metadata, "metadata"),
-      ...metadata,
-      ...(row.created_at === null
-        ? {}
-        : { memgraph_created_at: textIn(row.created_at, "created_at") }),
-      [MARK]: id,
-    },
-    mark: MARK,
-    ...by,
+    ...(row.ordinal === null ? {} : { ordinal: numberIn(row.ordinal, "ordinal") }),
+    ...(metadata === undefined ? {} : { metadata }),
+    imported: { ...own, toGraph },
   };
+}
+
+function graphIn(value: SqlValue | undefined, field: string, graphs: ReadonlySet<string>): string {
+  const name = importedName(needed(value, field));
+  if (graphs.has(name)) return name;
+  throw wrong(field, "a graph of the file", value);
+}
+
+/** A column that must hold a text. */
+function needed(value: SqlValue | undefined, field: string): string {
+  return textIn(textOf(value, field), field);
+}
+
+function numberIn(value: SqlValue | undefined, field: string): number {
+  const number = Number(value);
+  if (value !== null && Number.isSafeInteger(number)) return number;
+  throw wrong(field, "a whole number", value);
+}
+
+function timeOf(
+  value: SqlValue | undefined,
+  field: string,
+): { readonly ms: number; readonly nanos: number } {
+  return fineTimeIn(textOf(value, field), field);
 }
 
 /** A column with a JSON list of texts; nothing is an empty one. */
 function listIn(value: SqlValue | undefined, field: string): readonly string[] {
-  const text = jsonText(value, field);
-  return text === undefined ? [] : textsIn(jsonIn(text, field) ?? [], field);
+  const text = textOf(value, field) ?? "";
+  return text === "" ? [] : textsIn(jsonIn(text, field) ?? [], field);
 }
 
-/** A column with a JSON object; nothing is an empty one. */
-function mapIn(value: SqlValue | undefined, field: string): { readonly [key: string]: unknown } {
-  const text = jsonText(value, field);
-  return text === undefined ? {} : objectIn(jsonIn(text, field) ?? {}, field);
-}
-
-function jsonText(value: SqlValue | undefined, field: string): string | undefined {
-  if (value === null || value === undefined || value === "") return undefined;
-  return textIn(value, field);
+/** A column with a JSON object; an empty one is as good as none. */
+function mapIn(
+  value: SqlValue | undefined,
+  field: string,
+): { readonly [key: string]: unknown } | undefined {
+  const text = textOf(value, field) ?? "";
+  const map = text === "" ? {} : objectIn(jsonIn(text, field) ?? {}, field);
+  return Object.keys(map).length === 0 ? undefined : map;
 }

@@ -3,21 +3,23 @@
  * removed here stays removed, and one that cannot be made is passed over with its reason.
  *
  * In one store a link is an edge as `link` makes it: two memories are joined once by each kind. In a
- * file with graphs links may repeat and lead into other graphs; there an edge carries a mark of the
- * file in its metadata, by which it is known again.
+ * file with graphs links may repeat and lead into other graphs; there an edge is known again by the id
+ * that it had, or by a mark of the file in its metadata.
  */
 import {
+  type BatchItem,
   type Cortex,
   type CortexError,
   type Edge,
   type ErrorCode,
   isCortexError,
+  open,
 } from "@cortex-memory/core";
-import type { GraphEdgeInput } from "@cortex-memory/core/memgraph";
+import { linkOf } from "@cortex-memory/core/memgraph";
 import { IMPORTER } from "./decide.js";
 import { drain } from "./drain.js";
-import { BATCH_ITEMS, type ImportWork } from "./memories.js";
-import { badRecord, type LinkRecord } from "./records.js";
+import { BATCH_ITEMS, type ImportWork, plain } from "./memories.js";
+import { attempt, badRecord, isUnusable, type LinkRecord } from "./records.js";
 
 /** Failures that are about this link alone: the file may well have such links. */
 const PASSED_OVER: readonly ErrorCode[] = [
@@ -56,9 +58,11 @@ async function bringIn(work: ImportWork, links: readonly LinkRecord[]): Promise<
     const find = file.graphs === undefined ? unjoined : unmarked;
     // A store that is new has no links; one that the file repeats is joined once all the same.
     const fresh = target.isNew(graph) ? links : await find(work, memory, links);
-    if (work.dryRun || memory === undefined) await count(work, memory, fresh);
-    else if (target.putEdge === undefined) await join(work, memory, fresh);
-    else await put(work, graph ?? memory.actor, target.putEdge, fresh);
+    if (file.graphs === undefined) {
+      if (work.dryRun || memory === undefined) await count(work, memory, fresh);
+      else await join(work, memory, fresh);
+    } else if (work.dryRun || memory === undefined) await tryOut(work, memory, fresh);
+    else await put(work, memory, fresh);
   });
 }
 
@@ -108,7 +112,8 @@ async function unmarked(
   });
 }
 
-function hasMark(edge: Edge, { mark, metadata }: LinkRecord): boolean {
+function hasMark(edge: Edge, { mark, metadata, imported }: LinkRecord): boolean {
+  if (imported !== undefined) return edge.origin?.id === imported.id;
   if (mark === undefined) return false;
   return edge.metadata?.[mark] !== undefined && edge.metadata[mark] === metadata?.[mark];
 }
@@ -147,56 +152,103 @@ async function join(
   }
 }
 
-/** Adds edges that may repeat and lead elsewhere; the writer gathers them into few commits. */
+/** Adds edges that may repeat and lead elsewhere, in their order and in one commit. */
 async function put(
   { tally }: ImportWork,
-  graph: string,
-  putEdge: (graph: string, edge: GraphEdgeInput) => Promise<unknown>,
+  memory: Cortex,
   links: readonly LinkRecord[],
 ): Promise<void> {
-  const settled = await Promise.allSettled(
-    links.map(({ from, kind, to, toGraph, ordinal, metadata, by }) =>
-      putEdge(graph, {
-        fromLineage: from,
-        toLineage: to,
-        kind,
-        createdBy: by ?? IMPORTER,
-        ...(toGraph === undefined ? {} : { toGraph }),
-        ...(ordinal === undefined ? {} : { ordinal }),
-        ...(metadata === undefined ? {} : { metadata }),
-      }),
+  const items = links.map((link) => attempt(link.at, () => looseItem(link)));
+  const good = items.flatMap((item) => (isUnusable(item) ? [] : [item]));
+  const { results } =
+    good.length === 0 ? { results: [] } : await memory.batch(good, { atomic: false, loose: true });
+  let next = 0;
+  for (const [at, link] of links.entries()) {
+    const item = items[at];
+    if (item !== undefined && isUnusable(item)) {
+      tally.unusable(item);
+      continue;
+    }
+    const result = results[next++];
+    if (result?.ok === false) failed(tally, link, plain(result.error));
+    else tally.link("added");
+  }
+}
+
+/** A link as memgraph's edges are made. */
+function looseItem(link: LinkRecord): BatchItem {
+  const { from, kind, to, toGraph, ordinal, metadata, by, imported } = link;
+  return {
+    link: {
+      ...linkOf(
+        { prefix: "" },
+        {
+          fromLineage: from,
+          toLineage: to,
+          kind,
+          createdBy: by ?? IMPORTER,
+          ...(toGraph === undefined ? {} : { toGraph }),
+          ...(ordinal === undefined ? {} : { ordinal }),
+          ...(metadata === undefined ? {} : { metadata }),
+          ...(imported === undefined ? {} : { imported }),
+        },
+        undefined,
+      ),
+      source: "imported",
+    },
+  };
+}
+
+/** Adds edges to a store that is thrown away, where what they leave is there or would be. */
+async function tryOut(
+  work: ImportWork,
+  memory: Cortex | undefined,
+  links: readonly LinkRecord[],
+): Promise<void> {
+  const { known, tally } = work;
+  const froms = [...new Set(links.map(({ from }) => from))];
+  const seen = await Promise.all(
+    froms.map(
+      async (from) => known.has(links[0]?.graph, from) || (await memory?.get(from)) !== undefined,
     ),
   );
-  for (const [at, link] of links.entries()) {
-    const one = settled[at];
-    if (one?.status !== "rejected") tally.link("added");
-    else if (isCortexError(one.reason)) failed(tally, link, one.reason);
-    else throw one.reason;
-  }
+  const there = new Set(froms.filter((_, at) => seen[at] === true));
+  for (const { at, from } of links) if (!there.has(from)) tally.skip(at, noEnd("from"));
+  if (there.size === 0) return;
+  await using scratch = await open("memory:");
+  await scratch.batch(
+    [...there].map((externalId) => ({ write: { type: "note", text: "", externalId } })),
+  );
+  await put(
+    work,
+    scratch,
+    links.filter(({ from }) => there.has(from)),
+  );
 }
 
 /** What a dry run can tell: whether both ends are there, or would be. */
 async function count(
-  { tally, known, file }: ImportWork,
+  { tally, known }: ImportWork,
   memory: Cortex | undefined,
   links: readonly LinkRecord[],
 ): Promise<void> {
   for (const link of links) {
     const { graph, from, to, kind } = link;
-    // An edge of a graph may lead to what is not there; what it leaves must be.
-    const ends = file.graphs === undefined ? [from, to] : [from];
+    const ends = [from, to];
     const seen = await Promise.all(
       ends.map(async (end) => known.has(graph, end) || (await memory?.get(end)) !== undefined),
     );
     const missing = ends[seen.indexOf(false)];
     if (missing !== undefined) tally.skip(link.at, noEnd(missing === from ? "from" : "to"));
-    else if (file.graphs === undefined && from === to) tally.skip(link.at, selfEdge(kind));
+    else if (from === to) tally.skip(link.at, selfEdge(kind));
     else tally.link("added");
   }
 }
 
 function failed(tally: ImportWork["tally"], link: LinkRecord, error: CortexError): void {
-  if (PASSED_OVER.includes(error.code)) tally.skip(link.at, error.message);
+  // What is to be kept as it was is not left out for the sake of its kind without a word.
+  const isLost = link.imported !== undefined && error.code === "ERR_EDGE_KIND";
+  if (PASSED_OVER.includes(error.code) && !isLost) tally.skip(link.at, error.message);
   else tally.unusable(badRecord(link.at, error));
 }
 

@@ -18,7 +18,7 @@ import {
   type Memory,
   open,
 } from "@cortex-memory/core";
-import { addItems, appendItems, charsOf, type Decision, decide, headPatch } from "./decide.js";
+import { addItem, appendItem, charsOf, type Decision, decide, headPatch } from "./decide.js";
 import { drain, type ItemGroup } from "./drain.js";
 import { badRecord, type ForeignFile, type MemoryRecord } from "./records.js";
 import type { Tally } from "./tally.js";
@@ -27,7 +27,7 @@ import type { Target } from "./target.js";
 /** Items of one commit. */
 export const BATCH_ITEMS = 1000;
 /** Characters at which a batch is closed early: well below the bytes that a commit may have. */
-const BATCH_CHARS = 4 * 1024 * 1024;
+export const BATCH_CHARS = 4 * 1024 * 1024;
 
 /** What an import works with. */
 export interface ImportWork {
@@ -82,8 +82,8 @@ class Group implements ItemGroup<MemoryRecord> {
   add(record: MemoryRecord): void {
     this.#records.push(record);
     this.#refs.add(record.ref);
-    this.#items += record.versions.length;
-    for (const { input } of record.versions) this.#chars += charsOf(input);
+    this.#items += 1;
+    this.#chars += charsOf(record.input);
   }
 
   async flush(): Promise<void> {
@@ -112,9 +112,7 @@ async function bringIn(
   const repeated = await target.use(graph, async (memory) => {
     const planned: Planned[] = [];
     const existing = await Promise.all(
-      records.map((record) =>
-        lookUp || record.versions.length > 1 ? existingOf(memory, record) : undefined,
-      ),
+      records.map((record) => (lookUp ? existingOf(memory, record.ref) : undefined)),
     );
     for (const [at, record] of records.entries()) {
       const found = existing[at];
@@ -145,9 +143,9 @@ const NO_ID: readonly ErrorCode[] = [
 ];
 
 /** What the store has under the id of a record; the failure when it can be no id at all. */
-async function existingOf(
+export async function existingOf(
   memory: Cortex | undefined,
-  { ref }: MemoryRecord,
+  ref: string,
 ): Promise<Memory | CortexError | undefined> {
   try {
     return await memory?.get(ref);
@@ -172,7 +170,7 @@ async function writeAll(
     }),
   );
   const items = planned.map(({ record, decision }) =>
-    decision.what === "add" ? addItems(record) : appendItems(record, decision.from),
+    decision.what === "add" ? addItem(record) : appendItem(record),
   );
   return commit(work, memory, { planned, items, lookedUp });
 }
@@ -183,8 +181,7 @@ async function tryOut(
   planned: readonly Planned[],
 ): Promise<readonly MemoryRecord[]> {
   await using scratch = await open("memory:");
-  await scratch.configure({ conflictPolicy: "manual" });
-  const items = planned.map(({ record }) => addItems(record));
+  const items = planned.map(({ record }) => addItem(record));
   return await commit(work, scratch, { planned, items, lookedUp: true });
 }
 
@@ -193,29 +190,17 @@ async function commit(
   memory: Cortex,
   what: {
     readonly planned: readonly Planned[];
-    readonly items: readonly (readonly BatchItem[])[];
+    readonly items: readonly BatchItem[];
     readonly lookedUp: boolean;
   },
 ): Promise<readonly MemoryRecord[]> {
   const { planned, items, lookedUp } = what;
-  const flat = items.flatMap((own, at) => own.map((item) => ({ item, at })));
-  const failures = new Map<number, CortexError>();
-  for (let from = 0; from < flat.length; from += BATCH_ITEMS) {
-    const slice = flat.slice(from, from + BATCH_ITEMS);
-    // A bad item leaves nothing and does not disturb the others of its commit.
-    const options = { atomic: false };
-    const { results } = await memory.batch(
-      slice.map(({ item }) => item),
-      options,
-    );
-    for (const [index, result] of results.entries()) {
-      const at = slice[index]?.at ?? 0;
-      if (!result.ok && !failures.has(at)) failures.set(at, result.error);
-    }
-  }
+  // A bad item leaves nothing and does not disturb the others of its commit.
+  const { results } = await memory.batch(items, { atomic: false });
   const repeated: MemoryRecord[] = [];
   for (const [at, { record, decision }] of planned.entries()) {
-    const failure = failures.get(at);
+    const result = results[at];
+    const failure = result?.ok === false ? result.error : undefined;
     if (failure?.code === "ERR_EXISTS" && !lookedUp) repeated.push(record);
     else if (failure !== undefined) tally.unusable(badRecord(record.at, plain(failure)));
     else tally.memory(record.graph, decision.what === "add" ? "added" : "updated");
@@ -224,6 +209,6 @@ async function commit(
 }
 
 /** The failure of an item without its place in the batch, which says nothing about the file. */
-function plain(error: CortexError): CortexError {
+export function plain(error: CortexError): CortexError {
   return isCortexError(error.cause) ? error.cause : error;
 }

@@ -1,20 +1,13 @@
 /**
- * What a file of another program is read as, whatever program it was: memories with all their
- * versions, then links between them, each with the place in the file that it came from.
+ * What a file of another program is read as, whatever program it was: memories, or nodes as memgraph has
+ * them with all their versions, then links between them, each with the place in the file that it came
+ * from.
  *
  * Left to others: reading files (`lines.ts`, `elements.ts`, `sqlite-file.ts`), what the fields of a
  * program mean (`from-*.ts`), what the store has already and what is new (`memories.ts`, `links.ts`).
  */
 import { CortexError, type ErrorCode, isCortexError, type WriteInput } from "@cortex-memory/core";
-import type { ConflictPolicy } from "@cortex-memory/core/contract";
-
-/** One version of a memory to be. */
-export interface VersionDraft {
-  /** Everything about it, as a write would say it. */
-  readonly input: WriteInput;
-  /** It stood beside the versions before it and took the place of none. */
-  readonly rival?: boolean;
-}
+import type { ConflictPolicy, ImportedEdge, ImportedVersion } from "@cortex-memory/core/contract";
 
 /** A memory to be. */
 export interface MemoryRecord {
@@ -24,10 +17,21 @@ export interface MemoryRecord {
   readonly graph?: string;
   /** By what it is known again: its external id, or its own. */
   readonly ref: string;
-  /** The oldest first; at least one. */
-  readonly versions: readonly VersionDraft[];
-  /** The file has every version there ever was: the nth of them is version n. */
-  readonly numbered?: true;
+  /** Everything about it, as a write would say it. */
+  readonly input: WriteInput;
+}
+
+/** A version of a memory to be, to be kept as another program had it. */
+export interface NodeRecord {
+  readonly at: string;
+  readonly graph: string;
+  /** The lineage. */
+  readonly ref: string;
+  readonly input: WriteInput;
+  readonly imported: ImportedVersion;
+  /** The first and the last version that the file has of the lineage. */
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
 }
 
 /** A link to be. */
@@ -44,6 +48,8 @@ export interface LinkRecord {
   readonly metadata?: { readonly [key: string]: unknown };
   readonly validFrom?: number;
   readonly by?: string;
+  /** What it is known again by where another program made it: it is kept as it was there. */
+  readonly imported?: ImportedEdge;
   /** The member of `metadata` by which the link is known again, in a file that may repeat links. */
   readonly mark?: string;
 }
@@ -56,6 +62,17 @@ export interface GraphPlan {
   readonly conflictPolicy: ConflictPolicy;
   readonly kindWhitelist: readonly string[];
   readonly metadata: { readonly [key: string]: unknown };
+  /** What another program knew it by, and when it was made there. */
+  readonly origin?: GraphOrigin;
+  /** What is not kept of it, and why. */
+  readonly notes?: readonly string[];
+}
+
+/** What another program knew a graph by. */
+export interface GraphOrigin {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly nanos?: number;
 }
 
 /** A record that cannot be used, or a link that leads nowhere; the file goes on behind it. */
@@ -81,6 +98,8 @@ export interface ForeignFile {
   /** The work of both passes together, in bytes or rows. */
   readonly total: number;
   memories(): AsyncIterable<Step<MemoryRecord>>;
+  /** Versions that are kept as they were, where the file has such; then there are no memories. */
+  nodes?(): AsyncIterable<Step<NodeRecord>>;
   links(): AsyncIterable<Step<LinkRecord>>;
   close(): Promise<void>;
 }
@@ -152,14 +171,22 @@ const TIME =
  * number of milliseconds. Without an offset it is UTC.
  */
 export function timeIn(value: unknown, field: string): number {
-  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  return fineTimeIn(value, field).ms;
+}
+
+/** The same, with the billionths of a second that are beyond the milliseconds. */
+export function fineTimeIn(
+  value: unknown,
+  field: string,
+): { readonly ms: number; readonly nanos: number } {
+  if (typeof value === "number" && Number.isSafeInteger(value)) return { ms: value, nanos: 0 };
   const [, date, minute = "00:00", second = ":00", fraction = ".0", offset = "Z"] =
     typeof value === "string" ? (TIME.exec(value) ?? []) : [];
   const zone =
     offset === "Z" || offset.includes(":") ? offset : `${offset.slice(0, 3)}:${offset.slice(3)}`;
   const ms = Date.parse(`${date}T${minute}${second}${fraction.padEnd(4, "0").slice(0, 4)}${zone}`);
   if (Number.isNaN(ms)) throw wrong(field, "an ISO time such as 2026-03-01T12:00:00Z", value);
-  return ms;
+  return { ms, nanos: Number(fraction.slice(4, 10).padEnd(6, "0")) };
 }
 
 function kindOf(value: unknown): string {

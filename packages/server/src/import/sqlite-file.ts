@@ -61,6 +61,11 @@ export class SqliteFile {
     throw new CortexError("ERR_INVALID", message, { field: "file" });
   }
 
+  /** Runs a statement on the copy. */
+  run(sql: string): void {
+    this.#guard(() => this.#database.exec(sql));
+  }
+
   /** Adds an index to the copy, so that reading in this order needs no memory. */
   order(table: string, columns: readonly string[]): void {
     const name = `cortex_${table}_${columns.join("_")}`;

@@ -48,16 +48,38 @@ export interface ForeignReport {
   readonly skipped: { readonly count: number; readonly first: readonly Passed[] };
   /** Bad records that were passed over because that was asked for. */
   readonly errors: { readonly count: number; readonly first: readonly Trouble[] };
-  /** The bad record it stopped at. */
+  /** True when bad records of the file were left out. */
+  readonly partial: boolean;
+  /** The file that names everything that was left out. */
+  readonly report?: string;
+  /** The bad record it stopped at; of a dry run the first at which an import would. */
   readonly stopped?: Trouble;
   readonly graphs?: readonly GraphReport[];
+}
+
+/** A line of the file that names what was left out. */
+export interface LeftOut {
+  readonly what: "bad" | "passed over";
+  readonly at: string;
+  readonly code?: ErrorCode;
+  readonly reason: string;
+}
+
+/** How an import counts. */
+export interface TallyHow {
+  /** Bad records are reported, and the import goes on behind them. */
+  readonly skipBad: boolean;
+  /** Nothing is written, so every bad record can be named. */
+  readonly dryRun: boolean;
+  /** Told of everything that is left out, as it is. */
+  readonly tell: (line: LeftOut) => void;
 }
 
 type Outcome = keyof MemoryCounts;
 
 /** Counts while an import runs. */
 export class Tally {
-  readonly #skipBad: boolean;
+  readonly #how: TallyHow;
   readonly #memories = { added: 0, updated: 0, unchanged: 0 };
   readonly #links = { added: 0, unchanged: 0 };
   readonly #skipped: Passed[] = [];
@@ -69,24 +91,26 @@ export class Tally {
   #skippedCount = 0;
   #errorCount = 0;
   #stopped: Trouble | undefined;
+  #isCorrupt = false;
 
-  constructor(skipBad: boolean) {
-    this.#skipBad = skipBad;
+  constructor(how: TallyHow) {
+    this.#how = how;
   }
 
-  /** Whether a bad record ended the import. */
+  /** Whether bad records are passed over, so that what stands behind them comes in. */
+  get passesBad(): boolean {
+    return this.#how.skipBad || this.#how.dryRun;
+  }
+
+  /** Whether a bad record ended the import; a dry run goes on, to name them all. */
   get hasStopped(): boolean {
-    return this.#stopped !== undefined;
-  }
-
-  /** Whether every record of the file could be used. */
-  get isClean(): boolean {
-    return this.#stopped === undefined && this.#errorCount === 0;
+    return this.#isCorrupt || (this.#stopped !== undefined && !this.#how.dryRun);
   }
 
   /** Begins to count for a graph. */
   graph(plan: GraphPlan, reused: boolean): void {
     this.#graphs.set(plan.id, { plan, reused, added: 0, updated: 0, unchanged: 0 });
+    for (const note of plan.notes ?? []) this.skip(`graph ${plan.origin?.id ?? plan.id}`, note);
   }
 
   memory(graph: string | undefined, outcome: Outcome): void {
@@ -103,23 +127,32 @@ export class Tally {
   skip(at: string, reason: string): void {
     this.#skippedCount += 1;
     if (this.#skipped.length < SHOWN) this.#skipped.push({ at, reason });
+    this.#how.tell({ what: "passed over", at, reason });
   }
 
   /** An item of the file that cannot be used: it ends the import, or is counted. */
   unusable({ at, unusable, code, message }: Unusable): void {
-    if (unusable === "skip") this.skip(at, message);
-    else if (this.#skipBad) {
+    if (unusable === "skip") {
+      this.skip(at, message);
+      return;
+    }
+    if (this.passesBad) {
       this.#errorCount += 1;
       if (this.#errors.length < SHOWN) this.#errors.push({ at, code, message });
-    } else this.stop({ at, code, message });
+    }
+    this.#how.tell({ what: "bad", at, code, reason: message });
+    if (!this.#how.skipBad) this.#stopped ??= { at, code, message };
   }
 
-  /** Ends the import; the first reason counts. */
+  /** Ends the import, whatever was asked for: nothing more can be read. */
   stop(trouble: Trouble): void {
     this.#stopped ??= trouble;
+    this.#isCorrupt = true;
+    this.#how.tell({ what: "bad", at: trouble.at, code: trouble.code, reason: trouble.message });
   }
 
-  report(dryRun: boolean): ForeignReport {
+  report(file: string | undefined): ForeignReport {
+    const { dryRun } = this.#how;
     const graphs = [...this.#graphs.values()].map(({ plan, ...counts }) => ({
       id: plan.id,
       name: plan.name,
@@ -132,6 +165,8 @@ export class Tally {
       links: { ...this.#links },
       skipped: { count: this.#skippedCount, first: this.#skipped },
       errors: { count: this.#errorCount, first: this.#errors },
+      partial: this.#errorCount > 0,
+      ...(file === undefined ? {} : { report: file }),
       ...(this.#stopped === undefined ? {} : { stopped: this.#stopped }),
       ...(graphs.length === 0 ? {} : { graphs }),
     };

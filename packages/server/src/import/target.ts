@@ -5,7 +5,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type Cortex, type Hub, open, openHub } from "@cortex-memory/core";
-import { type GraphEdgeInput, memgraph } from "@cortex-memory/core/memgraph";
 import { isAddress } from "../config.js";
 import type { GraphPlan } from "./records.js";
 
@@ -17,10 +16,6 @@ export interface Target {
   isNew(graph: string | undefined): boolean;
   /** Makes the graph unless it is there; says whether it was. */
   prepare(plan: GraphPlan): Promise<boolean>;
-  /** What may only be said about a graph when all its memories are in, without one left out. */
-  finish(plan: GraphPlan): Promise<void>;
-  /** Adds a link that another graph may be the end of; only where there are graphs. */
-  putEdge?(graph: string, edge: GraphEdgeInput): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -44,7 +39,6 @@ export async function openTarget(
     use: (_, work) => work(memory),
     isNew: () => entries === 1,
     prepare: async () => true,
-    finish: async () => {},
     close: () => memory.close(),
   };
 }
@@ -55,19 +49,12 @@ function hubTarget(hub: Hub): Target {
     // A graph stays open in the hub for a while, so asking for it batch by batch costs nothing.
     use: (graph = "", work) => hub.use(graph, work),
     isNew: (graph = "") => made.has(graph),
-    async prepare({ id, name, conflictPolicy, metadata }) {
+    async prepare({ id, notes: _, ...plan }) {
       if ((await hub.getGraph(id)) !== undefined) return true;
-      await hub.createGraph({ id, name, conflictPolicy, metadata });
+      await hub.createGraph({ id, ...plan });
       made.add(id);
       return false;
     },
-    async finish({ id, kindWhitelist }) {
-      // Old nodes need not keep to the list, so it comes in force behind them.
-      if (kindWhitelist.length === 0) return;
-      const graph = await hub.getGraph(id);
-      if (graph?.kindWhitelist.length === 0) await hub.configureGraph(id, { kindWhitelist });
-    },
-    putEdge: memgraph(hub).putEdge,
     close: () => hub.close(),
   };
 }
@@ -96,7 +83,6 @@ function dryTarget({ location, actor }: TargetPlace): Target {
     },
     isNew: () => false,
     prepare: async ({ id }) => isThere(id),
-    finish: async () => {},
     close,
   };
 }

@@ -14,6 +14,7 @@ import {
   type Cortex,
   CortexError,
   type ExportTarget,
+  type Hub,
   type ImportSource,
 } from "@cortex-memory/core";
 import {
@@ -68,6 +69,8 @@ export interface CallContext {
   /** The settings in force at this door. */
   readonly settings: readonly Setting[];
   readonly onProgress: (done: number, total: number) => void;
+  /** Runs work on the hub of a door that has one open; others open the one at the location. */
+  readonly hub?: <T>(work: (hub: Hub) => Promise<T>) => Promise<T>;
   /** Told how a read was carried out, at a door that logs what was slow. */
   readonly onPlan?: OnPlan;
   /** The token for a server that the input names, at a door that calls others on somebody's behalf. */

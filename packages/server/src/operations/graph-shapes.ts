@@ -41,3 +41,12 @@ export const symlinksShape = z.object({
   inbound: listOf(graphRef),
   dangling: listOf(graphEdge).exactOptional(),
 });
+
+/** A graph that is gone. */
+export const removedGraphShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  reason: z.string(),
+  entries: z.int().exactOptional(),
+  symlinks: symlinksShape.omit({ dangling: true }),
+});

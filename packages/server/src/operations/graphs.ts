@@ -1,21 +1,22 @@
 /**
  * Operations on the graphs of a folder: a folder of actors is a hub, and each actor's store a graph of
- * it. They go by the folder and open no store of their own.
+ * it. They go by the hub that the door has open, or by the folder, and open no store of their own.
  */
 import { CortexError, type Hub, openHub } from "@cortex-memory/core";
+import { VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import { showGraph, showGraphs, showSymlinks } from "../render/graphs.js";
+import { showGraph, showGraphs, showRemoved, showSymlinks } from "../render/graphs.js";
 import { type CallContext, defineOperation } from "./define.js";
-import { anyObject, by, listOf } from "./fields.js";
-import { graphListShape, graphShape, symlinksShape } from "./graph-shapes.js";
+import { graphListShape, graphShape, removedGraphShape, symlinksShape } from "./graph-shapes.js";
 
-/** Runs `body` with the hub of the folder in use; only making a graph may make the folder. */
+/** Runs `body` with the hub in use; only making a graph may make its folder. */
 async function withHub<T>(
-  { location }: CallContext,
+  { location, hub: opened }: CallContext,
   body: (hub: Hub) => Promise<T>,
   create = false,
 ): Promise<T> {
+  if (opened !== undefined) return opened(body);
   const hub = await openHub(location, { create });
   try {
     return await body(hub);
@@ -24,18 +25,30 @@ async function withHub<T>(
   }
 }
 
-const ON_THE_MACHINE = "it works on the folder of the machine it runs on";
+/** What a name of a graph looks like; core checks it, and says what is wrong with one. */
+const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
-const id = z.string().describe("the graph: its id, which is the actor of its store");
+const id = z.string().meta({
+  description: "the graph: its id, which is the actor of its store",
+  pattern: NAME_PATTERN,
+});
 
-const policy = z
-  .enum(["lww", "manual"])
+/** The fields of a graph's configuration, as its own verb has them. */
+const config = VERBS.configure.options;
+
+const name = config.name.unwrap().unwrap().describe("what people call it");
+
+const policy = config.conflictPolicy
+  .unwrap()
   .describe("a stale node wins (lww), or is kept as a rival (manual)")
   .exactOptional();
 
-const kinds = listOf(z.string())
+const kinds = config.kindWhitelist
+  .unwrap()
   .describe("a kind that nodes may have; may be repeated; every kind when not given")
   .exactOptional();
+
+const by = config.by.unwrap().exactOptional();
 
 const createOperation = defineOperation({
   name: "createGraph",
@@ -47,20 +60,27 @@ const createOperation = defineOperation({
 graph's store: every other command works on it with --actor.`,
   example: 'cortex graph create "Team notes" --id team-notes',
   input: z.strictObject({
-    name: z.string().describe("what people call it"),
+    name,
     id: z
       .string()
-      .describe(
-        "a safe name: a-z, 0-9, dot, underscore and hyphen; made from the name when not given",
-      )
+      .meta({
+        description:
+          "a safe name: a-z, 0-9, dot, underscore and hyphen; made from the name when not given",
+        pattern: NAME_PATTERN,
+      })
       .exactOptional(),
     conflictPolicy: policy,
     kindWhitelist: kinds,
-    metadata: anyObject.describe("anything to keep about it, as JSON").exactOptional(),
+    metadata: config.metadata
+      .unwrap()
+      .unwrap()
+      .describe("anything to keep about it, as JSON")
+      .exactOptional(),
     by,
   }),
   output: graphShape,
-  call: (_memory, input, context) => withHub(context, (hub) => hub.createGraph(input), true),
+  call: (_memory, input, context) =>
+    withHub(context, (hub) => hub.createGraph(input, { access: context.access }), true),
   cli: {
     command: "graph create",
     group: "graphs",
@@ -69,7 +89,6 @@ graph's store: every other command works on it with --actor.`,
     flags: { kindWhitelist: "kind" },
     human: showGraph,
   },
-  http: { unavailable: ON_THE_MACHINE },
 });
 
 const listOperation = defineOperation({
@@ -84,7 +103,8 @@ const listOperation = defineOperation({
     includeArchived: z.boolean().describe("show archived graphs as well").exactOptional(),
   }),
   output: graphListShape,
-  call: (_memory, input, context) => withHub(context, (hub) => hub.listGraphs(input)),
+  call: (_memory, input, context) =>
+    withHub(context, (hub) => hub.listGraphs({ ...input, access: context.access })),
   cli: {
     command: "graph ls",
     group: "graphs",
@@ -92,7 +112,6 @@ const listOperation = defineOperation({
     flags: { includeArchived: "all" },
     human: showGraphs,
   },
-  http: { unavailable: ON_THE_MACHINE },
 });
 
 const configOperation = defineOperation({
@@ -106,10 +125,12 @@ Every change is journaled in the graph. An archived graph is left out of lists a
   example: "cortex graph config team-notes --conflict-policy manual",
   input: z.strictObject({
     id,
-    name: z.string().describe("what people call it").exactOptional(),
+    name: name.exactOptional(),
     conflictPolicy: policy,
     kindWhitelist: kinds,
-    metadata: anyObject
+    metadata: config.metadata
+      .unwrap()
+      .unwrap()
       .describe("members to set, or to remove where they are null, as JSON")
       .exactOptional(),
     archive: z.boolean().describe("leave it out of lists").exactOptional(),
@@ -126,8 +147,10 @@ Every change is journaled in the graph. An archived graph is left out of lists a
       }
       const isMoved = archive === true || unarchive === true;
       const patch = { ...fields, ...(isMoved ? { archived: archive === true } : {}) };
-      if (Object.keys(patch).length === 0) return hub.getGraph(graph);
-      return hub.configureGraph(graph, patch, principal === undefined ? {} : { by: principal });
+      const { access } = context;
+      if (Object.keys(patch).length === 0) return hub.getGraph(graph, { access });
+      const options = principal === undefined ? { access } : { by: principal, access };
+      return hub.configureGraph(graph, patch, options);
     }),
   cli: {
     command: "graph config",
@@ -137,7 +160,6 @@ Every change is journaled in the graph. An archived graph is left out of lists a
     flags: { kindWhitelist: "kind" },
     human: showGraph,
   },
-  http: { unavailable: ON_THE_MACHINE },
 });
 
 const symlinksOperation = defineOperation({
@@ -159,7 +181,7 @@ const symlinksOperation = defineOperation({
   absent: (input) => `id: no graph ${input.id}`,
   call: (_memory, { id: graph, dangling }, context) =>
     withHub(context, async (hub) => {
-      if ((await hub.getGraph(graph)) === undefined) return undefined;
+      if ((await hub.getGraph(graph, { access: context.access })) === undefined) return undefined;
       return memgraph(hub).symlinks(graph, dangling === undefined ? {} : { dangling });
     }),
   cli: {
@@ -169,7 +191,37 @@ const symlinksOperation = defineOperation({
     arguments: [{ field: "id", label: "ID" }],
     human: showSymlinks,
   },
-  http: { unavailable: ON_THE_MACHINE },
+});
+
+const removeOperation = defineOperation({
+  name: "removeGraph",
+  verbs: [],
+  place: "openHub",
+  kind: "write",
+  summary: "Remove a graph with everything in it, for good",
+  help: `The bytes are gone, and so is what the hub knew of it; a process that has the graph open is refused from
+then on. Broken off anywhere, it is finished by whoever opens the folder next. The answer names the graphs it was
+tied to: their edges into it stay there and lead nowhere. Backups made before are yours to remove.`,
+  example: 'cortex graph rm team-notes --reason "the team is gone"',
+  input: z.strictObject({
+    id,
+    reason: VERBS.forget.args.reason.describe("why it is removed"),
+  }),
+  output: removedGraphShape,
+  absent: (input) => `id: no graph ${input.id}`,
+  call: (_memory, { id: graph, reason }, context) =>
+    withHub(context, (hub) => hub.remove(graph, reason, { access: context.access })),
+  cli: {
+    command: "graph rm",
+    group: "graphs",
+    store: "fresh",
+    arguments: [
+      { field: "id", label: "ID" },
+      { field: "reason", label: "REASON", optional: true, words: true },
+    ],
+    broken: "What was begun is finished when the folder is next opened; cortex graph ls does it.",
+    human: showRemoved,
+  },
 });
 
 /** The operations on graphs. */
@@ -178,4 +230,5 @@ export const GRAPH_OPERATIONS = [
   listOperation,
   configOperation,
   symlinksOperation,
+  removeOperation,
 ];

@@ -4,6 +4,7 @@
 import { CortexError } from "@cortex-memory/core";
 import { listOf } from "@cortex-memory/core/contract";
 import * as z from "zod";
+import { isDatabaseAddress } from "../config.js";
 import type { Program } from "../import/foreign.js";
 import { showForeign } from "../render/imports.js";
 import { defineOperation } from "./define.js";
@@ -22,6 +23,8 @@ export const foreignShape = z.object({
     first: listOf(z.object({ at: z.string(), reason: z.string() })),
   }),
   errors: z.object({ count: z.int(), first: listOf(trouble) }),
+  partial: z.boolean().describe("true when bad records were left out"),
+  report: z.string().exactOptional(),
   stopped: trouble.exactOptional(),
   graphs: listOf(
     z.object({ id: z.string(), name: z.string(), reused: z.boolean(), ...counts }),
@@ -48,21 +51,25 @@ second run adds only what is new, and what was changed here stays. A bad record 
 and the next run goes on there.`,
   example: "cortex import memory.jsonl --from mcp-memory --dry-run",
   input: z.strictObject({
-    file: z.string().describe("the file; it is only read"),
+    file: z.string().describe("the file, or the postgres:// address of memgraph; only read"),
     from: z.enum(PROGRAM_NAMES).describe("the program that wrote it"),
     dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
     skipBad: z.boolean().describe("report bad records and go on behind them").exactOptional(),
+    report: z.string().describe("a file to name all that is left out in").exactOptional(),
   }),
   output: foreignShape,
   call: async (_memory, { file, ...input }, { location, actor, files, onProgress }) => {
-    const path = files.source(file);
+    const isDatabase = input.from === "memgraph" && isDatabaseAddress(file);
+    const path = isDatabase ? file : files.source(file);
     if (typeof path !== "string") {
       const message = "file: expected a path, because the file is read twice; got stdin";
       throw new CortexError("ERR_INVALID", message, { field: "file" });
     }
     // Loaded for this command alone: others should not wait for SQLite.
     const { importForeign } = await import("../import/foreign.js");
-    return importForeign({ ...input, file: path, location, actor, onProgress });
+    const report = input.report === undefined ? undefined : files.source(input.report);
+    const named = typeof report === "string" ? { report } : {};
+    return importForeign({ ...input, ...named, file: path, location, actor, onProgress });
   },
   cli: {
     command: "import",

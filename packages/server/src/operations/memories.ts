@@ -156,13 +156,15 @@ archives that one. The same command restores a whole store when it is given back
 
 const forgetOperation = verbRow("forget", {
   help: `Nothing brings it back. The answer names what was derived from it and is still there; --cascade
-forgets that as well. The id is never used again, and earlier proofs still verify.`,
-  example: 'cortex forget secret --reason "asked by Ada"',
+forgets that as well. The id is never used again, and earlier proofs still verify. Instead of an id: --session
+forgets a whole conversation, --slot every value a slot ever had, --tag all memories under a tag, hidden
+ones too, a thousand in one call; --dry-run lists them first.`,
+  example: 'cortex forget --session chat-1 --reason "asked by Ada" --dry-run',
   cli: {
     command: "forget",
     group: "memories",
     arguments: [
-      { field: "id", label: "ID" },
+      { field: "id", label: "ID", optional: true },
       { field: "reason", label: "REASON", optional: true, words: true },
     ],
     human: showForgotten,

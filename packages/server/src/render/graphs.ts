@@ -1,6 +1,11 @@
 /** Graphs and the links between them, for people to read. */
 import type * as z from "zod";
-import type { graphListShape, graphShape, symlinksShape } from "../operations/graph-shapes.js";
+import type {
+  graphListShape,
+  graphShape,
+  removedGraphShape,
+  symlinksShape,
+} from "../operations/graph-shapes.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 type Graph = z.output<typeof graphShape>;
@@ -35,6 +40,18 @@ export function showGraphs(list: z.output<typeof graphListShape>, ink: Ink): str
   return lines.length + problems.length === 0
     ? ink.dim("no graphs yet")
     : [...lines, ...problems].join("\n");
+}
+
+/** A graph that is gone, and what it was tied to. */
+export function showRemoved(gone: z.output<typeof removedGraphShape>, ink: Ink): string {
+  const { id, name, entries, symlinks } = gone;
+  const called = name === id ? id : `${id} (${oneLine(name, 60)})`;
+  const size = entries === undefined ? "" : ink.dim(`  ${counted(entries, "entry", "entries")}`);
+  const lines = symlinks.inbound.map(
+    ({ graphId, edgeCount }) =>
+      `  ${ink.yellow("leads nowhere now")} ${counted(edgeCount, "edge")} of ${clean(graphId)}`,
+  );
+  return [`${ink.green("✓")} removed ${called}${size}`, ...lines].join("\n");
 }
 
 /** Which graphs a graph is tied to. */

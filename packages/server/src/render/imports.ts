@@ -21,6 +21,7 @@ export function showForeign(report: Report, ink: Ink): string {
     ...graphLines(report, ink),
     ...list("passed over", report.skipped, ({ at, reason }) => `${at}: ${reason}`, ink),
     ...list("bad", report.errors, ({ at, message }) => `${at}: ${message}`, ink),
+    ...(report.report === undefined ? [] : [`  all of it is named in ${clean(report.report)}`]),
     ...(stopped === undefined ? [] : stopLines(stopped, dryRun, ink)),
   ].join("\n");
 }

@@ -78,13 +78,24 @@ export function showPage(page: Output<"list">, ink: Ink): string {
   return [...lines, ...more].join("\n");
 }
 
-/** What forgetting destroyed. */
+/** What forgetting destroyed, or would. */
 export function showForgotten(answer: Output<"forget">, ink: Ink): string {
-  if (answer.erased.length === 0) return ink.dim(`${answer.id} was forgotten before`);
-  const what = `${counted(answer.erased.length, "memory", "memories")}, ${counted(answer.edges, "edge")}`;
-  const left = answer.derived.map((id) => `  ${ink.yellow("still there, derived from it")} ${id}`);
-  const place = ink.dim(`seq ${answer.seq}`);
-  return [`${ink.green("✓")} forgot ${answer.id}: ${what} ${place}`, ...left].join("\n");
+  const { id, erased, edges, derived, dryRun, memories = [], more } = answer;
+  const count = dryRun === true ? memories.length : erased.length;
+  if (count === 0)
+    return ink.dim(id === undefined ? "nothing to forget" : `${id} was forgotten before`);
+  const what = `${counted(count, "memory", "memories")}, ${counted(edges, "edge")}`;
+  const named = id === undefined ? what : `${id}: ${what}`;
+  const first =
+    dryRun === true
+      ? `${ink.yellow("would forget")} ${named}`
+      : `${ink.green("✓")} forgot ${named} ${ink.dim(`seq ${answer.seq}`)}`;
+  return [
+    first,
+    ...memories.map((one) => row(`  ${one.id}  ${ink.cyan(one.type.padEnd(10))}  `, one.text)),
+    ...derived.map((one) => `  ${ink.yellow("still there, derived from it")} ${one}`),
+    ...(more === true ? [ink.yellow("there are more: run it again")] : []),
+  ].join("\n");
 }
 
 type Versions = Output<"history">["versions"];

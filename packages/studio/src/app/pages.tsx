@@ -78,6 +78,22 @@ export const PAGES: readonly Page[] = [
     shortcut: "i",
     Body: lazy(async () => ({ default: (await import("../time/time-page.tsx")).TimePage })),
   },
+  {
+    path: "graphs",
+    name: "Graphs",
+    icon: "graphs",
+    about: "every graph of the server, and bringing memories in from a file",
+    shortcut: "l",
+    Body: lazy(async () => ({ default: (await import("../graphs/graphs-page.tsx")).GraphsPage })),
+  },
+  {
+    path: "health",
+    name: "Health",
+    icon: "health",
+    about: "sizes, indexes, jobs, upkeep, what was slow",
+    shortcut: "e",
+    Body: lazy(async () => ({ default: (await import("../health/health-page.tsx")).HealthPage })),
+  },
 ];
 
 /** Pages that are gone to from elsewhere, not from the rail. */

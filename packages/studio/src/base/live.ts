@@ -4,11 +4,12 @@
  */
 import { isCortexError } from "@cortex-memory/core/remote";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { onStreamState, type StreamState, streamState } from "./stream-state.ts";
 import { useStudio } from "./studio.tsx";
 
-/** How the stream is doing. */
-export type LiveState = "off" | "connecting" | "live" | "broken";
+/** How the stream is doing; `off` where there is none. */
+export type LiveState = "off" | StreamState;
 
 /** Entries that come close together are one reason to ask again. */
 const GATHER_MS = 250;
@@ -20,9 +21,11 @@ const PAUSE_MS = { first: 500, last: 15_000 };
 export function useLive(): LiveState {
   const { memory, graph, isOwner } = useStudio();
   const queries = useQueryClient();
-  const [state, setState] = useState<LiveState>("connecting");
+  const state = useSyncExternalStore(onStreamState, streamState);
+  const [isOff, setOff] = useState(false);
   useEffect(() => {
-    if (!isOwner) return setState("off");
+    setOff(!isOwner);
+    if (!isOwner) return;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const refresh = () => {
@@ -31,25 +34,25 @@ export function useLive(): LiveState {
         void queries.invalidateQueries({ queryKey: [graph, "now"] });
       }, GATHER_MS);
     };
-    void follow(memory, { signal: stop.signal, onEntry: refresh, onState: setState });
+    void follow(memory, { signal: stop.signal, onEntry: refresh, onDenied: () => setOff(true) });
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
   }, [memory, graph, isOwner, queries]);
-  return state;
+  return isOff ? "off" : state;
 }
 
 interface Followed {
   readonly signal: AbortSignal;
   readonly onEntry: () => void;
-  readonly onState: (state: LiveState) => void;
+  readonly onDenied: () => void;
 }
 
 /** Follows until told to stop; what was missed meanwhile is asked for by its number. */
 async function follow(
   memory: ReturnType<typeof useStudio>["memory"],
-  { signal, onEntry, onState }: Followed,
+  { signal, onEntry, onDenied }: Followed,
 ): Promise<void> {
   let from: number | undefined;
   let pauseMs = PAUSE_MS.first;
@@ -57,18 +60,15 @@ async function follow(
     try {
       from ??= (await memory.root()).seq + 1;
       if (signal.aborted) return;
-      onState("live");
       for await (const { seq } of memory.subscribe({ from, signal })) {
         from = seq + 1;
         pauseMs = PAUSE_MS.first;
-        onState("live");
         onEntry();
       }
     } catch (error) {
-      if (isCortexError(error, "ERR_DENIED")) return onState("off");
+      if (isCortexError(error, "ERR_DENIED")) return onDenied();
     }
     if (signal.aborted) return;
-    onState("broken");
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     pauseMs = Math.min(2 * pauseMs, PAUSE_MS.last);
     // Something may have been written that nobody told of.

@@ -16,9 +16,66 @@ export function currentKey(): string | undefined {
 
 /** Keeps what was given; `undefined` signs out. */
 export function setKey(key: string | undefined): void {
-  if (key === undefined) window.sessionStorage.removeItem(NAME);
-  else window.sessionStorage.setItem(NAME, key);
+  if (key === undefined) {
+    window.sessionStorage.removeItem(NAME);
+    setHolder(undefined);
+  } else window.sessionStorage.setItem(NAME, key);
   for (const listener of [...listeners]) listener();
+}
+
+/** The key that a scope is bound to, as `cortex keygen` writes it. */
+export interface HolderKey {
+  /** 32 bytes in base64. */
+  readonly publicKey: string;
+  readonly seed: string;
+}
+
+const HOLDER = "cortex.holder";
+
+/** The key of the holder, if one was given with the scope; kept like the scope. */
+export function currentHolder(): HolderKey | undefined {
+  const kept = window.sessionStorage.getItem(HOLDER);
+  return kept === null ? undefined : readHolder(kept);
+}
+
+/** Keeps the key of the holder; `undefined` takes it away. */
+export function setHolder(holder: HolderKey | undefined): void {
+  if (holder === undefined) window.sessionStorage.removeItem(HOLDER);
+  else window.sessionStorage.setItem(HOLDER, JSON.stringify(holder));
+}
+
+/** Reads the text of a key file; `undefined` when it is none. */
+export function readHolder(text: string): HolderKey | undefined {
+  try {
+    const { publicKey, seed } = JSON.parse(text) as Partial<HolderKey>;
+    const isKey = (value: unknown): value is string =>
+      typeof value === "string" && /^[A-Za-z0-9+/]{43}=$/.test(value);
+    return isKey(publicKey) && isKey(seed) ? { publicKey, seed } : undefined;
+  } catch {
+    // What is no JSON is no key file; the form says so.
+    return undefined;
+  }
+}
+
+/** What comes before 32 bytes of Ed25519 where browsers read keys (PKCS #8, RFC 8410). */
+const PKCS8 = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
+
+/** Signs requests with the key of a holder; the browser does the arithmetic. */
+export function signerFor({ publicKey, seed }: HolderKey) {
+  let key: Promise<CryptoKey> | undefined;
+  return {
+    publicKey: bytesOf(publicKey),
+    sign: async (message: Uint8Array): Promise<Uint8Array> => {
+      const { subtle } = window.crypto;
+      const secret = new Uint8Array([...PKCS8, ...bytesOf(seed)]);
+      key ??= subtle.importKey("pkcs8", secret, "Ed25519", false, ["sign"]);
+      return new Uint8Array(await subtle.sign("Ed25519", await key, new Uint8Array(message)));
+    },
+  };
+}
+
+function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
 }
 
 /** Whether a key is a scope or the handle of one, and not the owner's token. */
@@ -34,4 +91,9 @@ function subscribe(listener: () => void): () => void {
 /** The key, for components. */
 export function useKey(): string | undefined {
   return useSyncExternalStore(subscribe, currentKey);
+}
+
+/** The public half of the holder's key, for components. */
+export function useHolderName(): string | undefined {
+  return useSyncExternalStore(subscribe, () => currentHolder()?.publicKey);
 }

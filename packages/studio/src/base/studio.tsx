@@ -8,7 +8,8 @@ import { isCortexError, openRemote, type RemoteCortex } from "@cortex-memory/cor
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useMemo } from "react";
 import { useRoute } from "./route.ts";
-import { isScopeKey, useKey } from "./session.ts";
+import { currentHolder, isScopeKey, signerFor, useHolderName, useKey } from "./session.ts";
+import { watchingFetch } from "./stream-state.ts";
 
 /** A moment to read at: nothing for the present. */
 export type Past = { readonly asOf?: number | string };
@@ -65,9 +66,10 @@ export function momentOf(at: string | undefined): number | string | undefined {
 export function useOpening(): Opening {
   const { params } = useRoute();
   const key = useKey();
+  const holder = useHolderName();
   const { graph } = params;
   const opened = useQuery({
-    queryKey: ["open", graph, key],
+    queryKey: ["open", graph, key, holder],
     queryFn: () => openGraph(graph, key),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
@@ -96,9 +98,10 @@ export function useOpening(): Opening {
 export function useMakeGraph(): (graph: string | undefined) => Promise<RemoteCortex> {
   const queries = useQueryClient();
   const key = useKey();
+  const holder = useHolderName();
   return async (graph) => {
     const memory = await openRemote(window.location.origin, { ...optionsFor(graph, key) });
-    queries.setQueryData(["open", graph, key], memory);
+    queries.setQueryData(["open", graph, key, holder], memory);
     return memory;
   };
 }
@@ -126,9 +129,15 @@ async function openGraph(graph: string | undefined, key: string | undefined) {
 
 function optionsFor(graph: string | undefined, key: string | undefined) {
   // The page itself came this way: its key would be heard by whoever listens in any case.
-  const common = { plainHttp: true, ...(graph === undefined ? {} : { actor: graph }) };
+  const common = {
+    plainHttp: true,
+    fetch: watchingFetch,
+    ...(graph === undefined ? {} : { actor: graph }),
+  };
   if (key === undefined) return common;
-  return isScopeKey(key) ? { ...common, scope: key } : { ...common, token: key };
+  if (!isScopeKey(key)) return { ...common, token: key };
+  const holder = currentHolder();
+  return { ...common, scope: key, ...(holder === undefined ? {} : { signer: signerFor(holder) }) };
 }
 
 function isRefusal(error: unknown): boolean {

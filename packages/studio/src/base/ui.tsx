@@ -281,3 +281,19 @@ export function RawText({ text, label }: { readonly text: string; readonly label
     </section>
   );
 }
+
+/** A table that scrolls where there is little room, and can be reached by keys. */
+export function TableFrame({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
+    <section className="table-frame" tabIndex={0} aria-label={label}>
+      <table className="table">{children}</table>
+    </section>
+  );
+}

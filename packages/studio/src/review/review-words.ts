@@ -4,7 +4,7 @@
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import type { WaitingItem } from "../base/waiting.ts";
-import { spaced } from "../base/words.ts";
+import { spaced, whoSaid } from "../base/words.ts";
 
 /** What is decided. */
 export type Decision = Parameters<RemoteCortex["settle"]>[1]["decision"];
@@ -129,7 +129,10 @@ export function whyWords({ kind, why, slot }: WaitingItem): string {
   switch (kind) {
     case "rival":
       return slot === undefined ? "" : `Both are about: ${spaced(slot)}.`;
-    case "contradiction":
+    case "contradiction": {
+      const [, source = "", reason = ""] = /^said to .+? by (\w+)(?:: (.*))?$/s.exec(why) ?? [];
+      return reason === "" ? `${whoSaid(source)}.` : `${whoSaid(source)}: ${reason}`;
+    }
     case "duplicate":
       return `${why.charAt(0).toUpperCase()}${why.slice(1)}.`;
     case "siblings":

@@ -3,17 +3,22 @@
  * kept by this tab until it is closed.
  */
 import { type FormEvent, useId, useState } from "react";
-import { setKey, useKey } from "../base/session.ts";
+import { isScopeKey, readHolder, setHolder, setKey, useKey } from "../base/session.ts";
 
 /** The form. */
 export function SignIn() {
   const key = useKey();
   const [typed, setTyped] = useState("");
+  const [holder, setHolderText] = useState("");
   const id = useId();
+  const isScope = isScopeKey(typed.trim());
+  const isBadHolder = holder !== "" && readHolder(holder) === undefined;
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
     const given = typed.trim();
-    if (given !== "") setKey(given);
+    if (given === "" || isBadHolder) return;
+    setHolder(isScope ? readHolder(holder) : undefined);
+    setKey(given);
   };
   return (
     <form className="sign-in" onSubmit={onSubmit}>
@@ -31,9 +36,24 @@ export function SignIn() {
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
       />
+      {isScope && (
+        <label className="file-choice">
+          If the scope is bound to a key, the file that <code>cortex keygen</code> made{" "}
+          <input
+            type="file"
+            onChange={async (event) => setHolderText((await event.target.files?.[0]?.text()) ?? "")}
+          />
+        </label>
+      )}
+      {isBadHolder && (
+        <p className="failure" role="alert">
+          This is not a key file.
+        </p>
+      )}
       {key !== undefined && (
         <p className="failure" role="alert">
-          The server did not accept this token or scope.
+          The server did not accept this token or scope
+          {isScopeKey(key) && ". If it is bound to a key, choose the key file as well"}.
         </p>
       )}
       <button type="submit" className="primary">

@@ -72,7 +72,12 @@ function Compared({ from, to }: { readonly from: string; readonly to: string | u
     <Answer of={found} what="what changed">
       {({ pairs, entries, links, touched, isCut }) => (
         <>
-          <p>
+          {entries === 0 && (
+            <p className="about">
+              Nothing changed. What was written in one go has no points in between.
+            </p>
+          )}
+          <p hidden={entries === 0}>
             {counted(entries, "entry", "entries")}: {counted(touched, "memory", "memories")}{" "}
             touched, {counted(links, "link")} drawn or removed.
             {isCut && " Only the first part of it was looked through."}

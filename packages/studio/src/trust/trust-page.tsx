@@ -18,6 +18,7 @@ import {
   Failure,
   PageHead,
   RawText,
+  TableFrame,
   useWhyNoWrite,
 } from "../base/ui.tsx";
 import { MemoryProof, refusedBy } from "../memory/proof.tsx";
@@ -262,44 +263,44 @@ type Snapshot = Awaited<ReturnType<RemoteCortex["snapshots"]>>[number];
 function SnapshotTable({ snapshots }: { readonly snapshots: readonly Snapshot[] }) {
   const [pin, setPin] = usePin();
   return (
-    <div className="table-frame">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Root</th>
-            <th scope="col">Why</th>
-            <th scope="col">When</th>
-            <th scope="col">Entry</th>
-            <th scope="col">Checkpoint</th>
+    <TableFrame label="Snapshots">
+      <thead>
+        <tr>
+          <th scope="col">Root</th>
+          <th scope="col">Why</th>
+          <th scope="col">When</th>
+          <th scope="col" className="number">
+            Entry
+          </th>
+          <th scope="col">Checkpoint</th>
+        </tr>
+      </thead>
+      <tbody>
+        {snapshots.map((one) => (
+          <tr key={`${one.number}-${one.seq}`}>
+            <td>
+              <Fingerprint hex={one.root} size={24} />
+            </td>
+            <td dir="auto">
+              {one.reason} <span className="about">by {one.by}</span>
+            </td>
+            <td>
+              <Time ms={one.at} />
+            </td>
+            <td className="number">{count(one.seq)}</td>
+            <td className="buttons">
+              {one.checkpoint === pin?.text ? (
+                <span className="chip">pinned</span>
+              ) : (
+                <button type="button" onClick={() => setPin(one.checkpoint)}>
+                  Pin<span className="unseen"> snapshot {one.number}</span>
+                </button>
+              )}
+              <CopyButton text={one.checkpoint} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {snapshots.map((one) => (
-            <tr key={`${one.number}-${one.seq}`}>
-              <td>
-                <Fingerprint hex={one.root} size={24} />
-              </td>
-              <td dir="auto">
-                {one.reason} <span className="about">by {one.by}</span>
-              </td>
-              <td>
-                <Time ms={one.at} />
-              </td>
-              <td className="number">{count(one.seq)}</td>
-              <td className="buttons">
-                {one.checkpoint === pin?.text ? (
-                  <span className="chip">pinned</span>
-                ) : (
-                  <button type="button" onClick={() => setPin(one.checkpoint)}>
-                    Pin<span className="unseen"> snapshot {one.number}</span>
-                  </button>
-                )}
-                <CopyButton text={one.checkpoint} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </TableFrame>
   );
 }

@@ -1,0 +1,172 @@
+/**
+ * Nodes of memgraph into its graphs, a thousand to a commit: every version as it was there, under its own
+ * id, number and time.
+ *
+ * A node that is there already is known by its id and left alone; what was written here since, or hidden,
+ * stays as it is. A bad node leaves nothing. Where bad nodes end the import, nothing behind one is written,
+ * so that the file can be repaired and the import goes on there; where they are passed over, the versions
+ * behind one keep their numbers.
+ */
+import {
+  type BatchItem,
+  type Cortex,
+  CortexError,
+  isCortexError,
+  type Memory,
+  open,
+} from "@cortex-memory/core";
+import { CHANGED_HERE, charsOf, HIDDEN_HERE } from "./decide.js";
+import { drain } from "./drain.js";
+import { BATCH_CHARS, BATCH_ITEMS, existingOf, type ImportWork, plain } from "./memories.js";
+import { badRecord, type NodeRecord } from "./records.js";
+
+const LATER_HERE =
+  "later versions of the lineage are here already, and none can be put before them";
+
+/** Lineages that this run has begun and not ended. */
+type Begun = Set<string>;
+
+/** Brings the nodes of a file in. */
+export async function importNodes(work: ImportWork): Promise<void> {
+  const rows = work.file.nodes?.();
+  if (rows === undefined) return;
+  const begun: Begun = new Set();
+  let group: NodeRecord[] = [];
+  let chars = 0;
+  await drain(
+    rows,
+    {
+      takes: ({ graph }) =>
+        group[0] === undefined ||
+        (group[0].graph === graph && group.length < BATCH_ITEMS && chars < BATCH_CHARS),
+      add: (node) => {
+        group.push(node);
+        chars += charsOf(node.input) + charsOf(node.imported);
+      },
+      flush: async () => {
+        const nodes = group;
+        [group, chars] = [[], 0];
+        if (nodes.length > 0) await bringIn(work, nodes, begun);
+      },
+    },
+    work,
+  );
+}
+
+async function bringIn(
+  work: ImportWork,
+  nodes: readonly NodeRecord[],
+  begun: Begun,
+): Promise<void> {
+  const { target, tally, dryRun, known } = work;
+  const graph = nodes[0]?.graph;
+  await target.use(graph, async (memory) => {
+    const isNew = target.isNew(graph);
+    const there = isNew ? new Map() : await lineagesOf(memory, nodes);
+    const planned: NodeRecord[] = [];
+    for (const node of nodes) {
+      const before = there.get(node.ref);
+      if (dryRun) known.add(graph, node.ref);
+      const decision = await decideNode(memory, node, before);
+      if (decision === "write") planned.push(node);
+      else if (decision === "unchanged") count(work, begun, node, "unchanged");
+      else {
+        if (isCortexError(decision)) tally.unusable(badRecord(node.at, decision));
+        else tally.skip(node.at, decision.reason);
+        count(work, begun, node, "left");
+        if (tally.hasStopped) break;
+      }
+    }
+    const failures = await write(work, memory, planned);
+    for (const [at, node] of planned.entries()) {
+      const failure = failures.get(at);
+      if (failure === "not tried") continue;
+      if (failure !== undefined) tally.unusable(badRecord(node.at, plain(failure)));
+      count(work, begun, node, failure === undefined ? "written" : "left");
+    }
+  });
+}
+
+/** What the store has of the lineages of some nodes; a failure where one can be no id. */
+async function lineagesOf(
+  memory: Cortex | undefined,
+  nodes: readonly NodeRecord[],
+): Promise<ReadonlyMap<string, Memory | CortexError | undefined>> {
+  const refs = [...new Set(nodes.map(({ ref }) => ref))];
+  const found = await Promise.all(refs.map((ref) => existingOf(memory, ref)));
+  return new Map(refs.map((ref, at) => [ref, found[at]]));
+}
+
+async function decideNode(
+  memory: Cortex | undefined,
+  { ref, imported }: NodeRecord,
+  before: Memory | CortexError | undefined,
+): Promise<"write" | "unchanged" | { readonly reason: string } | CortexError> {
+  if (before === undefined || before instanceof CortexError) return before ?? "write";
+  if (before.head.lifecycle === "tombstoned") return { reason: HIDDEN_HERE };
+  if (imported.version > before.head.version) {
+    return before.versionRecord.origin === undefined ? { reason: CHANGED_HERE } : "write";
+  }
+  const own =
+    imported.version === before.version
+      ? before
+      : await memory?.get(ref, { version: imported.version });
+  if (own === undefined) return { reason: LATER_HERE };
+  return own.versionRecord.origin?.id === imported.id ? "unchanged" : { reason: CHANGED_HERE };
+}
+
+/** Writes nodes; which failed, by their place, and which were not tried behind the first that did. */
+async function write(
+  { tally, dryRun }: ImportWork,
+  memory: Cortex | undefined,
+  nodes: readonly NodeRecord[],
+): Promise<ReadonlyMap<number, CortexError | "not tried">> {
+  const items = nodes.map(({ input, imported }) => ({ write: input, upsert: { imported } }));
+  if (items.length === 0) return new Map();
+  if (dryRun || memory === undefined) {
+    await using scratch = await open("memory:");
+    return await writeEach(scratch, items);
+  }
+  return tally.passesBad ? writeEach(memory, items) : writeUpToBad(memory, items);
+}
+
+async function writeEach(
+  memory: Cortex,
+  items: readonly BatchItem[],
+): Promise<ReadonlyMap<number, CortexError>> {
+  const { results } = await memory.batch(items, { atomic: false, loose: true });
+  return new Map(results.flatMap((result, at) => (result.ok ? [] : [[at, result.error] as const])));
+}
+
+async function writeUpToBad(
+  memory: Cortex,
+  items: readonly BatchItem[],
+): Promise<ReadonlyMap<number, CortexError | "not tried">> {
+  try {
+    await memory.batch(items, { loose: true });
+    return new Map();
+  } catch (error) {
+    const [, number] = isCortexError(error)
+      ? (/^items\[(\d+)\]/.exec(error.details.field ?? "") ?? [])
+      : [];
+    if (number === undefined || !isCortexError(error)) throw error;
+    const bad = Number(number);
+    if (bad > 0) await memory.batch(items.slice(0, bad), { loose: true });
+    const behind = items.slice(bad + 1).map((_, at) => [bad + 1 + at, "not tried"] as const);
+    return new Map<number, CortexError | "not tried">([[bad, error], ...behind]);
+  }
+}
+
+/** Counts a lineage once, with its last version: as added where this run began it. */
+function count(
+  { tally }: ImportWork,
+  begun: Begun,
+  { graph, ref, isFirst, isLast }: NodeRecord,
+  outcome: "written" | "unchanged" | "left",
+): void {
+  if (outcome === "written" && isFirst) begun.add(ref);
+  if (!isLast) return;
+  if (begun.delete(ref)) tally.memory(graph, "added");
+  else if (outcome === "written") tally.memory(graph, "updated");
+  else if (outcome === "unchanged") tally.memory(graph, "unchanged");
+}

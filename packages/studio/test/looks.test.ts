@@ -1,0 +1,117 @@
+/**
+ * Every page as it looks: usable without eyes or mouse in both themes, nothing wider than the screen, and
+ * pictures of each, wide and narrow, light and dark, empty and full, for people to look at.
+ */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  lacksBrowser,
+  launch,
+  openStudio,
+  type StudioPage,
+  startSampleServer,
+  startTestServer,
+  type TestServer,
+} from "./browser.js";
+
+const isLackingBrowser = lacksBrowser();
+
+/** Pages by the name of their picture. */
+const FULL = {
+  home: "#/",
+  ask: "#/ask?q=who+comes+to+Kyoto&m=sample:kyoto",
+  find: "#/find?q=type:goal",
+  context: "#/context?verb=schedule&object=plan&ref=kyoto",
+  graph: "#/graph?from=sample:kyoto&hops=1",
+  sessions: "#/sessions?s=kyoto-trip",
+  review: "#/review",
+  trust: "#/trust?prove=sample:kyoto",
+  time: "#/time?a=9",
+  graphs: "#/graphs",
+  health: "#/health",
+  past: "#/?at=12",
+};
+
+/** The same without anything in them. */
+const EMPTY = {
+  home: "#/",
+  ask: "#/ask",
+  graph: "#/graph",
+  sessions: "#/sessions",
+  review: "#/review",
+  trust: "#/trust",
+  time: "#/time",
+  graphs: "#/graphs",
+  health: "#/health",
+};
+
+const LOOKS = [
+  { size: "wide", width: 1280, theme: "light", filling: "full" },
+  { size: "wide", width: 1280, theme: "dark", filling: "full" },
+  { size: "narrow", width: 390, theme: "dark", filling: "full" },
+  { size: "narrow", width: 390, theme: "light", filling: "empty" },
+] as const;
+
+interface Found {
+  readonly id: string;
+  readonly at: readonly string[];
+}
+
+describe.skipIf(isLackingBrowser)("every page", () => {
+  let browser: Browser;
+  let full: TestServer;
+  let empty: TestServer;
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  beforeAll(async () => {
+    [browser, full, empty] = await Promise.all([launch(), startSampleServer(), startTestServer()]);
+    // A memory that was forgotten leaves a graph with nothing in it.
+    const { json } = await empty.post("/v1/write", { type: "fact", text: "nothing" });
+    await empty.post("/v1/forget", { id: json.id, reason: "so that there is nothing" });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all([full?.close(), empty?.close()]);
+  });
+
+  /** Goes there by the address alone, as a click in the rail does, and waits until all is read. */
+  async function settle({ page, show }: StudioPage, hash: string): Promise<void> {
+    await show(hash);
+    await page.locator("main h1").first().waitFor();
+    await expect.poll(() => page.locator(".loading").count()).toBe(0);
+  }
+
+  // One browser page for each look: what is loaded once is not loaded again.
+  const tests = LOOKS.flatMap((look) =>
+    Object.entries(look.filling === "full" ? FULL : EMPTY).map(([name, hash]) => ({
+      ...look,
+      name,
+      hash,
+    })),
+  );
+  const opened = new Map<string, Promise<StudioPage>>();
+
+  test.each(tests)(
+    "$name, $filling, $theme, $size: axe finds nothing",
+    async ({ name, hash, filling, theme, size, width }) => {
+      const look = { width, height: width < 760 ? 844 : 800, dark: theme === "dark" };
+      const key = `${filling}-${theme}-${size}`;
+      const server = filling === "full" ? full : empty;
+      const opening = opened.get(key) ?? openStudio(browser, server, "#/", look);
+      opened.set(key, opening);
+      const studio = await opening;
+      await settle(studio, hash);
+      await studio.picture(`look-${name}-${key}`);
+      // The policy of the page refuses scripts from elsewhere; this one comes by the debugger.
+      const found = await studio.page.evaluate<
+        Found[]
+      >(`${axe};axe.run().then(({ violations }) => violations.map(
+        ({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html }) => html) })))`);
+      expect(found).toEqual([]);
+      const tooWide = "document.documentElement.scrollWidth - window.innerWidth";
+      expect(await studio.page.evaluate<number>(tooWide)).toBeLessThanOrEqual(0);
+      expect(studio.complaints).toEqual([]);
+    },
+  );
+});
