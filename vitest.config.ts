@@ -3,7 +3,7 @@
  * process use the built output, which `npm test` builds first.
  */
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 
 const core = (file: string) => fileURLToPath(new URL(`packages/core/src/${file}`, import.meta.url));
 
@@ -24,6 +24,13 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "tools/**/*.test.ts"],
+    // Standbys and full disks take servers of their own: with the other tests that need one.
+    exclude: [
+      ...configDefaults.exclude,
+      ...(process.env.CORTEX_TEST_ON === "postgres"
+        ? []
+        : ["packages/core/test/postgres-servers.test.ts"]),
+    ],
     globalSetup: ["packages/core/test/database-setup.ts"],
     pool: "forks",
     maxWorkers: 2,

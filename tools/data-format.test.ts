@@ -13,6 +13,7 @@ import { decode, isFields } from "../packages/core/src/codec/cbor.js";
 import { DOMAINS } from "../packages/core/src/codec/hash.js";
 import { ENTRY_KINDS, SUBJECT } from "../packages/core/src/journal/entry.js";
 import { INDEX, KEYSPACE } from "../packages/core/src/kv/keyspace.js";
+import { LIMITS } from "../packages/core/src/limits.js";
 import { type EdgeRecord, encodeEdgeRecord } from "../packages/core/src/records/edge-record.js";
 import {
   encodeMemoryRecord,
@@ -117,7 +118,7 @@ const FULL_MEMORY: MemoryRecord = {
   },
   version: {
     number: 3,
-    data: { content: "c" },
+    data: { content: "c".repeat(LIMITS.contentBytes + 1) },
     forms: { short: "s", medium: "m" },
     formsOverride: true,
     flags: ["hidden"],
@@ -135,6 +136,7 @@ const FULL_MEMORY: MemoryRecord = {
     validFrom: 1,
     validTo: 2,
     expiresAt: 3,
+    origin: { id: "i", graph: "g" },
   },
 };
 
@@ -156,6 +158,7 @@ const FULL_EDGE: EdgeRecord = {
   validTo: 2,
   tombstone: { reason: "r", at: 5, by: "b" },
   asksReview: true,
+  origin: { id: "i", graph: "g", toGraph: "h" },
 };
 
 function fieldsOf(bytes: Uint8Array): readonly unknown[] {

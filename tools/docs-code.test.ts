@@ -8,7 +8,15 @@
  * the other in one empty folder.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -107,6 +115,13 @@ describe("the programs of the documentation", () => {
       folder: join(folder, `in_${program.page.replaceAll("/", "_")}`),
     }));
     for (const place of given) mkdirSync(place.folder, { recursive: true });
+    // The first program people run, they run again.
+    const [first] = given.filter((_, at) => run[at]?.page === "README.md");
+    if (first !== undefined) {
+      const again = `${first.file}.again.js`;
+      copyFileSync(first.file, again);
+      given.push({ ...first, file: again });
+    }
     const runner = join(root, "tools/run-programs.mjs");
     ran = JSON.parse(started([runner], JSON.stringify(given))) as readonly Ran[];
   });
@@ -123,6 +138,18 @@ describe("the programs of the documentation", () => {
 
   test("compile under strict", () => {
     expect(said).toBe("");
+  });
+
+  test("the example of the README, run twice, prints the same and keeps the same turns", async () => {
+    const at = run.findIndex(({ page }) => page === "README.md");
+    expect(ran.at(-1)).toEqual(ran[at]);
+    const { open } = (await import(built)) as typeof import("../packages/core/src/index.js");
+    await using memory = await open(join(folder, "in_README.md", "memory"), { actor: "ada" });
+    const { turns } = await memory.session("chat-1");
+    expect(turns.map(({ content }) => content)).toEqual([
+      "I moved to Porto. Never book me a red-eye.",
+      "Noted.",
+    ]);
   });
 
   test.each(run)("$page, program $number, prints what the page says", (program) => {

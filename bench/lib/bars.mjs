@@ -72,6 +72,18 @@ export const BARS = [
   past("asOfList", "the slowest of four listings there over the same now"),
   past("asOfGetChanges", "get in the middle of a history with changes over get now"),
   past("asOfListChanges", "the slowest of four listings there over the same now"),
+  ...["Get", "Find", "Recall"].map((verb) =>
+    atSize(
+      `verified${verb}`,
+      "verified",
+      `${verb.toLowerCase()} with verified reads over without`,
+      {
+        is: "<=",
+        limit: 1.08,
+        unit: "x",
+      },
+    ),
+  ),
   atSize("searchMs", "search", "three words, ten hits, half of the calls", {
     is: "<=",
     limit: 4,
@@ -140,6 +152,21 @@ export const BARS = [
     limit: 3000,
     unit: "turns/s",
   }),
+  ofPostgres(
+    "postgresBatch",
+    "durable batch of 1,000 writes over one insert of its rows",
+    ">=",
+    0.5,
+    "x",
+  ),
+  ofPostgres("postgresSingle", "one awaited write over a transaction of one row", "<=", 2.5, "x"),
+  ofPostgres("postgresMany", "writers on 64 actors over pgbench's simple update", ">=", 0.4, "x"),
+  ofPostgres("postgresGet", "get over a select by primary key", "<=", 2, "x"),
+  ofPostgres("postgresFindMs", "find, half of the calls", "<=", 6, "ms"),
+  ofPostgres("postgresSearchMs", "search, half of the calls", "<=", 10, "ms"),
+  ofPostgres("postgresRecallMs", "recall, half of the calls", "<=", 25, "ms"),
+  ofPostgres("postgresRebuild", "rebuild", ">=", 3000, "entries/s"),
+  ofPostgres("postgresBytes", "table and index of a small memory", "<=", 2048, "bytes"),
   ofHub("hubListMs", "list of 5,000 graphs", "<", 100, "ms"),
   ofHub("hubOpenMs", "opening one of them that is closed, and a read, 95 of 100", "<", 50, "ms"),
   ofHub("hubMemoryMb", "resident memory after a read in every one of them", "<=", 300, "MB"),
@@ -240,6 +267,19 @@ function grown(name, what, is, limit, unit) {
  */
 function atSize(name, question, what, demand) {
   return { name, question, what, ...demand, memories: HUNDRED_THOUSAND };
+}
+
+/**
+ * A bar for stores in a database.
+ * @param {string} name
+ * @param {string} what
+ * @param {Bar["is"]} is
+ * @param {number} limit
+ * @param {string} unit
+ * @returns {Bar}
+ */
+function ofPostgres(name, what, is, limit, unit) {
+  return { name, question: "postgres", what, is, limit, unit, memories: HUNDRED_THOUSAND };
 }
 
 /**

@@ -38,6 +38,7 @@ export {
   type ModelOptions,
 } from "./http-services.js";
 export type { HubCheckReport, HubRebuildReport } from "./hub/check.js";
+export { type CopyHubOptions, type CopyHubReport, copyHub } from "./hub/copy.js";
 export type { HubEvent, HubSubscribeOptions, HubSubscription } from "./hub/events.js";
 export type {
   GraphFilter,
@@ -73,7 +74,7 @@ export {
   type UpgradeReport,
   upgrade,
 } from "./moves.js";
-export { type OpenOptions, open } from "./open.js";
+export { examineStore, type OpenOptions, open, quarantinedStores } from "./open.js";
 export type { Time } from "./records/fields.js";
 export type { Frame } from "./records/frames.js";
 export type { GoalState } from "./records/goal-state.js";

@@ -10,7 +10,7 @@ import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import { verifyEd25519Node } from "./codec/ed25519-node.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { newUlid, ulidText } from "./codec/ulid.js";
-import { languageOf } from "./config/config.js";
+import { languageReader } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
 import { checkOptions, checkPrincipal, type Engine } from "./engine/engine.js";
@@ -19,10 +19,13 @@ import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-lim
 import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import type { Pause } from "./history/growth.js";
+import { guardPosition } from "./history/position-guard.js";
 import { CommitSignal } from "./history/signal.js";
+import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
+import type { Quarantined } from "./kv/lmdb-quarantine.js";
 import type { DatabaseStores } from "./kv/postgres-stamp.js";
 import { checkModel, type Model } from "./model/model.js";
 import { checkActorName } from "./records/uri.js";
@@ -55,6 +58,11 @@ export interface OpenOptions {
   readonly rateLimits?: Partial<RateLimits> | false;
   /** Run background jobs from the start: `true`, or how. `memory.jobs` starts them later. */
   readonly jobs?: boolean | JobsOptions;
+  /**
+   * False gives out what the disk says without comparing it with the hashes of the journal. On by default:
+   * damaged bytes are `ERR_CORRUPT`, never an answer.
+   */
+  readonly verifyReads?: boolean;
   /** A storage engine of your own, instead of the location's. */
   readonly kv?: Kv;
 }
@@ -88,6 +96,7 @@ const STORE_OPTIONS: { readonly [name in Exclude<keyof OpenOptions, keyof Remote
     model: true,
     rateLimits: true,
     jobs: true,
+    verifyReads: true,
     kv: true,
   };
 
@@ -123,7 +132,7 @@ export async function openGraph(
   const plan = checkJobs(options.jobs);
   const embedder = options.embedder === undefined ? undefined : checkEmbedder(options.embedder);
   const model = options.model === undefined ? undefined : checkModel(options.model);
-  const kv = options.kv ?? (await openKv(location, actor, options));
+  const kv = await storageOf(location, actor, options);
   try {
     const clock = options.clock ?? Date.now;
     const random = options.random ?? pooledRandom();
@@ -182,6 +191,14 @@ export async function openGraph(
   }
 }
 
+/** The storage of a graph; what is read of its journal is verified unless the options say otherwise. */
+async function storageOf(location: string, actor: string, options: OpenOptions): Promise<Kv> {
+  const stored = options.kv ?? (await openKv(location, actor, options));
+  // A file is what it is; a database may be set back while it is open.
+  const kv = stored.manifest.name === "postgres" ? guardPosition(stored) : stored;
+  return options.verifyReads === false ? kv : verified(kv, sha256Node);
+}
+
 /** A name that is made when it is first asked for, and the same from then on. */
 function onceNamed(make: () => string): () => string {
   let name: string | undefined;
@@ -209,7 +226,12 @@ async function sleepUntil(
 
 /** The text index of a store. */
 export function textIndexOf(kv: Kv, signal: CommitSignal): TextIndex {
-  return new TextIndex({ kv, signal, language: languageOf, turn: async () => void (await turn()) });
+  return new TextIndex({
+    kv,
+    signal,
+    language: languageReader(),
+    turn: async () => void (await turn()),
+  });
 }
 
 /** The vectors of a store. */
@@ -267,6 +289,27 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     relaxed: options.relaxedDurability === true,
     readOnly: options.readOnly === true,
   });
+}
+
+/**
+ * What is wrong with the files of a store, each with its place, looked at without opening them: damage
+ * may take the process down that opens one. Nothing is found where the store is no folder.
+ */
+export async function examineStore(location: string, actor: string): Promise<readonly string[]> {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(location)) return [];
+  const { examineFolder } = await import("./kv/lmdb-folder.js");
+  return examineFolder(join(resolvePath(location), checkActorName(actor)));
+}
+
+/** Names the stores of a folder while they are in use, and keeps apart what ended a process before. */
+export async function watchStores(root: string, derived: readonly string[]): Promise<() => void> {
+  return (await import("./kv/lmdb-quarantine.js")).watchStores(root, derived);
+}
+
+/** The stores of a location that are under quarantine: damaged ones, which nobody may open. */
+export async function quarantinedStores(location: string): Promise<readonly Quarantined[]> {
+  if (/^[a-z][a-z0-9+.-]+:/i.test(location)) return [];
+  return (await import("./kv/lmdb-quarantine.js")).quarantinedIn(resolvePath(location));
 }
 
 /** What can be told of the stores in a folder without opening them. */

@@ -185,3 +185,35 @@ describe("kill -9", () => {
     expect(totals.rebuilds).toBeGreaterThanOrEqual(STORES / 2);
   });
 });
+
+test.skipIf(UNBUILT)(
+  "a call under a key that was killed after its commit and before its answer is done once",
+  async () => {
+    const folder = temporaryFolder();
+    const key = { idempotencyKey: "request-7" };
+    const turns = [{ role: "user", content: "ok" }];
+    const calls: readonly (readonly [verb: string, ...args: unknown[]])[] = [
+      ["write", { type: "event", text: "Ada took a train", externalId: "train", ...key }],
+      ["remember", turns, { session: "chat", idempotencyKey: "request-8" }],
+    ];
+    for (const [verb, ...args] of calls) {
+      const first = startProgram("keyed-caller.mjs");
+      first.send({ folder, verb, args, dies: true });
+      expect(await first.next(), verb).toBeUndefined();
+      const entries = await entriesOf(folder);
+      const again = startProgram("keyed-caller.mjs");
+      again.send({ folder, verb, args, dies: false });
+      const [answer = ""] = await again.finish();
+      expect(answer, verb).toMatch(/^done /);
+      expect(await entriesOf(folder), verb).toBe(entries);
+    }
+    await using memory = await open(folder, { actor: "ada" });
+    expect((await memory.session("chat")).turns).toHaveLength(1);
+    expect((await memory.list({ type: "event" })).memories).toHaveLength(1);
+  },
+);
+
+async function entriesOf(folder: string): Promise<number> {
+  await using memory = await open(folder, { actor: "ada" });
+  return (await memory.stats()).entries;
+}

@@ -42,7 +42,7 @@ export async function startPglite(): Promise<PgliteServer> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
-    url: `postgres://pglite@127.0.0.1:${portOf(server)}/postgres?partitions=1`,
+    url: `postgres://pglite@127.0.0.1:${portOf(server)}/postgres?partitions=1&prepare=no`,
     async stop() {
       for (const socket of sockets) socket.destroy();
       server.close();

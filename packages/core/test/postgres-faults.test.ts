@@ -10,7 +10,12 @@ import { type Cortex, open } from "../src/index.js";
 import { postgresCounts } from "../src/kv/postgres-backend.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { isLacking } from "../src/testing/lacking.js";
-import { type PostgresServer, startPostgres, whyNoPostgres } from "./postgres-server.js";
+import {
+  type PostgresServer,
+  startPgbouncer,
+  startPostgres,
+  whyNoPostgres,
+} from "./postgres-server.js";
 
 const missing = whyNoPostgres();
 
@@ -137,6 +142,26 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     await memory.close();
   });
 
+  test("a pooler that takes settings and loses statements: they are sent whole from then on", async () => {
+    const settings = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
+    const bouncer = await startPgbouncer(server, [
+      `ignore_startup_parameters = ${settings.join(",")}`,
+      "default_pool_size = 3",
+    ]);
+    const location = `${hubIn(bouncer.url)}&retry=60&partitions=2`;
+    const names = ["ada", "bob", "eve", "zoe"];
+    const memories = await Promise.all(names.map((actor) => open(location, { actor })));
+    await Promise.all(
+      memories.map(async (memory) => {
+        for (let at = 0; at < 6; at += 1) await memory.write({ type: "note", text: `note ${at}` });
+        expect((await memory.list({ type: "note" })).memories).toHaveLength(6);
+        expect(await memory.check()).toMatchObject({ ok: true });
+      }),
+    );
+    await Promise.all(memories.map((memory) => memory.close()));
+    await bouncer.stop();
+  });
+
   test("an address that cannot be used says what to do", async () => {
     const at = (database: string, more = ""): string =>
       `${server.address(database)}?retry=0${more}`;
@@ -158,6 +183,7 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
       /^ERR_UNREACHABLE: .*is the server running/,
     );
     expect(await told(at("postgres", "&pool=0"))).toMatch(/^ERR_INVALID: .*pool/);
+    expect(await told(at("postgres", "&prepare=maybe"))).toMatch(/^ERR_INVALID: .*prepare/);
 
     server.psql("CREATE DATABASE asleep");
     server.psql("ALTER DATABASE asleep SET default_transaction_read_only = on");

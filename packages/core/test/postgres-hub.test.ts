@@ -2,8 +2,11 @@
  * A hub whose graphs and catalogue are rows of one database, as several processes share it: PGlite on
  * machines without a server, the database of `CORTEX_TEST_POSTGRES` elsewhere.
  */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { open, openHub } from "../src/index.js";
+import { copyHub, open, openHub } from "../src/index.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { startPglite } from "./pglite-server.js";
 
@@ -14,6 +17,58 @@ beforeAll(async () => {
   server = database === "" ? await startPglite() : { url: database, stop: async () => {} };
 });
 afterAll(() => server.stop());
+
+describe("a copy of a hub", () => {
+  test("arrives whole, goes on after a stop, and names what it cannot copy", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "cortex-copy-"));
+    const [first, last] = [join(folder, "first"), join(folder, "last")];
+    const database = hubIn(server.url);
+    const roots = async (location: string): Promise<readonly string[]> => {
+      await using hub = await openHub(location, { create: false });
+      const { graphs } = await hub.listGraphs({ includeArchived: true });
+      expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
+      return Promise.all(
+        graphs.map(({ id }) => hub.use(id, async (one) => `${id} ${(await one.root()).root}`)),
+      );
+    };
+    {
+      await using hub = await openHub(first);
+      for (const id of ["ada", "bob", "eve"]) await hub.createGraph({ id, name: id });
+      await hub.configureGraph("eve", { archived: true });
+      await hub.use("ada", async (memory) => {
+        const { id } = await memory.write({ type: "fact", text: "to be forgotten" });
+        await memory.write({ type: "fact", text: "to be found" });
+        await memory.snapshot("before");
+        await memory.forget(id, "asked");
+      });
+    }
+    expect(await copyHub(first, database, { graphs: ["bob"] })).toMatchObject({ copied: 1 });
+    const told: number[] = [];
+    const onProgress = ({ done, total }: { done: number; total: number }) => {
+      expect(done).toBeLessThanOrEqual(total);
+      told.push(done);
+    };
+    // As after a stop: one of three is there.
+    expect(await copyHub(first, database, { onProgress })).toEqual({
+      ...{ ok: true, copied: 2, same: 1, failed: [] },
+      entries: 2 + 1 + 5,
+    });
+    expect(told).toEqual([...told].sort((a, b) => a - b));
+    expect(await roots(database)).toEqual(await roots(first));
+    await using copied = await open(database, { actor: "ada" });
+    expect((await copied.search("found")).hits).toHaveLength(1);
+    await copied.write({ type: "note", text: "another way from here" });
+
+    expect(await copyHub(database, last)).toMatchObject({ ok: true, copied: 3 });
+    expect(await roots(last)).toEqual(await roots(database));
+    const again = await copyHub(first, last);
+    expect(again).toMatchObject({ ok: false, copied: 0, same: 2 });
+    expect(again.failed).toMatchObject([{ graph: "ada", code: "ERR_EXISTS" }]);
+    await expect(copyHub(first, first)).rejects.toMatchObject({ code: "ERR_INVALID" });
+    await expect(copyHub("memory:", last)).rejects.toMatchObject({ code: "ERR_INVALID" });
+    await rm(folder, { recursive: true });
+  });
+});
 
 describe("a hub in a database", () => {
   test("many that make the same graph at once make one", async () => {

@@ -5,9 +5,10 @@
  * Promises: `stop` leaves no process and no folder behind. Where the programs are not installed,
  * `whyNoPostgres` says so; tests then skip with that sentence, or fail if everything must run.
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  appendFileSync,
   chownSync,
   existsSync,
   mkdtempSync,
@@ -20,6 +21,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 
 const PASSWORD = "a password";
 const USER = "cortex";
@@ -121,6 +123,28 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   return server;
 }
 
+/** Starts a server that follows another one as its standby, until it is promoted. */
+export async function startStandby(primary: PostgresServer): Promise<PostgresServer> {
+  const bin = binFolder();
+  if (bin === undefined) throw new Error(whyNoPostgres());
+  const folder = ownFolder("cortex-pg-");
+  const port = await freePort();
+  const from = ["-h", "127.0.0.1", "-p", String(primary.port), "-U", USER];
+  const how = ["-D", join(folder, "data"), "-R", "-X", "stream", "-c", "fast", "--no-sync"];
+  await promisify(execFile)(join(bin, "pg_basebackup"), [...from, ...how], {
+    ...unprivileged(),
+    cwd: folder,
+    env: { ...process.env, PGPASSWORD: PASSWORD, PGAPPNAME: "standby" },
+  });
+  // What comes later in the file counts.
+  const own = [`port = ${port}`, `unix_socket_directories = '${folder}'`];
+  const settings = [...own, "synchronous_standby_names = ''", ""].join("\n");
+  appendFileSync(join(folder, "data", "postgresql.auto.conf"), settings);
+  const server = new PostgresServer(bin, folder, port);
+  await server.start();
+  return server;
+}
+
 /** A server that runs, or ran. */
 export class PostgresServer {
   readonly port: number;
@@ -177,6 +201,17 @@ export class PostgresServer {
     }).trim();
   }
 
+  /** Gives a folder to whom the server runs as. */
+  own(folder: string): void {
+    const { uid, gid } = unprivileged();
+    if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  }
+
+  /** Makes a standby a server of its own. */
+  async promote(): Promise<void> {
+    this.psql("SELECT pg_promote(true, 60)");
+  }
+
   /** Ends all its processes at once, as a power cut would. */
   kill(): Promise<void> {
     return this.#end("SIGKILL");
@@ -220,7 +255,10 @@ export interface Pgbouncer {
 }
 
 /** Starts pgbouncer in transaction mode in front of a server. */
-export async function startPgbouncer(server: Pick<PostgresServer, "port">): Promise<Pgbouncer> {
+export async function startPgbouncer(
+  server: Pick<PostgresServer, "port">,
+  more: readonly string[] = [],
+): Promise<Pgbouncer> {
   const path = bouncerPath();
   if (path === undefined) throw new Error(whyNoPostgres());
   const folder = ownFolder("cortex-bouncer-");
@@ -242,6 +280,7 @@ export async function startPgbouncer(server: Pick<PostgresServer, "port">): Prom
       "pool_mode = transaction",
       "default_pool_size = 20",
       "max_client_conn = 400",
+      ...more,
       "",
     ].join("\n"),
   );

@@ -1,5 +1,6 @@
 /**
- * A real server inside the test, on a free port over a folder of its own, and clients for it: fetch for
+ * A real server inside the test, on a free port over a folder of its own, or over a hub of its own in the
+ * database of `CORTEX_TEST_POSTGRES`, and clients for it: fetch for
  * requests, and bare sockets for what no client would send.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -7,6 +8,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { hubIn } from "../../core/src/testing/fixtures.js";
 import { type ServeSettingName, serveSettingsFor } from "../src/config.js";
 import { startServer } from "../src/http/server.js";
 import { Stores, type StoresOptions } from "../src/http/stores.js";
@@ -53,7 +55,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const folder = mkdtempSync(join(tmpdir(), "cortex-http-"));
   const serve = serveSettingsFor({ port: "0", ...options.settings }, { env: {} });
   const read = readServeOptions(serve, () => ({ text: "", mode: undefined }));
-  const location = options.location ?? folder;
+  const database = process.env.CORTEX_TEST_POSTGRES;
+  const location = options.location ?? (database ? hubIn(database) : folder);
   const stores = new Stores({ location, isFolder, ...options.opening });
   let log = "";
   const server = await startServer({

@@ -318,8 +318,11 @@ test(`a Postgres database comes in as well (seed ${SEED + 2})`, async () => {
 });
 
 test("a database that does not answer is told without its password", async () => {
-  const gone = bring("postgres://ada:secret@127.0.0.1:1/none");
-  const error = await gone.catch((one: unknown) => one);
-  expect(error).toMatchObject({ code: "ERR_STORAGE" });
-  expect(String(error)).not.toContain("secret");
+  const words = ["import", "postgres://ada:secret@127.0.0.1:1/none", "--from", "memgraph"];
+  const { exit, err } = await place.cortex([...words, "--json"]);
+  expect([exit, (JSON.parse(err) as { error: { code: string } }).error.code]).toEqual([
+    1,
+    "ERR_STORAGE",
+  ]);
+  expect(err).not.toContain("secret");
 });

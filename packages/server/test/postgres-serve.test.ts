@@ -71,7 +71,9 @@ test("writers of all servers on one actor lose nothing, and followers of one see
 test("the password is shown nowhere, and the metrics tell of the database", async () => {
   const metrics = await (await fetch(`${server(0).url}/metrics`)).text();
   expect(metrics).toMatch(/^cortex_postgres_commits_total [1-9]/m);
-  const stats = JSON.stringify(await ask(0, "stats"));
+  const told = await ask(0, "stats");
+  const stats = JSON.stringify(told);
+  expect(told.database).toMatchObject({ commits: expect.any(Number), most: 10 });
   expect(stats).toContain("postgres://");
   const password = new URL(database.url).password;
   for (const text of [metrics, stats, server(0).err()]) {

@@ -280,9 +280,11 @@ describe("examples", () => {
     return { CORTEX_MODEL_ENDPOINT: chat.endpoint, CORTEX_MODEL_NAME: "tiny" };
   };
 
-  /** The line with a server of this machine in it; what goes on for ever ends when it is level. */
+  /** The line with places of this machine in it; what goes on for ever ends when it is level. */
   const lineOf = (name: string, example: string): string => {
-    const local = example.replace("https://memory.example.org", source.url);
+    const local = example
+      .replace("https://memory.example.org", source.url)
+      .replace("./memory postgres://cortex@db.internal/cortex", `${place.data} ./elsewhere`);
     return `${local}${name === "follow" ? " --once" : ""} --json`;
   };
 

@@ -48,7 +48,9 @@ describe.skipIf(isLackingBrowser)("a newcomer", () => {
 
     await studio.show("#/?graph=sample");
     await page.getByRole("button", { name: "Remove the sample" }).click();
-    await page.getByText("Nothing is remembered yet").waitFor();
+    await page.getByRole("heading", { name: "A memory for agents" }).waitFor();
+    // Nothing of it is left, not even its name in the list.
+    expect((await server.get("/v1/graphs")).text).not.toContain("sample");
     expect(studio.complaints).toEqual([]);
     await studio.close();
   });

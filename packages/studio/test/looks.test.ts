@@ -79,7 +79,7 @@ describe.skipIf(isLackingBrowser)("every page", () => {
   async function settle({ page, show }: StudioPage, hash: string): Promise<void> {
     await show(hash);
     await page.locator("main h1").first().waitFor();
-    await expect.poll(() => page.locator(".loading").count()).toBe(0);
+    await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
   }
 
   // One browser page for each look: what is loaded once is not loaded again.

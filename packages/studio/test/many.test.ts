@@ -7,6 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readMetrics } from "../src/health/metrics.ts";
 import { lacksBrowser, launch, openStudio, startTestServer, type TestServer } from "./browser.js";
 
+/** How long a page may take to follow, on a busy machine. */
+const SOON = { timeout: 30_000 };
+
 const isLackingBrowser = lacksBrowser();
 
 test("what a server counts is read: means, the step that holds 95 of 100, failures, slowest first", () => {
@@ -66,10 +69,29 @@ describe.skipIf(isLackingBrowser)("many", () => {
     expect(await page.locator("tbody tr").count()).toBe(2);
     await studio.picture("graphs");
     await page.getByLabel("Find a graph").fill("grac");
-    await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
+    await expect.poll(() => page.locator("tbody tr").count(), SOON).toBe(1);
     await row.getByRole("link", { name: "grace" }).click();
     await page.getByRole("link", { name: "Write a compiler" }).waitFor();
     expect(page.url()).toContain("graph=grace");
+    expect(studio.complaints).toEqual([]);
+    await studio.close();
+  });
+
+  test("a graph is removed on request: its name typed, and nothing of it is left", async () => {
+    await server.post("/v1/actors/linus/write", { type: "fact", text: "Linus keeps penguins" });
+    const studio = await openStudio(browser, server, "#/graphs");
+    const { page } = studio;
+    await page.getByRole("button", { name: "Remove linus" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 memory and 0 links").waitFor();
+    await dialog.getByLabel("Why").fill("Linus asked for it");
+    expect(await dialog.getByRole("button", { name: "Remove" }).isDisabled()).toBe(true);
+    await dialog.getByLabel(/to confirm/).fill("linus");
+    await studio.picture("graph-removal");
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("The graph linus is removed.").waitFor();
+    await expect.poll(() => page.getByRole("row", { name: /linus/ }).count(), SOON).toBe(0);
+    expect((await server.get("/v1/graphs")).text).not.toContain("linus");
     expect(studio.complaints).toEqual([]);
     await studio.close();
   });

@@ -7,6 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { STRETCH, stretchesOf } from "../src/time/journal-words.ts";
 import { lacksBrowser, launch, openStudio, startTestServer, type TestServer } from "./browser.js";
 
+/** How long a page may take to follow, on a busy machine. */
+const SOON = { timeout: 30_000 };
+
 const isLackingBrowser = lacksBrowser();
 
 test("stretches cover the journal once, newest first, with ends that stay as it grows", () => {
@@ -47,7 +50,7 @@ describe.skipIf(isLackingBrowser)("time", () => {
     await entry("linked “The ferry leaves at nine” blocks “The car is blue”").waitFor();
     await studio.picture("time");
     await page.getByLabel("Show").selectOption("retired or forgotten");
-    await expect.poll(() => page.locator(".journal-entry").count()).toBe(1);
+    await expect.poll(() => page.locator(".journal-entry").count(), SOON).toBe(1);
     expect(page.url()).toContain("what=retired");
     await page.getByRole("button", { name: "Undo entry 5" }).click();
     await page.getByText("Entry 5 is undone.").waitFor();
@@ -55,7 +58,7 @@ describe.skipIf(isLackingBrowser)("time", () => {
     expect(JSON.stringify(json)).toContain("The car is blue");
     await page.getByLabel("Show").selectOption("everything");
     await page.getByLabel("Narrow by name or words").fill("mara");
-    await expect.poll(() => page.locator(".journal-entry").count()).toBe(1);
+    await expect.poll(() => page.locator(".journal-entry").count(), SOON).toBe(1);
     await page.getByRole("link", { name: "entry 5" }).click();
     await page.getByText("The past: entry 5").waitFor();
     expect(studio.complaints).toEqual([]);

@@ -71,6 +71,7 @@ function showSubject(subject: Uint8Array): string {
 /** Counts and position of the store. */
 export async function stats(engine: Engine): Promise<Stats> {
   const sizeBytes = await engine.kv.sizeBytes();
+  const database = await engine.kv.report?.();
   const indexes = await indexStats(engine);
   const read = async (reader: Reader): Promise<Stats> => {
     const { head, seq } = reader;
@@ -103,6 +104,7 @@ export async function stats(engine: Engine): Promise<Stats> {
       jobs: await readJobs(reader, engine.clock()),
       ...replicaStats(await reader.getMany([REPLICA_KEY, FOLLOW_KEY]), head.size),
       sizeBytes,
+      ...(database === undefined ? {} : { database }),
     };
   };
   return engine.vocabulary.inTurn(() => Reader.with(engine.kv, undefined, read));

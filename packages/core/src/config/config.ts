@@ -17,11 +17,12 @@ import { checkInput } from "../contract/refusal.js";
 import { checkObject, type Engine } from "../engine/engine.js";
 import { ask } from "../engine/read-ahead.js";
 import { CortexError, invalid } from "../errors.js";
-import { decodePointer } from "../history/pointers.js";
+import { decodePointer, type PartPointer } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { partRecord, SUBJECT, splitEntry } from "../journal/entry.js";
 import { CONFIG_KEY, journalKey } from "../kv/keyspace.js";
+import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { checkMetadata, type JsonObject } from "../records/fields.js";
 import { isLanguage, LANGUAGE_DEFAULT } from "../text/languages.js";
@@ -56,14 +57,35 @@ export async function config(engine: Engine): Promise<GraphConfig> {
 /** The configuration as a reader sees it; of the past, what is in force now. */
 export async function readConfig(reader: Reader): Promise<GraphConfig> {
   const [row] = await reader.getMany([CONFIG_KEY]);
-  if (row === undefined) return DEFAULT_CONFIG;
-  const [found] = await reader.records([decodePointer(row)], (bytes) => decodeConfig(bytes));
+  return configAt(reader, row === undefined ? undefined : decodePointer(row));
+}
+
+async function configAt(reader: Reader, at: PartPointer | undefined): Promise<GraphConfig> {
+  if (at === undefined) return DEFAULT_CONFIG;
+  const [found] = await reader.records([at], (bytes) => decodeConfig(bytes));
   return found?.record ?? DEFAULT_CONFIG;
 }
 
-/** The language whose words the graph is searched by, as a reader sees it. */
-export async function languageOf(reader: Reader): Promise<Language> {
-  return (await readConfig(reader)).language ?? LANGUAGE_DEFAULT;
+/** Reads the language whose words a graph is searched by. */
+export interface LanguageReader {
+  /** As a reader sees it. */
+  of(reader: Reader): Promise<Language>;
+  /** The rows that it will most likely read. */
+  soon(): readonly Bytes[];
+}
+
+/** Reads the language of a store; knows which entry said it last, so that it need not ask twice. */
+export function languageReader(): LanguageReader {
+  let entry: readonly Bytes[] = [];
+  return {
+    async of(reader) {
+      const [row] = await reader.getMany([CONFIG_KEY]);
+      const at = row === undefined ? undefined : decodePointer(row);
+      entry = at === undefined ? [] : [journalKey(at.seq)];
+      return (await configAt(reader, at)).language ?? LANGUAGE_DEFAULT;
+    },
+    soon: () => [CONFIG_KEY, ...entry],
+  };
 }
 
 /** Changes the configuration; what the patch leaves out stays. */

@@ -214,6 +214,26 @@ const statsShape = z.object({
   /** What the store follows, and how far; absent unless it is a replica. */
   replica: replicaStatusShape.exactOptional(),
   sizeBytes: z.int(),
+  /** What this process and the server have had to do with each other; only for stores in a database. */
+  database: z
+    .object({
+      commits: z.int(),
+      /** Milliseconds that a commit took on average. */
+      commitMs: z.number(),
+      /** Commits that another writer was faster than, and those that waited for a store being rebuilt. */
+      lostRaces: z.int(),
+      heldWaits: z.int(),
+      /** Connections open, in use and allowed; calls that wait for one. */
+      connections: z.int(),
+      busy: z.int(),
+      most: z.int(),
+      waiting: z.int(),
+      /** Locks that somebody on the server waits for at the moment; absent where it does not say. */
+      lockWaits: z.int().exactOptional(),
+      /** Seconds that the last of its standbys is behind; absent without standbys or without the right to ask. */
+      lagSeconds: z.number().exactOptional(),
+    })
+    .exactOptional(),
 });
 
 /** How much a store holds and where it stands. */

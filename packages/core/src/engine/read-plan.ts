@@ -2,7 +2,7 @@
  * Counting what a read reads, for whoever is told its plan; what a plan says is in `contract/read-plan.ts`.
  */
 import type { Lane, LaneCounts } from "../contract/read-plan.js";
-import type { Kv } from "../kv/kv.js";
+import type { Kv, KvSoon } from "../kv/kv.js";
 
 /** A store to read from, and how many rows were read so far. */
 export interface Meter {
@@ -27,6 +27,7 @@ export function meterOf(kv: Kv, isWanted: boolean): Meter {
         for (const one of found) rows += one.length;
         return found;
       },
+      ...(inner.soon === undefined ? {} : { soon: (what: KvSoon) => inner.soon?.(what) }),
       close: () => inner.close(),
     };
   };

@@ -251,8 +251,7 @@ export async function nearestTo(
   texts: readonly string[],
   limit: number = LIMITS.extractKnown,
 ): Promise<readonly (Memory & { readonly slot?: string })[]> {
-  await engine.text.ready();
-  return Reader.with(engine.kv, undefined, async (reader) => {
+  return engine.text.searching(engine.kv, undefined, async (reader) => {
     // Quotes ask for phrases; here they are part of what was said.
     const text = texts.join("\n").replace(/["“”„]/g, " ");
     const found = await engine.text.rank(reader, { text, limit, accept: isFit });

@@ -7,7 +7,8 @@
 import type { Engine } from "../engine/engine.js";
 import type { MemoryRow } from "../history/pointers.js";
 import type { FoundMemory, Read, Reader } from "../history/reader.js";
-import { keyString } from "../kv/keyspace.js";
+import { getU64, idKey, journalKey, keyBytes, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
+import type { KvSoon } from "../kv/kv.js";
 import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "../memory/read.js";
 import type { SlotTurns } from "../memory/slot-turns.js";
 import type { MemoryRecord } from "../records/memory-record.js";
@@ -40,6 +41,7 @@ export function matcherOf(
   const types = typesOf(query.where);
   let turns: SlotTurns | undefined;
   return async (candidates) => {
+    reader.soon(() => soonOf(candidates));
     const rows = await rowsOf(reader, candidates);
     const wanted = candidates.map(({ id }, at) => {
       const row = rows[at];
@@ -66,6 +68,15 @@ export function matcherOf(
       ),
     );
   };
+}
+
+/** What a page of hits reads: mostly the entries that brought them to the index, and their use. */
+function soonOf(candidates: readonly Candidate[]): KvSoon {
+  const entries = candidates.flatMap(({ mark }) =>
+    mark === "" ? [] : [journalKey(getU64(keyBytes(mark), 0))],
+  );
+  const uses = candidates.map(({ id }) => idKey("counter", id));
+  return { keys: [WEIGHTS_KEY, ...entries, ...uses] };
 }
 
 /** Whose turn it is in slots; states that are asked for by name are taken as they are stored. */

@@ -26,7 +26,7 @@ import {
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { liveRange, type SeqBounds, type Term } from "../memory/members.js";
+import { firstPages, liveRange, type SeqBounds, type Term } from "../memory/members.js";
 import { MEMORY_TYPES, type MemoryType } from "../records/types.js";
 import type { Checked, Literal } from "./predicate.js";
 
@@ -83,6 +83,30 @@ export async function pathsOf(
   return { paths: unique(paths), bounds: seqs.bounds };
 }
 
+/**
+ * What a query of the present reads first along each of its paths, so that it comes with the opening of
+ * the snapshot: the first page, and where there is a choice the keys that it is made by.
+ */
+export function firstRanges(
+  where: Checked,
+  lifecycles: readonly number[],
+  pageItems: number,
+  isSought: boolean,
+): readonly KvRange[] {
+  const conjuncts = conjunctsOf(where);
+  const times = timeBounds(conjuncts);
+  if (Object.values(times).some((time) => time !== undefined)) return [];
+  const paths = unique(conjuncts.flatMap((node) => knownPath(node, lifecycles) ?? []));
+  const limits =
+    paths.length > 1 || isSought
+      ? [{ limit: pageItems }, { limit: PROBE_KEYS, keysOnly: true }]
+      : [{ limit: pageItems }];
+  return paths.flatMap((path) => {
+    if (path.kind !== "index") return [];
+    return limits.flatMap((limit) => firstPages(path.terms, { reverse: true, ...limit }));
+  });
+}
+
 function unique(paths: readonly Path[]): readonly Path[] {
   return [...new Map(paths.map((path) => [path.name, path])).values()];
 }
@@ -92,6 +116,16 @@ async function pathOf(
   node: Checked,
   lifecycles: readonly number[],
 ): Promise<Path | undefined> {
+  if ((node.op === "eq" || node.op === "in") && node.field.name === "head.externalId") {
+    const literals = "literals" in node ? node.literals : [node.literal];
+    const ids = await namedIds(reader, literals.flatMap(textOf));
+    return { kind: "ids", name: "external ids", ids };
+  }
+  return knownPath(node, lifecycles);
+}
+
+/** The path of a condition that tells its terms by itself. */
+function knownPath(node: Checked, lifecycles: readonly number[]): Path | undefined {
   const index = (number: number, name: string, terms: readonly (Bytes | undefined)[]): Path => ({
     kind: "index",
     name,
@@ -128,8 +162,6 @@ async function pathOf(
           return index(INDEX.tag, `tag ${said}`, values.map(cut(LIMITS.tagBytes)));
         case "head.id":
           return { kind: "ids", name: "ids", ids: values.flatMap((id) => parseUlid(id) ?? []) };
-        case "head.externalId":
-          return { kind: "ids", name: "external ids", ids: await namedIds(reader, values) };
         default:
           return undefined;
       }

@@ -17,11 +17,12 @@ import { shapeMemory } from "../engine/shapes.js";
 import { CortexError } from "../errors.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import type { Bytes, KvSoon } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { reach } from "../links/walk.js";
 import { realPlace, shownPlace } from "../memory/members.js";
 import { timeAt } from "../memory/read.js";
+import { waitingRanges } from "../memory/slot-turns.js";
 import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
 import { type CheckedFind, checkFind, hashOf } from "./find-input.js";
@@ -38,11 +39,19 @@ import {
   streamOf,
   type Way,
 } from "./find-page.js";
-import { cheapest, type Path, type Paths, type Probed, pathsOf, probe } from "./find-plan.js";
+import {
+  cheapest,
+  firstRanges,
+  type Path,
+  type Paths,
+  type Probed,
+  pathsOf,
+  probe,
+} from "./find-plan.js";
 import { TEXT_PATH, type Words, wordsOf } from "./find-text.js";
 import { type FindCursor, isNewest, mapPlaces, readCursor, showCursor } from "./order.js";
 import { predicateText } from "./predicate.js";
-import type { Match } from "./scan.js";
+import { firstSize, type Match } from "./scan.js";
 
 /** Finds memories; see the file header. */
 export async function find(engine: Engine, asked: Asked<"find">): Promise<FindResult> {
@@ -50,18 +59,34 @@ export async function find(engine: Engine, asked: Asked<"find">): Promise<FindRe
   const checked = checkFind(engine, asked);
   const { cursor: text } = checked;
   const cursor = text === undefined ? undefined : readCursor(text, hashOf(engine, checked));
-  if (checked.text !== undefined) await engine.text.ready();
   const near = checked.near === undefined ? undefined : await embedded(engine, checked.near);
   const meter = meterOf(engine.kv, checked.explain || onPlan !== undefined);
-  const { ids, plan, ...result } = await Reader.with(
-    meter.kv,
-    positionFor(checked, cursor),
-    (reader) => answer({ engine, reader, query: { ...checked, near }, cursor }, meter.rows),
-  );
+  const position = positionFor(checked, cursor);
+  const use = (reader: Reader): Promise<Answer> =>
+    answer({ engine, reader, query: { ...checked, near }, cursor }, meter.rows);
+  const texts = checked.text === undefined ? [] : [checked.text];
+  const soon = () => ({ ...(position === undefined ? soonOf(checked, cursor) : {}), texts });
+  const { ids, plan, ...result } = await (checked.text === undefined
+    ? Reader.with(meter.kv, position, use, [], soon)
+    : engine.text.searching(meter.kv, position, use, soon));
   onPlan?.({ ...plan, rowsRead: meter.rows() });
   if (!checked.lateBinding) return result;
   const lateSeq = await journalUse(engine, "find_late", ids, checked.canonical(), by);
   return lateSeq === undefined ? result : { ...result, lateSeq };
+}
+
+/** What the first page of the present reads before it knows anything. */
+function soonOf(query: CheckedFind, cursor: FindCursor | undefined): KvSoon {
+  const { where, lifecycles, orders, limit, offset, text, near, isStored } = query;
+  const turns = isStored ? [] : waitingRanges();
+  if (cursor !== undefined) return { ranges: turns };
+  const size = firstSize(isNewest(orders) ? limit + offset : undefined);
+  const isSought = text !== undefined || near !== undefined;
+  return { ranges: [...turns, ...firstRanges(where, codesOf(lifecycles), size, isSought)] };
+}
+
+function codesOf(lifecycles: CheckedFind["lifecycles"]): readonly number[] {
+  return [...lifecycles].map((name) => LIFECYCLES[name].code);
 }
 
 /** Later pages of an order that needs every candidate are of the position of the first. */
@@ -115,8 +140,7 @@ async function chooseWay(run: Run, isIndexOrder: boolean): Promise<ChosenWay> {
     query.text === undefined
       ? undefined
       : await wordsOf(engine, reader, query.text, query.lifecycles);
-  const codes = [...query.lifecycles].map((name) => LIFECYCLES[name].code);
-  const { paths, bounds } = await pathsOf(reader, query.where, codes);
+  const { paths, bounds } = await pathsOf(reader, query.where, codesOf(query.lifecycles));
   const open = { paths: walk === undefined ? paths : [walk.path, ...paths], bounds };
   const considered = await consider(run, open, words, isIndexOrder);
   const [best] = considered;

@@ -73,10 +73,14 @@ export async function newestPage(
   const spent = new Spending();
   let total = 0;
   let frontier: string | undefined;
-  let size = Math.min(PAGE_SPARE + wanted + (wanted >> 2), PAGE_MOST);
+  let size = firstSize(wanted);
+  let isLater = false;
   do {
     const page = await stream.next(size);
     ({ frontier } = page);
+    // Whoever needed a second page will need a third: it is read along.
+    if (isLater && frontier !== undefined) stream.soon?.(Math.min(GROWTH * size, PAGE_MOST));
+    isLater = true;
     const fresh = spent.add(page);
     const matches = await match(fresh);
     const hits: WaitingHit[] = [];
@@ -200,9 +204,17 @@ class Spending {
   }
 }
 
+/** Candidates that the first read asks for, where so many hits are wanted; all are without a number. */
+export function firstSize(wanted: number | undefined): number {
+  if (wanted === undefined) return PAGE_MOST;
+  return Math.min(PAGE_SPARE + wanted + (wanted >> 2), PAGE_MOST);
+}
+
 /** Candidates that one read asks for at most, and how many more than it seems to need. */
 const PAGE_MOST = 1024;
 const PAGE_SPARE = 4;
+/** How much larger than the last a page may be. */
+const GROWTH = 4;
 
 /** As many candidates as should give the hits that are missing, going by those seen so far. */
 function nextSize(size: number, missing: number | undefined, hitShare: number): number {
@@ -211,7 +223,7 @@ function nextSize(size: number, missing: number | undefined, hitShare: number): 
       ? PAGE_MOST
       : PAGE_SPARE + Math.ceil((1.25 * missing) / hitShare);
   // Where hits are rare the share says little: pages grow, but no faster than four times.
-  return Math.min(likely, 4 * size, PAGE_MOST);
+  return Math.min(likely, GROWTH * size, PAGE_MOST);
 }
 
 /**

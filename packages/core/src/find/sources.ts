@@ -38,6 +38,8 @@ export interface CandidatePage {
 /** Candidates, newest first. A memory may come more than once. */
 export interface Stream {
   next(limit: number): Promise<CandidatePage>;
+  /** Names the rows of the next page, so that they come with what is read of this one. */
+  soon?(limit: number): void;
 }
 
 /** The mark of a seq and an id. */
@@ -118,6 +120,7 @@ async function indexStream(
       const frontier = more && end !== undefined ? keyString(end) : undefined;
       return { candidates, frontier, rows };
     },
+    soon: (limit) => source.soon(limit),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   type PartContext,
   partContext,
   partRecord,
+  SUBJECT,
   splitEntry,
 } from "../journal/entry.js";
 import {
@@ -32,6 +33,7 @@ import {
   type KvRange,
   type KvRow,
   type KvSnapshot,
+  type KvSoon,
 } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type MemoryRecord, type Version } from "../records/memory-record.js";
@@ -96,9 +98,11 @@ export class Reader {
     asOf: AsOf | undefined,
     use: (reader: Reader) => Promise<T>,
     firstKeys: readonly Bytes[] = [],
+    soon?: () => KvSoon,
   ): Promise<T> {
     const snapshot = await kv.snapshot();
     try {
+      if (soon !== undefined) snapshot.soon?.(soon());
       const first = await snapshot.getMany([...firstKeys, HEAD_KEY]);
       const head = decodeHeadRow(first[firstKeys.length]);
       const { seq, position } = await placeOf(snapshot, head, asOf);
@@ -122,6 +126,16 @@ export class Reader {
   get whole(): Reader {
     const { seen } = this;
     return seen === undefined ? this : new Reader(seen.whole, this.head, this.seq, this.first);
+  }
+
+  /** Whether a read is a round trip, so that it pays to name what will be read. */
+  get isFar(): boolean {
+    return this.snapshot.soon !== undefined;
+  }
+
+  /** Names what will be read soon, where that spares a round trip; elsewhere nobody works it out. */
+  soon(what: () => KvSoon): void {
+    this.snapshot.soon?.(what());
   }
 
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
@@ -184,7 +198,7 @@ export class Reader {
     const version = body === undefined ? head : readMemory(bodyRow, body);
     return head === undefined || version === undefined
       ? undefined
-      : { id, row, head, body: version };
+      : agreeing({ id, row, head, body: version });
   }
 
   /** Whole memories from their rows, with Head and current Version. Erased ones are left out. */
@@ -211,7 +225,7 @@ export class Reader {
       const head = byPlace.get(`${row.seq}:${row.part}`);
       const version = byPlace.get(`${body.seq}:${body.part}`);
       if (head === undefined || version === undefined) return undefined;
-      return { id, row, head, body: version };
+      return agreeing({ id, row, head, body: version });
     });
   }
 
@@ -225,6 +239,32 @@ export class Reader {
     const [id] = await this.getMany([textKey("externalId", name)]);
     return id;
   }
+}
+
+/**
+ * The memory, if its row and the records that it points at say the same: whose they are, and which version
+ * is current. A row that was damaged would else give the words of another memory or of another time.
+ */
+function agreeing(found: FoundMemory): FoundMemory {
+  const { id, row, head, body } = found;
+  const { type, version, lifecycle } = head.record.head;
+  const subject = head.header.parts[row.part]?.subject;
+  const isSame =
+    type === row.type &&
+    version === row.version &&
+    lifecycle === row.lifecycle &&
+    body.record.version?.number === row.version &&
+    isSubject(subject, id);
+  if (isSame) return found;
+  const { seq } = row;
+  const message = `journal entry ${seq}: the row of a memory points at it and says something else`;
+  throw new CortexError("ERR_CORRUPT", message, { seq });
+}
+
+function isSubject(subject: Bytes | undefined, id: Bytes): boolean {
+  if (subject?.length !== id.length + 1 || subject[0] !== SUBJECT.memory) return false;
+  for (let at = 0; at < id.length; at += 1) if (subject[at + 1] !== id[at]) return false;
+  return true;
 }
 
 function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {

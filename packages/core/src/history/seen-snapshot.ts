@@ -10,7 +10,7 @@
  */
 import { readU32 } from "../codec/keys.js";
 import { getU64, idKey, KEYSPACE, keyString } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
+import type { Bytes, KvRange, KvRow, KvSnapshot, KvSoon } from "../kv/kv.js";
 import { decodeEdgeRow } from "./pointers.js";
 import type { Seen, SeenSince } from "./seen-view.js";
 
@@ -39,6 +39,7 @@ export function hiding(seen: Seen): SeenSnapshot {
       return values.map((value, at) => (shown[at] === true ? value : undefined));
     },
     ranges: (ranges) => Promise.all(ranges.map((range) => shownRange(seen, range))),
+    ...(whole.soon === undefined ? {} : { soon: (what: KvSoon) => whole.soon?.(what) }),
     close: () => whole.close(),
   };
 }

@@ -15,6 +15,7 @@
  * A use inside a use is fine: the bound is on what stays open idle, not on what is in use, so nobody
  * ever waits for another use to end; only for graphs that are closing already.
  */
+import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError, isCortexError } from "../errors.js";
@@ -28,6 +29,7 @@ import {
   type StoreStamps,
   storeRemoval,
   storeStamps,
+  watchStores,
 } from "../open.js";
 
 /** The folder of the catalogue; no actor can have this name. */
@@ -95,12 +97,22 @@ export async function folderPlaces(
   const [stamps, removal] = await Promise.all([storeStamps(), storeRemoval()]);
   const root = resolve(folder);
   const at = (name: string): string => `${root}/${name}`;
+  const unwatch = await watchStores(root, [CATALOGUE_FOLDER]);
+  const stores = storesAt(root, options, wrap);
   const destroyed = async (taken: string): Promise<Removal> => {
     await removal.destroy(root, taken);
     return { name: removal.nameIn(taken), end: async () => removal.endRemoval(root, taken) };
   };
   return {
-    ...storesAt(root, options, wrap),
+    ...stores,
+    openCatalogue: () =>
+      stores.openCatalogue().catch((error: unknown) => {
+        if (!isCortexError(error, "ERR_CORRUPT")) throw error;
+        // It is made from the graphs, and a damaged one must not keep anybody from them.
+        rmSync(at(CATALOGUE_FOLDER), { recursive: true, force: true });
+        return stores.openCatalogue();
+      }),
+    close: async () => unwatch(),
     remove: async (name) => {
       const taken = removal.takeAway(root, name);
       return taken === undefined ? undefined : destroyed(taken);
@@ -397,11 +409,18 @@ export class GraphStores {
 
   /** Runs `body` for a user that `#take` has counted. */
   async #holding<T>(held: Held, body: () => Promise<T>): Promise<T> {
+    let isSetBack = false;
     try {
       return await body();
+    } catch (error) {
+      isSetBack = isCortexError(error, "ERR_ROLLED_BACK");
+      throw error;
     } finally {
       held.users -= 1;
       held.lastUsedMs = this.#clock();
+      // It was told; whoever comes next finds the store as it stands now.
+      const isLast = held.users === 0 && this.#held.get(held.name) === held;
+      if (isSetBack && isLast && !this.#places.keepsOpen) this.#closeIdle(held);
       this.#trim(false);
     }
   }

@@ -80,6 +80,54 @@ export interface KvRow {
 export interface KvSnapshotOptions {
   /** For work that takes long, an export: forgotten when it is idle, not when it is old. */
   readonly untilIdle?: boolean;
+  /**
+   * Is shown every row of the journal (keys that begin with 0x01) before it is given out, and throws to
+   * refuse it; rows of which the keys alone were asked for are not shown. Called at once, not in a turn
+   * of its own: a wrapper around each read would cost a `get` a tenth.
+   */
+  readonly onEntry?: OnEntry;
+}
+
+/** Looks at a row of the journal that is about to be given out. */
+export type OnEntry = (key: Bytes, value: Bytes) => void;
+
+/** First byte of the keys of journal rows. */
+export const JOURNAL_KEY_BYTE = 0x01;
+
+/** Shows the rows that were found to whoever wants to see those of the journal. */
+export function showEntries(
+  onEntry: OnEntry | undefined,
+  ranges: readonly KvRange[],
+  found: readonly (readonly KvRow[])[],
+): void {
+  if (onEntry === undefined) return;
+  for (const [at, { gte, lt, keysOnly }] of ranges.entries()) {
+    const mayHold = (gte[0] ?? 0) <= JOURNAL_KEY_BYTE && (lt[0] ?? 0) >= JOURNAL_KEY_BYTE;
+    if (!mayHold || keysOnly === true) continue;
+    for (const { key, value } of found[at] ?? []) {
+      if (key[0] === JOURNAL_KEY_BYTE) onEntry(key, value);
+    }
+  }
+}
+
+/** The same of rows that were asked for one by one. */
+export function showFound(
+  onEntry: OnEntry | undefined,
+  keys: readonly Bytes[],
+  values: readonly (Bytes | undefined)[],
+): void {
+  if (onEntry === undefined) return;
+  for (let at = 0; at < keys.length; at += 1) {
+    const key = keys[at];
+    const value = values[at];
+    if (value !== undefined && key?.[0] === JOURNAL_KEY_BYTE) onEntry(key, value);
+  }
+}
+
+/** Rows that will be read soon. */
+export interface KvSoon {
+  readonly keys?: readonly Bytes[];
+  readonly ranges?: readonly KvRange[];
 }
 
 /** One state of the store, for the length of one operation. */
@@ -88,6 +136,11 @@ export interface KvSnapshot {
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>;
   /** The rows of each range, in the order asked for. */
   ranges(ranges: readonly KvRange[]): Promise<KvRow[][]>;
+  /**
+   * Names what will be read soon, so that it comes along with the next read. Only where a read is a
+   * round trip; what is named and never read costs a little, and changes no answer.
+   */
+  soon?(what: KvSoon): void;
   /** Gives the snapshot back; idempotent. Reading afterwards is `ERR_CLOSED`. */
   close(): void;
 }
@@ -141,6 +194,20 @@ export interface KvGeneration {
   abandon(): Promise<void>;
 }
 
+/** What a store across a network has to tell of its server and of the way there. */
+export interface KvReport {
+  readonly commits: number;
+  readonly commitMs: number;
+  readonly lostRaces: number;
+  readonly heldWaits: number;
+  readonly connections: number;
+  readonly busy: number;
+  readonly most: number;
+  readonly waiting: number;
+  readonly lockWaits?: number;
+  readonly lagSeconds?: number;
+}
+
 /** An open store. */
 export interface Kv {
   readonly manifest: KvManifest;
@@ -152,12 +219,20 @@ export interface Kv {
   nextGeneration(): Promise<KvGeneration>;
   /** Bytes on disk, or in memory, that the store occupies now. */
   sizeBytes(): Promise<number>;
+  /** Only where there is a server. */
+  report?(): Promise<KvReport>;
+  /**
+   * What is wrong with the stored bytes below the rows, each with its place, found without the engine,
+   * which damage may take down. Absent where a backend has no such level.
+   */
+  examine?(): Promise<readonly string[]>;
   /** Ends the handle; idempotent. */
   close(): Promise<void>;
 }
 
 /** The same store with some of its calls done otherwise; all others go to `kv`. */
 export function around(kv: Kv, changed: Partial<Kv>): Kv {
+  const report = kv.report?.bind(kv);
   return {
     manifest: kv.manifest,
     snapshot: (options) => kv.snapshot(options),
@@ -165,7 +240,9 @@ export function around(kv: Kv, changed: Partial<Kv>): Kv {
     commitCaches: (change) => kv.commitCaches(change),
     nextGeneration: () => kv.nextGeneration(),
     sizeBytes: () => kv.sizeBytes(),
+    ...(kv.examine === undefined ? {} : { examine: () => kv.examine?.() ?? Promise.resolve([]) }),
     close: () => kv.close(),
+    ...(report === undefined ? {} : { report }),
     ...changed,
   };
 }

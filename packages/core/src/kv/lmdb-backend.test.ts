@@ -6,7 +6,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
-  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -412,12 +411,33 @@ describe("what a killed promotion leaves behind", () => {
     }
   });
 
-  test("killed at birth: an empty file becomes the store", async () => {
+  test("killed at birth: a construction without a store is waste, and the store is made", async () => {
     const folder = temporaryFolder();
-    writeFileSync(join(folder, "g000001.mdb"), "");
-    chmodSync(join(folder, "g000001.mdb"), 0o600);
+    writeFileSync(join(folder, "g000001.building-999999-0badcafe-1.mdb"), "");
+    writeFileSync(join(folder, "g000001.building-999999-0badcafe-1.mdb-lock"), "");
     await assert.rejects(openLmdbKv(folder, { create: false }), { code: "ERR_FORMAT_UNKNOWN" });
     await expectStore(folder, []);
+    expect(filesIn(folder).filter((name) => name.includes("building"))).toEqual([]);
+  });
+
+  test("a store whose file was emptied or removed is refused, never taken for new", async () => {
+    for (const what of ["emptied", "removed", "successor"] as const) {
+      const folder = temporaryFolder();
+      const kv = await opened(folder);
+      const head = await write(kv, OLD);
+      if (what === "successor") {
+        const next = await kv.nextGeneration();
+        await next.kv.commit({ expectHead: undefined, head, puts: NEW, deletes: [] });
+        await next.promote(head, MOVED);
+      }
+      await kv.close();
+      const path = join(folder, what === "successor" ? "g000002.mdb" : "g000001.mdb");
+      if (what === "emptied") writeFileSync(path, "");
+      else rmSync(path);
+      for (const create of [true, false]) {
+        await assert.rejects(openLmdbKv(folder, { create }), { code: "ERR_CORRUPT" }, what);
+      }
+    }
   });
 
   test("a construction that somebody removed fails to be promoted, and the store goes on", async () => {

@@ -38,8 +38,11 @@ import {
   type KvRow,
   type KvSnapshot,
   type KvSnapshotOptions,
+  type OnEntry,
   removedStore,
   sameBytes,
+  showEntries,
+  showFound,
 } from "./kv.js";
 import {
   assertDiskRoom,
@@ -49,11 +52,11 @@ import {
   LmdbFile,
   type LmdbFileMode,
   type LmdbRead,
-  ROLL_BACK,
   storageError,
 } from "./lmdb-file.js";
 import {
   claimConstruction,
+  createStore,
   FIND_ATTEMPTS,
   findStore,
   type LmdbPlace,
@@ -63,6 +66,9 @@ import {
   renameConstruction,
   unusedName,
 } from "./lmdb-folder.js";
+import { walkPages } from "./lmdb-pages.js";
+import { refuseQuarantined } from "./lmdb-quarantine.js";
+import { agreesWith, endHold, type Met, takeHold, writeIf } from "./lmdb-writes.js";
 
 /** How to open an LMDB store. */
 export interface LmdbKvOptions {
@@ -83,8 +89,6 @@ const RESERVE_BYTES = 128 * 1024;
 /** More than a head row takes. */
 const HEAD_BYTES = 256;
 const PAGE_BYTES = 4096;
-/** How long writers wait for a construction that was heard of last this long ago. */
-const HOLD_MS = 5000;
 /** How often a waiting writer looks again. */
 const HELD_PAUSE_MS = 3;
 
@@ -97,6 +101,8 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
     limitBytes: options.mapSizeBytes ?? Number.POSITIVE_INFINITY,
     snapshotMaxAgeMs: options.snapshotMaxAgeMs ?? SNAPSHOT_MAX_AGE_MS,
   };
+  await refuseQuarantined(place.folder);
+  if (place.create) await createStore(place);
   return new LmdbKv(place, findStore(place), true);
 }
 
@@ -232,6 +238,16 @@ class LmdbKv implements Kv {
     // A snapshot follows a store that has moved.
     (await this.snapshot()).close();
     return fileBytes(this.#current().path);
+  }
+
+  async examine(): Promise<readonly string[]> {
+    // The reader keeps the pages of the newest commit from being used again meanwhile.
+    const snapshot = await this.snapshot({ untilIdle: true });
+    try {
+      return (await walkPages(this.#current().path, true)).problems;
+    } finally {
+      snapshot.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -406,6 +422,7 @@ class LmdbSnapshot implements KvSnapshot {
   readonly #head: Bytes | undefined;
   readonly #siblings: Set<LmdbSnapshot>;
   readonly #untilIdle: boolean;
+  readonly #onEntry: OnEntry | undefined;
   #reads = 0;
   #read: LmdbRead | undefined;
 
@@ -418,6 +435,7 @@ class LmdbSnapshot implements KvSnapshot {
     this.#file = file;
     this.#head = open.head;
     this.#untilIdle = options.untilIdle === true;
+    this.#onEntry = options.onEntry;
     this.#read = read;
     this.#siblings = siblings;
     siblings.add(this);
@@ -427,7 +445,9 @@ class LmdbSnapshot implements KvSnapshot {
     if (this.#isLong()) await nextTurn();
     const read = this.#reading();
     try {
-      return keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
+      const values = keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
+      showFound(this.#onEntry, keys, values);
+      return values;
     } catch (error) {
       throw storageError(error, "the read failed");
     }
@@ -438,7 +458,9 @@ class LmdbSnapshot implements KvSnapshot {
     const read = this.#reading();
     for (const range of ranges) assertRange(range);
     try {
-      return ranges.map((range) => this.#file.range(range, read));
+      const found = ranges.map((range) => this.#file.range(range, read));
+      showEntries(this.#onEntry, ranges, found);
+      return found;
     } catch (error) {
       throw storageError(error, "the read failed");
     }
@@ -523,70 +545,6 @@ class Construction {
     await this.kv.detach()?.close();
     releaseConstruction(this.#path);
     removeFile(this.#path);
-  }
-}
-
-type Met =
-  | { readonly outcome: "written" }
-  | { readonly outcome: "moved" }
-  | { readonly outcome: "held" }
-  | { readonly outcome: "lost"; readonly head: Bytes | undefined };
-
-/**
- * Runs `body` in a write transaction if the head is still the expected one and nobody else holds
- * the store. A `holder` must hold it still: if not, somebody wrote, and the race is lost.
- */
-function writeIf(
-  file: LmdbFile,
-  agrees: (head: Bytes | undefined) => boolean,
-  body: () => void,
-  holder?: string,
-): Met {
-  let head: Bytes | undefined;
-  let held = false;
-  const result = file.write(() => {
-    head = file.get(HEAD_KEY);
-    if (isMovedHead(head) || !agrees(head)) return ROLL_BACK;
-    const hold = file.hold();
-    if (holder !== undefined && hold?.holder !== holder) return ROLL_BACK;
-    held = holder === undefined && hold !== undefined && hold.untilMs > Date.now();
-    if (held) return ROLL_BACK;
-    if (hold !== undefined) file.removeHold();
-    body();
-    return true;
-  });
-  if (result !== ROLL_BACK) return { outcome: "written" };
-  if (held) return { outcome: "held" };
-  return isMovedHead(head) ? { outcome: "moved" } : { outcome: "lost", head };
-}
-
-function agreesWith(expectHead: Bytes | undefined): (head: Bytes | undefined) => boolean {
-  return (head) => sameBytes(head, expectHead);
-}
-
-/** Starts or prolongs a hold. */
-function takeHold(file: LmdbFile, holder: string): "taken" | "moved" | "held" {
-  let outcome: "taken" | "moved" | "held" = "taken";
-  file.write(() => {
-    const hold = file.hold();
-    const foreign = hold !== undefined && hold.holder !== holder && hold.untilMs > Date.now();
-    outcome = isMovedHead(file.get(HEAD_KEY)) ? "moved" : foreign ? "held" : "taken";
-    if (outcome !== "taken") return ROLL_BACK;
-    file.putHold(holder, Date.now() + HOLD_MS);
-    return true;
-  });
-  return outcome;
-}
-
-function endHold(file: LmdbFile, holder: string): void {
-  try {
-    file.write(() => {
-      if (file.hold()?.holder !== holder) return ROLL_BACK;
-      file.removeHold();
-      return true;
-    });
-  } catch {
-    // On a full disk, say: then it ends by itself.
   }
 }
 

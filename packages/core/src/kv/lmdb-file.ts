@@ -20,7 +20,6 @@ import {
   existsSync,
   fsyncSync,
   openSync,
-  readSync,
   type StatsFs,
   statfsSync,
   statSync,
@@ -34,11 +33,13 @@ import {
   type Bytes,
   compareBytes,
   HEAD_KEY,
+  JOURNAL_KEY_BYTE,
   type KvRange,
   type KvRow,
   MOVED_HEAD_BYTE,
   REMOVED_HEAD,
 } from "./kv.js";
+import { assertWhole } from "./lmdb-pages.js";
 
 /** How a file is opened. */
 export interface LmdbFileMode {
@@ -120,9 +121,8 @@ const PLAIN = {
 const CONFIRMED_KEY = new TextEncoder().encode("confirmed");
 const SUCCESSOR_KEY = new TextEncoder().encode("successor");
 const HOLD_KEY = new TextEncoder().encode("hold");
-const JOURNAL_BYTE = 0x01;
-const JOURNAL_START = Uint8Array.of(JOURNAL_BYTE);
-const JOURNAL_END = Uint8Array.of(JOURNAL_BYTE + 1);
+const JOURNAL_START = Uint8Array.of(JOURNAL_KEY_BYTE);
+const JOURNAL_END = Uint8Array.of(JOURNAL_KEY_BYTE + 1);
 /** Room in the lock file for read transactions of different age, over all processes. */
 const READERS_MAX = 254;
 /** Room for a new file with its tables, and for the lock file beside it. */
@@ -131,18 +131,25 @@ const NEW_FILE_BYTES = 128 * 1024;
 const MAP_BYTES_AT_START = 16 * 1024 * 1024;
 /** So that readers of other processes that were killed do not keep old pages alive for long. */
 const COMMITS_BETWEEN_READER_CHECKS = 256;
-/** The magic number of a meta page, little-endian. */
-export const META_MAGIC = 0xbeefc0de;
-/** The places where page headers put it. */
-export const META_MAGIC_OFFSETS = [16, 24] as const;
 
 /** How each file (device and inode) is open in this process: the engine shares one environment. */
 const openModes = new Map<string, { readonly mode: LmdbFileMode; handles: number }>();
+
+/** The folder of the store whose engine was entered last, and who wants to know when it is another. */
+let entered = "";
+let onEnter: ((folder: string) => void) | undefined;
+
+/** From now on, tells of every change from one store to another before the engine is entered. */
+export function tellOfEntering(tell: (folder: string) => void): void {
+  onEnter = tell;
+  entered = "";
+}
 
 /** An open file. */
 export class LmdbFile {
   readonly path: string;
   readonly mode: LmdbFileMode;
+  readonly #folder: string;
   readonly #identity: string;
   readonly #root: Root;
   /** Absent in a new file until `furnish`, and after `close`. */
@@ -152,11 +159,16 @@ export class LmdbFile {
   #closed = false;
   #commits = 0;
 
-  /** Opens or creates the file; `ERR_FORMAT_UNKNOWN` where it is something else. */
+  /**
+   * Opens or creates the file; `ERR_FORMAT_UNKNOWN` where it is something else, `ERR_CORRUPT` where it is
+   * shorter than its own pages: the engine would map what is not there, and take the process down.
+   */
   constructor(path: string, mode: LmdbFileMode) {
     this.path = path;
     this.mode = mode;
-    assertLooksLikeLmdb(path);
+    assertWhole(path);
+    this.#folder = dirname(path);
+    this.#enter();
     // The lock file is mapped, and there is no error to catch when a mapped page finds no room.
     if (!existsSync(`${path}-lock`)) assertDiskRoom(dirname(path), NEW_FILE_BYTES);
     const before = identityOf(path);
@@ -230,8 +242,16 @@ export class LmdbFile {
     this.#root.removeSync(HOLD_KEY);
   }
 
+  /** Says that the engine is about to be entered in this store; see `lmdb-quarantine.ts`. */
+  #enter(): void {
+    if (entered === this.#folder) return;
+    entered = this.#folder;
+    onEnter?.(entered);
+  }
+
   /** Starts a read of the newest committed state, of whichever process. */
   beginRead(): LmdbRead {
+    this.#enter();
     try {
       // Without the reset, a second read in the same turn would get the transaction of the first.
       this.#root.resetReadTxn();
@@ -265,18 +285,20 @@ export class LmdbFile {
   }
 
   get(key: Bytes, read?: LmdbRead): Bytes | undefined {
+    this.#enter();
     const { state, journal } = this.#open();
-    return (key[0] === JOURNAL_BYTE ? journal : state).get(key, read);
+    return (key[0] === JOURNAL_KEY_BYTE ? journal : state).get(key, read);
   }
 
   /** The rows of a range, which may span both tables. */
   range(range: KvRange, read: LmdbRead): KvRow[] {
+    this.#enter();
     const rows: KvRow[] = [];
     const { state, journal } = this.#open();
     const first = range.gte[0] ?? 0;
     // Nearly every range lies in one table; comparing first bytes tells without building parts.
-    if (first > JOURNAL_BYTE) scan(state, range, read, rows);
-    else if (first === JOURNAL_BYTE && range.lt[0] === JOURNAL_BYTE) {
+    if (first > JOURNAL_KEY_BYTE) scan(state, range, read, rows);
+    else if (first === JOURNAL_KEY_BYTE && range.lt[0] === JOURNAL_KEY_BYTE) {
       scan(journal, range, read, rows);
     } else {
       const parts = [
@@ -298,6 +320,7 @@ export class LmdbFile {
 
   /** Runs the body in the one write transaction; `ROLL_BACK` or a throw leaves nothing behind. */
   write<T>(body: () => T | typeof ROLL_BACK): T | typeof ROLL_BACK {
+    this.#enter();
     this.#commits += 1;
     if (this.#commits % COMMITS_BETWEEN_READER_CHECKS === 0) this.#root.readerCheck();
     try {
@@ -321,10 +344,10 @@ export class LmdbFile {
   /** Puts and deletes rows, inside `write`. */
   change(puts: readonly KvRow[], deletes: readonly Bytes[]): void {
     const { state, journal } = this.#open();
-    for (const key of deletes) (key[0] === JOURNAL_BYTE ? journal : state).removeSync(key);
+    for (const key of deletes) (key[0] === JOURNAL_KEY_BYTE ? journal : state).removeSync(key);
     const entries: KvRow[] = [];
     for (const row of puts) {
-      if (row.key[0] === JOURNAL_BYTE) entries.push(row);
+      if (row.key[0] === JOURNAL_KEY_BYTE) entries.push(row);
       else state.putSync(row.key, row.value);
     }
     if (entries.length > 0) putAppending(journal, entries);
@@ -415,13 +438,20 @@ export function fileBytes(path: string): number {
 export function storageError(error: unknown, what: string): CortexError {
   if (error instanceof CortexError) return error;
   const detail = error instanceof Error ? error.message : String(error);
-  const full = isDiskFull(codeOf(error));
-  return new CortexError(full ? "ERR_DISK_FULL" : "ERR_STORAGE", `${what}: ${detail}`, {}, error);
+  const code = codeOf(error);
+  const kind = isDiskFull(code)
+    ? "ERR_DISK_FULL"
+    : MDB_DAMAGE.some((one) => one === code)
+      ? "ERR_CORRUPT"
+      : "ERR_STORAGE";
+  return new CortexError(kind, `${what}: ${detail}`, {}, error);
 }
 
 const MDB_MAP_FULL = -30792;
 const MDB_INVALID = -30793;
 const MDB_VERSION_MISMATCH = -30794;
+/** What the engine says of pages that make no sense: not found, corrupted, and that it gives the file up. */
+const MDB_DAMAGE: readonly number[] = [-30797, -30796, -30795];
 
 function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
@@ -468,25 +498,6 @@ function openRoot(path: string, mode: LmdbFileMode): Root {
     mapSize: MAP_BYTES_AT_START,
   };
   return open(path, options) as unknown as Root;
-}
-
-/** Refuses a foreign file before the engine touches it or lays a lock file beside it. */
-function assertLooksLikeLmdb(path: string): void {
-  const head = Buffer.alloc(64);
-  let length = 0;
-  try {
-    const descriptor = openSync(path, "r");
-    try {
-      length = readSync(descriptor, head, 0, head.length, 0);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return;
-    throw storageError(error, `cannot read ${path}`);
-  }
-  const known = META_MAGIC_OFFSETS.some((at) => head.readUInt32LE(at) === META_MAGIC);
-  if (length > 0 && !known) throw foreign(path);
 }
 
 function identityOf(path: string): string | undefined {

@@ -18,16 +18,22 @@
  * anything is renamed. A writer of another process meets the moved head inside its own transaction,
  * follows, and compares again.
  *
+ * A new store is built and confirmed under the name of a construction and then linked to its number, so
+ * that a kill never leaves an empty file of a store. One that is empty all the same, or gone while its
+ * lock file or its caches are there, was lost: it is refused (`ERR_CORRUPT`), never taken for new. Where
+ * the disk knows no hard links the file is made in place.
+ *
  * Numbers are never used twice, so that nobody who read an old list of files can meet another file
- * of the same name. Somebody who opens a file at the moment it is removed creates it anew, empty
- * and unconfirmed; only a file that is alone in its folder is ever turned into a new store.
+ * of the same name. Somebody who opens a file at the moment it is removed creates it anew, without
+ * tables and unconfirmed; only a file that is alone in its folder is ever turned into a new store.
  * Constructions carry the pid of their process and are removed when that process is gone.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CortexError } from "../errors.js";
+import { CortexError, isCortexError } from "../errors.js";
 import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode, storageError } from "./lmdb-file.js";
+import { walkPages } from "./lmdb-pages.js";
 
 /** A folder and how its files are opened. */
 export interface LmdbPlace {
@@ -42,37 +48,124 @@ export const FIND_ATTEMPTS = 100;
 const COMPLETE_NAME = /^g(\d{6,})\.mdb$/;
 const BUILDING_NAME = /^g\d{6,}\.building-(\d+)-([0-9a-f]{8})-\d+\.mdb$/;
 /** Tells this process from an earlier one with the same pid, as containers often have. */
-const PROCESS_TOKEN = randomBytes(4).toString("hex");
+export const PROCESS_TOKEN = randomBytes(4).toString("hex");
 let constructionsStarted = 0;
 /** Files this process is building, whatever their names are at the moment. */
 const underConstruction = new Set<string>();
 
+/** Makes the store where the folder has none; see the file header. */
+export async function createStore(place: LmdbPlace): Promise<void> {
+  createFolder(place.folder);
+  if (completeNumbers(place.folder).length > 0) return;
+  refuseLost(place.folder);
+  removeDeadConstructions(place.folder);
+  const path = claimConstruction(place.folder);
+  try {
+    const file = new LmdbFile(path, place.mode);
+    file.furnish(true);
+    await file.close();
+    fsyncPath(path);
+    linkSync(path, join(place.folder, nameOf(1)));
+    fsyncFolder(place.folder);
+  } catch (error) {
+    // Somebody else was first, or there are no links: `findStore` goes on from there.
+    if (!LINK_REFUSED.has(codeOf(error))) throw storageError(error, `cannot create ${path}`);
+  } finally {
+    releaseConstruction(path);
+    removeFile(path);
+  }
+}
+
+const LINK_REFUSED: ReadonlySet<unknown> = new Set([
+  "EEXIST",
+  "EPERM",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "ENOSYS",
+  "EMLINK",
+]);
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+/** Throws when a folder without a store has the traces of one. */
+function refuseLost(folder: string): void {
+  const trace = namesIn(folder).find((name) => name === "caches" || TRACE_NAME.test(name));
+  // Listed again: while a store moves, one list may have missed both of its files.
+  if (trace !== undefined && completeNumbers(folder).length === 0) {
+    throw lost(folder, `the file of its store is gone, ${trace} is still there`);
+  }
+}
+
+/** What is wrong with the files of a store that nobody opens for it; see `lmdb-pages.ts`. */
+export async function examineFolder(folder: string): Promise<readonly string[]> {
+  if (!exists(folder)) return [];
+  try {
+    const numbers = completeNumbers(folder);
+    if (numbers.length === 0) refuseLost(folder);
+    const found: string[] = [];
+    for (const name of numbers.map(nameOf)) {
+      const path = join(folder, name);
+      if (statSync(path, { throwIfNoEntry: false })?.size !== 0) {
+        found.push(...(await walkPages(path)).problems);
+      } else if (numbers.length === 1) {
+        found.push(`${name} is empty`);
+      }
+    }
+    return found;
+  } catch (error) {
+    if (!isCortexError(error, "ERR_CORRUPT")) throw error;
+    return [error.message];
+  }
+}
+
+/** The lock file of a store. */
+const TRACE_NAME = /^g\d{6,}\.mdb-lock$/;
+
+function lost(folder: string, what: string): CortexError {
+  const way = "restore a backup (cortex restore); to begin anew, remove the folder";
+  return new CortexError("ERR_CORRUPT", `${folder}: ${what}; ${way}`, { subject: folder });
+}
+
 /** Finds the file that is the store; see the file header. */
 export function findStore(place: LmdbPlace): LmdbFile {
-  if (place.create) createFolder(place.folder);
+  let gone: string | undefined;
   for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
     const numbers = completeNumbers(place.folder);
+    if (numbers.length === 0) refuseLost(place.folder);
     if (numbers.length === 0 && !place.create) throw noStore(place.folder);
     const candidates = numbers.length === 0 ? [1] : numbers;
     for (const number of candidates.toReversed()) {
-      const file = storeBehind(place, nameOf(number));
-      if (file === undefined) continue;
+      const found = storeBehind(place, nameOf(number));
+      if (typeof found === "string") gone = found;
+      if (!(found instanceof LmdbFile)) continue;
       if (numbers.length === 0) fsyncFolder(place.folder);
-      if (numbers.length > 1 && !place.mode.readOnly) removeBelow(place.folder, file);
-      return file;
+      if (numbers.length > 1 && !place.mode.readOnly) removeBelow(place.folder, found);
+      return found;
     }
   }
-  throw noStore(place.folder);
+  if (gone === undefined) throw noStore(place.folder);
+  throw lost(place.folder, `${gone}, which its store has moved to, is gone`);
 }
 
-/** Opens the named file if it is confirmed, or alone, and follows successors from there. */
-function storeBehind(place: LmdbPlace, name: string): LmdbFile | undefined {
+/**
+ * Opens the named file if it is confirmed, or alone, and follows successors from there; the name of a
+ * successor that is not there, which may have moved on itself in the meantime.
+ */
+function storeBehind(place: LmdbPlace, name: string): LmdbFile | string | undefined {
   let next: string | undefined = name;
   let pointedAt = false;
   while (next !== undefined) {
     const path = join(place.folder, next);
     if (!pointedAt && underConstruction.has(path)) return undefined;
-    if (!place.create && !exists(path)) return undefined;
+    const size = statSync(path, { throwIfNoEntry: false })?.size;
+    if (size === undefined && (pointedAt || !place.create)) return pointedAt ? next : undefined;
+    if (size === 0) {
+      // Beside others it may be what somebody left who opened a file that was being removed.
+      if (!pointedAt && completeNumbers(place.folder).length > 1) return undefined;
+      throw lost(place.folder, `${next} is empty`);
+    }
     const file = new LmdbFile(path, place.mode);
     const standing = standingOf(place, file, pointedAt);
     if (standing === "store") return file;
@@ -203,9 +296,13 @@ export function removeDeadConstructions(folder: string): void {
   for (const name of namesIn(folder)) {
     const [, pid, token] = BUILDING_NAME.exec(name) ?? [];
     if (pid === undefined || token === undefined) continue;
-    const alive = Number(pid) === process.pid ? token === PROCESS_TOKEN : isAlive(Number(pid));
-    if (!alive) removeFile(join(folder, name));
+    if (isGone(Number(pid), token)) removeFile(join(folder, name));
   }
+}
+
+/** Whether a process is gone: one of the same number is another if it has another token. */
+export function isGone(pid: number, token: string): boolean {
+  return pid === process.pid ? token !== PROCESS_TOKEN : !isAlive(pid);
 }
 
 function isAlive(pid: number): boolean {

@@ -15,8 +15,9 @@
  */
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
-import { META_MAGIC, META_MAGIC_OFFSETS, storageError } from "./lmdb-file.js";
+import { storageError } from "./lmdb-file.js";
 import { completeNumbers, nameOf } from "./lmdb-folder.js";
+import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
 
 /** More than a meta page holds behind its header; what follows is never written. */
 const META_BYTES = 256;
@@ -86,9 +87,9 @@ function fileMark(path: string): string | undefined {
   }
   try {
     const length = readSync(descriptor, front, 0, front.length, 0);
-    const magicAt = META_MAGIC_OFFSETS.find((at) => front.readUInt32LE(at) === META_MAGIC);
-    if (length < front.length || magicAt === undefined) return undefined;
-    const pageBytes = front.readUInt32LE(magicAt + PAGE_SIZE_AFTER_MAGIC);
+    const isMeta = front.readUInt32LE(PAGE_HEADER_BYTES) === META_MAGIC;
+    if (length < front.length || !isMeta) return undefined;
+    const pageBytes = front.readUInt32LE(PAGE_HEADER_BYTES + PAGE_SIZE_AFTER_MAGIC);
     const secondAt = IDENTITY_BYTES + META_BYTES;
     front.copy(marked, IDENTITY_BYTES, 0, META_BYTES);
     if (pageBytes === USUAL_PAGE_BYTES) front.copy(marked, secondAt, pageBytes);

@@ -28,7 +28,11 @@ import {
   type KvRange,
   type KvRow,
   type KvSnapshot,
+  type KvSnapshotOptions,
+  type OnEntry,
   sameBytes,
+  showEntries,
+  showFound,
 } from "./kv.js";
 
 /** A chunk that grows past this many rows is cut in two. */
@@ -76,9 +80,9 @@ class MemoryKv implements Kv {
     this.manifest = { ...MANIFEST, generations };
   }
 
-  async snapshot(): Promise<KvSnapshot> {
+  async snapshot(options: KvSnapshotOptions = {}): Promise<KvSnapshot> {
     this.#assertOpen();
-    const snapshot = new MemorySnapshot(this.#store.state, this.#snapshots);
+    const snapshot = new MemorySnapshot(this.#store.state, this.#snapshots, options.onEntry);
     this.#snapshots.add(snapshot);
     return snapshot;
   }
@@ -182,20 +186,26 @@ class Hold {
 class MemorySnapshot implements KvSnapshot {
   #state: State | undefined;
   readonly #siblings: Set<MemorySnapshot>;
+  readonly #onEntry: OnEntry | undefined;
 
-  constructor(state: State, siblings: Set<MemorySnapshot>) {
+  constructor(state: State, siblings: Set<MemorySnapshot>, onEntry: OnEntry | undefined) {
     this.#state = state;
     this.#siblings = siblings;
+    this.#onEntry = onEntry;
   }
 
   async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     const state = this.#read();
-    return keys.map((key) => findRow(state, key)?.value);
+    const values = keys.map((key) => findRow(state, key)?.value);
+    showFound(this.#onEntry, keys, values);
+    return values;
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
     const state = this.#read();
-    return ranges.map((range) => rowsOf(state, range));
+    const found = ranges.map((range) => rowsOf(state, range));
+    showEntries(this.#onEntry, ranges, found);
+    return found;
   }
 
   close(): void {

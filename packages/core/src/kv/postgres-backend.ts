@@ -27,8 +27,10 @@ import {
   type KvCommitResult,
   type KvGeneration,
   type KvManifest,
+  type KvReport,
   type KvRow,
   type KvSnapshot,
+  type KvSnapshotOptions,
   removedStore,
   sameBytes,
 } from "./kv.js";
@@ -120,13 +122,16 @@ class PostgresKv implements Kv {
     if (place.slot !== 0) this.#seen = { generation: place.slot, fence: 0 };
   }
 
-  async snapshot(): Promise<KvSnapshot> {
+  async snapshot(options: KvSnapshotOptions = {}): Promise<KvSnapshot> {
     this.#assertOpen();
     return new PostgresSnapshot(this.#pool, this.#place, this.#seen?.generation, {
       isOpen: () => this.#open,
       onGeneration: (generation) => this.#follow(generation),
       onMissing: () => this.#checkThere(),
       siblings: this.#snapshots,
+      // Whoever reads everything comes back to nothing.
+      keeps: options.untilIdle !== true,
+      onEntry: options.onEntry,
     });
   }
 
@@ -188,6 +193,29 @@ class PostgresKv implements Kv {
     this.#assertOpen();
     const [answer] = await this.#pool.transact([sql.readSize(this.#place.actor)]);
     return Number(answer?.[0]?.[0] ?? 0);
+  }
+
+  async report(): Promise<KvReport> {
+    const { commits, commitMs, lostRaces, heldWaits, ...pool } = this.#pool.counts();
+    const { connections, busy, most, waiting } = pool;
+    const own = { commits, lostRaces, heldWaits, connections, busy, most, waiting };
+    const average = commits === 0 ? 0 : commitMs / commits;
+    return { ...own, commitMs: average, ...(await this.#askServer()) };
+  }
+
+  /** What the server says of itself; nothing where it knows no such tables or may not tell. */
+  async #askServer(): Promise<Pick<KvReport, "lockWaits" | "lagSeconds">> {
+    try {
+      const [answer] = await this.#pool.transact([sql.READ_STATE]);
+      const [lockWaits, lag] = answer?.[0] ?? [];
+      return {
+        ...(typeof lockWaits === "number" ? { lockWaits } : {}),
+        ...(typeof lag === "string" ? { lagSeconds: Number(lag) } : {}),
+      };
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      return {};
+    }
   }
 
   async close(): Promise<void> {

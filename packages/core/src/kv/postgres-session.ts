@@ -29,6 +29,7 @@ import {
 import {
   type Answer,
   codeOf,
+  isLostName,
   isUnsupportedSetting,
   Message,
   postgresError,
@@ -49,6 +50,8 @@ export interface PostgresAddress {
   readonly partitions: number;
   /** How long a call goes on trying to reach a server that went away. */
   readonly retryMs: number;
+  /** Whether connections keep statements by name, so that the server need not read them each time. */
+  readonly prepares: boolean;
 }
 
 const CONNECTIONS = 10;
@@ -90,9 +93,10 @@ export function readAddress(location: string): PostgresAddress {
   const connections = wholeNumber(url, "pool", CONNECTIONS, 2, 1000);
   const partitions = wholeNumber(url, "partitions", PARTITIONS, 1, 1024);
   const retryMs = wholeNumber(url, "retry", RETRY_SECONDS, 0, 3600) * 1000;
+  const prepares = yesOrNo(url, "prepare");
   const shown = new URL(url);
   shown.password = "";
-  return { url: url.href, shown: shown.href, hub, connections, partitions, retryMs };
+  return { url: url.href, shown: shown.href, hub, connections, partitions, retryMs, prepares };
 }
 
 function take(url: URL, name: string): string | undefined {
@@ -108,6 +112,16 @@ function wholeNumber(url: URL, name: string, usual: number, least: number, most:
   throw new CortexError(
     "ERR_INVALID",
     `location: expected ${name} to be a whole number from ${least} to ${most}, got "${text}"`,
+    { field: "location" },
+  );
+}
+
+function yesOrNo(url: URL, name: string): boolean {
+  const text = take(url, name) ?? "yes";
+  if (text === "yes" || text === "no") return text === "yes";
+  throw new CortexError(
+    "ERR_INVALID",
+    `location: expected ${name} to be yes or no, got "${text}"`,
     { field: "location" },
   );
 }
@@ -206,12 +220,16 @@ export class PostgresPool {
   #prepared: Promise<void> | undefined;
   /** Behind a pooler settings go with each transaction. */
   #localSettings = false;
+  /** Statements that each connection knows by name. */
+  readonly #names = new WeakMap<PoolClient, Map<string, string>>();
+  #prepares: boolean;
 
   private constructor(address: PostgresAddress, pool: Pool, forget: () => void) {
     this.address = address;
     this.#pool = pool;
     this.#seats = new Seats(address.connections);
     this.#forget = forget;
+    this.#prepares = address.prepares;
     // A connection that dies while nobody uses it is replaced when somebody needs one.
     pool.on("error", () => {});
   }
@@ -243,6 +261,8 @@ export class PostgresPool {
     }
     const plain = new PostgresPool(address, new Pool(usual), forget);
     plain.#localSettings = true;
+    // A pooler of that kind hands statements to connections that do not know them.
+    plain.#prepares = false;
     return plain;
   }
 
@@ -287,11 +307,24 @@ export class PostgresPool {
     const leaveSeat = await this.#seats.take();
     try {
       const client = await this.#pool.connect();
-      return new PgSession(client, leaveSeat, this.tally);
+      return new PgSession(client, leaveSeat, {
+        tally: this.tally,
+        names: this.#namesOf(client),
+        loseNames: () => {
+          this.#prepares = false;
+        },
+      });
     } catch (error) {
       leaveSeat();
       throw postgresError(error, this.address);
     }
+  }
+
+  #namesOf(client: PoolClient): Map<string, string> | undefined {
+    if (!this.#prepares) return undefined;
+    const names = this.#names.get(client) ?? new Map<string, string>();
+    this.#names.set(client, names);
+    return names;
   }
 
   /** What opens a transaction: its kind, and the settings that the connection could not be given. */
@@ -474,18 +507,26 @@ class Seats {
   }
 }
 
+/** What a connection has from its pool. */
+interface SessionParts {
+  readonly tally: Tally;
+  readonly names: Map<string, string> | undefined;
+  /** Statements are sent whole from now on. */
+  readonly loseNames: () => void;
+}
+
 class PgSession implements Session {
   readonly #client: PoolClient;
   readonly #leaveSeat: () => void;
-  readonly #tally: Tally;
+  readonly #with: SessionParts;
   #isBroken = false;
   /** What the server said last, when it ended the connection between two messages. */
   #failure: unknown;
   #isReleased = false;
 
-  constructor(client: PoolClient, leaveSeat: () => void, tally: Tally) {
+  constructor(client: PoolClient, leaveSeat: () => void, parts: SessionParts) {
     this.#client = client;
-    this.#tally = tally;
+    this.#with = parts;
     this.#leaveSeat = leaveSeat;
     // Without a listener, a connection that dies between two messages would end the process.
     client.on("error", this.#onError);
@@ -499,7 +540,7 @@ class PgSession implements Session {
   async run(statements: readonly Statement[]): Promise<Answer[]> {
     if (this.#failure !== undefined) throw this.#failure;
     // The end of a read is sent by itself, and nobody waits for it.
-    if (statements.length > 1 || statements[0] !== COMMIT) this.#tally.messages += 1;
+    if (statements.length > 1 || statements[0] !== COMMIT) this.#with.tally.messages += 1;
     let silence: NodeJS.Timeout | undefined;
     try {
       return await new Promise((resolve, reject) => {
@@ -507,10 +548,11 @@ class PgSession implements Session {
           this.#isBroken = true;
           reject(new SilentServer());
         }, SILENCE_MS);
-        this.#client.query(new Message(statements, resolve, reject));
+        this.#client.query(new Message(statements, resolve, reject, this.#with.names));
       });
     } catch (error) {
       this.#isBroken = true;
+      if (isLostName(error)) this.#with.loseNames();
       throw error;
     } finally {
       clearTimeout(silence);

@@ -3,7 +3,8 @@
  * one message for everything that is asked at one moment.
  *
  * Promises: nothing goes over the wire before the first read, whose message also starts the
- * transaction and reads the head row. Until something was read a broken connection is replaced; after
+ * transaction and reads the head row. What was named as wanted soon travels along, and what was read
+ * is kept for as long as the snapshot lasts, up to some megabytes: no row is asked for twice. Until something was read a broken connection is replaced; after
  * that the snapshot is lost with its connection, because no other one could see the same state.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,6 +17,10 @@ import {
   type KvRange,
   type KvRow,
   type KvSnapshot,
+  type KvSoon,
+  type OnEntry,
+  showEntries,
+  showFound,
 } from "./kv.js";
 import type { PostgresPool, Session } from "./postgres-session.js";
 import * as sql from "./postgres-tables.js";
@@ -46,12 +51,28 @@ export class Patience {
   }
 }
 
+/** What one message reads. */
+interface Wanted {
+  readonly keys: readonly Bytes[];
+  readonly ranges: readonly KvRange[];
+}
+
 /** Something that was asked of a snapshot and waits for its answer. */
-interface Asked {
-  readonly statements: (generation: number) => readonly sql.Statement[];
-  readonly resolve: (answers: readonly Answer[]) => void;
+interface Asked extends Wanted {
+  readonly resolve: (found: Found) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** What a message brought: the values of keys, and the rows of ranges in the order asked for. */
+interface Found {
+  readonly values: ReadonlyMap<string, Bytes>;
+  readonly rows: ReadonlyMap<KvRange, KvRow[]>;
+}
+
+/** Bytes that a snapshot keeps of what it has read: a call often comes back to the same few rows. */
+const KEPT_BYTES = 4 * 1024 * 1024;
+/** What a kept row takes beside its bytes, about. */
+const KEPT_OVERHEAD = 100;
 
 /** What a snapshot knows of its store. */
 export interface SnapshotOwner {
@@ -60,6 +81,9 @@ export interface SnapshotOwner {
   /** Told that there is no head row; may throw. */
   readonly onMissing: () => void;
   readonly siblings: Set<PostgresSnapshot>;
+  /** Whether rows are kept to be given out again. */
+  readonly keeps: boolean;
+  readonly onEntry: OnEntry | undefined;
 }
 
 /** See the file header. */
@@ -70,7 +94,14 @@ export class PostgresSnapshot implements KvSnapshot {
   #generation: number | undefined;
   #head: Bytes | undefined;
   #session: Session | undefined;
+  #hasBegun = false;
   #waiting: Asked[] = [];
+  #soonKeys = new Map<string, Bytes>();
+  #soonRanges = new Map<string, KvRange>();
+  /** Rows and ranges that were read; a state does not change, so they may be given out again. */
+  readonly #values = new Map<string, Bytes | undefined>();
+  readonly #ranges = new Map<string, { readonly range: KvRange; readonly rows: KvRow[] }>();
+  #room: number;
   #working: Promise<void> | undefined;
   #isOpen = true;
 
@@ -84,44 +115,56 @@ export class PostgresSnapshot implements KvSnapshot {
     this.#place = place;
     this.#generation = generation;
     this.#owner = owner;
+    this.#room = owner.keeps ? KEPT_BYTES : 0;
     owner.siblings.add(this);
   }
 
-  async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    const values: (Bytes | undefined)[] = keys.map(() => undefined);
-    const stored = keys.filter((key) => !isHeadKey(key));
-    const places = keys.flatMap((key, at) => (isHeadKey(key) ? [] : [at]));
-    const [found = []] = await this.#ask((generation) =>
-      stored.length === 0 ? [] : [sql.readKeys(this.#place.actor, generation, stored)],
-    );
-    for (const [at, value] of found) {
-      const place = places[Number(at) - 1];
-      if (place !== undefined) values[place] = value as Bytes;
+  soon({ keys = [], ranges = [] }: KvSoon): void {
+    if (this.#room <= 0) return;
+    for (const key of keys) {
+      const name = nameOf(key);
+      if (!isHeadKey(key) && !this.#values.has(name)) this.#soonKeys.set(name, key);
     }
-    for (const [at, key] of keys.entries()) if (isHeadKey(key)) values[at] = this.#head;
+    for (const range of ranges) {
+      assertRange(range);
+      if (this.#kept(range) === undefined) this.#soonRanges.set(rangeName(range), range);
+    }
+  }
+
+  async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    this.#assertOpen();
+    const names = keys.map(nameOf);
+    const missing = keys.filter((key, at) => !isHeadKey(key) && !this.#values.has(names[at] ?? ""));
+    const isBare = missing.length === 0 && (this.#hasBegun || !keys.some(isHeadKey));
+    const found = isBare ? undefined : await this.#ask({ keys: missing, ranges: [] });
+    const values = keys.map((key, at) => {
+      const name = names[at] ?? "";
+      if (isHeadKey(key)) return this.#head;
+      return found?.values.get(name) ?? this.#values.get(name);
+    });
+    showFound(this.#owner.onEntry, keys, values);
     return values;
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
+    this.#assertOpen();
     for (const range of ranges) assertRange(range);
-    const asks = ranges.map(({ gte, lt, limit, keysOnly, reverse }, at) => ({
-      ...{ at, gte, lt, limit: Math.min(limit, LIMIT_MAX), keysOnly: keysOnly === true },
-      reverse: reverse === true,
-    }));
-    const backwards = asks.filter(({ reverse }) => reverse);
-    const forwards = asks.filter(({ reverse }) => !reverse);
-    const { actor } = this.#place;
-    const answers = await this.#ask((generation) => [
-      ...(forwards.length === 0 ? [] : [sql.readRanges(actor, generation, forwards, "ASC")]),
-      ...(backwards.length === 0 ? [] : [sql.readRanges(actor, generation, backwards, "DESC")]),
-    ]);
-    const found: KvRow[][] = ranges.map(() => []);
-    for (const answer of answers) {
-      for (const [at, key, value] of answer) {
-        found[Number(at)]?.push({ key: key as Bytes, value: value as Bytes });
-      }
-    }
-    return found.map((rows, at) => this.#whole(rows, ranges[at]));
+    const kept = ranges.map((range) => this.#kept(range));
+    const missing = ranges.filter((_, at) => kept[at] === undefined);
+    const found = missing.length === 0 ? undefined : await this.#ask({ keys: [], ranges: missing });
+    const rows = ranges.map((range, at) =>
+      this.#whole(kept[at] ?? found?.rows.get(range) ?? [], range),
+    );
+    showEntries(this.#owner.onEntry, ranges, rows);
+    return rows;
+  }
+
+  /** The rows of a range that was read already, at least as far as it is wanted now. */
+  #kept(range: KvRange): KvRow[] | undefined {
+    const known = this.#ranges.get(rangeName(range));
+    if (known === undefined) return undefined;
+    const isEnough = known.rows.length < known.range.limit || known.range.limit >= range.limit;
+    return isEnough ? known.rows.slice(0, range.limit) : undefined;
   }
 
   close(): void {
@@ -139,13 +182,7 @@ export class PostgresSnapshot implements KvSnapshot {
   }
 
   /** Rows in their order, the head row among them where the range covers it. */
-  #whole(rows: KvRow[], range: KvRange | undefined): KvRow[] {
-    if (range === undefined) return rows;
-    const sign = range.reverse === true ? -1 : 1;
-    const isSorted = rows.every(
-      ({ key }, at) => at === 0 || sign * compareBytes(rows[at - 1]?.key ?? EMPTY, key) < 0,
-    );
-    if (!isSorted) rows.sort((a, b) => sign * compareBytes(a.key, b.key));
+  #whole(rows: KvRow[], range: KvRange): KvRow[] {
     const coversHead =
       compareBytes(range.gte, HEAD_KEY) <= 0 && compareBytes(HEAD_KEY, range.lt) < 0;
     if (!coversHead || this.#head === undefined) return rows;
@@ -154,12 +191,14 @@ export class PostgresSnapshot implements KvSnapshot {
     return all.slice(0, range.limit);
   }
 
-  #ask(statements: Asked["statements"]): Promise<readonly Answer[]> {
-    if (!this.#isOpen || !this.#owner.isOpen()) return Promise.reject(closedSnapshot());
+  #assertOpen(): void {
+    if (!this.#isOpen || !this.#owner.isOpen()) throw closedSnapshot();
+  }
+
+  #ask(wanted: Wanted): Promise<Found> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ statements, resolve, reject });
-      // What is asked in the same moment goes along.
-      this.#working ??= Promise.resolve().then(() => this.#work());
+      this.#waiting.push({ ...wanted, resolve, reject });
+      this.#working ??= allAsked().then(() => this.#work());
     });
   }
 
@@ -168,8 +207,8 @@ export class PostgresSnapshot implements KvSnapshot {
       const asked = this.#waiting;
       this.#waiting = [];
       try {
-        const answers = await this.#answer(asked);
-        for (const [at, one] of asked.entries()) one.resolve(answers[at] ?? []);
+        const found = await this.#answer(this.#together(asked));
+        for (const one of asked) one.resolve(found);
       } catch (error) {
         const failure = postgresError(error, this.#pool.address);
         for (const one of asked) one.reject(failure);
@@ -178,14 +217,52 @@ export class PostgresSnapshot implements KvSnapshot {
     if (this.#isOpen) this.#working = undefined;
   }
 
-  async #answer(asked: readonly Asked[]): Promise<Answer[][]> {
-    if (this.#session !== undefined) {
-      return this.#read(this.#session, [], asked, this.#generation ?? 0);
+  /** Everything that was asked for, each key once, and what will be asked for soon. */
+  #together(asked: readonly Asked[]): Wanted {
+    const keys = new Map(
+      asked.flatMap((one) => one.keys.map((key) => [nameOf(key), key] as const)),
+    );
+    const ranges = asked.flatMap((one) => one.ranges);
+    for (const range of ranges) this.#soonRanges.delete(rangeName(range));
+    for (const [name, key] of this.#soonKeys) keys.set(name, key);
+    const soon = [...this.#soonRanges.values()];
+    this.#soonKeys = new Map();
+    this.#soonRanges = new Map();
+    return { keys: [...keys.values()], ranges: [...ranges, ...soon] };
+  }
+
+  /** Reads, and keeps what there is room for. */
+  async #answer(wanted: Wanted): Promise<Found> {
+    const found = await this.#read(wanted);
+    for (const key of wanted.keys) {
+      const name = nameOf(key);
+      const value = found.values.get(name);
+      if (this.#hasRoomFor(name.length + (value?.length ?? 0))) this.#values.set(name, value);
     }
+    for (const range of wanted.ranges) {
+      const rows = found.rows.get(range) ?? [];
+      const bytes = rows.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+      if (this.#hasRoomFor(bytes)) this.#ranges.set(rangeName(range), { range, rows });
+    }
+    return found;
+  }
+
+  #hasRoomFor(bytes: number): boolean {
+    if (this.#room <= 0) return false;
+    this.#room -= bytes + KEPT_OVERHEAD;
+    return true;
+  }
+
+  async #read(wanted: Wanted): Promise<Found> {
+    if (this.#session !== undefined) {
+      return this.#send(this.#session, [], wanted, this.#generation ?? 0);
+    }
+    // A connection that broke took the state along that was read from so far.
+    if (this.#hasBegun) throw closedSnapshot();
     const patience = new Patience(this.#pool.address.retryMs);
     for (;;) {
       try {
-        return await this.#begin(asked);
+        return await this.#begin(wanted);
       } catch (error) {
         this.#drop();
         // Nothing was read yet, so that it may as well be read from another connection.
@@ -201,40 +278,63 @@ export class PostgresSnapshot implements KvSnapshot {
   }
 
   /** The first read: it starts the transaction and learns which generation is the store. */
-  async #begin(asked: readonly Asked[]): Promise<Answer[][]> {
+  async #begin(wanted: Wanted): Promise<Found> {
     const session = await this.#pool.acquire();
     this.#session = session;
     const opening = this.#pool.opening(sql.BEGIN_READ, [sql.readHead(this.#place)]);
     const guess = this.#generation ?? 0;
     let head: readonly unknown[] | undefined;
-    const answers = await this.#read(session, opening, asked, guess, (first) => {
+    const found = await this.#send(session, opening, wanted, guess, (first) => {
       head = first.at(-1)?.[0];
     });
+    this.#hasBegun = true;
     this.#head = head?.[1] as Bytes | undefined;
     if (head === undefined) this.#owner.onMissing();
-    if (head === undefined || head[0] === guess) return answers;
+    if (head === undefined || head[0] === guess) return found;
     this.#generation = Number(head[0]);
     this.#owner.onGeneration(this.#generation);
-    return this.#read(session, [], asked, this.#generation);
+    return this.#send(session, [], wanted, this.#generation);
   }
 
-  async #read(
+  /** One message: at most a statement for keys and one for the ranges of each direction. */
+  async #send(
     session: Session,
     opening: readonly sql.Statement[],
-    asked: readonly Asked[],
+    { keys, ranges }: Wanted,
     generation: number,
     opened?: (answers: readonly Answer[]) => void,
-  ): Promise<Answer[][]> {
-    const lists = asked.map(({ statements }) => statements(generation));
-    const message = [...opening, ...lists.flat()];
-    if (message.length === 0) return asked.map(() => []);
-    const answers = await session.run(message);
+  ): Promise<Found> {
+    const { actor } = this.#place;
+    const asks = ranges.map(({ gte, lt, limit, keysOnly, reverse }, at) => ({
+      ...{ at, gte, lt, limit: Math.min(limit, LIMIT_MAX), keysOnly: keysOnly === true },
+      reverse: reverse === true,
+    }));
+    const backwards = asks.filter(({ reverse }) => reverse);
+    const forwards = asks.filter(({ reverse }) => !reverse);
+    const message = [
+      ...opening,
+      ...(keys.length === 0 ? [] : [sql.readKeys(actor, generation, keys)]),
+      ...(forwards.length === 0 ? [] : [sql.readRanges(actor, generation, forwards, "ASC")]),
+      ...(backwards.length === 0 ? [] : [sql.readRanges(actor, generation, backwards, "DESC")]),
+    ];
+    const answers = message.length === 0 ? [] : await session.run(message);
     opened?.(answers.slice(0, opening.length));
-    let end = opening.length;
-    return lists.map((list) => {
-      end += list.length;
-      return answers.slice(end - list.length, end);
-    });
+    const rest = answers.slice(opening.length);
+    const values = new Map<string, Bytes>();
+    if (keys.length > 0) {
+      for (const [at, value] of rest.shift() ?? []) {
+        const key = keys[Number(at) - 1];
+        if (key !== undefined) values.set(nameOf(key), value as Bytes);
+      }
+    }
+    const rows = new Map(ranges.map((range) => [range, [] as KvRow[]]));
+    for (const [at, key, value] of rest.flat()) {
+      const range = ranges[Number(at)];
+      if (range === undefined) continue;
+      rows.get(range)?.push({ key: key as Bytes, value: value as Bytes });
+    }
+    for (const [range, found] of rows) sortRows(found, range.reverse === true ? -1 : 1);
+    return { values, rows };
   }
 
   async #finish(): Promise<void> {
@@ -248,6 +348,29 @@ export class PostgresSnapshot implements KvSnapshot {
       session?.release();
     }
   }
+}
+
+/** When nobody has anything more to ask before an answer comes: what is asked in one moment goes together. */
+function allAsked(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** The server may give the rows of a range in another order than it was asked to read them in. */
+function sortRows(rows: KvRow[], sign: 1 | -1): void {
+  const isSorted = rows.every(
+    ({ key }, at) => at === 0 || sign * compareBytes(rows[at - 1]?.key ?? EMPTY, key) < 0,
+  );
+  if (!isSorted) rows.sort((a, b) => sign * compareBytes(a.key, b.key));
+}
+
+/** A key as a name, one character a byte. */
+function nameOf(key: Bytes): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
+}
+
+/** Ranges of one name have the same rows, as far as they were read. */
+function rangeName({ gte, lt, reverse, keysOnly }: KvRange): string {
+  return `${reverse === true}${keysOnly === true}${gte.length} ${nameOf(gte)}${nameOf(lt)}`;
 }
 
 function isHeadKey(key: Bytes): boolean {

@@ -444,6 +444,13 @@ export function readHeads(from: string, to: string, actors?: readonly string[]):
   };
 }
 
+/** How many wait for a lock now, and how far the last standby is behind, in seconds. */
+export const READ_STATE: Statement = {
+  text: `SELECT (SELECT count(*) FROM pg_locks WHERE NOT granted),
+    (SELECT max(extract(epoch FROM replay_lag)) FROM pg_stat_replication)`,
+  columns: ["int", "text"],
+};
+
 /** Removes all that an actor has, constructions included. */
 export function removeActor(actor: string): readonly Statement[] {
   const values = [actor];

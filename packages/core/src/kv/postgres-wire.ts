@@ -25,26 +25,40 @@ export class Message implements Submittable {
   readonly #resolve: (answers: Answer[]) => void;
   readonly #reject: (error: unknown) => void;
   readonly #answers: Cell[][][] = [[]];
+  readonly #names: Map<string, string> | undefined;
 
+  /** `names` are the statements that the connection knows by name; without it each is sent whole. */
   constructor(
     statements: readonly Statement[],
     resolve: (answers: Answer[]) => void,
     reject: (error: unknown) => void,
+    names?: Map<string, string>,
   ) {
     this.#statements = statements;
     this.#resolve = resolve;
     this.#reject = reject;
+    this.#names = names;
   }
 
   submit(connection: Connection): void {
     connection.stream.cork();
-    for (const { text, values = [] } of this.#statements) {
-      connection.parse({ text, name: "", types: [] }, true);
-      connection.bind({ values: values.map(sent) }, true);
+    for (const { text, values } of this.#statements) {
+      const statement = this.#nameOf(connection, text, values !== undefined);
+      connection.bind({ statement, values: (values ?? []).map(sent) }, true);
       connection.execute(null, true);
     }
     connection.sync();
     connection.stream.uncork();
+  }
+
+  /** Parses a statement unless the connection has it; one without values is done as fast unnamed. */
+  #nameOf(connection: Connection, text: string, isCommon: boolean): string {
+    const known = this.#names?.get(text);
+    if (known !== undefined) return known;
+    const name = this.#names === undefined || !isCommon ? "" : `cortex_${this.#names.size}`;
+    if (name !== "") this.#names?.set(text, name);
+    connection.parse({ text, name, types: [] }, true);
+    return name;
   }
 
   handleDataRow(row: { readonly fields: readonly (string | null)[] }): void {
@@ -146,8 +160,13 @@ export function isPassing(error: unknown): boolean {
   const cause = error instanceof CortexError ? (error.cause ?? error) : error;
   const code = codeOf(cause);
   if (/^(08|57P|E[A-Z])/.test(code) && !code.startsWith("ERR_")) return true;
-  if (code === "53300") return true;
+  if (code === "53300" || isLostName(cause)) return true;
   return code === "" && cause instanceof Error && /connection|timeout/i.test(cause.message);
+}
+
+/** Whether a pooler has handed us a connection that does not know our statements, or knows others. */
+export function isLostName(error: unknown): boolean {
+  return ["26000", "42P05"].includes(codeOf(error));
 }
 
 /** Whether the server undid a transaction that would have gone through alone. */

@@ -95,7 +95,7 @@ export async function liveRows(
   ids: readonly Bytes[],
   query: Omit<AdjacencyQuery, "includeTombstoned">,
 ): Promise<readonly (readonly KvRow[])[]> {
-  const ranges = ids.map((id) => stateRanges(query, id, EDGE_STATE.live));
+  const ranges = ids.map((id) => liveRanges([id], query));
   const rows = await reader.ranges(ranges.flat());
   let next = 0;
   return ranges.map((own) => {
@@ -103,6 +103,14 @@ export async function liveRows(
     next += own.length;
     return found.length === 1 ? (found[0] ?? []) : found.flat();
   });
+}
+
+/** The ranges in which the live edges of memories stand. */
+export function liveRanges(
+  ids: readonly Bytes[],
+  query: Omit<AdjacencyQuery, "includeTombstoned">,
+): KvRange[] {
+  return ids.flatMap((id) => stateRanges(query, id, EDGE_STATE.live));
 }
 
 function stateRanges(

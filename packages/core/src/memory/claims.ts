@@ -18,7 +18,7 @@ import { askMoves, askRecords } from "../engine/read-ahead.js";
 import { shapeRef } from "../engine/shapes.js";
 import { splitIds } from "../history/fold-state.js";
 import { decodeMemoryRow } from "../history/pointers.js";
-import { bodyOf, Reader } from "../history/reader.js";
+import { bodyOf } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -250,8 +250,7 @@ export async function similarTo(
   { text, self, except }: SimilarQuery,
   access: Access = OWNER,
 ): Promise<readonly MemoryRef[]> {
-  await engine.text.ready();
-  return Reader.with(engine.kv, undefined, async (reader) => {
+  return engine.text.searching(engine.kv, undefined, async (reader) => {
     const analyser = await engine.text.analyserAt(reader);
     const words = tellingWords(analyser, text);
     if (words.size < WORDS_MIN) return [];

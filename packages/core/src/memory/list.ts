@@ -20,9 +20,9 @@ import { LIMITS } from "../limits.js";
 import { LIFECYCLES, MEMORY_TYPES, namesOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { checkWritten, listWritten } from "./list-written.js";
-import { openMembers, realPlace, shownPlace, type Term } from "./members.js";
+import { entriesOf, firstPages, openMembers, realPlace, shownPlace, type Term } from "./members.js";
 import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "./read.js";
-import type { SlotTurns } from "./slot-turns.js";
+import { type SlotTurns, waitingRanges } from "./slot-turns.js";
 
 const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 
@@ -35,7 +35,7 @@ export async function list(engine: Engine, asked: Asked<"list">): Promise<Memory
   if (written !== undefined) return listWritten(engine, checkWritten(asked, written), access);
   const terms = termsOf(asked);
   const reverse = asked.order !== "oldest";
-  return Reader.with(engine.kv, asked.asOf, async (reader) => {
+  const answer = async (reader: Reader): Promise<MemoryPage> => {
     const given = asked.cursor === undefined ? undefined : parseCursor(asked.cursor);
     const start = given === undefined ? undefined : await realPlace(reader, given);
     const query = { terms, pageItems: limit, reverse, cursor: start };
@@ -47,6 +47,7 @@ export async function list(engine: Engine, asked: Asked<"list">): Promise<Memory
     const memories: Memory[] = [];
     for (let size = limit; ; size = Math.max(limit, Math.min(4 * size, READ_MOST))) {
       const page = await source.next(size);
+      reader.soon(() => ({ keys: entriesOf(terms, page.members) }));
       const found = await shapeAll(engine, reader, page.members, { access, validAt, turns });
       for (const [at, memory] of found.entries()) {
         if (memory !== undefined) memories.push(memory);
@@ -59,7 +60,11 @@ export async function list(engine: Engine, asked: Asked<"list">): Promise<Memory
       // A page may hold nothing that was there at the position, or for this caller: read on.
       if (!page.more) return { memories, seq: reader.position };
     }
-  });
+  };
+  const isFirst = asked.asOf === undefined && asked.cursor === undefined;
+  return Reader.with(engine.kv, asked.asOf, answer, [], () => ({
+    ranges: [...waitingRanges(), ...(isFirst ? firstPages(terms, { limit, reverse }) : [])],
+  }));
 }
 
 function termsOf(asked: Asked<"list">): readonly Term[] {

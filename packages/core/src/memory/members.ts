@@ -67,6 +67,8 @@ export interface Members {
 export interface MemberPages {
   /** The next page: about `limit` members, some more where several terms have them. */
   next(limit: number): Promise<Members>;
+  /** Names the rows of the next page, so that they come along with what is read before it. */
+  soon(limit: number): void;
 }
 
 /** Most rows closed since a past position that one list of a session may have to look at. */
@@ -94,7 +96,30 @@ export async function openMembers(reader: Reader, query: MembersQuery): Promise<
       unasked = 0;
       return { ...page, end: end === undefined ? undefined : keyBytes(end) };
     },
+    soon: (limit) =>
+      reader.soon(() => ({
+        ranges: dryRanges(lanes, query.reverse, limit).map(({ range }) => range),
+      })),
   };
+}
+
+/** The first rows of terms, as a look at the whole of the present reads them. */
+export function firstPages(
+  terms: readonly Term[],
+  how: Pick<KvRange, "limit" | "reverse" | "keysOnly">,
+): readonly KvRange[] {
+  // Of many terms a read asks less of each, and nobody reads that much before it is wanted.
+  if (terms.length > WIDE) return [];
+  return terms.map(({ index, lifecycle, term }) => {
+    const prefix = indexPrefix("index", index, lifecycle, term);
+    return { gte: prefix, lt: afterPrefix(prefix), ...how };
+  });
+}
+
+/** The entries by which members came to an index: mostly those that hold them. Turns do not tell. */
+export function entriesOf(terms: readonly Term[], members: readonly Bytes[]): readonly Bytes[] {
+  if (terms.some(({ index }) => index === INDEX.session)) return [];
+  return members.map((member) => journalKey(getU64(member, 0)));
 }
 
 /** The range of live rows of a term as far as the reader and the bounds reach. */
@@ -143,19 +168,30 @@ async function fill(
   reverse: boolean,
   limit: number,
 ): Promise<number> {
-  const dry = lanes.filter((lane) => lane.isCut && lane.at >= lane.found.length);
+  const dry = dryRanges(lanes, reverse, limit);
   if (dry.length === 0) return 0;
-  const most =
-    lanes.length <= WIDE ? limit : Math.min(limit, WIDE + Math.ceil((WIDE * limit) / lanes.length));
-  const read = await reader.ranges(dry.map(({ range }) => ({ ...range, reverse, limit: most })));
+  const read = await reader.ranges(dry.map(({ range }) => range));
   let rows = 0;
-  for (const [at, lane] of dry.entries()) {
+  for (const [at, { lane, range }] of dry.entries()) {
     const found = read[at] ?? [];
     rows += found.length;
     addRows(reader, lane, found, reverse);
-    lane.isCut = found.length === most;
+    lane.isCut = found.length === range.limit;
   }
   return rows;
+}
+
+/** Where reading on continues in every range of which nothing is left. */
+function dryRanges(
+  lanes: readonly Lane[],
+  reverse: boolean,
+  limit: number,
+): readonly { readonly lane: Lane; readonly range: KvRange }[] {
+  const most =
+    lanes.length <= WIDE ? limit : Math.min(limit, WIDE + Math.ceil((WIDE * limit) / lanes.length));
+  return lanes
+    .filter((lane) => lane.isCut && lane.at >= lane.found.length)
+    .map((lane) => ({ lane, range: { ...lane.range, reverse, limit: most } }));
 }
 
 function addRows(reader: Reader, lane: Lane, rows: readonly KvRow[], reverse: boolean): void {

@@ -10,9 +10,10 @@
 import { WAITING_TERM } from "../history/fold-state.js";
 import { bodyOf, type FoundMemory, type Read, type Reader } from "../history/reader.js";
 import { INDEX, keyString } from "../kv/keyspace.js";
+import type { KvRange } from "../kv/kv.js";
 import type { MemoryRecord, Version } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
-import { openMembers } from "./members.js";
+import { firstPages, openMembers } from "./members.js";
 
 /** Since when a version holds in the world, as far as it says. */
 export function startOf({ validFrom, createdAt }: Version): number {
@@ -52,13 +53,19 @@ export async function slotTurns(reader: Reader, show: Show, timeMs: number): Pro
   };
 }
 
+/** What every look at the present of slots reads first. */
+export function waitingRanges(): readonly KvRange[] {
+  return firstPages([WAITING], { limit: PAGE_ROWS, reverse: true });
+}
+
+const WAITING = { index: INDEX.waiting, lifecycle: LIFECYCLES.active.code, term: WAITING_TERM };
+
 /** The active memories that were given for a time to come, by slot; some may have had their turn since. */
 async function waitingIn(
   reader: Reader,
   show: Show,
 ): Promise<ReadonlyMap<string, readonly FoundMemory[]>> {
-  const term = { index: INDEX.waiting, lifecycle: LIFECYCLES.active.code, term: WAITING_TERM };
-  const query = { terms: [term], pageItems: PAGE_ROWS, reverse: true, cursor: undefined };
+  const query = { terms: [WAITING], pageItems: PAGE_ROWS, reverse: true, cursor: undefined };
   const source = await openMembers(reader, query);
   const bySlot = new Map<string, FoundMemory[]>();
   for (let more = true; more; ) {

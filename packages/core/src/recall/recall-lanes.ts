@@ -10,10 +10,20 @@
 import type { LaneScores } from "../contract/recall.js";
 import type { Engine } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
-import { INDEX, indexPrefix, keyBytes, keyString, prefixRange } from "../kv/keyspace.js";
-import type { Bytes, KvRange } from "../kv/kv.js";
+import {
+  getU64,
+  INDEX,
+  idKey,
+  indexPrefix,
+  journalKey,
+  keyBytes,
+  keyString,
+  prefixRange,
+  WEIGHTS_KEY,
+} from "../kv/keyspace.js";
+import type { Bytes, KvRange, KvSoon } from "../kv/kv.js";
 import { INDEX_MAX, LIMITS } from "../limits.js";
-import { type AdjacentEdge, adjacent, isValidAt } from "../links/adjacency.js";
+import { type AdjacentEdge, adjacent, isValidAt, liveRanges } from "../links/adjacency.js";
 import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/edge-kinds.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { indexBytes, readIndex, sessionPrefix } from "../sessions/session-read.js";
@@ -82,6 +92,10 @@ const BESIDE = 60;
 const EDGE_SHARE = 0.6;
 /** The strength of an edge that gives none. */
 const EDGE_STRENGTH = 3;
+/** What one step of a walk reads of a memory, on either side. */
+const STEP = { codes: [], limit: REACHED } as const;
+/** Lexical hits that most likely have their use looked at. */
+const FINALISTS = 64;
 /** Edges that a walk follows in a row. */
 const HOPS = 2;
 /**
@@ -195,6 +209,8 @@ class Lanes implements Gathered {
   /** Words, the turns around them and whole conversations. */
   async lexical(evidence: QuestionEvidence): Promise<void> {
     for (const { memory } of evidence.hits) this.memories.set(keyString(memory.id), memory);
+    const best = evidence.hits.map(({ memory }) => memory.id).slice(0, FINALISTS);
+    this.#reader.soon(() => ({ keys: [WEIGHTS_KEY, ...best.map((id) => idKey("counter", id))] }));
     this.own = new Map(
       evidence.hits.map(({ memory, shares }) => [keyString(memory.id), shares] as const),
     );
@@ -203,14 +219,14 @@ class Lanes implements Gathered {
     const isWide = this.#question.bySession === true;
     if (isWide) this.sessions = sessionEvidence(this.terms.length, candidates);
     const scored = spread(this.terms, candidates).sort((a, b) => b.score - a.score);
-    const best = scored[0]?.score ?? 0;
-    if (best === 0) return;
-    this.#explained = best / this.terms.reduce((sum, { weight }) => sum + weight, 0);
+    const most = scored[0]?.score ?? 0;
+    if (most === 0) return;
+    this.#explained = most / this.terms.reduce((sum, { weight }) => sum + weight, 0);
     const shown = scored.filter(({ score }) => score > 0).slice(0, isWide ? SESSION_HITS : HITS);
     await this.#load(shown.map(({ key }) => key));
     this.#best = shown.filter(({ key }) => this.memories.has(key));
     for (const { key, score, coverage } of this.#best) {
-      this.#add(key, { lexical: score / best });
+      this.#add(key, { lexical: score / most });
       this.coverage.set(key, coverage);
     }
   }
@@ -285,6 +301,10 @@ class Lanes implements Gathered {
     );
     const rows = await this.#reader.ranges(ranges);
     const keys = rows.flat().map(({ key }) => keyString(key.subarray(-16)));
+    // What stands in an index was mostly written by the entry that brought it there.
+    this.#reader.soon(() => ({
+      keys: rows.flat().map(({ key }) => journalKey(getU64(key, key.length - 24))),
+    }));
     await this.#load(keys);
     for (const key of keys) if (this.memories.has(key)) this.#add(key, { slot: 1 });
   }
@@ -421,6 +441,7 @@ class Lanes implements Gathered {
       for (const key of seen) gained.delete(key);
       const reached = [...gained].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
       const keys = reached.slice(0, REACHED).map(([key]) => key);
+      if (hop < HOPS && this.#reader.isFar) await this.#readAhead(keys.slice(0, WALK_HITS));
       await this.#load(keys);
       const shown = keys.filter((key) => this.memories.has(key));
       for (const key of shown) this.#add(key, { graph: gained.get(key) ?? 0 });
@@ -430,13 +451,26 @@ class Lanes implements Gathered {
     }
   }
 
+  /** The live edges of memories on either side. */
+  #edgesOf(ids: readonly Bytes[]): Promise<AdjacentEdge[][][]> {
+    const query = { ...STEP, includeTombstoned: false };
+    return Promise.all(
+      (["out", "in"] as const).map((side) => adjacent(this.#reader, ids, { ...query, side })),
+    );
+  }
+
+  /** Names what the next step reads, so that it comes along with the memories that it starts from. */
+  async #readAhead(keys: readonly string[]): Promise<void> {
+    const edges = (await this.#edgesOf(keys.map(keyBytes))).flat(2).filter(isWalked);
+    this.#reader.soon(() => ({
+      keys: edges.flatMap(({ seq, other }) => [journalKey(seq), idKey("memory", other)]),
+    }));
+  }
+
   /** What one edge carries from each memory of the frontier. */
   async #step(frontier: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const ids = [...frontier.keys()].map(keyBytes);
-    const query = { codes: [], includeTombstoned: false, limit: REACHED };
-    const sides = await Promise.all(
-      (["out", "in"] as const).map((side) => adjacent(this.#reader, ids, { ...query, side })),
-    );
+    const sides = await this.#edgesOf(ids);
     const edges = ids.flatMap((id, at) => {
       const mine = sides.flatMap((found, side) =>
         (found[at] ?? []).filter(isWalked).map((edge) => ({ edge, end: ENDS[side] })),
@@ -448,6 +482,7 @@ class Lanes implements Gathered {
         crowd: Math.sqrt(1 + mine.length / 4),
       }));
     });
+    this.#reader.soon(() => this.#beyond(edges.map(({ edge }) => edge.other)));
     const records = await this.#reader.edges(edges.map(({ edge }) => edge));
     const gained = new Map<string, number>();
     for (const [at, { edge, end = "from", from, crowd }] of edges.entries()) {
@@ -466,6 +501,16 @@ class Lanes implements Gathered {
       if (!this.via.has(key)) this.via.set(key, { from, kind: told });
     }
     return gained;
+  }
+
+  /** What the next step of a walk reads of the memories that this one reaches. */
+  #beyond(others: readonly Bytes[]): KvSoon {
+    const ids = others.filter(({ length }) => length === 16).slice(0, REACHED);
+    const ranges = (["out", "in"] as const).flatMap((side) => liveRanges(ids, { ...STEP, side }));
+    const rows = (["memory", "counter"] as const).flatMap((name) =>
+      ids.map((id) => idKey(name, id)),
+    );
+    return { keys: rows, ranges: this.#reader.live ? ranges : [] };
   }
 
   /** Loads memories that are not loaded yet; those that may not be shown stay unknown. */

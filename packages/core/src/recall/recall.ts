@@ -19,12 +19,13 @@ import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-
 import { countLanes, meterOf } from "../engine/read-plan.js";
 import { salienceOf } from "../engine/salience-reader.js";
 import { invalid } from "../errors.js";
-import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
 import { holdsAt, shownMemories, standingVersions, turnsAt, validBody } from "../memory/read.js";
+import { waitingRanges } from "../memory/slot-turns.js";
 import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
@@ -57,15 +58,18 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   if (audit) admit(access, "write", "recall with audit");
   if (isProved) requireProofs(access, "recall with proofs");
   const meter = meterOf(engine.kv, onPlan !== undefined);
-  await engine.text.ready();
   const notEmbedded = asOf === undefined ? await catchUp(engine) : 0;
   const brought = new Map<string, LaneScores>();
   const watched: Inquiry = onPlan === undefined ? inquiry : { ...inquiry, onLanes: into(brought) };
-  const answer = await Reader.with(meter.kv, asOf, async (reader) => {
+  const look = async (reader: Reader): Promise<Answer> => {
     const found = await answerAll(engine, reader, watched);
     // How much others wrote is told to those alone who see it.
     return notEmbedded === 0 || reader.seen !== undefined ? found : { ...found, notEmbedded };
-  });
+  };
+  const answer = await engine.text.searching(meter.kv, asOf, look, () => ({
+    ranges: waitingRanges(),
+    texts: inquiry.questions,
+  }));
   onPlan?.({
     verb: "recall",
     questions: inquiry.questions.length,

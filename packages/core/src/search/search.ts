@@ -16,13 +16,13 @@ import type { Memory } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
 import { type Meter, meterOf } from "../engine/read-plan.js";
 import { shapeMemory, shapeOpen } from "../engine/shapes.js";
-import { type FoundMemory, Reader } from "../history/reader.js";
+import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { rivalsBelow } from "../links/rivals.js";
 import { documentOf } from "../memory/open-versions.js";
 import { shownMemories, timeAt, turnsAt } from "../memory/read.js";
-import { ALL_TURNS, type SlotTurns } from "../memory/slot-turns.js";
+import { ALL_TURNS, type SlotTurns, waitingRanges } from "../memory/slot-turns.js";
 import { countTokens } from "../records/forms.js";
 import { type Access, budgetOf } from "../scope/access.js";
 import { documentTexts } from "../text/document.js";
@@ -45,8 +45,7 @@ export async function search(engine: Engine, asked: Asked<"search">): Promise<Se
   const { text, limit = LIMITS.searchLimitDefault, snippets = true, access, siblings } = asked;
   const lifecycles = asked.lifecycles ?? ["active"];
   const watch = watchOf(engine, asked.onPlan);
-  await engine.text.ready();
-  const answer = await Reader.with(watch.kv, asked.asOf, async (reader) => {
+  const look = async (reader: Reader): Promise<SearchResult> => {
     const query = { text, limit, lifecycles, ...watch.looking };
     const rank = siblings === true ? rankOpen : rankMemories;
     // States that are asked for by name are shown as they are stored, whatever their time.
@@ -73,7 +72,9 @@ export async function search(engine: Engine, asked: Asked<"search">): Promise<Se
       };
     });
     return { hits: withinBudget(access, hits), seq: reader.position };
-  });
+  };
+  const soon = () => ({ texts: [text], ranges: waitingRanges() });
+  const answer = await engine.text.searching(watch.kv, asked.asOf, look, soon);
   watch.report("search", 1, answer.hits.length);
   return answer;
 }
@@ -131,9 +132,8 @@ export async function searchBatch(
 ): Promise<SearchBatchResult> {
   const limit = clamped(most, LIMITS.searchBatchTotalDefault, LIMITS.searchBatchTotal);
   const watch = watchOf(engine, onPlan);
-  await engine.text.ready();
   const rank = siblings === true ? rankOpen : rankMemories;
-  const answer = await Reader.with(watch.kv, asOf, async (reader) => {
+  const answer = await engine.text.searching(watch.kv, asOf, async (reader) => {
     const turns = await turnsNow(engine, reader, access);
     const lists = await Promise.all(
       queries.map((one) => {

@@ -302,6 +302,27 @@ function naiveRange(head: Bytes, range: KvRange): KvRow[] {
 
 const snapshotCases: readonly KvCase[] = [
   {
+    name: "rows of the journal are shown before they are given out, and can be refused",
+    async run({ kv }) {
+      const rows = [row(bytes(1, 1), "one"), row(bytes(1, 2), "two"), row(bytes(5), "other")];
+      await write(kv, rows);
+      const seen: string[] = [];
+      const snapshot = await kv.snapshot({
+        onEntry: (key, value) => {
+          seen.push(...shown([{ key, value }]));
+          if (key[1] === 2) throw new Error("refused");
+        },
+      });
+      await snapshot.getMany([bytes(1, 1), bytes(5), bytes(1, 9)]);
+      await snapshot.ranges([{ gte: bytes(1), lt: bytes(1, 2), limit: 9 }]);
+      await snapshot.ranges([{ gte: bytes(0), lt: bytes(9), limit: 9, keysOnly: true }]);
+      assert.deepEqual(seen, [...shown(rows.slice(0, 1)), ...shown(rows.slice(0, 1))]);
+      await assert.rejects(snapshot.getMany([bytes(1, 2)]));
+      await assert.rejects(snapshot.ranges([{ gte: bytes(0), lt: bytes(9), limit: 9 }]));
+      snapshot.close();
+    },
+  },
+  {
     name: "a snapshot sees one state, however many commits follow",
     async run({ kv }) {
       await write(kv, [row(bytes(5), "old"), row(bytes(6), "going"), row(bytes(1, 1), "one")]);

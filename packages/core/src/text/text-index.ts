@@ -15,10 +15,10 @@
 import type { Language } from "../contract/config.js";
 import type { Problem } from "../contract/upkeep.js";
 import { CortexError } from "../errors.js";
-import { Reader } from "../history/reader.js";
+import { type AsOf, Reader } from "../history/reader.js";
 import type { CommitSignal } from "../history/signal.js";
 import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
-import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
+import { type Bytes, type Kv, type KvSoon, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { Analyser, analyserId } from "./analyse.js";
@@ -40,6 +40,7 @@ import {
   prepare,
   type RankedMemory,
   rankPrepared,
+  wordKeys,
 } from "./text-rank.js";
 import { SegmentCache } from "./text-segments.js";
 import { TextTail } from "./text-tail.js";
@@ -49,10 +50,21 @@ import { allRowKeys, type IndexChange, nextMerge, planFlush, planMerge } from ".
 export interface TextIndexParts {
   readonly kv: Kv;
   readonly signal: CommitSignal;
-  /** The language that the graph is configured for, as a reader sees it. */
-  readonly language: (reader: Reader) => Promise<Language>;
+  /** The language that the graph is configured for, and the rows it is read from. */
+  readonly language: {
+    of(reader: Reader): Promise<Language>;
+    soon(): readonly Bytes[];
+  };
   /** Lets the process do something else. */
   readonly turn: Breathe;
+}
+
+/** New entries that are read along with the first rows of a search, at most. */
+const SOON_ENTRIES = 128;
+
+/** What a search will read beside the index itself, and the texts whose words it looks for. */
+export interface SearchSoon extends KvSoon {
+  readonly texts?: readonly string[];
 }
 
 /** A ranked search. */
@@ -120,6 +132,8 @@ export class TextIndex {
   /** Entries that this process has written since its last flush, and who waits for the next. */
   #unflushed = 0;
   #onFlush: (() => void)[] = [];
+  /** The words that were used last. */
+  #spoken: Analyser | undefined;
   #failure: string | undefined;
   /** Whether this handle has given the index anything to do. */
   #used = false;
@@ -143,18 +157,68 @@ export class TextIndex {
    */
   async ready(): Promise<void> {
     this.#used = true;
-    const { isLong, isPending } = await this.#reading(async (reader) => {
-      const at = await this.#manifestAt(reader);
-      const { cursor, purgedTo } = at.manifest;
-      if (reader.head.size - cursor > 2 * LIMITS.textTailEntries) {
-        return { isLong: true, isPending: false };
-      }
-      const { forgotten } = await this.#tailAt(reader, at);
-      return { isLong: false, isPending: forgotten.some(({ seq }) => seq >= purgedTo) };
-    });
-    // A store that cannot be written can still be searched, from memory.
-    if (isLong) await this.#work(() => this.#catchUp());
-    else if (isPending) await this.#work(() => this.purge([]));
+    await this.#makeReady(await this.#reading((reader) => this.#lackAt(reader)));
+  }
+
+  /**
+   * Opens a reader to search with. Mostly the index is near enough to the end of the journal, and the
+   * same reader that found so is searched with; otherwise `ready` comes first.
+   */
+  async searching<T>(
+    kv: Pick<Kv, "snapshot">,
+    asOf: AsOf | undefined,
+    use: (reader: Reader) => Promise<T>,
+    soon: () => SearchSoon = () => ({}),
+  ): Promise<T> {
+    this.#used = true;
+    const named = (): KvSoon => this.#soonWith(soon());
+    const tried = await Reader.with(
+      kv,
+      asOf,
+      async (reader) => {
+        const lack = await this.#lackAt(reader.whole.before(reader.head.size - 1));
+        return lack === undefined ? { answer: await use(reader) } : { lack };
+      },
+      [],
+      named,
+    );
+    if ("answer" in tried) return tried.answer;
+    await this.#makeReady(tried.lack);
+    return Reader.with(kv, asOf, use, [], named);
+  }
+
+  /** What has to be done before a search, if anything. */
+  async #lackAt(reader: Reader): Promise<"segments" | "purge" | undefined> {
+    const at = await this.#manifestAt(reader);
+    const { cursor, purgedTo } = at.manifest;
+    if (reader.head.size - cursor > 2 * LIMITS.textTailEntries) return "segments";
+    const { forgotten } = await this.#tailAt(reader, at);
+    return forgotten.some(({ seq }) => seq >= purgedTo) ? "purge" : undefined;
+  }
+
+  /** A store that cannot be written can still be searched, from memory: this never fails. */
+  async #makeReady(lack: "segments" | "purge" | undefined): Promise<void> {
+    if (lack === "segments") await this.#work(() => this.#catchUp());
+    else if (lack === "purge") await this.#work(() => this.purge([]));
+  }
+
+  /** What every search reads first, and what a caller will read beside. */
+  #soonWith({ keys = [], ranges = [], texts = [] }: SearchSoon): KvSoon {
+    const tail = this.#tail === undefined ? [] : [this.#tail.nextPage(SOON_ENTRIES)];
+    const own = [TEXT_MANIFEST_KEY, ...this.#parts.language.soon()];
+    return { keys: [...own, ...this.#soonWords(texts), ...keys], ranges: [...tail, ...ranges] };
+  }
+
+  /** Where the words of texts stand in the segments that were there a moment ago. */
+  #soonWords(texts: readonly string[]): readonly Bytes[] {
+    const analyser = this.#spoken;
+    const { code } = LIFECYCLES.active;
+    const known = this.#decoded?.manifest.segments ?? [];
+    if (analyser === undefined) return [];
+    return wordKeys(
+      known.filter(({ lifecycle }) => lifecycle === code),
+      texts.flatMap((text) => parseQuery(analyser, text).words),
+    );
   }
 
   /** The best hits for a text at the reader's position, the best first. */
@@ -324,8 +388,9 @@ export class TextIndex {
 
   async #manifestAt(reader: Reader): Promise<ManifestAt> {
     const [bytes] = await reader.getMany([TEXT_MANIFEST_KEY]);
-    const language = await this.#parts.language(reader);
+    const language = await this.#parts.language.of(reader);
     const analyser = await this.#load(language);
+    this.#spoken = analyser;
     const stored = bytes === undefined ? undefined : this.#decode(bytes);
     const fits = stored === undefined || stored.analyser === analyserId(language);
     const manifest = stored !== undefined && fits ? stored : emptyManifest(analyser.id, stored);
@@ -342,7 +407,7 @@ export class TextIndex {
 
   /** Words as the graph's language has them, at a reader's snapshot. */
   async analyserAt(reader: Reader): Promise<Analyser> {
-    return this.#load(await this.#parts.language(reader));
+    return this.#load(await this.#parts.language.of(reader));
   }
 
   #load(language: Language): Promise<Analyser> {

@@ -11,9 +11,10 @@
  * whole memories, in batches, until enough have passed.
  */
 import type { FoundMemory, Reader } from "../history/reader.js";
-import { segmentKey } from "../kv/keyspace.js";
+import { journalKey, segmentKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { bucketOf, findInBucket, hashOf } from "./buckets.js";
+import type { SegmentInfo } from "./manifest.js";
 import {
   allDocuments,
   BLOCK_DOCUMENTS,
@@ -103,14 +104,18 @@ export interface Prepared {
   readonly averageLength: number;
 }
 
+/** The rows in which words stand, segment by segment. */
+export function wordKeys(infos: readonly SegmentInfo[], words: readonly string[]): Bytes[] {
+  return infos.flatMap(({ number, bits }) =>
+    words.map((word) => segmentKey("textWords", number, bucketOf(hashOf(word), bits))),
+  );
+}
+
 /** Reads what the words need and counts. */
 export async function prepare(view: IndexView, wanted: WordsWanted): Promise<Prepared> {
   const { reader } = view;
-  const keys = view.segments.flatMap(({ info }) =>
-    wanted.words.map((word) =>
-      segmentKey("textWords", info.number, bucketOf(hashOf(word), info.bits)),
-    ),
-  );
+  const infos = view.segments.map(({ info }) => info);
+  const keys = wordKeys(infos, wanted.words);
   const [rows, begun, seen] = await Promise.all([
     reader.getMany(keys),
     Promise.all(view.segments.map((segment) => begunBy(reader, segment, reader.seq))),
@@ -293,6 +298,7 @@ async function holding(
   candidates: readonly RankedMemory[],
   accept: Accept | undefined,
 ): Promise<readonly RankedMemory[]> {
+  reader.soon(() => ({ keys: candidates.map(({ seq }) => journalKey(seq)) }));
   const rows = await reader.memoryRows(candidates.map(({ id }) => id));
   const there = candidates.flatMap((hit, at) => {
     const row = rows[at];

@@ -20,8 +20,8 @@ import {
   readLengths,
 } from "./segment-rows.js";
 
-/** What reading needs of a snapshot. */
-export type Rows = Pick<KvSnapshot, "getMany" | "ranges">;
+/** What reading needs of a snapshot; `isFar` where each read is a round trip. */
+export type Rows = Pick<KvSnapshot, "getMany" | "ranges"> & { readonly isFar?: boolean };
 
 /** A segment with what is kept of it in memory. */
 export interface LoadedSegment {
@@ -31,7 +31,12 @@ export interface LoadedSegment {
   readonly fences: Float64Array;
   /** The end of each document, 0 while it stands; absent while all stand. */
   readonly ends: Float64Array | undefined;
+  /** Chunks of documents that were read, by number; kept only where reading one is a round trip. */
+  readonly chunks: Map<number, Bytes>;
 }
+
+/** Chunks that are kept of one segment: some megabytes. */
+const CHUNKS_KEPT = 2048;
 
 /** More rows of ends than a segment gathers before it is merged. */
 const ENDS_ROWS = 1_000_000;
@@ -84,6 +89,7 @@ async function loadSegment(rows: Rows, info: SegmentInfo): Promise<LoadedSegment
     lengths,
     fences: info.size === 0 ? new Float64Array(0) : readFences(fences),
     ends: undefined,
+    chunks: new Map<number, Bytes>(),
   };
   return info.endsCount === 0 ? bare : withEnds(rows, info, bare);
 }
@@ -119,19 +125,32 @@ export async function documentsAt(
   rows: Rows,
   places: readonly DocumentPlace[],
 ): Promise<readonly (DocumentEntry | undefined)[]> {
-  const keys = new Map<string, Bytes>();
+  const missing = new Map<string, DocumentPlace & { readonly key: Bytes }>();
+  const found = new Map<string, Bytes | undefined>();
   const names = places.map(({ segment, document }) => {
-    const chunk = Math.floor(document / DOCUMENTS_PER_ROW);
+    const chunk = chunkOf(document);
     const key = segmentKey("textDocuments", segment.info.number, chunk);
     const name = keyString(key);
-    keys.set(name, key);
+    const kept = segment.chunks.get(chunk);
+    if (kept === undefined) missing.set(name, { segment, document, key });
+    else found.set(name, kept);
     return name;
   });
-  const values = await rows.getMany([...keys.values()]);
-  const byName = new Map([...keys.keys()].map((name, at) => [name, values[at]]));
+  const values = await rows.getMany([...missing.values()].map(({ key }) => key));
+  for (const [at, [name, { segment, document }]] of [...missing].entries()) {
+    const value = values[at];
+    found.set(name, value);
+    if (rows.isFar === true && value !== undefined && segment.chunks.size < CHUNKS_KEPT) {
+      segment.chunks.set(chunkOf(document), value);
+    }
+  }
   return places.map(({ document }, at) =>
-    documentAt(byName.get(names[at] ?? ""), document % DOCUMENTS_PER_ROW),
+    documentAt(found.get(names[at] ?? ""), document % DOCUMENTS_PER_ROW),
   );
+}
+
+function chunkOf(document: number): number {
+  return Math.floor(document / DOCUMENTS_PER_ROW);
 }
 
 /** A document by whose it is and when it began. */

@@ -22,7 +22,7 @@ import {
   splitEntry,
 } from "../journal/entry.js";
 import { historyKey, journalKey, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import type { Bytes, KvRange } from "../kv/kv.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
@@ -88,13 +88,17 @@ export class TextTail {
     this.end = base;
   }
 
+  /** Where the next entries stand: the journal has no gaps, so that their number says which. */
+  nextPage(limit: number): KvRange {
+    return { gte: journalKey(this.end), lt: journalKey(this.end + PAGE_ENTRIES), limit };
+  }
+
   /** Reads the journal up to but not including `to`, as far as the reader's snapshot goes. */
   async extend(reader: Reader, to: number, breathe?: Breathe): Promise<void> {
     const last = Math.min(to, reader.head.size);
     while (this.end < last) {
       const until = Math.min(this.end + PAGE_ENTRIES, last);
-      const range = { gte: journalKey(this.end), lt: journalKey(until), limit: PAGE_ENTRIES };
-      const [rows = []] = await reader.ranges([range]);
+      const [rows = []] = await reader.ranges([this.nextPage(until - this.end)]);
       const events = rows.flatMap(({ value }) => eventsOf(value));
       const context = await this.#prepare(reader, events);
       for (const event of events) this.#apply(event, context);

@@ -49,6 +49,7 @@ Goals:
   goal get|set|clear|ls: Keep how a goal is going beside the goal: set, read, clear and list
 Graphs:
   graph create|ls|config|symlinks|rm: Make, list, configure and look after the graphs of a folder
+  copy FROM TO: Copy every graph of a folder or a database into another
 Journal and roots:
   log: Show journal entries, without content
   journal-page: Show a stretch of the journal with its bytes, as a replica reads it

@@ -1,6 +1,7 @@
 /**
  * The process around a command line, as an interface, so that tests can stand in for it.
  */
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -35,6 +36,11 @@ export interface Host extends Surroundings {
   beginServing(): () => void;
   /** A clock that only goes forward. */
   nowMs(): number;
+  /**
+   * Runs the same command line in a process of its own, with these variables more; the exit code, or the
+   * signal that ended it. Absent where there is no process to start.
+   */
+  again?(variables: Readonly<Record<string, string>>): Promise<number | NodeJS.Signals>;
   /** Ends the process at once. */
   exit(code: number): void;
   /** Calls back when somebody wants the process to end; until the returned function is called. */
@@ -70,9 +76,24 @@ export function processHost(): Host {
       isServing = true;
       return () => process.stdin.destroy();
     },
+    again,
     exit: (code) => process.exit(code),
     onInterrupt,
   };
+}
+
+async function again(
+  variables: Readonly<Record<string, string>>,
+): Promise<number | NodeJS.Signals> {
+  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+    env: { ...process.env, ...variables },
+    stdio: "inherit",
+  });
+  // Whoever asks this process to end asks for the work, which says what became of it.
+  const forget = onInterrupt(() => child.kill("SIGTERM"));
+  const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
+  forget();
+  return signal ?? code ?? 1;
 }
 
 /** The signals by which terminals and supervisors ask a process to end. */

@@ -6,10 +6,11 @@
  * holds the path in use, progress and failures, and under `--json` a failure is the one document
  * there. Exit 0 done, 1 failed, 2 used wrongly. Stores are closed whatever happens.
  */
-import { CortexError, isCortexError, throughDoor } from "@cortex-memory/core";
+import { CortexError, examineStore, isCortexError, throughDoor } from "@cortex-memory/core";
 import { renamed } from "@cortex-memory/core/contract";
 import { CommanderError } from "commander";
 import {
+  isAddress,
   isServerAddress,
   type Settings,
   serveSettingsFor,
@@ -86,6 +87,10 @@ async function runOperation(
   const settings = settingsFor(globals, host);
   const json = globals.json === true;
   const usesStore = operation.cli.store !== "none";
+  if (operation.name === "check") {
+    const exit = await checkApart(host, operation, { settings, json });
+    if (exit !== undefined) return exit;
+  }
   if (usesStore && !json) announce(host, settings);
   const files = commandFiles(host);
   let answer: unknown;
@@ -105,6 +110,34 @@ async function runOperation(
   printAnswer(files.tookOut() ? { ...host, out: host.err } : host, operation, answer, json);
   if (hasFailed(answer)) return 1;
   return isPartial(answer) ? LEFT_SOME_OUT : 0;
+}
+
+/** Says to the process that it is the one that was started for a check. */
+const CHECK_APART = "CORTEX_CHECK_APART";
+
+/**
+ * A check in a process of its own, so that even an end by the storage engine is a verdict; `undefined`
+ * where this process is to do it. The files are looked at first, without opening them.
+ */
+async function checkApart(
+  host: Host,
+  operation: Operation,
+  { settings, json }: Pick<Task, "settings" | "json">,
+): Promise<number | undefined> {
+  const { data, actor } = settings;
+  const isFolder = !isAddress(data.value) && data.value !== "" && data.value !== "memory:";
+  if (!isFolder || host.env[CHECK_APART] !== undefined) return undefined;
+  const verdict = (messages: readonly string[]): number => {
+    const problems = messages.map((message) => ({ code: "ERR_CORRUPT", message }));
+    printAnswer(host, operation, { ok: false, entries: 0, problems, seq: -1 }, json);
+    return 1;
+  };
+  const found = await examineStore(data.value, actor.value);
+  if (found.length > 0) return verdict(found);
+  const ended = await host.again?.({ [CHECK_APART]: "1" });
+  if (typeof ended !== "string") return ended;
+  const place = `the file of actor ${actor.value} in ${data.value}`;
+  return verdict([`the storage engine ended the check with ${ended}: ${place} is damaged`]);
 }
 
 interface Task {

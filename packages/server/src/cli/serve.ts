@@ -5,7 +5,7 @@
  * Promise: stdout holds the addresses, under `--json` one document; stderr holds the log, one JSON line
  * per request.
  */
-import { CortexError, checkActorName } from "@cortex-memory/core";
+import { CortexError, checkActorName, quarantinedStores } from "@cortex-memory/core";
 import {
   isAddress,
   isDatabaseAddress,
@@ -53,6 +53,7 @@ export async function runServe(
     throw listenFailure(error, options);
   }
   announce(host, server, { settings, options, json: globals.json === true });
+  await tellOfQuarantine(host, made);
   await stopped;
   await server.close();
   return 0;
@@ -91,6 +92,17 @@ function serverOf(host: Host, { settings, serve, options, operations }: Served):
     clock: Date.now,
     nowMs: host.nowMs,
   };
+}
+
+/** Looks at what ended the server before, and says in the log which stores are kept apart. */
+async function tellOfQuarantine(host: Host, { stores, location }: AppOptions): Promise<void> {
+  // Opening the hub looks; where it cannot be opened, the first request says so.
+  await stores.hub.use(async () => {}).catch(() => undefined);
+  for (const { store, problem } of await quarantinedStores(location)) {
+    const time = new Date().toISOString();
+    const line = { time, level: "error", event: "quarantined", store, problem };
+    host.err.write(`${JSON.stringify(line)}\n`);
+  }
 }
 
 /** Resolves when the process is asked to end; asked again, it ends at once. */

@@ -2,7 +2,7 @@
  * Routes about the server itself: what is here, is it alive, can it read, what has it done, what does it
  * offer, and what do its errors mean.
  */
-import { ERROR_CODES, type ErrorCode } from "@cortex-memory/core";
+import { ERROR_CODES, type ErrorCode, quarantinedStores } from "@cortex-memory/core";
 import type { Hono } from "hono";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
 import type { AppOptions, Env } from "./app.js";
@@ -37,7 +37,10 @@ export function addOwnRoutes(
   hono.get("/readyz", async ({ env }) => {
     env.seen.operation = "readyz";
     await made.stores.checkReadable(made.actor);
-    return text(env.seen, "ok", PLAIN);
+    const { length } = await quarantinedStores(made.location);
+    // Names of stores are for the log and for whoever may read them.
+    const apart = length === 0 ? "" : `, ${length} under quarantine: see the log`;
+    return text(env.seen, `ok${apart}`, PLAIN);
   });
   hono.get("/metrics", async ({ env }) => {
     env.seen.operation = "metrics";

@@ -41,7 +41,8 @@ export type PlaceFunction =
   | "upgrade"
   | "follow"
   | "promote"
-  | "openHub";
+  | "openHub"
+  | "copyHub";
 
 /**
  * The files that an input names. A door decides what a name stands for: on a command line it is a path,

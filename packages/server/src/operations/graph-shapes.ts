@@ -42,6 +42,15 @@ export const symlinksShape = z.object({
   dangling: listOf(graphEdge).exactOptional(),
 });
 
+/** What became of a copy of graphs. */
+export const copiedShape = z.object({
+  ok: z.boolean(),
+  copied: z.int(),
+  same: z.int(),
+  entries: z.int(),
+  failed: listOf(z.object({ graph: z.string(), code: z.string(), message: z.string() })),
+});
+
 /** A graph that is gone. */
 export const removedGraphShape = z.object({
   id: z.string(),

@@ -2,13 +2,19 @@
  * Operations on the graphs of a folder: a folder of actors is a hub, and each actor's store a graph of
  * it. They go by the hub that the door has open, or by the folder, and open no store of their own.
  */
-import { CortexError, type Hub, openHub } from "@cortex-memory/core";
-import { VERBS } from "@cortex-memory/core/contract";
+import { CortexError, copyHub, type Hub, openHub } from "@cortex-memory/core";
+import { listOf, VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import { showGraph, showGraphs, showRemoved, showSymlinks } from "../render/graphs.js";
+import { showCopied, showGraph, showGraphs, showRemoved, showSymlinks } from "../render/graphs.js";
 import { type CallContext, defineOperation } from "./define.js";
-import { graphListShape, graphShape, removedGraphShape, symlinksShape } from "./graph-shapes.js";
+import {
+  copiedShape,
+  graphListShape,
+  graphShape,
+  removedGraphShape,
+  symlinksShape,
+} from "./graph-shapes.js";
 
 /** Runs `body` with the hub in use; only making a graph may make its folder. */
 async function withHub<T>(
@@ -112,6 +118,44 @@ const listOperation = defineOperation({
     flags: { includeArchived: "all" },
     human: showGraphs,
   },
+});
+
+const copyOperation = defineOperation({
+  name: "copyHub",
+  verbs: [],
+  place: "copyHub",
+  kind: "write",
+  summary: "Copy every graph of a folder or a database into another",
+  help: `Each graph goes as its journal; every hash, snapshot and root is checked where it arrives, and a graph is there
+whole or not at all. Run it again after a stop: graphs that are there with the same history are left as they are. FROM
+is only read, and may be written to meanwhile. --data is not looked at.`,
+  example: "cortex copy ./memory postgres://cortex@db.internal/cortex",
+  input: z.strictObject({
+    from: z.string().describe("the folder or postgres:// address to read"),
+    to: z.string().describe("the folder or postgres:// address to write to"),
+    graphs: listOf(z.string())
+      .describe("a graph to copy; may be repeated; every graph when not given")
+      .exactOptional(),
+  }),
+  output: copiedShape,
+  call: (_memory, { from, to, graphs }, { onProgress }) =>
+    copyHub(from, to, {
+      onProgress: ({ done, total }) => onProgress(done, total),
+      ...(graphs === undefined ? {} : { graphs }),
+    }),
+  cli: {
+    command: "copy",
+    group: "graphs",
+    store: "none",
+    broken: "Graphs that were copied whole are there; the same command goes on with the others.",
+    arguments: [
+      { field: "from", label: "FROM" },
+      { field: "to", label: "TO" },
+    ],
+    flags: { graphs: "graph" },
+    human: showCopied,
+  },
+  http: { unavailable: "it works on places that the machine it runs on can reach" },
 });
 
 const configOperation = defineOperation({
@@ -231,4 +275,5 @@ export const GRAPH_OPERATIONS = [
   configOperation,
   symlinksOperation,
   removeOperation,
+  copyOperation,
 ];

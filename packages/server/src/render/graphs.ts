@@ -1,6 +1,7 @@
 /** Graphs and the links between them, for people to read. */
 import type * as z from "zod";
 import type {
+  copiedShape,
   graphListShape,
   graphShape,
   removedGraphShape,
@@ -40,6 +41,20 @@ export function showGraphs(list: z.output<typeof graphListShape>, ink: Ink): str
   return lines.length + problems.length === 0
     ? ink.dim("no graphs yet")
     : [...lines, ...problems].join("\n");
+}
+
+/** What became of a copy of graphs. */
+export function showCopied(report: z.output<typeof copiedShape>, ink: Ink): string {
+  const { copied, same, entries, failed } = report;
+  const mark = report.ok ? ink.green("✓") : ink.yellow("!");
+  const there = same === 0 ? "" : `, ${counted(same, "graph")} there already`;
+  const size = counted(entries, "entry", "entries");
+  return [
+    `${mark} copied ${counted(copied, "graph")} with ${size}${there}`,
+    ...failed.map(
+      ({ graph, code, message }) => `${ink.red(clean(graph))}  ${clean(message)} ${ink.dim(code)}`,
+    ),
+  ].join("\n");
 }
 
 /** A graph that is gone, and what it was tied to. */

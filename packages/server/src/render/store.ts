@@ -32,6 +32,7 @@ export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string 
             `${counted(vectors.memories, "memory", "memories")} by ${clean(vectors.model)}, ${behind(vectors.lag)}`,
           ] as const,
         ]),
+    ...(stats.database === undefined ? [] : [["database", showDatabase(stats.database)] as const]),
     ...(stats.replica === undefined ? [] : [["replica", showReplica(stats.replica, ink)] as const]),
     ...stats.jobs.map((job) => [`job ${clean(job.name)}`, showJob(job, ink)] as const),
     ["format", `${stats.format}, fold ${stats.foldVersion}, epoch ${stats.epoch}`],
@@ -45,6 +46,18 @@ function showText(text: z.output<typeof statsShape>["text"], ink: Ink): string {
   const waiting = lag === 0 ? "" : `, ${counted(lag, "entry", "entries")} not yet in one`;
   const failed = failure === undefined ? "" : `; ${ink.red(clean(failure))}`;
   return `${held}${waiting}${failed}`;
+}
+
+function showDatabase(database: NonNullable<z.output<typeof statsShape>["database"]>): string {
+  const { commits, commitMs, lostRaces, busy, most, lockWaits, lagSeconds } = database;
+  const said = [
+    `${counted(commits, "commit")}, ${commitMs.toFixed(1)} ms each`,
+    counted(lostRaces, "lost race"),
+    `${busy} of ${counted(most, "connection")} in use`,
+    ...(lockWaits === undefined ? [] : [counted(lockWaits, "lock wait")]),
+    ...(lagSeconds === undefined ? [] : [`standby ${lagSeconds.toFixed(1)} s behind`]),
+  ];
+  return said.join(", ");
 }
 
 function behind(lag: number): string {

@@ -10,6 +10,7 @@ import { askServer, useServer } from "../base/server.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, Empty, PageHead, TableFrame } from "../base/ui.tsx";
 import { ImportFile } from "./import-file.tsx";
+import { RemoveGraph } from "./remove-graph.tsx";
 
 /** Graphs that are looked into at once; typing narrows to the others. */
 const ROWS = 40;
@@ -108,7 +109,7 @@ function GraphTable({ graphs }: { readonly graphs: readonly Graph[] }) {
   });
   const largest = Math.max(1, ...stats.map(({ data }) => data?.sizeBytes ?? 0));
   return (
-    <TableFrame label="Graphs">
+    <TableFrame label="Table of graphs">
       <thead>
         <tr>
           <th scope="col">Graph</th>
@@ -120,6 +121,9 @@ function GraphTable({ graphs }: { readonly graphs: readonly Graph[] }) {
           </th>
           <th scope="col">Size</th>
           <th scope="col">Last activity</th>
+          <th scope="col">
+            <span className="unseen">Remove</span>
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -175,6 +179,12 @@ function GraphRow({ graph, stats, isFailed, largest }: GraphRowProps) {
           </td>
         </>
       )}
+      <td>
+        <RemoveGraph
+          id={graph.id}
+          holds={stats && { memories: stats.memories.active, links: stats.edges.live }}
+        />
+      </td>
     </tr>
   );
 }

@@ -179,7 +179,7 @@ function Jobs({ stats: { text, vectors, jobs, replica } }: { readonly stats: Sta
       {jobs.length === 0 ? (
         <p className="about">No background job has run on this store yet.</p>
       ) : (
-        <TableFrame label="Jobs">
+        <TableFrame label="Table of jobs">
           <thead>
             <tr>
               <th scope="col">Job</th>

@@ -44,7 +44,7 @@ function lasting(seconds: number): string {
 
 function Operations({ operations }: { readonly operations: readonly OperationHealth[] }) {
   return (
-    <TableFrame label="Slowest operations">
+    <TableFrame label="Table of operations">
       <thead>
         <tr>
           <th scope="col">Slowest operations</th>

@@ -2,9 +2,8 @@
  * For whoever comes first: what this is, a sample to look at that can be removed again, and what to paste
  * into an agent so that it remembers.
  */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { notify } from "../base/notice.tsx";
+import { useMutation } from "@tanstack/react-query";
+import { useRemoveGraph } from "../base/remove-graph.ts";
 import { go, hashOf } from "../base/route.ts";
 import { useMakeGraph, useStudio } from "../base/studio.tsx";
 import { CopyButton, FailureText, RawText } from "../base/ui.tsx";
@@ -60,39 +59,22 @@ export function SampleButton() {
   );
 }
 
-/** Memories that are forgotten at once. */
-const AT_ONCE = 4;
-
-/** Forgets everything in the sample. */
+/** Removes the sample with its graph. */
 export function RemoveSample() {
-  const { memory, graph, canWrite } = useStudio();
-  const queries = useQueryClient();
-  const [left, setLeft] = useState<number | undefined>(undefined);
-  const remove = useMutation({
-    mutationFn: async () => {
-      const all = await memory.list({
-        limit: 1000,
-        lifecycles: ["active", "archived", "tombstoned"],
-      });
-      const ids = all.memories.map(({ id }) => id);
-      for (let at = 0; at < ids.length; at += AT_ONCE) {
-        setLeft(ids.length - at);
-        await Promise.all(
-          ids.slice(at, at + AT_ONCE).map((id) => memory.forget(id, "the sample goes")),
-        );
-      }
-    },
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: [graph, "now"] });
-      notify({ text: "The sample is gone." });
-    },
-    onSettled: () => setLeft(undefined),
-  });
+  const { canWrite } = useStudio();
+  const remove = useRemoveGraph("The sample is gone.");
   if (!canWrite) return null;
   return (
-    <button type="button" disabled={remove.isPending} onClick={() => remove.mutate()}>
-      {left === undefined ? "Remove the sample" : `Removing, ${left} left…`}
-    </button>
+    <>
+      <button
+        type="button"
+        disabled={remove.isPending}
+        onClick={() => remove.mutate({ id: SAMPLE_GRAPH, reason: "the sample goes" })}
+      >
+        {remove.isPending ? "Removing…" : "Remove the sample"}
+      </button>
+      {remove.error !== null && <FailureText error={remove.error} isOwner={true} />}
+    </>
   );
 }
 

@@ -263,7 +263,7 @@ type Snapshot = Awaited<ReturnType<RemoteCortex["snapshots"]>>[number];
 function SnapshotTable({ snapshots }: { readonly snapshots: readonly Snapshot[] }) {
   const [pin, setPin] = usePin();
   return (
-    <TableFrame label="Snapshots">
+    <TableFrame label="Table of snapshots">
       <thead>
         <tr>
           <th scope="col">Root</th>

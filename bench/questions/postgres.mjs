@@ -1,0 +1,247 @@
+/**
+ * What does the Postgres backend cost beside the same work done by hand? A server is started in a
+ * folder of its own, with its usual settings and `synchronous_commit` on. Each figure has its
+ * alternative in the same run, in turns with it: one insert of the rows that a batch wrote, a
+ * transaction of one row, pgbench's simple update by as many clients, a select by primary key.
+ *
+ * Without a PostgreSQL server on the machine nothing is measured, and a note says so.
+ */
+import { open } from "@cortex-memory/core";
+import pg from "pg";
+import { median, timeMs } from "../lib/clock.mjs";
+import { engineRow } from "../lib/passes.mjs";
+import { startDatabase, whyNoDatabase } from "../lib/postgres-database.mjs";
+import { asWrite, startWorkload, writeBatch } from "../lib/workload.mjs";
+
+/**
+ * @typedef {import("../lib/settings.mjs").Settings} Settings
+ * @typedef {import("../lib/postgres-database.mjs").Database} Database
+ * @typedef {import("@cortex-memory/core").Cortex} Cortex
+ * @typedef {{ readonly ours: number[], readonly theirs: number[] }} Pair
+ * @typedef {{ readonly memory: Cortex, readonly plain: import("pg").Client, readonly database: Database,
+ *   readonly workload: ReturnType<typeof startWorkload>, readonly calls: number }} Bench
+ */
+
+const MEMORIES = 100_000;
+const MEMORIES_QUICK = 300;
+const ACTORS = 64;
+const SYNC = "synchronous_commit on";
+/** The parts of one actor's rows that a batch has just written, as the server knows them. */
+const NEWEST = `SELECT key, value FROM cortex_rows
+  WHERE xmin = (SELECT xmin FROM cortex_heads WHERE actor = 'main/ada' AND slot = 0)`;
+
+/**
+ * Answers the question.
+ * @param {Settings} settings
+ * @returns {Promise<import("../lib/settings.mjs").Answer>}
+ */
+export async function answer(settings) {
+  const why = whyNoDatabase();
+  if (why !== undefined) return { rows: [], figures: {}, notes: [`postgres: ${why}.`] };
+  const database = await startDatabase();
+  try {
+    return await measure(settings, database);
+  } finally {
+    await database.stop();
+  }
+}
+
+/**
+ * @param {Settings} settings
+ * @param {Database} database
+ */
+async function measure(settings, database) {
+  const memories = settings.quick ? MEMORIES_QUICK : Math.min(MEMORIES, settings.size);
+  const workload = startWorkload(settings.seed);
+  const memory = await open(database.url, { actor: "ada" });
+  const plain = new pg.Client({ connectionString: database.url });
+  await plain.connect();
+  await plain.query("CREATE TABLE plain_rows (id bigserial PRIMARY KEY, key bytea, value bytea)");
+  const bench = { memory, plain, database, workload, calls: settings.quick ? 5 : 200 };
+  const batch = await batches(settings, bench);
+  const single = await singles(bench);
+  settings.progress("postgres: 64 actors");
+  const many = await manyActors(settings, bench);
+  settings.progress(`postgres: filling to ${memories}`);
+  const ids = await fill(settings, bench, memories);
+  await plain.query("VACUUM ANALYZE");
+  const get = await gets(bench, ids);
+  const reads = await questions(bench);
+  const bytes = await plain.query(
+    "SELECT sum(pg_total_relation_size(inhrelid)) AS bytes FROM pg_inherits WHERE inhparent = 'cortex_rows'::regclass",
+  );
+  const entries = (await memory.root()).seq + 1;
+  settings.progress("postgres: rebuild");
+  const rebuild = (entries * 1000) / (await timeMs(() => memory.rebuild()));
+  await plain.end();
+  await memory.close();
+  const perMemory = Number(bytes.rows[0].bytes) / (entries + many.writes);
+  return report(memories, { batch, single, many, get, reads, perMemory, rebuild });
+}
+
+/**
+ * A batch beside one insert of the rows that it wrote.
+ * @param {Settings} settings
+ * @param {Bench} bench
+ * @returns {Promise<Pair>}
+ */
+async function batches({ rounds, batchItems }, { memory, plain, workload }) {
+  const pair = /** @type {Pair} */ ({ ours: [], theirs: [] });
+  for (let round = 0; round < rounds.batch; round += 1) {
+    const items = workload.take(batchItems);
+    pair.ours.push(await timeMs(() => writeBatch(memory, items)));
+    const { rows } = await plain.query(NEWEST);
+    pair.theirs.push(await timeMs(() => insertRows(plain, rows)));
+  }
+  return pair;
+}
+
+/**
+ * One statement and one transaction, as somebody would write it by hand.
+ * @param {import("pg").Client} plain
+ * @param {readonly { readonly key: Buffer, readonly value: Buffer }[]} rows
+ */
+async function insertRows(plain, rows) {
+  await plain.query(
+    "INSERT INTO plain_rows (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[])",
+    [rows.map(({ key }) => key), rows.map(({ value }) => value)],
+  );
+}
+
+/**
+ * An awaited write beside a transaction of one row.
+ * @param {Bench} bench
+ * @returns {Promise<Pair>}
+ */
+async function singles({ memory, plain, workload, calls }) {
+  const row = { key: Buffer.alloc(17, 1), value: Buffer.alloc(600, 2) };
+  const pair = /** @type {Pair} */ ({ ours: [], theirs: [] });
+  for (const item of workload.take(calls)) {
+    pair.ours.push(await timeMs(() => memory.write(asWrite(item))));
+    pair.theirs.push(await timeMs(() => insertRows(plain, [row])));
+  }
+  return pair;
+}
+
+/**
+ * Writers on as many actors beside pgbench's simple update with as many clients.
+ * @param {Settings} settings
+ * @param {Bench} bench
+ */
+async function manyActors(settings, { database, workload, calls }) {
+  const each = Math.max(2, calls >> 3);
+  const memories = await Promise.all(
+    Array.from({ length: ACTORS }, (_, at) =>
+      open(`${database.url}?pool=80`, { actor: `actor-${at}` }),
+    ),
+  );
+  const items = workload.take(ACTORS * each);
+  const ms = await timeMs(() =>
+    Promise.all(
+      memories.map(async (memory, at) => {
+        for (const item of items.slice(at * each, (at + 1) * each))
+          await memory.write(asWrite(item));
+      }),
+    ),
+  );
+  await Promise.all(memories.map((memory) => memory.close()));
+  const theirs = await database.pgbench(ACTORS, settings.quick ? 1 : 10);
+  return { ours: (ACTORS * each * 1000) / ms, theirs, writes: ACTORS * each };
+}
+
+/**
+ * Fills the store up to so many memories; gives some of their ids.
+ * @param {Settings} settings
+ * @param {Bench} bench
+ * @param {number} memories
+ */
+async function fill({ batchItems }, { memory, workload }, memories) {
+  const ids = /** @type {string[]} */ ([]);
+  for (let have = (await memory.root()).seq; have < memories; have += batchItems) {
+    ids.push(...(await writeBatch(memory, workload.take(batchItems))));
+  }
+  return ids.length > 0 ? ids : (await memory.list({ limit: 100 })).memories.map(({ id }) => id);
+}
+
+/**
+ * A memory by its id beside a row by its primary key.
+ * @param {Bench} bench
+ * @param {readonly string[]} ids
+ * @returns {Promise<Pair>}
+ */
+async function gets({ memory, plain, calls }, ids) {
+  const pair = /** @type {Pair} */ ({ ours: [], theirs: [] });
+  for (let at = 0; at < calls; at += 1) {
+    const id = ids[(at * 7919) % ids.length] ?? "";
+    pair.ours.push(await timeMs(() => memory.get(id)));
+    const key = 1 + ((at * 7919) % 1000);
+    pair.theirs.push(
+      await timeMs(() => plain.query("SELECT * FROM plain_rows WHERE id = $1", [key])),
+    );
+  }
+  return pair;
+}
+
+/**
+ * Milliseconds of find, search and recall.
+ * @param {Bench} bench
+ */
+async function questions({ memory, workload, calls }) {
+  const times = { find: /** @type {number[]} */ ([]), search: [], recall: [] };
+  for (const [at, { text, tag }] of workload.take(calls).entries()) {
+    const words = text
+      .split(" ")
+      .slice(at % 5, (at % 5) + 3)
+      .join(" ");
+    times.find.push(await timeMs(() => memory.find({ tags: [tag], limit: 10 })));
+    times.search.push(await timeMs(() => memory.search(words, { limit: 10 })));
+    times.recall.push(await timeMs(() => memory.recall(words)));
+  }
+  return times;
+}
+
+/**
+ * @param {number} memories
+ * @param {{ batch: Pair, single: Pair, get: Pair, perMemory: number, rebuild: number,
+ *   many: { ours: number, theirs: number }, reads: Awaited<ReturnType<typeof questions>> }} found
+ * @returns {import("../lib/settings.mjs").Answer}
+ */
+function report(memories, { batch, single, get, many, reads, perMemory, rebuild }) {
+  const about = { question: "postgres", sync: SYNC, memories };
+  const ms = (/** @type {string} */ what, /** @type {number[]} */ runs) =>
+    engineRow(about, what, "ms", runs);
+  const plain = (/** @type {string} */ what, /** @type {number[]} */ runs) => ({
+    ...ms(what, runs),
+    store: "by hand",
+  });
+  const figure = (/** @type {number} */ value) => ({ value, memories });
+  return {
+    rows: [
+      ms("batch", batch.ours),
+      plain("one insert of its rows", batch.theirs),
+      ms("one awaited write", single.ours),
+      plain("a transaction of one row", single.theirs),
+      engineRow(about, `writers on ${ACTORS} actors`, "writes/s", [many.ours]),
+      { ...engineRow(about, "pgbench -N", "transactions/s", [many.theirs]), store: "by hand" },
+      ms("get", get.ours),
+      plain("select by primary key", get.theirs),
+      ms("find", reads.find),
+      ms("search", reads.search),
+      ms("recall", reads.recall),
+      engineRow(about, "rebuild", "entries/s", [rebuild]),
+      engineRow(about, "table and index of a memory", "bytes", [perMemory]),
+    ],
+    figures: {
+      postgresBatch: figure(median(batch.theirs) / median(batch.ours)),
+      postgresSingle: figure(median(single.ours) / median(single.theirs)),
+      postgresMany: figure(many.ours / many.theirs),
+      postgresGet: figure(median(get.ours) / median(get.theirs)),
+      postgresFindMs: figure(median(reads.find)),
+      postgresSearchMs: figure(median(reads.search)),
+      postgresRecallMs: figure(median(reads.recall)),
+      postgresRebuild: figure(rebuild),
+      postgresBytes: figure(perMemory),
+    },
+    notes: [],
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Reads that do not believe the disk: an entry of the journal is given out only if every part that is
+ * there has the hash that its header names, and the entry has the number under which it lies.
+ *
+ * Promise: whoever reads the journal through `verified`, one row or a range, gets sound bytes or
+ * `ERR_CORRUPT` with the seq, never an answer made of others. It is done where rows are read, below
+ * every verb, so that none can forget it. Headers themselves are leaves of the journal's tree: they are
+ * held against it by `check` and `scrub`, because the path to a root takes several reads.
+ *
+ * An entry is verified when a store first reads it, and then at every sixteenth read of an entry that was
+ * verified before: hashing at each read costs a `get` a quarter of its time, this 2 %. In between the
+ * bytes come from the memory of the same machine, where damage on the disk does not reach them.
+ */
+import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
+import { CortexError } from "../errors.js";
+import { partHash } from "../journal/entry.js";
+import { getU64 } from "../kv/keyspace.js";
+import { around, type Bytes, type Kv, type OnEntry } from "../kv/kv.js";
+
+/** The same store; what is read of its journal is verified first. */
+export function verified(kv: Kv, sha256: Sha256): Kv {
+  const onEntry = entryVerifier(sha256);
+  const always = { onEntry };
+  return around(kv, {
+    snapshot: (options) => kv.snapshot(options === undefined ? always : { ...options, onEntry }),
+  });
+}
+
+/** Entries that are remembered as verified; a power of two. */
+const MARKS = 1 << 16;
+/** Of the reads of such entries, one in so many is verified again. */
+const AGAIN_EVERY = 16;
+
+function entryVerifier(sha256: Sha256): OnEntry {
+  // Made at the first read: a hub has stores open that only write.
+  let marks: Uint32Array | undefined;
+  let passed = 0;
+  return (key, row) => {
+    marks ??= new Uint32Array(MARKS);
+    const seq = getU64(key, 1);
+    const mark = (seq + 1) >>> 0;
+    if (marks[seq % MARKS] === mark) {
+      passed = (passed + 1) % AGAIN_EVERY;
+      if (passed !== 0) return;
+    }
+    verifyRow(sha256, seq, row);
+    marks[seq % MARKS] = mark;
+  };
+}
+
+/**
+ * Throws unless the entry of a row is the one that its key names, with the parts that it names. Read by
+ * hand, without an object made: every read of a memory passes here.
+ */
+function verifyRow(sha256: Sha256, seq: number, row: Bytes): void {
+  const headerAt = row[0] === PAIR ? bytesAt(row, 1) : -1;
+  const headerEnd = headerAt < 0 ? -1 : headerAt + lengthAt(row, 1);
+  if (headerEnd < 0 || headerEnd >= row.length) throw corrupt(seq, "the row is no entry");
+  if (!saysSeq(row, headerAt, seq)) throw corrupt(seq, "the row holds another entry");
+  let at = headerEnd + headBytes(row, headerEnd);
+  let line = headerAt;
+  for (let part = 0; at < row.length; part += 1) {
+    if (row[at] === NULL) {
+      at += 1;
+      continue;
+    }
+    const start = bytesAt(row, at);
+    const end = start < 0 ? -1 : start + lengthAt(row, at);
+    if (end < 0 || end > row.length) throw corrupt(seq, "the row is no entry");
+    const hash = partHash(sha256, new Uint8Array(row.buffer, row.byteOffset + start, end - start));
+    // Parts stand in the order of their lines.
+    line = afterHash(row, line, headerEnd, hash);
+    if (line < 0) throw corrupt(seq, `part ${part} does not have the hash its header names`);
+    at = end;
+  }
+}
+
+/** How CBOR opens a list of two, a byte string and nothing. */
+const PAIR = 0x82;
+const BYTES = 0x40;
+const NULL = 0xf6;
+
+/** Where the bytes of a byte string begin; -1 where there is none. */
+function bytesAt(row: Bytes, at: number): number {
+  return ((row[at] ?? 0) & 0xe0) === BYTES ? at + headBytes(row, at) : -1;
+}
+
+/** Bytes that say what comes and how long it is. */
+function headBytes(row: Bytes, at: number): number {
+  const size = (row[at] ?? 0) & 0x1f;
+  return size < LONG_UINT ? 1 : 1 + 2 ** (size - LONG_UINT);
+}
+
+/** How long it is, or the number itself. */
+function lengthAt(row: Bytes, at: number): number {
+  const size = (row[at] ?? 0) & 0x1f;
+  if (size < LONG_UINT) return size;
+  let value = 0;
+  const end = at + headBytes(row, at);
+  for (let next = at + 1; next < end; next += 1) value = value * 256 + (row[next] ?? 0);
+  return value;
+}
+
+/** Where a hash ends that stands in the header from a place on; -1 where it does not. */
+function afterHash(row: Bytes, from: number, to: number, hash: Bytes): number {
+  const first = hash[0];
+  for (let at = from; at <= to - HASH_BYTES; at += 1) {
+    if (row[at] !== first) continue;
+    let same = 1;
+    while (same < HASH_BYTES && row[at + same] === hash[same]) same += 1;
+    if (same === HASH_BYTES) return at + HASH_BYTES;
+  }
+  return -1;
+}
+
+/** First bytes below it are numbers themselves; from it on they say how many bytes follow. */
+const LONG_UINT = 24;
+
+/** Whether a header says this seq: it opens with its map, the key 0, and the seq. */
+function saysSeq(row: Bytes, headerAt: number, seq: number): boolean {
+  return row[headerAt + 1] === 0 && lengthAt(row, headerAt + 2) === seq;
+}
+
+function corrupt(seq: number, what: string): CortexError {
+  return new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${what}`, { seq });
+}

@@ -1,0 +1,169 @@
+/**
+ * Which store ended a process, and keeping it apart from then on.
+ *
+ * The engine maps its files, and a page of nonsense can end the process that reads it, with every other
+ * store that it served. A process of many stores therefore keeps the name of the store whose engine it
+ * entered last in a file of its own beside them (`.in-use-…`). The engine runs on the one thread there is,
+ * so if it ended the process, it was in that store. A kill leaves such a name too: the file alone convicts
+ * nobody. Whoever starts next walks the pages of the store that is named, by plain reads, and only if they
+ * are damaged puts it under quarantine: a file in `.quarantine` that says what is wrong.
+ *
+ * Promises: a store under quarantine is refused (`ERR_CORRUPT`) by whoever wants to open it, before it is
+ * mapped, and the others are served. As soon as its file is another one, repaired or restored, it is looked
+ * at again, and the quarantine ends by itself when nothing is wrong. Nothing here waits for the disk:
+ * what a process wrote survives its end.
+ */
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { CortexError } from "../errors.js";
+import { tellOfEntering } from "./lmdb-file.js";
+import { examineFolder, isGone, PROCESS_TOKEN } from "./lmdb-folder.js";
+import { takeStamp } from "./lmdb-stamp.js";
+
+const IN_USE_NAME = /^\.in-use-(\d+)-([0-9a-f]{8})$/;
+/** Names that a store may have; what stands in a file is believed no further. */
+const STORE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const QUARANTINE_FOLDER = ".quarantine";
+/** Longer than the name of any store. */
+const NAME_BYTES = 128;
+
+/** A store that nobody may open. */
+export interface Quarantined {
+  readonly store: string;
+  /** What is wrong with it, the first of all that was found. */
+  readonly problem: string;
+}
+
+interface Kept {
+  /** Marks the file that was damaged; another one is looked at again. */
+  readonly stamp: string;
+  readonly problem: string;
+}
+
+/** The files in which this process names stores, by the folder of the stores. */
+const naming = new Map<string, { users: number; file: number | undefined }>();
+
+/**
+ * Puts stores under quarantine that ended processes which are gone, and names the stores of a folder that
+ * are in use from now on, until the result is called. A damaged store of a name in `derived` is removed:
+ * whoever keeps it can make it again.
+ */
+export async function watchStores(
+  root: string,
+  derived: readonly string[] = [],
+): Promise<() => void> {
+  for (const { path, store } of leftNames(root)) {
+    if (derived.includes(store)) {
+      const problems = await examineFolder(join(root, store)).catch(() => []);
+      if (problems.length > 0) rmSync(join(root, store), { recursive: true, force: true });
+    } else if (STORE_NAME.test(store)) {
+      await suspect(root, store);
+    }
+    rmSync(path, { force: true });
+  }
+  tellOfEntering(nameInUse);
+  const shared = naming.get(root) ?? { users: 0, file: undefined };
+  shared.users += 1;
+  naming.set(root, shared);
+  return () => {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    naming.delete(root);
+    if (shared.file === undefined) return;
+    closeSync(shared.file);
+    rmSync(ownPath(root), { force: true });
+  };
+}
+
+/** Notes that the engine of a store is about to be entered; called where the store differs from the last. */
+function nameInUse(folder: string): void {
+  const root = dirname(folder);
+  const shared = naming.get(root);
+  if (shared === undefined) return;
+  try {
+    shared.file ??= openSync(ownPath(root), "w", 0o600);
+    writeSync(shared.file, basename(folder).padEnd(NAME_BYTES), 0);
+  } catch {
+    // A folder that cannot be written to is served all the same.
+  }
+}
+
+/** The stores of a folder that are under quarantine, in order. */
+export function quarantinedIn(root: string): readonly Quarantined[] {
+  return namesIn(join(root, QUARANTINE_FOLDER))
+    .sort()
+    .flatMap((store) => {
+      const kept = keptOf(root, store);
+      return kept === undefined ? [] : [{ store, problem: kept.problem }];
+    });
+}
+
+/** Throws for a store that is under quarantine; ends it where the store has another file by now. */
+export async function refuseQuarantined(folder: string): Promise<void> {
+  const root = dirname(folder);
+  const store = basename(folder);
+  const kept = keptOf(root, store);
+  if (kept === undefined) return;
+  const stamp = takeStamp(folder) ?? "";
+  if (stamp !== kept.stamp && !(await suspect(root, store))) {
+    rmSync(join(root, QUARANTINE_FOLDER, store), { force: true });
+    return;
+  }
+  const way = "restore a backup or repair it; the quarantine ends when its file is sound";
+  const message = `${folder} is under quarantine, because it is damaged: ${kept.problem}; ${way}`;
+  throw new CortexError("ERR_CORRUPT", message, { subject: store });
+}
+
+/** Whether a store is damaged; one that is gets under quarantine. */
+async function suspect(root: string, store: string): Promise<boolean> {
+  const folder = join(root, store);
+  const stamp = takeStamp(folder) ?? "";
+  const [problem] = await examineFolder(folder).catch(() => []);
+  if (problem === undefined) return false;
+  mkdirSync(join(root, QUARANTINE_FOLDER), { recursive: true, mode: 0o700 });
+  const kept: Kept = { stamp, problem };
+  writeFileSync(join(root, QUARANTINE_FOLDER, store), JSON.stringify(kept), { mode: 0o600 });
+  return true;
+}
+
+function keptOf(root: string, store: string): Kept | undefined {
+  try {
+    const said: unknown = JSON.parse(readFileSync(join(root, QUARANTINE_FOLDER, store), "utf8"));
+    const { stamp, problem } = said as Partial<Kept>;
+    return { stamp: String(stamp), problem: String(problem) };
+  } catch {
+    // Not there, or half written by somebody who was ended: then it is found again.
+    return undefined;
+  }
+}
+
+/** The files of processes that are gone, and the store that each of them named last. */
+function leftNames(root: string): readonly { readonly path: string; readonly store: string }[] {
+  return namesIn(root).flatMap((name) => {
+    const [, pid, token] = IN_USE_NAME.exec(name) ?? [];
+    if (pid === undefined || token === undefined || !isGone(Number(pid), token)) return [];
+    const path = join(root, name);
+    return [{ path, store: readFileSync(path, "latin1").trim() }];
+  });
+}
+
+function ownPath(root: string): string {
+  return join(root, `.in-use-${process.pid}-${PROCESS_TOKEN}`);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * Damage to the file of a store: cut short, pages zeroed, single bits turned.
+ *
+ * A file that is too short for its own pages is refused before anything maps it, whatever its length. A
+ * page that is gone is found without the engine and named. And wherever a single bit is turned, nobody
+ * gets wrong words: the pages tell, a read refuses, or `check` finds what no longer shows. Bits are turned
+ * for a process of its own, which a damaged file may end; here none does.
+ */
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { examineStore, open, openHub, quarantinedStores } from "../src/index.js";
+import { openLmdbKv } from "../src/kv/lmdb-backend.js";
+import { assertWhole, walkPages } from "../src/kv/lmdb-pages.js";
+import { seededRandom } from "../src/testing/index.js";
+import { cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+
+const SEED = Number(process.env.CORTEX_SEED ?? 20_301_116);
+const PAGE = 4096;
+
+afterEach(cleanUp);
+
+/** A closed store with long and short values, links, changes and things forgotten; its texts by name. */
+async function filled(folder: string): Promise<Readonly<Record<string, string>>> {
+  const random = seededRandom(7).bytes;
+  let now = Date.UTC(2030, 0, 1);
+  const clock = (): number => ++now;
+  await using memory = await open(folder, { actor: "ada", clock, random });
+  const good: Record<string, string> = {};
+  const write = async (name: string, text: string): Promise<void> => {
+    await memory.write({ type: "note", externalId: name, text, tags: [`tag ${name.length}`] });
+    good[name] = text;
+  };
+  for (let n = 0; n < 40; n += 1) await write(`note-${n}`, `Note ${n} of the house by the river`);
+  await write("long", "a long value ".repeat(900));
+  await memory.update("note-3", { text: "changed" });
+  good["note-3"] = "changed";
+  await memory.link("note-1", "supports", "note-2", { reason: "because" });
+  await memory.write({ type: "note", externalId: "gone", text: "to be forgotten" });
+  await memory.forget("gone", "asked to");
+  return good;
+}
+
+const fileIn = (folder: string): string => join(folder, "ada", "g000001.mdb");
+
+/** A copy of a store's file alone, in a folder of its own. */
+function copied(folder: string): string {
+  const copy = temporaryFolder();
+  mkdirSync(join(copy, "ada"));
+  copyFileSync(fileIn(folder), fileIn(copy));
+  return copy;
+}
+
+describe("a file that is cut short", () => {
+  test("every length is refused before the file is mapped, and nothing is written", async () => {
+    const folder = temporaryFolder();
+    await filled(folder);
+    const { length } = readFileSync(fileIn(folder));
+    const random = seededRandom(SEED);
+    const lengths = new Set([0, 1, 23, 24, 100, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE]);
+    for (let page = 2; page < length / PAGE; page += 3) lengths.add(page * PAGE);
+    for (let n = 0; n < 25; n += 1) lengths.add(random.below(length));
+    const copy = copied(folder);
+    for (const cut of [...lengths].sort((a, b) => b - a)) {
+      truncateSync(fileIn(copy), cut);
+      if (isWhole(fileIn(copy))) {
+        // The last page was free.
+        await using memory = await open(copy, { actor: "ada" });
+        expect(await memory.check()).toMatchObject({ ok: true });
+        continue;
+      }
+      for (const create of [true, false]) {
+        const opened = open(copy, { actor: "ada", create });
+        // A few bytes are not yet anything that could be told to be ours.
+        const code = cut > 0 && cut < 28 ? "ERR_FORMAT_UNKNOWN" : "ERR_CORRUPT";
+        await expect(opened, `seed ${SEED}, ${cut} bytes`).rejects.toMatchObject({ code });
+      }
+      expect((await examineStore(copy, "ada")).length, `${cut} bytes`).toBeGreaterThan(0);
+      expect(readFileSync(fileIn(copy)).length).toBe(cut);
+    }
+  });
+
+  function isWhole(path: string): boolean {
+    try {
+      return assertWhole(path) > 0;
+    } catch {
+      return false;
+    }
+  }
+
+  test("pages at the end that are free need not be there", async () => {
+    const folder = temporaryFolder();
+    const kv = await openLmdbKv(join(folder, "ada"));
+    const rows = Array.from({ length: 400 }, (_, n) => ({
+      key: Uint8Array.of(9, n >> 8, n & 255),
+      value: new Uint8Array(900).fill(n),
+    }));
+    const head = Uint8Array.of(1);
+    await kv.commit({ expectHead: undefined, head, puts: rows, deletes: [] });
+    // What is deleted is free only once nobody can read it any more.
+    const deletes = rows.map(({ key }) => key);
+    await kv.commit({ expectHead: head, head: Uint8Array.of(2), puts: [], deletes });
+    for (let n = 2; n < 8; n += 1) {
+      const [before, after] = [Uint8Array.of(n), Uint8Array.of(n + 1)];
+      await kv.commit({ expectHead: before, head: after, puts: [], deletes: [] });
+    }
+    await kv.close();
+    const path = fileIn(folder);
+    const whole = readFileSync(path).length;
+    let shortest = whole;
+    for (let cut = whole - PAGE; cut >= 2 * PAGE; cut -= PAGE) {
+      truncateSync(path, cut);
+      try {
+        assertWhole(path);
+        shortest = cut;
+      } catch (error) {
+        expect(error).toMatchObject({ code: "ERR_CORRUPT" });
+        break;
+      }
+    }
+    expect(shortest).toBeLessThan(whole);
+  });
+});
+
+test("a page of zeros is found and named, wherever it was; a free one is no trouble", async () => {
+  const folder = temporaryFolder();
+  await filled(folder);
+  const good = readFileSync(fileIn(folder));
+  const used = (await walkPages(fileIn(folder))).pages;
+  const zeros = Buffer.alloc(PAGE);
+  let found = 0;
+  const path = fileIn(copied(folder));
+  for (let page = 2; page < good.length / PAGE; page += 1) {
+    const file = openSync(path, "r+");
+    writeSync(file, zeros, 0, PAGE, page * PAGE);
+    const { problems } = await walkPages(path);
+    if (problems.length > 0) {
+      found += 1;
+      expect(problems.join("\n")).toContain(`page ${page}`);
+    }
+    writeSync(file, good, page * PAGE, PAGE, page * PAGE);
+    closeSync(file);
+  }
+  // The later pages of a long value hold bytes alone: what they say is for the hash of the entry.
+  const later = Math.floor("a long value ".repeat(900).length / PAGE);
+  expect(found).toBeGreaterThanOrEqual(used - later - 1);
+  expect(found).toBeLessThanOrEqual(used);
+});
+
+describe("a process that ends in one of its stores", () => {
+  /** A folder of two stores, and a process that was aborted in the second of them. */
+  async function aborted(damage: (path: string) => void): Promise<string> {
+    const folder = temporaryFolder();
+    for (const actor of ["ada", "bob"]) {
+      await using memory = await open(folder, { actor });
+      await memory.write({ type: "note", externalId: "n", text: `of ${actor}` });
+    }
+    const program = startProgram("dies-in-store.mjs");
+    program.send({ folder, actors: ["ada", "bob"] });
+    await program.until("in");
+    damage(join(folder, "bob", "g000001.mdb"));
+    program.send({});
+    while ((await program.next()) !== undefined);
+    await program.kill();
+    return folder;
+  }
+
+  test.skipIf(isUnbuilt())(
+    "a damaged one is refused from the next start on, the others are served, and it heals",
+    async () => {
+      const folder = await aborted((path) => {
+        const file = readFileSync(path);
+        writeFileSync(path, file.fill(0, 2 * PAGE));
+      });
+      expect(await quarantinedStores(folder)).toEqual([]);
+      await using hub = await openHub(folder);
+      expect(await quarantinedStores(folder)).toEqual([
+        { store: "bob", problem: expect.stringContaining("page ") },
+      ]);
+      const refused = { code: "ERR_CORRUPT", message: expect.stringContaining("under quarantine") };
+      await expect(hub.use("bob", (memory) => memory.stats())).rejects.toMatchObject(refused);
+      await expect(open(folder, { actor: "bob" })).rejects.toMatchObject(refused);
+      expect(await hub.use("ada", async (memory) => (await memory.get("n"))?.text)).toBe("of ada");
+      // Somebody brings another file: it is looked at again.
+      rmSync(join(folder, "bob"), { recursive: true });
+      await using again = await open(folder, { actor: "bob" });
+      expect((await again.stats()).entries).toBe(1);
+      expect(await quarantinedStores(folder)).toEqual([]);
+    },
+  );
+
+  test.skipIf(isUnbuilt())(
+    "a sound one is served: whoever was killed says nothing of it",
+    async () => {
+      const folder = await aborted(() => undefined);
+      await using hub = await openHub(folder);
+      expect(await quarantinedStores(folder)).toEqual([]);
+      expect(await hub.use("bob", async (memory) => (await memory.get("n"))?.text)).toBe("of bob");
+    },
+  );
+
+  test("a damaged catalogue is made again", async () => {
+    const folder = temporaryFolder();
+    {
+      await using hub = await openHub(folder);
+      await hub.createGraph({ id: "one", name: "One" });
+      expect((await hub.listGraphs()).graphs).toHaveLength(1);
+    }
+    writeFileSync(join(folder, ".catalogue", "g000001.mdb"), "");
+    await using hub = await openHub(folder);
+    expect((await hub.listGraphs()).graphs.map(({ id }) => id)).toEqual(["one"]);
+  });
+});
+
+test.skipIf(isUnbuilt())("no turned bit gives wrong words, or goes unnoticed", async () => {
+  console.log(`damaged files: seed ${SEED}`);
+  const folder = temporaryFolder();
+  const good = await filled(folder);
+  const { length } = readFileSync(fileIn(folder));
+  const random = seededRandom(SEED);
+  const damages = Array.from({ length: 120 }, () => ({
+    at: random.below(length),
+    bit: random.below(8),
+  }));
+  const program = startProgram("damage-reader.mjs");
+  program.send({ folder, good, damages });
+  const lines = await program.finish();
+  const outcomes = lines
+    .filter((line) => line.startsWith("outcome "))
+    .map((line) => line.split(" "));
+  expect(outcomes).toHaveLength(damages.length);
+  const bad = outcomes.filter(([, , word = ""]) => !OUTCOMES.includes(word));
+  expect(bad.map(([, n, ...said]) => ({ ...damages[Number(n)], said: said.join(" ") }))).toEqual(
+    [],
+  );
+  const seen = new Set(outcomes.map(([, , word]) => word));
+  expect([...seen]).toEqual(expect.arrayContaining(["found", "refused", "same"]));
+});
+
+/** What may come of a turned bit. */
+const OUTCOMES: readonly string[] = ["found", "refused", "noticed", "same"];
