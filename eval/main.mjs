@@ -1,14 +1,15 @@
 /**
- * The evaluation of recall: `npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local]`.
+ * The evaluation of recall: `npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local|both] [--ablate]`.
  *
  * Every set of the folder is written into a store through the public API (`remember`, `write`), asked
  * through `recall` with one configuration, and measured next to plain BM25 on the same questions. No
- * model, no network. What the columns mean is written in docs/evaluation.md.
+ * network; the local model where it is asked for. `--ablate` asks again with each lane off. What the columns mean is written in docs/evaluation.md.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { open } from "@cortex-memory/core";
+import { LANES } from "@cortex-memory/core/contract";
 import { local } from "@cortex-memory/embed";
 import { interval, means, measure } from "./metrics.mjs";
 import { plainBm25 } from "./plain-bm25.mjs";
@@ -24,8 +25,17 @@ const LIMIT = 100;
  *   readonly category: string,
  *   readonly recall: Record<string, number>,
  *   readonly plain: Record<string, number>,
+ *   readonly ms: number,
+ *   readonly without: Readonly<Record<string, Record<string, number>>>,
  * }} Row
- * @typedef {{ readonly set: string, readonly unit: string, readonly corpus: number[], rows: Row[] }} Group
+ * @typedef {{
+ *   readonly set: string,
+ *   readonly unit: string,
+ *   readonly embedder: string,
+ *   readonly corpus: number[],
+ *   rows: Row[],
+ * }} Group
+ * @typedef {{ readonly embedder: string, readonly ablates: boolean }} Way
  * @typedef {{ answerable: boolean, weak: boolean }} Verdict
  */
 
@@ -36,12 +46,13 @@ async function main() {
       json: { type: "string" },
       only: { type: "string" },
       embedder: { type: "string", default: "none" },
+      ablate: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
   });
   if (values.data === undefined || values.help === true) {
     process.stderr.write(
-      "Usage: npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local]\n",
+      "Usage: npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local|both] [--ablate]\n",
     );
     return values.help === true ? 0 : 2;
   }
@@ -54,10 +65,14 @@ async function main() {
   const groups = new Map();
   /** @type {Map<string, Verdict[]>} */
   const verdicts = new Map();
-  for (const set of sets) {
+  const embedders = values.embedder === "both" ? ["none", "local"] : [values.embedder];
+  /** @type {(readonly [import("./sets.mjs").EvalSet, string])[]} */
+  const runs = sets.flatMap((one) => embedders.map((name) => /** @type {const} */ ([one, name])));
+  for (const [set, embedder] of runs) {
     let done = 0;
+    const way = { embedder, ablates: values.ablate };
     for (const task of set.tasks()) {
-      await runTask(set.name, task, groups, verdicts, values.embedder === "local");
+      await runTask(set.name, task, groups, verdicts, way);
       done += 1;
       if (process.stderr.isTTY) process.stderr.write(`\r${set.name}: ${done} stores`);
     }
@@ -74,12 +89,13 @@ async function main() {
  * @param {Task} task
  * @param {Map<string, Group>} groups
  * @param {Map<string, Verdict[]>} verdicts
- * @param {boolean} embeds
+ * @param {Way} way
  */
-async function runTask(set, task, groups, verdicts, embeds) {
+async function runTask(set, task, groups, verdicts, way) {
+  const embeds = way.embedder === "local";
   const memory = await open("memory:", { actor: "eval", ...(embeds ? { embedder: local() } : {}) });
   try {
-    await askAll(memory, set, task, groups, verdicts, embeds);
+    await askAll(memory, set, task, groups, verdicts, way);
   } finally {
     await memory.close();
   }
@@ -91,11 +107,11 @@ async function runTask(set, task, groups, verdicts, embeds) {
  * @param {Task} task
  * @param {Map<string, Group>} groups
  * @param {Map<string, Verdict[]>} verdicts
- * @param {boolean} embeds
+ * @param {Way} way
  */
-async function askAll(memory, set, task, groups, verdicts, embeds) {
+async function askAll(memory, set, task, groups, verdicts, { embedder, ablates }) {
   const places = await fill(memory, task);
-  if (embeds) await memory.embedPending();
+  if (embedder === "local") await memory.embedPending();
   const plain = plainRankings(task);
   for (const question of task.questions) {
     const asked = {
@@ -103,31 +119,57 @@ async function askAll(memory, set, task, groups, verdicts, embeds) {
       budgetTokens: 1_000_000,
       ...(question.now === undefined ? {} : { now: question.now }),
     };
-    const answer = await memory.recall(question.text, asked);
-    const found = answer.hits.flatMap(({ id }) => places.get(id) ?? []);
-    const isBySession = task.units.some((unit) => unit.includes("session"));
-    const { sessions = [] } = isBySession
-      ? await memory.recall(question.text, { ...asked, by: "session" })
-      : {};
-    const list = verdicts.get(set) ?? [];
-    list.push({ answerable: question.answerable, weak: answer.weak });
-    verdicts.set(set, list);
+    /** @type {Map<string, Awaited<ReturnType<typeof answerOf>>>} */
+    const others = new Map();
+    const ask = (/** @type {object} */ more) =>
+      answerOf(memory, task, question, { ...asked, ...more }, places);
+    const own = await ask({});
+    for (const lane of ablates ? LANES : []) {
+      others.set(lane, await ask({ lanes: LANES.filter((one) => one !== lane) }));
+    }
+    const list = verdicts.get(`${set}, ${embedder}`) ?? [];
+    list.push({ answerable: question.answerable, weak: own.weak });
+    verdicts.set(`${set}, ${embedder}`, list);
     for (const unit of task.units) {
       const gold = question.gold[unit];
       if (gold === undefined || gold.size === 0) continue;
-      const ranked = unit.includes("session")
-        ? sessions.map(({ session }) => session)
-        : found.map(({ key }) => key);
-      const group = groups.get(`${set} ${unit}`) ?? { set, unit, corpus: [], rows: [] };
+      const name = `${set} ${unit} ${embedder}`;
+      const group = groups.get(name) ?? { set, unit, embedder, corpus: [], rows: [] };
       group.corpus.push(task.turns.length + task.passages.length);
       group.rows.push({
         category: question.category,
-        recall: measure([...new Set(ranked)], gold),
+        recall: measure(own.rankingOf(unit), gold),
         plain: measure(plain(unit, question.text), gold),
+        ms: own.ms,
+        without: Object.fromEntries(
+          [...others].map(([lane, other]) => [lane, measure(other.rankingOf(unit), gold)]),
+        ),
       });
-      groups.set(`${set} ${unit}`, group);
+      groups.set(name, group);
     }
   }
+}
+
+/**
+ * What one way of asking answers: what it ranks, by unit, how long it took, and whether it is sure.
+ * @param {import("@cortex-memory/core").Cortex} memory
+ * @param {Task} task
+ * @param {Question} question
+ * @param {import("@cortex-memory/core").Options<"recall">} asked
+ * @param {ReadonlyMap<string, { key: string, session: string }>} places
+ */
+async function answerOf(memory, task, question, asked, places) {
+  const begun = performance.now();
+  const { hits, weak } = await memory.recall(question.text, asked);
+  const ms = performance.now() - begun;
+  const isBySession = task.units.some((unit) => unit.includes("session"));
+  const { sessions = [] } = isBySession
+    ? await memory.recall(question.text, { ...asked, by: "session" })
+    : {};
+  const keys = hits.flatMap(({ id }) => places.get(id)?.key ?? []);
+  const rankingOf = (/** @type {string} */ unit) =>
+    unit.includes("session") ? sessions.map(({ session }) => session) : [...new Set(keys)];
+  return { rankingOf, weak, ms };
 }
 
 /**
@@ -206,11 +248,11 @@ function report(groups, verdicts, embedder) {
   print(
     `commit ${commit}, ${LIMIT} hits asked for, embedder ${embedder}; each line: recall (plain BM25)\n`,
   );
-  for (const { set, unit, corpus, rows } of groups) {
+  for (const { set, unit, embedder: model, corpus, rows } of groups) {
     const smallest = Math.min(...corpus);
     const largest = Math.max(...corpus);
     print(
-      `${set}, ${unit}: ${rows.length} questions over ${smallest} to ${largest} memories a store`,
+      `${set}, ${unit}, embedder ${model}: ${rows.length} questions over ${smallest} to ${largest} memories a store`,
     );
     const [ours, floor] = [
       means(rows.map((row) => row.recall)),
@@ -221,6 +263,15 @@ function report(groups, verdicts, embedder) {
       const [low, high] = interval(gains);
       const gain = `gain ${signed((ours[name] ?? 0) - (floor[name] ?? 0))} [${signed(low)}, ${signed(high)}]`;
       print(`  ${name.padEnd(8)} ${show(ours[name])} (${show(floor[name])})  ${gain}`);
+    }
+    const ms = middle(rows.map((row) => row.ms));
+    print(
+      `  half of the answers within ${ms.toFixed(1)} ms; R@10 a millisecond ${show((ours["R@10"] ?? 0) / ms)}`,
+    );
+    for (const lane of Object.keys(rows[0]?.without ?? {})) {
+      const less = means(rows.map((row) => row.without[lane] ?? {}));
+      const lost = signed((less["R@10"] ?? 0) - (ours["R@10"] ?? 0));
+      print(`  without ${lane}: R@5 ${show(less["R@5"])}, R@10 ${show(less["R@10"])} (${lost})`);
     }
     const categories = [...new Set(rows.map(({ category }) => category))].sort();
     if (categories.length > 1) {
@@ -245,6 +296,11 @@ function report(groups, verdicts, embedder) {
   }
 }
 
+/** @param {readonly number[]} values */
+function middle(values) {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
 /** @param {number | undefined} value */
 function show(value) {
   return (value ?? Number.NaN).toFixed(3);
@@ -257,9 +313,17 @@ function signed(value) {
 
 /** @param {ReadonlyMap<string, Group>} groups */
 function asJson(groups) {
-  return [...groups.values()].map(({ set, unit, rows }) => ({
+  return [...groups.values()].map(({ set, unit, embedder, rows }) => ({
     set,
     unit,
+    embedder,
+    medianMs: middle(rows.map(({ ms }) => ms)),
+    without: Object.fromEntries(
+      Object.keys(rows[0]?.without ?? {}).map((lane) => [
+        lane,
+        means(rows.map(({ without }) => without[lane] ?? {})),
+      ]),
+    ),
     questions: rows.length,
     metrics: means(rows.map(({ recall }) => recall)),
     plainBm25: means(rows.map(({ plain }) => plain)),

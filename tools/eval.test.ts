@@ -69,7 +69,7 @@ test.skipIf(UNBUILT)("every format is found, asked and reported", () => {
   const json = join(folder, "figures.json");
   const run = spawnSync(
     process.execPath,
-    [join(ROOT, "eval/main.mjs"), "--data", folder, "--json", json],
+    [join(ROOT, "eval/main.mjs"), "--data", folder, "--json", json, "--ablate"],
     { encoding: "utf8", cwd: ROOT },
   );
   expect([run.status, run.stderr]).toEqual([0, ""]);
@@ -78,6 +78,8 @@ test.skipIf(UNBUILT)("every format is found, asked and reported", () => {
     readonly unit: string;
     readonly questions: number;
     readonly metrics: Readonly<Record<string, number>>;
+    readonly medianMs: number;
+    readonly without: Readonly<Record<string, Readonly<Record<string, number>>>>;
   }[];
   expect(figures.map(({ set, unit, questions }) => `${set}, ${unit}: ${questions}`)).toEqual([
     "locomo_made, turn: 1",
@@ -88,7 +90,11 @@ test.skipIf(UNBUILT)("every format is found, asked and reported", () => {
     "made, passage: 1",
     "beam_made, message: 1",
   ]);
-  for (const { metrics } of figures) {
+  for (const { metrics, medianMs, without } of figures) {
+    expect(medianMs).toBeGreaterThan(0);
+    // The words are all there is in these sets: without them something is lost, without others nothing.
+    expect(without.slot).toEqual(metrics);
+    expect(without.lexical?.["R@10"]).toBeLessThanOrEqual(metrics["R@10"] ?? 0);
     expect(metrics).toMatchObject({ "any@5": 1, "all@5": 1, "R@10": 1, "nDCG@10": 1 });
   }
   expect(run.stdout).toContain("weak answers");

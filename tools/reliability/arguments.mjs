@@ -65,7 +65,7 @@ export function newSeed() {
  * @returns {(text: string) => void}
  */
 export function progress() {
-  let last = 0;
+  let last = Date.now();
   return (text) => {
     const now = Date.now();
     if (now - last < (process.stderr.isTTY ? 1000 : 30_000)) return;

@@ -146,6 +146,7 @@ export const LIMITS = {
   /** Hits of one recall, and ways of putting the question. */
   recallHits: 200,
   recallHitsDefault: 20,
+  recallHitsGathered: 40,
   recallQuestions: 8,
   recallTokens: 1_000_000,
   recallTokensDefault: 1500,

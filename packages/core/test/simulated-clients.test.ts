@@ -5,6 +5,8 @@
  * CORTEX_SEED sets the first seed, to play the runs of a failed test again.
  */
 import { describe, expect, test } from "vitest";
+import { faultyKv, type KvFault } from "../src/testing/faulty-kv.js";
+import { openTestStore } from "../src/testing/index.js";
 import {
   faultAtEveryCall,
   reproduction,
@@ -69,4 +71,19 @@ describe("simulated clients", () => {
       /^npm run simulate -- --seed 5 --steps \d+ .*--fault-at 40:lies$/,
     );
   });
+});
+
+test("a check that was kept from its end fails, and calls no store damaged", async () => {
+  let fault: KvFault | undefined;
+  const wrap = (kv: Parameters<typeof faultyKv>[0]) => faultyKv(kv, async () => fault);
+  await using store = await openTestStore({ wrap });
+  await store.memory.write({ type: "note", text: "sound" });
+  fault = "lost";
+  await expect(store.memory.check()).rejects.toMatchObject({ code: "ERR_UNREACHABLE" });
+  // What the disk refuses to give is a verdict about it.
+  fault = "fails";
+  const { ok, problems } = await store.memory.check().catch(() => ({ ok: false, problems: [] }));
+  expect({ ok, problems }).not.toMatchObject({ ok: true });
+  fault = undefined;
+  expect(await store.memory.check()).toMatchObject({ ok: true });
 });

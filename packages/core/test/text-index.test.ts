@@ -9,10 +9,12 @@ import { ulidText } from "../src/codec/ulid.js";
 import type { Engine } from "../src/engine/engine.js";
 import { Reader } from "../src/history/reader.js";
 import { type Cortex, CortexError, LIMITS } from "../src/index.js";
+import { TEXT_MANIFEST_KEY } from "../src/kv/keyspace.js";
 import { around } from "../src/kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { openGraph } from "../src/open.js";
 import { type SeededRandom, seededRandom } from "../src/testing/seeded-random.js";
+import { decodeManifest, encodeManifest } from "../src/text/manifest.js";
 import { atCleanUp, cleanUp } from "./other-process.js";
 import { Oracle } from "./text-oracle.js";
 
@@ -310,4 +312,28 @@ describe("upkeep", () => {
       failure: "ERR_DISK_FULL: the disk is full; nothing was written",
     });
   });
+});
+
+test("an index of an earlier analyser is made again by the first search, and answers the same", async () => {
+  const { memory, engine } = await openWorld();
+  await memory.remember(
+    ["The kettle is red.", "Always write dates with the month first."].map((content) => ({
+      role: "user" as const,
+      content,
+    })),
+    { session: "a" },
+  );
+  await memory.maintain();
+  const before = await memory.recall("write dates");
+  const [row] = await Reader.with(engine.kv, undefined, (reader) =>
+    reader.getMany([TEXT_MANIFEST_KEY]),
+  );
+  if (row === undefined) throw new Error("expected a manifest, got none");
+  const older = encodeManifest({ ...decodeManifest(row), analyser: "1:none" });
+  const change = { expect: [], puts: [{ key: TEXT_MANIFEST_KEY, value: older }], deletes: [] };
+  expect(await engine.kv.commitCaches(change)).toBe(true);
+  const after = await memory.recall("write dates");
+  expect(after.hits).toEqual(before.hits);
+  expect(after.hits[0]?.why.lanes.standing).toBeGreaterThan(0);
+  expect((await memory.search("kettle")).hits).toHaveLength(1);
 });

@@ -104,6 +104,7 @@ export type { LaneCounts, OnPlan, ReadPlan } from "./read-plan.js";
 export {
   type BatchQuery,
   type ContextItem,
+  LANES,
   type RecallReasons,
   type SearchBatchHit,
   type SearchBatchResult,

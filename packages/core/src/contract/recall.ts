@@ -168,7 +168,7 @@ export const searchBatch = verb("searchBatch", {
 });
 
 /** The ways in which recall looks for memories. */
-export const LANES = ["lexical", "vector", "slot", "names", "graph", "time"] as const;
+export const LANES = ["lexical", "vector", "slot", "names", "graph", "time", "standing"] as const;
 
 /** The name of a lane. */
 export type Lane = (typeof LANES)[number];
@@ -188,6 +188,8 @@ const lanesShape = z.object({
   graph: lane,
   /** Its time is the time the question speaks of. */
   time: lane,
+  /** It says what shall hold for every answer, and bears on the question. */
+  standing: lane,
 });
 
 /** What each lane says of a memory, 1 being what the best lexical hit has; a silent lane is absent. */

@@ -1,7 +1,6 @@
 /**
- * The embedded backend: one folder, one LMDB file at a time. The engine itself is in
- * `lmdb-file.ts`; which file of the folder is the store, and why a killed promotion does no harm,
- * in `lmdb-folder.ts`.
+ * The embedded backend: one folder, one LMDB file at a time. The engine itself is in `lmdb-file.ts`;
+ * which file is the store, and why a killed promotion does no harm, in `lmdb-folder.ts`.
  *
  * Promises: what `kv.ts` asks, for any number of processes. A resolved commit is on the disk,
  * unless the handle was opened `relaxed`. A snapshot starts at the newest commit of whichever
@@ -313,9 +312,7 @@ class LmdbKv implements Kv {
     assertDiskRoom(this.#place.folder, RESERVE_BYTES);
     await construction.seal();
     try {
-      const result = this.#moveTo(construction, expectHead, movedHead);
-      if (result.ok) this.#constructions.delete(construction);
-      return result;
+      return this.#moveTo(construction, expectHead, movedHead);
     } finally {
       // Lost or failed: the caller may catch up and try again.
       if (this.#constructions.has(construction)) construction.unseal();
@@ -375,18 +372,26 @@ class LmdbKv implements Kv {
         if (met.outcome === "written") fsyncPath(file.path);
       } catch (error) {
         // A commit can fail after it took effect; the file itself says whether this one did.
-        if (file.successor() !== construction.name) {
+        if (!this.#hasMovedTo(construction, file)) {
           void (early as LmdbFile | undefined)?.close();
           throw error;
         }
       }
-      const moved = file.successor() === construction.name;
-      if (moved) construction.finish();
+      const moved = this.#hasMovedTo(construction, file);
       this.#follow(file);
       void (early as LmdbFile | undefined)?.close();
       if (moved) return { ok: true };
     }
     throw lostChain(folder);
+  }
+
+  /** Whether the store goes on in a construction: nobody throws it away then, nor if it cannot be told. */
+  #hasMovedTo(construction: Construction, file: LmdbFile): boolean {
+    this.#constructions.delete(construction);
+    const moved = file.successor() === construction.name;
+    if (moved) construction.finish();
+    else this.#constructions.add(construction);
+    return moved;
   }
 
   async #abandon(construction: Construction): Promise<void> {

@@ -214,8 +214,12 @@ function confirm(place: LmdbPlace, file: LmdbFile, pointedAt: boolean): boolean 
 
 function createFolder(folder: string): void {
   try {
-    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) {
-      fsyncFolder(dirname(folder));
+    const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    // Every name that was made must be on the disk, or a power cut takes all that stands below it.
+    for (let made = folder; ; made = dirname(made)) {
+      fsyncFolder(dirname(made));
+      if (made === first || dirname(made) === made) return;
     }
   } catch (error) {
     throw storageError(error, `cannot create ${folder}`);

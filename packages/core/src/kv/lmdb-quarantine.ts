@@ -54,7 +54,7 @@ const naming = new Map<string, { users: number; file: number | undefined }>();
 
 /**
  * Puts stores under quarantine that ended processes which are gone, and names the stores of a folder that
- * are in use from now on, until the result is called. A damaged store of a name in `derived` is removed:
+ * are in use from now on, until the result is called, as often as one likes. A damaged store of a name in `derived` is removed:
  * whoever keeps it can make it again.
  */
 export async function watchStores(
@@ -74,7 +74,10 @@ export async function watchStores(
   const shared = naming.get(root) ?? { users: 0, file: undefined };
   shared.users += 1;
   naming.set(root, shared);
+  let isOver = false;
   return () => {
+    if (isOver) return;
+    isOver = true;
     shared.users -= 1;
     if (shared.users > 0) return;
     naming.delete(root);

@@ -289,11 +289,21 @@ export class PostgresSnapshot implements KvSnapshot {
     });
     this.#hasBegun = true;
     this.#head = head?.[1] as Bytes | undefined;
-    if (head === undefined) this.#owner.onMissing();
+    if (head === undefined) await this.#tellMissing();
     if (head === undefined || head[0] === guess) return found;
     this.#generation = Number(head[0]);
     this.#owner.onGeneration(this.#generation);
     return this.#send(session, [], wanted, this.#generation);
+  }
+
+  /** A connection goes back with its transaction ended, also where the owner refuses to go on. */
+  async #tellMissing(): Promise<void> {
+    try {
+      this.#owner.onMissing();
+    } catch (error) {
+      await this.#finish();
+      throw error;
+    }
   }
 
   /** One message: at most a statement for keys and one for the ranges of each direction. */

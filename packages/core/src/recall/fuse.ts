@@ -22,6 +22,7 @@ export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
   names: 1,
   graph: 1,
   time: 0.4,
+  standing: 1,
 };
 
 /** The factors of a memory itself. */

@@ -2,10 +2,10 @@
  * The walk along names: from the best hits to what they name, and to what names them.
  *
  * Promise: pure; what stands under which name is given. A memory reached this way counts by how good
- * the hit was, how rare the name is, and how much it says of the words of the question that the hit
- * left open: in "the mayor of the town where X was born" the page of X explains one half, and the page
- * of the town, which X's page names, the other. One step only: two-step walks were measured and gave
- * nothing.
+ * the hit was, how rare the name is, how much of what the hit says of the question stands beside the name,
+ * and how much it says of the words that the hit left open: in "the mayor of the town where X was born" the
+ * page of X explains one half, and the page of the town, which X's page names beside "born", the other. One
+ * step only: two-step walks were measured and gave nothing.
  */
 
 import { type NameWords, nameMark, stretches, titleMark } from "../text/names.js";
@@ -19,6 +19,8 @@ export interface NamedHit {
   /** Own evidence, one value a term. */
   readonly own: Float64Array;
   readonly names: readonly NameWords[];
+  /** Of each name, how much of what the hit says of the question stands beside it, 0 to 1. */
+  readonly beside?: readonly number[];
   readonly title?: NameWords | undefined;
 }
 
@@ -36,6 +38,12 @@ export const NAMED_MOST = 100;
  * nothing; at 3 one set gains more and another loses.
  */
 const WEIGHTS = { names: 2, namedBy: 0.7, shares: 0.5, always: 0.3, leftOpen: 0.6, asked: 0.5 };
+
+/**
+ * What a name is worth with none, and beyond that with all, of the hit's words of the question beside it.
+ * MuSiQue: evenly 1 gives R@5 .623 and R@10 .678, from .7 to 1.3 .625 and .687, from .4 to 1.6 .625 and .693.
+ */
+const BESIDE = { least: 0.4, span: 1.2 };
 
 /** The marks that walking from hits, and reading the question's own names, has to look up. */
 export function marksOf(
@@ -81,16 +89,17 @@ export function linksOf(
       if (key !== hit.key) links.set(key, Math.max(links.get(key) ?? 0, weight));
     }
   };
-  for (const name of hit.names) {
+  for (const [at, name] of hit.names.entries()) {
+    const told = BESIDE.least + BESIDE.span * (hit.beside?.[at] ?? 0.5);
     for (const part of stretches(name, isCommon)) {
       const titled = marked.get(titleMark(part));
       if (titled === undefined || titled.count > TITLED_MOST) continue;
       const named = marked.get(nameMark(part))?.count ?? 1;
-      link(titled.keys, WEIGHTS.names / Math.sqrt(Math.max(1, named)));
+      link(titled.keys, (told * WEIGHTS.names) / Math.sqrt(Math.max(1, named)));
     }
     const shared = marked.get(nameMark(name.join(" ")));
     if (shared !== undefined && shared.count >= 2 && shared.count <= SHARED_MOST) {
-      link(shared.keys, WEIGHTS.shares / shared.count);
+      link(shared.keys, (told * WEIGHTS.shares) / shared.count);
     }
   }
   const named = hit.title === undefined ? undefined : marked.get(nameMark(hit.title.join(" ")));

@@ -31,12 +31,14 @@ import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
+import { questionShape } from "../text/question-shape.js";
 import { quoted } from "../trust/scan.js";
 import { type RankedSession, rankSessions } from "./by-session.js";
 import { fullText, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
 import { collapse } from "./collapse.js";
 import { isConfident } from "./confidence.js";
 import { belowTrusted, type Contender, fuse, type Ranked, type Voiced } from "./fuse.js";
+import { inOrderOfTime, type PlacedHit, spreadOut } from "./gathering.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
 import { fitOf, type TimeWords, timeWords } from "./time-words.js";
 
@@ -109,6 +111,9 @@ interface Inquiry {
   readonly lanes: readonly Lane[] | undefined;
   /** Whether whole conversations are ranked. */
   readonly bySession: boolean;
+  /** Whether all of something is asked for, and whether in the order of time. */
+  readonly gathers: boolean;
+  readonly inOrder: boolean;
   /** Told what the lanes brought in for a question. */
   readonly onLanes?: (lanes: Gathered["lanes"]) => void;
 }
@@ -122,11 +127,17 @@ function into(brought: Map<string, LaneScores>): NonNullable<Inquiry["onLanes"]>
 
 function inquiryOf(engine: Engine, asked: Asked<"recall">): Inquiry {
   const { access, budgetTokens } = asked;
+  const questions = questionsOf(asked);
+  const shapes = questions.map(questionShape);
+  const gathers = shapes.some((shape) => shape.gathers);
   return {
-    questions: questionsOf(asked),
-    limit: asked.limit ?? LIMITS.recallHitsDefault,
+    questions,
+    gathers,
+    inOrder: shapes.some((shape) => shape.inOrder),
+    limit: asked.limit ?? (gathers ? LIMITS.recallHitsGathered : LIMITS.recallHitsDefault),
     budgetTokens: budgetOf(access, budgetTokens, LIMITS.recallTokensDefault),
-    form: asked.form ?? "medium",
+    // More and shorter ones, where all of something is asked for: the budget is the same.
+    form: asked.form ?? (gathers ? "short" : "medium"),
     nowMs: asked.now ?? engine.clock(),
     access,
     filter: filterOf(asked),
@@ -188,11 +199,16 @@ async function answerAll(engine: Engine, reader: Reader, inquiry: Inquiry): Prom
     ? rankSessions(ranked, sessionOf, sessions).slice(0, inquiry.limit)
     : undefined;
   const turns = conversations?.flatMap((one) => one.turns);
-  const order = await withDisputed(reader, inquiry, turns ?? ranked);
+  const spread = inquiry.gathers ? spreadOut(ranked.map(placed)) : ranked;
+  const order = await withDisputed(reader, inquiry, turns ?? spread);
   const groups = await collapsed(engine, reader, order, turns?.length ?? inquiry.limit);
   const shown = order.filter(({ ranked }) => groups.has(ranked.key));
   const answer = packed(engine, reader, inquiry, shown, groups);
   return conversations === undefined ? answer : withSessions(answer, conversations);
+}
+
+function placed(finalist: Finalist): Finalist & PlacedHit {
+  return { ...finalist, place: finalist.memory.head.record.head.turn };
 }
 
 function sessionOf({ memory }: Finalist): string | undefined {
@@ -309,6 +325,7 @@ async function answerOne(
     ...{ text, lifecycles, accept },
     vector: reader.live,
     bySession: inquiry.bySession,
+    gathers: inquiry.gathers,
     validAt: validAt ?? nowMs,
   });
   inquiry.onLanes?.(gathered.lanes);
@@ -408,10 +425,12 @@ function packed(
   shown: readonly Finalist[],
   groups: ReadonlyMap<string, readonly string[]>,
 ): Answer {
-  const sections = new Map<string, string[]>();
+  const sections = new Map<string, { readonly line: string; readonly atMs: number }[]>();
   const hits: KeyedHit[] = [];
   let tokens = shown.length === 0 ? 0 : frameTokens([TITLE]);
   const trimmed = new Set<string>();
+  // A rival stays below what it disputes, whenever each was said.
+  const isByTime = inquiry.inOrder && shown.every(({ under = [] }) => under.length === 0);
   const titles = inquiry.bySession ? sessionTitles(shown) : shown.map(() => TITLE);
   for (const [at, finalist] of shown.entries()) {
     const line = promptLine(finalist.memory, inquiry.form);
@@ -426,12 +445,17 @@ function packed(
       continue;
     }
     tokens += cost;
-    sections.set(title, [...lines, line]);
+    sections.set(title, [...lines, { line, atMs: worldTimeOf(finalist.memory) }]);
     hits.push(shapeHit(engine, inquiry, finalist, cost, groups.get(finalist.ranked.key) ?? []));
   }
   return {
     hits,
-    text: promptText([...sections].map(([title, lines]) => ({ title, lines }))),
+    text: promptText(
+      [...sections].map(([title, given]) => {
+        const lines = isByTime ? inOrderOfTime(given) : given;
+        return { title, lines: lines.map(({ line }) => line) };
+      }),
+    ),
     tokens,
     weak: isWeak(shown),
     trimmed: trimmed.size,

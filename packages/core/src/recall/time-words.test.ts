@@ -15,6 +15,53 @@ function shown(question: string): string[] {
   );
 }
 
+describe("the same in other languages", () => {
+  test.each([
+    ["Wo war ich gestern?", ["2023-06-13..2023-06-13"]],
+    ["Was geschah am 3. März 2023?", ["2023-03-03..2023-03-03"]],
+    ["Wen traf ich im Mai?", ["2023-05-01..2023-05-31", "2022-05-01..2022-05-31"]],
+    ["Wer rief letzten Montag an?", ["2023-06-12..2023-06-12"]],
+    ["Was war vor zwei Wochen?", ["2023-05-28..2023-06-03"]],
+    ["¿Qué hice ayer?", ["2023-06-13..2023-06-13"]],
+    ["¿Dónde estuve el 3 de marzo de 2023?", ["2023-03-03..2023-03-03"]],
+    ["¿Quién llamó el lunes pasado?", ["2023-06-12..2023-06-12"]],
+    ["¿Qué pasó hace diez días?", ["2023-06-03..2023-06-05"]],
+    ["¿Qué planes tenía el año pasado?", ["2022-01-01..2022-12-31"]],
+    ["Qu'ai-je acheté hier ?", ["2023-06-13..2023-06-13"]],
+    ["Où étais-je le 3 mars 2023 ?", ["2023-03-03..2023-03-03"]],
+    ["Qui a appelé lundi dernier ?", ["2023-06-12..2023-06-12"]],
+    ["Il y a deux semaines", ["2023-05-28..2023-06-03"]],
+    ["昨天我买了什么？", ["2023-06-13..2023-06-13"]],
+    ["2023年3月3日我在哪里？", ["2023-03-03..2023-03-03"]],
+    ["五月我见了谁？", ["2023-05-01..2023-05-31", "2022-05-01..2022-05-31"]],
+    ["上周一谁打了电话？", ["2023-06-12..2023-06-12"]],
+    ["两周前", ["2023-05-28..2023-06-03"]],
+    ["去年的计划", ["2022-01-01..2022-12-31"]],
+    // Words of one language that mean something else in another say nothing by themselves.
+    ["Do we have mayo and mars bars?", []],
+    ["Wir essen sehr gern", []],
+  ])("%s", (question, periods) => {
+    expect(shown(question)).toEqual(periods);
+  });
+
+  test.each([
+    ["Wo wohnte Ada früher?", true],
+    ["Arbeitet sie nicht mehr dort?", true],
+    ["Wo wohnt Ada?", false],
+    ["¿Dónde vivía antes?", true],
+    ["¿Ya no trabaja allí?", true],
+    ["¿Dónde vive Ada?", false],
+    ["Où habitait-elle auparavant ?", true],
+    ["Elle ne travaille plus ici ?", true],
+    ["Où habite Ada ?", false],
+    ["她以前住在哪里？", true],
+    ["她不再在那里工作吗？", true],
+    ["她住在哪里？", false],
+  ])("%s asks for what was: %s", (question, past) => {
+    expect(timeWords(question, NOW).past).toBe(past);
+  });
+});
+
 describe("the time a question speaks of", () => {
   test.each([
     ["what happened on 2022-03-04?", ["2022-03-04..2022-03-04"]],

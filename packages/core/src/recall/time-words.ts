@@ -3,9 +3,11 @@
  * it asks about the past of a thing ("used to", "before", "originally").
  *
  * Promise: pure; the present is an argument. A question without such words gives nothing, so that
- * ordinary questions are not narrowed. Days are days of the calendar in UTC. English words, digits and
- * ISO dates; other languages are asked without a time lane.
+ * ordinary questions are not narrowed. Days are days of the calendar in UTC. The words are data per language
+ * (`text/asking-words.ts`); what English months look like, and numbered months and dates, is here.
  */
+import { type AgoUnit, ASKING_WORDS, type RelativeDays } from "../text/asking-words.js";
+import { anyOf, plainText } from "../text/question-shape.js";
 
 /** A stretch of world time. */
 export interface Period {
@@ -49,58 +51,71 @@ const MONTH_PATTERN = new RegExp(
   "gi",
 );
 
-const WEEKDAYS = [
-  "sunday",
-  "monday",
-  "tuesday",
-  "wednesday",
-  "thursday",
-  "friday",
-  "saturday",
-] as const;
+/** The patterns of asking words, ready to be used. */
+const PAST = anyOf(({ past }) => past);
 
-const NUMBERS: Readonly<Record<string, number>> = {
-  a: 1,
-  an: 1,
-  one: 1,
-  two: 2,
-  three: 3,
-  four: 4,
-  five: 5,
-  six: 6,
-  seven: 7,
-  eight: 8,
-  nine: 9,
-  ten: 10,
-  couple: 2,
-  few: 3,
-};
+interface RelativePattern {
+  readonly days: RelativeDays;
+  readonly pattern: RegExp;
+}
 
-/**
- * How people ask for what was. "use to" is the past only behind "did" (what one uses to cook is not), and
- * "old" only where it is no age.
- */
-const PAST = new RegExp(
-  [
-    "\\b(?:used to|before|previous(?:ly)?|prior|formerly|former|originally|initially|earlier|at first",
-    "no longer|not any longer|any ?more|history of|changed|in the past|in the old days|in those days",
-    "back (?:then|when|in the day)|at the time|ever since|until)\\b",
-    "\\bdid(?:n['’]t| not)?\\b[^.?!]*\\buse to\\b",
-    "(?<!\\b(?:how|years?|months?|weeks?|days?|hours?|is|are|too|this|that|grow|grows|get|gets)[ -])\\bold\\b(?! enough)",
-  ].join("|"),
-  "i",
+const LANGUAGES = Object.values(ASKING_WORDS);
+
+const RELATIVE: readonly RelativePattern[] = LANGUAGES.flatMap(({ relative }) =>
+  Object.entries(relative).map(([days, source]) => ({
+    days: days as RelativeDays,
+    pattern: new RegExp(source, "u"),
+  })),
 );
+
+/** The phrases of a past weekday; the names are those of one language, Sunday first. */
+const LAST_WEEKDAY = LANGUAGES.map(({ weekdays, lastWeekday }) => ({
+  names: weekdays.map((name) => new RegExp(`^(?:${name})$`, "u")),
+  pattern: new RegExp(lastWeekday.replace("DAY", `(${weekdays.join("|")})`), "u"),
+}));
+
+const AGO = LANGUAGES.map(({ ago, units, numbers }) => {
+  const count = `(\\d{1,3}|${Object.keys(numbers).join("|")})`;
+  const unit = `(${Object.values(units).join("|")})`;
+  const known = Object.entries(units).map(([name, source]) => ({
+    name: name as AgoUnit,
+    pattern: new RegExp(`^(?:${source})$`, "u"),
+  }));
+  return {
+    numbers,
+    known,
+    pattern: new RegExp(ago.replace("N", count).replace("UNIT", unit), "u"),
+  };
+});
+
+/** Months by name in the other languages: a day before or after, a year, or a word that leads to a month. */
+const OTHER_MONTHS = LANGUAGES.flatMap(({ months, beforeMonth }) => {
+  if (months.length === 0) return [];
+  const names = `(${months.join("|")})`;
+  const source =
+    `(?:\\b(\\d{1,2})\\.?(?: de)? )?(?:\\b(${beforeMonth}) )?\\b${names}\\b` +
+    "(?:,? (?:del? )?(\\d{4})\\b)?";
+  const known = months.map((name) => new RegExp(`^(?:${name})$`, "u"));
+  return [{ known, pattern: new RegExp(source, "gu") }];
+});
+
+/** "2023年5月3日", "5月", "五月": years and days may be missing. */
+const NUMBERED_MONTH =
+  /(?:(\d{4})年)?(\d{1,2}|十[一二]?|[一二三四五六七八九])月(?:份)?(?:(\d{1,2})[日号])?/gu;
+const HAN_DIGITS = "一二三四五六七八九十";
 
 /** Reads the time words of a question. */
 export function timeWords(question: string, nowMs: number): TimeWords {
   const text = question.normalize("NFKC");
+  const plain = plainText(text);
+  const named = namedMonths(text, nowMs);
   const periods = [
     ...isoDates(text),
-    ...namedMonths(text, nowMs),
-    ...relative(text.toLowerCase(), nowMs),
+    ...(named.length > 0 ? named : otherMonths(plain, nowMs)),
+    ...relative(plain, nowMs),
   ];
-  const years = periods.length > 0 ? [] : bareYears(text);
-  return { periods: [...periods, ...years], past: PAST.test(text) };
+  const years = periods.length > 0 ? [] : bareYears(plain);
+  return { periods: [...periods, ...years], past: PAST.test(plain) };
 }
 
 /** How well a time fits a period: 1 inside, less a few days beside it, 0 elsewhere. */
@@ -132,6 +147,26 @@ function namedMonths(text: string, nowMs: number): Period[] {
   });
 }
 
+/** Months in the words of other languages than English, and numbered ones. */
+function otherMonths(text: string, nowMs: number): Period[] {
+  const named = OTHER_MONTHS.flatMap(({ known, pattern }) =>
+    [...text.matchAll(pattern)].flatMap(([, day, before, name = "", year]) => {
+      const isBare = day === undefined && before === undefined && year === undefined;
+      return isBare ? [] : [{ month: known.findIndex((one) => one.test(name)), day, year }];
+    }),
+  );
+  const numbered = [...text.matchAll(NUMBERED_MONTH)].map(([, year, name = "", day]) => {
+    const digits = [...name].map((digit) => HAN_DIGITS.indexOf(digit) + 1);
+    const written = digits.reduce((sum, digit) => sum + digit, 0);
+    return { month: (/^\d/.test(name) ? Number(name) : written) - 1, day, year };
+  });
+  return [...named, ...numbered].flatMap(({ month, day, year }) => {
+    if (month < 0 || month > 11) return [];
+    const years = year === undefined ? likelyYears(month, nowMs) : [Number(year)];
+    return years.map((number) => withinMonth(number, month, day, undefined));
+  });
+}
+
 function withinMonth(
   year: number,
   month: number,
@@ -157,9 +192,12 @@ function likelyYears(month: number, nowMs: number): number[] {
   return [latest, latest - 1];
 }
 
+/** A year behind a word that leads to one, or written as such. */
+const YEAR = /\b(?:in|of|during|since|by|seit|im jahr|en|desde|depuis) (\d{4})\b|(\d{4})年/gu;
+
 function bareYears(text: string): Period[] {
-  return [...text.matchAll(/\b(?:in|of|during|since|by) (\d{4})\b/gi)].flatMap(([, digits]) => {
-    const year = Number(digits);
+  return [...text.matchAll(YEAR)].flatMap(([, spaced, written]) => {
+    const year = Number(spaced ?? written);
     if (year < 1900 || year > 2199) return [];
     return [{ fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) }];
   });
@@ -171,39 +209,55 @@ function relative(text: string, nowMs: number): Period[] {
   const days = (back: number, length: number): void => {
     found.push({ fromMs: today - back * DAY_MS, toMs: today - (back - length) * DAY_MS });
   };
-  if (/\btoday\b|\bthis morning\b|\btonight\b/.test(text)) days(0, 1);
-  if (/\byesterday\b|\blast night\b/.test(text)) days(1, 1);
-  if (/\bthis week\b/.test(text)) days(6, 7);
-  if (/\b(last|past) week\b(?! of)/.test(text)) days(13, 13);
-  if (/\blast weekend\b/.test(text)) days(9, 9);
-  if (/\bthis month\b/.test(text)) days(30, 31);
-  if (/\b(last|past) month\b/.test(text)) days(61, 61);
-  if (/\b(last|past) year\b/.test(text)) found.push(lastYear(nowMs));
-  const weekday = new RegExp(`\\blast (${WEEKDAYS.join("|")})\\b`).exec(text)?.[1];
-  if (weekday !== undefined) days(daysSince(weekday, today), 1);
-  const ago = /\b(\d{1,3}|[a-z]+) (?:of )?(day|week|month|year)s? ago\b/.exec(text);
-  const count = ago === null ? undefined : numberOf(ago[1] ?? "");
-  if (ago !== null && count !== undefined) found.push(agoPeriod(count, ago[2] ?? "day", today));
+  for (const { days: meant, pattern } of RELATIVE) {
+    if (!pattern.test(text)) continue;
+    if (meant === "last year") found.push(lastYear(nowMs));
+    else days(...RELATIVE_DAYS[meant]);
+  }
+  for (const { names, pattern } of LAST_WEEKDAY) {
+    const name = pattern.exec(text)?.[1];
+    if (name !== undefined)
+      days(
+        daysSince(
+          names.findIndex((one) => one.test(name)),
+          today,
+        ),
+        1,
+      );
+  }
+  for (const { numbers, known, pattern } of AGO) {
+    const [, word = "", unit = ""] = pattern.exec(text) ?? [];
+    const count = /^\d+$/.test(word) ? Number(word) : numbers[word as keyof typeof numbers];
+    const name = known.find((one) => one.pattern.test(unit))?.name;
+    if (count !== undefined && name !== undefined) found.push(agoPeriod(count, name, today));
+  }
   return found;
 }
+
+/** How many days back a phrase begins, and how many it means; people count back roughly. */
+const RELATIVE_DAYS: { readonly [days in Exclude<RelativeDays, "last year">]: [number, number] } = {
+  today: [0, 1],
+  yesterday: [1, 1],
+  "this week": [6, 7],
+  "last week": [13, 13],
+  "last weekend": [9, 9],
+  "this month": [30, 31],
+  "last month": [61, 61],
+};
 
 function lastYear(nowMs: number): Period {
   const year = new Date(nowMs).getUTCFullYear();
   return { fromMs: Date.UTC(year - 1, 0, 1), toMs: Date.UTC(year, 0, 1) };
 }
 
-function daysSince(weekday: string, today: number): number {
-  const wanted = WEEKDAYS.indexOf(weekday as (typeof WEEKDAYS)[number]);
-  return ((new Date(today).getUTCDay() - wanted + 6) % 7) + 1;
-}
-
-function numberOf(word: string): number | undefined {
-  return /^\d+$/.test(word) ? Number(word) : NUMBERS[word];
+/** Days since the last such weekday, 0 being Sunday. */
+function daysSince(weekday: number, today: number): number {
+  return ((new Date(today).getUTCDay() - weekday + 6) % 7) + 1;
 }
 
 /** People count back roughly: the period is as wide as the unit they count in. */
-function agoPeriod(count: number, unit: string, today: number): Period {
-  const length = { day: 1, week: 7, month: 30, year: 365 }[unit] ?? 1;
+function agoPeriod(count: number, unit: AgoUnit, today: number): Period {
+  const length = { day: 1, week: 7, month: 30, year: 365 }[unit];
   const middle = today - count * length * DAY_MS;
   const half = Math.max(1, Math.floor(length / 2)) * DAY_MS;
   return { fromMs: middle - half, toMs: middle + half + DAY_MS };

@@ -237,11 +237,18 @@ export class Judge {
     if (outcome === undefined || isStorageFailure(one)) return;
     if ("error" in outcome && outcome.error.code === "ERR_CONTENDED") return;
     if (!("value" in outcome)) throw new Error(`${move}, ${told(one)}`);
-    const { ok = true, checkpoint } = outcome.value as {
+    const {
+      ok = true,
+      checkpoint,
+      problems = [],
+    } = outcome.value as {
       readonly ok?: boolean;
       readonly checkpoint?: string;
+      readonly problems?: readonly { readonly code: string }[];
     };
-    if (!ok) throw new Error(`${move} says ${JSON.stringify(outcome.value)}`);
+    // What cannot be read is a verdict, if the disk says so; what cannot be reached is none.
+    const isUnread = one.client.isHurt && problems.every(({ code }) => code === "ERR_STORAGE");
+    if (!ok && !isUnread) throw new Error(`${move} says ${JSON.stringify(outcome.value)}`);
     if (move === "snapshot" && checkpoint !== undefined) this.#checkpoints.push(checkpoint);
   }
 

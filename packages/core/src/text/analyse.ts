@@ -16,7 +16,7 @@ import { type LanguageRules, loadLanguage } from "./languages.js";
 import { hashStep, RunTable } from "./run-table.js";
 
 /** Counted up when the same text would give other words: indexes of older versions are dropped. */
-export const ANALYSER_VERSION = 1;
+export const ANALYSER_VERSION = 2;
 
 /** Takes one word, and where it stands in the text: units of the string, end not included. */
 export type EachWord = (word: string, start: number, end: number) => void;
@@ -122,7 +122,8 @@ export class Analyser {
 
   /** Whether a word, as it stands in a query, says nothing by itself. */
   isStopWord(text: string): boolean {
-    return this.#rules.stopWords.has(withoutAccents(text.normalize("NFKC").toLowerCase()));
+    const word = withoutAccents(text.normalize("NFKC").toLowerCase());
+    return this.#rules.stopWords.has(word) || this.#rules.questionWords.has(word);
   }
 
   /** The same for a word that is in lower case and without accents already. */

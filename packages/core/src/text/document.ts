@@ -11,7 +11,15 @@
 import { type Data, primaryText } from "../records/data.js";
 import type { Head, Version } from "../records/memory-record.js";
 import type { Analyser } from "./analyse.js";
-import { type NameWords, nameMark, nameOfTitle, namesIn, titleMark } from "./names.js";
+import {
+  type NameWords,
+  nameMark,
+  nameOfTitle,
+  namesIn,
+  STANDING_MARK,
+  titleMark,
+} from "./names.js";
+import { isStanding } from "./question-shape.js";
 
 /** The bodies of a memory that are searched, the current one first. */
 export interface DocumentSource {
@@ -39,13 +47,14 @@ export function eachDocumentWord(
   eachMark(analyser, source, each);
 }
 
-/** What a document is titled and what it names: terms of the index, but no words. */
+/** What a document is titled, what it names, and whether it says what shall always hold: terms of the index, but no words. */
 function eachMark(
   analyser: Analyser,
   { bodies, head }: DocumentSource,
   each: (mark: string) => void,
 ): void {
   const isCommon = (word: string): boolean => analyser.isPlainStopWord(word);
+  if (bodies.some(({ data }) => isRule(head, data))) each(STANDING_MARK);
   for (const { data } of bodies) {
     const title = titleOf(data);
     if (title !== undefined) each(titleMark(title.join(" ")));
@@ -53,6 +62,14 @@ function eachMark(
       each(nameMark(name.join(" ")));
     }
   }
+}
+
+/** Whether a memory tells what shall hold for every answer: a constraint, or what the user said so. */
+function isRule({ type, turn }: DocumentSource["head"], data: Data): boolean {
+  if (type === "constraint") return true;
+  if (type !== "note" && type !== "preference") return false;
+  if (turn !== undefined && textMember(data, "role") !== "user") return false;
+  return isStanding(primaryText(type, data));
 }
 
 /** A title has at most so many words; a longer summary is a sentence. */

@@ -27,6 +27,8 @@ export interface LanguageRules {
   readonly splitsApostrophes: boolean;
   /** Words a query can do without, in lower case and without accents. */
   readonly stopWords: ReadonlySet<string>;
+  /** Words that ask, which no answer holds: a query does without them, names are not told by them. */
+  readonly questionWords: ReadonlySet<string>;
 }
 
 /** Loads the rules of a language. */
@@ -34,12 +36,17 @@ export async function loadLanguage(language: Language): Promise<LanguageRules> {
   const rules = {
     accentsFirst: accentsFirst(language),
     splitsApostrophes: ["french", "italian", "catalan"].includes(language),
-    stopWords: new Set((STOP_WORDS[language] ?? "").split(" ").filter((word) => word !== "")),
+    stopWords: wordSet(STOP_WORDS[language]),
+    questionWords: wordSet(QUESTION_WORDS[language]),
   };
   if (language === "none") return { ...rules, stem: (word) => word };
   const { newStemmer } = await import("snowball-stemmers");
   const stemmer = newStemmer(language);
   return { ...rules, stem: (word) => stemmer.stem(word) };
+}
+
+function wordSet(words = ""): ReadonlySet<string> {
+  return new Set(words.split(" ").filter((word) => word !== ""));
 }
 
 /**
@@ -87,6 +94,22 @@ const ENGLISH =
   "just me more most my no nor not of off on once only or other our out over own same she should so " +
   "some such than that the their them then there these they this those through to too under until " +
   "up very was we were what when where which while who whom why will with would you your";
+
+/** What asks in each language, beyond the stop words; it changes no index, since only queries are read by it. */
+const QUESTION_WORDS: { readonly [L in Language]?: string } = {
+  german:
+    "habe haben hast warum wann welchem welchen welcher welches wem wen wessen wieso wieviel wieviele wohin woher " +
+    "worin wurde",
+  french: "combien comment pourquoi quand quel quelle quelles quels",
+  spanish: "adonde cuales cuanta cuantas cuanto cuantos han has he hemos",
+};
+
+/**
+ * The same where words are not spaced, in Chinese and Japanese: taken out of a query before it is cut into
+ * pairs, because the pairs across their ends stand in no answer either.
+ */
+export const UNSPACED_QUESTIONS =
+  /什么时候|为什么|什么|哪里|哪儿|哪些|哪个|哪年|多少|怎么样|怎么|几次|是谁|谁|吗|呢|いつ|どこ|だれ|誰|なぜ|どうして|どんな|どれ|何時|何|ですか|ますか|ましたか/gu;
 
 /**
  * Function words only: a word that can carry meaning is not in a list, since dropping it from a query

@@ -21,32 +21,58 @@ const RUN =
 
 const JOINING: ReadonlySet<string> = new Set("of the de la von van del der di".split(" "));
 
+/** A name and where in the text it stands. */
+export interface PlacedName {
+  readonly words: NameWords;
+  /** Units of the string, end not included, of each place. */
+  readonly places: readonly { readonly start: number; readonly end: number }[];
+}
+
+/** A stretch of capitals, and where it begins. */
+interface Run {
+  readonly run: string;
+  readonly at: number;
+}
+
 /** The names in a text, each once, in the order in which they come. */
 export function namesIn(text: string, isCommon: (word: string) => boolean): readonly NameWords[] {
-  const found = new Map<string, NameWords>();
-  for (const run of runsIn(text)) {
+  return placedNames(text, isCommon).map(({ words }) => words);
+}
+
+/** The names in a text with every place they stand in. */
+export function placedNames(
+  text: string,
+  isCommon: (word: string) => boolean,
+): readonly PlacedName[] {
+  const found = new Map<string, PlacedName & { places: { start: number; end: number }[] }>();
+  for (const { run, at } of runsIn(text)) {
     const words = trimmed(nameWords(run), isCommon);
     const key = words.join(" ");
-    if (key.length < 3 || found.has(key)) continue;
-    found.set(key, words);
-    if (found.size === NAMES) break;
+    if (key.length < 3) continue;
+    const known = found.get(key);
+    if (known === undefined && found.size === NAMES) break;
+    const place = { start: at, end: at + run.length };
+    if (known !== undefined) known.places.push(place);
+    else found.set(key, { words, places: [place] });
   }
   return [...found.values()];
 }
 
 /** Stretches of text that begin with a capital and go on with capitals. */
-function runsIn(text: string): readonly string[] {
-  const runs: string[] = [];
+function runsIn(text: string): readonly Run[] {
+  const runs: Run[] = [];
   for (let at = 0; at < text.length; ) {
     const unit = text.charCodeAt(at);
     // Beyond ASCII the slow way knows which letters are capitals: everything is looked at again.
-    if (unit >= 128) return text.match(RUN) ?? [];
+    if (unit >= 128) {
+      return [...text.matchAll(RUN)].map(({ 0: run, index }) => ({ run, at: index }));
+    }
     if (!isLetterOrDigit(unit)) {
       at += 1;
       continue;
     }
     const end = isCapital(unit) ? runEnd(text, at) : wordEnd(text, at);
-    if (isCapital(unit)) runs.push(text.slice(at, end));
+    if (isCapital(unit)) runs.push({ run: text.slice(at, end), at });
     at = end;
   }
   return runs;
@@ -139,7 +165,10 @@ function trimmed(words: NameWords, isCommon: (word: string) => boolean): NameWor
  * index as words, under a first character that no word has, so that "who else names this" is one
  * lookup and a forget takes them along.
  */
-export const MARK = { title: "\u0002", name: "\u0001" } as const;
+export const MARK = { title: "\u0002", name: "\u0001", standing: "\u0000" } as const;
+
+/** The term under which memories stand that say what shall hold for every answer. */
+export const STANDING_MARK = `${MARK.standing}standing`;
 
 /** Longest name under a mark; the rest of a longer one is cut. */
 const NAME_BYTES = 256;

@@ -7,6 +7,7 @@
  */
 import { LIMITS } from "../limits.js";
 import type { Analyser } from "./analyse.js";
+import { UNSPACED_QUESTIONS } from "./languages.js";
 
 /** A query, taken apart. */
 export interface TextQuery {
@@ -44,9 +45,11 @@ export function everyWord(analyser: Analyser, text: string): readonly string[] {
 const QUOTED = /["“”„]([^"“”„]*)["“”„]/g;
 
 function looseWords(analyser: Analyser, text: string, others: boolean): readonly string[] {
-  const tokens = analyser.tokens(text);
-  const telling = tokens.filter(({ start, end }) => !analyser.isStopWord(text.slice(start, end)));
-  const kept = telling.length > 0 || others ? telling : tokens;
+  const asked = text.replace(UNSPACED_QUESTIONS, " ");
+  const telling = analyser
+    .tokens(asked)
+    .filter(({ start, end }) => !analyser.isStopWord(asked.slice(start, end)));
+  const kept = telling.length > 0 || others ? telling : analyser.tokens(text);
   return kept.map(({ word }) => word);
 }
 

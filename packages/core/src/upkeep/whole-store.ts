@@ -18,7 +18,7 @@ import { toHex } from "../codec/keys.js";
 import type { Asked } from "../contract/index.js";
 import type { CheckReport, RebuildReport, VacuumReport } from "../contract/upkeep.js";
 import type { Engine } from "../engine/engine.js";
-import { CortexError, isCortexError } from "../errors.js";
+import { CortexError, type ErrorCode, isCortexError } from "../errors.js";
 import {
   type Building,
   type BuildParts,
@@ -109,6 +109,13 @@ async function compareAtLevel(parts: BuildParts, building: Building): Promise<Co
   );
 }
 
+/** What kept a check from its end and says nothing about the store: its caller fails, the store does not. */
+const NO_VERDICT: ReadonlySet<ErrorCode> = new Set([
+  "ERR_UNREACHABLE",
+  "ERR_DISK_FULL",
+  "ERR_CLOSED",
+]);
+
 /** Checks everything that can be derived again from the journal. */
 async function checkStore(parts: RebuildParts): Promise<CheckReport> {
   const head = await headOf(parts.kv);
@@ -119,7 +126,7 @@ async function checkStore(parts: RebuildParts): Promise<CheckReport> {
     const { size } = compared.head;
     return { ok: problems.length === 0, entries: size, problems, seq: size - 1 };
   } catch (error) {
-    if (!isCortexError(error)) throw error;
+    if (!isCortexError(error) || NO_VERDICT.has(error.code)) throw error;
     const { code, message, details } = error;
     const problem = { code, message, ...(details.seq === undefined ? {} : { seq: details.seq }) };
     return { ok: false, entries: head.size, problems: [problem], seq: head.size - 1 };

@@ -1,0 +1,146 @@
+/**
+ * Recall of what questions ask for beyond one fact: all of something, an order, what always holds, in other
+ * languages, and in a store in which everything names everything.
+ */
+import { describe, expect, test } from "vitest";
+import type { Cortex } from "../cortex.js";
+import { openTestStore } from "../testing/fixtures.js";
+
+describe("a question and its answer", () => {
+  test.each([
+    ["german", "Ich bin gegen Erdnüsse allergisch.", "Wogegen bin ich allergisch?"],
+    [
+      "german",
+      "Meine Schwester heiratete in Graz.",
+      "Wann hat meine Schwester geheiratet, und warum in Graz?",
+    ],
+    ["spanish", "Soy alérgica a los cacahuetes.", "¿A qué soy alérgica?"],
+    ["spanish", "Mi hermana se casó en Vigo.", "¿Cuándo se casó mi hermana en Vigo?"],
+    ["french", "Je suis allergique aux cacahuètes.", "À quoi suis-je allergique ?"],
+    ["french", "Ma sœur s'est mariée à Gand.", "Quand ma sœur s'est-elle mariée à Gand ?"],
+    ["none", "我对花生过敏。", "我对什么过敏？"],
+    ["none", "我姐姐在波尔图结婚了。", "我姐姐什么时候在波尔图结婚了？"],
+    ["none", "私はピーナッツアレルギーです。", "私は何のアレルギーですか？"],
+    ["none", "姉はポルトで結婚しました。", "姉はいつポルトで結婚しましたか？"],
+  ] as const)("in %s: %s", async (language, said, question) => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await memory.configure({ language });
+    const others = [
+      "Das Wetter ist schön.",
+      "El tren llega tarde.",
+      "Le chat dort.",
+      "今天很热。",
+      "雨が降る。",
+    ];
+    const turns = [...others, said].map((content) => ({ role: "user" as const, content }));
+    await memory.remember(turns, { session: "a" });
+    const { hits, weak } = await memory.recall(question);
+    expect(hits[0]?.text).toContain(said.slice(0, 8));
+    expect(weak).toBe(false);
+  });
+});
+
+describe("questions that ask for more than one thing", () => {
+  const TOWNS = ["Vigo", "Graz", "Cork", "Brno", "Oslo", "Turin"];
+
+  async function travelled(memory: Cortex): Promise<void> {
+    for (const [at, town] of TOWNS.entries()) {
+      // The newest visit is written first: the order of time is not the order of writing.
+      const day = Date.UTC(2024, 11 - at, 3);
+      await memory.remember(
+        [
+          { role: "user", content: `This month I visited ${town} by train.`, at: day },
+          { role: "assistant", content: `How was the train to ${town}?`, at: day },
+          { role: "user", content: "The train was late.", at: day },
+        ],
+        { session: `trip ${at}` },
+      );
+    }
+  }
+
+  test("get one hit for each thing before several for the first, and shorter ones", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await travelled(memory);
+    const { hits } = await memory.recall("Which towns have I visited by train?", { limit: 6 });
+    for (const town of TOWNS) expect(hits.some(({ text }) => text.includes(town))).toBe(true);
+    const wide = await memory.recall("Which towns have I visited by train?");
+    const usual = await memory.recall("Where did the train go?");
+    expect(usual.hits.length).toBeLessThanOrEqual(20);
+    expect(wide.tokens).toBeLessThanOrEqual(1500);
+  });
+
+  test("are told in the order of time where an order is asked for", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await travelled(memory);
+    const question = "In which order did I visit the towns?";
+    const { text } = await memory.recall(question, { limit: 6 });
+    const told = TOWNS.filter((town) => text.includes(`visited ${town}`));
+    const places = [...told].reverse().map((town) => text.indexOf(`visited ${town}`));
+    expect(told.length).toBeGreaterThan(2);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  test("what the user said shall always hold is found for what it bears on", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    await travelled(memory);
+    const said = (content: string) => [{ role: "user" as const, content }];
+    await memory.remember(said("Always write dates with the month first."), { session: "rules" });
+    await memory.remember(said("I always write dates on my calendar."), { session: "chat" });
+    const { hits } = await memory.recall("On which dates was I on a train?");
+    const rule = hits.find(({ text }) => text.includes("month first"));
+    expect(rule?.why.lanes.standing).toBeGreaterThan(0.5);
+    expect(hits.indexOf(rule as (typeof hits)[number])).toBeLessThan(5);
+    expect(hits.filter(({ why }) => why.lanes.standing !== undefined)).toHaveLength(1);
+    const other = await memory.recall("What does Ada like to eat?");
+    expect(other.hits.some(({ why }) => why.lanes.standing !== undefined)).toBe(false);
+  });
+});
+
+describe("a store in which everything names everything", () => {
+  test("10,000 notes that name each other drown neither words nor a rare link", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const name = (at: number): string => `Person${at % 10_000}`;
+    // Each names the next three and one hub; every title is named by others.
+    const notes = Array.from({ length: 10_000 }, (_, at) => ({
+      write: {
+        type: "note" as const,
+        data: {
+          summary: name(at),
+          content: `Knows ${name(at + 1)}, ${name(at + 2)}, ${name(at + 3)} and Hubert.`,
+        },
+      },
+    }));
+    await memory.batch(notes);
+    await memory.batch([
+      { write: { type: "note", data: { summary: "Hubert", content: "Everybody knows him." } } },
+      {
+        write: {
+          type: "note",
+          data: { summary: "Ada", content: "Ada grew up in Quillby, near Hubert." },
+        },
+      },
+      {
+        write: {
+          type: "note",
+          data: { summary: "Quillby", content: "Its mayor is Brindo Tarnix." },
+        },
+      },
+    ]);
+    let rows = 0;
+    const { hits } = await memory.recall("who is the mayor of the town where Ada grew up?", {
+      onPlan: ({ rowsRead }) => {
+        rows = rowsRead;
+      },
+    });
+    const texts = hits.slice(0, 3).map(({ text }) => text);
+    expect(texts.some((text) => text.includes("Ada grew up"))).toBe(true);
+    expect(texts.some((text) => text.includes("Brindo"))).toBe(true);
+    // The work is bounded, whatever the store holds.
+    expect(rows).toBeLessThan(2000);
+  });
+});

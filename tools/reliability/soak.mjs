@@ -1,0 +1,241 @@
+/**
+ * `npm run soak`: `cortex serve` under mixed load for minutes: many actors that write and ask through REST and
+ * MCP, and streams that listen; in the middle the server is stopped and started again. Memory, descriptors,
+ * latency and files are recorded. What must hold: no answer with a status of 500 or more, no request that is never
+ * answered, nothing acknowledged lost, memory and descriptors no larger at the end of each half than after its
+ * first third, by more than a little, and a clean check of every store.
+ */
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openHub } from "../../packages/core/dist/index.js";
+import { seededRandom } from "../../packages/core/dist/testing/seeded-random.js";
+import { newSeed, progress, readFlags } from "./arguments.mjs";
+import { startServer, usageOf } from "./served.mjs";
+
+const LANES = 8;
+const STREAMS = 10;
+/** How much more memory, in MiB, and how many more descriptors are no growth. */
+const SLACK_MIB = 60;
+const SLACK_DESCRIPTORS = 20;
+
+/** What happened so far. */
+const seen = { requests: 0, refused: {}, failures: [], latencies: [], events: 0 };
+/** For every actor the texts that were acknowledged. */
+const acknowledged = new Map();
+
+async function post(url, body, headers = {}) {
+  const started = performance.now();
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await answer.text();
+  seen.requests += 1;
+  seen.latencies.push(performance.now() - started);
+  if (answer.status >= 500) seen.failures.push(`${url} ${answer.status}: ${text.slice(0, 200)}`);
+  else if (!answer.ok) {
+    const why = `${answer.status} ${/"error_code":"(\w+)"|"code":"(\w+)"/.exec(text)?.slice(1).find(Boolean) ?? text.slice(0, 80)}`;
+    seen.refused[why] = (seen.refused[why] ?? 0) + 1;
+  }
+  return answer.ok ? text : undefined;
+}
+
+function callTool(server, actor, name, given) {
+  const message = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name, arguments: given },
+  };
+  return post(`${server.url}/v1/actors/${actor}/mcp`, message, {
+    Accept: "application/json, text/event-stream",
+  });
+}
+
+/** One thing that some actor does. */
+async function actOnce(server, random, actors, number) {
+  const actor = `actor${random.below(actors)}`;
+  const base = `${server.url}/v1/actors/${actor}`;
+  const text = `thing ${number} of ${actor}, ${random.pick(["tea", "travel", "work"])}`;
+  const dice = random.below(100);
+  if (dice < 40) {
+    if ((await post(`${base}/write`, { type: "note", text })) !== undefined) note(actor, text);
+  } else if (dice < 50) {
+    const told = await callTool(server, actor, "memory_remember", { text, type: "event" });
+    if (told !== undefined && !told.includes('"isError":true') && !told.includes('"error"'))
+      note(actor, text);
+  } else if (dice < 65) await post(`${base}/recall`, { query: "tea and travel" });
+  else if (dice < 75) await callTool(server, actor, "memory_recall", { query: "what about work" });
+  else if (dice < 85) await post(`${base}/find`, { types: ["note"], limit: 10 });
+  else if (dice < 95)
+    await post(`${base}/remember`, { turns: [{ role: "user", content: text }], session: "s" });
+  else await post(`${base}/search`, { query: "thing", limit: 5 });
+}
+
+function note(actor, text) {
+  const texts = acknowledged.get(actor) ?? [];
+  texts.push(text);
+  acknowledged.set(actor, texts);
+}
+
+/** Listens to everything until it is ended. */
+async function listen(server, signal) {
+  try {
+    const answer = await fetch(`${server.url}/v1/stream`, {
+      headers: { Accept: "text/event-stream" },
+      signal,
+    });
+    for await (const chunk of answer.body ?? []) {
+      seen.events += Buffer.from(chunk)
+        .toString("utf8")
+        .split("\n")
+        .filter((line) => line.startsWith("id:")).length;
+    }
+  } catch (error) {
+    if (!signal.aborted) seen.failures.push(`a stream ended: ${error.message}`);
+  }
+}
+
+/** Half of the time on one server. */
+async function half(folder, { halfMs, random, actors, tell }) {
+  const server = await startServer(folder);
+  const over = new AbortController();
+  const streams = Array.from({ length: STREAMS }, () => listen(server, over.signal));
+  const samples = [];
+  const watch = (async () => {
+    while (!over.signal.aborted) {
+      samples.push({ ...usageOf(server.pid), requests: seen.requests });
+      tell(
+        `${seen.requests} requests, ${samples.at(-1).residentMib} MiB, ${samples.at(-1).descriptors} descriptors`,
+      );
+      await sleep(1000, undefined, { signal: over.signal }).catch(() => undefined);
+    }
+  })();
+  let number = seen.requests;
+  // Everybody is there before anything is compared: a store costs memory and descriptors when it is opened.
+  for (let at = 0; at < actors; at += LANES) {
+    const some = Array.from(
+      { length: Math.min(LANES, actors - at) },
+      (_, nth) => `actor${at + nth}`,
+    );
+    await Promise.all(
+      some.map((actor) =>
+        post(`${server.url}/v1/actors/${actor}/write`, { type: "note", text: "hello" }),
+      ),
+    );
+  }
+  samples.length = 0;
+  const endMs = Date.now() + halfMs;
+  const lane = async () => {
+    while (Date.now() < endMs && seen.failures.length < 20) {
+      await actOnce(server, random, actors, number++).catch((error) => {
+        seen.failures.push(
+          `no answer: ${error.message}; ${server.isAlive() ? "" : server.errors()}`,
+        );
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  // What is idle is closed by itself; streams are still open.
+  over.abort();
+  await Promise.all([watch, ...streams]);
+  const ended = await server.stop();
+  if (ended !== 0) seen.failures.push(`the server ended with ${ended}: ${server.errors()}`);
+  return samples;
+}
+
+/** Whether something grew between the first third of the samples and the last. */
+function growthOf(samples, name, slack) {
+  const third = Math.floor(samples.length / 3);
+  if (third === 0) return { early: 0, late: 0, isGrowth: false };
+  const most = (some) => Math.max(...some.map((sample) => sample[name]));
+  const [early, late] = [most(samples.slice(third, 2 * third)), most(samples.slice(-third))];
+  return { early, late, isGrowth: late > early + slack };
+}
+
+/** Opens everything again and looks for what was acknowledged. */
+async function verifyAll(folder) {
+  const problems = [];
+  const hub = await openHub(folder);
+  for (const [actor, texts] of acknowledged) {
+    await hub.use(actor, async (memory) => {
+      const kept = new Set();
+      for (let cursor; ; ) {
+        const page = await memory.list({
+          limit: 1000,
+          lifecycles: ["active", "archived", "tombstoned"],
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+        for (const { text } of page.memories) kept.add(text);
+        cursor = page.cursor;
+        if (cursor === undefined) break;
+      }
+      for (const text of texts) if (!kept.has(text)) problems.push(`lost: ${actor} "${text}"`);
+      const report = await memory.check();
+      if (!report.ok) problems.push(`check of ${actor}: ${JSON.stringify(report.problems)}`);
+    });
+  }
+  const { ok, ...rest } = await hub.check();
+  if (!ok) problems.push(`hub: ${JSON.stringify(rest).slice(0, 500)}`);
+  await hub.close();
+  return problems;
+}
+
+async function main() {
+  const flags = readFlags(
+    "Minutes of cortex serve with many actors, REST, MCP and streams mixed, and a restart in the middle.",
+    [
+      { name: "minutes", kind: "number", standard: 10, help: "how long" },
+      { name: "actors", kind: "number", standard: 200, help: "how many" },
+      {
+        name: "seed",
+        kind: "number",
+        standard: "",
+        help: "who does what; a new one when not given",
+      },
+    ],
+  );
+  const seed = flags.seed === "" ? newSeed() : Number(flags.seed);
+  const folder = mkdtempSync(join(tmpdir(), "cortex-soak-"));
+  const random = seededRandom(seed);
+  const tell = progress();
+  const halfMs = Number(flags.minutes) * 30_000;
+  try {
+    const data = join(folder, "data");
+    for (const name of ["first half", "second half"]) {
+      const samples = await half(data, { halfMs, random, actors: Number(flags.actors), tell });
+      const memory = growthOf(samples, "residentMib", SLACK_MIB);
+      const descriptors = growthOf(samples, "descriptors", SLACK_DESCRIPTORS);
+      process.stdout.write(
+        `${name}: memory ${memory.early} then ${memory.late} MiB, descriptors ${descriptors.early} then ${descriptors.late}\n`,
+      );
+      if (memory.isGrowth || descriptors.isGrowth)
+        seen.failures.push(`${name}: memory or descriptors grew`);
+    }
+    seen.failures.push(...(await verifyAll(data)));
+    const sorted = seen.latencies.sort((a, b) => a - b);
+    const at = (share) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
+    const bytes = readdirSync(data, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .reduce(
+        (sum, entry) => sum + statSync(join(entry.parentPath ?? entry.path, entry.name)).size,
+        0,
+      );
+    const kept = [...acknowledged.values()].reduce((sum, texts) => sum + texts.length, 0);
+    process.stdout.write(
+      `seed ${seed}: ${seen.requests} requests, refused ${JSON.stringify(seen.refused)}, ${kept} acknowledged writes all found, ${seen.events} events; ` +
+        `latency p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, most ${at(0.999999)} ms; files ${Math.round(bytes / 2 ** 20)} MiB\n`,
+    );
+    for (const failure of seen.failures.slice(0, 20)) process.stdout.write(`${failure}\n`);
+    process.stdout.write(`${seen.failures.length} problems\n`);
+    process.exitCode = seen.failures.length === 0 ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+await main();
