@@ -1,5 +1,5 @@
 /**
- * memgraph's calls about nodes: put, get, history, list, and the open conflicts with their settlement.
+ * memgraph's calls about nodes: put, get, history, list. Open conflicts and their settlement: `conflicts.ts`.
  *
  * A node of a new lineage is a new note. A node of a known lineage is its next version: `write` with
  * `upsert`, which decides what becomes of the versions that were current (`memory/upsert.ts` has the
@@ -232,7 +232,7 @@ async function checkKnown(
   );
 }
 
-async function writeNode(
+export async function writeNode(
   hub: Hub,
   memory: Cortex,
   note: Note,
@@ -438,7 +438,7 @@ function formerNode({ node, graph }: PlacedNode, above: readonly PlacedNode[]): 
 }
 
 /** Runs `body` in the graph that holds a lineage, if there is one. */
-async function inHome<T>(
+export async function inHome<T>(
   hub: Hub,
   ref: string,
   { graph }: { readonly graph?: string | undefined },
@@ -449,7 +449,7 @@ async function inHome<T>(
 }
 
 /** The nodes of all versions of a lineage, the highest first. */
-async function versionNodes(
+export async function versionNodes(
   hub: Hub,
   memory: Cortex,
   ref: string,
@@ -524,104 +524,4 @@ export async function listNodes<C extends boolean = false>(
     ...(end < total ? { nextOffset: end } : {}),
     seq: page?.seq ?? -1,
   };
-}
-
-/** A lineage with rival nodes. */
-export interface NodeConflict {
-  readonly graphId: string;
-  readonly lineageId: string;
-  /** The rivals, the highest version first. */
-  readonly nodes: readonly GraphNode[];
-}
-
-/** The open conflicts of a graph. */
-export interface NodeConflicts {
-  readonly conflicts: readonly NodeConflict[];
-  readonly seq: number;
-}
-
-/** Every lineage of a graph that has rival nodes. */
-export async function conflicts(
-  hub: Hub,
-  graph: string,
-  options: AccessOption = {},
-): Promise<NodeConflicts> {
-  admitted("conflicts", options);
-  checkOptions(options, ["access"]);
-  const found = await hub.useIfThere(graph, async (memory): Promise<NodeConflicts> => {
-    const open: NodeConflict[] = [];
-    let cursor: string | undefined;
-    for (;;) {
-      const from = cursor === undefined ? {} : { cursor };
-      const page = await memory.review({ ...options, kinds: ["siblings"], ...from });
-      for (const { sides } of page.items) {
-        const versions = await versionNodes(hub, memory, sides[0]?.id ?? "", options);
-        const nodes = versions.filter(({ isCurrent }) => isCurrent);
-        const [first] = nodes;
-        if (first !== undefined) {
-          open.push({ graphId: first.graphId, lineageId: first.lineageId, nodes });
-        }
-      }
-      if (page.cursor === undefined) return { conflicts: open, seq: page.seq };
-      cursor = page.cursor;
-    }
-  });
-  return found ?? { conflicts: [], seq: -1 };
-}
-
-const { lineageId: _lineage, basedOnVersion: _based, ...wordFields } = nodeFields;
-
-const resolution = z.strictObject({
-  /** The graph that holds the lineage; looked up when not given. */
-  graph: z.string().optional(),
-  /** Every version that was in conflict when the caller looked, so that none is lost unseen. */
-  versions: listOf(z.int()),
-  /** The rival whose words stand. */
-  keep: z.int().optional(),
-  /** What stands instead of all of them. */
-  node: z.strictObject(wordFields).optional(),
-  by: z.string().optional(),
-});
-
-/** How a conflict is settled: by one of the rivals, or by a node of its own. */
-export interface ResolveInput extends z.input<typeof resolution> {}
-
-/**
- * Settles an open conflict by a new version that takes the place of all rivals. `ERR_CONFLICT` when
- * the rivals are not exactly those the caller names; nothing is written then.
- */
-export async function resolve(
-  hub: Hub,
-  lineage: string,
-  input: ResolveInput,
-  options: AccessOption = {},
-): Promise<NodeResult> {
-  admitted("resolve", options);
-  const { keep, by, versions, node } = checkInput(resolution, input);
-  if ((keep === undefined) === (node === undefined)) {
-    throw invalid("keep, node", "exactly one of them", keep === undefined ? "none" : "both");
-  }
-  if (keep !== undefined && !versions.includes(keep)) {
-    throw invalid("keep", "one of versions", keep);
-  }
-  const settled = await inHome(hub, lineage, input, async (memory) => {
-    const kept = await getNode(hub, lineage, { graph: memory.actor, atVersion: keep });
-    if (kept === undefined) return undefined;
-    const words = { ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage };
-    const { write } = noteOf(words, options.access);
-    const note = { write, upsert: { basedOnVersion: versions } };
-    return writeNode(hub, memory, note, options).catch((error: unknown) =>
-      inWords(error, { basedOnVersion: "versions" }),
-    );
-  });
-  if (settled !== undefined) return settled;
-  throw new CortexError("ERR_NOT_FOUND", "lineageId: expected a lineage, got one that names none", {
-    field: "lineageId",
-    subject: lineage,
-  });
-}
-
-/** What a node says, to be said again. */
-function wordsOf({ kind, content, summary, tags, metadata, freshnessAt }: GraphNode): NodeInput {
-  return { kind, content, summary, tags, metadata, freshnessAt };
 }
