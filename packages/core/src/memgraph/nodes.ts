@@ -232,6 +232,7 @@ async function checkKnown(
   );
 }
 
+/** Writes a note as the next version of its lineage, and gives the node as it then is. */
 export async function writeNode(
   hub: Hub,
   memory: Cortex,
