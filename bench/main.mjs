@@ -24,6 +24,7 @@ import { measureAgainst } from "./lib/against.mjs";
 import { compareRounds, renderAgainst } from "./lib/against-report.mjs";
 import { judge } from "./lib/bars.mjs";
 import { buildAt } from "./lib/builds.mjs";
+import { dearest, drawFlames } from "./lib/flame.mjs";
 import { describeCommit, describeMachine, loadOf } from "./lib/machine.mjs";
 import { renderReport } from "./lib/report.mjs";
 import { readRequest } from "./lib/settings.mjs";
@@ -91,7 +92,7 @@ function ask(request, folder) {
   const { questions, runs, size, base, batchItems, rounds, reads, seed, quick } = request;
   const settings = { runs, size, base, batchItems, rounds, reads, seed, quick };
   const machine = describeMachine(folder);
-  const answers = questions.map((name) => askOne(name, { ...settings, folder }));
+  const answers = questions.map((name) => askOne(name, { ...settings, folder }, request.profile));
   const figures = new Map(answers.flatMap((answer) => Object.entries(answer.figures)));
   const notes = [...new Set(answers.flatMap((answer) => answer.notes))];
   notes.push(...notesOn(machine, settings));
@@ -147,19 +148,40 @@ function notesOn({ filesystem }, { quick }) {
 }
 
 /**
- * One question, in a process of its own.
+ * One question, in a process of its own; with a folder for its profile, under the profiler.
  * @param {string} name
  * @param {Omit<import("./lib/settings.mjs").Settings, "progress">} settings
+ * @param {string | undefined} profile
  * @returns {import("./lib/settings.mjs").Answer}
  */
-function askOne(name, settings) {
+function askOne(name, settings, profile) {
   const answerFile = join(settings.folder, `${name}.json`);
-  const args = [join(here, "question.mjs"), name, JSON.stringify(settings), answerFile];
+  const profiler =
+    profile === undefined
+      ? []
+      : ["--cpu-prof", `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${name}.cpuprofile`];
+  const question = [join(here, "question.mjs"), name, JSON.stringify(settings), answerFile];
+  const args = [...profiler, ...question];
   const { status, signal } = spawnSync(process.execPath, [...process.execArgv, ...args], {
     stdio: ["ignore", "inherit", "inherit"],
   });
   if (status !== 0) throw new Error(`the question "${name}" ended with ${signal ?? status}`);
+  if (profile !== undefined) keepFlames(join(profile, `${name}.cpuprofile`), name);
   return JSON.parse(readFileSync(answerFile, "utf8"));
+}
+
+/**
+ * The flame graph beside its profile, and on the screen what costs most.
+ * @param {string} file
+ * @param {string} name
+ */
+function keepFlames(file, name) {
+  const picture = file.replace(/cpuprofile$/, "svg");
+  writeFileSync(picture, drawFlames(file, name));
+  const lines = dearest(file, 12).map(
+    ({ name: what, share }) => `${(100 * share).toFixed(1).padStart(5)} %  ${what}`,
+  );
+  process.stderr.write(`${name}: ${picture}\n${lines.join("\n")}\n`);
 }
 
 process.exitCode = await main();

@@ -145,6 +145,45 @@ describe("the benchmark", () => {
     expect(report.bars.filter(({ verdict }) => verdict === "not measured")).toEqual([]);
   });
 
+  test("runs other programs beside this one, and leaves out those that are not installed", () => {
+    const ran = bench("peers", "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    expect(readdirSync(stores)).toEqual([]);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    checkRows(report, ran.stdout);
+    const whats = (store: string) =>
+      report.rows.filter((row) => row.store === store).map(({ what }) => what);
+    const both = ["batch", "write", "writes at once", "get", "page", "search", "near", "history"];
+    expect(whats("hand-rolled SQLite")).toEqual(expect.arrayContaining(both));
+    expect(whats("cortex")).toEqual(expect.arrayContaining([...both, "recall", "installed"]));
+    expect(whats("cortex mcp")).toEqual(expect.arrayContaining(["write", "get", "recall"]));
+    for (const name of ["mem0 oss", "server-memory"]) {
+      const isLeftOut = report.notes.some((note) => note.startsWith(`${name} is left out`));
+      expect(whats(name).length > 0, name).toBe(!isLeftOut);
+    }
+  });
+
+  test("counts what two writers and a kill lose: nothing here", () => {
+    const ran = bench("losses", "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    for (const store of ["cortex", "hand-rolled SQLite", "cortex mcp"]) {
+      const lost = report.rows.filter((row) => row.store === store);
+      expect(lost.map(({ what, value }) => [what, value])).toEqual([
+        ["two processes: refused", 0],
+        ["two processes: lost", 0],
+        ["killed while writing: lost", 0],
+      ]);
+    }
+  });
+
+  test("the page and its pictures follow the result that is kept", () => {
+    const page = join(root, "bench", "page.mjs");
+    const ran = spawnSync(process.execPath, [page, "--check"], { encoding: "utf8" });
+    expect(ran.stderr).toBe("");
+    expect(ran.status).toBe(0);
+  });
+
   test("brings notes in from files of other programs", () => {
     const ran = bench("importers", "--quick", "--json", file, "--folder", stores);
     expect(ran.status, ran.stderr).toBe(0);

@@ -28,6 +28,7 @@ import { parseArgs } from "node:util";
  *   readonly folder: string | undefined,
  *   readonly jsonFile: string | undefined,
  *   readonly check: boolean,
+ *   readonly profile: string | undefined,
  *   readonly against: string | undefined,
  *   readonly extents: import("./against.mjs").AgainstSettings["extents"],
  * }} Request extents: of a comparison with another build
@@ -44,6 +45,7 @@ const USAGE = `Usage: npm run bench -- QUESTION... [options]
   --quick       small sizes: shows that it works, not how fast it is
   --folder DIR  where the stores are made and removed again (the system's temporary folder)
   --json FILE   write the JSON there instead of printing it
+  --profile DIR run each question under the profiler: a profile and a flame graph of each, there
   --check       exit with 1 when a bar is missed or not measured, or a figure is worse than the other
                 build's`;
 
@@ -133,6 +135,7 @@ export function readRequest(args, known) {
     folder: values.folder,
     jsonFile: values.json,
     check: values.check === true,
+    profile: values.profile,
     against: values.against,
     extents: comparison.extents,
   };
@@ -154,6 +157,7 @@ function parsed(args, usage) {
         seed: { type: "string" },
         folder: { type: "string" },
         json: { type: "string" },
+        profile: { type: "string" },
         against: { type: "string" },
         quick: { type: "boolean" },
         check: { type: "boolean" },

@@ -1,7 +1,7 @@
 /**
  * The hand-rolled alternative: what somebody writes who needs a memory by tomorrow. One SQLite file
- * in WAL mode with `synchronous=FULL`, a table, two indexes, a full-text index and the trigger that
- * feeds it. No history, no proofs, no erasure.
+ * in WAL mode with `synchronous=FULL`, a table, two indexes, a full-text index and the triggers that
+ * feed it; links, and the versions that an update replaced. No proofs, no past state, no erasure.
  *
  * The library is loaded when asked for: the binding of the development dependencies, else the one
  * that newer releases of Node bring along. Without either the comparison is left out, and said so.
@@ -14,7 +14,7 @@ import { randomUUID } from "node:crypto";
 const SOURCES = ["@photostructure/sqlite", "node:sqlite"];
 
 const SCHEMA = `
-  CREATE TABLE memories (
+  CREATE TABLE IF NOT EXISTS memories (
     id TEXT PRIMARY KEY,
     type TEXT NOT NULL,
     tag TEXT NOT NULL,
@@ -22,13 +22,44 @@ const SCHEMA = `
     text TEXT NOT NULL,
     meta TEXT NOT NULL
   );
-  CREATE INDEX memories_by_tag ON memories (tag, created_at);
-  CREATE INDEX memories_by_type ON memories (type, created_at);
-  CREATE VIRTUAL TABLE memory_words USING fts5(text, content='memories', content_rowid='rowid');
-  CREATE TRIGGER memories_inserted AFTER INSERT ON memories BEGIN
+  CREATE INDEX IF NOT EXISTS memories_by_tag ON memories (tag, created_at);
+  CREATE INDEX IF NOT EXISTS memories_by_type ON memories (type, created_at);
+  CREATE VIRTUAL TABLE IF NOT EXISTS memory_words USING fts5(text, content='memories', content_rowid='rowid');
+  CREATE TRIGGER IF NOT EXISTS memories_inserted AFTER INSERT ON memories BEGIN
     INSERT INTO memory_words (rowid, text) VALUES (new.rowid, new.text);
   END;
+  CREATE TABLE IF NOT EXISTS versions (
+    id TEXT NOT NULL,
+    replaced_at INTEGER NOT NULL,
+    text TEXT NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS versions_by_id ON versions (id);
+  CREATE TRIGGER IF NOT EXISTS memories_updated AFTER UPDATE OF text ON memories BEGIN
+    INSERT INTO versions (id, replaced_at, text) VALUES (old.id, unixepoch(), old.text);
+    INSERT INTO memory_words (memory_words, rowid, text) VALUES ('delete', old.rowid, old.text);
+    INSERT INTO memory_words (rowid, text) VALUES (new.rowid, new.text);
+  END;
+  CREATE TABLE IF NOT EXISTS links (
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (source, kind, target)
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS links_by_target ON links (target);
 `;
+/** What is reached over one or two links, either way, with the row of each. */
+const NEAR = `
+  WITH RECURSIVE reached (id, hops) AS (
+    VALUES (?, 0)
+    UNION
+    SELECT links.target, reached.hops + 1 FROM reached JOIN links ON links.source = reached.id
+      WHERE reached.hops < 2
+    UNION
+    SELECT links.source, reached.hops + 1 FROM reached JOIN links ON links.target = reached.id
+      WHERE reached.hops < 2
+  )
+  SELECT memories.*, min(hops) AS hops FROM reached JOIN memories USING (id)
+    WHERE hops > 0 GROUP BY memories.id`;
 const INSERT = "INSERT INTO memories (id, type, tag, created_at, text, meta) VALUES (?,?,?,?,?,?)";
 const SYNCHRONOUS_FULL = 2;
 
@@ -81,9 +112,14 @@ export class SqliteStore {
   #select;
   #list;
   #search;
+  #link;
+  #near;
+  #update;
+  #versions;
 
   constructor(/** @type {Database} */ database) {
     this.#database = database;
+    database.exec("PRAGMA busy_timeout = 5000");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
     database.exec(SCHEMA);
@@ -104,6 +140,12 @@ export class SqliteStore {
         "JOIN memories ON memories.rowid = memory_words.rowid " +
         "WHERE memory_words MATCH ? ORDER BY score LIMIT ?",
     );
+    this.#link = database.prepare(
+      "INSERT OR IGNORE INTO links (source, target, kind) VALUES (?, ?, 'relates_to')",
+    );
+    this.#near = database.prepare(NEAR);
+    this.#update = database.prepare("UPDATE memories SET text = ? WHERE id = ?");
+    this.#versions = database.prepare("SELECT * FROM versions WHERE id = ? ORDER BY replaced_at");
   }
 
   /** Writes memories in one transaction; returns their ids. */
@@ -129,6 +171,26 @@ export class SqliteStore {
   search(/** @type {readonly string[]} */ words, /** @type {number} */ limit) {
     const query = words.map((word) => `"${word}"`).join(" OR ");
     return this.#search.all(query, limit).map(shape);
+  }
+
+  /** Links two memories. */
+  link(/** @type {string} */ from, /** @type {string} */ to) {
+    this.#link.run(from, to);
+  }
+
+  /** The memories within two links, either way. */
+  near(/** @type {string} */ id) {
+    return this.#near.all(id).map(shape);
+  }
+
+  /** Gives a memory another text; the trigger keeps the one before. */
+  update(/** @type {string} */ id, /** @type {string} */ text) {
+    this.#update.run(text, id);
+  }
+
+  /** Every text that a memory had. */
+  history(/** @type {string} */ id) {
+    return [...this.#versions.all(id), this.get(id)];
   }
 
   /** Makes the indexes and the full-text index anew from the table. */

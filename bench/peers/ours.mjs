@@ -1,0 +1,28 @@
+/** Cortex as a library, with the local model, as `open` gives it. */
+import { open } from "@cortex-memory/core";
+import { local } from "@cortex-memory/embed";
+import { asWrite, writeBatch } from "../lib/workload.mjs";
+
+/**
+ * @param {string} folder
+ * @returns {Promise<import("./peers.mjs").Store>}
+ */
+export async function openStore(folder) {
+  const cortex = await open(folder, { embedder: local() });
+  return {
+    write: async (item) => (await cortex.write(asWrite(item))).id,
+    batch: (items) => writeBatch(cortex, items),
+    get: (id) => cortex.get(id),
+    page: (tag, limit) => cortex.list({ tag, limit }).then(({ memories }) => memories),
+    search: (words, limit) => cortex.search(words.join(" "), { limit }).then(({ hits }) => hits),
+    recall: (question, limit) => cortex.recall(question, { limit }).then(({ hits }) => hits),
+    link: (from, to) => cortex.addEdge(from, "relates_to", to),
+    near: (id) => cortex.traverse(id, { maxHops: 2, direction: "both" }).then(({ hits }) => hits),
+    update: (id, { text }) => cortex.update(id, { text }),
+    history: (id) => cortex.history(id),
+    settle: async () => {
+      await cortex.embedPending();
+    },
+    close: () => cortex.close(),
+  };
+}

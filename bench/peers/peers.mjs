@@ -1,0 +1,141 @@
+/**
+ * Who is measured, decided before anything is run: for each program what it is, how it keeps what it
+ * is told, and which of the workloads it has a call for. A workload that a program has no call for is a
+ * dash in the table, never an emulation of ours.
+ *
+ * `sync` says when a write has been acknowledged: "durable" is on the disk, "relaxed" is in the
+ * system's memory (a power cut loses it), "none" is in the process.
+ */
+
+/**
+ * One memory to be.
+ * @typedef {import("../lib/workload.mjs").Item} Item
+ */
+
+/**
+ * An open store of some program. `write` gives back the id that `get` takes.
+ * @typedef {{
+ *   readonly pid?: number | undefined,
+ *   write(item: Item): Promise<string> | string,
+ *   batch?(items: readonly Item[]): Promise<string[]> | string[],
+ *   get?(id: string): unknown,
+ *   page?(tag: string, limit: number): unknown,
+ *   search?(words: readonly string[], limit: number): unknown,
+ *   recall?(question: string, limit: number): unknown,
+ *   link?(from: string, to: string): unknown,
+ *   near?(id: string): unknown,
+ *   update?(id: string, item: Item): unknown,
+ *   history?(id: string): unknown,
+ *   settle?(): Promise<void>,
+ *   close(): Promise<void> | void,
+ * }} Store
+ */
+
+/**
+ * @typedef {{
+ *   readonly name: string,
+ *   readonly door: "library" | "MCP",
+ *   readonly what: string,
+ *   readonly sync: "durable" | "relaxed" | "none",
+ *   readonly how: string,
+ *   readonly file: string,
+ *   readonly package?: string,
+ *   readonly node22?: boolean,
+ *   readonly shared: boolean,
+ * }} Peer
+ * file: the adapter; package: whose installed size counts; shared: two processes may open one store
+ */
+
+/** @type {readonly Peer[]} */
+export const PEERS = [
+  {
+    name: "cortex",
+    door: "library",
+    what: "memory graph with history and proofs",
+    sync: "durable",
+    how: "LMDB, fdatasync",
+    file: "ours.mjs",
+    package: "@cortex-memory/core",
+    shared: true,
+  },
+  {
+    name: "hand-rolled SQLite",
+    door: "library",
+    what: "a table, FTS5, triggers, links and versions",
+    sync: "durable",
+    how: "WAL, synchronous=FULL",
+    file: "hand-rolled.mjs",
+    shared: true,
+  },
+  {
+    name: "mem0 oss",
+    door: "library",
+    what: "vectors and history in two SQLite files; no model asked (infer: false)",
+    sync: "durable",
+    how: "rollback journal, synchronous=FULL",
+    file: "mem0.mjs",
+    package: "mem0ai",
+    shared: true,
+  },
+  {
+    name: "Mastra libsql",
+    door: "library",
+    what: "threads and messages in libSQL",
+    sync: "relaxed",
+    how: "WAL, synchronous=NORMAL",
+    file: "mastra.mjs",
+    package: "@mastra/libsql",
+    node22: true,
+    shared: true,
+  },
+  {
+    name: "LangGraph store",
+    door: "library",
+    what: "InMemoryStore: namespaces of JSON, search by vectors",
+    sync: "none",
+    how: "in the process",
+    file: "langgraph.mjs",
+    package: "@langchain/langgraph",
+    shared: false,
+  },
+  {
+    name: "minisearch",
+    door: "library",
+    what: "full-text index in the process",
+    sync: "none",
+    how: "in the process",
+    file: "minisearch.mjs",
+    package: "minisearch",
+    shared: false,
+  },
+  {
+    name: "cortex mcp",
+    door: "MCP",
+    what: "the same store through its MCP server",
+    sync: "durable",
+    how: "LMDB, fdatasync",
+    file: "ours-mcp.mjs",
+    package: "@cortex-memory/server",
+    shared: true,
+  },
+  {
+    name: "server-memory",
+    door: "MCP",
+    what: "the reference knowledge graph: one file of JSON lines",
+    sync: "relaxed",
+    how: "whole file written and renamed, no fsync",
+    file: "server-memory.mjs",
+    package: "@modelcontextprotocol/server-memory",
+    shared: true,
+  },
+  {
+    name: "mcp-memory-libsql",
+    door: "MCP",
+    what: "entities and relations in libSQL",
+    sync: "durable",
+    how: "rollback journal, synchronous=FULL",
+    file: "memory-libsql.mjs",
+    package: "mcp-memory-libsql",
+    shared: true,
+  },
+];

@@ -1,0 +1,194 @@
+/**
+ * One program in a process of its own, so that no program inherits the heap of another and the memory
+ * that is read is its own. Started with a job as JSON; prints its findings as JSON, line by line.
+ *
+ * Jobs: `measure` fills a store step by step and times each workload at each size; `start` opens a store
+ * and reads one memory; `write` writes until it has written enough or is killed, and prints each id that was
+ * acknowledged; `count` opens a store and says how many of the ids it is given are there.
+ */
+import { readFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { seededNumbers, startWorkload, TAG_COUNT } from "../lib/workload.mjs";
+import { PEERS } from "./peers.mjs";
+
+/**
+ * @typedef {import("./peers.mjs").Store} Store
+ * @typedef {import("./peers.mjs").Item} Item
+ * @typedef {{
+ *   readonly peer: string,
+ *   readonly folder: string,
+ *   readonly seed: number,
+ *   readonly job: "measure" | "start" | "write" | "count",
+ *   readonly sizes: readonly number[],
+ *   readonly limitMs: number,
+ *   readonly fillLimitMs: number,
+ *   readonly calls: number,
+ *   readonly skip: number,
+ *   readonly ids: readonly string[],
+ * }} Job
+ * limitMs: the longest a workload is timed; fillLimitMs: the longest a store is filled;
+ * skip: how many memories of the workload other processes write
+ */
+
+const BATCH = 1000;
+const AT_ONCE = 64;
+const PAGE = 50;
+const HITS = 10;
+
+const job = /** @type {Job} */ (JSON.parse(readFileSync(0, "utf8")));
+const peer = PEERS.find(({ name }) => name === job.peer);
+if (peer === undefined) throw new Error(`no such peer: ${job.peer}`);
+const { openStore } = await import(`./${peer.file}`);
+const store = /** @type {Store} */ (await openStore(job.folder));
+
+/** @param {object} found */
+function say(found) {
+  process.stdout.write(`${JSON.stringify(found)}\n`);
+}
+
+await { measure, start, write, count }[job.job]();
+await store.close();
+// Some of these programs leave timers or sockets behind.
+process.exit(0);
+
+async function start() {
+  const found = await store.get?.(job.ids[0] ?? "");
+  if (found === undefined || found === null) throw new Error("the memory is not there");
+  say({ started: true });
+}
+
+async function write() {
+  const workload = startWorkload(job.seed);
+  workload.take(job.skip);
+  for (const item of workload.take(job.calls)) say({ id: await store.write(item) });
+}
+
+async function count() {
+  let there = 0;
+  for (const id of job.ids) {
+    try {
+      const found = await store.get?.(id);
+      if (found !== undefined && found !== null && !(Array.isArray(found) && found.length === 0)) {
+        there += 1;
+      }
+    } catch {
+      // Some programs throw for what is not there.
+    }
+  }
+  say({ there });
+}
+
+async function measure() {
+  const workload = startWorkload(job.seed);
+  /** @type {string[]} */
+  const ids = [];
+  const next = seededNumbers(job.seed);
+  const any = () => ids[next(ids.length)] ?? "";
+  for (const size of job.sizes) {
+    const filled = await fill(workload, ids, size);
+    if (filled === undefined) {
+      say({ size, stopped: `filling took more than ${job.fillLimitMs / 1000} s` });
+      return;
+    }
+    say({ size, what: "batch", perSecond: filled });
+    await store.settle?.();
+    const { write, get, page, search, recall, link, near, update, history } = store;
+    await time(size, "write", async () => {
+      const [item] = workload.take(1);
+      if (item !== undefined) ids.push(await write(item));
+    });
+    await time(size, "writes at once", async () => {
+      const items = workload.take(AT_ONCE);
+      ids.push(...(await Promise.all(items.map((item) => write(item)))));
+      return AT_ONCE;
+    });
+    await time(size, "get", get && (async () => found(await get(any()))));
+    await time(
+      size,
+      "page",
+      page && (async () => found(await page(`tag-${next(TAG_COUNT)}`, PAGE))),
+    );
+    await time(size, "search", search && (async () => found(await search(words(workload), HITS))));
+    await time(
+      size,
+      "recall",
+      recall && (async () => found(await recall(words(workload).join(" "), HITS))),
+    );
+    if (link !== undefined && near !== undefined) {
+      const hub = any();
+      for (let at = 0; at < 10; at += 1) {
+        const spoke = any();
+        if (spoke !== hub) await link(hub, spoke);
+        for (let leaf = 0; leaf < 5; leaf += 1) {
+          const end = any();
+          if (end !== spoke) await link(spoke, end);
+        }
+      }
+      await time(size, "near", async () => found(await near(hub)));
+    }
+    if (update !== undefined && history !== undefined) {
+      const changed = any();
+      for (const item of workload.take(10)) await update(changed, item);
+      await time(size, "history", async () => found(await history(changed)));
+    }
+    say({ size, what: "memory", mb: residentMb() });
+  }
+}
+
+/**
+ * Fills the store up to a size; the rate of batches, or nothing when it took too long.
+ * @param {{ take(count: number): Item[] }} workload
+ * @param {string[]} ids
+ * @param {number} size
+ */
+async function fill(workload, ids, size) {
+  const wanted = Math.max(0, size - ids.length);
+  const fromMs = performance.now();
+  let done = 0;
+  while (done < wanted) {
+    if (performance.now() - fromMs > job.fillLimitMs) return undefined;
+    const items = workload.take(Math.min(BATCH, wanted - done));
+    if (store.batch !== undefined) ids.push(...(await store.batch(items)));
+    else for (const item of items) ids.push(await store.write(item));
+    done += items.length;
+  }
+  return (1000 * done) / (performance.now() - fromMs);
+}
+
+/**
+ * Repeats one call until enough were made or the time is up, after a few that do not count.
+ * @param {number} size
+ * @param {string} what
+ * @param {(() => Promise<number | void>) | undefined} call the number it counts for, 1 when it gives none
+ */
+async function time(size, what, call) {
+  if (call === undefined) return;
+  for (let at = 0; at < 2; at += 1) await call();
+  const fromMs = performance.now();
+  let done = 0;
+  while (done < job.calls && performance.now() - fromMs < job.limitMs) done += (await call()) ?? 1;
+  say({ size, what, perSecond: (1000 * done) / (performance.now() - fromMs) });
+}
+
+/**
+ * Words of a text that is not in the store, as a question.
+ * @param {{ take(count: number): Item[] }} workload
+ */
+function words(workload) {
+  const [item] = workload.take(1);
+  return (item?.text ?? "").split(" ").slice(2, 5);
+}
+
+/**
+ * A read that finds nothing would be quick, and wrong.
+ * @param {unknown} value
+ */
+function found(value) {
+  if (value === undefined || value === null) throw new Error("nothing was found");
+}
+
+/** Resident memory of the program: of the server where there is one. */
+function residentMb() {
+  const status = readFileSync(`/proc/${store.pid ?? process.pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
+}
