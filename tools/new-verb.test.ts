@@ -193,7 +193,9 @@ test("a verb that is added in three places compiles", async () => {
   makeCopy();
   edit("packages/core/src/contract/memory.ts", (text) => text + CONTRACT);
   edit("packages/core/src/memory/read.ts", (text) => text + FUNCTION);
-  edit("packages/core/src/memory/verbs.ts", (text) => text.replace("{ get,", "{ firstWords, get,"));
+  edit("packages/core/src/verbs.ts", (text) =>
+    text.replace("{ get,", "{ firstWords, get,").replace("\n  get,", "\n  firstWords,\n  get,"),
+  );
   edit("packages/server/src/operations/memories.ts", (text) =>
     text.replace(
       /\n\/\*\*[^\n]*\nexport const MEMORY_OPERATIONS = \[/,

@@ -5,12 +5,13 @@
  * is seeded, the storage is memory. It is written through the public verbs alone; only the text index,
  * which is too small here to write itself out, is told to. What the rows mean is left to `rows.ts`.
  */
-import { toBase64 } from "../../packages/core/src/codec/base64.js";
+
 import { signerOf } from "../../packages/core/src/codec/ed25519-node.js";
 import { sha256Node } from "../../packages/core/src/codec/sha256-node.js";
+import { toBase64 } from "../../packages/core/src/codec/text.js";
 import type { Cortex } from "../../packages/core/src/cortex.js";
 import { decodeHeadRow } from "../../packages/core/src/history/head-row.js";
-import { readRoots, type StoreRoots } from "../../packages/core/src/history/roots.js";
+import { readRoots, type StoreRoots } from "../../packages/core/src/history/trees.js";
 import { journalKey } from "../../packages/core/src/kv/keyspace.js";
 import { HEAD_KEY, type Kv, type KvRow } from "../../packages/core/src/kv/kv.js";
 import { openMemoryKv } from "../../packages/core/src/kv/memory-backend.js";
@@ -18,7 +19,7 @@ import { openGraph } from "../../packages/core/src/open.js";
 import { issueScope } from "../../packages/core/src/scope/scope.js";
 import { seededRandom } from "../../packages/core/src/testing/seeded-random.js";
 import { throughDoor } from "../../packages/core/src/trust/doors.js";
-import { hashEmbedder } from "../../packages/core/src/vector/hash-embedder.js";
+import { hashEmbedder } from "../../packages/core/src/vector/embedder.js";
 
 /** What the page shows of the store. */
 export interface ExampleStore {

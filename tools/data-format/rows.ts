@@ -20,9 +20,9 @@ import {
   decodeEmbedCursor,
   isEmbedCursorKey,
 } from "../../packages/core/src/records/vector-rows.js";
-import { bucketWords } from "../../packages/core/src/text/buckets.js";
 import { decodeManifest } from "../../packages/core/src/text/manifest.js";
 import {
+  bucketWords,
   decodeEnds,
   documentsIn,
   readFences,

@@ -17,13 +17,14 @@ import {
   type StateLeaf,
 } from "../../packages/core/src/merkle/state-proof.js";
 import { buildUri } from "../../packages/core/src/records/uri.js";
-import {
-  contextName,
-  encodeContextRecord,
-} from "../../packages/core/src/salience/context-record.js";
 import { encodeLearnRecord, learn } from "../../packages/core/src/salience/learn.js";
 import { COLD_WEIGHTS } from "../../packages/core/src/salience/salience.js";
-import { attestRecord, encodeAttestRecord } from "../../packages/core/src/salience/use-record.js";
+import {
+  attestRecord,
+  contextName,
+  encodeAttestRecord,
+  encodeContextRecord,
+} from "../../packages/core/src/salience/use-record.js";
 import { idOf, vectorStore } from "./store.js";
 import { base64, flipped, IDS, liar, sealed, type Vector, type World, world } from "./world.js";
 

@@ -2,13 +2,12 @@
  * The facade: one actor's memory graph as an object, with every verb that `contract/` declares as a method.
  * How a verb is called is `admission/call.ts`, what it does the function of its name in its folder.
  */
-
 import { type Callable, call } from "./admission/call.js";
 import { type PresentOptions, scopeAccess } from "./admission/scope-verbs.js";
 import type { CortexVerbs } from "./contract/index.js";
 import type { Engine } from "./engine/engine.js";
 import type { Jobs } from "./jobs.js";
-import type { Genesis } from "./journal/genesis.js";
+import type { Genesis } from "./journal/entry.js";
 import type { KvManifest } from "./kv/kv.js";
 import type { ScopeAccess } from "./scope/access.js";
 import { CALLABLES } from "./verbs.js";

@@ -10,10 +10,15 @@ export type { BatchItem, BatchResult } from "./contract/batch.js";
 export type { ConfigPatch, GraphConfig } from "./contract/config.js";
 export type { FindHit, FindResult, Predicate, Schema } from "./contract/find.js";
 export type { Answer, Options, VerbName } from "./contract/index.js";
-export type { JournalEvent, Stats, Subscription } from "./contract/journal.js";
+export type {
+  ExportReport,
+  ExportTarget,
+  JournalEvent,
+  Stats,
+  Subscription,
+} from "./contract/journal.js";
 export type { EdgeInput, Inspection, Link, Traversal } from "./contract/links.js";
 export type { MemoryPage, UpdateInput, WriteInput } from "./contract/memory.js";
-export type { ExportReport, ExportTarget } from "./contract/move.js";
 export type { ContextBundle, RecallHit, RecallResult } from "./contract/recall.js";
 export type { ReviewPage } from "./contract/review.js";
 export type { TurnInput } from "./contract/sessions.js";
@@ -38,6 +43,7 @@ export {
   type ModelOptions,
 } from "./http-services.js";
 export type { HubCheckReport, HubRebuildReport } from "./hub/check.js";
+export { HUB_POLICIES } from "./hub/context.js";
 export { type CopyHubOptions, type CopyHubReport, copyHub } from "./hub/copy.js";
 export type { HubEvent, HubSubscribeOptions, HubSubscription } from "./hub/events.js";
 export type {
@@ -48,7 +54,6 @@ export type {
   RemovedGraph,
 } from "./hub/graphs.js";
 export { Hub } from "./hub/hub.js";
-export { HUB_POLICIES } from "./hub/hub-policies.js";
 export { actorFor } from "./hub/names.js";
 export { type OpenHubOptions, openHub } from "./hub/open-hub.js";
 export type { SymlinkManifest } from "./hub/symlinks.js";
@@ -58,7 +63,7 @@ export type { JobReport, JobStatus } from "./jobs/lease.js";
 export type { Jobs, JobsOptions } from "./jobs.js";
 export type { Signer } from "./journal/checkpoint.js";
 export type { Proof } from "./journal/proof.js";
-export { deriveSeed } from "./learning/seed.js";
+export { deriveSeed } from "./learning/compact.js";
 export { LIMITS } from "./limits.js";
 export type { Model, ModelMessage, ModelRequest } from "./model/model.js";
 export type { ImportReport } from "./move/import-journal.js";
@@ -76,8 +81,7 @@ export {
 } from "./moves.js";
 export { examineStore, type OpenOptions, open, quarantinedStores } from "./open.js";
 export type { Time } from "./records/fields.js";
-export type { Frame } from "./records/frames.js";
-export type { GoalState } from "./records/goal-state.js";
+export type { Frame, GoalState } from "./records/frames.js";
 export type { MemoryType, Source } from "./records/types.js";
 export { buildUri, checkActorName, type MemoryUri, parseUri } from "./records/uri.js";
 export type { CortexApi } from "./remote/api.js";
@@ -114,4 +118,4 @@ export {
 export type { Selector } from "./scope/selector.js";
 export { DOORS, type DoorName, type FixedDoor, loweredTo, throughDoor } from "./trust/doors.js";
 export type { Embedder } from "./vector/embedder.js";
-export { type HashEmbedderOptions, hashEmbedder } from "./vector/hash-embedder.js";
+export { type HashEmbedderOptions, hashEmbedder } from "./vector/embedder.js";

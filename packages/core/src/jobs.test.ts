@@ -8,7 +8,7 @@ import type { JobStatus } from "./jobs/lease.js";
 import { HEAD_KEY } from "./kv/kv.js";
 import { MemoryStore, openMemoryKv } from "./kv/memory-backend.js";
 import { type OpenOptions, open } from "./open.js";
-import { hashEmbedder } from "./vector/hash-embedder.js";
+import { hashEmbedder } from "./vector/embedder.js";
 
 const quick = { intervalMs: 1, leaseMs: 100 } as const;
 

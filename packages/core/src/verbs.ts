@@ -2,48 +2,117 @@
  * Every verb with its function: where the contract meets the features. A function that is missing, or
  * that takes or answers something else than its contract says, does not compile.
  */
+
 import { type Callable, callable } from "./admission/call.js";
-import * as admission from "./admission/verbs.js";
-import * as batch from "./batch/verbs.js";
-import * as changes from "./changes/verbs.js";
-import * as config from "./config/verbs.js";
-import * as context from "./context/verbs.js";
+import { settle } from "./admission/proposals.js";
+import { postScope, revokeScope, showScope } from "./admission/scope-verbs.js";
+import { batch } from "./batch/batch.js";
+import { changes, journalPage, log, stats } from "./changes/log.js";
+import { revert } from "./changes/revert.js";
+import { subscribe } from "./changes/subscribe.js";
+import { config, configure } from "./config/config.js";
+import { context } from "./context/context.js";
 import { type Run, VERBS, type VerbName } from "./contract/index.js";
 import type { Verb } from "./contract/verb.js";
-import * as embedding from "./embedding/verbs.js";
+import { embedPending } from "./embedding/embed.js";
 import type { Engine } from "./engine/engine.js";
-import * as extract from "./extract/verbs.js";
-import * as find from "./find/verbs.js";
-import * as learning from "./learning/verbs.js";
-import * as links from "./links/verbs.js";
-import * as memory from "./memory/verbs.js";
-import * as move from "./move/verbs.js";
-import * as proof from "./proof/verbs.js";
-import * as recall from "./recall/verbs.js";
-import * as review from "./review/verbs.js";
-import * as search from "./search/verbs.js";
-import * as sessions from "./sessions/verbs.js";
-import * as upkeep from "./upkeep/verbs.js";
+import { extract } from "./extract/extract.js";
+import { relink } from "./extract/relink.js";
+import { find } from "./find/find.js";
+import { describeSchema, listTags } from "./find/schema.js";
+import { attest, weights } from "./learning/attest.js";
+import { compactContext, contextRecord } from "./learning/compact.js";
+import { addEdge, getEdge, removeEdge, removeEdgeById } from "./links/edges.js";
+import { backlinksTo, edgesIn, edgesOut, inspect, linksFrom, traverse } from "./links/walk.js";
+import { forget } from "./memory/forget.js";
+import { deleteGoalState, goalState, goalStates, setGoalState } from "./memory/goals.js";
+import { list, slotHistory } from "./memory/list.js";
+import { get, history, resolve } from "./memory/read.js";
+import { restore } from "./memory/restore.js";
+import { tombstone, update, updateHead } from "./memory/update.js";
+import { write } from "./memory/write.js";
+import { backup, erasures } from "./move/export-journal.js";
+import { prove } from "./proof/prove.js";
+import { share } from "./proof/share.js";
+import { checkpoint, root, snapshot, snapshots } from "./proof/snapshot.js";
+import { recall } from "./recall/recall.js";
+import { review } from "./review/review.js";
+import { search, searchBatch } from "./search/search.js";
+import { remember } from "./sessions/remember.js";
+import { session } from "./sessions/session-read.js";
+import { maintain } from "./upkeep/maintain.js";
+import { check, rebuild, vacuum } from "./upkeep/whole-store.js";
 
 const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
-  ...memory,
-  ...links,
-  ...sessions,
-  ...batch,
-  ...find,
-  ...search,
-  ...recall,
-  ...context,
-  ...review,
-  ...learning,
-  ...upkeep,
-  ...extract,
-  ...embedding,
-  ...config,
-  ...changes,
-  ...proof,
-  ...move,
-  ...admission,
+  forget,
+  deleteGoalState,
+  goalState,
+  goalStates,
+  setGoalState,
+  list,
+  slotHistory,
+  get,
+  history,
+  resolve,
+  restore,
+  tombstone,
+  update,
+  updateHead,
+  write,
+  addEdge,
+  link: addEdge,
+  getEdge,
+  removeEdge,
+  removeEdgeById,
+  backlinksTo,
+  edgesIn,
+  edgesOut,
+  inspect,
+  linksFrom,
+  traverse,
+  remember,
+  session,
+  batch,
+  find,
+  describeSchema,
+  listTags,
+  search,
+  searchBatch,
+  recall,
+  context,
+  review,
+  attest,
+  weights,
+  compactContext,
+  contextRecord,
+  maintain,
+  check,
+  rebuild,
+  vacuum,
+  extract,
+  relink,
+  embedPending,
+  config,
+  configure,
+  changes,
+  journalPage,
+  log,
+  stats,
+  revert,
+  subscribe,
+  prove,
+  share,
+  checkpoint,
+  root,
+  snapshot,
+  snapshots,
+  backup,
+  exportJournal: backup,
+  erasures,
+  settle,
+  postScope,
+  revokeScope,
+  showScope,
 };
 
 /** Every verb, ready to be called. */

@@ -20,7 +20,7 @@ import {
   readMap,
   readObject,
   readText,
-} from "./codec/cbor-read.js";
+} from "./codec/cbor-value.js";
 import { differenceOf } from "./codec/difference.js";
 import { equalBytes, toHex } from "./codec/keys.js";
 import { sha256Pure } from "./codec/sha256-pure.js";

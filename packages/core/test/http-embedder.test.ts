@@ -5,8 +5,7 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { httpEmbedder, isCortexError } from "../src/index.js";
-import { checkEmbedder, type Embedder, refusesText } from "../src/vector/embedder.js";
-import { hashEmbedder } from "../src/vector/hash-embedder.js";
+import { checkEmbedder, type Embedder, hashEmbedder, refusesText } from "../src/vector/embedder.js";
 import { type HttpEmbedderOptions, httpEmbedderOver } from "../src/vector/http-embedder.js";
 import {
   type Behaviour,

@@ -1,7 +1,7 @@
 /** A scope behind a hub: it is one graph's word, so the hub takes none, and its graph honours it. */
 import { expect, test } from "vitest";
+import type { HUB_POLICIES } from "../src/hub/context.js";
 import type { Hub } from "../src/hub/hub.js";
-import type { HUB_POLICIES } from "../src/hub/hub-policies.js";
 import type { MEMGRAPH_POLICIES, Memgraph } from "../src/memgraph/index.js";
 import { issueScope } from "../src/scope/scope.js";
 import { openTestHub } from "../src/testing/index.js";

@@ -2,8 +2,9 @@
  * What the tests of scopes share: keys, scopes signed by them, and a graph with one memory of every
  * visibility, each with words of its own in every field that an answer could show.
  */
-import { toBase64 } from "../src/codec/base64.js";
+
 import { type Ed25519Signer, signerOf } from "../src/codec/ed25519-node.js";
+import { toBase64 } from "../src/codec/text.js";
 import type { Cortex } from "../src/cortex.js";
 import type { Visibility } from "../src/records/types.js";
 import { issueScope, type ScopeInput } from "../src/scope/scope.js";

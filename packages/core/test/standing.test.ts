@@ -12,8 +12,7 @@ import { MEMORY_TYPES, SOURCES, type Source, STATUSES, type Status } from "../sr
 import { type Access, type Speaker, speakerOf } from "../src/scope/access.js";
 import { openTestStore } from "../src/testing/index.js";
 import { DOORS, type DoorRow, type FixedDoor, speakerAt, throughDoor } from "../src/trust/doors.js";
-import { checkSaid, highestStatus, OWNERS_TYPES, SURENESS } from "../src/trust/gate.js";
-import { TRUST } from "../src/trust/levels.js";
+import { checkSaid, highestStatus, OWNERS_TYPES, SURENESS, TRUST } from "../src/trust/gate.js";
 import { fillTrip, HOLDER_KEY, tripScope } from "./scopes-support.js";
 
 const sources = Object.keys(SOURCES) as Source[];

@@ -16,7 +16,7 @@ import { open } from "../src/open.js";
 import { type Access, GUEST } from "../src/scope/access.js";
 import { issueScope, type ScopeInput } from "../src/scope/scope.js";
 import { seededRandom, TEST_EPOCH_MS } from "../src/testing/index.js";
-import { hashEmbedder } from "../src/vector/hash-embedder.js";
+import { hashEmbedder } from "../src/vector/embedder.js";
 import { HOLDER_KEY, ISSUER, ISSUER_KEY } from "./scopes-support.js";
 
 const SECONDS = 1000;

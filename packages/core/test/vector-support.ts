@@ -2,7 +2,6 @@
  * What the tests of vectors share: embedders that count what they are asked, a graph with its engine
  * over a storage of the test's choice, and near by text the plain way.
  */
-
 import { toHex } from "../src/codec/keys.js";
 import { parseUlid } from "../src/codec/ulid.js";
 import { memoryId } from "../src/engine/engine.js";
@@ -20,8 +19,7 @@ import {
 } from "../src/records/vector-rows.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
 import { distance, unitVector } from "../src/vector/distance.js";
-import type { Embedder } from "../src/vector/embedder.js";
-import { hashEmbedder } from "../src/vector/hash-embedder.js";
+import { type Embedder, hashEmbedder } from "../src/vector/embedder.js";
 import { type Accept, VectorIndex } from "../src/vector/vector-index.js";
 import { atCleanUp } from "./other-process.js";
 

@@ -22,11 +22,9 @@ export {
 } from "./config.js";
 export { ERROR_STATUS, type ErrorStatus, FAMILIES, INTERNAL_CODE } from "./error-status.js";
 export { type Route, routesOf } from "./http/routes.js";
-export type { Effect, Tool, ToolAnswer, ToolContext } from "./mcp/define.js";
-export type { Door as McpDoor } from "./mcp/door.js";
+export type { Door as McpDoor, Effect, Tool, ToolAnswer, ToolContext } from "./mcp/define.js";
 export { instructionsFor } from "./mcp/instructions.js";
-export { type Prompt, promptsFor } from "./mcp/prompts.js";
-export { MEMORY_TEMPLATE } from "./mcp/resources.js";
+export { MEMORY_TEMPLATE, type Prompt, promptsFor } from "./mcp/resources.js";
 export { STANDARD_TOOLS, toolsOf } from "./mcp/tools.js";
 export { MEMGRAPH_TOOLS } from "./mcp/tools-memgraph.js";
 export {

@@ -16,7 +16,7 @@ const [first = "", ...others] = host.args;
 if (first === "--version" || first === "-V") {
   host.out.write(`${packageVersion()}\n`);
 } else if (ASKS_FOR_HELP.includes(first) && others.length === 0) {
-  const { frontPage } = await import("./cli/front-page.js");
+  const { frontPage } = await import("./cli/root.js");
   frontPage({ out: host.out.write, err: host.err.write }).outputHelp();
 } else {
   const { runCli } = await import("./cli/run.js");

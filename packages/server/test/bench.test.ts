@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sharesOf } from "../src/cli/bench-steps.js";
+import { sharesOf } from "../src/cli/bench.js";
 import { packageVersion } from "../src/version.js";
 import { MAIN, makePlace, type Place } from "./cortex-process.js";
 

@@ -1,8 +1,7 @@
 /** `cortex embed` over a real embeddings service: settings, answer, failures, and what config shows. */
-
 import { LOCAL_MODEL } from "@cortex-memory/embed";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { hashEmbedder } from "../../core/src/vector/hash-embedder.js";
+import { hashEmbedder } from "../../core/src/vector/embedder.js";
 import { type EmbeddingsServer, startEmbeddingsServer } from "../../core/test/embeddings-server.js";
 import { makePlace, type Place } from "./cortex-process.js";
 

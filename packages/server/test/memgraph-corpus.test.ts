@@ -11,7 +11,7 @@
 import { readFileSync } from "node:fs";
 import { type Cortex, type Hub, open, openHub } from "@cortex-memory/core";
 import { expect, test } from "vitest";
-import { AGENT_ACCESS } from "../src/mcp/agent.js";
+import { AGENT_ACCESS } from "../src/mcp/define.js";
 import { serveStreams } from "../src/mcp/sdk-stdio.js";
 import { readAll, startTestServer } from "./http-server.js";
 

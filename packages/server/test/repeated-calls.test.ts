@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { type Cortex, isCortexError, issueScope, open, signerOf } from "@cortex-memory/core";
 import { VERBS, type Verb, type VerbName } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashEmbedder } from "../../core/src/vector/hash-embedder.js";
+import { hashEmbedder } from "../../core/src/vector/embedder.js";
 import { routesOf } from "../src/http/routes.js";
 import { OPERATIONS } from "../src/operations.js";
 import { startTestServer, type TestServer } from "./http-server.js";

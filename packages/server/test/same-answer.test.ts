@@ -2,12 +2,11 @@
  * Every door gives the library's answer: what the command line prints equals what the facade returns, in
  * the declared shape, and a refused call fails with the same code. The examples of the table run.
  */
-
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cortex, isCortexError, issueScope, open, signerOf } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hashEmbedder } from "../../core/src/vector/hash-embedder.js";
+import { hashEmbedder } from "../../core/src/vector/embedder.js";
 import { type EmbeddingsServer, startEmbeddingsServer } from "../../core/test/embeddings-server.js";
 import { type ModelServer, startModelServer } from "../../core/test/model-server.js";
 import { OPERATIONS } from "../src/operations.js";

@@ -8,9 +8,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { frontPage } from "../src/cli/front-page.js";
 import { buildProgram } from "../src/cli/program.js";
-import type { ProgramOutput } from "../src/cli/root.js";
+import { frontPage, type ProgramOutput } from "../src/cli/root.js";
 import { OPERATIONS } from "../src/operations.js";
 import { makePlace, type Place } from "./cortex-process.js";
 

@@ -3,19 +3,41 @@
  * input is checked against its contract and its claims against who speaks, and its function runs with an
  * engine that cannot reach beyond the caller's access and standing. What standing refuses is kept as a
  * wish. A call under an idempotency key is done once (`once.ts`). Nothing else happens on the way.
+ *
+ * The one place every call of the facade passes: who may call the verb at all, and which engine the
+ * verb then works with. A verb that got its engine here cannot reach beyond the caller's access.
  */
 
-import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
-import { checkInput } from "../contract/refusal.js";
-import type { Verb } from "../contract/verb.js";
+import { type ArgumentNames, checkInput, type Given, gather } from "../contract/refusal.js";
+import type { Policy, Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
-import { invalid } from "../errors.js";
-import { type Access, OWNER, type Speaker, speakerOf } from "../scope/access.js";
-import { admitted } from "./admission.js";
+import { invalid, isCortexError } from "../errors.js";
+import { type Access, admit, OWNER, type Speaker, speakerOf } from "../scope/access.js";
 import { concealed } from "./conceal.js";
 import { runOnce } from "./once.js";
 import { keepingWishes } from "./proposals.js";
+import { engineFor } from "./scoped-engine.js";
 import { checkCall, speaksForOwner } from "./standing.js";
+
+/** The engine that a caller gets for a verb; throws when its access does not admit it. */
+export function admitted(
+  engine: Engine,
+  access: Access,
+  { name, policy }: { readonly name: string; readonly policy: Policy },
+): Engine {
+  try {
+    admit(access, policy, name);
+  } catch (error) {
+    // An access that nobody granted is refused with another code, and has nothing to call.
+    const isDenied = isCortexError(error, "ERR_DENIED");
+    if (isDenied && access.kind === "scope" && policy === "write") {
+      access.violated(undefined, "not_writable", "write");
+    }
+    throw error;
+  }
+  // What is open tells nothing of any memory, and a scope is presented before it narrows anything.
+  return policy === "open" ? engine : engineFor(engine, access);
+}
 
 /** The function of a verb, its types aside. */
 export type AnyRun = (engine: Engine, asked: never) => unknown;

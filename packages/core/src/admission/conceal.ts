@@ -10,7 +10,7 @@ import type * as z from "zod";
 import { provenanceShape, seqShape } from "../contract/shapes.js";
 import type { Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
-import { openEntry } from "../history/record-rows.js";
+import { openEntry } from "../history/pointers.js";
 import { seenIn } from "../history/seen-snapshot.js";
 import type { Seen } from "../history/seen-view.js";
 import { journalKey, keyString, prefixRange } from "../kv/keyspace.js";

@@ -8,7 +8,6 @@
  * verb is open; wishing the same again writes nothing, and a flood is limited. `settle` does what was
  * wished, as the word of whoever settles, and closes the proposal in the same commit: it happens once.
  */
-
 import { revert } from "../changes/revert.js";
 import { utf8 } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
@@ -29,7 +28,7 @@ import { forget } from "../memory/forget.js";
 import { restore } from "../memory/restore.js";
 import { tombstone, update, updateHead } from "../memory/update.js";
 import { write } from "../memory/write.js";
-import { encodeClosing, encodeProposal, MARK_BYTES, proposalName } from "../records/proposal.js";
+import { encodeClosing, encodeProposal, MARK_BYTES, proposalName } from "../records/frames.js";
 import { openProposal, proposalItem } from "../review/proposals.js";
 import { parseItemId } from "../review/review.js";
 import { noLongerOpen, settle as settleQuestion } from "../review/settle.js";

@@ -7,7 +7,6 @@
  * that may be forgotten. Handles are a convenience: after a rebuild the scope has to be posted again. A
  * revocation is an entry, so every process that has the store open sees it with its next read.
  */
-
 import { fromHex, toHex } from "../codec/keys.js";
 import { readConfig } from "../config/config.js";
 import type { Asked } from "../contract/index.js";
@@ -19,7 +18,7 @@ import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE, prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { manifestsBackwards } from "../proof/snapshot.js";
-import { revocationRecord, violationRecord } from "../records/scope-records.js";
+import { revocationRecord, violationRecord } from "../records/frames.js";
 import { grantAccess, type ScopeAccess } from "../scope/access.js";
 import {
   decodeScope,

@@ -1,21 +1,65 @@
 /**
  * Looking at the journal itself: entries in order, and how much the store holds. For the owner alone.
+ *
+ * `changes`: what happened between two journal positions, entry by entry, as far as it may still be
+ * told: forgotten content is not.
+ *
+ * `journalPage`: a stretch of the journal with its bytes, for a replica that follows this store. For the
+ * owner alone, because it holds everything.
+ *
+ * Everything in a page is read from one snapshot: the entries, the checkpoint of the present, and the
+ * proof that the journal up to the page's end leads to that checkpoint. State roots exist for the
+ * present alone, so only a page that ends there can be held against all of them; the journal's own root
+ * is proved for every page.
+ *
+ * Checking and folding a page is `history/replica-writer.ts`.
  */
-
 import { toHex } from "../codec/keys.js";
 import { ulidText } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
-import type { LogItem, LogPage, Stats } from "../contract/journal.js";
-import type { Engine } from "../engine/engine.js";
-import { CortexError } from "../errors.js";
+import type {
+  Change,
+  ChangesPage,
+  LogItem,
+  LogPage,
+  MemoryChange,
+  Stats,
+} from "../contract/journal.js";
+import type { Edge, MemoryId } from "../contract/shapes.js";
+import { type Engine, memoryId } from "../engine/engine.js";
+import { shapeEdge } from "../engine/shapes.js";
+import { CortexError, invalid } from "../errors.js";
 import { typeCounts } from "../find/schema.js";
-import { Reader } from "../history/reader.js";
+import { rowsAt } from "../history/build-beside.js";
+import { positionOf, Reader } from "../history/reader.js";
 import { replicaOf } from "../history/replica-mark.js";
 import { readJobs } from "../jobs/lease.js";
-import { decodeEntry, type Entry, SUBJECT } from "../journal/entry.js";
-import { FOLLOW_KEY, journalKey, REPLICA_KEY } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { formatCheckpoint } from "../journal/checkpoint.js";
+import {
+  decodeEntry,
+  decodeHeader,
+  type Entry,
+  partContext,
+  partRecord,
+  SUBJECT,
+  splitEntry,
+} from "../journal/entry.js";
+import { type JournalPage, sealPage } from "../journal/journal-page.js";
+import { FOLLOW_KEY, journalKey, REPLICA_KEY, tileKey } from "../kv/keyspace.js";
+import type { Bytes, KvSnapshot } from "../kv/kv.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
+import {
+  consistencyProof,
+  logRoot,
+  type TileReader,
+  tilesForConsistency,
+  tilesForRoot,
+} from "../merkle/log-tree.js";
+import { stateAt } from "../proof/snapshot.js";
+import { loadedRows } from "../proof/state-proofs.js";
+import { decodeEdgeRecord } from "../records/edge-record.js";
+import { decodeMemoryRecord } from "../records/memory-record.js";
+import { buildUri } from "../records/uri.js";
 
 /** Reads entries from `from` on. */
 export async function log(
@@ -133,4 +177,118 @@ async function indexStats({ text, vectors }: Engine): Promise<Pick<Stats, "text"
   if (status === undefined) return known;
   const { loaded: _, ...stored } = status;
   return { ...known, vectors: stored };
+}
+
+/** What happened after `from`, up to and including `to` (the end when not given). */
+export async function changes(
+  engine: Engine,
+  { from, to, limit = LIMITS.listLimitDefault }: Asked<"changes">,
+): Promise<ChangesPage> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const first = await positionOf(reader.snapshot, reader.head, from);
+    const last = to === undefined ? reader.seq : await positionOf(reader.snapshot, reader.head, to);
+    if (last < first) throw invalid("to", `a position not before ${first}`, last, "ERR_AS_OF");
+    const end = Math.min(last, first + limit);
+    const [rows = []] = await reader.ranges([
+      { gte: journalKey(first + 1), lt: journalKey(end + 1), limit },
+    ]);
+    return {
+      changes: rows.map(({ value }) => shapeChange(engine, decodeEntry(value))),
+      from: first,
+      to: last,
+      seq: reader.seq,
+      ...(end < last ? { next: end } : {}),
+    };
+  });
+}
+
+function shapeChange(engine: Engine, entry: Entry): Change {
+  const { header } = entry;
+  const memories: MemoryChange[] = [];
+  const edges: Edge[] = [];
+  for (const [at, { subject }] of header.parts.entries()) {
+    const bytes = entry.parts[at];
+    if (subject[0] === SUBJECT.memory || subject[0] === SUBJECT.attachment) {
+      memories.push(shapeMemoryChange(engine, entry, at));
+    } else if (subject[0] === SUBJECT.edge && bytes !== undefined) {
+      const edge = decodeEdgeRecord(partRecord(bytes), partContext(header, at));
+      edges.push(shapeEdge(edge, header.seq));
+    }
+  }
+  const { seq, kind, at, by } = header;
+  return { seq, kind, at, by, memories, edges };
+}
+
+function shapeMemoryChange(engine: Engine, entry: Entry, at: number): MemoryChange {
+  const subject = entry.header.parts[at]?.subject ?? new Uint8Array(17);
+  const bytes = entry.parts[at];
+  const id = subject.subarray(1);
+  if (bytes === undefined) return { id: memoryId(id), erased: true };
+  if (subject[0] === SUBJECT.attachment) return { id: memoryId(id), erased: false };
+  const context = partContext(entry.header, at);
+  const { head, version } = decodeMemoryRecord(partRecord(bytes), context);
+  if (head.lifecycle === "erased") {
+    return { id: ulidText(id) as MemoryId, erased: true, type: head.type, lifecycle: "erased" };
+  }
+  return {
+    id: memoryId(id),
+    erased: false,
+    type: head.type,
+    version: head.version,
+    lifecycle: head.lifecycle,
+    uri: buildUri({ actor: engine.actor, type: head.type, id, version: head.version }),
+    ...(version === undefined ? {} : { text: version.forms.short }),
+  };
+}
+
+/** Reads a page of the journal. */
+export async function journalPage(
+  engine: Engine,
+  { from = 0, limit = LIMITS.journalPageEntries }: Asked<"journalPage">,
+): Promise<JournalPage> {
+  const { sha256 } = engine;
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const { size, epoch } = reader.head;
+    if (from > size) throw beyondTheEnd(from, size);
+    const rows = await pageRows(reader.snapshot, from, size, limit);
+    const end = from + rows.length;
+    const loaded = loadedRows(reader.snapshot);
+    const tiles = [...tilesForRoot(from), ...tilesForConsistency(end, size)];
+    const [{ statement }] = await Promise.all([
+      stateAt(engine, reader),
+      loaded.load(tiles.map(({ level, index }) => tileKey(level, index))),
+    ]);
+    const read: TileReader = (level, index) => loaded.get(tileKey(level, index));
+    return sealPage({
+      from,
+      fromRoot: logRoot(sha256, from, read),
+      rows,
+      consistency: consistencyProof(sha256, end, size, read),
+      checkpoint: formatCheckpoint(sha256, statement),
+      epoch,
+      seq: size - 1,
+    });
+  });
+}
+
+/** Rows from `from` on: so many, not more bytes than a page may have, and never half a batch. */
+async function pageRows(
+  snapshot: KvSnapshot,
+  from: number,
+  size: number,
+  limit: number,
+): Promise<readonly Bytes[]> {
+  const rows: Bytes[] = [];
+  let bytes = 0;
+  let end = size;
+  for await (const row of rowsAt(snapshot, from, size)) {
+    rows.push(row);
+    bytes += row.length;
+    if (from + rows.length >= end) break;
+    if (end < size || (rows.length < limit && bytes < LIMITS.journalPageBytes)) continue;
+    const { batch, seq } = decodeHeader(splitEntry(row).headerBytes);
+    end = batch === undefined ? seq + 1 : batch.first + batch.length;
+    if (seq + 1 >= end) break;
+  }
+  return rows;
 }

@@ -4,7 +4,7 @@ import type { Kv } from "../kv/kv.js";
 import { open } from "../open.js";
 import { openTestStore, refusalOf, type TestStore } from "../testing/index.js";
 import { changedLeaves, type Leaves, leavesOf } from "../testing/leaves.js";
-import { hashEmbedder } from "../vector/hash-embedder.js";
+import { hashEmbedder } from "../vector/embedder.js";
 import { verify } from "../verify.js";
 
 /** A store whose leaves can be looked at. */

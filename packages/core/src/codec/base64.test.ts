@@ -1,7 +1,7 @@
 /** One value, one spelling: against Node's encoder, and every other spelling refused. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { base64Bytes, fromBase64, toBase64 } from "./base64.js";
+import { base64Bytes, fromBase64, toBase64 } from "./text.js";
 
 const SEED = 20_261_115;
 

@@ -10,7 +10,7 @@ import {
   readText,
   readTexts,
   stableText,
-} from "./cbor-read.js";
+} from "./cbor-value.js";
 
 const VALUES: Readonly<Record<string, CborValue | undefined>> = {
   map: fields([1, undefined, "x"]),

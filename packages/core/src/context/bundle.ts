@@ -9,22 +9,14 @@
  *
  * Left to others: who is asking (`context/context.ts`), where memories are found (`tiers.ts`).
  */
-
-import type { Form } from "../contract/hits.js";
+import type { Form } from "../contract/fields.js";
 import { TIERS, type Tier } from "../contract/recall.js";
-import {
-  formText,
-  frameTokens,
-  lineTokens,
-  promptLine,
-  promptText,
-} from "../engine/prompt-text.js";
 import { salienceOf } from "../engine/salience-reader.js";
+import { formText, frameTokens, lineTokens, promptLine, promptText } from "../engine/shapes.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { countTokens } from "../records/forms.js";
-import { ringsOf } from "./rings.js";
-import { readTiers, type Show, type TierPlan } from "./tiers.js";
+import { readTiers, ringsOf, type Show, type TierPlan } from "./tiers.js";
 
 /** What to build. */
 export interface ContextPlan extends TierPlan {

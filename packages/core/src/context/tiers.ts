@@ -6,6 +6,11 @@
  * not see, and what does not hold at the time, takes nobody's place. Each is read through an index of its own, newest first, so the cost
  * goes with what is found and not with what is stored; a tier that has more than
  * `LIMITS.contextCandidates` says so.
+ *
+ * The order in which things that stand below others can be placed: what is above first.
+ *
+ * Promise: pure, and linear in the keys and in what stands above them. Keys that stand above each other,
+ * directly or through others, are one ring and come together; everybody else is a ring alone.
  */
 import { TIERS, type Tier } from "../contract/recall.js";
 import { frameTerm } from "../history/fold-state.js";
@@ -13,8 +18,7 @@ import type { FoundMemory, Reader } from "../history/reader.js";
 import { INDEX, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { openMembers, type Term } from "../memory/members.js";
-import type { Frame } from "../records/frames.js";
-import { PINNED_TYPES } from "../records/pinned.js";
+import { type Frame, PINNED_TYPES } from "../records/frames.js";
 import { LIFECYCLES, MEMORY_TYPES } from "../records/types.js";
 
 /** Of memories found at the position, those the caller may see and that hold at the time. */
@@ -121,4 +125,42 @@ async function newest(reader: Reader, terms: readonly Term[], show: Show): Promi
     }
     if (!page.more) return { memories: [...memories.values()], capped: false };
   }
+}
+
+/** What one key is known by while its ring is looked for. */
+interface Visit {
+  readonly number: number;
+  /** The earliest key that is reached from it and still waits for its ring. */
+  reaches: number;
+  isPlaced: boolean;
+}
+
+/** Rings of keys, each behind all that stands above it; Tarjan's strongly connected components. */
+export function ringsOf(
+  keys: readonly string[],
+  aboveOf: (key: string) => readonly string[],
+): readonly (readonly string[])[] {
+  const visits = new Map<string, Visit>();
+  const waiting: string[] = [];
+  const rings: (readonly string[])[] = [];
+  const visit = (key: string): Visit => {
+    const own: Visit = { number: visits.size, reaches: visits.size, isPlaced: false };
+    visits.set(key, own);
+    const from = waiting.push(key) - 1;
+    for (const other of aboveOf(key)) {
+      const met = visits.get(other);
+      if (met === undefined) own.reaches = Math.min(own.reaches, visit(other).reaches);
+      else if (!met.isPlaced) own.reaches = Math.min(own.reaches, met.number);
+    }
+    if (own.reaches < own.number) return own;
+    const ring = waiting.splice(from);
+    for (const one of ring) {
+      const member = visits.get(one);
+      if (member !== undefined) member.isPlaced = true;
+    }
+    rings.push(ring);
+    return own;
+  };
+  for (const key of keys) if (!visits.has(key)) visit(key);
+  return rings;
 }

@@ -13,8 +13,7 @@ export { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
 export { breakMarks, cutToTokens, FENCE_CLOSE, FENCE_OPEN, fence } from "../records/fence.js";
 export { expectedOf, ISO_PATTERN, type ListSchema } from "../records/fields.js";
 export { countTokens, truncateToTokens } from "../records/forms.js";
-export { frameSchema } from "../records/frames.js";
-export { goalStateSchema } from "../records/goal-state.js";
+export { frameSchema, goalStateSchema } from "../records/frames.js";
 export {
   EVENT_KINDS,
   FRAME_VERBS,
@@ -32,13 +31,20 @@ export {
   VISIBILITIES,
   type Visibility,
 } from "../records/types.js";
-export { DECAY, type Decay, decayOf } from "../salience/decay.js";
 export { type AttestOutcome, MISLED_REASONS } from "../salience/learn.js";
-export { COLD_WEIGHTS, type Factors, type Weights } from "../salience/salience.js";
+export {
+  COLD_WEIGHTS,
+  DECAY,
+  type Decay,
+  decayOf,
+  type Factors,
+  type Weights,
+} from "../salience/salience.js";
 export type { Counter } from "../salience/use-record.js";
 export { quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
+export type { Form } from "./fields.js";
 export {
   anyObject,
   type FieldNote,
@@ -58,10 +64,10 @@ export {
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
 export type { ForgetGroup, ForgetResult } from "./forget.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
-export type { Form } from "./hits.js";
 export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {
+  ByteSink,
   Change,
   ChangesPage,
   LogItem,
@@ -91,7 +97,6 @@ export {
   versionFields,
   writeFields,
 } from "./memory.js";
-export type { ByteSink } from "./move.js";
 export type {
   CheckpointAt,
   EdgeRef,

@@ -2,7 +2,7 @@
  * The verbs on the runtime state of goals: what a scheduler notes about a goal it pursues.
  */
 import * as z from "zod";
-import { type GoalState, goalStateSchema } from "../records/goal-state.js";
+import { type GoalState, goalStateSchema } from "../records/frames.js";
 import { GOAL_DECISIONS } from "../records/types.js";
 import { listOf, words } from "./fields.js";
 import { by, idempotencyKey, memoryRef } from "./memory.js";

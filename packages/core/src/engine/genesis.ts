@@ -5,8 +5,7 @@ import { encode } from "../codec/cbor.js";
 import { CortexError } from "../errors.js";
 import { FORMAT } from "../history/head-row.js";
 import { Reader } from "../history/reader.js";
-import { SUBJECT } from "../journal/entry.js";
-import { decodeGenesis, type Genesis, HASH_SUITE } from "../journal/genesis.js";
+import { decodeGenesis, type Genesis, HASH_SUITE, SUBJECT } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import type { Engine } from "./engine.js";
 

@@ -20,11 +20,11 @@ import {
   WEIGHTS_KEY,
 } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { isPinned } from "../records/pinned.js";
-import { decayOf } from "../salience/decay.js";
+import { isPinned } from "../records/frames.js";
 import { decodeLearnRecord } from "../salience/learn.js";
 import {
   COLD_WEIGHTS,
+  decayOf,
   factorsOf,
   type Salience,
   salience,

@@ -3,10 +3,9 @@
  * conditions like those of the predicate, so that planner and test see one tree. What one field may hold
  * is checked by the contract; here is what fields ask of each other, of the access and of the store.
  */
-
 import { domainHash } from "../codec/hash.js";
 import { normaliseSlot, utf8 } from "../codec/text.js";
-import type { Form } from "../contract/hits.js";
+import type { Form } from "../contract/fields.js";
 import type { Asked } from "../contract/index.js";
 import { type Engine, type ParsedRef, parseRef } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";

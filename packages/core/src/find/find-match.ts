@@ -3,14 +3,13 @@
  * it, and every condition of the query holds for the version looked at. The cheap tests come first: a
  * memory's row rules out states and types before its records are read.
  */
-
 import type { Engine } from "../engine/engine.js";
 import type { MemoryRow } from "../history/pointers.js";
 import type { FoundMemory, Read, Reader } from "../history/reader.js";
 import { getU64, idKey, journalKey, keyBytes, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
 import type { KvSoon } from "../kv/kv.js";
+import type { SlotTurns } from "../memory/members.js";
 import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "../memory/read.js";
-import type { SlotTurns } from "../memory/slot-turns.js";
 import type { MemoryRecord } from "../records/memory-record.js";
 import type { MemoryType } from "../records/types.js";
 import { testOf } from "./evaluate.js";

@@ -5,24 +5,21 @@
  * Every hit satisfies every condition at the reader's position, and every memory that does is a hit of
  * some page, whatever path the planner took. What the caller may not see is in no hit and no total.
  */
-
 import type { FindExplanation, FindHit, FindResult } from "../contract/find.js";
 import type { Asked } from "../contract/index.js";
 import type { ReadPlan } from "../contract/read-plan.js";
 import { journalUse } from "../engine/drafts.js";
 import type { Engine } from "../engine/engine.js";
-import { formText } from "../engine/prompt-text.js";
 import { indexName, meterOf } from "../engine/read-plan.js";
-import { shapeMemory } from "../engine/shapes.js";
+import { formText, shapeMemory } from "../engine/shapes.js";
 import { CortexError } from "../errors.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes, KvSoon } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { reach } from "../links/walk.js";
-import { realPlace, shownPlace } from "../memory/members.js";
+import { realPlace, shownPlace, waitingRanges } from "../memory/members.js";
 import { timeAt } from "../memory/read.js";
-import { waitingRanges } from "../memory/slot-turns.js";
 import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
 import { type CheckedFind, checkFind, hashOf } from "./find-input.js";

@@ -6,7 +6,6 @@
  * both ends in sight. Every list goes by count, then by the name's code points; the long ones are cut,
  * and `distinct` says how many names there are.
  */
-
 import { readText, readU16 } from "../codec/keys.js";
 import { fromUtf8, truncateUtf8, utf8 } from "../codec/text.js";
 import type { Schema, TagCount, TagList } from "../contract/find.js";
@@ -18,8 +17,7 @@ import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { KEYSPACE, keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { memoriesWithRivals, openBodies } from "../memory/open-versions.js";
-import { shownMemories } from "../memory/read.js";
+import { memoriesWithRivals, openBodies, shownMemories } from "../memory/read.js";
 import { primaryText } from "../records/data.js";
 import { kindByCode } from "../records/edge-kinds.js";
 import type { Head } from "../records/memory-record.js";

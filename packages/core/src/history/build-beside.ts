@@ -29,7 +29,7 @@ import { alignRows, headBytesAt } from "./compare-stores.js";
 import { decodeAnyHeadRow, decodeHeadRow, type HeadRow } from "./head-row.js";
 import { type Manifest, manifestKey, readManifests } from "./manifest.js";
 import { type ReplayOptions, replay } from "./replay.js";
-import { journalRootAt, readRoots } from "./roots.js";
+import { journalRootAt, readRoots } from "./trees.js";
 
 /** What building needs. */
 export interface BuildParts {

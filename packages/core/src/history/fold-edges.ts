@@ -1,6 +1,13 @@
 /**
  * How edge entries change the state: the row of the edge, its place among the edges of both ends,
  * and the ranges of former states that reads of the past use. Part of the fold.
+ *
+ * How use and learning change the state: the counters of memories, the weights of salience, and the
+ * records of compacted contexts. Part of the fold.
+ *
+ * Counters are folded from the parts that hang on a memory, so they go when the memory is forgotten,
+ * together with the parts. Weights and context records are parts of the store: they hold numbers,
+ * hashes and URIs, no word that anybody said, and are never erased.
  */
 import { decode } from "../codec/cbor.js";
 import { CortexError } from "../errors.js";
@@ -10,19 +17,28 @@ import {
   type EdgePlace,
   edgeClosedKey,
   edgeKey,
+  formerWeightsKey,
   idKey,
   textKey,
+  WEIGHTS_KEY,
 } from "../kv/keyspace.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
+import { readRevocation } from "../records/frames.js";
 import { list, text } from "../records/memory-record.js";
+import { decodeLearnRecord } from "../salience/learn.js";
+import { countUse, decodeContextRecord, isUse } from "../salience/use-record.js";
 import type { Fold, FoldEntry, FoldPart } from "./fold-state.js";
 import {
+  decodeCounter,
   decodeEdgeRow,
   decodeMemoryRow,
+  decodePointer,
   type EdgeRow,
   encodeAdjacency,
+  encodeCounter,
   encodeEdgeRow,
+  encodePointer,
 } from "./pointers.js";
 import type { WriteView } from "./write-view.js";
 
@@ -120,4 +136,34 @@ export function foldEdgeKind(fold: Fold, part: Uint8Array, code: Uint8Array): vo
   const [name] = list(decode(partRecord(part)));
   fold.view.put(textKey("edgeKind", text(name)), code);
   fold.counts = { ...fold.counts, openEdgeKinds: fold.counts.openEdgeKinds + 1 };
+}
+
+/** Counts what a part attached to a memory says of its use. */
+export function foldUse(fold: Fold, entry: FoldEntry, part: Uint8Array, id: Uint8Array): void {
+  if (!isUse(entry)) return;
+  const key = idKey("counter", id);
+  const counter = decodeCounter(fold.view.get(key));
+  fold.view.put(key, encodeCounter(countUse(counter, entry, part)));
+}
+
+/** Applies a part that belongs to the store itself. */
+export function foldStorePart(fold: Fold, entry: FoldEntry, part: Uint8Array, index: number): void {
+  // The record comes first; what else the store keeps in an entry is an answer, for who repeats the call.
+  if (index > 0) return;
+  const pointer = { seq: entry.seq, part: index };
+  if (entry.kind === "context") {
+    const { name } = decodeContextRecord(partRecord(part));
+    fold.view.put(idKey("contextRecord", name), encodePointer(pointer));
+  } else if (entry.kind === "revoke_scope") {
+    const { hash } = readRevocation(partRecord(part));
+    fold.view.put(idKey("revokedScope", hash), encodePointer(pointer));
+  } else if (entry.kind === "learn_weights") {
+    // An outcome that taught nothing is on record, and leaves the weights where they lie.
+    if (decodeLearnRecord(partRecord(part)).direction === "none") return;
+    const before = fold.view.get(WEIGHTS_KEY);
+    if (before !== undefined) {
+      fold.view.put(formerWeightsKey(decodePointer(before).seq), before);
+    }
+    fold.view.put(WEIGHTS_KEY, encodePointer(pointer));
+  }
 }

@@ -6,8 +6,8 @@ import type { Sha256 } from "../codec/hash.js";
 import type { EntryKind, PartRef } from "../journal/entry.js";
 import { INDEX, type IndexTerm, idKey, keyString, REVIEW_TERM } from "../kv/keyspace.js";
 import type { EdgeRecord } from "../records/edge-record.js";
+import { isPinned, mayBePinned } from "../records/frames.js";
 import type { Head, MemoryRecord } from "../records/memory-record.js";
-import { isPinned, mayBePinned } from "../records/pinned.js";
 import {
   FRAME_VERBS,
   LIFECYCLES,

@@ -30,12 +30,10 @@ import {
   versionKey,
 } from "../kv/keyspace.js";
 import { memoryTreeKey } from "../records/edge-record.js";
+import { isPinned, proposalMark, proposalName } from "../records/frames.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
-import { isPinned } from "../records/pinned.js";
-import { proposalMark, proposalName } from "../records/proposal.js";
-import { foldEdge, foldEdgeKind } from "./fold-edges.js";
+import { foldEdge, foldEdgeKind, foldStorePart, foldUse } from "./fold-edges.js";
 import { foldErasure } from "./fold-erasure.js";
-import { foldStorePart, foldUse } from "./fold-learning.js";
 import {
   addFingerprint,
   count,

@@ -7,10 +7,10 @@
  * stay. So a number says in which order snapshots were taken and may repeat; number and mark name one.
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
-import { readBytesOf } from "../codec/cbor-read.js";
+import { readBytesOf } from "../codec/cbor-value.js";
 import { KEYSPACE, snapshotKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
-import type { Roots } from "../merkle/overall-root.js";
+import type { Roots } from "../merkle/state-keys.js";
 import { asFields, int, list, text } from "../records/memory-record.js";
 import type { Counts } from "./head-row.js";
 import { scan } from "./reader.js";

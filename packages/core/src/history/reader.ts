@@ -6,7 +6,6 @@
  * a live row that is younger than the position is replaced by the one it closed. Every read is
  * batched; nothing here reads inside a loop over results.
  */
-
 import { CortexError, describe, invalid } from "../errors.js";
 import {
   decodeHeader,
@@ -38,12 +37,19 @@ import {
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type MemoryRecord, type Version } from "../records/memory-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
-import { bodyPointer, decodeMemoryRow, type MemoryRow, type PartPointer } from "./pointers.js";
-import { openEntry, type Read, readRecords } from "./record-rows.js";
+import {
+  bodyPointer,
+  decodeMemoryRow,
+  type MemoryRow,
+  openEntry,
+  type PartPointer,
+  type Read,
+  readRecords,
+} from "./pointers.js";
 import { seenIn } from "./seen-snapshot.js";
 import type { Seen } from "./seen-view.js";
 
-export type { Read } from "./record-rows.js";
+export type { Read } from "./pointers.js";
 
 /** A place in the past: a seq (number), or a time (Date, or an ISO 8601 text). */
 export type AsOf = number | Date | string;

@@ -15,8 +15,7 @@ import { decodeEdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
 import { type Access, grantsProofs, maySee } from "../scope/access.js";
 import { decodeHeadRow } from "./head-row.js";
-import { adjacencySeq, decodeMemoryRow, type MemoryRow } from "./pointers.js";
-import { readRecords } from "./record-rows.js";
+import { adjacencySeq, decodeMemoryRow, type MemoryRow, readRecords } from "./pointers.js";
 
 /** A memory that is seen. */
 export interface SeenMemory {

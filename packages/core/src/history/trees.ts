@@ -3,15 +3,21 @@
  *
  * The algorithms are pure and live in `merkle/`; this file says which rows they need, hands them
  * over, and puts what they give back. A commit updates each tree once, however many entries it holds.
+ *
+ * The roots of a store at its current position, read from tiles and root pages in one batch.
  */
 import type { Sha256 } from "../codec/hash.js";
-import { pageKey, tileKey } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
-import { appendLeaves, tilesForAppend } from "../merkle/log-tree.js";
+import { CortexError } from "../errors.js";
+import { entryLeaf, splitEntry } from "../journal/entry.js";
+import { journalKey, keyString, pageKey, tileKey } from "../kv/keyspace.js";
+import type { Bytes, KvSnapshot } from "../kv/kv.js";
+import { appendLeaves, logRoot, tilesForAppend, tilesForRoot } from "../merkle/log-tree.js";
+import { overallRoot, type Roots } from "../merkle/state-keys.js";
 import { candidatePages } from "../merkle/state-page.js";
 import { unknownPages } from "../merkle/state-reads.js";
 import { stateRoot, updateState } from "../merkle/state-tree.js";
 import type { LeafChanges, TreeName } from "./fold-state.js";
+import type { HeadRow } from "./head-row.js";
 import type { WriteView } from "./write-view.js";
 
 /** Keys of `memories` differ in the id, their first 16 bytes; keys of `edges` may not. */
@@ -104,4 +110,53 @@ export function rootPageKey(tree: TreeName): Bytes {
 /** The root of a state tree from the row of its root page. */
 export function treeRoot(sha256: Sha256, tree: TreeName, page: Bytes | undefined): Uint8Array {
   return stateRoot(sha256, page, SIGNIFICANT_BYTES[tree]);
+}
+
+/** The roots and the one root over them. */
+export interface StoreRoots extends Roots {
+  readonly overall: Uint8Array;
+  /** Number of entries the journal root covers. */
+  readonly size: number;
+}
+
+/** Computes the roots that a snapshot of the store commits to. */
+export async function readRoots(
+  sha256: Sha256,
+  snapshot: Pick<KvSnapshot, "getMany">,
+  head: HeadRow,
+): Promise<StoreRoots> {
+  const tiles = tilesForRoot(head.size).map(({ level, index }) => tileKey(level, index));
+  const [genesisRow, edgesPage, memoriesPage, ...tileRows] = await snapshot.getMany([
+    journalKey(0),
+    rootPageKey("edges"),
+    rootPageKey("memories"),
+    ...tiles,
+  ]);
+  if (genesisRow === undefined) {
+    throw new CortexError("ERR_JOURNAL_GAP", "journal entry 0 is missing", { seq: 0 });
+  }
+  const byKey = new Map(tiles.map((key, at) => [keyString(key), tileRows[at]]));
+  const roots: Roots = {
+    genesis: entryLeaf(sha256, splitEntry(genesisRow).headerBytes),
+    journal: logRoot(sha256, head.size, (level, index) =>
+      byKey.get(keyString(tileKey(level, index))),
+    ),
+    trees: {
+      edges: treeRoot(sha256, "edges", edgesPage),
+      memories: treeRoot(sha256, "memories", memoriesPage),
+    },
+  };
+  return { ...roots, overall: overallRoot(sha256, roots), size: head.size };
+}
+
+/** The root of the journal's first `size` entries; the store must have at least so many. */
+export async function journalRootAt(
+  sha256: Sha256,
+  snapshot: Pick<KvSnapshot, "getMany">,
+  size: number,
+): Promise<Uint8Array> {
+  const keys = tilesForRoot(size).map(({ level, index }) => tileKey(level, index));
+  const rows = keys.length === 0 ? [] : await snapshot.getMany(keys);
+  const byKey = new Map(keys.map((key, at) => [keyString(key), rows[at]]));
+  return logRoot(sha256, size, (level, index) => byKey.get(keyString(tileKey(level, index))));
 }

@@ -18,7 +18,7 @@ import {
 } from "../testing/bare-journal.js";
 import { countingKv } from "../testing/counting-kv.js";
 import { checkClasses } from "./commit.js";
-import { CommitSignal } from "./signal.js";
+import { CommitSignal } from "./growth.js";
 import type { Operation, WriteTx } from "./writer.js";
 
 /** An operation that appends one entry and says how often it ran. */

@@ -17,8 +17,7 @@ import { readConfig } from "../config/config.js";
 import type { GraphConfig } from "../contract/config.js";
 import { isCortexError } from "../errors.js";
 import { Reader, scan } from "../history/reader.js";
-import { decodeEntry, type Entry } from "../journal/entry.js";
-import { genesisOf } from "../journal/genesis.js";
+import { decodeEntry, type Entry, genesisOf } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvSnapshot, sameBytes } from "../kv/kv.js";
 import { type CatalogueKv, eraseGone } from "./catalogue-erasure.js";
@@ -104,7 +103,7 @@ export class Catalogue {
     }
   }
 
-  /** A catalogue over a store that is furnished before it answers; see `late-catalogue.ts`. */
+  /** A catalogue over a store that is furnished before it answers; see `open-hub.ts`. */
   static over(parts: CatalogueParts): Catalogue {
     return new Catalogue(parts);
   }

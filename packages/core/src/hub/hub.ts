@@ -4,9 +4,8 @@
  * Each graph is a Cortex of its own, with its own journal, root and erasures. The hub opens them when
  * they are needed and closes them when they are idle, and finds which graph holds what. Every other
  * verb of a graph is reached through `use`; memgraph's store calls are made of both (`memgraph/`). What
- * each access may do is in `hub-policies.ts`; the work is in the files beside this one.
+ * each access may do is in `context.ts`; the work is in the files beside this one.
  */
-
 import type { ConfigPatch } from "../contract/config.js";
 import type { Cortex } from "../cortex.js";
 import type { Access } from "../scope/access.js";
@@ -17,7 +16,7 @@ import {
   type HubRebuildReport,
   rebuildHub,
 } from "./check.js";
-import { type HubContext, ifGraph } from "./context.js";
+import { admitToGraphs, HUB_POLICIES, type HubContext, ifGraph } from "./context.js";
 import { type HubSubscribeOptions, type HubSubscription, subscribe } from "./events.js";
 import {
   configureGraph,
@@ -32,7 +31,6 @@ import {
   removeGraph,
   useGraph,
 } from "./graphs.js";
-import { admitToGraphs, HUB_POLICIES } from "./hub-policies.js";
 import type { Lineages } from "./lineages.js";
 import { type SymlinkManifest, type SymlinkOptions, symlinks } from "./symlinks.js";
 import { memoryOf, type UserMemory, type UserOptions } from "./users.js";

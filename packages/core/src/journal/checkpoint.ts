@@ -24,13 +24,13 @@
  *
  * Pure: verifiers import this file. Signing, and checking signatures, is left to whoever owns keys.
  */
-import { fromBase64, toBase64 } from "../codec/base64.js";
+
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { concatBytes, equalBytes } from "../codec/keys.js";
-import { isWellFormed, utf8, utf8Length } from "../codec/text.js";
+import { fromBase64, isWellFormed, toBase64, utf8, utf8Length } from "../codec/text.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { INTEGER_MAX } from "../limits.js";
-import { overallRoot, type Roots } from "../merkle/overall-root.js";
+import { overallRoot, type Roots } from "../merkle/state-keys.js";
 
 /** Longest text that is read as a checkpoint; a hundred signatures of usual size fit. */
 export const CHECKPOINT_CHARS_MAX = 256 * 1024;

@@ -21,9 +21,13 @@
  *
  * Pure: verifiers import this file. What the records say is left to `memory/` and `edges/`, what an
  * entry changes to `history/fold.ts`.
+ *
+ * What entry 0 says: whose store this is, its random id, its format and hash suite. Pure; writing it
+ * is left to `engine/genesis.ts`.
  */
 import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
 import { domainHash, HASH_BYTES, logLeafHash, type Sha256 } from "../codec/hash.js";
+import { toHex } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
 
 /** Every kind of entry, closed; a new one is a new format or a migration. */
@@ -319,4 +323,40 @@ function isCount(value: CborValue | undefined): value is number {
 function corrupt(what: string, seq?: number): CortexError {
   const where = seq === undefined ? "journal entry" : `journal entry ${seq}`;
   return new CortexError("ERR_CORRUPT", `${where}: ${what}`, seq === undefined ? {} : { seq });
+}
+
+/** What entry 0 says for good. */
+export interface Genesis {
+  readonly format: number;
+  readonly actor: string;
+  /** 16 random bytes in hex. */
+  readonly storeId: string;
+  readonly suite: string;
+}
+
+/** The hash suite of format 1. */
+export const HASH_SUITE = "sha256";
+
+/** Reads the row of entry 0. */
+export function decodeGenesis(row: Uint8Array): Genesis {
+  return genesisOf(decodeEntry(row));
+}
+
+/** What entry 0 says, once decoded. */
+export function genesisOf({ header, parts }: Entry): Genesis {
+  const [part] = parts;
+  if (header.kind !== "genesis" || part === undefined) {
+    throw new CortexError("ERR_CORRUPT", "journal entry 0 is not a genesis", { seq: 0 });
+  }
+  const record = decode(partRecord(part)) as { readonly [name: string]: CborValue };
+  const { format, actor, storeId, suite } = record;
+  if (
+    typeof format !== "number" ||
+    typeof actor !== "string" ||
+    !(storeId instanceof Uint8Array) ||
+    suite !== HASH_SUITE
+  ) {
+    throw new CortexError("ERR_CORRUPT", "journal entry 0 holds no readable genesis", { seq: 0 });
+  }
+  return { format, actor, storeId: toHex(storeId), suite };
 }

@@ -23,7 +23,7 @@
  * the frames say is judged by `history/import-journal.ts`.
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
-import { readBytesOf, readInteger, readList, readObject, readText } from "../codec/cbor-read.js";
+import { readBytesOf, readInteger, readList, readObject, readText } from "../codec/cbor-value.js";
 import { HASH_BYTES, type Hasher } from "../codec/hash.js";
 import { concatBytes, equalBytes, fromHex, readU32, toHex } from "../codec/keys.js";
 import { utf8 } from "../codec/text.js";

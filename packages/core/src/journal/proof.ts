@@ -20,10 +20,11 @@
  * before its size was bounded. What the parts say, and whether to believe the checkpoint, is left to
  * the verifier.
  */
-import { base64Bytes, fromBase64, toBase64 } from "../codec/base64.js";
+
 import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { compareBytes, concatBytes } from "../codec/keys.js";
+import { base64Bytes, fromBase64, toBase64 } from "../codec/text.js";
 import { ULID_BYTES } from "../codec/ulid.js";
 import { CortexError, describe, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";

@@ -173,7 +173,7 @@ export const INDEX = {
   pinned: 7,
   /** By what is open about it, active memories that wait for a decision: see `REVIEW_TERM`. */
   review: 8,
-  /** Values of slots that were given for a time to come, all under one term: see `memory/slot-turns.ts`. */
+  /** Values of slots that were given for a time to come, all under one term: see `memory/members.ts`. */
   waiting: 9,
 } as const;
 

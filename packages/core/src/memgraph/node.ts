@@ -9,11 +9,10 @@
  *
  * Every memory reads as a node, not only notes: what has no kind shows its type instead.
  */
-
 import type { HistoryItem } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Hub } from "../hub/hub.js";
-import { openVersions } from "../memory/open-versions.js";
+import { openVersions } from "../memory/read.js";
 import { primaryText } from "../records/data.js";
 import type { JsonObject } from "../records/fields.js";
 import type { Lifecycle } from "../records/types.js";

@@ -17,7 +17,7 @@ import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import { areApart, isLeft, leftFor } from "../hub/lineages.js";
 import { LIMITS } from "../limits.js";
-import { openVersions } from "../memory/open-versions.js";
+import { openVersions } from "../memory/read.js";
 import type { JsonObject } from "../records/fields.js";
 import { type Access, speakerOf } from "../scope/access.js";
 import { checkRevision } from "../trust/gate.js";

@@ -5,7 +5,7 @@
 import { renamed } from "../contract/refusal.js";
 import type { Policy } from "../contract/verb.js";
 import { type CortexError, type ErrorCode, isCortexError } from "../errors.js";
-import { admitToGraphs } from "../hub/hub-policies.js";
+import { admitToGraphs } from "../hub/context.js";
 import type { Source } from "../records/types.js";
 import { type Access, speakerOf } from "../scope/access.js";
 

@@ -6,7 +6,6 @@
  * The reason is kept for whoever administers the store, so it must not repeat the content. Bytes in
  * pages the engine has freed but not overwritten go with `vacuum`.
  */
-
 import { encode } from "../codec/cbor.js";
 import { normaliseSlot } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
@@ -49,8 +48,7 @@ import { edgeTreeKey } from "../records/edge-record.js";
 import { encodeErasedRecord } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "../text/analyse.js";
-import { documentsOf } from "../text/text-erasure.js";
-import type { ErasedDocument } from "../text/text-purge.js";
+import { documentsOf, type ErasedDocument } from "../text/text-purge.js";
 import { memoryNeeds } from "./update.js";
 
 /** Most memories that one call forgets by a name: they go in one commit. */

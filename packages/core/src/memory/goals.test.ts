@@ -1,6 +1,6 @@
 /** The runtime state of goals. */
 import { expect, test } from "vitest";
-import { maybeResetDaily } from "../records/goal-state.js";
+import { maybeResetDaily } from "../records/frames.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
 
 test("a state is written whole, read back complete, and taken away", async () => {

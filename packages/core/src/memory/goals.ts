@@ -3,7 +3,6 @@
  * everything else, owned by the goal, outside the memory itself. Counters of a day are read as those of
  * today: what was counted on an earlier day is zero, whether or not anybody wrote that down.
  */
-
 import { type CborValue, decode, encode } from "../codec/cbor.js";
 import type { GoalChange, GoalWithState } from "../contract/goals.js";
 import type { Asked } from "../contract/index.js";
@@ -24,7 +23,7 @@ import { Reader, scan } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
-import { type GoalState, stateAt } from "../records/goal-state.js";
+import { type GoalState, stateAt } from "../records/frames.js";
 
 /** The state of a goal; `undefined` when none was written. */
 export async function goalState(

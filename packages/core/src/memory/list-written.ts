@@ -23,8 +23,7 @@ import { INTEGER_MAX } from "../limits.js";
 import { parseWith } from "../records/fields.js";
 import { LIFECYCLES, MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
-import { memoriesWithRivals, openBodies } from "./open-versions.js";
-import { shownMemories } from "./read.js";
+import { memoriesWithRivals, openBodies, shownMemories } from "./read.js";
 
 type Checked = z.output<typeof writtenQuery>;
 

@@ -4,7 +4,6 @@
  * list by the latest version, which no index holds, to `list-written.ts`. `slotHistory` is a list of
  * one slot.
  */
-
 import { normaliseSlot } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
 import type { MemoryPage, SlotHistory, SlotValue } from "../contract/memory.js";
@@ -20,9 +19,17 @@ import { LIMITS } from "../limits.js";
 import { LIFECYCLES, MEMORY_TYPES, namesOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { checkWritten, listWritten } from "./list-written.js";
-import { entriesOf, firstPages, openMembers, realPlace, shownPlace, type Term } from "./members.js";
+import {
+  entriesOf,
+  firstPages,
+  openMembers,
+  realPlace,
+  type SlotTurns,
+  shownPlace,
+  type Term,
+  waitingRanges,
+} from "./members.js";
 import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "./read.js";
-import { type SlotTurns, waitingRanges } from "./slot-turns.js";
 
 const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 

@@ -35,7 +35,7 @@ import { askRecords } from "../engine/read-ahead.js";
 import { CortexError, invalid } from "../errors.js";
 import type { WriteTx } from "../history/writer.js";
 import type { Head } from "../records/memory-record.js";
-import { openVersions } from "./open-versions.js";
+import { openVersions } from "./read.js";
 import { appendVersion } from "./update.js";
 import type { PreparedWrite } from "./write-input.js";
 

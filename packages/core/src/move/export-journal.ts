@@ -9,14 +9,15 @@
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
 import type { Asked } from "../contract/index.js";
-import type { ExportReport } from "../contract/move.js";
+import type { ExportReport } from "../contract/journal.js";
 import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { rowsAt, withSnapshot } from "../history/build-beside.js";
 import { headBytesAt } from "../history/compare-stores.js";
 import { decodeHeadRow, FORMAT, type HeadRow } from "../history/head-row.js";
 import { scan } from "../history/reader.js";
-import { journalRootAt, readRoots } from "../history/roots.js";
+import { journalRootAt, readRoots } from "../history/trees.js";
+import { decodeGenesis, type Genesis } from "../journal/entry.js";
 import {
   type ErasureDocument,
   type ErasureList,
@@ -24,7 +25,6 @@ import {
   gatherErasures,
 } from "../journal/erasure-list.js";
 import { encodeErased, encodeExportHeader, FRAME, frameWriter } from "../journal/export-format.js";
-import { decodeGenesis, type Genesis } from "../journal/genesis.js";
 import { journalKey, KEYSPACE } from "../kv/keyspace.js";
 import type { Kv, KvSnapshot } from "../kv/kv.js";
 import { writeOut } from "./move-files.js";

@@ -21,9 +21,9 @@ import { headBytesAt } from "../history/compare-stores.js";
 import { decodeHeadRow, FORMAT } from "../history/head-row.js";
 import { decodeManifest, type Manifest, manifestKey, manifestRow } from "../history/manifest.js";
 import { type CheckedRow, replay } from "../history/replay.js";
-import { journalRootAt, readRoots } from "../history/roots.js";
+import { journalRootAt, readRoots } from "../history/trees.js";
 import type { Checkpoint } from "../journal/checkpoint.js";
-import { encodeEntry, SUBJECT } from "../journal/entry.js";
+import { encodeEntry, genesisOf, SUBJECT } from "../journal/entry.js";
 import { type ErasureList, NO_ERASURES, unionErasures } from "../journal/erasure-list.js";
 import {
   decodeErased,
@@ -36,7 +36,6 @@ import {
   readFrames,
   startErased,
 } from "../journal/export-format.js";
-import { genesisOf } from "../journal/genesis.js";
 import { keyString } from "../kv/keyspace.js";
 import { type Bytes, type Kv, type KvRow, MOVED_HEAD_BYTE } from "../kv/kv.js";
 

@@ -10,7 +10,7 @@
 import { encode } from "../codec/cbor.js";
 import type { Hasher } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
-import type { ExportReport } from "../contract/move.js";
+import type { ExportReport } from "../contract/journal.js";
 import { CortexError, isCortexError } from "../errors.js";
 import {
   type BuildParts,
@@ -28,7 +28,7 @@ import {
   FORMAT,
   type HeadRow,
 } from "../history/head-row.js";
-import { readRoots } from "../history/roots.js";
+import { readRoots } from "../history/trees.js";
 import { Writer, type WriterParts } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { REPLICA_KEY } from "../kv/keyspace.js";

@@ -1,9 +1,9 @@
 /** Proving on the facade and checking with the verifier: what is shown, to whom, and for how long. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { toBase64 } from "../codec/base64.js";
 import { signerOf } from "../codec/ed25519-node.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
+import { toBase64 } from "../codec/text.js";
 import type { Cortex } from "../cortex.js";
 import type { Proof } from "../journal/proof.js";
 import { openMemoryKv } from "../kv/memory-backend.js";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Cortex } from "../cortex.js";
 import type { Signer } from "../journal/checkpoint.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
-import { deriveSeed } from "../learning/seed.js";
+import { deriveSeed } from "../learning/compact.js";
 import { open } from "../open.js";
 import { seededRandom } from "../testing/seeded-random.js";
 import { verifyCheckpoint } from "../verify.js";

@@ -1,6 +1,6 @@
 /** When an answer is more than a guess, and whom a question asks about. */
 import { describe, expect, test } from "vitest";
-import { askedSpeaker, type Grounds, isConfident } from "./confidence.js";
+import { askedSpeaker, type Grounds, isConfident } from "./fuse.js";
 
 function hit(coverage: number, more: Partial<Grounds> = {}): Grounds {
   return { lanes: {}, closeness: 0, coverage, voice: 1, aside: false, ...more };

@@ -3,8 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { LaneScores } from "../contract/recall.js";
-import { collapse } from "./collapse.js";
-import { type Contender, fuse, type OwnFactors } from "./fuse.js";
+import { type Contender, collapse, fuse, type OwnFactors } from "./fuse.js";
 
 const PLAIN: OwnFactors = { trust: 1, salience: 0.5, speaker: false };
 

@@ -8,11 +8,29 @@
  *
  * A factor alone would not do: one rare word that a question happens to share with a document outweighs
  * it. So `belowTrusted` holds such a hit below what a higher source says in nearly the same words.
+ *
+ * Collapsing memories that say the same: of several, the best ranked is shown and names the others.
+ *
+ * Promise: pure. Two memories say the same when they hold the same words; a word more or less is
+ * allowed in long ones, but never a different one in its place: "deploys on Fridays" and "deploys on
+ * Mondays" are two answers, however alike. Numbers and names are words like others here.
+ *
+ * Whether an answer can be relied on: what `weak` says of it, the other way round.
+ *
+ * Confident is a hit that holds the slot the question names, means the same, or covers enough of the
+ * question's words. What an assistant said counts less, as it does in the ranking. A question that asks
+ * about one of those who speak is answered by what that person said, or by words that name them: where
+ * somebody else's words cover it clearly better, the question has mixed up two people, and nothing is
+ * sure. Pure; how the numbers were found is written in docs/evaluation.md.
+ *
+ * What is known of a memory while it is considered for an answer: where it stands, who speaks, how far it is
+ * trusted. Read from the memory itself; pure.
  */
-
 import type { LaneScores } from "../contract/recall.js";
+import { bodyOf, type FoundMemory } from "../history/reader.js";
+import { primaryText, type TurnData } from "../records/data.js";
 import type { Source } from "../records/types.js";
-import { outranks } from "../trust/gate.js";
+import { outranks, TRUST } from "../trust/gate.js";
 
 /** How much each lane counts. */
 export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
@@ -152,3 +170,160 @@ function saysNearly(own: Float64Array, { own: other, weights }: Voiced): boolean
   const isSame = shared >= Math.min(SHARED_WORDS, asked) && shared > 0;
   return isSame && added <= ADDED_WORDS && addedWeight <= sharedWeight;
 }
+
+/** A memory as the set of its words. */
+export interface WordSet {
+  readonly key: string;
+  readonly words: ReadonlySet<string>;
+}
+
+/** Words from which on one may be missing. */
+const LONG = 8;
+
+/**
+ * For each memory that is shown, the keys of those it stands for; in the order given, until so many
+ * are shown. Memories are given one by one, since most need never be taken apart.
+ */
+export function collapse(
+  ranked: Iterable<WordSet>,
+  most = Number.POSITIVE_INFINITY,
+): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  const kept: WordSet[] = [];
+  const exact = new Map<string, string>();
+  for (const item of ranked) {
+    const spelled = [...item.words].sort().join(" ");
+    const twin = spelled === "" ? undefined : (exact.get(spelled) ?? nearTwin(item, kept)?.key);
+    if (twin === undefined) {
+      groups.set(item.key, []);
+      kept.push(item);
+      exact.set(spelled, item.key);
+      if (kept.length === most) break;
+    } else {
+      groups.get(twin)?.push(item.key);
+    }
+  }
+  return groups;
+}
+
+function nearTwin(item: WordSet, kept: readonly WordSet[]): WordSet | undefined {
+  return kept.find((other) => isNear(item.words, other.words));
+}
+
+/** One holds every word of the other, and at most one in `LONG` beyond them. */
+function isNear(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  const [small, large] = a.size <= b.size ? [a, b] : [b, a];
+  if (small.size < LONG || large.size - small.size > small.size / LONG) return false;
+  for (const word of small) if (!large.has(word)) return false;
+  return true;
+}
+
+/** What speaks for a hit. */
+export interface Grounds {
+  readonly lanes: LaneScores;
+  /** How near its meaning is: 1 is what is usual between a question and its answer. */
+  readonly closeness: number;
+  /** Share of the question that it and its neighbours cover. */
+  readonly coverage: number;
+  /** How much its words count, 0 to 1. */
+  readonly voice: number;
+  /** Whether these are the words of somebody else than the question asks about. */
+  readonly aside: boolean;
+}
+
+/** One of those who speak, whom a question names. */
+export interface AskedSpeaker {
+  readonly speaker: string;
+  /** The words of the question that are their name. */
+  readonly words: ReadonlySet<string>;
+}
+
+/** Hits of which one has to be good enough. */
+const BEST = 3;
+/** Below this share of the question's words even the best hit is a guess. */
+const COVERAGE_MIN = 0.36;
+/** A name that leads somewhere, this close, is no accident. */
+const CLOSE = 0.5;
+/** Nor is a meaning as near as this. */
+const CLOSE_BY_MEANING = 1.1;
+/** Hits among which those of the person asked about are compared with those of others. */
+const COMPARED = 10;
+/** By how much others may cover a question better that asks about somebody else. */
+const ASIDE_MOST = 0.15;
+
+/** Whether an answer, best first, is more than a guess. */
+export function isConfident(hits: readonly Grounds[]): boolean {
+  const best = hits.slice(0, BEST);
+  if (best.some(isCertain)) return true;
+  if (!best.some((hit) => weightOf(hit) >= COVERAGE_MIN)) return false;
+  const heaviest = (aside: boolean): number => {
+    const some = hits.slice(0, COMPARED).filter((hit) => hit.aside === aside);
+    return Math.max(0, ...some.map(weightOf));
+  };
+  return heaviest(true) - heaviest(false) <= ASIDE_MOST;
+}
+
+function isCertain({ lanes: { slot = 0, names = 0 }, closeness }: Grounds): boolean {
+  return slot > 0 || closeness >= CLOSE_BY_MEANING || names >= CLOSE;
+}
+
+function weightOf({ coverage, voice }: Grounds): number {
+  return coverage * voice;
+}
+
+/** The one speaker whom a question names; `undefined` when it names none, or several. */
+export function askedSpeaker(
+  question: ReadonlySet<string>,
+  speakers: ReadonlyMap<string, readonly string[]>,
+): AskedSpeaker | undefined {
+  const named = [...speakers].flatMap(([speaker, name]): AskedSpeaker[] => {
+    const words = new Set(name.filter((word) => question.has(word)));
+    return words.size === 0 ? [] : [{ speaker, words }];
+  });
+  return named.length === 1 ? named[0] : undefined;
+}
+
+/** An assistant mostly repeats what it was told or offers what was not taken up. */
+const ASSISTANT_VOICE = 2 / 3;
+
+/** What a memory says, in full. */
+export function fullText({ head, body }: FoundMemory): string {
+  return primaryText(head.record.head.type, bodyOf(body).data);
+}
+
+/** The data of a turn; `undefined` for other memories. */
+export function turnOf({ head, body }: FoundMemory): TurnData | undefined {
+  return head.record.head.turn === undefined ? undefined : (bodyOf(body).data as TurnData);
+}
+
+/** How much a memory's own words count: those of whoever the memory is about count whole. */
+export function voiceOf(memory: FoundMemory): number {
+  const turn = turnOf(memory);
+  return turn === undefined || turn.role === "user" ? 1 : ASSISTANT_VOICE;
+}
+
+/** The time in the world that a memory speaks of, as far as it says. */
+export function worldTimeOf(memory: FoundMemory): number {
+  const { validFrom, createdAt } = bodyOf(memory.body);
+  return turnOf(memory)?.at ?? validFrom ?? createdAt;
+}
+
+/** Trust in what a memory says: of its source, and of whoever gave the version its confidence. */
+export function trustOf({ head, body }: FoundMemory): number {
+  const { confidence, provenance, flags } = bodyOf(body);
+  const { source, status } = head.record.head;
+  const rank = Math.min(TRUST[source].rank, TRUST[provenance.source].rank);
+  const flagged = flags === undefined ? 1 : FLAGGED_FACTOR;
+  return rank * (0.5 + 0.5 * confidence) * STATUS_FACTOR[status] * flagged;
+}
+
+/** Text that looks like an order to its reader is worth as little as text that was taken back. */
+const FLAGGED_FACTOR = 0.3;
+
+const STATUS_FACTOR = {
+  asserted: 1,
+  confirmed: 1,
+  provisional: 0.9,
+  disputed: 0.8,
+  retracted: 0.3,
+} as const;

@@ -6,7 +6,6 @@
  * once and judged by the caller's access when they are, so no lane can lead to what is not shown.
  * Scores are on one scale: 1 is what the best lexical hit has.
  */
-
 import type { LaneScores } from "../contract/recall.js";
 import type { Engine } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
@@ -43,11 +42,10 @@ import {
   type QuestionTerm,
   questionEvidence,
 } from "../text/text-evidence.js";
-import { TRUST } from "../trust/levels.js";
-import { closenessOf, UNCALIBRATED } from "../vector/calibration.js";
-import { fullText, turnOf, voiceOf } from "./candidates.js";
-import { type AskedSpeaker, askedSpeaker } from "./confidence.js";
+import { TRUST } from "../trust/gate.js";
+import { closenessOf, UNCALIBRATED } from "../vector/distance.js";
 import { type Candidate, type Scored, sessionEvidence, spread } from "./evidence.js";
+import { type AskedSpeaker, askedSpeaker, fullText, turnOf, voiceOf } from "./fuse.js";
 import {
   askedByTitle,
   linksOf,

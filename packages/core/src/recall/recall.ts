@@ -8,24 +8,23 @@
  * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there. A rival
  * is never shown above what it disputes, nor without it: what it disputes stands directly above.
  */
-
-import type { Form } from "../contract/hits.js";
+import type { Form } from "../contract/fields.js";
 import type { Asked } from "../contract/index.js";
 import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
 import { catchUp } from "../embedding/embed.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
-import { formText, frameTokens, promptLine, promptText } from "../engine/prompt-text.js";
 import { countLanes, meterOf } from "../engine/read-plan.js";
 import { salienceOf } from "../engine/salience-reader.js";
+import { formText, frameTokens, promptLine, promptText } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { disputesOf } from "../links/rivals.js";
+import { waitingRanges } from "../memory/members.js";
 import { holdsAt, shownMemories, standingVersions, turnsAt, validBody } from "../memory/read.js";
-import { waitingRanges } from "../memory/slot-turns.js";
 import { prove } from "../proof/prove.js";
 import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
@@ -34,10 +33,19 @@ import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/acc
 import { questionShape } from "../text/question-shape.js";
 import { quoted } from "../trust/scan.js";
 import { type RankedSession, rankSessions } from "./by-session.js";
-import { fullText, trustOf, voiceOf, worldTimeOf } from "./candidates.js";
-import { collapse } from "./collapse.js";
-import { isConfident } from "./confidence.js";
-import { belowTrusted, type Contender, fuse, type Ranked, type Voiced } from "./fuse.js";
+import {
+  belowTrusted,
+  type Contender,
+  collapse,
+  fullText,
+  fuse,
+  isConfident,
+  type Ranked,
+  trustOf,
+  type Voiced,
+  voiceOf,
+  worldTimeOf,
+} from "./fuse.js";
 import { inOrderOfTime, type PlacedHit, spreadOut } from "./gathering.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
 import { fitOf, type TimeWords, timeWords } from "./time-words.js";

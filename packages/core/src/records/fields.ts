@@ -7,7 +7,7 @@
  * as `undefined` counts as absent and never appears in a result. Text is checked, never changed.
  * JSON values are copied, so a caller's later change cannot reach a record.
  *
- * Left to others: which fields a type has (`data.ts`, `goal-state.ts`), and which a verb takes (`contract/`).
+ * Left to others: which fields a type has (`data.ts`, `frames.ts`), and which a verb takes (`contract/`).
  */
 import * as z from "zod";
 import { isWellFormed, utf8Length } from "../codec/text.js";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type CortexError, isCortexError } from "../errors.js";
 import { parseWith } from "./fields.js";
-import { type GoalState, goalStateSchema, maybeResetDaily } from "./goal-state.js";
+import { type GoalState, goalStateSchema, maybeResetDaily } from "./frames.js";
 
 const parseGoalState = (input: unknown): GoalState =>
   parseWith(goalStateSchema, input, "goalState");

@@ -17,7 +17,7 @@ import {
   readText,
   readTexts,
   stableText,
-} from "../codec/cbor-read.js";
+} from "../codec/cbor-value.js";
 import { cutToBytes } from "../codec/text.js";
 import { LIMITS } from "../limits.js";
 import {

@@ -6,7 +6,6 @@
  * the server's history goes on from there: see `witness.ts`. What the server offers to the caller is the
  * server's to decide, by the token or scope that the client was opened with.
  */
-
 import { sha256Pure } from "../codec/sha256-pure.js";
 import type { CortexVerbs, Options, VerbName } from "../contract/index.js";
 import type { Subscription } from "../contract/journal.js";
@@ -14,14 +13,12 @@ import type { OnProgress } from "../contract/verb.js";
 import { CortexError, isCortexError } from "../errors.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
-import { answerOf } from "./answers.js";
 import type { CortexApi } from "./api.js";
-import { type Body, bodyText, speaksAs } from "./body.js";
 import { download, sinkOf } from "./download.js";
 import { checkFollowing, followRemote } from "./events.js";
 import { type RemoteOptions, type RemoteSettings, readSettings } from "./settings.js";
 import { isRepeatable, type RemoteRoute, ROUTES } from "./table.js";
-import { closed, request } from "./transport.js";
+import { answerOf, type Body, bodyText, closed, request, speaksAs } from "./transport.js";
 import { Witness } from "./witness.js";
 
 /** A memory graph on a server. */

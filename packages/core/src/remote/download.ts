@@ -2,10 +2,9 @@
  * Exports and backups over HTTP: the file goes to its sink as it comes, and is read on the way, so that
  * one that broke off or was changed is found, and the report is what the file says.
  */
-
 import { equalBytes, toHex } from "../codec/keys.js";
 import { hasherPure } from "../codec/sha256-pure.js";
-import type { ByteSink, ExportReport } from "../contract/move.js";
+import type { ByteSink, ExportReport } from "../contract/journal.js";
 import { CortexError, invalid } from "../errors.js";
 import {
   decodeErased,

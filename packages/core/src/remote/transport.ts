@@ -6,13 +6,146 @@
  * reason as its cause. Only what can be asked for twice is asked for again, after a pause that grows or
  * that the server named; of anything else that fails on the way it is not known whether it was done, and
  * the message says so.
+ *
+ * What a call sends: the input of an operation, written as JSON.
+ *
+ * Promise: what cannot be sent is refused before anything is sent. That is functions (a signer, a
+ * counter of tokens), signals, numbers that JSON has no word for, and an access other than the owner's:
+ * on a server, who is asking is decided by what the client was opened with. Somebody who speaks in
+ * another name than the owner's says so in a header: a client may lower itself, and never more.
+ *
+ * From what the server sends to what the verb answers, for the few verbs whose operation says more or
+ * says it otherwise; and from the code of a failure to one that is known here.
  */
+
 import { sha256Pure } from "../codec/sha256-pure.js";
-import { CortexError, type ErrorDetails } from "../errors.js";
+import type { Answer, VerbName } from "../contract/index.js";
+import {
+  CortexError,
+  describe,
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorDetails,
+  invalid,
+} from "../errors.js";
+import type { Access } from "../scope/access.js";
 import { signRequest } from "../scope/request-signature.js";
-import { isKnownCode, knownCode } from "./answers.js";
-import { SPEAKS_AS } from "./body.js";
 import type { RemoteSettings } from "./settings.js";
+
+/** The input of an operation. */
+export type Body = { readonly [field: string]: unknown };
+
+/** Options that stay on this side. */
+const KEPT: readonly string[] = ["access", "onProgress"];
+
+/** The JSON of an input. */
+export function bodyText(body: Body): string {
+  checkAccess(body.access);
+  const sent = Object.entries(body).filter(([field]) => !KEPT.includes(field));
+  return JSON.stringify(Object.fromEntries(sent), plain);
+}
+
+/** The header in which a caller lowers itself: a source and, after a space, a principal. */
+export const SPEAKS_AS = "Cortex-Speaks-As";
+
+/** What the header says for an input; `undefined` where nobody else speaks than the client itself. */
+export function speaksAs({ access }: Body): string | undefined {
+  const { speaker } = (access ?? {}) as Extract<Access, { readonly kind: "owner" }>;
+  if (speaker === undefined || (speaker.namesAuthors && speaker.source === "user_input")) {
+    return undefined;
+  }
+  return [speaker.source, ...(speaker.principal === undefined ? [] : [speaker.principal])].join(
+    " ",
+  );
+}
+
+function checkAccess(access: unknown): void {
+  if (access === undefined) return;
+  const kind = typeof access === "object" && access !== null && "kind" in access && access.kind;
+  if (kind === "owner") return;
+  throw new CortexError(
+    "ERR_UNSUPPORTED",
+    "access: on a server the token or scope of the client decides; open another client",
+    { field: "access" },
+  );
+}
+
+function plain(field: string, value: unknown): unknown {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "undefined":
+      return value;
+    case "number":
+      if (Number.isFinite(value)) return value;
+      throw invalid(field, "a finite number", value);
+    case "object":
+      return plainObject(field, value);
+    default:
+      throw notSent(field, value);
+  }
+}
+
+function plainObject(field: string, value: object | null): unknown {
+  if (value === null || Array.isArray(value)) return value;
+  // Vectors are handed over as they come from a model.
+  if (value instanceof Float32Array || value instanceof Float64Array) return [...value];
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // An object of another realm has a prototype of its own, which has none either.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return value;
+  throw notSent(field, value);
+}
+
+function notSent(field: string, value: unknown): CortexError {
+  const message = `${field}: expected plain data, which can be sent to a server, got ${describe(value)}`;
+  return new CortexError("ERR_UNSUPPORTED", message, { field });
+}
+
+const ANSWERS: { readonly [V in VerbName]?: (sent: Body) => Answer<V> } = {
+  batch: batchAnswer,
+  configure: ({ graph, seq }) => ({ ...(graph as object), seq }) as Answer<"configure">,
+  // Where the store is on the server's machine is the operation's to say, not the verb's.
+  stats: ({ data: _, ...stats }) => stats as unknown as Answer<"stats">,
+};
+
+/** The answer of a verb; `member` names the part of what was sent that is all of it. */
+export function answerOf(verb: VerbName, member: string | undefined, sent: Body): unknown {
+  if (member !== undefined) return sent[member];
+  const made = ANSWERS[verb];
+  return made === undefined ? sent : made(sent);
+}
+
+interface FailedItem {
+  readonly ok: false;
+  readonly error: {
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly details?: ErrorDetails;
+  };
+}
+
+/** Failed items hold errors again, as they do where the store is at hand. */
+function batchAnswer({ results, seq }: Body): Answer<"batch"> {
+  const items = results as readonly ({ readonly ok: true } | FailedItem)[];
+  return {
+    seq,
+    results: items.map((item) => {
+      if (item.ok) return item;
+      const { code, message, details } = item.error;
+      return { ok: false, error: new CortexError(knownCode(code), message, details) };
+    }),
+  } as Answer<"batch">;
+}
+
+/** A code of the list; a newer server may have others, which say that something is not known here. */
+export function knownCode(code: unknown): ErrorCode {
+  return isKnownCode(code) ? code : "ERR_UNSUPPORTED";
+}
+
+/** Whether a code is one of the list. */
+export function isKnownCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
+}
 
 /** One request. */
 export interface Call {

@@ -10,14 +10,13 @@
  * Several processes may read the replica meanwhile, as with any store. Its caches are theirs: here only
  * what was forgotten is taken out of them.
  */
-
 import { toHex } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { checkOptions } from "../engine/engine.js";
 import { type ErrorCode, invalid, isCortexError } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
-import type { Pause } from "../history/growth.js";
+import { CommitSignal, type Pause } from "../history/growth.js";
 import {
   decodeFollowStatus,
   type FollowStatus,
@@ -25,8 +24,7 @@ import {
   putFollowStatus,
   UNHEARD,
 } from "../history/replica-mark.js";
-import { readRoots } from "../history/roots.js";
-import { CommitSignal } from "../history/signal.js";
+import { readRoots } from "../history/trees.js";
 import { FOLLOW_KEY, TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
 import type { Bytes, Kv } from "../kv/kv.js";
 import { PLACE_OPTIONS, type PlaceOptions, withStore } from "../moves.js";

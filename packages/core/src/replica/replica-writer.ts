@@ -23,10 +23,9 @@ import { decodeHeadRow, type HeadRow } from "../history/head-row.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import { type CheckedRow, checkedEntry, foldRows } from "../history/replay.js";
 import { decodeFollowStatus, replicaRow, sourceIn } from "../history/replica-mark.js";
-import { journalRootAt, readRoots, type StoreRoots } from "../history/roots.js";
+import { journalRootAt, readRoots, type StoreRoots } from "../history/trees.js";
 import { type Checkpoint, parseCheckpoint } from "../journal/checkpoint.js";
-import { decodeEntry, type Entry, SUBJECT } from "../journal/entry.js";
-import { decodeGenesis, genesisOf } from "../journal/genesis.js";
+import { decodeEntry, decodeGenesis, type Entry, genesisOf, SUBJECT } from "../journal/entry.js";
 import type { PageBytes } from "../journal/journal-page.js";
 import { FOLLOW_KEY, idKey, journalKey, keyBytes, keyString, REPLICA_KEY } from "../kv/keyspace.js";
 import {

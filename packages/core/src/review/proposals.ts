@@ -10,7 +10,7 @@ import type { FoundMemory, Reader } from "../history/reader.js";
 import { idKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { shownMemories } from "../memory/read.js";
-import { decodeProposal, type Proposal } from "../records/proposal.js";
+import { decodeProposal, type Proposal } from "../records/frames.js";
 import { type Access, speakerOf } from "../scope/access.js";
 import { isRelayed, standingOf } from "../trust/gate.js";
 import { threatsIn } from "../trust/scan.js";

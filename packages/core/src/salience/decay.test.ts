@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
-import { DECAY, decayOf } from "./decay.js";
+import { DECAY, decayOf } from "./salience.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SEED = 20_301;

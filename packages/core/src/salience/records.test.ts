@@ -3,12 +3,14 @@ import { describe, expect, test } from "vitest";
 import { encode, fields } from "../codec/cbor.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { SALT_BYTES } from "../journal/entry.js";
-import { contextName, decodeContextRecord, encodeContextRecord } from "./context-record.js";
 import {
   attestRecord,
+  contextName,
   countUse,
   decodeAttestRecord,
+  decodeContextRecord,
   encodeAttestRecord,
+  encodeContextRecord,
   isUse,
   UNUSED,
 } from "./use-record.js";

@@ -1,5 +1,5 @@
 /** Public keys of Ed25519 as texts spell them. Apart from scopes, so that signing a request needs no more. */
-import { fromBase64 } from "../codec/base64.js";
+import { fromBase64 } from "../codec/text.js";
 
 /** Bytes of a public key. */
 export const KEY_BYTES = 32;

@@ -1,9 +1,8 @@
 /** Signed requests: what was signed goes through, whatever was changed does not. */
 import { describe, expect, test } from "vitest";
-import { toBase64 } from "../codec/base64.js";
 import { signerOf, verifyEd25519Node } from "../codec/ed25519-node.js";
 import { sha256Node } from "../codec/sha256-node.js";
-import { utf8 } from "../codec/text.js";
+import { toBase64, utf8 } from "../codec/text.js";
 import { type RequestLine, signRequest, verifyRequest } from "./request-signature.js";
 
 const signer = signerOf(new Uint8Array(32).fill(3));

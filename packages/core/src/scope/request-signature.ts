@@ -13,10 +13,10 @@
  *
  * Pure: the clock, the hash and the check of signatures are arguments.
  */
-import { fromBase64, toBase64 } from "../codec/base64.js";
+
 import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import type { Sha256 } from "../codec/hash.js";
-import { utf8 } from "../codec/text.js";
+import { fromBase64, toBase64, utf8 } from "../codec/text.js";
 import { CortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { keyOf } from "./public-key.js";

@@ -8,11 +8,12 @@
  *
  * Pure. Whether a scope holds is for `verify-scope.ts`; keys and signing are the issuer's.
  */
-import { fromBase64, toBase64 } from "../codec/base64.js";
+
 import { decode, encode, fields } from "../codec/cbor.js";
-import { readBytesOf, readInteger, readMap, readText } from "../codec/cbor-read.js";
+import { readBytesOf, readInteger, readMap, readText } from "../codec/cbor-value.js";
 import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { equalBytes, fromHex, toHex } from "../codec/keys.js";
+import { fromBase64, toBase64 } from "../codec/text.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { checkText } from "../records/fields.js";

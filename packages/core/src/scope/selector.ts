@@ -5,7 +5,7 @@
  * caller may see what matches is for `access.ts` to say, which looks at visibility as well.
  */
 import { type CborValue, encode, type Fields, fields } from "../codec/cbor.js";
-import { readBytesOf, readInteger, readList, readMap, readText } from "../codec/cbor-read.js";
+import { readBytesOf, readInteger, readList, readMap, readText } from "../codec/cbor-value.js";
 import { equalBytes } from "../codec/keys.js";
 import { normaliseSlot } from "../codec/text.js";
 import { isZeroUlid, parseUlid, ULID_BYTES, ulidText } from "../codec/ulid.js";

@@ -8,7 +8,6 @@
  * But for one rule: a rival stands below what it disputes, if both
  * are hits, and has no higher a score (`rivals.ts`).
  */
-
 import type { Asked } from "../contract/index.js";
 import type { OnPlan } from "../contract/read-plan.js";
 import type { SearchBatchResult, SearchHit, SearchResult } from "../contract/recall.js";
@@ -20,16 +19,14 @@ import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { rivalsBelow } from "../links/rivals.js";
-import { documentOf } from "../memory/open-versions.js";
-import { shownMemories, timeAt, turnsAt } from "../memory/read.js";
-import { ALL_TURNS, type SlotTurns, waitingRanges } from "../memory/slot-turns.js";
+import { ALL_TURNS, type SlotTurns, waitingRanges } from "../memory/members.js";
+import { documentOf, shownMemories, timeAt, turnsAt } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { type Access, budgetOf } from "../scope/access.js";
-import { documentTexts } from "../text/document.js";
+import { documentTexts, sourcesOf } from "../text/document.js";
 import { snippetOf } from "../text/snippet.js";
 import type { RankQuery, TextLook } from "../text/text-index.js";
 import type { Accept } from "../text/text-rank.js";
-import { sourcesOf } from "../text/text-sources.js";
 import { judgeOf, type Ranked, type RankHow, rankOpen } from "./rank-open.js";
 
 /** How far a rank counts in the fusion of lists: the usual constant. */

@@ -4,7 +4,7 @@
  */
 import { sha256Node } from "../codec/sha256-node.js";
 import { decodeHeadRow } from "../history/head-row.js";
-import { readRoots } from "../history/roots.js";
+import { readRoots } from "../history/trees.js";
 import { decodeHeader, SUBJECT, splitEntry } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import { HEAD_KEY, type Kv } from "../kv/kv.js";

@@ -7,7 +7,7 @@
  * rebuilding gives every document the score it had.
  */
 import { decode, encode } from "../codec/cbor.js";
-import { readInteger, readList, readText } from "../codec/cbor-read.js";
+import { readInteger, readList, readText } from "../codec/cbor-value.js";
 import { CortexError } from "../errors.js";
 
 /** What a segment is and holds: the documents of one lifecycle that began in an interval of seqs. */

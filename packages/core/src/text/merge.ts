@@ -7,11 +7,10 @@
  * segment's documents bounds.
  */
 import type { KvRow } from "../kv/kv.js";
-import { bucketWords } from "./buckets.js";
 import type { SegmentInfo } from "./manifest.js";
 import { allDocuments, readPostings } from "./postings.js";
 import { type Breathe, type BuiltSegment, type SegmentWord, writeSegment } from "./segment.js";
-import type { DocumentEnd, DocumentEntry } from "./segment-rows.js";
+import { bucketWords, type DocumentEnd, type DocumentEntry } from "./segment-rows.js";
 
 /** A segment to be merged, without its dictionary. */
 export interface MergeSource {

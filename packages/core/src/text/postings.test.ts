@@ -2,16 +2,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  allDocuments,
+  ByteReader,
+  ByteWriter,
+  readPostings,
+  type WordDocuments,
+  writePostings,
+} from "./postings.js";
+import { IMPACT_MAX, impactOf } from "./score.js";
+import {
   bucketBits,
   bucketOf,
   bucketWords,
   findInBucket,
   hashOf,
   writeBucketWord,
-} from "./buckets.js";
-import { ByteReader, ByteWriter } from "./bytes.js";
-import { allDocuments, readPostings, type WordDocuments, writePostings } from "./postings.js";
-import { IMPACT_MAX, impactOf } from "./score.js";
+} from "./segment-rows.js";
 
 const SEED = 511;
 

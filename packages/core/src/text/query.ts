@@ -4,10 +4,17 @@
  * Any text is legal: there are no operators but one. Words are alternatives, the more of them the
  * better; a phrase in double quotes must be there as it stands. A quote without its partner is a
  * separator like any other. Words that say nothing are left out unless nothing else is left.
+ *
+ * Phrases: whether a memory holds words next to each other. The index does not know places, so the
+ * text of candidates is read and taken apart again, in batches, the best candidates first.
  */
+
+import type { FoundMemory, Reader } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
 import type { Analyser } from "./analyse.js";
+import { documentTexts, sourcesOf } from "./document.js";
 import { UNSPACED_QUESTIONS } from "./languages.js";
+import type { Accept } from "./text-rank.js";
 
 /** A query, taken apart. */
 export interface TextQuery {
@@ -64,4 +71,24 @@ export function holdsPhrase(words: readonly string[], phrase: readonly string[])
     if (phrase.every((word, index) => words[at + index] === word)) return true;
   }
   return false;
+}
+
+/** Accepts memories that hold every phrase, and that `accept` lets pass. */
+export function acceptPhrases(
+  reader: Reader,
+  analyser: Analyser,
+  phrases: readonly (readonly string[])[],
+  accept: Accept | undefined,
+): Accept {
+  return async (found: readonly FoundMemory[]) => {
+    const passed = (await accept?.(found)) ?? found.map(() => true);
+    const sources = await sourcesOf(reader, found);
+    return sources.map((source, at) => {
+      if (passed[at] !== true) return false;
+      const texts = documentTexts(source).map((text) =>
+        analyser.tokens(text).map(({ word }) => word),
+      );
+      return phrases.every((phrase) => texts.some((words) => holdsPhrase(words, phrase)));
+    });
+  };
 }

@@ -7,12 +7,19 @@
  */
 import { keyString, segmentKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
-import { bucketBits, bucketOf, hashOf, writeBucketWord } from "./buckets.js";
-import { ByteWriter } from "./bytes.js";
 import type { SegmentInfo } from "./manifest.js";
 import { isMark } from "./names.js";
-import { type Lengths, type WordDocuments, writePostings } from "./postings.js";
-import { type DocumentEntry, documentRows, encodeEnds, LENGTH_MAX } from "./segment-rows.js";
+import { ByteWriter, type Lengths, type WordDocuments, writePostings } from "./postings.js";
+import {
+  bucketBits,
+  bucketOf,
+  type DocumentEntry,
+  documentRows,
+  encodeEnds,
+  hashOf,
+  LENGTH_MAX,
+  writeBucketWord,
+} from "./segment-rows.js";
 
 /** A document of an older segment that ended while this one was gathered. */
 export interface OlderEnd {

@@ -6,15 +6,13 @@
  * index gathered anew in memory. Above a number of entries that would take too long; then it is only
  * looked whether a document of a forgotten memory is left.
  */
-
 import type { Problem } from "../contract/upkeep.js";
 import type { Reader } from "../history/reader.js";
 import { segmentKey } from "../kv/keyspace.js";
 import type { Analyser } from "./analyse.js";
-import { bucketWords } from "./buckets.js";
 import type { Manifest } from "./manifest.js";
 import { readPostings } from "./postings.js";
-import { documentKeys, documentsIn } from "./segment-rows.js";
+import { bucketWords, documentKeys, documentsIn } from "./segment-rows.js";
 import type { LoadedSegment } from "./text-segments.js";
 import { TextTail } from "./text-tail.js";
 

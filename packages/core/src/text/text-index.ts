@@ -11,12 +11,11 @@
  * it fails with is kept for `status`. How hits are found is in `text-rank.ts`, what a flush and a merge
  * write in `text-upkeep.ts`, how memories are taken out in `text-purge.ts`.
  */
-
 import type { Language } from "../contract/config.js";
 import type { Problem } from "../contract/upkeep.js";
 import { CortexError } from "../errors.js";
+import type { CommitSignal } from "../history/growth.js";
 import { type AsOf, Reader } from "../history/reader.js";
-import type { CommitSignal } from "../history/signal.js";
 import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
 import { type Bytes, type Kv, type KvSoon, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -29,10 +28,9 @@ import {
   type Manifest,
   type SegmentInfo,
 } from "./manifest.js";
-import { everyWord, parseQuery, type TextQuery } from "./query.js";
+import { acceptPhrases, everyWord, parseQuery, type TextQuery } from "./query.js";
 import type { Breathe } from "./segment.js";
 import { checkSegments } from "./text-check.js";
-import { acceptPhrases } from "./text-phrases.js";
 import { type ErasedDocument, planPurge } from "./text-purge.js";
 import {
   type Accept,

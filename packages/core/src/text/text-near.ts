@@ -8,7 +8,7 @@
 import type { Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { hashOf } from "./buckets.js";
+import { hashOf } from "./segment-rows.js";
 import type { TextIndex } from "./text-index.js";
 import {
   type Accept,

@@ -5,21 +5,33 @@
  * Usually `forget` knows the words, because it read the memory before it erased it; then only the rows
  * of those words are written anew. When it does not, because the process died in between or another
  * one forgot, the segment's whole dictionary is read to find them: slower, with the same result.
+ *
+ * What the text index holds of a memory that is about to be forgotten: each of its documents with its
+ * words, read inside the very operation that erases them, so that no later write comes in between.
  */
 
-import { keyString, segmentKey } from "../kv/keyspace.js";
+import { ownedRanges } from "../history/fold-erasure.js";
+import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
+import type { WriteTx } from "../history/writer.js";
+import { journalKey, keyString, segmentKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
-import { bucketOf, bucketWords, hashOf, writeBucketWord } from "./buckets.js";
-import { ByteWriter } from "./bytes.js";
+import type { Version } from "../records/memory-record.js";
+import { LIFECYCLES } from "../records/types.js";
+import type { Analyser } from "./analyse.js";
+import { eachDocumentWord } from "./document.js";
 import type { SegmentInfo } from "./manifest.js";
-import { allDocuments, readPostings, writePostings } from "./postings.js";
+import { allDocuments, ByteWriter, readPostings, writePostings } from "./postings.js";
 import {
+  bucketOf,
+  bucketWords,
   DOCUMENTS_PER_ROW,
   documentKeys,
   documentsIn,
+  hashOf,
   LENGTHS_PER_ROW,
   withoutDocument,
   withoutLength,
+  writeBucketWord,
 } from "./segment-rows.js";
 import {
   type DocumentPlace,
@@ -288,4 +300,30 @@ function editedInfo(edit: Edit): SegmentInfo {
     endedWords: info.endedWords - edit.endedWords,
     edition: info.edition + 1,
   };
+}
+
+/** The documents of a memory, one for each state it ever had. */
+export function documentsOf(
+  tx: WriteTx,
+  analyser: Analyser,
+  memory: { readonly id: Bytes; readonly row: MemoryRow },
+): readonly ErasedDocument[] {
+  const { id, row } = memory;
+  const { history } = ownedRanges(id);
+  tx.view.need([], [history]);
+  const before = tx.view.range(history).map(({ value }) => decodeMemoryRow(value));
+  const states = [...before, row];
+  tx.view.need(states.map(({ seq }) => journalKey(seq)));
+  // Every version came with one of the states.
+  const versions = new Map<number, Version>();
+  const records = states.map((state) => tx.fold.records.memory(state));
+  for (const { version } of records)
+    if (version !== undefined) versions.set(version.number, version);
+  return records.map(({ head }, at) => {
+    const bodies = [head.version, ...head.siblings].flatMap((number) => versions.get(number) ?? []);
+    const words = new Set<string>();
+    eachDocumentWord(analyser, { head, bodies }, (word) => words.add(word));
+    const begin = states[at]?.seq ?? row.seq;
+    return { lifecycle: LIFECYCLES[head.lifecycle].code, id, begin, words };
+  });
 }

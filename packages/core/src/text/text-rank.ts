@@ -13,7 +13,6 @@
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { journalKey, segmentKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { bucketOf, findInBucket, hashOf } from "./buckets.js";
 import type { SegmentInfo } from "./manifest.js";
 import {
   allDocuments,
@@ -25,7 +24,7 @@ import {
 import { type QueryWord, type ScanParts, scanDraft, scanSegment } from "./scan-segment.js";
 import { BestHits, IMPACT_MAX, impactOf, weightOf } from "./score.js";
 import type { DraftSegment } from "./segment.js";
-import { type DocumentEntry, LENGTH_GONE } from "./segment-rows.js";
+import { bucketOf, type DocumentEntry, findInBucket, hashOf, LENGTH_GONE } from "./segment-rows.js";
 import { type IsSeen, type SeenDocuments, seenDocuments, seenFrom } from "./text-seen.js";
 import { begunBy, documentsAt, type LoadedSegment } from "./text-segments.js";
 import type { TextTail } from "./text-tail.js";

@@ -26,11 +26,10 @@ import type { Bytes, KvRange } from "../kv/kv.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
-import { type DocumentSource, eachDocumentWord } from "./document.js";
+import { type DocumentSource, eachDocumentWord, Rivals } from "./document.js";
 import { isMark } from "./names.js";
 import { type Breathe, DraftSegment } from "./segment.js";
 import { LENGTH_MAX } from "./segment-rows.js";
-import { Rivals } from "./text-sources.js";
 
 /** Entries of one page. */
 const PAGE_ENTRIES = 512;

@@ -9,7 +9,7 @@
  */
 import type { Source } from "../records/types.js";
 import type { Access, Speaker } from "../scope/access.js";
-import { TRUST } from "./levels.js";
+import { TRUST } from "./gate.js";
 
 /** What is said about a door. */
 export interface DoorRow {

@@ -1,7 +1,7 @@
 /**
  * The trust gate: which source may say what, with which status, and whose words it may replace.
  *
- * Three standings, read off the levels in `levels.ts`. The *owner* says what holds. Our *own* side (the
+ * Three standings, read off the levels below. The *owner* says what holds. Our *own* side (the
  * agent, what the program saw, extracted, imported or computed) may say anything, but who somebody is,
  * what they like and what must never be done stay `provisional` until the owner says so. The *outside*
  * (a tool, a document, somebody else's channel) may not author those three at all.
@@ -10,12 +10,44 @@
  * or rewrites the words of a higher standing, nor hides, shows, weakens or moves them. What happens to
  * its own words instead (they are stored beside the others, as a rival) is decided by the write verbs,
  * what happens to its wish (it becomes a proposal) by `admission/`.
+ *
+ * How far a source is trusted: one number for ranking and one line for who may replace whom.
+ *
+ * Promise: every source of `records/types.ts` has a level (complete by type). What the owner said is
+ * never outranked by what a document says merely because the document repeats the question better;
+ * the levels are factors of a rank, so they travel through every lane and every walk.
+ *
+ * Left to others: who may write what (the write verbs), how untrusted text is shown (`recall/`).
  */
+
 import { ulidText } from "../codec/ulid.js";
 import { CortexError, isCortexError, shortName } from "../errors.js";
 import type { MemoryType, Source, Status } from "../records/types.js";
 import type { Speaker } from "../scope/access.js";
-import { TRUST } from "./levels.js";
+
+/** What a source's word is worth. */
+export interface TrustLevel {
+  /** Factor of a rank, 0 to 1. */
+  readonly rank: number;
+  /** Whether it speaks for the owner: only such a source may replace the owner's words. */
+  readonly owner: boolean;
+  /** Whether its text is shown as a quotation of somebody else. */
+  readonly quoted: boolean;
+}
+
+/** The level of every source. */
+export const TRUST: { readonly [source in Source]: TrustLevel } = {
+  user_input: { rank: 1, owner: true, quoted: false },
+  agent: { rank: 0.95, owner: false, quoted: false },
+  observed: { rank: 0.95, owner: false, quoted: false },
+  extraction: { rank: 0.9, owner: false, quoted: false },
+  derived: { rank: 0.85, owner: false, quoted: false },
+  dream: { rank: 0.85, owner: false, quoted: false },
+  imported: { rank: 0.9, owner: false, quoted: false },
+  channel: { rank: 0.8, owner: false, quoted: true },
+  tool_output: { rank: 0.65, owner: false, quoted: true },
+  document: { rank: 0.6, owner: false, quoted: true },
+};
 
 /** Whose side a source is on. */
 export type Standing = "owner" | "own" | "outside";

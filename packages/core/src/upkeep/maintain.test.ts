@@ -11,8 +11,7 @@ import { open } from "../open.js";
 import { modelTag } from "../records/vector-rows.js";
 import { GUEST } from "../scope/access.js";
 import { refusalOf } from "../testing/index.js";
-import { checkEmbedder } from "../vector/embedder.js";
-import { hashEmbedder } from "../vector/hash-embedder.js";
+import { checkEmbedder, hashEmbedder } from "../vector/embedder.js";
 import { dropOtherModels } from "../vector/vector-changes.js";
 import { type MaintainStep, runSteps } from "./steps.js";
 

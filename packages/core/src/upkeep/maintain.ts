@@ -9,7 +9,6 @@
  * plan and changes nothing. Safe to run at any time, to stop at any time and to run again. A replica's
  * memories are its source's: there the indexes alone are looked after.
  */
-
 import { readConfig } from "../config/config.js";
 import type { Asked } from "../contract/index.js";
 import {
@@ -24,11 +23,9 @@ import { headOf } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";
 import { isReplica, refuseOnReplica } from "../history/replica-mark.js";
 import { textKey } from "../kv/keyspace.js";
-import type { Bytes, Kv } from "../kv/kv.js";
-import { sameBytes } from "../kv/kv.js";
+import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { planConfirm } from "./confirm.js";
-import { planExpiry } from "./expiry.js";
+import { planConfirm, planExpiry } from "./confirm.js";
 import { applyChange } from "./maintain-apply.js";
 import {
   type Change,

@@ -13,8 +13,7 @@ import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import { openGraph } from "../open.js";
 import { countingKv } from "../testing/counting-kv.js";
 import { ManualTime, settle } from "../testing/manual-time.js";
-import type { Embedder } from "../vector/embedder.js";
-import { hashEmbedder } from "../vector/hash-embedder.js";
+import { type Embedder, hashEmbedder } from "../vector/embedder.js";
 import { maintainJob } from "./upkeep-jobs.js";
 
 const MINUTE_MS = 60_000;

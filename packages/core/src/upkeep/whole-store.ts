@@ -31,9 +31,8 @@ import {
   withSnapshot,
 } from "../history/build-beside.js";
 import { differencesOf, headBytesAt } from "../history/compare-stores.js";
-import { readRoots } from "../history/roots.js";
-import type { KvGeneration } from "../kv/kv.js";
-import { sameBytes } from "../kv/kv.js";
+import { readRoots } from "../history/trees.js";
+import { type KvGeneration, sameBytes } from "../kv/kv.js";
 
 /** Checks journal, hashes, rows and roots against each other, and the text index against the journal. */
 export async function check(engine: Engine, { onProgress }: Asked<"check">): Promise<CheckReport> {

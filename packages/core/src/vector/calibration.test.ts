@@ -1,9 +1,7 @@
 /** A model's own scale: where its unrelated texts and its answers lie, and that another scale changes nothing. */
 import { expect, test } from "vitest";
-import { calibrate, closenessOf, PAIRS, UNCALIBRATED } from "./calibration.js";
-import { dot, unitVector } from "./distance.js";
-import type { Embedder } from "./embedder.js";
-import { hashEmbedder } from "./hash-embedder.js";
+import { calibrate, closenessOf, dot, PAIRS, UNCALIBRATED, unitVector } from "./distance.js";
+import { type Embedder, hashEmbedder } from "./embedder.js";
 
 /** Knows the pairs: an answer lies at a cosine of 0.6 from its question and of 0 from the others. */
 function pairsEmbedder(lift: number): Embedder {

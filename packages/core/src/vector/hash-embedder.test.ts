@@ -1,7 +1,7 @@
 /** The stub gives the vectors that the reference's description gives, computed apart from it. */
 import { describe, expect, test } from "vitest";
 import { dot } from "./distance.js";
-import { hashEmbedder } from "./hash-embedder.js";
+import { hashEmbedder } from "./embedder.js";
 
 describe("the hash embedder", () => {
   test("is named as the reference names it", () => {

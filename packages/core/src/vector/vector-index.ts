@@ -29,8 +29,7 @@ import {
   idOfKey,
   modelTag,
 } from "../records/vector-rows.js";
-import { type Calibration, calibrate } from "./calibration.js";
-import { distance, unitVector } from "./distance.js";
+import { type Calibration, calibrate, distance, unitVector } from "./distance.js";
 import type { CheckedEmbedder } from "./embedder.js";
 import { type LoadedParts, type LoadedStatus, LoadedVectors } from "./loaded-vectors.js";
 import { purgeVectors } from "./vector-changes.js";

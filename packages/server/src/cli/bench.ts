@@ -4,18 +4,212 @@
  *
  * It is for looking at one machine. How releases are measured, and against what, is on the page of
  * benchmarks.
+ *
+ * What `cortex bench` does to a store, step by step, each with the time of every single call.
+ *
+ * The memories are made up from a seed, so that two machines do the same work; words are drawn as people
+ * use them, a few often and most rarely. Every write waits for the disk before it counts.
  */
+
 import { statfsSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
-import { open } from "@cortex-memory/core";
+import { type Cortex, open, type WriteInput } from "@cortex-memory/core";
 import { startProgress } from "../progress.js";
 import { clean, type Ink, makeInk, wantsColour } from "../render/ink.js";
 import { UsageError } from "../usage.js";
 import { packageVersion } from "../version.js";
-import { runSteps, SIZE_MIN, type StepTimes } from "./bench-steps.js";
+import { withTemporaryFolder } from "./files.js";
 import type { Host } from "./host.js";
 import { BENCH_SIZE, type GlobalFlags } from "./program.js";
-import { withTemporaryFolder } from "./temporary-folder.js";
+
+/** The times of one step. */
+export interface StepTimes {
+  readonly name: string;
+  /** What one call does. */
+  readonly about: string;
+  /** Memories written or read, or questions asked. */
+  readonly count: number;
+  /** Time of the whole step. */
+  readonly totalMs: number;
+  /** Time of every call, in the order in which they ended. */
+  readonly callMs: readonly number[];
+}
+
+/** What the steps work with. */
+export interface BenchWork {
+  readonly memory: Cortex;
+  /** Memories that the store holds in the end. */
+  readonly size: number;
+  /** A clock that only goes forward. */
+  readonly nowMs: () => number;
+  /** Told how many calls of all steps are done. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** The smallest store that is worth a figure. */
+export const SIZE_MIN = 200;
+const SINGLE_MOST = 200;
+const AT_ONCE = 32;
+const TOGETHER_MOST = 1600;
+const BATCH_ITEMS = 100;
+const GETS_MOST = 2000;
+const SEARCHES_MOST = 200;
+const RECALLS_MOST = 100;
+
+/** How many memories each way of writing gets. */
+export function sharesOf(size: number): {
+  readonly single: number;
+  readonly together: number;
+  readonly batched: number;
+} {
+  const single = Math.min(SINGLE_MOST, Math.floor(size / 4));
+  const together = Math.min(TOGETHER_MOST, Math.floor(size / 4));
+  return { single, together, batched: size - single - together };
+}
+
+/** One step before it is done. */
+interface Step extends Pick<StepTimes, "name" | "about" | "count"> {
+  /** How often something is called; a call may do several memories. */
+  readonly calls: number;
+  readonly atOnce: number;
+  readonly call: (at: number) => Promise<unknown>;
+}
+
+/** Runs every step, one after the other. */
+export async function runSteps(work: BenchWork): Promise<readonly StepTimes[]> {
+  const ids: string[] = [];
+  const steps = [...writingSteps(work, ids), ...readingSteps(work, ids)];
+  const total = steps.reduce((sum, { calls }) => sum + calls, 0);
+  let done = 0;
+  const onCall = (): void => {
+    done += 1;
+    work.onProgress(done, total);
+  };
+  const times: StepTimes[] = [];
+  for (const step of steps) times.push(await timed(step, work.nowMs, onCall));
+  return times;
+}
+
+/** The ids of what is written are added to `ids`. */
+function writingSteps({ memory, size }: BenchWork, ids: string[]): readonly Step[] {
+  const { single, together, batched } = sharesOf(size);
+  const write = async (at: number): Promise<void> => {
+    ids.push((await memory.write(memoryAt(at))).id);
+  };
+  const writeBatch = async (at: number): Promise<void> => {
+    const from = single + together + at * BATCH_ITEMS;
+    const length = Math.min(BATCH_ITEMS, size - from);
+    const items = Array.from({ length }, (_, n) => ({ write: memoryAt(from + n) }));
+    const { results } = await memory.batch(items);
+    for (const result of results) if (result.ok && "id" in result) ids.push(String(result.id));
+  };
+  return [
+    {
+      name: "write",
+      about: "one memory after another",
+      count: single,
+      calls: single,
+      atOnce: 1,
+      call: write,
+    },
+    {
+      name: "write at once",
+      about: `${AT_ONCE} callers`,
+      count: together,
+      calls: together,
+      atOnce: AT_ONCE,
+      call: (at) => write(single + at),
+    },
+    {
+      name: "batch",
+      about: `${BATCH_ITEMS} memories a call`,
+      count: batched,
+      calls: Math.ceil(batched / BATCH_ITEMS),
+      atOnce: 1,
+      call: writeBatch,
+    },
+  ];
+}
+
+function readingSteps({ memory, size }: BenchWork, ids: readonly string[]): readonly Step[] {
+  const random = makeRandom(SEED);
+  const reading = (
+    name: string,
+    about: string,
+    count: number,
+    call: () => Promise<unknown>,
+  ): Step => ({ name, about, count, calls: count, atOnce: 1, call });
+  const someId = (): string => ids[Math.floor(random() * ids.length)] ?? "";
+  const [gets, searches, recalls] = [GETS_MOST, SEARCHES_MOST, RECALLS_MOST].map((most) =>
+    Math.min(most, Math.ceil((size * most) / GETS_MOST)),
+  ) as [number, number, number];
+  return [
+    reading("get", "one memory by its id", gets, () => memory.get(someId())),
+    reading("search", "two words, 20 hits", searches, () =>
+      memory.search(words(random, 2), { limit: 20 }),
+    ),
+    reading("recall", "a question of five words", recalls, () => memory.recall(words(random, 5))),
+  ];
+}
+
+/** Does a step, and times each call. */
+async function timed(
+  { name, about, count, calls, atOnce, call }: Step,
+  nowMs: () => number,
+  onCall: () => void,
+): Promise<StepTimes> {
+  const callMs: number[] = [];
+  let next = 0;
+  const caller = async (): Promise<void> => {
+    while (next < calls) {
+      const at = next;
+      next += 1;
+      const fromMs = nowMs();
+      await call(at);
+      callMs.push(nowMs() - fromMs);
+      onCall();
+    }
+  };
+  const fromMs = nowMs();
+  await Promise.all(Array.from({ length: atOnce }, caller));
+  return { name, about, count, totalMs: nowMs() - fromMs, callMs };
+}
+
+const SEED = 20_260_101;
+
+/** The same memories on every machine, each made when it is wanted. */
+function memoryAt(at: number): WriteInput {
+  const random = makeRandom(SEED + 1 + at);
+  // The number makes every text another one: the same words again would only reinforce a memory.
+  const text = `${words(random, 8 + Math.floor(random() * 16))} ${at}`;
+  const tags = [`tag-${Math.floor(random() * 50)}`];
+  return at % 3 === 0 ? { type: "event", text, tags } : { type: "fact", text, tags };
+}
+
+const SYLLABLES = ["ba", "cor", "di", "el", "fu", "gam", "hi", "jo", "kel", "lu", "mi", "no"];
+const WORDS: readonly string[] = SYLLABLES.flatMap((one) =>
+  SYLLABLES.flatMap((two) => SYLLABLES.map((three) => `${one}${two}${three}`)),
+);
+
+/** Some words; low numbers come up far more often than high ones, as in any language. */
+function words(random: () => number, count: number): string {
+  const drawn = Array.from({ length: count }, () => {
+    const rank = Math.floor(WORDS.length ** random()) - 1;
+    return WORDS[rank] ?? "";
+  });
+  return drawn.join(" ");
+}
+
+/** Numbers from 0 to 1 that a seed decides (a xorshift of 32 bits, over a seed that is spread first). */
+function makeRandom(seed: number): () => number {
+  let state = Math.imul(seed, 0x9e3779b1) | 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
 
 const SIZE_MAX = 1_000_000;
 

@@ -1,7 +1,7 @@
 /** What an argument, a file or stdin may say. */
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../usage.js";
-import { readBody } from "./bodies.js";
+import { readBody } from "./input.js";
 
 describe("a memory", () => {
   test.each([

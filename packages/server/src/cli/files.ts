@@ -1,10 +1,18 @@
 /**
  * Files on a command line: a path is relative to the working folder, `-` is stdin or stdout. Once
  * stdout has been given away as a file, the answer of the command has to go elsewhere.
+ *
+ * Printing an operation that goes on answering: each item as it comes, under `--json` one document a
+ * line. It ends when the items end or when somebody interrupts the process, and both are no failure.
+ * What is printed leaves the process before the next item is asked for.
+ *
+ * A folder for as long as some work takes. It is removed whatever happens, also when somebody
+ * interrupts the process.
  */
 import {
   closeSync,
   fsyncSync,
+  mkdtempSync,
   openSync,
   readFileSync,
   renameSync,
@@ -12,9 +20,11 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { resolve } from "node:path";
-import { CortexError } from "@cortex-memory/core";
-import type { Files } from "../operations/define.js";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Cortex, CortexError } from "@cortex-memory/core";
+import type { CallContext, Files, Operation } from "../operations/define.js";
+import { makeInk, outline, wantsColour } from "../render/ink.js";
 import { UsageError } from "../usage.js";
 import type { Host } from "./host.js";
 
@@ -113,4 +123,58 @@ const BACKUP_START = "cortex-journal ";
 /** Whether a word names a file that an export or a backup made. */
 export function namesBackup(word: string, host: Pick<Host, "cwd" | "startOf">): boolean {
   return host.startOf(resolve(host.cwd, word), BACKUP_START.length) === BACKUP_START;
+}
+
+/** What a stream is printed from. */
+export interface StreamTask {
+  readonly memory: Cortex;
+  readonly input: unknown;
+  readonly context: CallContext;
+  readonly json: boolean;
+  /** Called before an item is printed. */
+  readonly onItem: () => void;
+}
+
+/** Prints items until there are no more. */
+export async function printStream(
+  host: Host,
+  { cli }: Pick<Operation, "cli">,
+  stream: NonNullable<Operation["stream"]>,
+  { memory, input, context, json, onItem }: StreamTask,
+): Promise<void> {
+  const ink = makeInk(wantsColour(host.out, host.env));
+  const show = (item: unknown): string =>
+    json ? JSON.stringify(item) : (cli.human?.(item, ink) ?? outline(item, ink));
+  const stop = new AbortController();
+  const off = host.onInterrupt(() => stop.abort());
+  try {
+    for await (const item of stream(memory, input, { ...context, signal: stop.signal })) {
+      onItem();
+      host.out.write(`${show(item)}\n`);
+      await host.drained();
+    }
+  } finally {
+    off();
+  }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** Runs work with a folder of its own. */
+export async function withTemporaryFolder<T>(
+  prefix: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  const stop = (): void => process.exit(130);
+  for (const signal of SIGNALS) process.once(signal, stop);
+  try {
+    return await work(folder);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, stop);
+    process.off("exit", remove);
+    remove();
+  }
 }

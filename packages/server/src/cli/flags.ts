@@ -4,7 +4,7 @@
  * stands for is decided in `operations/text-input.ts`, for every door.
  */
 import type { Operation } from "../operations/define.js";
-import { codeIn, expectedBy, shortly } from "../operations/input-error.js";
+import { codeIn, expectedBy, shortly } from "../operations/fields.js";
 import { type Field, fieldsOf, parseValue } from "../operations/text-input.js";
 import { UsageError } from "../usage.js";
 

@@ -15,7 +15,7 @@ import {
   shownLocation,
   shownSettings,
 } from "../config.js";
-import { AGENT_ACCESS } from "../mcp/agent.js";
+import { AGENT_ACCESS } from "../mcp/define.js";
 import { clean } from "../render/ink.js";
 import { UsageError } from "../usage.js";
 import { commandFile, IS_PUBLISHED } from "../version.js";

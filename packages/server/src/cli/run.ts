@@ -25,12 +25,11 @@ import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
 import { UsageError } from "../usage.js";
-import { commandFiles } from "./files.js";
+import { commandFiles, printStream } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, typedName, wordsOf } from "./input.js";
 import { askElsewhere, openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
-import { printStream } from "./stream.js";
 
 /** Runs one command line; the result is the exit code. */
 export async function runCli(

@@ -5,7 +5,6 @@
  * decides who may call and the limiter how often; then the route answers. Whatever goes wrong on the
  * way is a problem document. At the end the request is counted and logged, once.
  */
-
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
@@ -15,16 +14,17 @@ import { makeStreams, type Streams } from "./events.js";
 import { type Gate, makeGate, type ScopePaths, type State } from "./guard.js";
 import { type McpRoute, mcpRoute } from "./mcp-route.js";
 import { addMemgraphRoutes } from "./memgraph-routes.js";
-import { type Metrics, makeMetrics } from "./metrics.js";
-import { addOwnRoutes } from "./own-routes.js";
-import { type Door, perform } from "./perform.js";
-import { HttpFailure } from "./problem.js";
 import {
+  type Metrics,
+  makeMetrics,
   makeRequestIds,
   makeRequestLog,
   REQUEST_ID_HEADER,
   type RequestLine,
-} from "./request-log.js";
+} from "./metrics.js";
+import { addOwnRoutes } from "./own-routes.js";
+import { type Door, perform } from "./perform.js";
+import { HttpFailure } from "./problem.js";
 import { commonHeaders, problemResponse, type Seen, toldOf } from "./respond.js";
 import { nearestPath, pathsOf, routesOf } from "./routes.js";
 import { POST_SCOPE, Replays } from "./scope-door.js";

@@ -8,7 +8,7 @@
  * which the stream ends; when the server stops, the stream ends without one, and clients come back.
  */
 import type { Cortex } from "@cortex-memory/core";
-import { shortly } from "../operations/input-error.js";
+import { shortly } from "../operations/fields.js";
 import type { Input } from "./input.js";
 import type { Asked, Door } from "./perform.js";
 import { HttpFailure, problemOf } from "./problem.js";

@@ -12,11 +12,11 @@ import {
   memgraph,
 } from "@cortex-memory/core/memgraph";
 import { edgeJson, graphJson, nodeJson, restGraphJson } from "../memgraph/shapes.js";
-import { shortly } from "../operations/input-error.js";
+import { shortly } from "../operations/fields.js";
 import { eventText, type Streams, sendStream } from "./events.js";
-import type { HubDoor } from "./hub-door.js";
 import { HttpFailure } from "./problem.js";
 import type { Seen } from "./respond.js";
+import type { HubDoor } from "./stores.js";
 
 /** What memgraph sends when there is nothing to tell. */
 const PING = "event: ping\ndata: {}\n\n";

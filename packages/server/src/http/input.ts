@@ -8,7 +8,7 @@
  */
 import { CortexError } from "@cortex-memory/core";
 import type { Operation } from "../operations/define.js";
-import { shortly } from "../operations/input-error.js";
+import { shortly } from "../operations/fields.js";
 import { type Field, fieldsOf, jsonOf, parseValue } from "../operations/text-input.js";
 import { HttpFailure } from "./problem.js";
 import type { Route } from "./routes.js";

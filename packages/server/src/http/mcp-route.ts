@@ -2,10 +2,9 @@
  * `/mcp`: the MCP door of this server, for its own actor and, below the path of an actor, for any. The
  * gate in front of all routes has decided who may call; the protocol is loaded when a client first asks.
  */
-
 import { type Access, throughDoor } from "@cortex-memory/core";
 import { PROFILES, type Profile } from "../config.js";
-import { AGENT_ACCESS } from "../mcp/agent.js";
+import { AGENT_ACCESS } from "../mcp/define.js";
 import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import type { Route } from "../memgraph/call.js";
 import { fieldOf, hasBody, MEMGRAPH_ROUTES, type MemgraphRoute } from "../memgraph/routes.js";
-import { innerSchema } from "../operations/input-error.js";
+import { innerSchema } from "../operations/fields.js";
 import { EVENT_STREAM } from "./events.js";
 import {
   type DocumentPart,

@@ -15,17 +15,17 @@ import { isDatabaseAddress } from "../config.js";
 import { callDoor, type Json, type MemgraphCall, type Route } from "../memgraph/call.js";
 import { fieldOf, hasBody, INFO, STREAM } from "../memgraph/routes.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
-import { expectedBy, innerSchema } from "../operations/input-error.js";
+import { expectedBy, innerSchema } from "../operations/fields.js";
 import type { AppOptions, Env } from "./app.js";
 import type { Streams } from "./events.js";
 import { accessOf } from "./guard.js";
-import type { HubDoor } from "./hub-door.js";
 import { sendGraphEvents } from "./hub-events.js";
 import { readJsonBody } from "./input.js";
 import { endOfTurn } from "./perform.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { commonHeaders, jsonResponse } from "./respond.js";
 import { BASE } from "./routes.js";
+import type { HubDoor } from "./stores.js";
 
 /** Adds the routes. */
 export function addMemgraphRoutes(

@@ -1,7 +1,6 @@
 /** Counts, and the text that a collector reads. */
 import { expect, test } from "vitest";
-import { makeMetrics } from "./metrics.js";
-import { makeRequestLog } from "./request-log.js";
+import { makeMetrics, makeRequestLog } from "./metrics.js";
 
 const GAUGES = { openStores: 2, entries: 30, streamClients: 1, inFlight: 4, uptimeSeconds: 5 };
 

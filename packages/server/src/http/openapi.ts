@@ -7,8 +7,8 @@ import * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
+import { REQUEST_ID_HEADER } from "./metrics.js";
 import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
-import { REQUEST_ID_HEADER } from "./request-log.js";
 import { pathsOf, type Route } from "./routes.js";
 
 const ABOUT = `Every operation is a POST with a JSON body; one that only reads answers GET as well. Without

@@ -1,19 +1,187 @@
 /**
  * Routes about the server itself: what is here, is it alive, can it read, what has it done, what does it
  * offer, and what do its errors mean.
+ *
+ * What an agent or a program finds that opens the address of a server: what runs here and where its doors
+ * are, as text. It holds nothing of any store and needs no token. People get the studio instead.
+ *
+ * The studio as files: the page that a browser opens at the server's address, and what that page loads.
+ *
+ * Promise: only files that were built are served, by name from a list made at start, so no path leads
+ * anywhere else. They need no token, because a browser cannot bear one when it opens an address, and they
+ * hold nothing of any store: what a store holds, the page asks for with the key that the person gives it.
+ * The policy lets the page load and call its own server and nothing else.
  */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { gzipSync } from "node:zlib";
 import { ERROR_CODES, type ErrorCode, quarantinedStores } from "@cortex-memory/core";
 import type { Hono } from "hono";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
+import { packageFile } from "../version.js";
 import type { AppOptions, Env } from "./app.js";
-import { doorsText } from "./doors-text.js";
 import { memgraphPart } from "./memgraph-openapi.js";
+import type { SlowRequest } from "./metrics.js";
 import { openApiDocument } from "./openapi.js";
 import { HttpFailure, INTERNAL_TITLE } from "./problem.js";
-import type { SlowRequest } from "./request-log.js";
-import { commonHeaders, jsonResponse, type Seen } from "./respond.js";
+import { commonHeaders, jsonResponse, type PlainHeaders, type Seen, takesGzip } from "./respond.js";
 import { routesOf } from "./routes.js";
-import { readStudioFiles, type StudioFiles } from "./studio-files.js";
+
+/** A place of the server, and what is there. */
+interface Place {
+  readonly path: string;
+  readonly title: string;
+  readonly about: string;
+  /** Whether it can be opened without a token. */
+  readonly isOpen: boolean;
+}
+
+/** Where everything is. */
+const PLACES: readonly Place[] = [
+  {
+    path: "/",
+    title: "Studio",
+    about: "for people: see, ask, prove and mend the memory in a browser",
+    isOpen: true,
+  },
+  {
+    path: "/mcp",
+    title: "MCP",
+    about:
+      "for agents: the Model Context Protocol over HTTP; ?profile=full has every operation as a tool, ?profile=memgraph those of memgraph",
+    isOpen: false,
+  },
+  {
+    path: "/v1",
+    title: "REST",
+    about: "for programs: POST /v1/<operation> with a JSON body; GET as well where it only reads",
+    isOpen: false,
+  },
+  {
+    path: "/openapi.json",
+    title: "OpenAPI",
+    about: "every path of REST with its members and answers",
+    isOpen: true,
+  },
+  {
+    path: "/errors",
+    title: "Errors",
+    about: "every error code and what it means",
+    isOpen: true,
+  },
+  {
+    path: "/healthz",
+    title: "Health",
+    about: "whether the process lives; /readyz whether its store can be read",
+    isOpen: true,
+  },
+  {
+    path: "/metrics",
+    title: "Metrics",
+    about: "counts and durations, in the text format of Prometheus",
+    isOpen: false,
+  },
+];
+
+/** Said about the server. */
+export interface ServerFacts {
+  readonly version: string;
+  readonly hasToken: boolean;
+}
+
+/** The doors, in the form that agents look for. */
+export function doorsText({ version, hasToken }: ServerFacts): string {
+  const items = PLACES.map(({ path, title, about, isOpen }) => {
+    const token = hasToken && !isOpen ? " (token)" : "";
+    return `- [${title}](${path})${token}: ${about}`;
+  });
+  return `# Cortex ${version}
+
+> A verifiable memory graph for AI agents is served here. ${accessNote(hasToken)}
+
+## Doors
+
+${items.join("\n")}
+
+In a terminal, \`cortex --help\` lists the commands, and \`cortex mcp config claude\` prints what to paste into a client.
+`;
+}
+
+/** What a caller without a token should know; nothing of which stores there are. */
+function accessNote(hasToken: boolean): string {
+  return hasToken
+    ? "Whatever is marked needs the admin token, or a scope, as Authorization: Bearer."
+    : "No token is set: programs on this machine may call, and nobody else.";
+}
+
+/** Where the build is. */
+const FOLDER = packageFile("dist/studio/");
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** What the page may do: nothing but its own files, and calls to its own server. */
+export const STUDIO_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** Makes the response to a request. */
+type StudioAnswer = (request: Request, common: PlainHeaders) => Response;
+
+/** The files of the studio. */
+export interface StudioFiles {
+  /** The page; absent where the studio was not built. */
+  readonly page?: StudioAnswer;
+  /** What the page loads, by its name. */
+  readonly files: ReadonlyMap<string, StudioAnswer>;
+}
+
+/** Reads the build; without one, there is nothing to serve. */
+export function readStudioFiles(): StudioFiles {
+  if (!existsSync(`${FOLDER}index.html`)) return { files: new Map() };
+  const page = answerOf(`${FOLDER}index.html`, {
+    "Content-Security-Policy": STUDIO_POLICY,
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+  });
+  const names = readdirSync(`${FOLDER}studio`);
+  const files = names.map((name) => {
+    // Names of scripts and styles hold a hash of their content, so what a name means never changes.
+    const isHashed = /-[\w-]{8}\.(js|css)$/.test(name);
+    return [name, answerOf(`${FOLDER}studio/${name}`, isHashed ? KEPT : {})] as const;
+  });
+  return { page, files: new Map(files) };
+}
+
+const KEPT: PlainHeaders = { "Cache-Control": "public, max-age=31536000, immutable" };
+
+/** Reads a file and makes the responses that hand it out. */
+function answerOf(path: string, headers: PlainHeaders): StudioAnswer {
+  const bytes = readFileSync(path);
+  let packed: Buffer | undefined;
+  const type = TYPES[extname(path)] ?? "application/octet-stream";
+  const own = { "Content-Type": type, Vary: "Accept-Encoding", ...headers };
+  return (request, common) => {
+    const all = { ...common, ...own };
+    if (!takesGzip(request.headers.get("accept-encoding"))) {
+      return new Response(bytes, { headers: all });
+    }
+    packed ??= gzipSync(bytes);
+    return new Response(packed, { headers: { ...all, "Content-Encoding": "gzip" } });
+  };
+}
 
 /** What a server tells about what it did. */
 export interface OwnCounts {

@@ -1,6 +1,6 @@
 /** A burst at once, a rate in the long run, each caller for itself. */
 import { expect, test } from "vitest";
-import { makeLimiter } from "./rate-limit.js";
+import { makeLimiter } from "./guard.js";
 
 function limiter(ratePerSecond: number, rateBurst: number) {
   let now = 0;

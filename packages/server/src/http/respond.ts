@@ -15,8 +15,8 @@ import { gzip } from "node:zlib";
 import type { OnPlan, ReadPlan } from "@cortex-memory/core/contract";
 import { parseAccept } from "hono/utils/accept";
 import { INTERNAL_CODE } from "../error-status.js";
+import { REQUEST_ID_HEADER } from "./metrics.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
-import { REQUEST_ID_HEADER } from "./request-log.js";
 
 /** What the door knows about one request. */
 export interface Seen {

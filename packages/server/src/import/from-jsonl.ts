@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { WriteInput } from "@cortex-memory/core";
-import { openLines } from "./line-file.js";
+import { openLines } from "./lines.js";
 import {
   type ForeignFile,
   type LinkRecord,

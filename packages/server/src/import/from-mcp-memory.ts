@@ -7,7 +7,7 @@
  * with the entity's name, so that it is found and understood alone. The file has no times.
  */
 import { createHash } from "node:crypto";
-import { openLines } from "./line-file.js";
+import { openLines } from "./lines.js";
 import {
   type ForeignFile,
   type LinkRecord,

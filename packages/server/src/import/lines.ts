@@ -2,10 +2,22 @@
  * Lines of a text file as JSON, one at a time: a file of any length takes the memory of its longest
  * line. Blank lines are passed over; a line that is no JSON, or longer than any record can be, is an
  * item that says so, and the lines behind it are read all the same.
+ *
+ * A file with one JSON value per line as a foreign file: read twice, first for its memories, then for
+ * its links, because a link may stand before what it joins.
  */
 import { createReadStream, statSync } from "node:fs";
 import { CortexError } from "@cortex-memory/core";
-import { attempt, jsonIn, type Unusable } from "./records.js";
+import {
+  attempt,
+  type ForeignFile,
+  isUnusable,
+  jsonIn,
+  type LinkRecord,
+  type MemoryRecord,
+  type Step,
+  type Unusable,
+} from "./records.js";
 
 /** The longest line that is kept; a memory with every field at its limit is smaller. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
@@ -111,4 +123,40 @@ export function utf8Text(bytes: Uint8Array): string {
 function tooLong(at: string): Unusable {
   const message = `line: expected at most ${LINE_BYTES_MAX} bytes, got more`;
   return { at, unusable: "bad", code: "ERR_TOO_LARGE", message };
+}
+
+/** What the lines of a program mean; a line that is neither memory nor link is refused. */
+export interface LineReader {
+  /** The memories of a line; none for a line of links. */
+  memories(value: unknown, at: string): readonly MemoryRecord[];
+  /** The links of a line. */
+  links(value: unknown, at: string): readonly LinkRecord[];
+}
+
+/** Opens a file of lines. */
+export function openLines(path: string, reader: LineReader): ForeignFile {
+  const bytes = fileBytes(path);
+  return {
+    graphs: undefined,
+    total: 2 * bytes,
+    async *memories(): AsyncGenerator<Step<MemoryRecord>> {
+      for await (const { at, line, done } of jsonLines(path)) {
+        const items = isUnusable(line) ? line : attempt(at, () => reader.memories(line.value, at));
+        if (isUnusable(items)) yield { item: items, done };
+        else for (const item of items) yield { item, done };
+      }
+    },
+    async *links(): AsyncGenerator<Step<LinkRecord>> {
+      for await (const { at, line, done } of jsonLines(path)) {
+        // What is no record was met, and judged, on the first way through.
+        if (isUnusable(line)) continue;
+        const isMemory = attempt(at, () => reader.memories(line.value, at));
+        if (isUnusable(isMemory)) continue;
+        const items = attempt(at, () => reader.links(line.value, at));
+        if (isUnusable(items)) yield { item: items, done: bytes + done };
+        else for (const item of items) yield { item, done: bytes + done };
+      }
+    },
+    close: async () => {},
+  };
 }

@@ -17,9 +17,9 @@ import {
 } from "@cortex-memory/core";
 import { linkOf } from "@cortex-memory/core/memgraph";
 import { IMPORTER } from "./decide.js";
-import { drain } from "./drain.js";
 import { BATCH_ITEMS, type ImportWork, plain } from "./memories.js";
 import { attempt, badRecord, isUnusable, type LinkRecord } from "./records.js";
+import { drain } from "./tally.js";
 
 /** Failures that are about this link alone: the file may well have such links. */
 const PASSED_OVER: readonly ErrorCode[] = [

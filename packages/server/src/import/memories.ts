@@ -19,10 +19,9 @@ import {
   open,
 } from "@cortex-memory/core";
 import { addItem, appendItem, charsOf, type Decision, decide, headPatch } from "./decide.js";
-import { drain, type ItemGroup } from "./drain.js";
+import type { Target } from "./foreign.js";
 import { badRecord, type ForeignFile, type MemoryRecord } from "./records.js";
-import type { Tally } from "./tally.js";
-import type { Target } from "./target.js";
+import { drain, type ItemGroup, type Tally } from "./tally.js";
 
 /** Items of one commit. */
 export const BATCH_ITEMS = 1000;

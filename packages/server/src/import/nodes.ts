@@ -16,9 +16,9 @@ import {
   open,
 } from "@cortex-memory/core";
 import { CHANGED_HERE, charsOf, HIDDEN_HERE } from "./decide.js";
-import { drain } from "./drain.js";
 import { BATCH_CHARS, BATCH_ITEMS, existingOf, type ImportWork, plain } from "./memories.js";
 import { badRecord, type NodeRecord } from "./records.js";
+import { drain } from "./tally.js";
 
 const LATER_HERE =
   "later versions of the lineage are here already, and none can be put before them";

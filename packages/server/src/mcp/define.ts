@@ -7,14 +7,27 @@
  * model, within the budget of tokens that the caller set.
  *
  * Left to others: the protocol (`sdk-*.ts`), and everything about values (core).
+ *
+ * The arguments that tools share: those of the operations, in as few words as a model needs.
+ *
+ * Who speaks through this door: an agent, under the name that its client gave, so that a history shows
+ * which of two agents said what. A caller that came with a name of its own (the holder of a scope, a
+ * host that speaks for the user) keeps it.
+ *
+ * What stands behind one MCP connection or request: an open store, who is asking, and which tools are
+ * shown. A door is made by whoever opened the store: the command line for stdio, the HTTP server for
+ * `/mcp`.
  */
+
 import {
   type Access,
   type Cortex,
   CortexError,
+  DOORS,
   HUB_POLICIES,
   type Hub,
   isCortexError,
+  throughDoor,
 } from "@cortex-memory/core";
 import {
   breakMarks,
@@ -22,15 +35,16 @@ import {
   type OnPlan,
   type Policy,
   renamed,
+  TURN_ROLES,
   VERBS,
   type VerbName,
 } from "@cortex-memory/core/contract";
 import { MEMGRAPH_POLICIES } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import type { Setting } from "../config.js";
+import type { Profile, Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
 import type { HubVerb } from "../memgraph/call.js";
-import { innerSchema, inputError, metaOf } from "../operations/input-error.js";
+import { innerSchema, inputError, metaOf, words } from "../operations/fields.js";
 import { mended } from "./mend.js";
 import { announcedLater, type JsonSchema } from "./schema.js";
 
@@ -225,4 +239,54 @@ function failed(code: string, message: string, advice: string) {
     isError: true,
     text: JSON.stringify({ code, message: breakMarks(message), advice }),
   } as const;
+}
+
+/** A reference to a memory. */
+export const memoryRef = z.string().describe("id, URI or external id");
+
+/** One turn of a conversation. */
+export const turnFields = {
+  role: words(TURN_ROLES),
+  content: z.string(),
+  speaker: z.string().exactOptional(),
+};
+
+/** The access of an agent that came without a scope. */
+export const AGENT_ACCESS = throughDoor("mcp");
+
+/** Characters of a client's name that a principal keeps: the name is never erased from a journal. */
+const NAME_CHARS = 48;
+
+/** The principal of a client, such as `mcp:claude-code`; `mcp` alone for one without a plain name. */
+export function clientPrincipal(name: unknown): string {
+  const text = typeof name === "string" ? name : "";
+  const plain = text.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^-+|-+$/g, "");
+  return plain === "" ? "mcp" : `mcp:${plain.slice(0, NAME_CHARS)}`;
+}
+
+/** The access of a call by a client of this name. */
+export function namedAccess(access: Access, clientName: unknown): Access {
+  const { speaker } = access.kind === "owner" ? access : {};
+  const isNameless = speaker?.door === DOORS.mcp.words && speaker.principal === undefined;
+  return isNameless ? throughDoor("mcp", clientPrincipal(clientName)) : access;
+}
+
+/** An open store and who is asking. */
+export interface Door {
+  readonly memory: Cortex;
+  readonly access: Access;
+  /** Where the store is, as people would write it. */
+  readonly location: string;
+  readonly settings: readonly Setting[];
+  readonly profile: Profile;
+  /** The graphs of the deployment, opened when first asked for; absent where there is no hub. */
+  readonly hub?: () => Promise<Hub>;
+  /** Faults of the program itself, for the operator. */
+  readonly log: (line: string) => void;
+  /** Waited for before a tool is run, so that calls that arrived together go on together. */
+  readonly beforeRun?: () => Promise<void>;
+  /** Told how a read was carried out. */
+  readonly onPlan?: OnPlan;
+  /** Told of every tool that is being run, for whoever has to wait for the end of it. */
+  readonly onRun?: (run: Promise<unknown>) => void;
 }

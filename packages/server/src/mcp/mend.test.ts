@@ -3,11 +3,12 @@
  * from each schema, and have to come out as the value that was meant. What is wrong is refused in the tool's own
  * words, and the refusal says what to send instead.
  */
+
 import { type Cortex, OWNER, open } from "@cortex-memory/core";
 import { noteOf, unwrapped } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { metaOf } from "../operations/input-error.js";
+import { metaOf } from "../operations/fields.js";
 import type { Tool, ToolContext } from "./define.js";
 import { mended } from "./mend.js";
 import { toolsOf } from "./tools.js";

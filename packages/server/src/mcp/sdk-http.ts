@@ -16,8 +16,8 @@ import {
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
 import type { Profile } from "../config.js";
-import { followChanges } from "./changes.js";
-import type { Door } from "./door.js";
+import type { Door } from "./define.js";
+import { followChanges } from "./resources.js";
 import { buildServer } from "./sdk-server.js";
 
 /** What the handler needs from the server that mounts it. */

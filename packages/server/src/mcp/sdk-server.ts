@@ -7,6 +7,7 @@
  * an unknown tool, a resource that is not there, is a JSON-RPC error. Lists do not change while a
  * server runs, and it does not claim otherwise; only that of graphs does, and it tells.
  */
+
 import { isCortexError } from "@cortex-memory/core";
 import {
   CLIENT_INFO_META_KEY,
@@ -22,28 +23,25 @@ import {
 import type * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import { asking } from "../operations/define.js";
-import { expectedBy } from "../operations/input-error.js";
+import { expectedBy } from "../operations/fields.js";
 import { packageVersion } from "../version.js";
-import { namedAccess } from "./agent.js";
-import { type Following, followChanges } from "./changes.js";
-import type { Tool, ToolAnswer, ToolContext } from "./define.js";
-import type { Door } from "./door.js";
+import { type Door, namedAccess, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
 import { instructionsFor } from "./instructions.js";
 import {
+  completions,
+  type Following,
+  followChanges,
   followGraphs,
   GRAPH_TEMPLATE,
+  graphResource,
   LINEAGE_TEMPLATE,
   listGraphResources,
-  readGraphResource,
-  readLineageResource,
-} from "./memgraph-resources.js";
-import { promptsFor } from "./prompts.js";
-import {
-  completions,
-  graphResource,
   MEMORY_TEMPLATE,
+  promptsFor,
   type ResourceContent,
   readGraph,
+  readGraphResource,
+  readLineageResource,
   readMemory,
 } from "./resources.js";
 import type { JsonSchema } from "./schema.js";

@@ -20,7 +20,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Door } from "./door.js";
+import type { Door } from "./define.js";
 import { buildServer } from "./sdk-server.js";
 
 /** The largest message, in bytes: a save of ten thousand turns fits, a runaway client does not. */

@@ -1,6 +1,7 @@
 /**
  * Tools on links between memories: adding and removing one, and walking them.
  */
+
 import type { Edge, Traversal } from "@cortex-memory/core";
 import { quoted } from "@cortex-memory/core/contract";
 import * as z from "zod";
@@ -8,8 +9,7 @@ import { asking } from "../operations/define.js";
 import { edgeKinds, listOf } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { briefLine, briefOf, briefShape, fenced, fit, flat } from "./briefs.js";
-import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
-import { memoryRef } from "./fields.js";
+import { BUDGET_TOKENS, budgetTokens, defineTool, memoryRef } from "./define.js";
 
 const linkTool = defineTool({
   name: "memory_link",

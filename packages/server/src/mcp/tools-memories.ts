@@ -2,15 +2,14 @@
  * Tools that store, read and change memories. Whose words they are is decided by the door; a call may
  * say that it only passes something on.
  */
+
 import type { Inspection, MemoryRef, WriteResult } from "@cortex-memory/core";
 import { quoted, writtenShape } from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { headFields, listOf, memoryType, versionFields } from "../operations/fields.js";
-import { isoTime } from "../operations/times.js";
+import { headFields, isoTime, listOf, memoryType, versionFields } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { briefLine, briefOf, briefShape, day, fenced, fit, flat, quotedAnswer } from "./briefs.js";
-import { BUDGET_TOKENS, budgetTokens, defineTool } from "./define.js";
-import { memoryRef, turnFields } from "./fields.js";
+import { BUDGET_TOKENS, budgetTokens, defineTool, memoryRef, turnFields } from "./define.js";
 
 /** What a call may say about where content came from; the last is refused to whoever is only an agent. */
 const SOURCES = ["agent", "tool_output", "document", "channel", "user_input"] as const;

@@ -2,6 +2,7 @@
  * Tools around a task: what an agent should have before it at the start, exact lookups while it works,
  * and at the end which memories helped or misled.
  */
+
 import {
   type Cortex,
   CortexError,
@@ -12,8 +13,7 @@ import {
 import { quoted } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
-import { headFields, listOf, memoryType } from "../operations/fields.js";
-import { isoTime } from "../operations/times.js";
+import { headFields, isoTime, listOf, memoryType } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { type Brief, briefLine, briefOf, briefShape, fenced, fit } from "./briefs.js";
 import {

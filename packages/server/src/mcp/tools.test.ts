@@ -10,12 +10,18 @@ import { CLIENTS, clientBlock, isInNpxCache } from "../cli/clients.js";
 import { ERROR_STATUS } from "../error-status.js";
 import { GROUPS } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { AGENT_ACCESS, clientPrincipal, namedAccess } from "./agent.js";
 import { day, fit } from "./briefs.js";
-import { defineTool, policyOf, type ToolContext } from "./define.js";
+import {
+  AGENT_ACCESS,
+  clientPrincipal,
+  defineTool,
+  namedAccess,
+  policyOf,
+  type ToolContext,
+} from "./define.js";
 import { instructionsFor } from "./instructions.js";
 import { mended } from "./mend.js";
-import { promptsFor } from "./prompts.js";
+import { promptsFor } from "./resources.js";
 import { announced } from "./schema.js";
 import { isRemote, STANDARD_TOOLS, toolName, toolsOf } from "./tools.js";
 

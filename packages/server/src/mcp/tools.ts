@@ -23,8 +23,7 @@ import { announcedLater, outlined } from "./schema.js";
 import { LINK_TOOLS } from "./tools-links.js";
 import { MEMGRAPH_TOOLS } from "./tools-memgraph.js";
 import { MEMORY_TOOLS } from "./tools-memories.js";
-import { RECALL_TOOLS } from "./tools-recall.js";
-import { REVIEW_TOOLS } from "./tools-review.js";
+import { RECALL_TOOLS, REVIEW_TOOLS } from "./tools-recall.js";
 import { FEEDBACK_TOOLS, FIND_TOOLS, START_TOOLS } from "./tools-task.js";
 
 /** The tools an agent needs, in the order in which it meets them. */

@@ -5,10 +5,11 @@
  * given; the rest is checked against the row's schema, with the failures every door gives, and answers with memgraph's JSON. How a request becomes an input, and an
  * answer a response, is left to the doors: `mcp/tools-memgraph.ts` and `http/memgraph-routes.ts`.
  */
+
 import type { Access, HUB_POLICIES, Hub } from "@cortex-memory/core";
 import { type MEMGRAPH_POLICIES, type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
 import type * as z from "zod";
-import { innerSchema, inputError } from "../operations/input-error.js";
+import { innerSchema, inputError } from "../operations/fields.js";
 
 /** A JSON object. */
 export type Json = { readonly [member: string]: unknown };

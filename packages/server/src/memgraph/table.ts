@@ -5,11 +5,11 @@
  *
  * Members that memgraph does not know are refused, as it does; lengths and meanings are checked by core.
  */
+
 import { CortexError, type GraphInfo } from "@cortex-memory/core";
 import { memgraphText, type NodeInput } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import { anyObject, listOf } from "../operations/fields.js";
-import { isoTime } from "../operations/times.js";
+import { anyObject, isoTime, listOf } from "../operations/fields.js";
 import {
   type CallDoor,
   defineCall,

@@ -8,6 +8,7 @@
  *
  * Left to others: limits and meaning of values (core), how a command line is read (`cli/`).
  */
+
 import {
   type Access,
   type Answer,
@@ -28,7 +29,7 @@ import {
 import type * as z from "zod";
 import type { Setting } from "../config.js";
 import type { Ink } from "../render/ink.js";
-import { inputError, shortly } from "./input-error.js";
+import { inputError, shortly } from "./fields.js";
 
 /**
  * A function that moves something into a store at a location, which is not open: of the library, or

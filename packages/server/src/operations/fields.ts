@@ -1,13 +1,20 @@
 /**
- * The fields that inputs share. Kinds and vocabularies are checked here; lengths, limits and what
- * fits together are checked once, by core.
+ * What operations are made of beside the contract: the fields that inputs share, the shapes of answers that are the
+ * server's own, times as people and models write them, and how a schema refuses. How a refusal is worded is the
+ * contract's, so that an input refused here fails as the library would fail.
  */
+
 import {
   anyObject,
+  type FieldNote,
   frameSchema,
+  listOf,
   MEMORY_TYPES,
+  noted,
+  noteOf,
   SOURCES,
   STATUSES,
+  VERBS,
   VISIBILITIES,
 } from "@cortex-memory/core/contract";
 import * as z from "zod";
@@ -19,10 +26,7 @@ export function words<T extends object>(table: T) {
   return z.enum(Object.keys(table) as [keyof T & string, ...(keyof T & string)[]]);
 }
 
-/** A schema for a list. */
-export function listOf<S extends z.ZodType>(item: S) {
-  return z.array(item).readonly();
-}
+export { listOf };
 
 /** A time in whole milliseconds since 1970, or an ISO time where a door reads text. */
 export function timeField(description: string) {
@@ -84,3 +88,99 @@ export const versionFields = {
     .describe("renderings to use instead of the templates', as JSON")
     .exactOptional(),
 };
+
+const timeMs = z.int();
+const seq = z.int();
+
+const setting = z.object({
+  name: z.string(),
+  value: z.string(),
+  from: z.string(),
+  flag: z.string(),
+  variable: z.string(),
+});
+
+/** Settings of the door and configuration of the graph. */
+export const configShape = z.object({
+  settings: listOf(setting),
+  ...VERBS.config.output.shape,
+  seq: seq.exactOptional(),
+});
+
+/** How much a store holds, and where. */
+export const statsShape = z.object({ data: z.string(), ...VERBS.stats.output.shape });
+
+/** What a proof or checkpoint shows. */
+export const verifiedShape = z.object({
+  ok: z.boolean(),
+  anchored: z.boolean(),
+  anchoredBy: z.enum(["checkpoint", "consistency"]).exactOptional(),
+  code: z.string().exactOptional(),
+  message: z.string().exactOptional(),
+  checkpoint: z
+    .object({ origin: z.string(), size: z.int(), root: z.string(), at: timeMs })
+    .exactOptional(),
+  memories: listOf(
+    z.looseObject({
+      id: z.string(),
+      status: z.enum(["present", "absent", "erased"]),
+      text: z.string().exactOptional(),
+    }),
+  ).exactOptional(),
+  edges: listOf(
+    z.looseObject({ key: z.string(), status: z.enum(["present", "absent"]), from: z.string() }),
+  ).exactOptional(),
+  entries: listOf(z.looseObject({ seq, kind: z.string() })).exactOptional(),
+  since: z.object({ size: z.int(), root: z.string() }).exactOptional(),
+  signatures: listOf(z.object({ name: z.string(), keyHint: z.string() })).exactOptional(),
+});
+
+const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** The example that messages give. */
+export const ISO_EXAMPLE = "an ISO time such as 2026-03-01T12:00:00Z";
+
+/** Milliseconds since 1970 of an ISO date or time; `undefined` when the text is neither. */
+export function isoTimeMs(text: string): number | undefined {
+  const ms = ISO.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** A time in ISO form; the call gets milliseconds. */
+export function isoTime(description: string) {
+  const schema = z
+    .string()
+    .transform((text, context) => {
+      const ms = isoTimeMs(text);
+      if (ms !== undefined) return ms;
+      context.addIssue({ code: "custom", message: ISO_EXAMPLE, input: text });
+      return z.NEVER;
+    })
+    .describe(`${description}; ISO date`);
+  return noted(schema, { time: true }).exactOptional();
+}
+
+export {
+  codeIn,
+  describe as shortly,
+  expectedOf as expectedBy,
+  refusalOf as inputError,
+  unwrapped as innerSchema,
+} from "@cortex-memory/core/contract";
+
+/** What a schema says about itself beside its rules. */
+export interface FieldMeta extends FieldNote {
+  readonly description?: string;
+}
+
+/** What a schema says about itself, wherever among its wrappers it was given; notes of the contract win. */
+export function metaOf(schema: z.core.$ZodType): FieldMeta {
+  return { ...ownMeta(schema), ...noteOf(schema) };
+}
+
+function ownMeta(schema: z.core.$ZodType): FieldMeta {
+  const own = (schema as z.ZodType).meta?.() as FieldMeta | undefined;
+  if (own !== undefined) return own;
+  const { innerType } = schema._zod.def as { readonly innerType?: z.core.$ZodType };
+  return innerType === undefined ? {} : ownMeta(innerType);
+}

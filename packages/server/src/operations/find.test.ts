@@ -3,9 +3,9 @@ import { type Cortex, type Embedder, isCortexError, open } from "@cortex-memory/
 import { type Output, VERBS } from "@cortex-memory/core/contract";
 import { describe, expect, test } from "vitest";
 import { CALL_CONTEXT } from "../../test/call-context.js";
-import { showFound } from "../render/find.js";
 import { makeInk } from "../render/ink.js";
-import { FIND_OPERATIONS } from "./find.js";
+import { showFound } from "../render/memories.js";
+import { FIND_OPERATIONS } from "./asking.js";
 
 const plainInk = makeInk(false);
 

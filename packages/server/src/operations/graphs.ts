@@ -1,7 +1,10 @@
 /**
  * Operations on the graphs of a folder: a folder of actors is a hub, and each actor's store a graph of
  * it. They go by the hub that the door has open, or by the folder, and open no store of their own.
+ *
+ * The shapes of what operations on graphs answer.
  */
+
 import { CortexError, copyHub, type Hub, openHub } from "@cortex-memory/core";
 import { listOf, VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
@@ -13,16 +16,74 @@ import {
   showGraphs,
   showRemoved,
   showSymlinks,
-} from "../render/graphs.js";
+} from "../render/edges.js";
 import { type CallContext, defineOperation } from "./define.js";
-import {
-  copiedShape,
-  graphCheckShape,
-  graphListShape,
-  graphShape,
-  removedGraphShape,
-  symlinksShape,
-} from "./graph-shapes.js";
+import { anyObject } from "./fields.js";
+
+/** A graph. */
+export const graphShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  conflictPolicy: z.enum(["lww", "manual"]),
+  kindWhitelist: listOf(z.string()),
+  metadata: anyObject,
+  archived: z.boolean(),
+  createdAt: z.int(),
+  seq: z.int(),
+});
+
+/** Graphs, and what could not be read. */
+export const graphListShape = z.object({
+  graphs: listOf(graphShape),
+  problems: listOf(z.object({ id: z.string(), code: z.string(), message: z.string() })),
+});
+
+const graphRef = z.object({ graphId: z.string(), edgeCount: z.int(), exists: z.boolean() });
+
+const graphEdge = z.object({
+  id: z.string(),
+  graphId: z.string(),
+  fromLineage: z.string(),
+  toGraph: z.string(),
+  toLineage: z.string(),
+  kind: z.string(),
+  metadata: anyObject.exactOptional(),
+  ordinal: z.int().exactOptional(),
+  createdAt: z.int(),
+  createdBy: z.string(),
+});
+
+/** Which graphs a graph is tied to. */
+export const symlinksShape = z.object({
+  outbound: listOf(graphRef),
+  inbound: listOf(graphRef),
+  dangling: listOf(graphEdge).exactOptional(),
+});
+
+/** What a check of the graphs together found. */
+export const graphCheckShape = z.object({
+  ok: z.boolean(),
+  graphs: z.int(),
+  problems: listOf(z.object({ id: z.string(), code: z.string(), message: z.string() })),
+});
+
+/** What became of a copy of graphs. */
+export const copiedShape = z.object({
+  ok: z.boolean(),
+  copied: z.int(),
+  same: z.int(),
+  entries: z.int(),
+  failed: listOf(z.object({ graph: z.string(), code: z.string(), message: z.string() })),
+});
+
+/** A graph that is gone. */
+export const removedGraphShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  reason: z.string(),
+  entries: z.int().exactOptional(),
+  symlinks: symlinksShape.omit({ dangling: true }),
+});
 
 /** Runs `body` with the hub in use; only making a graph may make its folder. */
 async function withHub<T>(

@@ -2,9 +2,10 @@
  * Operations on replicas: following a server into a store of this machine, and making such a store one
  * of its own. Every check is core's; where the token comes from is the door's affair.
  */
+
 import { follow, promote, type RemoteLocation } from "@cortex-memory/core";
 import * as z from "zod";
-import { showFollowed, showPromoted } from "../render/replicas.js";
+import { showFollowed, showPromoted } from "../render/store.js";
 import { defineOperation, defineStream } from "./define.js";
 
 const ON_THE_MACHINE = "it writes a store of the server's machine; run the command there";

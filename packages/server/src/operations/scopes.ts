@@ -2,6 +2,7 @@
  * Operations on scopes and the keys that sign them. Keys are files of whoever owns them: they are made
  * and used on the command line, outside of every store, and no other door ever sees one.
  */
+
 import { randomBytes } from "node:crypto";
 import {
   CortexError,
@@ -13,9 +14,9 @@ import {
 import { listOf, MEMORY_TYPES, SOURCES, timeOf, words } from "@cortex-memory/core/contract";
 import { verify } from "@cortex-memory/core/verify";
 import * as z from "zod";
-import { showIssued, showKey, showPosted, showRevoked, showScope } from "../render/scopes.js";
+import { showIssued, showKey, showPosted, showRevoked, showScope } from "../render/proofs.js";
 import { defineOperation, verbRow } from "./define.js";
-import { documentIn } from "./documents.js";
+import { documentIn } from "./journal.js";
 
 const SECRET = "keys stay with whoever owns them; run the command there";
 const HOUR_MS = 60 * 60 * 1000;

@@ -9,8 +9,7 @@
 import type * as z from "zod";
 import { UsageError } from "../usage.js";
 import type { CommandSpec, Operation } from "./define.js";
-import { type FieldMeta, innerSchema, metaOf, shortly } from "./input-error.js";
-import { ISO_EXAMPLE, isoTimeMs } from "./times.js";
+import { type FieldMeta, ISO_EXAMPLE, innerSchema, isoTimeMs, metaOf, shortly } from "./fields.js";
 
 /** How a field is written as text. */
 export type Syntax =

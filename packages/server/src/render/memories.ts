@@ -1,10 +1,11 @@
 /**
- * Memories, conversations and what was done to them, for people to read.
+ * Memories and conversations, for people to read: what was done to them, found, searched and recalled, what waits
+ * for a decision, and what a model made of them.
  */
-import type { Output } from "@cortex-memory/core/contract";
+import { DROP_RULES, type Output } from "@cortex-memory/core/contract";
 import { showLinks } from "./edges.js";
-import { clean, counted, type Ink, pairs, row, showTime } from "./ink.js";
-import { showSalience } from "./learning.js";
+import { clean, counted, type Ink, oneLine, pairs, row, showTime } from "./ink.js";
+import { showSalience } from "./upkeep.js";
 
 type Memory = Output<"get">;
 type Written = Output<"write">;
@@ -168,4 +169,206 @@ export function showBatch(answer: Output<"batch">, ink: Ink): string {
     return `${ink.red("✗")} ${at} ${clean(result.error.message)} ${ink.dim(result.error.code)}`;
   });
   return [...lines, ink.dim(`seq ${answer.seq}`)].join("\n");
+}
+
+/** Hits of one search, each with the words that answer. */
+export function showSearch(answer: Output<"search">, ink: Ink): string {
+  if (answer.hits.length === 0) return ink.dim("nothing found");
+  return answer.hits
+    .map(({ id, type, text, snippet, score, lifecycle }) => {
+      const state = lifecycle === "active" ? "" : ` ${ink.yellow(`[${lifecycle}]`)}`;
+      const before = `${ink.dim(score.toFixed(2).padStart(6))}  ${id}  ${ink.cyan(type.padEnd(10))}  `;
+      return row(before, snippet ?? text, state);
+    })
+    .join("\n");
+}
+
+/** Hits of several searches, fused. */
+export function showSearchBatch(answer: Output<"searchBatch">, ink: Ink): string {
+  if (answer.hits.length === 0) return ink.dim("nothing found");
+  const lines = answer.hits.map(({ id, type, text, score, queriesMatched }) => {
+    const by = ink.dim(`by ${queriesMatched.join(", ")}`);
+    return row(
+      `${ink.dim(score.toFixed(4))}  ${id}  ${ink.cyan(type.padEnd(10))}  `,
+      text,
+      `  ${by}`,
+    );
+  });
+  const { uniqueHits, queryCount } = answer;
+  const more = uniqueHits - answer.hits.length;
+  const rest = more > 0 ? `, ${more} more` : "";
+  return [...lines, ink.dim(`${counted(queryCount, "search", "searches")}${rest}`)].join("\n");
+}
+
+type Recalled = Output<"recall">;
+
+/** An answer, best first. */
+export function showRecalled(answer: Recalled, ink: Ink): string {
+  const { hits, weak, trimmed, tokens, leftOut, sessions, notEmbedded = 0 } = answer;
+  const pending =
+    notEmbedded === 0
+      ? []
+      : [ink.dim(`${counted(notEmbedded, "entry", "entries")} not embedded yet: cortex embed`)];
+  if (hits.length === 0) return [ink.dim("nothing recalled"), ...pending].join("\n");
+  const conversationOf = new Map(
+    (sessions ?? []).flatMap(({ session, turns: [first] }) => (first ? [[first, session]] : [])),
+  );
+  return [
+    ...(weak ? [ink.yellow("nothing reliable; the closest:")] : []),
+    ...hits.flatMap((hit) => {
+      const conversation = conversationOf.get(hit.id);
+      const score = ink.dim(hit.score.toFixed(3));
+      const lanes = Object.keys(hit.why.lanes).join("+");
+      const before = `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}  `;
+      const line = row(before, hit.text, ` ${ink.dim(lanes)}`);
+      return conversation === undefined ? [line] : [ink.bold(conversation), line];
+    }),
+    ink.dim(`${counted(tokens, "token")}, ${trimmed} left out by the budget`),
+    ...(leftOut.length === 0
+      ? []
+      : [ink.dim(`of the present only, left out: ${leftOut.join(", ")}`)]),
+    ...pending,
+  ].join("\n");
+}
+
+type Found = Output<"find">;
+type Hit = Found["hits"][number];
+type Explanation = NonNullable<Found["explain"]>;
+
+/** A page of hits, and how it was found. */
+export function showFound(found: Found, ink: Ink): string {
+  const hits = found.hits.map((hit) => hitLine(hit, ink));
+  return [
+    ...(hits.length === 0 ? [ink.dim("nothing found")] : hits),
+    ...notes(found).map((note) => ink.dim(note)),
+    ...(found.explain === undefined ? [] : ["", ...explainLines(found.explain, ink)]),
+  ].join("\n");
+}
+
+function hitLine(hit: Hit, ink: Ink): string {
+  const lifecycle = hit.memory?.head.lifecycle ?? "active";
+  const state = lifecycle === "active" ? "" : ` ${ink.yellow(`[${lifecycle}]`)}`;
+  const hop = hit.hop === undefined ? "" : ` ${ink.dim(counted(hit.hop, "hop"))}`;
+  const far = hit.distance === undefined ? "" : ` ${ink.dim(`at ${hit.distance.toFixed(3)}`)}`;
+  const score = ink.dim(hit.score.toFixed(3));
+  return row(
+    `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}${hop}${far}  `,
+    hit.text,
+    state,
+  );
+}
+
+function notes(found: Found): readonly string[] {
+  const { total, trimmed, tokens, cursor, clamped, lateSeq } = found;
+  return [
+    ...(total === undefined ? [] : [`${counted(total, "hit")} in all`]),
+    ...(tokens === undefined ? [] : [`${counted(tokens, "token")}, ${trimmed} left out`]),
+    ...(clamped?.hops === undefined ? [] : [`at most ${clamped.hops} hops are walked`]),
+    ...(clamped?.nodes === undefined ? [] : [`the walk ended at ${clamped.nodes} memories`]),
+    ...(lateSeq === undefined ? [] : [`use journaled as seq ${lateSeq}`]),
+    ...(cursor === undefined ? [] : [`more: --cursor ${cursor}`]),
+  ];
+}
+
+function explainLines(explain: Explanation, ink: Ink): readonly string[] {
+  const { source, indexes, candidates, rowsRead, rowsKept } = explain;
+  return [
+    `${ink.bold("read")} ${oneLine(source)}, ${explain.orderBy.join(", ")} (${explain.order})`,
+    `  ${counted(rowsRead, "row")} read, ${counted(candidates, "memory", "memories")} tested, ${rowsKept} kept`,
+    `  where ${oneLine(explain.where, 200)}`,
+    ...indexes.map(({ name, estimate, counted: exact, keysRead }) => {
+      const size = estimate === undefined ? "not probed" : `${exact ? "" : "about "}${estimate}`;
+      return ink.dim(`  ${oneLine(name)}: ${size}, ${counted(keysRead, "key")} read by the probe`);
+    }),
+    ...explain.steps.map((step, at) => ink.dim(`  ${at + 1}. ${oneLine(step)}`)),
+  ];
+}
+
+/** A page of open items, each with its sides below it. */
+export function showReview(page: Output<"review">, ink: Ink): string {
+  if (page.items.length === 0 && page.cursor === undefined) return ink.dim("nothing to decide");
+  const lines = page.items.flatMap(({ id, why, sides, proposal }) => [
+    `${ink.bold(id)}  ${clean(why)}`,
+    ...(proposal === undefined
+      ? []
+      : [
+          `  ${ink.dim(`${showTime(proposal.at)} ${clean(proposal.by)}`)}`,
+          `    ${proposal.verb} ${oneLine(JSON.stringify(proposal.input))}`,
+        ]),
+    ...sides.map((side) => {
+      const who = `${showTime(side.since)} ${side.status}, from ${side.source}`;
+      const marks = side.flags === undefined ? "" : ` ${ink.yellow(`[${side.flags.join(", ")}]`)}`;
+      return `  ${ink.cyan(side.uri)}  ${ink.dim(who)}${marks}\n    ${oneLine(side.text)}`;
+    }),
+  ]);
+  const more = page.cursor === undefined ? [] : [ink.dim(`more: --cursor ${page.cursor}`)];
+  return [...lines, ...more].join("\n");
+}
+
+/** What a settlement did. */
+export function showSettled(settled: Output<"settle">, ink: Ink): string {
+  const list = (label: string, ids: readonly string[]) =>
+    ids.map((id) => `  ${label.padEnd(8)} ${id}`);
+  return [
+    `${ink.green("✓")} settled ${settled.item}: ${settled.decision} ${ink.dim(`seq ${settled.seq}`)}`,
+    ...list("kept", settled.kept),
+    ...list("archived", settled.archived),
+  ].join("\n");
+}
+
+/** The values of a slot, newest first. */
+export function showSlot(history: Output<"slotHistory">, ink: Ink): string {
+  if (history.values.length === 0) return ink.dim(`slot ${history.slot} has no values`);
+  const lines = history.values.map(({ id, current, from, to, text, source }) => {
+    const mark = current ? ink.green("●") : ink.dim("○");
+    const span = `${showTime(from)} to ${to === undefined ? "now" : showTime(to)}`;
+    return `${mark} ${id}  ${ink.dim(`${span}, from ${source}`)}  ${oneLine(text, 80)}`;
+  });
+  const more = history.more ? [ink.dim("there are older values: raise --limit")] : [];
+  return [...lines, ...more].join("\n");
+}
+
+/** What distilling did. */
+export function showExtracted(report: Output<"extract">, ink: Ink): string {
+  const { turns, facts, known, links, dropped, failures, waiting } = report;
+  const sum = `${counted(turns, "turn")} read, ${counted(facts.length, "fact")}, ${counted(links, "link")}`;
+  const mark = failures.length > 0 ? ink.yellow("!") : ink.green("✓");
+  const head = report.dryRun ? `a dry run, nothing was written: ${sum}` : `${mark} ${sum}`;
+  const lines = [
+    ...facts.map((fact) => factLine(fact, ink)),
+    ...(known === 0 ? [] : [`${counted(known, "fact")} known already`]),
+    ...dropped.map(({ rule, count }) => ink.dim(`${count} dropped: ${DROP_RULES[rule]}`)),
+    ...failures.map(({ session, message }) => ink.yellow(`${clean(session)}: ${clean(message)}`)),
+    ...(waiting === 0 ? [] : [`${counted(waiting, "turn")} still to be read`]),
+  ];
+  const about = ink.dim(`${clean(report.model)}, seq ${report.seq}`);
+  return [`${head} ${about}`, ...lines.map((line) => `  ${line}`)].join("\n");
+}
+
+/** What looking for links did. */
+export function showRelinked(report: Output<"relink">, ink: Ink): string {
+  const { calls, memories, links, dropped, failures, cursor } = report;
+  const added = links.filter(({ outcome }) => outcome === "new" || outcome === "proposed");
+  const sum = `${counted(memories, "memory", "memories")} looked at in ${counted(calls, "call")}, ${counted(added.length, "link")}`;
+  const mark = failures.length > 0 ? ink.yellow("!") : ink.green("✓");
+  const head = report.dryRun ? `a dry run, nothing was written: ${sum}` : `${mark} ${sum}`;
+  const lines = [
+    ...links.map(
+      ({ outcome, from, kind, to, reason }) =>
+        `${outcome.padEnd(8)} ${clean(from)} ${kind} ${clean(to)}  ${ink.dim(oneLine(reason, 80))}`,
+    ),
+    ...dropped.map(({ rule, count }) => ink.dim(`${count} dropped: ${DROP_RULES[rule]}`)),
+    ...failures.map(({ message }) => ink.yellow(clean(message))),
+    ...(cursor === undefined ? [] : [`go on with --cursor ${clean(cursor)}`]),
+  ];
+  const about = ink.dim(`${clean(report.model)}, seq ${report.seq}`);
+  return [`${head} ${about}`, ...lines.map((line) => `  ${line}`)].join("\n");
+}
+
+function factLine(
+  { outcome, type, text, slot }: Output<"extract">["facts"][number],
+  ink: Ink,
+): string {
+  const label = slot === undefined ? type : `${type} ${clean(slot)}`;
+  return `${outcome.padEnd(8)} ${ink.dim(label)}  ${oneLine(text, 100)}`;
 }

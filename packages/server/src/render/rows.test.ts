@@ -1,11 +1,8 @@
 /** Lists of memories fit a terminal of 80 columns, whatever the memories say. */
 import { open } from "@cortex-memory/core";
 import { expect, test } from "vitest";
-import { showFound } from "./find.js";
 import { makeInk, row } from "./ink.js";
-import { showHistory, showPage } from "./memories.js";
-import { showRecalled } from "./recall.js";
-import { showSearch } from "./search.js";
+import { showFound, showHistory, showPage, showRecalled, showSearch } from "./memories.js";
 
 const INK = makeInk(false);
 const widest = (text: string): number =>

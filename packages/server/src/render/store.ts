@@ -1,9 +1,18 @@
 /**
- * The store itself for people to read: settings, counts, journal, roots, reports.
+ * The store itself, for people to read: settings, counts, journal, roots and reports; what moved it, follows it or was
+ * brought into it.
  */
+
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type { configShape, statsShape } from "../operations/shapes.js";
+import type { configShape, statsShape } from "../operations/fields.js";
+import type {
+  erasuresShape,
+  foreignShape,
+  importedShape,
+  upgradeShape,
+} from "../operations/moves.js";
+import type { followedShape, promotedShape } from "../operations/replicas.js";
 import { clean, counted, grouped, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 /** How much a store holds. */
@@ -184,4 +193,157 @@ export function showRebuild(report: Output<"rebuild">, ink: Ink): string {
 
 function at({ seq }: { readonly seq: number }, ink: Ink): string {
   return ink.dim(`seq ${seq}`);
+}
+
+/** What a vacuum did. */
+export function showVacuum(report: Output<"vacuum">, ink: Ink): string {
+  const late = counted(report.forgottenMeanwhile, "memory", "memories");
+  const left =
+    report.forgottenMeanwhile === 0
+      ? []
+      : [ink.yellow(`  ${late} forgotten meanwhile: run vacuum once more`)];
+  const size = `${bytes(report.bytesBefore)} before, ${bytes(report.bytesAfter)} now`;
+  return [
+    `${ink.green("✓")} ${entries(report)} written anew: ${size} ${ink.dim(`seq ${report.seq}`)}`,
+    ...left,
+    `  root ${report.root}`,
+  ].join("\n");
+}
+
+/** What was written to a file; `did` is the word for it. */
+export function showExported(did: string): (report: Output<"backup">, ink: Ink) => string {
+  return (report, ink) => {
+    const since = report.from === 0 ? "" : ` from seq ${report.from} on`;
+    const erased = report.erased === 0 ? "" : `, ${counted(report.erased, "erased part")} listed`;
+    return [
+      `${ink.green("✓")} ${did} ${entries(report)}${since}${erased} ${ink.dim(`seq ${report.seq}`)}`,
+      `  root ${report.root}`,
+      ...(did === "backed up" ? [ink.dim(`  next time: --since ${report.seq}`)] : []),
+    ].join("\n");
+  };
+}
+
+/** What was read in; `did` is the word for it. */
+export function showImported(
+  did: string,
+): (report: z.output<typeof importedShape>, ink: Ink) => string {
+  return (report, ink) => {
+    const again = counted(report.erasedAgain, "part");
+    const erased = report.erasedAgain === 0 ? "" : `, ${again} erased again`;
+    const place = ink.dim(`seq ${report.seq}, epoch ${report.epoch}`);
+    return `${ink.green("✓")} ${did} ${entries(report)}${erased} ${place}\n  root ${report.root}`;
+  };
+}
+
+/** How much a list of erasures names. */
+export function showErasures(report: z.output<typeof erasuresShape>, ink: Ink): string {
+  const erased = counted(report.erased, "erased part");
+  return `${ink.green("✓")} ${erased} listed, of ${entries(report)} ${ink.dim(`seq ${report.seq}`)}`;
+}
+
+/** What an upgrade did, or would do. */
+export function showUpgrade(report: z.output<typeof upgradeShape>, ink: Ink): string {
+  const { from, to, upgraded } = report;
+  const form = `format ${to.format}, fold ${to.foldVersion}`;
+  if (!report.needed) return `${ink.green("✓")} nothing to do: the store has ${form} already`;
+  const was = `format ${from.format}, fold ${from.foldVersion}`;
+  const head =
+    upgraded === undefined
+      ? ink.yellow(`would upgrade from ${was} to ${form}:`)
+      : `${ink.green("✓")} upgraded from ${was} to ${form} ${ink.dim(`seq ${upgraded.seq}`)}`;
+  return [
+    head,
+    ...report.steps.map((step) => `  ${clean(step)}`),
+    ...(upgraded === undefined ? [] : [`  root ${upgraded.root}`]),
+  ].join("\n");
+}
+
+function entries(report: { readonly entries: number }): string {
+  return counted(report.entries, "entry", "entries");
+}
+
+function bytes(count: number): string {
+  return counted(count, "byte");
+}
+
+/** One event of following. */
+export function showFollowed(event: z.output<typeof followedShape>, ink: Ink): string {
+  const { state, seq, root = "", entries = 0, code = "", message = "", retryMs = 0 } = event;
+  const place = ink.dim(`seq ${seq}`);
+  switch (state) {
+    case "level": {
+      const came = counted(entries, "entry", "entries");
+      return `${ink.green("✓")} level, ${came} came ${place}  ${ink.dim(root)}`;
+    }
+    case "trouble": {
+      const again = `trying again in ${(retryMs / 1000).toFixed(1)} s`;
+      return `${ink.yellow("…")} ${clean(message)} ${ink.dim(code)}, ${again} ${place}`;
+    }
+  }
+}
+
+/** What promoting did. */
+export function showPromoted(report: z.output<typeof promotedShape>, ink: Ink): string {
+  const place = ink.dim(`seq ${report.seq}, epoch ${report.epoch}`);
+  return `${ink.green("✓")} follows ${clean(report.source)} no more, and takes writes ${place}\n  root ${report.root}`;
+}
+
+type Report = z.output<typeof foreignShape>;
+
+/** Lines of each list that are printed; all that the report has are in the JSON answer. */
+const SHOWN = 20;
+
+/** What an import did, or would do. */
+export function showForeign(report: Report, ink: Ink): string {
+  const { stopped, dryRun } = report;
+  const mark = stopped === undefined ? ink.green("✓") : ink.red("✗");
+  const did = dryRun ? "would import" : "imported";
+  return [
+    `${mark} ${did} ${counted(report.memories.added, "memory", "memories")}${rest(report)}`,
+    `  ${counted(report.links.added, "link")} added, ${report.links.unchanged} unchanged`,
+    ...graphLines(report, ink),
+    ...list("passed over", report.skipped, ({ at, reason }) => `${at}: ${reason}`, ink),
+    ...list("bad", report.errors, ({ at, message }) => `${at}: ${message}`, ink),
+    ...(report.report === undefined ? [] : [`  all of it is named in ${clean(report.report)}`]),
+    ...(stopped === undefined ? [] : stopLines(stopped, dryRun, ink)),
+  ].join("\n");
+}
+
+function rest({ memories }: Report): string {
+  const updated = memories.updated === 0 ? "" : `, ${memories.updated} updated`;
+  return `${updated}, ${memories.unchanged} unchanged`;
+}
+
+function graphLines({ graphs = [] }: Report, ink: Ink): readonly string[] {
+  return graphs.map(({ id, name, reused, added, updated, unchanged }) => {
+    const counts = `${added} added, ${updated} updated, ${unchanged} unchanged`;
+    return `  ${clean(name)}: ${counts} ${ink.dim(`graph ${id}${reused ? "" : ", new"}`)}`;
+  });
+}
+
+function list<T>(
+  what: string,
+  { count, first }: { readonly count: number; readonly first: readonly T[] },
+  line: (one: T) => string,
+  ink: Ink,
+): readonly string[] {
+  if (count === 0) return [];
+  const shown = first.slice(0, SHOWN);
+  const more = count - shown.length;
+  return [
+    ink.yellow(`  ${count} ${what}:`),
+    ...shown.map((one) => `    ${clean(line(one))}`),
+    ...(more === 0 ? [] : [`    and ${more} more`]),
+  ];
+}
+
+function stopLines(
+  { at, code, message }: NonNullable<Report["stopped"]>,
+  dryRun: boolean,
+  ink: Ink,
+): readonly string[] {
+  const next = dryRun
+    ? "  an import would stop there"
+    : "  what came before is kept; repair the record and run it again, or use --skip-bad";
+  return [`  ${ink.red("stopped at")} ${clean(at)}: ${clean(message)} ${ink.dim(code)}`, next];
 }

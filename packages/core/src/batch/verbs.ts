@@ -1,2 +1,0 @@
-/** The verb of this folder, under the name that its contract gives it. */
-export { batch } from "./batch.js";

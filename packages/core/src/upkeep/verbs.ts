@@ -1,3 +1,0 @@
-/** The verbs of this folder, each under the name that its contract gives it. */
-export { maintain } from "./maintain.js";
-export { check, rebuild, vacuum } from "./whole-store.js";
