@@ -71,7 +71,7 @@ describe("open", () => {
     await expect(open("memory:", options)).rejects.toMatchObject({
       code: "ERR_UNKNOWN_FIELD",
       message:
-        "embeder: expected one of the fields actor, create, principal, relaxedDurability, clock, random, embedder, model, rateLimits, jobs, kv, got an unknown field",
+        "embeder: expected one of the fields actor, create, principal, relaxedDurability, clock, random, embedder, model, rateLimits, jobs, verifyReads, kv, got an unknown field",
       details: { field: "embeder" },
     });
     // What only the client of a server takes is none of a folder's.

@@ -114,11 +114,12 @@ describe("asking", () => {
     expect(server.seen[0]?.authorization).toBeUndefined();
   });
 
-  test("shows model and dimensions and nothing else of itself", () => {
+  test("shows model, dimensions and that it is slow, and nothing else of itself", () => {
     const embedder = client();
     expect(JSON.parse(JSON.stringify(embedder))).toEqual({
       model: embedder.model,
       dimensions: DIMENSIONS,
+      isQuick: false,
     });
     expect(inspect(embedder, { depth: 9, showHidden: true })).not.toContain(KEY);
   });

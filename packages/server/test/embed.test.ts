@@ -103,18 +103,18 @@ describe("cortex embed", () => {
       await place.json(["note", "talk", text, ...data], standard);
     }
     const question = ["recall", "Do I have any allergies?", ...data];
-    expect(await place.json(question, standard)).toMatchObject({ hits: [] });
-    expect(await place.json(["embed", ...data], standard)).toMatchObject({
-      model: LOCAL_MODEL,
-      texts: 3,
-      lag: 0,
-    });
-    const found = await place.json(question, standard);
-    expect(found).toMatchObject({
+    const peanuts = {
       hits: expect.arrayContaining([
         expect.objectContaining({ text: expect.stringContaining("peanuts") }),
       ]),
+    };
+    // What was just written is embedded before the answer, because this model is quick.
+    expect(await place.json(question, standard)).toMatchObject(peanuts);
+    expect(await place.json(["embed", ...data], standard)).toMatchObject({
+      model: LOCAL_MODEL,
+      lag: 0,
     });
+    expect(await place.json(question, standard)).toMatchObject(peanuts);
     expect(server.seen).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@
  *
  * Left to others: who is asking (`context/context.ts`), where memories are found (`tiers.ts`).
  */
-import type { Form } from "../contract/fields.js";
+import type { Form } from "../contract/hits.js";
 import { TIERS, type Tier } from "../contract/recall.js";
 import { salienceOf } from "../engine/salience-reader.js";
 import { formText, frameTokens, lineTokens, promptLine, promptText } from "../engine/shapes.js";

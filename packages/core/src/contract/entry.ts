@@ -44,7 +44,6 @@ export type { Counter } from "../salience/use-record.js";
 export { quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
-export type { Form } from "./fields.js";
 export {
   anyObject,
   type FieldNote,
@@ -64,6 +63,7 @@ export {
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
 export type { ForgetGroup, ForgetResult } from "./forget.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
+export type { Form } from "./hits.js";
 export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {

@@ -2,9 +2,6 @@
  * The fields that inputs and answers are made of. A field carries its bounds, so that OpenAPI, a tool's
  * schema and the error all say the same; what doors and messages need beside that (the code of a
  * refusal, that a number is a time) is kept in a registry of our own and never sent.
- *
- * What the verbs that look for memories share: the words asked for, filters, the fields of a hit, and
- * the forms in which a memory is shown.
  */
 import * as z from "zod";
 import { isWellFormed, utf8Length } from "../codec/text.js";
@@ -17,14 +14,9 @@ import {
   isoTimeMs,
   type ListSchema,
   saying,
-  textField,
   timeField,
 } from "../records/fields.js";
-import { MEMORY_TYPES, namesOf, type Vocabulary } from "../records/types.js";
-import { kind, memoryType, tag } from "./memory.js";
-import type { OnPlan } from "./read-plan.js";
-import { memoryIdShape } from "./shapes.js";
-import { type } from "./verb.js";
+import { namesOf, type Vocabulary } from "../records/types.js";
 
 /** What a field says about itself beside its rules. */
 export interface FieldNote {
@@ -178,47 +170,3 @@ export function positionField(description: string) {
 function isIso(value: unknown): boolean {
   return typeof value === "string" && isoTimeMs(value) !== undefined;
 }
-
-/** Renderings of a memory, the briefest first. */
-export const FORMS = ["short", "medium", "full"] as const;
-
-/** Which rendering of a memory is shown. */
-export type Form = (typeof FORMS)[number];
-
-/** How memories in an answer are rendered. */
-export const form = z.enum(FORMS).describe("how hits are rendered").optional();
-
-/** Words to look for; a text without words finds nothing. */
-export const wordsAsked = noted(
-  textField({ maxBytes: LIMITS.queryBytes, blank: true, control: true }),
-  { prose: true },
-);
-
-/** Which memories `search` and `recall` show. */
-export const filterFields = {
-  types: listUpTo(memoryType).describe("only memories of this type; may be repeated").optional(),
-  kinds: listUpTo(kind)
-    .describe("only memories of this kind; may be repeated, any of them will do")
-    .optional(),
-  tags: listUpTo(tag)
-    .describe("only memories with this tag; may be repeated, all must be there")
-    .optional(),
-};
-
-/** What every hit of a find, a search or a recall has. */
-export const hitFields = {
-  id: memoryIdShape,
-  uri: z.string(),
-  type: words(MEMORY_TYPES),
-  text: z.string(),
-  score: z.number(),
-};
-
-/** What a read that tells its plan takes from whoever runs the program. */
-export const planLocals = {
-  local: ["onPlan"],
-  locals: type<{
-    /** Told how the read was carried out; for logs, because it counts what the caller may not see. */
-    readonly onPlan?: OnPlan | undefined;
-  }>(),
-} as const;

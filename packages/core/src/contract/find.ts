@@ -11,19 +11,16 @@ import { CONTENT, strictFields } from "../records/fields.js";
 import { frameSchema } from "../records/frames.js";
 import { MEMORY_TYPES } from "../records/types.js";
 import {
-  form,
-  hitFields,
   listOf,
   listUpTo,
   oneOrMore,
-  planLocals,
   refField,
   type ShapeOf,
   textField,
   whole,
   words,
-  wordsAsked,
 } from "./fields.js";
+import { form, hitFields, planLocals, wordsAsked } from "./hits.js";
 import { walkFields } from "./links.js";
 import {
   asOf,

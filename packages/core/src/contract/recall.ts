@@ -14,22 +14,17 @@ import {
   type ObjectKind,
 } from "../records/types.js";
 import {
-  FORMS,
-  filterFields,
-  form,
-  hitFields,
   listOf,
   listUpTo,
   noted,
   oneOrMore,
-  planLocals,
   type ShapeOf,
   textField,
   timeOf,
   whole,
   words,
-  wordsAsked,
 } from "./fields.js";
+import { FORMS, filterFields, form, hitFields, planLocals, wordsAsked } from "./hits.js";
 import { asOf, by, lifecycles, limitUpTo, session } from "./memory.js";
 import type { OnPlan } from "./read-plan.js";
 import { type Memory, memoryIdShape, positionShape, proofShape, timeShape } from "./shapes.js";

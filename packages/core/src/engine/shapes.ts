@@ -11,7 +11,7 @@
  * tell what the owner and the agent said from what was merely read.
  */
 import { ulidText } from "../codec/ulid.js";
-import type { Form } from "../contract/fields.js";
+import type { Form } from "../contract/hits.js";
 import type { Edge, Memory, MemoryHead, MemoryRef, VersionRecord } from "../contract/shapes.js";
 import { bodyOf, type FoundMemory, type Read } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";

@@ -5,7 +5,7 @@
  */
 import { domainHash } from "../codec/hash.js";
 import { normaliseSlot, utf8 } from "../codec/text.js";
-import type { Form } from "../contract/fields.js";
+import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import { type Engine, type ParsedRef, parseRef } from "../engine/engine.js";
 import { CortexError, invalid } from "../errors.js";

@@ -8,7 +8,7 @@
  * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there. A rival
  * is never shown above what it disputes, nor without it: what it disputes stands directly above.
  */
-import type { Form } from "../contract/fields.js";
+import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
 import { catchUp } from "../embedding/embed.js";
