@@ -75,6 +75,11 @@ export interface Upsert {
   readonly basedOnVersion?: number | readonly number[] | undefined;
   /** True refuses with `ERR_NOT_FOUND` to make a memory that is not there. */
   readonly mustExist?: boolean | undefined;
+  /**
+   * The highest number that the memory's versions have elsewhere: this version gets one above it, and
+   * above those here.
+   */
+  readonly after?: number | undefined;
   /** Set for a version that another program wrote. */
   readonly imported?: ImportedVersion | undefined;
 }

@@ -21,7 +21,6 @@ import {
 import {
   allRows,
   CATALOGUE,
-  decodeClaim,
   decodeCount,
   decodeGraphRow,
   graphKey,
@@ -70,7 +69,7 @@ async function numbersGone(snapshot: KvSnapshot): Promise<ReadonlySet<number>> {
 async function keysAbout(snapshot: KvSnapshot, gone: ReadonlySet<number>): Promise<Bytes[]> {
   const keys: Bytes[] = [];
   for await (const { key, value } of allRows(snapshot)) {
-    const number = key[0] === CATALOGUE.claim ? decodeClaim(value).number : numberOf(key, value);
+    const number = numberOf(key, value);
     if (number !== undefined && gone.has(number)) keys.push(key);
   }
   return keys;

@@ -8,7 +8,6 @@
  * says: lineage ids and far ends are kept as hashes, because a forget in a graph must not leave them
  * readable beside it.
  */
-import { decode, encode } from "../codec/cbor.js";
 import { domainHash } from "../codec/hash.js";
 import { keyOf } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
@@ -16,7 +15,6 @@ import { utf8 } from "../codec/text.js";
 import type { GraphConfig } from "../contract/config.js";
 import { scan } from "../history/reader.js";
 import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
-import { int, list } from "../records/memory-record.js";
 
 /** The first byte of every key, by what the row is about. 0x00 and 0x01 belong to the backends. */
 export const CATALOGUE = {
@@ -30,8 +28,6 @@ export const CATALOGUE = {
   memory: 0x20,
   /** (hash of an external id 16, number 4) → memory id. */
   lineage: 0x21,
-  /** (hash of a tenant's external id 16) → [number, time]: a graph is about to write it. */
-  claim: 0x22,
   /** (hash of another program's id 16, number 4) → [memory id, version], or [edge id]. */
   origin: 0x23,
   /** (number 4, edge key 32) → [far end 16, graph, live]: an edge out of the graph. */
@@ -110,29 +106,6 @@ export function edgeOriginKey(number: number, edgeKey: Bytes): Bytes {
   return keyOf(CATALOGUE.edgeOrigin).u32(number).raw(edgeKey).end();
 }
 
-/** The key of the claim to an external id among the graphs of one tenant. */
-export function claimKey(prefix: string, externalId: string): Bytes {
-  const hash = domainHash(sha256Node, "lineage", utf8(prefix), Uint8Array.of(0), utf8(externalId));
-  return keyOf(CATALOGUE.claim).raw(hash.subarray(0, 16)).end();
-}
-
-/** A graph's claim to an external id. */
-export interface Claim {
-  readonly number: number;
-  readonly at: number;
-}
-
-/** The bytes of a claim. */
-export function encodeClaim({ number, at }: Claim): Bytes {
-  return encode([number, at]);
-}
-
-/** Reads a claim. */
-export function decodeClaim(bytes: Bytes): Claim {
-  const [number, at] = list(decode(bytes));
-  return { number: int(number, 0), at: int(at, 0) };
-}
-
 /** The key of an edge out of a graph; without an edge key, of all such edges. */
 export function symlinkKey(number: number, edgeKey?: Bytes): Bytes {
   const key = keyOf(CATALOGUE.symlink).u32(number);
@@ -190,7 +163,7 @@ export function decodeGraphRow(bytes: Bytes): GraphRow {
 
 /**
  * The number of the graph that a row is about. `undefined` for rows that name graphs instead of being
- * about one: numbers, and claims, whose number is in their value.
+ * about one.
  */
 export function numberOf(key: Bytes, value: Bytes): number | undefined {
   switch (key[0]) {
@@ -198,7 +171,6 @@ export function numberOf(key: Bytes, value: Bytes): number | undefined {
       return decodeGraphRow(value).number;
     case CATALOGUE.number:
     case CATALOGUE.nextNumber:
-    case CATALOGUE.claim:
       return undefined;
     default:
       return decodeCount(key.subarray(...numberPlace(key)));

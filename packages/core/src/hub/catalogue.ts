@@ -9,8 +9,8 @@
  * what is recorded is at least as new as its stamp. Two processes that catch up at once compare and
  * commit on the graph's row; the loser starts over.
  *
- * Two depths: `graphs` brings what a list shows up to date and reads no journal; `caughtUp` brings
- * lineages and symlinks up to date as well. Losing the whole store costs time and nothing else.
+ * Two depths: `graphs` brings what a list shows up to date, reads no journal and commits nothing for
+ * graphs that have a row; `caughtUp` brings lineages and symlinks up to date as well. Losing the whole store costs time and nothing else.
  */
 import { encode } from "../codec/cbor.js";
 import { readConfig } from "../config/config.js";
@@ -39,7 +39,7 @@ import {
 import type { GraphStores, Places } from "./stores.js";
 
 /** The form of the rows; a catalogue of another form is thrown away and built again. */
-const CATALOGUE_FORM = encode(["cortex catalogue", 3]);
+const CATALOGUE_FORM = encode(["cortex catalogue", 4]);
 
 /** Journal entries read at once. */
 const READ_ENTRIES = 500;
@@ -82,6 +82,8 @@ export interface CatalogueParts {
 export class Catalogue {
   readonly kv: CatalogueKv;
   readonly #parts: CatalogueParts;
+  /** What is newer than the row that stands: known here alone, since a look is not worth a commit. */
+  readonly #seen = new Map<string, { readonly over: Bytes; readonly row: GraphRow }>();
   /** Rows as they were read last: most have not changed when they are read again. */
   readonly #decoded = new Map<string, { readonly bytes: Bytes; readonly row: GraphRow }>();
 
@@ -148,6 +150,19 @@ export class Catalogue {
     return this.refresh(name, "cursorStamp");
   }
 
+  /** Graphs whose journals hold entries that are not in the rows: lineages must be looked for in them. */
+  async unread(): Promise<readonly string[]> {
+    const { places, isOurs } = this.#parts;
+    const known = await this.#allRows();
+    const names = (await places.names()).filter(isOurs);
+    const stamps = names.flatMap((name): (readonly [string, string])[] => {
+      const row = known.get(name);
+      return row === undefined ? [] : [[name, row.cursorStamp]];
+    });
+    const changed = await places.changed(new Map(stamps));
+    return [...names.filter((name) => !known.has(name)), ...changed];
+  }
+
   /** The row of a graph as it stands, however old. */
   async knownRow(name: string): Promise<GraphRow | undefined> {
     return (await this.#rowOf(name)).row;
@@ -178,6 +193,7 @@ export class Catalogue {
       await this.kv.commitCaches({ expect: [], puts: [], deletes });
     }
     this.#decoded.clear();
+    this.#seen.clear();
   }
 
   async #sweep(depth: Depth): Promise<Graphs> {
@@ -256,7 +272,7 @@ export class Catalogue {
     const isSame = before.row?.store === facts.store && before.row.size <= facts.size;
     const noted =
       before.row !== undefined && isSame
-        ? await this.#put(name, before.bytes, { ...before.row, ...facts, stamp })
+        ? await this.#again(name, before, { ...before.row, ...facts, stamp }, depth)
         : await this.#putNew(name, before.bytes, { ...facts, stamp });
     if (noted === "lost") return "lost";
     let row = noted;
@@ -270,6 +286,18 @@ export class Catalogue {
       row = { ...row, cursor, cursorStamp: cursor === facts.size ? stamp : row.cursorStamp };
       if ((await this.#put(name, before.bytes, row, changes)) === "lost") return "lost";
     }
+    return row;
+  }
+
+  /** The row of a graph that has one: kept here alone where it was only looked at. */
+  async #again(
+    name: string,
+    { bytes }: { readonly bytes: Bytes | undefined },
+    row: GraphRow,
+    depth: Depth,
+  ): Promise<GraphRow | "lost"> {
+    if (depth !== "stamp" || bytes === undefined) return this.#put(name, bytes, row);
+    this.#seen.set(name, { over: bytes, row });
     return row;
   }
 
@@ -336,7 +364,7 @@ export class Catalogue {
     name: string,
   ): Promise<{ readonly bytes: Bytes | undefined; readonly row: GraphRow | undefined }> {
     const [bytes] = await this.read((snapshot) => snapshot.getMany([graphKey(name)]));
-    return { bytes, row: bytes === undefined ? undefined : this.#decode(name, bytes) };
+    return { bytes, row: bytes === undefined ? undefined : this.#latest(name, bytes) };
   }
 
   async #allRows(): Promise<Map<string, GraphRow>> {
@@ -344,10 +372,15 @@ export class Catalogue {
       const rows = new Map<string, GraphRow>();
       for await (const { key, value } of scan(snapshot, Uint8Array.of(CATALOGUE.graph))) {
         const name = textInKey(key.subarray(1));
-        if (this.#parts.isOurs(name)) rows.set(name, this.#decode(name, value));
+        if (this.#parts.isOurs(name)) rows.set(name, this.#latest(name, value));
       }
       return rows;
     });
+  }
+
+  #latest(name: string, bytes: Bytes): GraphRow {
+    const seen = this.#seen.get(name);
+    return seen !== undefined && sameBytes(seen.over, bytes) ? seen.row : this.#decode(name, bytes);
   }
 
   #decode(name: string, bytes: Bytes): GraphRow {

@@ -2,17 +2,29 @@
  * Checking the catalogue against the graphs, and building it again from them.
  *
  * The check folds every journal into a second catalogue in memory and compares row by row, so it finds
- * whatever a mistake, a lost write or a damaged file left behind; it repairs nothing. Numbers of graphs
+ * whatever a mistake, a lost write or a damaged file left behind. It repairs nothing but, on request,
+ * lineages that are visible in several graphs: by a move that was cut short, or from stores of before. Numbers of graphs
  * differ between two catalogues, so rows are compared under the names of graphs.
  */
 
-import { checkOptions } from "../engine/engine.js";
+import { checkOptions, memoryId } from "../engine/engine.js";
+import { describe } from "../errors.js";
+import { scan } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
 import { openKv } from "../open.js";
 import { Catalogue, type GraphProblem } from "./catalogue.js";
-import { allRows, CATALOGUE, decodeGraphRow, numberOf, numberPlace } from "./catalogue-rows.js";
+import {
+  allRows,
+  CATALOGUE,
+  decodeGraphRow,
+  lineageHash,
+  numberAtEnd,
+  numberOf,
+  numberPlace,
+} from "./catalogue-rows.js";
 import type { HubContext } from "./context.js";
+import { areApart, leftFor } from "./lineages.js";
 import { isGraphId } from "./names.js";
 import { CATALOGUE_FOLDER } from "./stores.js";
 
@@ -37,6 +49,8 @@ export interface HubRebuildReport {
 export interface HubCheckOptions {
   /** True checks every graph as well, in full. */
   readonly graphs?: boolean;
+  /** True hides, of a lineage that is visible in several graphs, all but its head. */
+  readonly repair?: boolean;
 }
 
 /** Problems of the catalogue that are told; more would not help anybody. */
@@ -49,7 +63,7 @@ export async function checkHub(
   hub: HubContext,
   options: HubCheckOptions = {},
 ): Promise<HubCheckReport> {
-  checkOptions(options, ["graphs", "access"]);
+  checkOptions(options, ["graphs", "repair", "access"]);
   const compared = await compareCatalogues(hub);
   const { rows, problems } = await hub.catalogue.graphs();
   const broken: GraphProblem[] = [];
@@ -59,8 +73,65 @@ export async function checkHub(
       broken.push({ id, code: problem.code, message: problem.message });
     }
   }
-  const all = [...problems, ...compared.problems, ...broken];
+  const doubled = await doubledLineages(hub, options.repair === true);
+  const all = [...problems, ...compared.problems, ...broken, ...doubled];
   return { ok: all.length === 0, graphs: rows.size, rows: compared.rows, problems: all };
+}
+
+/** Lineages that are visible in more than one graph; with `repair` they are mended, and none is told. */
+async function doubledLineages(hub: HubContext, repair: boolean): Promise<readonly GraphProblem[]> {
+  const problems: GraphProblem[] = [];
+  for (const { graph, id } of await namedTwice(hub)) {
+    const found = await hub.stores.use(graph, ({ memory }) => memory.get(id));
+    const lineage = found?.head.externalId ?? id;
+    const places = await hub.lineages.placesOf(lineage);
+    const [home, ...others] = places.filter(({ lifecycle }) => lifecycle === "active");
+    if (home === undefined || areApart(places, lineage)) continue;
+    for (const place of others) {
+      if (repair) {
+        await hub.stores.use(place.graph, ({ memory }) =>
+          memory.tombstone(place.id, leftFor(home.graph)),
+        );
+        continue;
+      }
+      const message = `lineage ${describe(lineage)} is visible here and in graph ${home.graph}, where its head is; repair hides it here`;
+      problems.push({ id: place.graph, code: "ERR_CONFLICT", message });
+    }
+  }
+  return problems;
+}
+
+/** Memories whose lineage has rows of several graphs in a catalogue that is up to date. */
+async function namedTwice({
+  catalogue,
+}: HubContext): Promise<readonly { readonly graph: string; readonly id: string }[]> {
+  return catalogue.read(async (snapshot) => {
+    const holders = new Map<string, { readonly id: Bytes; readonly number: number }[]>();
+    for await (const { key, value } of scan(snapshot, Uint8Array.of(CATALOGUE.lineage))) {
+      const hash = keyString(key.subarray(1, 17));
+      const known = holders.get(hash) ?? [];
+      holders.set(hash, [...known, { id: value, number: numberAtEnd(key) }]);
+    }
+    for await (const { key, value } of scan(snapshot, Uint8Array.of(CATALOGUE.memory))) {
+      if (value.length > 0) continue;
+      // Without a name of its own a lineage goes by the id of its memory.
+      const id = key.subarray(1, 17);
+      const known = holders.get(keyString(lineageHash(memoryId(id))));
+      if (known?.every((other) => keyString(other.id) !== keyString(id)) === true) {
+        known.push({ id, number: numberAtEnd(key) });
+      }
+    }
+    const twice = [...holders.values()].filter((own) => own.length > 1);
+    const firsts = twice.flatMap(([first]) => first ?? []);
+    const names = await catalogue.namesOf(
+      snapshot,
+      firsts.map(({ number }) => number),
+    );
+    return firsts.flatMap(({ id }, at) => {
+      const graph = names[at];
+      return graph === undefined ? [] : [{ graph, id: memoryId(id) }];
+    });
+  });
 }
 
 /** Throws the catalogue away and builds it again from the graphs. */

@@ -57,6 +57,8 @@ export interface HubSubscribeOptions {
   readonly graphs?: readonly string[];
   /** The next seq to deliver, by graph; graphs it does not name are followed from their first entry. */
   readonly from?: { readonly [graphId: string]: number };
+  /** Tells only of graphs that are made or configured, and looks for that once in a while. */
+  readonly graphsAlone?: boolean;
   /** The longest pause between two looks at what other processes wrote; 500 by default. */
   readonly pollMs?: number;
   /** Ends the subscription when it is aborted. */
@@ -82,13 +84,15 @@ export async function subscribe(
   hub: HubContext,
   options: HubSubscribeOptions = {},
 ): Promise<HubSubscription> {
-  checkOptions(options, ["graphs", "from", "pollMs", "signal", "access"]);
+  checkOptions(options, ["graphs", "from", "graphsAlone", "pollMs", "signal", "access"]);
   const plan = checkPlan(hub, options);
   const dirty = new Set<string>();
+  const positions = new Map(Object.entries(options.from ?? {}));
   let wake = (): void => {};
   const unlisten = hub.onCommit((graph) => {
     dirty.add(graph);
-    wake();
+    // Most commits change no graph as a whole: whoever asks for that alone is not woken by each of them.
+    if (!plan.graphsAlone || !positions.has(graph)) wake();
   });
   const stop = new AbortController();
   const until = AbortSignal.any([
@@ -96,7 +100,6 @@ export async function subscribe(
     hub.closing,
     ...(options.signal === undefined ? [] : [options.signal]),
   ]);
-  const positions = new Map(Object.entries(options.from ?? {}));
   const numbers = new Map<string, number>();
   try {
     const { rows } = await hub.catalogue.graphs();
@@ -143,6 +146,7 @@ export async function subscribe(
 
 interface Plan {
   readonly graphs: ReadonlySet<string> | undefined;
+  readonly graphsAlone: boolean;
   readonly pollMs: number;
 }
 
@@ -169,7 +173,7 @@ async function* follow(feed: Feed, unlisten: () => void): AsyncGenerator<HubEven
         yield* graphEvents(feed, graph, row);
         if (until.aborted) return;
       }
-      if (dirty.size === 0) await feed.wait(plan.pollMs);
+      if (dirty.size === 0 || plan.graphsAlone) await feed.wait(plan.pollMs);
       rows = until.aborted ? [] : await nextRows(feed);
     }
   } catch (error) {
@@ -191,7 +195,7 @@ async function allRows({ hub, plan }: Feed): Promise<Rows> {
 async function nextRows(feed: Feed): Promise<Rows> {
   const names = [...feed.dirty];
   feed.dirty.clear();
-  if (names.length === 0) return allRows(feed);
+  if (names.length === 0 || feed.plan.graphsAlone) return allRows(feed);
   const wanted = names.filter((name) => feed.plan.graphs?.has(name) ?? true);
   const rows = await Promise.all(wanted.map((name) => feed.hub.catalogue.graph(name)));
   return wanted.flatMap((name, at) => {
@@ -211,7 +215,10 @@ async function* graphEvents(
   let next = isNew ? 0 : (feed.positions.get(graph) ?? 0);
   while (next < row.size && !feed.until.aborted) {
     const page = await feed.hub.stores.use(graph, ({ engine }) =>
-      readEvents(engine, next, Math.min(row.size, next + PAGE_ENTRIES), shapeGraph(graph, row)),
+      readEvents(engine, next, Math.min(row.size, next + PAGE_ENTRIES), {
+        info: shapeGraph(graph, row),
+        graphsAlone: feed.plan.graphsAlone,
+      }),
     );
     if (page === undefined) return;
     for (const [at, event] of page.events.entries()) {
@@ -230,13 +237,14 @@ async function readEvents(
   engine: Engine,
   from: number,
   to: number,
-  info: GraphInfo,
+  { info, graphsAlone }: { readonly info: GraphInfo; readonly graphsAlone: boolean },
 ): Promise<{ readonly events: readonly HubEvent[]; readonly next: number }> {
   return Reader.with(engine.kv, undefined, async (reader) => {
     const [rows = []] = await reader.ranges([
       { gte: journalKey(from), lt: journalKey(to), limit: PAGE_ENTRIES },
     ]);
-    const entries = rows.map(({ value }) => decodeEntry(value));
+    const whole = rows.map(({ value }) => decodeEntry(value));
+    const entries = graphsAlone ? whole.filter(isAboutGraph) : whole;
     const edges = entries.flatMap(edgesIn);
     const [names, back] = await Promise.all([
       namesOfEnds(reader, edges),
@@ -260,7 +268,7 @@ async function readEvents(
       });
       return [...graph, ...memories, ...links];
     });
-    return { events, next: from + entries.length };
+    return { events, next: from + whole.length };
   });
 }
 
@@ -347,7 +355,7 @@ async function namesOfEnds(
 }
 
 function checkPlan(hub: HubContext, options: HubSubscribeOptions): Plan {
-  const { graphs, from = {}, pollMs = POLL_MS, signal } = options;
+  const { graphs, from = {}, pollMs = POLL_MS, signal, graphsAlone = false } = options;
   if (graphs !== undefined && !Array.isArray(graphs)) {
     throw invalid("graphs", "a list of graphs", graphs);
   }
@@ -362,5 +370,5 @@ function checkPlan(hub: HubContext, options: HubSubscribeOptions): Plan {
     throw invalid("signal", "an AbortSignal", signal);
   }
   const names = graphs?.map((name, at) => checkGraphId(name, hub.prefix, `graphs[${at}]`));
-  return { graphs: names === undefined ? undefined : new Set(names), pollMs };
+  return { graphs: names === undefined ? undefined : new Set(names), graphsAlone, pollMs };
 }

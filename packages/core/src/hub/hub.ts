@@ -71,7 +71,7 @@ export class Hub implements AsyncDisposable {
   /** Which graph holds what, by external ids. */
   get lineages(): Pick<
     Lineages,
-    "graphOf" | "claim" | "note" | "wasIn" | "originOf" | "shownName"
+    "graphOf" | "placesOf" | "listedIn" | "note" | "wasIn" | "originOf" | "shownName"
   > {
     return this.#hub.lineages;
   }

@@ -1,33 +1,35 @@
 /**
- * Which graph holds a lineage, and how a graph gets one for itself.
+ * Which graphs hold a lineage, and which of them holds its head.
  *
- * A lineage belongs to one graph. Generated ids cannot clash. An id that a caller supplies is claimed
- * in the catalogue before the graph is written, by compare and commit, so that of two writers who want
- * the same one in two graphs only the first gets it; a claim whose writer died is taken over once it is
- * a minute old and the graph still lacks the lineage. Claims hold among writers that use a hub of the
- * same tenant. Whoever writes a graph directly can still give two graphs the same external id; such a
- * lineage is read by naming the graph.
+ * A lineage lives in one graph at a time. Writing it in another graph moves it there: the new version is
+ * committed in the other graph under the next number, and then the memory that was left is hidden, with a
+ * reason that says so. A process that dies between the two leaves both visible; the higher version is the
+ * head, and the next write of the lineage, or `check` with `repair`, hides the other. So the history of a
+ * lineage is that of all its places, and its head is where the highest version is. Stores of before may
+ * hold the id of a memory of one graph as a name in another; the same rule tells the head.
+ *
+ * Graphs may also use one name for different things, each for its own: whoever wrote them did not write
+ * a lineage that moved. Such a name is read by naming the graph, and never hidden by anybody.
  *
  * Looking up takes the short way first: what this process wrote itself, then what the catalogue says
- * as it stands. Either is checked in the graph. Only what is found in neither is looked for in a
- * catalogue that was caught up.
+ * as it stands; either is checked in the graph. Only what is visible in neither is looked for in every
+ * graph that the catalogue has not read to its end. Nothing is ever committed for a look.
  */
 import { decode } from "../codec/cbor.js";
 import { parseUlid, ulidText } from "../codec/ulid.js";
-import { findIds, parseRef } from "../engine/engine.js";
+import { findIds, memoryId, parseRef } from "../engine/engine.js";
 import { CortexError, describe, invalid } from "../errors.js";
+import { highestVersion } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import { prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
+import { allVersions } from "../memory/read.js";
 import type { OpenedGraph } from "../open.js";
 import { int, list } from "../records/memory-record.js";
+import type { Lifecycle, MemoryType } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import type { Catalogue } from "./catalogue.js";
 import {
-  type Claim,
-  claimKey,
-  decodeClaim,
-  encodeClaim,
   lineageHash,
   lineageKey,
   memoryRowKey,
@@ -35,22 +37,20 @@ import {
   originHash,
   originKey,
 } from "./catalogue-rows.js";
-import { noGraph } from "./context.js";
 import { checkGraphId } from "./names.js";
 import type { GraphStores } from "./stores.js";
 
-/** How long a claim keeps others out although the graph has no such lineage yet. */
-const CLAIM_MS = 60_000;
 /** Lineages of this process whose graph is remembered. */
 const HINTS = 100_000;
 /** More graphs than hold one lineage. */
 const HOLDERS = 10_000;
+/** Graphs that are asked one by one; of more than these the catalogue reads the rest first. */
+const ASKED_MAX = 8;
 
 /** What lineages are looked up with. */
 export interface LineageParts {
   readonly catalogue: Catalogue;
   readonly stores: GraphStores;
-  readonly clock: () => number;
   /** What names of this hub's graphs begin with. */
   readonly prefix: string;
 }
@@ -64,11 +64,34 @@ export interface OriginPlace {
   readonly version: number;
 }
 
-interface Wanted {
+/** A graph that holds a lineage, or held it before it moved. */
+export interface LineagePlace {
   readonly graph: string;
-  readonly lineage: string;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+  /** The memory that it is there. */
+  readonly id: string;
+  readonly highest: number;
+  /** The number of its first version: above 1 where the lineage came from another graph. */
+  readonly first: number;
+  readonly type: MemoryType;
+  readonly lifecycle: Lifecycle;
+  /** Whether it is hidden because the lineage moved on. */
+  readonly isLeft: boolean;
+  /** When it last changed. */
+  readonly at: number;
+}
+
+const LEFT = "moved to graph ";
+
+/** Why a memory is hidden whose lineage lives in another graph now. */
+export function leftFor(graph: string): string {
+  return LEFT + graph;
+}
+
+/** Whether a memory is hidden because its lineage moved on. */
+export function isLeft(head: {
+  readonly tombstone?: { readonly reason: string } | undefined;
+}): boolean {
+  return head.tombstone?.reason.startsWith(LEFT) === true;
 }
 
 /** See the file header. */
@@ -76,8 +99,6 @@ export class Lineages {
   readonly #parts: LineageParts;
   readonly #hints = new Map<string, string>();
   readonly #shown = new Map<string, string>();
-  #waiting: Wanted[] = [];
-  #claiming: Promise<void> | undefined;
 
   constructor(parts: LineageParts) {
     this.#parts = parts;
@@ -98,14 +119,14 @@ export class Lineages {
   }
 
   /**
-   * The graph that holds a lineage, or the one that a URI names; `undefined` when none does. A caller
-   * who knows the graph gives it, and it is taken at its word.
+   * The graph that holds the head of a lineage, or the one that a URI names; `undefined` when none does.
+   * A caller who knows the graph gives it, and it is taken at its word.
    */
   async graphOf(ref: string, graph?: string): Promise<string | undefined> {
     if (typeof ref !== "string" || ref === "") throw invalid("lineageId", "a text", ref);
     const { prefix } = this.#parts;
     const named = graph === undefined ? undefined : checkGraphId(graph, prefix);
-    if (!ref.startsWith("cortex://")) return named ?? this.#lookUp(ref);
+    if (!ref.startsWith("cortex://")) return named ?? this.#homeOf(ref);
     const { actor } = parseUri(ref, "nodeId");
     return actor.startsWith(prefix) && (named ?? actor) === actor ? actor : undefined;
   }
@@ -151,105 +172,39 @@ export class Lineages {
     return name;
   }
 
-  /** `ERR_INVALID` when several hold it, which happens only to what was not written through a hub. */
-  async #lookUp(lineage: string): Promise<string | undefined> {
+  async #homeOf(lineage: string): Promise<string | undefined> {
     const hint = this.#hints.get(lineage);
-    if (hint !== undefined && (await this.#holds(hint, lineage))) return hint;
-    const known = await this.#holders(lineage);
-    if (known.length > 0) return only(lineage, known);
-    await this.#parts.catalogue.caughtUp();
-    return only(lineage, await this.#holders(lineage));
+    const hinted = hint === undefined ? undefined : await this.#placeIn(hint, lineage, false);
+    if (hinted?.lifecycle === "active") return hinted.graph;
+    const known = await this.#placesIn(await this.listedIn(lineage), lineage);
+    const isVisible = known[0]?.lifecycle === "active";
+    const places = isVisible ? known : await this.placesOf(lineage);
+    if (areApart(places, lineage)) throw ambiguous(places, lineage);
+    const [home] = places;
+    if (home?.lifecycle === "active") this.note(lineage, home.graph);
+    return home?.graph;
   }
 
-  async #holds(graph: string, lineage: string): Promise<boolean> {
-    const found = await this.#parts.stores.use(graph, (opened) => idIn(opened, lineage));
-    return found !== undefined;
+  /** Every graph that holds a lineage or held it, that of its head first. */
+  async placesOf(lineage: string): Promise<readonly LineagePlace[]> {
+    const unread = await this.#parts.catalogue.unread();
+    if (unread.length > ASKED_MAX) await this.#parts.catalogue.caughtUp();
+    const asked = unread.length > ASKED_MAX ? [] : unread;
+    return this.#placesIn([...(await this.listedIn(lineage)), ...asked], lineage);
   }
 
-  /** Makes a lineage the graph's own, unless it is; `ERR_EXISTS` when another graph has it. */
-  async claim(graph: string, lineage: string): Promise<void> {
-    if (await this.#holds(graph, lineage)) return;
-    const claimed = new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ graph, lineage, resolve, reject });
-    });
-    this.#claiming ??= this.#claimAll();
-    await claimed;
+  async #placesIn(graphs: readonly string[], lineage: string): Promise<readonly LineagePlace[]> {
+    const unique = [...new Set(graphs)];
+    const found = await Promise.all(unique.map((name) => this.#placeIn(name, lineage, true)));
+    return found.flatMap((place) => place ?? []).sort(byHead);
   }
 
-  /** Claims what waits, all in one commit, until nothing waits. */
-  async #claimAll(): Promise<void> {
-    // Let callers of the same turn join.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0);
-      try {
-        await this.#claimGroup(group);
-      } catch (error) {
-        for (const wanted of group) wanted.reject(error);
-      }
-    }
-    this.#claiming = undefined;
+  #placeIn(graph: string, lineage: string, whole: boolean): Promise<LineagePlace | undefined> {
+    return this.#parts.stores.use(graph, (opened) => placeIn(opened, lineage, whole));
   }
 
-  async #claimGroup(group: readonly Wanted[]): Promise<void> {
-    const { catalogue, clock, prefix } = this.#parts;
-    for (;;) {
-      const keys = group.map(({ lineage }) => claimKey(prefix, lineage));
-      const before = await catalogue.read((snapshot) => snapshot.getMany(keys));
-      const expect: { readonly key: Bytes; readonly value: Bytes | undefined }[] = [];
-      const puts = new Map<string, { readonly key: Bytes; readonly value: Bytes }>();
-      const granted: Wanted[] = [];
-      for (const [at, wanted] of group.entries()) {
-        const key = keys[at];
-        const row =
-          (await catalogue.knownRow(wanted.graph)) ??
-          (await catalogue.refresh(wanted.graph, "stamp"));
-        if (key === undefined || row === undefined) {
-          wanted.reject(noGraph(wanted.graph));
-          continue;
-        }
-        const { number } = row;
-        const holder = await this.#rival(wanted, number, before[at]);
-        const twin = puts.get(wanted.lineage);
-        const own = encodeClaim({ number, at: clock() });
-        if (holder !== undefined || (twin !== undefined && numberIn(twin.value) !== number)) {
-          wanted.reject(taken(wanted, holder));
-          continue;
-        }
-        granted.push(wanted);
-        if (twin !== undefined) continue;
-        expect.push({ key, value: before[at] });
-        puts.set(wanted.lineage, { key, value: own });
-      }
-      const change = { expect, puts: [...puts.values()], deletes: [] };
-      if (puts.size === 0 || (await catalogue.kv.commitCaches(change))) {
-        for (const wanted of granted) wanted.resolve();
-        return;
-      }
-    }
-  }
-
-  /** The other graph that has a lineage, or is about to. */
-  async #rival(
-    { graph, lineage }: Wanted,
-    number: number,
-    bytes: Bytes | undefined,
-  ): Promise<string | undefined> {
-    const { catalogue, clock } = this.#parts;
-    const claim: Claim | undefined = bytes === undefined ? undefined : decodeClaim(bytes);
-    if (claim !== undefined && claim.number !== number) {
-      const [holder] = await catalogue.read((snapshot) =>
-        catalogue.namesOf(snapshot, [claim.number]),
-      );
-      const isFresh = clock() - claim.at < CLAIM_MS;
-      if (holder !== undefined && (isFresh || (await this.#holds(holder, lineage)))) return holder;
-    }
-    const holders = await this.#holders(lineage);
-    return holders.find((name) => name !== graph);
-  }
-
-  /** The graphs that hold a lineage, of those the catalogue names; each is asked. */
-  async #holders(lineage: string): Promise<string[]> {
+  /** The graphs that hold a lineage as far as the catalogue has come. */
+  async listedIn(lineage: string): Promise<readonly string[]> {
     const { catalogue } = this.#parts;
     const names = await catalogue.read(async (snapshot) => {
       const ranges = lineagePrefixes(lineage).map((prefix) => prefixRange(prefix, HOLDERS));
@@ -259,17 +214,54 @@ export class Lineages {
         rows.flat().map(({ key }) => numberAtEnd(key)),
       );
     });
-    const unique = [...new Set(names.flatMap((name) => name ?? []))];
-    const held = await Promise.all(unique.map((name) => this.#holds(name, lineage)));
-    return unique.filter((_, at) => held[at] === true).sort();
+    return names.flatMap((name) => name ?? []);
   }
 }
 
-/** The id behind a lineage in an open graph, forgotten ones included. */
-async function idIn({ engine }: OpenedGraph, lineage: string): Promise<Bytes | undefined> {
+/** The head first: what is visible before what is hidden, then the higher version, then the later. */
+function byHead(a: LineagePlace, b: LineagePlace): number {
+  const hidden = (place: LineagePlace): number => (place.lifecycle === "active" ? 0 : 1);
+  const byTime = b.highest - a.highest || b.at - a.at;
+  return hidden(a) - hidden(b) || byTime || (a.graph < b.graph ? -1 : 1);
+}
+
+/** Whether several graphs use a name each for its own: none of them has it from another. */
+export function areApart(places: readonly LineagePlace[], lineage: string): boolean {
+  const visible = places.filter(({ lifecycle }) => lifecycle === "active");
+  if (visible.length < 2) return false;
+  return visible.every(({ first, id }) => first === 1 && id !== lineage);
+}
+
+function ambiguous(places: readonly LineagePlace[], lineage: string): CortexError {
+  return new CortexError(
+    "ERR_INVALID",
+    `graph: expected the graph that is meant, because ${places.length} graphs hold ${describe(lineage)}`,
+    { field: "graph", subject: lineage },
+  );
+}
+
+/** What an open graph holds of a lineage, forgotten ones included; without `whole`, of a visible one not when. */
+async function placeIn(
+  { engine }: OpenedGraph,
+  lineage: string,
+  whole: boolean,
+): Promise<LineagePlace | undefined> {
   const ref = parseRef(engine, lineage, "lineageId");
-  const [id] = await Reader.with(engine.kv, undefined, (reader) => findIds(reader, [ref]));
-  return id;
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    const [id] = await findIds(reader, [ref]);
+    const [row] = id === undefined ? [] : await reader.memoryRows([id]);
+    if (id === undefined || row === undefined) return undefined;
+    const { lifecycle, type } = row;
+    const highest = highestVersion(row);
+    const base = { graph: engine.actor, id: memoryId(id), highest, lifecycle, type };
+    if (lifecycle === "active" && !whole) return { ...base, first: 1, isLeft: false, at: 0 };
+    const found = await reader.memory(id, row);
+    if (found === undefined) return { ...base, first: 1, isLeft: false, at: 0 };
+    const { record, header } = found.head;
+    const [birth] = await allVersions(reader, found);
+    const first = birth?.record.version?.number ?? 1;
+    return { ...base, first, isLeft: isLeft(record.head), at: header.at };
+  });
 }
 
 function lineagePrefixes(lineage: string): Bytes[] {
@@ -277,25 +269,4 @@ function lineagePrefixes(lineage: string): Bytes[] {
   const id = parseUlid(lineage);
   const named = lineageKey(lineageHash(lineage));
   return id === undefined ? [named] : [memoryRowKey(id), named];
-}
-
-function numberIn(claim: Bytes): number {
-  return decodeClaim(claim).number;
-}
-
-function only(lineage: string, graphs: readonly string[]): string | undefined {
-  if (graphs.length <= 1) return graphs[0];
-  throw new CortexError(
-    "ERR_INVALID",
-    `graph: expected the graph that is meant, because ${graphs.length} graphs hold ${describe(lineage)}`,
-    { field: "graph", subject: lineage },
-  );
-}
-
-function taken({ graph, lineage }: Wanted, holder: string | undefined): CortexError {
-  return new CortexError(
-    "ERR_EXISTS",
-    `lineageId: expected a lineage of graph ${graph}, got ${describe(lineage)}, which belongs to ${holder ?? "another graph"}`,
-    { field: "lineageId", subject: lineage },
-  );
 }

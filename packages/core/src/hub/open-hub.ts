@@ -126,7 +126,7 @@ export async function openHubWith(
     places,
     stores,
     catalogue,
-    lineages: new Lineages({ catalogue, stores, clock, prefix }),
+    lineages: new Lineages({ catalogue, stores, prefix }),
     prefix,
     clock,
     random,

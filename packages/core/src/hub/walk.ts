@@ -51,6 +51,8 @@ export interface HubTraverseOptions
   readonly symlinks?: boolean | undefined;
   /** True leaves memories out, and bounds on them; far ends that are names are not looked up. */
   readonly edgesOnly?: boolean | undefined;
+  /** True walks edges only the way they were put, under the very names they were given. */
+  readonly asGiven?: boolean | undefined;
   /** The past, as a time: every graph has a journal of its own, and time is what they share. */
   readonly asOf?: Date | undefined;
   readonly access?: Access | undefined;
@@ -81,6 +83,7 @@ const OPTIONS = z.strictObject({
   maxNodes: whole(1, LIMITS.traverseNodes).optional(),
   symlinks: z.boolean().optional(),
   edgesOnly: z.boolean().optional(),
+  asGiven: z.boolean().optional(),
   asOf: z.date().optional(),
 });
 
@@ -92,9 +95,18 @@ export async function traverse(
   options: HubTraverseOptions = {},
 ): Promise<HubTraversal> {
   const { access = OWNER, ...given } = options;
-  const { asOf, symlinks, edgesOnly = false, ...rest } = checkInput(OPTIONS, given);
+  const {
+    asOf,
+    symlinks,
+    edgesOnly = false,
+    asGiven = false,
+    ...rest
+  } = checkInput(OPTIONS, given);
   const checked = walkPlan(rest);
-  const plan = edgesOnly ? { ...checked, maxNodes: Number.POSITIVE_INFINITY } : checked;
+  // An edge holds at the time that is asked about, as in every walk.
+  const validAt = asOf?.getTime() ?? hub.clock();
+  const bounded = edgesOnly ? { ...checked, maxNodes: Number.POSITIVE_INFINITY } : checked;
+  const plan = { ...bounded, validAt };
   const graphs = new HubGraphs(hub, asOf);
   const start = await graphs.start(checkGraphId(graph, hub.prefix), ref, access);
   const { clamped } = plan;
@@ -107,6 +119,7 @@ export async function traverse(
     sha256: sha256Node,
     symlinks: symlinks === true,
     edgesOnly,
+    asGiven,
     ordinals: (name) => ordinalsOf(hub, name),
     sources: (keys) => sourcesOf(hub, keys),
   };

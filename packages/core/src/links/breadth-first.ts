@@ -6,8 +6,8 @@
  * never entered. A level takes a few batched reads for each graph it touches, however wide it is.
  *
  * In one graph edges come by kind and other end, lead to memories, and are followed from whichever end
- * they have a name at: a symmetric kind from both, `caused_by` also as `causes`. A walk with `far` goes by
- * ordinal and age instead, also to names that no memory has, and into other graphs if it may; a caller
+ * they have a name at: a symmetric kind from both, `caused_by` also as `causes`, unless edges are taken as
+ * they were given. A walk with `far` goes by ordinal and age instead, also to names that no memory has, and into other graphs if it may; a caller
  * who is not the owner is never led out of the graph it starts in, nor told of a name without a memory.
  *
  * Which graphs there are, and at which position each is read, is left to whoever starts the walk.
@@ -60,6 +60,8 @@ export interface FarWalk {
   readonly symlinks: boolean;
   /** Only edges are wanted: names are not looked up. */
   readonly edgesOnly: boolean;
+  /** Edges are walked the way they were put and under the names they were given, inverses aside. */
+  readonly asGiven: boolean;
   /** Whether any edge of a graph has an ordinal, and up to how many entries of its journal that holds. */
   ordinals(graph: string): Promise<{ readonly any: boolean; readonly size: number }>;
   /** For each far end, the graphs that have or had edges to it. */
@@ -236,9 +238,9 @@ class Ways {
   ): Promise<readonly Iterable<FoundEdge>[]> {
     const { side, order } = how;
     const { kinds, includeTombstoned, sides } = this.#plan;
-    const isFar = this.#far !== undefined;
-    const codes = await kindCodes(reader, kinds, isFar);
-    const isQuick = order === "age" && reader.live && !includeTombstoned;
+    const isGiven = this.#far?.asGiven === true;
+    const codes = await kindCodes(reader, kinds, isGiven);
+    const isQuick = isGiven && order === "age" && reader.live && !includeTombstoned;
     if (isQuick && codes.swapped.length === 0) {
       const wanted = { side, codes: codes.plain, limit: EDGES_MAX };
       const isNone = !codes.all && codes.plain.length === 0;
@@ -246,7 +248,7 @@ class Ways {
       return regrouped(keys, rows).map((own) => byAge(own, side));
     }
     // A walk both ways meets every edge from either end anyway.
-    const bothWays = isFar || sides.length > 1 ? {} : ({ bothWays: "named" } as const);
+    const bothWays = isGiven || sides.length > 1 ? {} : ({ bothWays: "named" } as const);
     const wanted = { side, codes, includeTombstoned, ...bothWays };
     const found = await along(reader, keys.flat(), wanted);
     const lists = regrouped(keys, found);

@@ -244,9 +244,9 @@ async function edgesAlong(
 ): Promise<GraphEdges> {
   const { access, ...given } = options;
   const kinds = checkInput(edgesSchema, given).edgeKinds?.map(storedKind);
-  const how = { direction, kinds, symlinks: true, edgesOnly: true, access };
+  const how = { direction, kinds, symlinks: true, edgesOnly: true, asGiven: true, access };
   const walk = await walkFrom(hub, lineage, options, how);
-  return { edges: await edgesOf(hub, walk?.edges ?? []), positions: walk?.positions ?? {} };
+  return { edges: await edgesOf(hub, walk.edges), positions: walk.positions };
 }
 
 const walkSchema = z.strictObject({
@@ -300,35 +300,72 @@ export async function traverse(
     maxNodes: maxNodes <= 0 ? LIMITS.traverseNodesDefault : maxNodes,
     symlinks: asked.followSymlinks === true,
     kinds: edgeKinds?.map(storedKind),
+    asGiven: true,
     asOf,
     access,
   });
-  const dangling = (walk?.dangling ?? []).map(async ({ graphId, name }) => ({
+  const dangling = walk.dangling.map(async ({ graphId, name }) => ({
     graphId: await hub.lineages.shownName(graphId),
     lineageId: name,
   }));
   return {
     nodes: await nodesOf(
       hub,
-      (walk?.hits ?? []).map(({ memory }) => memory),
+      walk.hits.map(({ memory }) => memory),
     ),
-    edges: await edgesOf(hub, walk?.edges ?? []),
+    edges: await edgesOf(hub, walk.edges),
     dangling: await Promise.all(dangling),
-    truncated: walk?.truncated ?? false,
+    truncated: walk.truncated,
     clamped: maxHops > LIMITS.hops,
-    positions: walk?.positions ?? {},
+    positions: walk.positions,
   };
 }
 
-/** Walks from a lineage; `undefined` when no graph holds it. */
+/**
+ * Walks from a lineage, in every graph that it lived in: its edges stay where they were put. A lineage that
+ * is not there yet may be the far end of edges in any graph.
+ */
 async function walkFrom(
   hub: Hub,
   lineage: string,
   { graph }: EdgesOptions,
   how: HubTraverseOptions,
-): Promise<HubTraversal | undefined> {
+): Promise<HubTraversal> {
   const home = await hub.lineages.graphOf(lineage, graph);
-  return home === undefined ? undefined : hub.traverse(home, lineage, how);
+  const isNamed = graph !== undefined || lineage.startsWith("cortex://");
+  const graphs = isNamed
+    ? [home ?? graph ?? ""]
+    : home === undefined
+      ? (await hub.listGraphs({ includeArchived: true })).graphs.map(({ id }) => id)
+      : [...new Set([home, ...(await hub.lineages.listedIn(lineage))])];
+  const walks: HubTraversal[] = [];
+  for (const name of graphs.filter((one) => one !== "")) {
+    walks.push(await hub.traverse(name, lineage, how));
+  }
+  const [only] = walks;
+  return walks.length === 1 && only !== undefined ? only : joined(walks, lineage);
+}
+
+/** Several walks as one: each memory and each edge once, in the order in which they were met. */
+function joined(walks: readonly HubTraversal[], lineage: string): HubTraversal {
+  const hits = new Map(
+    walks.flatMap((walk) => walk.hits.map((hit) => [hit.memory.uri, hit] as const)),
+  );
+  const edges = new Map(
+    walks.flatMap((walk) => walk.edges.map((one) => [one.edge.id, one] as const)),
+  );
+  const ends = walks.flatMap(({ dangling }) => dangling).filter(({ name }) => name !== lineage);
+  return {
+    hits: [...hits.values()],
+    edges: [...edges.values()],
+    dangling: ends,
+    truncated: walks.some(({ truncated }) => truncated),
+    clamped: walks.some(({ clamped }) => clamped),
+    positions: Object.assign({}, ...walks.map(({ positions }) => positions)) as Record<
+      string,
+      number
+    >,
+  };
 }
 
 /** Which graphs a graph is tied to, with edges in memgraph's shape. */

@@ -8,6 +8,7 @@
  */
 import type { HubEvent, HubSubscribeOptions } from "../hub/events.js";
 import type { Hub } from "../hub/hub.js";
+import { conflicts, resolve } from "./conflicts.js";
 import {
   deleteEdge,
   edgesOf,
@@ -19,20 +20,13 @@ import {
   traverse,
 } from "./edges.js";
 import { type GraphNode, nodesOf } from "./node.js";
-import {
-  conflicts,
-  getNode,
-  history,
-  listNodes,
-  type NodeFilter,
-  putNode,
-  resolve,
-} from "./nodes.js";
+import { getNode, history, listNodes, type NodeFilter, putNode } from "./nodes.js";
 import { type AccessOption, admitted } from "./policies.js";
 import { describeSchema, listTags, search, searchBatch } from "./search.js";
 import { putSubgraph } from "./subgraph.js";
 
 export { graphName, importedName } from "../hub/names.js";
+export type { NodeConflict, NodeConflicts, ResolveInput } from "./conflicts.js";
 export type {
   EdgesOptions,
   GraphEdge,
@@ -48,13 +42,10 @@ export type { CompactNode, GraphNode } from "./node.js";
 export type {
   GetNodeOptions,
   LineageOptions,
-  NodeConflict,
-  NodeConflicts,
   NodeFilter,
   NodeInput,
   NodePage,
   NodeResult,
-  ResolveInput,
 } from "./nodes.js";
 export { MEMGRAPH_POLICIES, memgraphText } from "./policies.js";
 export type {

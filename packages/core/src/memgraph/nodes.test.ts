@@ -105,22 +105,87 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     expect(await Promise.all(contents)).toEqual([undefined, "one", "two", "one", "three"]);
   });
 
-  test("a lineage belongs to one graph", async () => {
+  test("a lineage that is written in another graph moves there with its history", async () => {
     await using world = await openTestHub({ backend });
-    await graph(world, "g");
-    await graph(world, "h");
-    await put(world, { lineageId: "mine" }, "g");
-    await expect(put(world, { lineageId: "mine" }, "h")).rejects.toMatchObject({
-      code: "ERR_EXISTS",
-      details: { field: "lineageId", subject: "mine" },
-    });
-    expect((await put(world, { lineageId: "mine" }, "g")).node.version).toBe(2);
-    expect((await world.store.listNodes("h")).total).toBe(0);
-    const both = await Promise.allSettled([
+    const { hub, store } = world;
+    for (const id of ["g", "h"]) await graph(world, id);
+    // One with a name of its own, and one that goes by the id of its memory.
+    const made = await put(world, { content: "0" }, "g");
+    for (const lineageId of ["mine", made.node.lineageId]) {
+      await put(world, { lineageId, content: "one" }, "g");
+      const { node: second } = await put(world, { lineageId, content: "two" }, "g");
+      const moved = await put(world, { lineageId, content: "three" }, "h");
+      expect(moved.node).toMatchObject({ graphId: "h", version: second.version + 1 });
+      expect(await store.getNode(lineageId)).toEqual(moved.node);
+      const old = await store.getNode(second.id);
+      expect(old).toMatchObject({ graphId: "g", isCurrent: false, supersededBy: moved.node.id });
+      expect(old?.lifecycle).toBeUndefined();
+      expect(await store.getNode(lineageId, { atVersion: second.version })).toEqual(old);
+      expect(await store.getNode(lineageId, { atTime: second.createdAt })).toEqual(old);
+      const back = await put(world, { lineageId, content: "four" }, "g");
+      expect(back.node).toMatchObject({ graphId: "g", version: second.version + 2 });
+      const versions = await store.history(lineageId);
+      const contents = versions.map(({ graphId, content }) => graphId + content);
+      expect(contents.slice(0, 4)).toEqual(["gfour", "hthree", "gtwo", "gone"]);
+      expect(versions.map(({ isCurrent }) => isCurrent).indexOf(true)).toBe(0);
+      expect(versions.slice(1).map(({ supersededBy }) => supersededBy)).toEqual(
+        versions.slice(0, -1).map(({ id }) => id),
+      );
+      expect((await store.search("h", { text: "three" })).hits).toEqual([]);
+    }
+    expect((await store.listNodes("h")).total).toBe(0);
+    expect((await store.listNodes("g")).total).toBe(2);
+    expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
+    const both = await Promise.all([
       put(world, { lineageId: "contested" }, "g"),
       put(world, { lineageId: "contested" }, "h"),
     ]);
-    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(both.map(({ node }) => node.lineageId)).toEqual(["contested", "contested"]);
+    const totals = await Promise.all(["g", "h"].map((id) => store.listNodes(id)));
+    expect(totals.reduce((sum, { total }) => sum + total, 0)).toBe(3);
+    expect(await store.history("contested")).toHaveLength(2);
+  });
+
+  test("a move that was cut short has its head, is told by check, and mended by repair or the next write", async () => {
+    await using world = await openTestHub({ backend });
+    const { hub, store } = world;
+    for (const id of ["g", "h"]) await graph(world, id);
+    for (const lineageId of ["a", "b"]) {
+      await put(world, { lineageId, content: "one" }, "g");
+      // As the first of the two commits leaves it.
+      await hub.use("h", (memory) =>
+        memory.write(
+          { type: "note", kind: "n", data: { content: "two" }, externalId: lineageId },
+          { upsert: { after: 1 } },
+        ),
+      );
+    }
+    // As stores of before hold it: the id of a memory of one graph is a name in another.
+    const { node: pair } = await put(world, { content: "g" }, "g");
+    world.clock.advance(1000);
+    const note = { type: "note", kind: "n", data: { content: "h" } } as const;
+    await hub.use("h", (memory) => memory.write({ ...note, externalId: pair.lineageId }));
+    // Names that graphs use each for its own are nobody else's.
+    for (const id of ["g", "h"]) {
+      await hub.use(id, (memory) => memory.write({ ...note, externalId: "own" }));
+    }
+    const fresh = await put(world, { lineageId: "b", content: "three" }, "h");
+    expect(fresh.node).toMatchObject({ graphId: "h", version: 3 });
+    const { ok, problems } = await hub.check();
+    expect(ok).toBe(false);
+    expect(problems.map(({ message }) => message.split(" is ")[0]).sort()).toEqual(
+      ['lineage "a"', `lineage "${pair.lineageId}"`].sort(),
+    );
+    expect(await hub.check({ repair: true })).toMatchObject({ ok: true });
+    expect(await hub.check({ graphs: true })).toMatchObject({ ok: true, problems: [] });
+    for (const lineageId of ["a", "b", pair.lineageId]) {
+      expect(await store.getNode(lineageId)).toMatchObject({ graphId: "h", isCurrent: true });
+      expect((await store.history(lineageId)).filter(({ isCurrent }) => isCurrent)).toHaveLength(1);
+    }
+    const { nodes } = await store.listNodes("g");
+    expect(nodes.map(({ lineageId }) => lineageId)).toEqual(["own"]);
+    expect((await put(world, { lineageId: "own" }, "g")).node).toMatchObject({ version: 2 });
+    expect((await store.getNode("own", { graph: "h" }))?.version).toBe(1);
   });
 
   test("a lineage that was forgotten is gone from every answer, and its name is free again", async () => {

@@ -1,11 +1,12 @@
 /**
- * memgraph's calls about nodes: put, get, history, list, and the open conflicts with their settlement.
+ * memgraph's calls about nodes: put, get, history, list. Open conflicts and their settlement: `conflicts.ts`.
  *
  * A node of a new lineage is a new note. A node of a known lineage is its next version: `write` with
  * `upsert`, which decides what becomes of the versions that were current (`memory/upsert.ts` has the
  * table).
  */
 import * as z from "zod";
+import { parseUlid } from "../codec/ulid.js";
 import { anyObject, listOf, textField, timeOf, whole } from "../contract/fields.js";
 import type { Upsert, WriteInput } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
@@ -14,9 +15,12 @@ import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
+import { areApart, isLeft, leftFor } from "../hub/lineages.js";
 import { LIMITS } from "../limits.js";
+import { openVersions } from "../memory/open-versions.js";
 import type { JsonObject } from "../records/fields.js";
-import type { Access } from "../scope/access.js";
+import { type Access, speakerOf } from "../scope/access.js";
+import { checkRevision } from "../trust/gate.js";
 import { type CompactNode, compactNode, type GraphNode, idsIn, nodeOf, nodesOf } from "./node.js";
 import {
   type AccessOption,
@@ -88,53 +92,157 @@ export function noteOf(input: NodeInput, access: Access | undefined): Note {
 /** How a field of a note is called here. */
 export const NODE_WORDS = { externalId: "lineageId", by: "createdBy" } as const;
 
-/** Writes a node: a new lineage, or the next version of one. */
+/** Writes a node: a new lineage, or the next version of one, wherever it lived. */
 export async function putNode(
   hub: Hub,
   graph: string,
   node: NodeInput,
-  options: AccessOption = {},
+  options: WriteNodeOptions = {},
 ): Promise<NodeResult> {
   admitted("putNode", options);
   const note = noteOf(node, options.access);
   const { lineageId } = node;
   return hub.use(graph, async (memory) => {
     if (lineageId === undefined) return writeNode(hub, memory, note, options);
-    if (hub.lineages.wasIn(memory.actor, lineageId)) {
-      // Mostly it still is, and then nothing has to be looked up or claimed.
+    const here = memory.actor;
+    if (hub.lineages.wasIn(here, lineageId)) {
+      // Mostly it still is, and then nothing has to be looked up.
       const next = await writeNext(hub, memory, note, options);
       if (next !== undefined) return next;
     }
-    await hub.lineages.claim(memory.actor, lineageId);
-    return writeNode(hub, memory, note, options);
+    const move = await moveOf(hub, here, note, options);
+    const moved = { ...note, upsert: { ...note.upsert, ...move?.upsert } };
+    const written = await writeNode(hub, memory, moved, options);
+    if (move !== undefined) await move.leave();
+    else if (written.created) await leaveOne(hub, lineageId);
+    return written;
   });
 }
 
-/** Writes the next version of a lineage; `undefined` when it is not there. */
+/** How a node is written. */
+export interface WriteNodeOptions extends AccessOption {
+  /** Makes a retry give the first result; see `write`. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Writes the next version of a lineage; `undefined` when it is not there, or no more. */
 async function writeNext(
   hub: Hub,
   memory: Cortex,
   note: Note,
-  options: AccessOption,
+  options: WriteNodeOptions,
 ): Promise<NodeResult | undefined> {
   const existing = { ...note, upsert: { ...note.upsert, mustExist: true } };
   try {
     return await writeNode(hub, memory, existing, options);
   } catch (error) {
-    if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;
+    if (isCortexError(error, "ERR_NOT_FOUND") || isCortexError(error, "ERR_TOMBSTONED")) {
+      return undefined;
+    }
     throw error;
   }
 }
 
-async function writeNode(
+/** A lineage that comes into a graph from others. */
+export interface Move {
+  readonly upsert: Upsert;
+  /** Hides what it leaves behind; to be done once the new version is there. */
+  leave(): Promise<void>;
+}
+
+/**
+ * How a lineage comes into a graph; `undefined` when no other has it. The new version is committed
+ * first, under a number above all others: whoever dies before the rest is hidden leaves a lineage whose
+ * head is the new version all the same.
+ */
+export async function moveOf(
+  hub: Hub,
+  graph: string,
+  { write, upsert }: Note,
+  { access }: AccessOption,
+): Promise<Move | undefined> {
+  const { externalId: lineage = "", by } = write;
+  const places = (await hub.lineages.placesOf(lineage)).filter(
+    ({ type, lifecycle }) => type === "note" && lifecycle !== "erased",
+  );
+  const others = places.filter((place) => place.graph !== graph);
+  const own = places.find((place) => place.graph === graph);
+  const left = others.filter(({ lifecycle }) => lifecycle === "active");
+  // What somebody hid by hand stays hidden, and what others call by the same name is theirs.
+  const isHidden = own?.lifecycle === "tombstoned" && !own.isLeft;
+  const isOwn = own?.lifecycle === "active" && areApart(places, lineage);
+  if (others.length === 0 || isHidden || isOwn) return undefined;
+  if (areApart(left, lineage)) await hub.lineages.graphOf(lineage);
+  const speaker = access === undefined ? undefined : speakerOf(access);
+  for (const place of left) {
+    await hub.useIfThere(place.graph, async (memory) => {
+      const found = await memory.get(place.id);
+      const id = parseUlid(place.id);
+      if (found === undefined || id === undefined) return;
+      checkRevision(speaker?.source ?? "user_input", found.head, id);
+      await checkKnown(hub, graph, upsert?.basedOnVersion, openVersions(found.head));
+    });
+  }
+  // It comes back: what stood here shows again, below the head that is still elsewhere.
+  if (own?.isLeft === true) await hub.useIfThere(graph, (memory) => memory.restore(own.id));
+  const after = Math.max(...others.map(({ highest }) => highest));
+  const isOnly = left.every(({ highest }) => highest > (own?.highest ?? 0));
+  return {
+    // What was read is a version of the other graph, and was compared there.
+    upsert: { after, ...(isOnly ? { basedOnVersion: undefined } : {}) },
+    leave: async () => {
+      for (const place of left) {
+        await hub.useIfThere(place.graph, (memory) =>
+          memory.tombstone(place.id, leftFor(graph), { by }),
+        );
+      }
+    },
+  };
+}
+
+/**
+ * Where another writer made the same lineage in another graph since this one looked, the first of the two
+ * stays. Whoever commits last sees both; if both do, they agree which one is hidden.
+ */
+async function leaveOne(hub: Hub, lineage: string): Promise<void> {
+  const places = await hub.lineages.placesOf(lineage);
+  const [home, ...others] = places
+    .filter(({ lifecycle, type }) => lifecycle === "active" && type === "note")
+    .sort((a, b) => a.at - b.at || (a.graph < b.graph ? -1 : 1));
+  for (const place of others) {
+    const why = leftFor(home?.graph ?? "");
+    await hub.useIfThere(place.graph, (memory) => memory.tombstone(place.id, why));
+  }
+}
+
+/** Under policy `manual` a move is refused that is not based on what is open: rivals live in one graph. */
+async function checkKnown(
+  hub: Hub,
+  graph: string,
+  basedOn: Upsert["basedOnVersion"],
+  open: readonly number[],
+): Promise<void> {
+  if (typeof basedOn !== "number" || open.includes(basedOn)) return;
+  if ((await hub.getGraph(graph))?.conflictPolicy !== "manual") return;
+  const expected = `one of ${open.join(", ")}`;
+  throw new CortexError(
+    "ERR_CONFLICT",
+    `basedOnVersion: expected ${expected}, the open versions in the graph that the lineage leaves; read them again`,
+    { field: "basedOnVersion", expected, got: String(basedOn) },
+  );
+}
+
+/** Writes a note as the next version of its lineage, and gives the node as it then is. */
+export async function writeNode(
   hub: Hub,
   memory: Cortex,
   note: Note,
-  { access }: AccessOption,
+  { access, idempotencyKey }: WriteNodeOptions,
 ): Promise<NodeResult> {
   const { write, upsert } = note;
+  const input = idempotencyKey === undefined ? write : { ...write, idempotencyKey };
   const written = await memory
-    .write(write, { memory: true, upsert, ...asking(access) })
+    .write(input, { memory: true, upsert, ...asking(access) })
     .catch((error: unknown) => inWords(error, NODE_WORDS));
   if (written.memory === undefined) throw new Error("a note was written and is not there");
   const [node] = await nodesOf(hub, [written.memory]);
@@ -159,7 +267,7 @@ function conflictOf(others: readonly number[]): CortexError {
 /** How a lineage is read. */
 export interface LineageOptions extends AccessOption {
   /** The graph that holds it; looked up when not given. */
-  readonly graph?: string;
+  readonly graph?: string | undefined;
 }
 
 const nodeAt = z.strictObject({
@@ -193,7 +301,14 @@ export async function getNode(
     }
     return nodeAtVersion(hub, memory, ref, { version: atVersion, access });
   });
-  if (found !== undefined || isPinned) return found;
+  if (found !== undefined) return found;
+  if (isPinned) {
+    // An older version may have stayed where the lineage lived then.
+    const nodes = options.graph === undefined ? await lineageNodes(hub, ref, options) : [];
+    const isMeant = ({ version, createdAt }: GraphNode): boolean =>
+      atVersion === undefined ? createdAt <= (atTime ?? 0) : version === atVersion;
+    return nodes.find(isMeant);
+  }
   // Not the name of a lineage: perhaps the id that a node was imported with.
   const place = ref.startsWith("cortex://") ? undefined : await hub.lineages.originOf("node", ref);
   if (place === undefined) return undefined;
@@ -211,10 +326,19 @@ async function nodeAtVersion(
 ): Promise<GraphNode | undefined> {
   const found = await memory.get(ref, { version, access });
   if (found === undefined) return undefined;
-  if (found.version === found.head.version) return (await nodesOf(hub, [found]))[0];
+  const hasLeft = isLeft(found.head);
+  if (found.version === found.head.version && !hasLeft) return (await nodesOf(hub, [found]))[0];
   // What took the place of an older version, and what came with it, only the others can tell.
-  const nodes = await versionNodes(hub, memory, found.id, { access });
-  return nodes.find((node) => node.version === found.version);
+  const nodes = hasLeft
+    ? await placedNodes(hub, found.head.externalId ?? found.id, { access })
+    : (await versionNodes(hub, memory, found.id, { access })).map((node) => ({
+        node,
+        graph: memory.actor,
+      }));
+  const own = nodes.find(
+    ({ node, graph }) => graph === memory.actor && node.version === found.version,
+  );
+  return own?.node;
 }
 
 /**
@@ -261,14 +385,61 @@ export async function history(
 ): Promise<readonly GraphNode[]> {
   admitted("history", options);
   checkOptions(options, ["graph", "access"]);
-  const nodes = await inHome(hub, lineage, options, (memory) =>
-    versionNodes(hub, memory, lineage, options),
+  return lineageNodes(hub, lineage, options);
+}
+
+/** The nodes of a lineage in all graphs that it lived in, the highest version first. */
+async function lineageNodes(
+  hub: Hub,
+  ref: string,
+  options: LineageOptions,
+): Promise<readonly GraphNode[]> {
+  return (await placedNodes(hub, ref, options)).map(({ node }) => node);
+}
+
+/** A node, and the graph that holds it, whatever it is called. */
+interface PlacedNode {
+  readonly node: GraphNode;
+  readonly graph: string;
+}
+
+async function placedNodes(
+  hub: Hub,
+  ref: string,
+  options: LineageOptions,
+): Promise<readonly PlacedNode[]> {
+  const isNamed = options.graph !== undefined || ref.startsWith("cortex://");
+  const places = isNamed
+    ? [await hub.lineages.graphOf(ref, options.graph)]
+    : (await hub.lineages.placesOf(ref)).map(({ graph }) => graph);
+  const found = await Promise.all(
+    places.map(async (graph): Promise<readonly PlacedNode[]> => {
+      if (graph === undefined) return [];
+      const nodes = await hub.useIfThere(graph, (memory) =>
+        versionNodes(hub, memory, ref, options),
+      );
+      return (nodes ?? []).map((node) => ({ node, graph }));
+    }),
   );
-  return nodes ?? [];
+  const [own = [], ...others] = found;
+  if (others.length === 0) return own;
+  const all = [...own, ...others.flat()].sort((a, b) => b.node.version - a.node.version);
+  return all.map((placed, at) =>
+    own.includes(placed) && placed.node.isCurrent ? placed : formerNode(placed, all.slice(0, at)),
+  );
+}
+
+/** A node that is no head, among those above it: the next of its own graph or of another took its place. */
+function formerNode({ node, graph }: PlacedNode, above: readonly PlacedNode[]): PlacedNode {
+  const { lifecycle: _, supersededBy, ...rest } = node;
+  const next = above.findLast((one) => one.graph !== graph || one.node.id === supersededBy);
+  const taken = next === undefined ? {} : { supersededBy: next.node.id };
+  const former = { ...rest, ...taken, isCurrent: false, isStale: false, conflicts: [] };
+  return { node: former, graph };
 }
 
 /** Runs `body` in the graph that holds a lineage, if there is one. */
-async function inHome<T>(
+export async function inHome<T>(
   hub: Hub,
   ref: string,
   { graph }: { readonly graph?: string | undefined },
@@ -279,7 +450,7 @@ async function inHome<T>(
 }
 
 /** The nodes of all versions of a lineage, the highest first. */
-async function versionNodes(
+export async function versionNodes(
   hub: Hub,
   memory: Cortex,
   ref: string,
@@ -354,104 +525,4 @@ export async function listNodes<C extends boolean = false>(
     ...(end < total ? { nextOffset: end } : {}),
     seq: page?.seq ?? -1,
   };
-}
-
-/** A lineage with rival nodes. */
-export interface NodeConflict {
-  readonly graphId: string;
-  readonly lineageId: string;
-  /** The rivals, the highest version first. */
-  readonly nodes: readonly GraphNode[];
-}
-
-/** The open conflicts of a graph. */
-export interface NodeConflicts {
-  readonly conflicts: readonly NodeConflict[];
-  readonly seq: number;
-}
-
-/** Every lineage of a graph that has rival nodes. */
-export async function conflicts(
-  hub: Hub,
-  graph: string,
-  options: AccessOption = {},
-): Promise<NodeConflicts> {
-  admitted("conflicts", options);
-  checkOptions(options, ["access"]);
-  const found = await hub.useIfThere(graph, async (memory): Promise<NodeConflicts> => {
-    const open: NodeConflict[] = [];
-    let cursor: string | undefined;
-    for (;;) {
-      const from = cursor === undefined ? {} : { cursor };
-      const page = await memory.review({ ...options, kinds: ["siblings"], ...from });
-      for (const { sides } of page.items) {
-        const versions = await versionNodes(hub, memory, sides[0]?.id ?? "", options);
-        const nodes = versions.filter(({ isCurrent }) => isCurrent);
-        const [first] = nodes;
-        if (first !== undefined) {
-          open.push({ graphId: first.graphId, lineageId: first.lineageId, nodes });
-        }
-      }
-      if (page.cursor === undefined) return { conflicts: open, seq: page.seq };
-      cursor = page.cursor;
-    }
-  });
-  return found ?? { conflicts: [], seq: -1 };
-}
-
-const { lineageId: _lineage, basedOnVersion: _based, ...wordFields } = nodeFields;
-
-const resolution = z.strictObject({
-  /** The graph that holds the lineage; looked up when not given. */
-  graph: z.string().optional(),
-  /** Every version that was in conflict when the caller looked, so that none is lost unseen. */
-  versions: listOf(z.int()),
-  /** The rival whose words stand. */
-  keep: z.int().optional(),
-  /** What stands instead of all of them. */
-  node: z.strictObject(wordFields).optional(),
-  by: z.string().optional(),
-});
-
-/** How a conflict is settled: by one of the rivals, or by a node of its own. */
-export interface ResolveInput extends z.input<typeof resolution> {}
-
-/**
- * Settles an open conflict by a new version that takes the place of all rivals. `ERR_CONFLICT` when
- * the rivals are not exactly those the caller names; nothing is written then.
- */
-export async function resolve(
-  hub: Hub,
-  lineage: string,
-  input: ResolveInput,
-  options: AccessOption = {},
-): Promise<NodeResult> {
-  admitted("resolve", options);
-  const { keep, by, versions, node } = checkInput(resolution, input);
-  if ((keep === undefined) === (node === undefined)) {
-    throw invalid("keep, node", "exactly one of them", keep === undefined ? "none" : "both");
-  }
-  if (keep !== undefined && !versions.includes(keep)) {
-    throw invalid("keep", "one of versions", keep);
-  }
-  const settled = await inHome(hub, lineage, input, async (memory) => {
-    const kept = await getNode(hub, lineage, { graph: memory.actor, atVersion: keep });
-    if (kept === undefined) return undefined;
-    const words = { ...(node ?? wordsOf(kept)), createdBy: by, lineageId: lineage };
-    const { write } = noteOf(words, options.access);
-    const note = { write, upsert: { basedOnVersion: versions } };
-    return writeNode(hub, memory, note, options).catch((error: unknown) =>
-      inWords(error, { basedOnVersion: "versions" }),
-    );
-  });
-  if (settled !== undefined) return settled;
-  throw new CortexError("ERR_NOT_FOUND", "lineageId: expected a lineage, got one that names none", {
-    field: "lineageId",
-    subject: lineage,
-  });
-}
-
-/** What a node says, to be said again. */
-function wordsOf({ kind, content, summary, tags, metadata, freshnessAt }: GraphNode): NodeInput {
-  return { kind, content, summary, tags, metadata, freshnessAt };
 }

@@ -8,6 +8,7 @@
  * operators means is in `operators.ts`.
  */
 
+import { truncateUtf8 } from "../codec/text.js";
 import type { Schema, TagCount } from "../contract/find.js";
 import type { SearchFilter, SearchResult } from "../contract/recall.js";
 import type { Cortex } from "../cortex.js";
@@ -283,15 +284,33 @@ export async function describeSchema(
 ): Promise<GraphSchema> {
   admitted("describeSchema", options);
   checkOptions(options, ["access"]);
-  const schema = await hub.useIfThere(graph, (memory) =>
-    memory.describeSchema({ ...options, siblings: true }),
-  );
-  if (schema === undefined) {
+  const found = await hub.useIfThere(graph, async (memory) => {
+    const schema = await memory.describeSchema({ ...options, siblings: true });
+    const kinds = await Promise.all(
+      schema.kinds.map(async ({ kind, count }) => {
+        const written = { kinds: [kind], siblings: true, limit: EXAMPLES };
+        const { memories } = await memory.list({ written, ...options });
+        return { kind, count, examples: (await nodesOf(hub, memories)).map(exampleOf) };
+      }),
+    );
+    return { ...schema, kinds };
+  });
+  if (found === undefined) {
     return { graphId: graph, nodeCount: 0, kinds: [], tagPrefixes: [], tags: [], seq: -1 };
   }
-  const { nodeCount, kinds, tagPrefixes, tags, seq } = schema;
-  const graphId = await hub.lineages.shownName(schema.graphId);
+  const { nodeCount, kinds, tagPrefixes, tags, seq } = found;
+  const graphId = await hub.lineages.shownName(found.graphId);
   return { graphId, nodeCount, kinds, tagPrefixes, tags, seq };
+}
+
+/** Nodes that show what a kind is used for: those whose version is the newest. */
+const EXAMPLES = 3;
+const EXAMPLE_BYTES = 160;
+
+function exampleOf({ summary, content }: GraphNode): string {
+  const text = summary.trim() || content.trim();
+  const cut = truncateUtf8(text, EXAMPLE_BYTES);
+  return cut === text ? text : `${cut}…`;
 }
 
 /** The tags of a graph by use; empty when there is no such graph. */

@@ -17,7 +17,7 @@ import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import type { Access } from "../scope/access.js";
 import { EDGE_WORDS, type GraphEdgeInput, linkOf } from "./edges.js";
-import { NODE_WORDS, type NodeInput, noteOf } from "./nodes.js";
+import { type Move, moveOf, NODE_WORDS, type NodeInput, noteOf } from "./nodes.js";
 import { type AccessOption, admitted, asking, CONFLICT_TEXT, memgraphText } from "./policies.js";
 
 /** Most nodes of one call. */
@@ -101,9 +101,10 @@ export async function putSubgraph(
   }
   const atomic = options.atomic === true;
   return hub.use(graph, async (memory) => {
+    const place: Place = { hub, graph: memory.actor, access: options.access, moves: new Map() };
     const notes = await Promise.all(
       nodes.map(async (node, at): Promise<Step> => {
-        const item = await attempt(() => noteItem(hub, memory.actor, node, options.access));
+        const item = await attempt(() => noteItem(place, node, at));
         return { label: `nodes[${at}]`, item };
       }),
     );
@@ -118,6 +119,7 @@ export async function putSubgraph(
       ...asking(options.access),
     });
     const told = nodes.map((node, at) => nodeResult(node, results[at]));
+    for (const [at, move] of place.moves) if (results[at]?.ok === true) await move.leave();
     for (const { lineageId } of told) {
       if (lineageId !== undefined) hub.lineages.note(lineageId, memory.actor);
     }
@@ -137,16 +139,29 @@ async function attempt<T>(work: () => Promise<T>): Promise<T | CortexError> {
   }
 }
 
+/** A node as an item; where its lineage comes from another graph, `moves` learns what is left behind. */
 async function noteItem(
-  hub: Hub,
-  graph: string,
+  { hub, graph, access, moves }: Place,
   node: SubgraphNode,
-  access: Access | undefined,
+  at: number,
 ): Promise<BatchItem> {
   const { ref = "", ...rest } = checkObject(node, "node");
   const note = noteOf(rest, access);
-  if (rest.lineageId !== undefined) await hub.lineages.claim(graph, rest.lineageId);
-  return ref === "" ? note : { ...note, ref };
+  const named = ref === "" ? {} : { ref };
+  const { lineageId } = rest;
+  if (lineageId === undefined || hub.lineages.wasIn(graph, lineageId)) return { ...note, ...named };
+  const move = await moveOf(hub, graph, note, { access });
+  if (move === undefined) return { ...note, ...named };
+  moves.set(at, move);
+  return { ...note, ...named, upsert: { ...note.upsert, ...move.upsert } };
+}
+
+/** Where a subgraph goes. */
+interface Place {
+  readonly hub: Hub;
+  readonly graph: string;
+  readonly access: Access | undefined;
+  readonly moves: Map<number, Move>;
 }
 
 /** Stands for a lineage that is not known yet. */

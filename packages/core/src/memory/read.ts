@@ -218,10 +218,12 @@ export async function allVersions(
   const [rows = []] = await reader.ranges([
     { gte: prefix, lt: afterPrefix(prefix), limit: HISTORY_ROWS },
   ]);
+  const first = await firstVersion(reader, found);
+  // A memory whose lineage came from elsewhere begins with a higher number, which has a row.
   const later = rows
     .map(({ value }) => decodePointer(value))
-    .filter(({ seq }) => seq <= reader.seq);
-  const pointers = [await firstVersion(reader, found), ...later];
+    .filter(({ seq, part }) => seq <= reader.seq && (seq !== first.seq || part !== first.part));
+  const pointers = [first, ...later];
   const bodies = await reader.records(pointers, decodeMemoryRecord);
   return bodies.flatMap((body) => (body === undefined ? [] : [body]));
 }

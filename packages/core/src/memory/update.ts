@@ -154,6 +154,8 @@ export interface NextVersion extends PreparedUpdate {
   readonly rival: boolean;
   /** True gives back the memory as it is then. */
   readonly wantsMemory?: boolean;
+  /** A number that the version's own must be above. */
+  readonly after?: number | undefined;
   /** Set for a version that another program wrote. */
   readonly imported?: ImportedVersion | undefined;
 }
@@ -177,7 +179,8 @@ export function appendVersion(engine: Engine, tx: WriteTx, next: NextVersion): W
   checkRevision(writer, head, found.id);
   const confidence = input.confidence === undefined ? current.confidence : prepared.confidence;
   const place = { head, row: found.row };
-  const whole = nextVersion(tx, by, place, { ...prepared, confidence, data });
+  const numbered = nextVersion(tx, by, place, { ...prepared, confidence, data });
+  const whole = { ...numbered, number: Math.max(numbered.number, (next.after ?? 0) + 1) };
   const version =
     imported === undefined
       ? { ...whole, ...(rival ? { supersedes: [] } : {}) }

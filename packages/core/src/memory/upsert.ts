@@ -53,7 +53,7 @@ const NEW_ALONE = ["id", "slot", "supersedes", "corrects"] as const;
 export function prepareUpsert(
   engine: Engine,
   input: WriteRequest,
-  { basedOnVersion, mustExist }: Upsert,
+  { basedOnVersion, mustExist, after }: Upsert,
 ): PreparedUpsert {
   const other = NEW_ALONE.find((name) => input[name] !== undefined);
   if (other !== undefined) throw invalid(other, "none beside upsert", input[other]);
@@ -69,6 +69,7 @@ export function prepareUpsert(
     ref: parseRef(engine, input.externalId, "externalId"),
     basedOnVersion,
     mustExist,
+    after,
     // As for every new write, words that come without a confidence are sure.
     version: { confidence: 1, ...version },
   };
@@ -100,7 +101,9 @@ export function applyUpsert(
   const rival = imported === undefined && isRival(tx, before, upsert.basedOnVersion);
   const head = { ...before, kind, tags, freshnessAt };
   const marked = request === undefined ? {} : { request };
-  const next = { parsed, input, by, found, head, data, rival, wantsMemory, imported, ...marked };
+  const { after } = upsert;
+  const going = { wantsMemory, after, imported, ...marked };
+  const next = { parsed, input, by, found, head, data, rival, ...going };
   return appendVersion(engine, tx, next);
 }
 

@@ -43,6 +43,8 @@ import { threatsIn } from "../trust/scan.js";
 
 /** A write, checked and complete. */
 export interface PreparedWrite {
+  /** The number of its first version; 1 unless its lineage comes from elsewhere. */
+  readonly number?: number;
   readonly id: Uint8Array;
   readonly by: string;
   readonly head: Omit<Head, "createdAt" | "version">;

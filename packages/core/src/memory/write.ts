@@ -111,7 +111,8 @@ export function writeOperation(
         upsert === undefined
           ? undefined
           : applyUpsert(engine, tx, prepared, { upsert, wantsMemory });
-      return next ?? applyWrite(engine, tx, prepared, wantsMemory);
+      const number = (upsert?.after ?? 0) + 1;
+      return next ?? applyWrite(engine, tx, { ...prepared, number }, wantsMemory);
     },
   };
 }
@@ -277,7 +278,7 @@ function statusOf(verdict: Verdict, status: Status): Status {
 /** The record of a new memory. Spelled out: copying by spread cost a tenth of a batch. */
 function newRecord(tx: WriteTx, prepared: PreparedWrite, verdict: Verdict): MemoryRecord {
   const { head, version, imported } = prepared;
-  const number = imported?.version ?? 1;
+  const number = imported?.version ?? prepared.number ?? 1;
   return {
     head: {
       type: head.type,

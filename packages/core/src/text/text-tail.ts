@@ -219,9 +219,13 @@ export class TextTail {
   }
 }
 
-/** Version 1 comes with a memory's first entry; a revert may carry it again. */
-function isBirth({ kind, record }: MemoryEvent): boolean {
-  return record.version?.number === 1 && kind !== "revert";
+/**
+ * Version 1 comes with a memory's first entry; a revert may carry it again. A lineage that came from
+ * another graph begins with a higher number, which replaced nothing here.
+ */
+function isBirth({ kind, record: { version } }: MemoryEvent): boolean {
+  if (version?.number === 1) return kind !== "revert";
+  return kind === "write" && version?.supersedes.length === 0;
 }
 
 /** Where the bodies of reverts lie that hold a head alone: not always where they lay before. */

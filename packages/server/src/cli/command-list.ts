@@ -48,7 +48,7 @@ Context and learning:
 Goals:
   goal get|set|clear|ls: Keep how a goal is going beside the goal: set, read, clear and list
 Graphs:
-  graph create|ls|config|symlinks|rm: Make, list, configure and look after the graphs of a folder
+  graph create|ls|config|symlinks|check|rm: Make, list, configure and look after the graphs of a folder
   copy FROM TO: Copy every graph of a folder or a database into another
 Journal and roots:
   log: Show journal entries, without content

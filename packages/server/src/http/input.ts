@@ -18,17 +18,21 @@ export type Input = Readonly<Record<string, unknown>>;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The JSON body of a request; no body at all is an empty object. */
+/** The JSON body of a memgraph request, whose metadata keeps every member; no body at all is an empty object. */
 export async function readJsonBody(request: Request, limitBytes: number): Promise<Input> {
-  return parseJsonBody(request, await readBytes(request, limitBytes));
+  return parseJsonBody(request, await readBytes(request, limitBytes), "keep");
 }
 
 /** The JSON in the bytes of a body. */
-export function parseJsonBody(request: Request, bytes: Uint8Array): Input {
+export function parseJsonBody(
+  request: Request,
+  bytes: Uint8Array,
+  prototypes: "keep" | "refuse" = "refuse",
+): Input {
   if (bytes.length === 0) return {};
   checkMediaType(request);
   const text = decode(bytes);
-  if (MAY_NAME_PROTOTYPE.test(text)) refusePrototypes(text);
+  if (prototypes === "refuse" && MAY_NAME_PROTOTYPE.test(text)) refusePrototypes(text);
   const value = jsonOf(text, "body");
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Input;
   throw new HttpFailure("malformed", `body: expected a JSON object, got ${shortly(value)}`);

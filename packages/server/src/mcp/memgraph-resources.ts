@@ -88,7 +88,7 @@ export function followGraphs(
 ): Following {
   const stop = new AbortController();
   const done = (async () => {
-    const events = await (await hub()).subscribe({ signal: stop.signal });
+    const events = await (await hub()).subscribe({ signal: stop.signal, graphsAlone: true });
     for await (const { type } of events) if (type === "graph") onChanged();
   })().catch((error: unknown) => {
     log(`following the graphs ended: ${error instanceof Error ? error.message : String(error)}`);

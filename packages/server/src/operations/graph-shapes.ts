@@ -42,6 +42,13 @@ export const symlinksShape = z.object({
   dangling: listOf(graphEdge).exactOptional(),
 });
 
+/** What a check of the graphs together found. */
+export const graphCheckShape = z.object({
+  ok: z.boolean(),
+  graphs: z.int(),
+  problems: listOf(z.object({ id: z.string(), code: z.string(), message: z.string() })),
+});
+
 /** What became of a copy of graphs. */
 export const copiedShape = z.object({
   ok: z.boolean(),

@@ -6,10 +6,18 @@ import { CortexError, copyHub, type Hub, openHub } from "@cortex-memory/core";
 import { listOf, VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import { showCopied, showGraph, showGraphs, showRemoved, showSymlinks } from "../render/graphs.js";
+import {
+  showCopied,
+  showGraph,
+  showGraphCheck,
+  showGraphs,
+  showRemoved,
+  showSymlinks,
+} from "../render/graphs.js";
 import { type CallContext, defineOperation } from "./define.js";
 import {
   copiedShape,
+  graphCheckShape,
   graphListShape,
   graphShape,
   removedGraphShape,
@@ -268,12 +276,43 @@ tied to: their edges into it stay there and lead nowhere. Backups made before ar
   },
 });
 
+const checkOperation = defineOperation({
+  name: "checkGraphs",
+  verbs: [],
+  place: "openHub",
+  kind: "write",
+  summary: "Check the graphs of a folder together",
+  help: `Compares the catalogue with the journals, and finds lineages that are visible in more than one graph:
+a move that was cut short, or a pair that an older release made. --repair hides all but the head of each,
+with a reason; its history stays, and restore brings it back. Each store by itself is for cortex check.`,
+  example: "cortex graph check --repair",
+  input: z.strictObject({
+    repair: z
+      .boolean()
+      .describe("hide, of a lineage that is visible in several graphs, all but its head")
+      .exactOptional(),
+  }),
+  output: graphCheckShape,
+  call: (_memory, input, context) =>
+    withHub(context, async (hub) => {
+      const { ok, graphs, problems } = await hub.check(input);
+      return { ok, graphs, problems };
+    }),
+  cli: {
+    command: "graph check",
+    group: "graphs",
+    store: "fresh",
+    human: showGraphCheck,
+  },
+});
+
 /** The operations on graphs. */
 export const GRAPH_OPERATIONS = [
   createOperation,
   listOperation,
   configOperation,
   symlinksOperation,
+  checkOperation,
   removeOperation,
   copyOperation,
 ];

@@ -2,6 +2,7 @@
 import type * as z from "zod";
 import type {
   copiedShape,
+  graphCheckShape,
   graphListShape,
   graphShape,
   removedGraphShape,
@@ -41,6 +42,18 @@ export function showGraphs(list: z.output<typeof graphListShape>, ink: Ink): str
   return lines.length + problems.length === 0
     ? ink.dim("no graphs yet")
     : [...lines, ...problems].join("\n");
+}
+
+/** What is wrong with the graphs together. */
+export function showGraphCheck(
+  { ok, graphs, problems }: z.output<typeof graphCheckShape>,
+  ink: Ink,
+): string {
+  const first = `${ok ? ink.green("ok") : ink.red("not ok")}  ${counted(graphs, "graph")}`;
+  const lines = problems.map(
+    ({ id, code, message }) => `${ink.red(clean(id))}  ${clean(message)} ${ink.dim(code)}`,
+  );
+  return [first, ...lines].join("\n");
 }
 
 /** What became of a copy of graphs. */

@@ -1,0 +1,317 @@
+/**
+ * How do memgraph's calls compare with memgraph's own way? `cortex mcp --profile memgraph` and a
+ * hand-written SQLite store with memgraph's schema, each in a process of its own behind MCP on stdio,
+ * both durable, both holding the same nodes and edges. One client asks them in turn, a few calls each,
+ * one call at a time; what counts is our time over theirs. Then two clients of two servers write to one
+ * folder at once, and everything they wrote must be there.
+ */
+import { spawn } from "node:child_process";
+import { mkdir, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { openHub, throughDoor } from "@cortex-memory/core";
+import { memgraph } from "@cortex-memory/core/memgraph";
+import { median, quantile, timeMs } from "../lib/clock.mjs";
+import { fillSqlite } from "../lib/memgraph-sqlite.mjs";
+import { seededNumbers } from "../lib/workload.mjs";
+
+const NODES = 5000;
+const GRAPH = "bench";
+/** Calls of one kind that one server answers before it is the other's turn. */
+const SLICE = 10;
+const SLICES = 12;
+const WRITES_EACH = 500;
+
+/**
+ * @typedef {import("../lib/settings.mjs").Settings} Settings
+ * @typedef {{ readonly name: string, readonly arguments: Record<string, unknown> }} Call
+ * @typedef {{ ours: number[], theirs: number[] }} Times
+ */
+
+/**
+ * Answers the question.
+ * @param {Settings} settings
+ * @returns {Promise<import("../lib/settings.mjs").Answer>}
+ */
+export async function answer(settings) {
+  const folder = join(settings.folder, "memgraph");
+  await mkdir(folder, { recursive: true });
+  const nodes = settings.quick ? 200 : NODES;
+  settings.progress(`memgraph: filling ${nodes}`);
+  const filled = await fill(folder, nodes, settings);
+  if (!filled)
+    return { rows: [], figures: {}, notes: ["memgraph: there is no SQLite to compare with"] };
+  /** @type {Map<string, Times>} */
+  const all = new Map();
+  for (let run = 0; run < (settings.quick ? 1 : 2); run += 1) {
+    settings.progress(`memgraph: run ${run + 1}`);
+    await contest(folder, { nodes, seed: settings.seed + run, all });
+  }
+  settings.progress("memgraph: two servers write at once");
+  const lost = await writeAtOnce(folder, settings.quick ? 20 : WRITES_EACH);
+  await rm(folder, { recursive: true });
+  return report(all, nodes, lost);
+}
+
+/**
+ * @param {Map<string, Times>} all
+ * @param {number} nodes
+ * @param {number} lost
+ * @returns {import("../lib/settings.mjs").Answer}
+ */
+function report(all, nodes, lost) {
+  const about = { question: "memgraph", sync: "one sync a write", memories: nodes };
+  const rows = [...all].flatMap(([what, { ours, theirs }]) => [
+    { ...about, what, store: "engine", value: median(ours), unit: "ms", runs: [median(ours)] },
+    { ...about, what, store: "SQLite", value: median(theirs), unit: "ms", runs: [median(theirs)] },
+    p95(about, what, "engine", ours),
+    p95(about, what, "SQLite", theirs),
+  ]);
+  const over = (/** @type {string} */ what, share = 0.5) => {
+    const { ours, theirs } = all.get(what) ?? { ours: [], theirs: [] };
+    return { value: quantile(ours, share) / quantile(theirs, share), memories: nodes };
+  };
+  return {
+    rows,
+    figures: {
+      memgraphPutNode: over("put_node"),
+      memgraphPutNamed: over("put_node, named"),
+      memgraphNewVersion: over("new version"),
+      memgraphPutEdge: over("put_edge"),
+      memgraphTraverse: over("traverse"),
+      memgraphList: over("list"),
+      memgraphReadP95: over("get_node", 0.95),
+      memgraphLost: { value: lost, memories: nodes },
+    },
+    notes: ["memgraph: over stdio, one client, one call at a time, the servers asked in turn."],
+  };
+}
+
+/**
+ * @param {Pick<import("../lib/contest.mjs").Row, "question" | "sync" | "memories">} about
+ * @param {string} what
+ * @param {string} store
+ * @param {readonly number[]} times
+ */
+function p95(about, what, store, times) {
+  const value = quantile(times, 0.95);
+  return { ...about, what: `${what}, 95 of 100`, store, value, unit: "ms", runs: [value] };
+}
+
+/** @param {number} at */
+function nodeAt(at) {
+  return {
+    kind: ["fact", "decision", "event"][at % 3] ?? "fact",
+    content: `Node ${at} says that part ${at % 97} of the plan depends on part ${(at * 7) % 89}.`,
+    tags: [`topic:${at % 40}`, "bench"],
+    lineage_id: `n${at}`,
+  };
+}
+
+/** Three edges from every node, as a tree with short cuts. @param {number} nodes */
+function edgesOf(nodes) {
+  return Array.from({ length: nodes }, (_, at) =>
+    [at * 3 + 1, at * 3 + 2, at + 7].map((to) => ({ from: `n${at}`, to: `n${to % nodes}` })),
+  ).flat();
+}
+
+/**
+ * The same nodes and edges in both stores.
+ * @param {string} folder
+ * @param {number} nodes
+ * @param {Settings} settings
+ */
+async function fill(folder, nodes, settings) {
+  const list = Array.from({ length: nodes }, (_, at) => nodeAt(at));
+  const edges = edgesOf(nodes);
+  const isThere = await fillSqlite(join(folder, "memgraph.db"), {
+    graph: GRAPH,
+    nodes: list.map((node) => ({ graph_id: GRAPH, ...node })),
+    edges: edges.map(({ from, to }) => ({
+      graph_id: GRAPH,
+      from_lineage: from,
+      to_lineage: to,
+      kind: "cites",
+    })),
+  });
+  if (!isThere) return false;
+  const hub = await openHub(join(folder, "cortex"));
+  await hub.createGraph({ id: GRAPH, name: GRAPH });
+  const notes = list.map(({ lineage_id, content, ...node }) => ({
+    write: {
+      type: /** @type {const} */ ("note"),
+      externalId: lineage_id,
+      data: { content },
+      ...node,
+    },
+  }));
+  const links = edges.map(({ from, to }) => ({ link: { from, to, kind: "cites", loose: {} } }));
+  const items = [...notes.map(({ write: { lineage_id: _, ...write } }) => ({ write })), ...links];
+  await hub.use(GRAPH, async (memory) => {
+    for (let at = 0; at < items.length; at += settings.batchItems) {
+      // An agent wrote them, so that an agent may write them anew.
+      const how = { loose: true, access: throughDoor("mcp", "mcp:bench") };
+      await memory.batch(items.slice(at, at + settings.batchItems), how);
+    }
+  });
+  await memgraph(hub).symlinks(GRAPH);
+  await hub.close();
+  return true;
+}
+
+/**
+ * @param {string} folder
+ * @param {{ nodes: number, seed: number, all: Map<string, Times> }} how
+ */
+async function contest(folder, { nodes, seed, all }) {
+  const ours = ourServer(folder);
+  const theirs = start([
+    fileURLToPath(new URL("../lib/memgraph-sqlite.mjs", import.meta.url)),
+    join(folder, "memgraph.db"),
+  ]);
+  await Promise.all([ours.begin(), theirs.begin()]);
+  const next = seededNumbers(seed);
+  let made = seed * 1_000_000;
+  const some = () => `n${next(nodes)}`;
+  const fresh = () => {
+    made += 1;
+    return { graph_id: GRAPH, ...nodeAt(made), created_by: "bench" };
+  };
+  /** @type {Record<string, () => Call>} */
+  const calls = {
+    put_node: () => {
+      const { lineage_id: _, ...node } = fresh();
+      return { name: "memgraph_put_node", arguments: node };
+    },
+    "put_node, named": () => ({ name: "memgraph_put_node", arguments: fresh() }),
+    "new version": () => ({
+      name: "memgraph_put_node",
+      arguments: { ...fresh(), lineage_id: some() },
+    }),
+    put_edge: () => ({
+      name: "memgraph_put_edge",
+      arguments: { graph_id: GRAPH, from_lineage: some(), to_lineage: some(), kind: "supports" },
+    }),
+    get_node: () => ({ name: "memgraph_get_node", arguments: { lineage_id: some() } }),
+    list: () => ({
+      name: "memgraph_list_nodes",
+      arguments: { graph_id: GRAPH, limit: 50, offset: next(200) },
+    }),
+    traverse: () => ({ name: "memgraph_traverse", arguments: { from_lineage: some() } }),
+  };
+  for (const [what, call] of Object.entries(calls)) {
+    const times = all.get(what) ?? { ours: [], theirs: [] };
+    all.set(what, times);
+    for (let slice = 0; slice <= SLICES; slice += 1) {
+      const asked = Array.from({ length: SLICE }, call);
+      const [own, others] = [await ours.time(asked), await theirs.time(asked)];
+      // The first round warms both up.
+      if (slice === 0) continue;
+      times.ours.push(...own);
+      times.theirs.push(...others);
+    }
+  }
+  await Promise.all([ours.stop(), theirs.stop()]);
+}
+
+/**
+ * Two processes write to one folder at once; how many of their writes failed or are not there.
+ * @param {string} folder
+ * @param {number} each
+ */
+async function writeAtOnce(folder, each) {
+  const servers = [ourServer(folder), ourServer(folder)];
+  await Promise.all(servers.map((server) => server.begin()));
+  const lineages = await Promise.all(
+    servers.map(async (server, number) => {
+      const done = [];
+      for (let at = 0; at < each; at += 1) {
+        const node = { ...nodeAt(at), lineage_id: `w${number}-${at}`, graph_id: GRAPH };
+        const { result } = await server.ask("tools/call", {
+          name: "memgraph_put_node",
+          arguments: node,
+        });
+        if (result?.isError !== true) done.push(node.lineage_id);
+      }
+      return done;
+    }),
+  );
+  await Promise.all(servers.map((server) => server.stop()));
+  const hub = await openHub(join(folder, "cortex"));
+  const store = memgraph(hub);
+  let there = 0;
+  for (const lineage of lineages.flat()) {
+    if ((await store.getNode(lineage))?.version === 1) there += 1;
+  }
+  await hub.close();
+  return 2 * each - there;
+}
+
+/** @param {string} folder */
+function ourServer(folder) {
+  const require = createRequire(import.meta.url);
+  const main = join(dirname(require.resolve("@cortex-memory/server")), "main.js");
+  return start([main, "mcp", "--data", join(folder, "cortex"), "--profile", "memgraph"]);
+}
+
+const HANDSHAKE = {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "bench", version: "1" },
+};
+
+/** @param {readonly string[]} args */
+function start(args) {
+  const options = (process.env.CORTEX_BENCH_NODE ?? "").split(" ").filter((one) => one !== "");
+  const env = { ...process.env, CORTEX_EMBEDDER_ENDPOINT: "none" };
+  const child = spawn(process.execPath, [...options, ...args], {
+    stdio: ["pipe", "pipe", "ignore"],
+    env,
+  });
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  /** @type {Map<number, (message: { readonly result?: { readonly isError?: boolean } }) => void>} */
+  const waiting = new Map();
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const message = JSON.parse(line);
+    waiting.get(message.id)?.(message);
+    waiting.delete(message.id);
+  });
+  let last = 0;
+  const ask = (/** @type {string} */ method, /** @type {object} */ params) => {
+    last += 1;
+    const id = last;
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    return new Promise(
+      (
+        /** @type {(message: { readonly result?: { readonly isError?: boolean } }) => void} */ resolve,
+      ) => {
+        waiting.set(id, resolve);
+      },
+    );
+  };
+  return {
+    ask,
+    begin: () => ask("initialize", HANDSHAKE),
+    /** Milliseconds of each call, one after another. */
+    async time(/** @type {readonly Call[]} */ calls) {
+      const times = [];
+      for (const call of calls) {
+        times.push(
+          await timeMs(async () => {
+            const { result } = await ask("tools/call", call);
+            if (result === undefined || result.isError === true) {
+              throw new Error(`a call failed: ${JSON.stringify([call, result])}`);
+            }
+          }),
+        );
+      }
+      return times;
+    },
+    async stop() {
+      child.stdin.end();
+      await gone;
+    },
+  };
+}
