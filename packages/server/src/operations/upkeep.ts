@@ -2,7 +2,7 @@
  * Operations that keep a store in order: upkeep, vectors, writing the store anew.
  */
 import { showVacuum } from "../render/moves.js";
-import { showEmbedded, showMaintained } from "../render/upkeep.js";
+import { showEmbedded, showMaintained, showScrubbed } from "../render/upkeep.js";
 import { verbRow } from "./define.js";
 
 const maintainOperation = verbRow("maintain", {
@@ -39,5 +39,17 @@ and write meanwhile, and the disk needs room for a second copy.`,
   },
 });
 
+const scrubOperation = verbRow("scrub", {
+  help: `Every page, every entry, every memory and link, while others read and write. Changes nothing. Exits with 1
+when something does not agree: the first hundred are named, the rest is counted. --entries-per-second keeps it gentle.`,
+  example: "cortex scrub --entries-per-second 1000",
+  cli: { command: "scrub", group: "store", human: showScrubbed },
+});
+
 /** The operations that keep a store in order. */
-export const UPKEEP_OPERATIONS = [maintainOperation, embedOperation, vacuumOperation];
+export const UPKEEP_OPERATIONS = [
+  scrubOperation,
+  maintainOperation,
+  embedOperation,
+  vacuumOperation,
+];
