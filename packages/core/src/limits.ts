@@ -173,6 +173,9 @@ export const LIMITS = {
   /** Changes of memories in one run of upkeep: at the most, and unless told otherwise. */
   maintainChanges: 10_000,
   maintainChangesDefault: 1000,
+  /** What a scrub names of what it finds, and the highest rate that it can be given. */
+  scrubProblems: 100,
+  scrubPerSecond: 1_000_000,
   /** Days that memories of a kind may be kept: a century, longer than any store was asked to. */
   ttlDays: 36_525,
   /** How often a commit may lose the race before the caller is told. */

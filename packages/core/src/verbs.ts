@@ -41,6 +41,7 @@ import { search, searchBatch } from "./search/search.js";
 import { remember } from "./sessions/remember.js";
 import { session } from "./sessions/session-read.js";
 import { maintain } from "./upkeep/maintain.js";
+import { scrub } from "./upkeep/scrub.js";
 import { check, rebuild, vacuum } from "./upkeep/whole-store.js";
 
 const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
@@ -86,6 +87,7 @@ const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
   compactContext,
   contextRecord,
   maintain,
+  scrub,
   check,
   rebuild,
   vacuum,

@@ -177,6 +177,7 @@ export const SCOPE_TABLE: { readonly [verb in VerbName]: Row } = {
   },
   share: { call: ({ memory, access }) => memory.share({ tags: ["trip"], access }) },
   check: { call: ({ memory, access }) => memory.check({ access }) },
+  scrub: { call: ({ memory, access }) => memory.scrub({ access }) },
   maintain: { call: ({ memory, access }) => memory.maintain({ dryRun: true, access }) },
   rebuild: { call: ({ memory, access }) => memory.rebuild({ verifyOnly: true, access }) },
   vacuum: { call: ({ memory, access }) => memory.vacuum({ access }) },

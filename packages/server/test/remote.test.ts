@@ -107,6 +107,7 @@ const SAMPLES: { readonly [V in VerbName]: Parameters<CortexApi[V]> } = {
   prove: [["a"], { since: "c" }],
   share: [{ types: ["fact"] }],
   check: [{ onProgress: () => {} }],
+  scrub: [{ entriesPerSecond: 1000 }],
   maintain: [{ dryRun: true, budgetMs: 5 }],
   rebuild: [{ verifyOnly: true }],
   vacuum: [],

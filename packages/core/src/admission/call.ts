@@ -8,7 +8,8 @@
  * verb then works with. A verb that got its engine here cannot reach beyond the caller's access.
  */
 
-import { type ArgumentNames, checkInput, type Given, gather } from "../contract/refusal.js";
+import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
+import { checkInput } from "../contract/refusal.js";
 import type { Policy, Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
 import { invalid, isCortexError } from "../errors.js";

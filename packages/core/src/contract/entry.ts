@@ -154,6 +154,8 @@ export {
   type Problem,
   type RebuildReport,
   type RelinkReport,
+  type ScrubProblem,
+  type ScrubReport,
   type VacuumReport,
 } from "./upkeep.js";
 export { kebab, type Policy, type Verb } from "./verb.js";

@@ -5,8 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { CortexError } from "../errors.js";
 import { seededRandom } from "../testing/index.js";
+import { gather } from "./gather.js";
 import { VERBS } from "./index.js";
-import { checkInput, gather, refusalOf } from "./refusal.js";
+import { checkInput, refusalOf } from "./refusal.js";
 import type { Verb } from "./verb.js";
 
 /** Values of every kind, good for some fields and bad for others. */

@@ -61,6 +61,63 @@ export const check = verb("check", {
   answer: type<CheckReport>(),
 });
 
+const scrubProblemShape = z.object({
+  code: z.string(),
+  /** What does not agree, and where. */
+  message: z.string(),
+  /** The entry that it is about. */
+  seq: seqShape.exactOptional(),
+  /** What the store says it must be, where that is a hash: in hex. */
+  expected: z.string().exactOptional(),
+  /** What was found in its place. */
+  found: z.string().exactOptional(),
+});
+
+/** Something that a scrub found. */
+export interface ScrubProblem extends ShapeOf<typeof scrubProblemShape> {}
+
+const scrubShape = z.object({
+  ok: z.boolean(),
+  /** Entries that were read and hashed. */
+  entries: count,
+  /** Memories whose row was held against what it points at. */
+  memories: count,
+  /** The same of links. */
+  edges: count,
+  /** The first of what did not agree. */
+  problems: listOf(scrubProblemShape),
+  /** How much more there is that is not named. */
+  more: count,
+  /** Whether it came to the end: false where a signal ended it, or the file is too damaged to be read. */
+  complete: z.boolean(),
+  /** The last entry when it began. */
+  seq: seqShape,
+});
+
+/** The outcome of a scrub. */
+export interface ScrubReport extends ShapeOf<typeof scrubShape> {}
+
+/** Reads everything that is stored. */
+export const scrub = verb("scrub", {
+  summary: "Read everything stored and hold it against its hashes, at a given rate",
+  kind: "read",
+  policy: "owner",
+  standing: "none",
+  retry: "natural",
+  args: {},
+  options: {
+    entriesPerSecond: whole(0, LIMITS.scrubPerSecond)
+      .describe(
+        "entries and rows read in a second, at most; as fast as it goes when 0 or not given",
+      )
+      .optional(),
+  },
+  ...progressAndSignal,
+  isLong: true,
+  output: scrubShape,
+  answer: type<ScrubReport>(),
+});
+
 const rebuildShape = z.object({
   ok: z.boolean(),
   entries: count,

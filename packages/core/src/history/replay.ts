@@ -6,6 +6,7 @@
  * seq; nothing is repaired.
  */
 import type { Sha256 } from "../codec/hash.js";
+import { equalBytes, toHex } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
 import {
   decodeEntry,
@@ -17,7 +18,7 @@ import {
   partRecord,
   SUBJECT,
 } from "../journal/entry.js";
-import { idKey, journalKey, keyString } from "../kv/keyspace.js";
+import { idKey, journalKey } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvCommit, type KvSnapshot } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
@@ -113,8 +114,10 @@ export function checkedEntry(sha256: Sha256, row: Bytes, seq: number, lastAt: nu
   for (const [at, part] of entry.parts.entries()) {
     const expected = header.parts[at]?.hash;
     if (part === undefined || expected === null || expected === undefined) continue;
-    if (keyString(partHash(sha256, part)) !== keyString(expected)) {
-      throw corrupt(seq, `part ${at} does not have the hash its header names`);
+    const found = partHash(sha256, part);
+    if (!equalBytes(found, expected)) {
+      const hashes = { expected: toHex(expected), got: toHex(found) };
+      throw corrupt(seq, `part ${at} does not have the hash its header names`, hashes);
     }
   }
   return entry;
@@ -129,8 +132,12 @@ function readEntry(row: Bytes, seq: number): Entry {
   }
 }
 
-function corrupt(seq: number, what: string): CortexError {
-  return new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${what}`, { seq });
+function corrupt(
+  seq: number,
+  what: string,
+  hashes: { readonly expected?: string; readonly got?: string } = {},
+): CortexError {
+  return new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${what}`, { seq, ...hashes });
 }
 
 async function commitChunk(

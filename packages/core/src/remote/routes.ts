@@ -60,6 +60,7 @@ export const ROUTE_PLANS: { readonly [V in VerbName]: RoutePlan } = {
     mayMiss: true,
   },
   check: { path: "check", kind: "read", names: [], isLong: true },
+  scrub: { path: "scrub", kind: "read", names: [], isLong: true },
   rebuild: { path: "rebuild", kind: "write", names: [], isLong: true },
   vacuum: { path: "vacuum", kind: "write", names: [], isLong: true },
   maintain: { path: "maintain", kind: "write", names: [], isLong: true },

@@ -5,8 +5,8 @@
  * That it agrees with the server's own table is a test over there, because core does not know the server.
  */
 
+import { type ArgumentNames, gather } from "../contract/gather.js";
 import type { VerbName } from "../contract/index.js";
-import { type ArgumentNames, gather } from "../contract/refusal.js";
 import { ROUTE_PLANS } from "./routes.js";
 import type { Body } from "./transport.js";
 

@@ -52,9 +52,9 @@ export async function runCli(
         const { runBench } = await import("./bench.js");
         exit = await runBench(host, globals, size);
       },
-      mcp: async (globals, profile) => {
+      mcp: async (globals, flags) => {
         const { runMcp } = await import("./mcp.js");
-        exit = await runMcp(host, globals, profile);
+        exit = await runMcp(host, globals, flags);
       },
       mcpConfig: async (globals, what) => {
         const { runMcpConfig } = await import("./mcp.js");
@@ -86,7 +86,7 @@ async function runOperation(
   const settings = settingsFor(globals, host);
   const json = globals.json === true;
   const usesStore = operation.cli.store !== "none";
-  if (operation.name === "check") {
+  if (operation.name === "check" || operation.name === "scrub") {
     const exit = await checkApart(host, operation, { settings, json });
     if (exit !== undefined) return exit;
   }
@@ -111,11 +111,11 @@ async function runOperation(
   return isPartial(answer) ? LEFT_SOME_OUT : 0;
 }
 
-/** Says to the process that it is the one that was started for a check. */
+/** Says to the process that it is the one that was started for a check, or a scrub. */
 const CHECK_APART = "CORTEX_CHECK_APART";
 
 /**
- * A check in a process of its own, so that even an end by the storage engine is a verdict; `undefined`
+ * A check or a scrub in a process of its own, so that even an end by the storage engine is a verdict; `undefined`
  * where this process is to do it. The files are looked at first, without opening them.
  */
 async function checkApart(
@@ -126,17 +126,26 @@ async function checkApart(
   const { data, actor } = settings;
   const isFolder = !isAddress(data.value) && data.value !== "" && data.value !== "memory:";
   if (!isFolder || host.env[CHECK_APART] !== undefined) return undefined;
-  const verdict = (messages: readonly string[]): number => {
+  const judged = (messages: readonly string[]): number => {
     const problems = messages.map((message) => ({ code: "ERR_CORRUPT", message }));
-    printAnswer(host, operation, { ok: false, entries: 0, problems, seq: -1 }, json);
+    const verdict = { ok: false, entries: 0, problems, seq: -1 };
+    const read = { memories: 0, edges: 0, more: 0, complete: false };
+    printAnswer(
+      host,
+      operation,
+      operation.name === "scrub" ? { ...verdict, ...read } : verdict,
+      json,
+    );
     return 1;
   };
   const found = await examineStore(data.value, actor.value);
-  if (found.length > 0) return verdict(found);
+  if (found.length > 0) return judged(found);
   const ended = await host.again?.({ [CHECK_APART]: "1" });
   if (typeof ended !== "string") return ended;
   const place = `the file of actor ${actor.value} in ${data.value}`;
-  return verdict([`the storage engine ended the check with ${ended}: ${place} is damaged`]);
+  return judged([
+    `the storage engine ended the ${operation.name} with ${ended}: ${place} is damaged`,
+  ]);
 }
 
 interface Task {

@@ -332,7 +332,8 @@ tied to: their edges into it stay there and lead nowhere. Backups made before ar
       { field: "id", label: "ID" },
       { field: "reason", label: "REASON", optional: true, words: true },
     ],
-    broken: "What was begun is finished when the folder is next opened; cortex graph ls does it.",
+    broken:
+      "The graph is kept whole, or its removal is finished when the folder is next opened: cortex graph ls does it.",
     human: showRemoved,
   },
 });

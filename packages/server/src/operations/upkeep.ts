@@ -19,6 +19,7 @@ import {
   showContextRecord,
   showEmbedded,
   showMaintained,
+  showScrubbed,
   showWeights,
 } from "../render/upkeep.js";
 import { defineOperation, takenFrom, verbRow } from "./define.js";
@@ -58,8 +59,20 @@ and write meanwhile, and the disk needs room for a second copy.`,
   },
 });
 
+const scrubOperation = verbRow("scrub", {
+  help: `Every page, every entry, every memory and link, while others read and write. Changes nothing. Exits with 1
+when something does not agree: the first hundred are named, the rest is counted. --entries-per-second keeps it gentle.`,
+  example: "cortex scrub --entries-per-second 1000",
+  cli: { command: "scrub", group: "store", human: showScrubbed },
+});
+
 /** The operations that keep a store in order. */
-export const UPKEEP_OPERATIONS = [maintainOperation, embedOperation, vacuumOperation];
+export const UPKEEP_OPERATIONS = [
+  maintainOperation,
+  embedOperation,
+  vacuumOperation,
+  scrubOperation,
+];
 
 const configOperation = defineOperation({
   ...takenFrom("config"),

@@ -218,7 +218,7 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
     ...hits.flatMap((hit) => {
       const conversation = conversationOf.get(hit.id);
       const score = ink.dim(hit.score.toFixed(3));
-      const lanes = Object.keys(hit.why.lanes).join("+");
+      const lanes = lanesOf(hit.why.lanes);
       const before = `${hit.id}  ${ink.cyan(hit.type.padEnd(10))}  ${score}  `;
       const line = row(before, hit.text, ` ${ink.dim(lanes)}`);
       return conversation === undefined ? [line] : [ink.bold(conversation), line];
@@ -230,6 +230,14 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
     ...pending,
   ].join("\n");
 }
+
+/** The lanes that found a hit; of many the strongest, so that a line keeps its width. */
+function lanesOf(shares: Readonly<Record<string, number>>): string {
+  const names = Object.keys(shares).sort((a, b) => (shares[b] ?? 0) - (shares[a] ?? 0));
+  const all = names.join("+");
+  return all.length <= LANES_WIDTH ? all : `${names[0]}+${names.length - 1} more`;
+}
+const LANES_WIDTH = 14;
 
 type Found = Output<"find">;
 type Hit = Found["hits"][number];

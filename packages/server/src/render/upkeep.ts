@@ -77,6 +77,30 @@ export function showEmbedded(report: Output<"embedPending">, ink: Ink): string {
   return [first, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
+/** What a scrub found. */
+export function showScrubbed(report: Output<"scrub">, ink: Ink): string {
+  const { entries, memories, edges, problems, more, complete } = report;
+  const read = [
+    counted(entries, "entry", "entries"),
+    counted(memories, "memory", "memories"),
+    counted(edges, "link"),
+  ].join(", ");
+  const verdict = report.ok
+    ? `${ink.green("✓")} ${read} read, all as its hashes say`
+    : `${ink.red("✗")} ${read} read, ${counted(problems.length + more, "problem")}`;
+  const named = problems.flatMap(({ code, message, expected, found }) => [
+    `  ${ink.red(code)} ${clean(message)}`,
+    ...(expected === undefined ? [] : [ink.dim(`    expected ${clean(expected)}`)]),
+    ...(found === undefined ? [] : [ink.dim(`    found    ${clean(found)}`)]),
+  ]);
+  return [
+    `${verdict} ${ink.dim(`seq ${report.seq}`)}`,
+    ...named,
+    ...(more === 0 ? [] : [ink.dim(`  and ${more} more`)]),
+    ...(complete ? [] : [ink.yellow("  it did not come to the end")]),
+  ].join("\n");
+}
+
 type Line = readonly [name: string, count: number];
 
 function tagLine({ tag, count }: { readonly tag: string; readonly count: number }): Line {
