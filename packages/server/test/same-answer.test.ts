@@ -283,7 +283,7 @@ describe("examples", () => {
   const lineOf = (name: string, example: string): string => {
     const local = example
       .replace("https://memory.example.org", source.url)
-      .replace("./memory postgres://cortex@db.internal/cortex", `${place.data} ./elsewhere`);
+      .replace("./memory postgres://cortex@db.internal/cortex", `${place.data} ${join(place.folder, "elsewhere")}`);
     return `${local}${name === "follow" ? " --once" : ""} --json`;
   };
 
@@ -296,7 +296,7 @@ describe("examples", () => {
     const own = { CORTEX_DATA: place.data, SCOPE: scope, EDGE: edge?.id, ITEM: item?.id };
     const env = { ...own, ...settingsOf(name) };
     const { exit, out, err } = await runExample(lineOf(name, example), env);
-    expect(exit, err).toBe(0);
+    expect(exit, `${err}${out}`).toBe(0);
     const answer: unknown = JSON.parse(out);
     expect(output.parse(answer), "the shape leaves nothing out").toEqual(answer);
   });
