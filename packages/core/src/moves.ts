@@ -230,15 +230,14 @@ export async function repair(location: string, options: RepairOptions = {}): Pro
   const token = toHex(pooledRandom()(4));
   const beside = join(root, `.repairing-${actor}-${token}`);
   try {
-    const { openLmdbKv } = await import("./kv/lmdb-backend.js");
-    const target = await openLmdbKv(beside, { create: true });
+    const target = await openKv(beside, actor, {});
     try {
       await buildMended(sha256Node, target, remains, rows, options.onProgress);
     } finally {
       await target.close();
     }
     const aside = join(root, `.damaged-${actor}-${token}`);
-    putInPlace({ store: join(root, actor), beside, aside });
+    putInPlace({ store: join(root, actor), beside: join(beside, actor), aside });
     folders.fsyncFolder(root);
     return { ...report, aside };
   } finally {
