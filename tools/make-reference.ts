@@ -88,8 +88,12 @@ what writes makes a new store; a read where there is none fails. Files that are 
 
 function serveSection(): string {
   const rows = Object.values<ServeSettingSpec>(SERVE_SETTINGS).map(
-    ({ flag, variable, standard, meaning }) =>
-      `| ${flag === "" ? "" : `\`${flag}\``} | \`${variable}\` | ${standard} | ${meaning} |`,
+    ({ flag, variable, standard, meaning, compat }) => {
+      const quoted = (name: string | undefined) => (name ? `\`${name}\`` : "");
+      const own = compat?.variable === undefined ? "" : `, ${quoted(compat.variable)}*`;
+      const value = compat?.standard === undefined ? standard : `${standard}, ${compat.standard}*`;
+      return `| ${quoted(flag)} | ${quoted(variable)}${own} | ${value} | ${meaning} |`;
+    },
   );
   return `### cortex serve
 
@@ -98,6 +102,8 @@ MCP, health and metrics. Without a token it listens on a loopback address only. 
 after what it accepted is answered, the second at once. \`--json\` prints the addresses as one document.
 
 ${["| flag | variable | otherwise | what |", "|---|---|---|---|", ...rows].join("\n")}
+
+What is marked with * counts under \`--compat memgraph\` alone; [switching over](../memgraph.md#switching-over) says more.
 
 \`\`\`sh
 cortex serve --port 7777
@@ -108,7 +114,8 @@ const MCP = `### cortex mcp
 
 Serve the store to an agent: the Model Context Protocol on stdin and stdout, until stdin ends. Makes the store
 if there is none. \`--profile full\` shows every operation as a tool, not only what an agent needs; the
-[page of tools](mcp.md) lists both.
+[page of tools](mcp.md) lists both. With \`--profile memgraph\`, \`--sqlite FILE\` imports a file of memgraph
+once, at the first start.
 
 \`\`\`sh
 cortex mcp --actor ada

@@ -44,12 +44,22 @@ export type Profile = (typeof PROFILES)[number];
 export interface ServeSettingSpec {
   /** Empty for what must not stand on a command line, which others on the machine can read. */
   readonly flag: string;
+  /** Empty where only a flag sets it. */
   readonly variable: string;
   /** The value when nobody says otherwise; empty for none. */
   readonly standard: string;
   readonly meaning: string;
   readonly secret?: true;
+  /** What is otherwise under `--compat memgraph`: a value of its own, or a second variable. */
+  readonly compat?: { readonly standard?: string; readonly variable?: string };
+  /** A flag of memgraph's, taken under `--compat memgraph` alone. */
+  readonly isMemgraphs?: true;
+  /** The flag may be repeated; what is given is joined by commas. */
+  readonly isMany?: true;
 }
+
+/** The program whose configuration `cortex serve` may be told to take. */
+export const COMPAT = "memgraph";
 
 /** The settings of `cortex serve`: its flags, documentation and `cortex config` read this. */
 export const SERVE_SETTINGS = {
@@ -64,6 +74,7 @@ export const SERVE_SETTINGS = {
     variable: "CORTEX_PORT",
     standard: "7777",
     meaning: "the port to listen on; 0 takes a free one",
+    compat: { standard: "8080" },
   },
   token: {
     flag: "",
@@ -71,6 +82,7 @@ export const SERVE_SETTINGS = {
     standard: "",
     meaning: "the admin token that every request has to bear; 16 characters or more",
     secret: true,
+    compat: { variable: "MEMGRAPH_HTTP_TOKEN" },
   },
   tokenFile: {
     flag: "--token-file",
@@ -127,6 +139,41 @@ export const SERVE_SETTINGS = {
     variable: "CORTEX_RATE_BURST",
     standard: "100",
     meaning: "requests that one address may make at once, where there is a rate",
+  },
+  compat: {
+    flag: "--compat",
+    variable: "CORTEX_COMPAT",
+    standard: "",
+    meaning: "memgraph takes the configuration of memgraph-rest: its port, its variable, its flags",
+  },
+  sqlite: {
+    flag: "--sqlite",
+    variable: "",
+    standard: "",
+    meaning: "under --compat memgraph: its file, imported once into the data folder",
+    isMemgraphs: true,
+  },
+  postgres: {
+    flag: "--postgres",
+    variable: "",
+    standard: "",
+    meaning: "under --compat memgraph: its database, imported once instead of the file",
+    isMemgraphs: true,
+  },
+  addr: {
+    flag: "--addr",
+    variable: "",
+    standard: "",
+    meaning: "under --compat memgraph: HOST:PORT to listen on; :PORT is every address",
+    isMemgraphs: true,
+  },
+  corsOrigin: {
+    flag: "--cors-origin",
+    variable: "",
+    standard: "",
+    meaning: "under --compat memgraph: an origin whose pages may call; may be repeated",
+    isMemgraphs: true,
+    isMany: true,
   },
 } as const satisfies { readonly [name: string]: ServeSettingSpec };
 
@@ -238,13 +285,17 @@ export function serveSettingsFor(
   flags: { readonly [name in ServeSettingName]?: string },
   around: Pick<Surroundings, "env">,
 ): { readonly [name in ServeSettingName]: Setting } {
+  const isCompat = (flags.compat ?? around.env[SERVE_SETTINGS.compat.variable]) === COMPAT;
   const found = Object.entries<ServeSettingSpec>(SERVE_SETTINGS).map(([name, spec]) => {
     const base = { name, flag: spec.flag, variable: spec.variable };
     const flag = flags[name as ServeSettingName];
     if (flag !== undefined) return [name, { ...base, value: flag, from: spec.flag }];
-    const fromEnv = given(around.env[spec.variable]);
-    if (fromEnv !== undefined) return [name, { ...base, value: fromEnv, from: spec.variable }];
-    return [name, { ...base, value: spec.standard, from: "default" }];
+    const compat = isCompat ? spec.compat : undefined;
+    for (const variable of [spec.variable, compat?.variable ?? ""]) {
+      const value = given(around.env[variable]);
+      if (value !== undefined) return [name, { ...base, variable, value, from: variable }];
+    }
+    return [name, { ...base, value: compat?.standard ?? spec.standard, from: "default" }];
   });
   return Object.fromEntries(found) as { readonly [name in ServeSettingName]: Setting };
 }
@@ -295,7 +346,9 @@ function variablesIn<Name extends string>(
 /** Settings fit to be shown: whether a secret is set, never what it is. */
 export function shownSettings(settings: readonly Setting[]): readonly Setting[] {
   return settings.map((one) => {
-    if (one.name === "data") return { ...one, value: shownLocation(one.value) };
+    if (one.name === "data" || one.name === "postgres") {
+      return { ...one, value: shownLocation(one.value) };
+    }
     const spec: Partial<ServeSettingSpec> | undefined =
       SERVE_SETTINGS[one.name as ServeSettingName];
     if (spec?.secret !== true) return one;

@@ -99,3 +99,85 @@ test("a secret is said to be there, never shown", () => {
   const none = shownSettings(Object.values(serveSettingsFor({}, { env: {} })));
   expect(none.find(({ name }) => name === "token")?.value).toBe("not set");
 });
+
+describe("memgraph's configuration", () => {
+  const token = { MEMGRAPH_HTTP_TOKEN: "0123456789abcdef" };
+
+  test("counts under --compat memgraph, by flag or variable, below everything of our own", () => {
+    expect(read({ compat: "memgraph" }, token)).toMatchObject({
+      port: 8080,
+      token: token.MEMGRAPH_HTTP_TOKEN,
+    });
+    expect(read({}, { CORTEX_COMPAT: "memgraph" }).port).toBe(8080);
+    expect(read({}, token)).toMatchObject({ port: 7777 });
+    expect(read({}, token).token).toBeUndefined();
+    const own = { ...token, CORTEX_TOKEN: "fedcba9876543210", CORTEX_PORT: "2" };
+    expect(read({ compat: "memgraph" }, own)).toMatchObject({ port: 2, token: own.CORTEX_TOKEN });
+    expect(read({ compat: "memgraph", port: "1" }, own).port).toBe(1);
+    expect(() => read({ compat: "memgraph", tokenFile: "x" }, token)).toThrow(
+      /^MEMGRAPH_HTTP_TOKEN, --token-file: expected one of them/,
+    );
+    expect(() => read({ compat: "memgraph" }, { MEMGRAPH_HTTP_TOKEN: "short" })).toThrow(
+      /^MEMGRAPH_HTTP_TOKEN: expected a token of 16/,
+    );
+    expect(() => read({ compat: "neo4j" })).toThrow(/^--compat: expected memgraph, got "neo4j"/);
+  });
+
+  test.each([
+    ["127.0.0.1:8081", "127.0.0.1", 8081],
+    ["localhost:0", "localhost", 0],
+    ["[::1]:9", "::1", 9],
+    [":8080", "0.0.0.0", 8080],
+  ])("--addr %s is a host and a port", (addr, host, port) => {
+    expect(read({ compat: "memgraph", addr }, token)).toMatchObject({ host, port });
+  });
+
+  test("--addr is refused where it says nothing, too much, or the same as others", () => {
+    const compat = "memgraph";
+    expect(() => read({ compat, addr: ":8080" })).toThrow(
+      /^--addr: 0\.0\.0\.0 can be reached.*MEMGRAPH_HTTP_TOKEN/,
+    );
+    for (const addr of ["", "8080", "host", "1.2.3.4:x", "a:b:1"]) {
+      expect(() => read({ compat, addr }, token), addr).toThrow(/^--addr: expected HOST:PORT/);
+    }
+    expect(() => read({ compat, addr: ":70000" }, token)).toThrow(
+      /^--addr: expected a whole number/,
+    );
+    expect(() => read({ compat, addr: ":1", port: "2" }, token)).toThrow(
+      /^--addr, --port: expected/,
+    );
+  });
+
+  test("its store is a file or a database, and the database wins", () => {
+    const compat = "memgraph";
+    expect(read({ compat }).moveIn).toBeUndefined();
+    expect(read({ compat, sqlite: "m.db" }).moveIn).toMatchObject({ value: "m.db" });
+    const postgres = "postgres://ada:secret@host/name";
+    expect(read({ compat, sqlite: "m.db", postgres }).moveIn).toMatchObject({ value: postgres });
+    expect(() => read({ compat, sqlite: "" })).toThrow(/^--sqlite: expected/);
+    expect(() => read({ compat, postgres: "host=x password=secret" })).toThrow(
+      /^--postgres: expected an address such as postgres:\/\/host\/name$/,
+    );
+    const shown = shownSettings(
+      Object.values(serveSettingsFor({ compat, postgres }, { env: token })),
+    );
+    expect(JSON.stringify(shown)).not.toMatch(/secret@|0123456789abcdef/);
+  });
+
+  test("its flags mean nothing without --compat memgraph", () => {
+    const given = {
+      sqlite: "m.db",
+      postgres: "postgres://h/n",
+      addr: ":1",
+      corsOrigin: "http://x",
+    };
+    for (const [name, value] of Object.entries(given)) {
+      expect(() => read({ [name]: value }), name).toThrow(/expected --compat memgraph beside it/);
+    }
+    expect(read({ compat: "memgraph", corsOrigin: "http://x,https://y.z" }).corsOrigins).toEqual([
+      "http://x",
+      "https://y.z",
+    ]);
+    expect(() => read({ compat: "memgraph", corsOrigin: "*" })).toThrow(/^--cors-origin: expected/);
+  });
+});

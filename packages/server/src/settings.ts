@@ -4,7 +4,14 @@
  * that others can reach without any token.
  */
 import { isIP } from "node:net";
-import type { ServeSettingName, Setting } from "./config.js";
+import {
+  COMPAT,
+  isDatabaseAddress,
+  SERVE_SETTINGS,
+  type ServeSettingName,
+  type ServeSettingSpec,
+  type Setting,
+} from "./config.js";
 import { UsageError } from "./usage.js";
 
 /** What `cortex serve` works with. */
@@ -22,7 +29,11 @@ export interface ServeOptions {
   /** 0 for any number. */
   readonly ratePerSecond: number;
   readonly rateBurst: number;
+  /** The store of memgraph that is to be imported once: a file, or the address of a database. */
+  readonly moveIn?: Setting;
 }
+
+type ServeSettings = { readonly [name in ServeSettingName]: Setting };
 
 /** A file as far as secrets are concerned. */
 export interface SecretFile {
@@ -36,9 +47,11 @@ const TOKEN_CHARS_MIN = 16;
 
 /** Reads the settings; `readSecret` gives the file that a setting names. */
 export function readServeOptions(
-  settings: { readonly [name in ServeSettingName]: Setting },
+  said: ServeSettings,
   readSecret: (path: string) => SecretFile,
 ): ServeOptions {
+  checkCompat(said);
+  const settings = { ...said, ...placeIn(said) };
   const host = settings.host.value;
   if (host !== "localhost" && isIP(host) === 0) throw refused(settings.host, "an IP address");
   const token = readToken(settings, readSecret);
@@ -50,7 +63,8 @@ export function readServeOptions(
   if (token === undefined && !isLoopback(host)) {
     throw new UsageError(
       `${shown(settings.host)}: ${host} can be reached by others, which needs an admin token: set ` +
-        "CORTEX_TOKEN, or --token-file; without one the server listens on a loopback address only",
+        `${settings.compat.value === COMPAT ? "MEMGRAPH_HTTP_TOKEN" : "CORTEX_TOKEN"}, or --token-file; ` +
+        "without one the server listens on a loopback address only",
     );
   }
   return {
@@ -58,13 +72,60 @@ export function readServeOptions(
     port: numberFrom(settings.port, 0, 65_535),
     ...(token === undefined ? {} : { token }),
     ...(hostToken === undefined ? {} : { hostToken }),
-    corsOrigins: originsFrom(settings.corsOrigins),
+    corsOrigins: [...originsFrom(settings.corsOrigins), ...originsFrom(settings.corsOrigin)],
     bodyLimitBytes: numberFrom(settings.bodyLimitBytes, 1024),
     requestTimeoutMs: numberFrom(settings.requestTimeoutMs, 100, 3_600_000),
     slowMs: numberFrom(settings.slowMs, 0),
     ratePerSecond: numberFrom(settings.ratePerSecond, 0),
     rateBurst: numberFrom(settings.rateBurst, 1),
+    ...moveInFrom(settings),
   };
+}
+
+/** What is memgraph's is taken where its configuration is, and nowhere else. */
+function checkCompat(settings: ServeSettings): void {
+  const { compat } = settings;
+  if (compat.value !== "" && compat.value !== COMPAT) throw refused(compat, COMPAT);
+  const given = Object.values(settings).find(
+    ({ name, from }) => from !== "default" && specOf(name).isMemgraphs === true,
+  );
+  if (given === undefined || compat.value === COMPAT) return;
+  throw new UsageError(`${given.flag}: expected --compat ${COMPAT} beside it, whose flag it is`);
+}
+
+function specOf(name: string): ServeSettingSpec {
+  return SERVE_SETTINGS[name as ServeSettingName];
+}
+
+/** Where to listen: as memgraph's one flag says it, or by host and port. */
+function placeIn({ addr, host, port }: ServeSettings): Pick<ServeSettings, "host" | "port"> {
+  if (addr.from === "default") return { host, port };
+  const other = [host, port].find(({ from, flag }) => from === flag);
+  if (other !== undefined) {
+    throw new UsageError(`${addr.flag}, ${other.flag}: expected one of them, got both`);
+  }
+  const [, bracketed, bare = "", number] =
+    /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(addr.value) ?? [];
+  if (number === undefined) throw refused(addr, "HOST:PORT or :PORT");
+  const name = bracketed ?? bare;
+  return {
+    // No host means every one of this machine, as it does there.
+    host: { ...host, value: name === "" ? "0.0.0.0" : name, from: addr.from },
+    port: { ...port, value: number, from: addr.from },
+  };
+}
+
+/** The database wins over the file, as it does there. */
+function moveInFrom({ sqlite, postgres }: ServeSettings): { readonly moveIn?: Setting } {
+  for (const setting of [sqlite, postgres]) {
+    if (setting.from !== "default" && setting.value === "") throw refused(setting, "a name");
+  }
+  if (postgres.value === "") return sqlite.value === "" ? {} : { moveIn: sqlite };
+  if (!isDatabaseAddress(postgres.value)) {
+    // The address may hold a password, so it is not shown.
+    throw new UsageError(`${postgres.flag}: expected an address such as postgres://host/name`);
+  }
+  return { moveIn: postgres };
 }
 
 /** Whether an address, or a name as it stands in a URL, can only be this machine. */

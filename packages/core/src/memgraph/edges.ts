@@ -30,7 +30,16 @@ import { jsonObjectField } from "../records/fields.js";
 import { checkExternalId } from "../records/frames.js";
 import type { Access } from "../scope/access.js";
 import { type GraphNode, nodesOf } from "./node.js";
-import { type AccessOption, admitted, asking, authorIn, inWords, shownAuthor } from "./policies.js";
+import {
+  type AccessOption,
+  admitted,
+  asking,
+  authorIn,
+  inWords,
+  type KeyedOptions,
+  keyOf,
+  shownAuthor,
+} from "./policies.js";
 
 /** An edge between two lineages. */
 export interface GraphEdge {
@@ -154,11 +163,11 @@ export async function putEdge(
   hub: Hub,
   graph: string,
   edge: GraphEdgeInput,
-  options: AccessOption = {},
+  options: KeyedOptions = {},
 ): Promise<GraphEdgeResult> {
   admitted("putEdge", options);
   const { from, kind, to, ...rest } = linkOf(hub, edge, options.access);
-  const input = { ...rest, ...asking(options.access) };
+  const input = { ...rest, ...asking(options.access), ...keyOf(options) };
   const { added, graphId } = await hub
     .use(graph, async (memory) => ({
       added: await memory.addEdge(from, kind, to, input),
@@ -174,11 +183,11 @@ const EDGE_ID = /^([0-9A-Za-z]{26})@(.+)$/;
 export async function deleteEdge(
   hub: Hub,
   id: string,
-  options: { readonly reason?: string; readonly by?: string } & AccessOption = {},
+  options: { readonly reason?: string; readonly by?: string } & KeyedOptions = {},
 ): Promise<{ readonly ok: true; readonly seq: number }> {
   admitted("deleteEdge", options);
   const { access, ...rest } = options;
-  checkOptions(rest, ["reason", "by"]);
+  checkOptions(rest, ["reason", "by", "idempotencyKey"]);
   const place = await edgePlace(hub, checkExternalId(id, "edgeId"));
   const removed =
     place === undefined

@@ -29,6 +29,7 @@ import {
   authorIn,
   CONFLICT_TEXT,
   inWords,
+  type KeyedOptions,
 } from "./policies.js";
 
 /** What a node is to be; what its texts may hold, `write` says. */
@@ -97,7 +98,7 @@ export async function putNode(
   hub: Hub,
   graph: string,
   node: NodeInput,
-  options: WriteNodeOptions = {},
+  options: KeyedOptions = {},
 ): Promise<NodeResult> {
   admitted("putNode", options);
   const note = noteOf(node, options.access);
@@ -119,18 +120,12 @@ export async function putNode(
   });
 }
 
-/** How a node is written. */
-export interface WriteNodeOptions extends AccessOption {
-  /** Makes a retry give the first result; see `write`. */
-  readonly idempotencyKey?: string | undefined;
-}
-
 /** Writes the next version of a lineage; `undefined` when it is not there, or no more. */
 async function writeNext(
   hub: Hub,
   memory: Cortex,
   note: Note,
-  options: WriteNodeOptions,
+  options: KeyedOptions,
 ): Promise<NodeResult | undefined> {
   const existing = { ...note, upsert: { ...note.upsert, mustExist: true } };
   try {
@@ -237,7 +232,7 @@ export async function writeNode(
   hub: Hub,
   memory: Cortex,
   note: Note,
-  { access, idempotencyKey }: WriteNodeOptions,
+  { access, idempotencyKey }: KeyedOptions,
 ): Promise<NodeResult> {
   const { write, upsert } = note;
   const input = idempotencyKey === undefined ? write : { ...write, idempotencyKey };

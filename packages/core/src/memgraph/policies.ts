@@ -36,6 +36,17 @@ export interface AccessOption {
   readonly access?: Access | undefined;
 }
 
+/** How something is written that may be asked for again. */
+export interface KeyedOptions extends AccessOption {
+  /** Makes a retry give the first result; see `write`. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** The key of a call, for a verb of a graph. */
+export function keyOf({ idempotencyKey }: KeyedOptions): { readonly idempotencyKey?: string } {
+  return idempotencyKey === undefined ? {} : { idempotencyKey };
+}
+
 /** Refuses a caller whom the policy of a call does not admit. */
 export function admitted(call: keyof typeof MEMGRAPH_POLICIES, options: AccessOption): void {
   // Options that are no object are refused by the call, which can say so.

@@ -22,11 +22,22 @@ import { commandFile, IS_PUBLISHED } from "../version.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "./clients.js";
 import type { Host } from "./host.js";
 import { whileServed } from "./open-store.js";
-import type { ConfigRequest, GlobalFlags } from "./program.js";
+import type { ConfigRequest, GlobalFlags, McpFlags } from "./program.js";
 
 /** Serves the store over stdin and stdout; the result is the exit code. */
-export async function runMcp(host: Host, globals: GlobalFlags, profile: Profile): Promise<number> {
+export async function runMcp(
+  host: Host,
+  globals: GlobalFlags,
+  { profile, sqlite }: McpFlags,
+): Promise<number> {
   const settings = settingsFor(globals, host);
+  if (sqlite !== undefined) {
+    if (profile !== "memgraph") {
+      throw new UsageError("--sqlite: expected --profile memgraph beside it, whose flag it is");
+    }
+    const { moveIn } = await import("./move-in.js");
+    await moveIn(host, { settings, from: sqlite, flag: "--sqlite" });
+  }
   // Loaded for this command alone: others should not wait for the protocol.
   const { serveStreams } = await import("../mcp/sdk-stdio.js");
   const say = (line: string): void => host.err.write(`cortex: ${clean(line)}\n`);

@@ -42,6 +42,13 @@ export interface ConfigRequest {
   readonly npx: boolean;
 }
 
+/** What an agent is served. */
+export interface McpFlags {
+  readonly profile: Profile;
+  /** The file of memgraph that is imported once; for its own profile alone. */
+  readonly sqlite?: string;
+}
+
 /** Carries commands out. */
 export interface Runner {
   /** `operations` share the command; the flags say which one is meant. */
@@ -49,7 +56,7 @@ export interface Runner {
   demo(globals: GlobalFlags): Promise<void>;
   /** `size` as it was written. */
   bench(globals: GlobalFlags, size: string | undefined): Promise<void>;
-  mcp(globals: GlobalFlags, profile: Profile): Promise<void>;
+  mcp(globals: GlobalFlags, flags: McpFlags): Promise<void>;
   mcpConfig(globals: GlobalFlags, what: ConfigRequest): Promise<void>;
   serve(globals: GlobalFlags, flags: ServeFlags): Promise<void>;
 }
@@ -293,10 +300,7 @@ function serveCommand(runner: Runner, output: ProgramOutput): Command {
   const specs = Object.entries<ServeSettingSpec>(SERVE_SETTINGS).filter(
     ([, one]) => one.flag !== "",
   );
-  for (const [, { flag, meaning, standard }] of specs) {
-    const otherwise = standard === "" ? "" : `; ${standard} when not given`;
-    command.addOption(new Option(`${flag} <VALUE>`, `${meaning}${otherwise}`));
-  }
+  for (const [, spec] of specs) command.addOption(serveOption(spec));
   addGlobalFlags(command);
   return command.action(async () => {
     const given = specs.flatMap(([name, { flag }]) => {
@@ -305,6 +309,17 @@ function serveCommand(runner: Runner, output: ProgramOutput): Command {
     });
     await runner.serve(globalsOf(command), Object.fromEntries(given) as ServeFlags);
   });
+}
+
+function serveOption({ flag, meaning, standard, compat, isMany }: ServeSettingSpec): Option {
+  const under =
+    compat?.standard === undefined ? "" : `, ${compat.standard} under --compat memgraph`;
+  const otherwise = standard === "" ? "" : `; ${standard} when not given${under}`;
+  const option = new Option(`${flag} <VALUE>`, `${meaning}${otherwise}`);
+  if (isMany !== true) return option;
+  return option.argParser((value: string, before: string | undefined) =>
+    before === undefined ? value : `${before},${value}`,
+  );
 }
 
 function demoCommand(runner: Runner, output: ProgramOutput): Command {
@@ -376,9 +391,13 @@ function mcpCommand(runner: Runner, output: ProgramOutput): Command {
   };
   const command = ownCommand("mcp", about, output);
   command.helpCommand(false).enablePositionalOptions().addOption(profileOption());
+  const sqlite = "with --profile memgraph: its file, imported once into the data folder";
+  command.option("--sqlite <FILE>", sqlite);
   addGlobalFlags(command);
   command.action(async () => {
-    await runner.mcp(globalsOf(command), command.opts<{ readonly profile: Profile }>().profile);
+    const { profile, sqlite: file } = command.opts<McpFlags>();
+    const flags = file === undefined ? { profile } : { profile, sqlite: file };
+    await runner.mcp(globalsOf(command), flags);
   });
   return command.addCommand(mcpConfigCommand(runner, output));
 }

@@ -53,9 +53,9 @@ export async function runCli(
         const { runBench } = await import("./bench.js");
         exit = await runBench(host, globals, size);
       },
-      mcp: async (globals, profile) => {
+      mcp: async (globals, flags) => {
         const { runMcp } = await import("./mcp.js");
-        exit = await runMcp(host, globals, profile);
+        exit = await runMcp(host, globals, flags);
       },
       mcpConfig: async (globals, what) => {
         const { runMcpConfig } = await import("./mcp.js");

@@ -43,6 +43,10 @@ export async function runServe(
   const settings = settingsFor(globals, host);
   const serve = serveSettingsFor(flags, host);
   const options = readServeOptions(serve, (path) => secretAt(path, serve.tokenFile));
+  if (options.moveIn !== undefined) {
+    const { moveIn } = await import("./move-in.js");
+    await moveIn(host, { settings, from: options.moveIn.value, flag: options.moveIn.flag });
+  }
   const stopped = stopSignal(host);
   const made = serverOf(host, { settings, serve, options, operations });
   let server: RunningServer;
@@ -52,7 +56,8 @@ export async function runServe(
     await made.stores.close();
     throw listenFailure(error, options);
   }
-  announce(host, server, { settings, options, json: globals.json === true });
+  const { variable } = serve.token;
+  announce(host, server, { settings, options, variable, json: globals.json === true });
   await tellOfQuarantine(host, made);
   await stopped;
   await server.close();
@@ -129,10 +134,13 @@ function listenFailure(error: unknown, { host, port }: ServeOptions): unknown {
 interface Said {
   readonly settings: Settings;
   readonly options: ServeOptions;
+  /** The one that holds the token. */
+  readonly variable: string;
   readonly json: boolean;
 }
 
-function announce(host: Host, { url }: RunningServer, { settings, options, json }: Said): void {
+function announce(host: Host, { url }: RunningServer, said: Said): void {
+  const { settings, options, variable, json } = said;
   const [data, actor] = [settings.data.value, settings.actor.value];
   const rest = `${url}/v1`;
   const mcp = `${url}/mcp`;
@@ -144,7 +152,7 @@ function announce(host: Host, { url }: RunningServer, { settings, options, json 
     return;
   }
   const ink = makeInk(wantsColour(host.out, host.env));
-  const bearer = options.token === undefined ? "" : ' -H "Authorization: Bearer $CORTEX_TOKEN"';
+  const bearer = options.token === undefined ? "" : ` -H "Authorization: Bearer $${variable}"`;
   const who =
     options.token === undefined
       ? "Anybody on this machine may call; nobody else can."

@@ -171,8 +171,8 @@ function fieldsFor({ operation, fields }: Route): ReadonlyMap<string, Field> {
 /** The fields that headers stand for, where the operation has them and the body does not say. */
 export function readHeaders(route: Route, headers: Headers, input: Input): Input {
   const found: Record<string, unknown> = {};
-  const key = headers.get("idempotency-key");
-  if (key !== null && route.fields.includes("idempotencyKey")) found.idempotencyKey = unquoted(key);
+  const key = route.fields.includes("idempotencyKey") ? keyIn(headers) : undefined;
+  if (key !== undefined) found.idempotencyKey = key;
   const match = headers.get("if-match");
   if (match !== null && match !== "*" && route.fields.includes("basedOnVersion")) {
     found.basedOnVersion = versionIn(match);
@@ -184,9 +184,10 @@ export function readHeaders(route: Route, headers: Headers, input: Input): Input
   return { ...input, ...found };
 }
 
-/** The draft standard writes the key as a quoted string; most clients do not. */
-function unquoted(key: string): string {
-  return /^"[^"]*"$/.test(key) ? key.slice(1, -1) : key;
+/** The idempotency key of a request. The draft standard writes it as a quoted string; most clients do not. */
+export function keyIn(headers: Headers): string | undefined {
+  const key = headers.get("idempotency-key") ?? undefined;
+  return key !== undefined && /^"[^"]*"$/.test(key) ? key.slice(1, -1) : key;
 }
 
 /** The version that an entity tag of ours names. */

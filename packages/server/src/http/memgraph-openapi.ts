@@ -66,7 +66,8 @@ export function bodyOf({ input, route }: MemgraphRoute): z.ZodObject {
   return z.strictObject(Object.fromEntries(lenient));
 }
 
-function described({ name, summary, input, output, route, isStream }: MemgraphRoute): Json {
+function described(one: MemgraphRoute): Json {
+  const { name, summary, input, output, route, isStream, takesKey } = one;
   const parameters = [
     ...partsIn(route).map((part) => ({
       name: part,
@@ -77,6 +78,7 @@ function described({ name, summary, input, output, route, isStream }: MemgraphRo
     ...Object.entries(route.query ?? {}).map(([query, { field, help, isStrict }]) =>
       parameter(query, help, input.shape[field] as z.ZodType, isStrict === true),
     ),
+    ...(takesKey === true ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
   ];
   const schema = { $ref: `#/components/schemas/${inputName(name)}` };
   const { status = 200, also = {}, shown } = route;

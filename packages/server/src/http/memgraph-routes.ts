@@ -21,7 +21,7 @@ import type { Streams } from "./events.js";
 import { accessOf } from "./guard.js";
 import type { HubDoor } from "./hub-door.js";
 import { sendGraphEvents } from "./hub-events.js";
-import { readJsonBody } from "./input.js";
+import { keyIn, readJsonBody } from "./input.js";
 import { endOfTurn } from "./perform.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { commonHeaders, jsonResponse } from "./respond.js";
@@ -53,7 +53,9 @@ export function addMemgraphRoutes(
       try {
         return await door.use(async (hub) => {
           const input = await inputOf(c, call, route, made.bodyLimitBytes);
-          const { json, error } = await call.run(callDoor(hub, accessOf(c.req.raw)), input);
+          const key = call.takesKey === true ? keyIn(c.req.raw.headers) : undefined;
+          const asked = callDoor(hub, accessOf(c.req.raw), key);
+          const { json, error } = await call.run(asked, input);
           // The node was written beside its rivals, which memgraph tells as a failure that holds it.
           if (error !== undefined) {
             return respond(c, 409, { error, node: json, conflicts: json.conflicts });

@@ -3,9 +3,9 @@
  * them, and a report. The file is read, never written.
  */
 
-import { appendFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { isAddress } from "../config.js";
+import { appendFileSync, readFileSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { isAddress, shownLocation } from "../config.js";
 import { openJsonl } from "./from-jsonl.js";
 import { openKb } from "./from-kb.js";
 import { openMcpMemory } from "./from-mcp-memory.js";
@@ -73,7 +73,9 @@ export async function importForeign(options: ForeignOptions): Promise<ForeignRep
       if (file.nodes === undefined) await importMemories(work);
       else await importNodes(work);
       if (!tally.hasStopped) await importLinks(work);
-      return tally.report(report.written);
+      const done = tally.report(report.written);
+      if (done.stopped === undefined) noteImported(options);
+      return done;
     } finally {
       await target.close();
     }
@@ -84,8 +86,38 @@ export async function importForeign(options: ForeignOptions): Promise<ForeignRep
 
 function reportPath({ report, location, dryRun }: ForeignOptions): string | undefined {
   if (report !== undefined) return report;
-  const isFolder = location !== "memory:" && !isAddress(location);
-  return isFolder && dryRun !== true ? join(location, REPORT_NAME) : undefined;
+  return isKeptFolder(location) && dryRun !== true ? join(location, REPORT_NAME) : undefined;
+}
+
+function isKeptFolder(location: string): boolean {
+  return location !== "memory:" && !isAddress(location);
+}
+
+/** The stores of memgraph that were brought into a folder whole: a JSON text each, line by line. */
+const IMPORTED_NAME = "memgraph-imported.jsonl";
+
+/** Whether a store of memgraph was brought into a folder whole, by whichever command. */
+export function wasImported(folder: string, file: string): boolean {
+  try {
+    const lines = readFileSync(join(folder, IMPORTED_NAME), "utf8").split("\n");
+    return lines.includes(JSON.stringify(nameOf(file)));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** Written at the end of a whole import; a line that a crash cut short counts for nothing, and it is repeated. */
+function noteImported({ from, file, location, dryRun }: ForeignOptions): void {
+  if (from !== "memgraph" || dryRun === true || !isKeptFolder(location)) return;
+  if (wasImported(location, file)) return;
+  const line = `\n${JSON.stringify(nameOf(file))}\n`;
+  appendFileSync(join(location, IMPORTED_NAME), line, { mode: 0o600, flush: true });
+}
+
+/** What a store is known by: its path, or its address without the password. */
+function nameOf(file: string): string {
+  return isAddress(file) ? shownLocation(file) : resolve(file);
 }
 
 /** The file that names what was left out; it is there only if something was. */

@@ -18,6 +18,8 @@ export interface CallDoor {
   readonly hub: Hub;
   readonly store: Memgraph;
   readonly access: Access;
+  /** Under which a repeated call gives the first answer. */
+  readonly idempotencyKey?: string;
 }
 
 /** What a call answers; with `error`, what went wrong although there is an answer. */
@@ -66,6 +68,8 @@ export interface MemgraphCall {
   readonly effect: "read" | "write";
   /** Whether repeating the same call changes nothing more. */
   readonly idempotent: boolean;
+  /** Whether it may be asked under an idempotency key; where not, a key means nothing. */
+  readonly takesKey?: true;
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   /** The name of its tool; absent where MCP has none. */
@@ -76,7 +80,7 @@ export interface MemgraphCall {
 }
 
 interface CallSpec<I extends z.ZodObject, O extends z.ZodObject>
-  extends Pick<MemgraphCall, "summary" | "verbs" | "tool" | "route"> {
+  extends Pick<MemgraphCall, "summary" | "verbs" | "tool" | "route" | "takesKey"> {
   readonly effect?: "read" | "write";
   readonly idempotent?: boolean;
   readonly input: I;
@@ -133,8 +137,16 @@ function isFailed(answer: object): answer is Required<Answer> {
 }
 
 /** What a call is asked with at a door. */
-export function callDoor(hub: Hub, access: Access): CallDoor {
-  return { hub, store: memgraph(hub), access };
+export function callDoor(hub: Hub, access: Access, key?: string): CallDoor {
+  return { hub, store: memgraph(hub), access, ...given({ idempotencyKey: key }) };
+}
+
+/** How a call that takes a key writes: for whom, and under which key. */
+export function writing({
+  access,
+  idempotencyKey,
+}: CallDoor): Pick<CallDoor, "access" | "idempotencyKey"> {
+  return { access, ...given({ idempotencyKey }) };
 }
 
 /** Members that were given, under other names. */

@@ -8,7 +8,8 @@ import type { MemgraphCall, Route } from "./call.js";
 import { MEMGRAPH_CALLS } from "./table.js";
 
 /** A route of memgraph's: that of a call, or one that is no call. */
-export interface MemgraphRoute extends Pick<MemgraphCall, "summary" | "input" | "output"> {
+export interface MemgraphRoute
+  extends Pick<MemgraphCall, "summary" | "input" | "output" | "takesKey"> {
   readonly name: string;
   readonly route: Route;
   /** The answer goes on, as events. */

@@ -17,6 +17,7 @@ import {
   type Json,
   type MemgraphCall,
   type Parameter,
+  writing,
 } from "./call.js";
 import {
   edgeJson,
@@ -336,6 +337,7 @@ const putNode = defineCall({
   summary: "Write a node: a new lineage, or the next version of one",
   verbs: ["memgraph.putNode"],
   effect: "write",
+  takesKey: true,
   input: z.strictObject({ graph_id: graphId, ...nodeFields }),
   output: nodeJsonShape,
   tool: "memgraph_put_node",
@@ -348,8 +350,8 @@ const putNode = defineCall({
       409: z.object({ error: z.string(), node: nodeJsonShape, conflicts: listOf(z.string()) }),
     },
   },
-  call: async ({ store, access }, { graph_id, ...node }) => {
-    const written = await store.putNode(graph_id, nodeInput(node), { access });
+  call: async (door, { graph_id, ...node }) => {
+    const written = await door.store.putNode(graph_id, nodeInput(node), writing(door));
     const json = nodeJson(written.node);
     const { conflict } = written;
     return conflict === undefined ? json : { json, error: memgraphText(conflict) };
@@ -482,6 +484,7 @@ const putEdge = defineCall({
   summary: "Add an edge, into another graph as well",
   verbs: ["memgraph.putEdge"],
   effect: "write",
+  takesKey: true,
   input: z.strictObject({
     graph_id: graphId,
     from_lineage: z.string(),
@@ -491,11 +494,10 @@ const putEdge = defineCall({
   output: edgeJsonShape,
   tool: "memgraph_put_edge",
   route: { method: "POST", path: "/edges", otherwise: { created_by: UNNAMED }, status: 201 },
-  call: async ({ store, access }, { graph_id, from_lineage, to_lineage, ...edge }) => {
+  call: async (door, { graph_id, from_lineage, to_lineage, ...edge }) => {
     const ends = { fromLineage: from_lineage, toLineage: to_lineage };
-    return edgeJson(
-      (await store.putEdge(graph_id, { ...ends, ...edgeInput(edge) }, { access })).edge,
-    );
+    const input = { ...ends, ...edgeInput(edge) };
+    return edgeJson((await door.store.putEdge(graph_id, input, writing(door))).edge);
   },
 });
 
@@ -503,13 +505,14 @@ const deleteEdge = defineCall({
   summary: "Remove an edge",
   verbs: ["memgraph.deleteEdge"],
   effect: "write",
+  takesKey: true,
   idempotent: true,
   input: z.strictObject({ edge_id: z.string() }),
   output: z.object({ ok: z.boolean() }),
   tool: "memgraph_delete_edge",
   route: { method: "DELETE", path: "/edges/:id", parts: { id: "edge_id" }, status: 204 },
-  call: async ({ store, access }, { edge_id }) => {
-    const { ok } = await store.deleteEdge(edge_id, { access });
+  call: async (door, { edge_id }) => {
+    const { ok } = await door.store.deleteEdge(edge_id, writing(door));
     return { ok };
   },
 });
