@@ -38,6 +38,7 @@ export type PlaceFunction =
   | "importJournal"
   | "importForeign"
   | "restoreBackup"
+  | "repair"
   | "upgrade"
   | "follow"
   | "promote"

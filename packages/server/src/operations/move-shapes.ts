@@ -22,6 +22,19 @@ export const erasuresShape = z.object({ entries: z.int(), seq, erased: z.int() }
 
 const form = z.object({ format: z.int(), foldVersion: z.int() });
 
+/** What a repair did, or would do. */
+export const repairShape = z.object({
+  ok: z.boolean(),
+  needed: z.boolean(),
+  dryRun: z.boolean(),
+  problems: listOf(z.string()),
+  entries: z.int(),
+  taken: z.int(),
+  missing: z.int(),
+  lost: listOf(seq),
+  aside: z.string().exactOptional(),
+});
+
 /** What an upgrade did, or would do. */
 export const upgradeShape = z.object({
   needed: z.boolean(),

@@ -2,13 +2,26 @@
  * Operations that move a whole store: out to a file, in from one, up to this release.
  * What a name of a file stands for is the door's affair; the bytes and every check are core's.
  */
-import { importJournal, restoreBackup, type UpgradeOptions, upgrade } from "@cortex-memory/core";
+import {
+  importJournal,
+  repair,
+  restoreBackup,
+  type UpgradeOptions,
+  upgrade,
+} from "@cortex-memory/core";
 import { by, type ErasureDocument, listOf, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { showErasures, showExported, showImported, showUpgrade } from "../render/moves.js";
+import { showRepaired } from "../render/upkeep.js";
 import { defineOperation, takenFrom } from "./define.js";
 import { checkpointText } from "./documents.js";
-import { erasuresShape, importedShape, restoredShape, upgradeShape } from "./move-shapes.js";
+import {
+  erasuresShape,
+  importedShape,
+  repairShape,
+  restoredShape,
+  upgradeShape,
+} from "./move-shapes.js";
 
 const trusted = z
   .string()
@@ -172,6 +185,39 @@ without it, what was forgotten since the backup comes back, and a warning says s
   http: { unavailable: ON_THE_MACHINE },
 });
 
+const repairOperation = defineOperation({
+  name: "repair",
+  verbs: [],
+  place: "repair",
+  kind: "write",
+  summary: "Build a damaged store again, with what it lost from a backup or another copy",
+  help: `Stop whatever has the store open first. Everything derived is built from the journal; entries that the
+journal lost are taken from --from (a backup and its increments, an export, or the folder of a copy or replica), each
+held against the hashes of the store itself. The damaged folder is kept under another name. Where an entry cannot be
+had, nothing is changed, and the command names it and exits with 1. --dry-run says what would be done.`,
+  example: "cortex repair --dry-run",
+  input: z.strictObject({
+    from: listOf(z.string()).describe("where lost entries may be had").exactOptional(),
+    dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
+  }),
+  output: repairShape,
+  call: (_memory, { from, dryRun }, { location, actor, onProgress }) =>
+    repair(location, {
+      actor,
+      onProgress,
+      ...(from === undefined ? {} : { from }),
+      ...(dryRun === undefined ? {} : { dryRun }),
+    }),
+  cli: {
+    command: "repair",
+    group: "store",
+    store: "closed",
+    broken: NOT_BUILT,
+    human: showRepaired,
+  },
+  http: { unavailable: ON_THE_MACHINE },
+});
+
 const upgradeOperation = defineOperation({
   name: "upgrade",
   verbs: [],
@@ -208,5 +254,6 @@ export const MOVE_OPERATIONS = [
   backupOperation,
   erasuresOperation,
   restoreOperation,
+  repairOperation,
   upgradeOperation,
 ];
