@@ -18,6 +18,8 @@ async function brokenOff(operation: Operation): Promise<string> {
   const host: Host = {
     ...processHost(),
     args: ["probe", "--data", folder],
+    // A check works in a process of its own; this one is that process.
+    env: { ...process.env, CORTEX_CHECK_APART: "1" },
     out: sink,
     err: {
       ...sink,
@@ -47,7 +49,7 @@ async function brokenOff(operation: Operation): Promise<string> {
   };
   try {
     await runCli(host, [probe]);
-    expect(exit).toBe(130);
+    expect([operation.name, said, exit]).toEqual([operation.name, said, 130]);
     return said;
   } finally {
     rmSync(folder, { recursive: true, force: true });
