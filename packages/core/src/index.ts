@@ -72,8 +72,11 @@ export type {} from "./move/upgrade.js";
 export {
   type ImportOptions,
   importJournal,
+  type RepairOptions,
+  type RepairReport,
   type RestoreOptions,
   type RestoreReport,
+  repair,
   restoreBackup,
   type UpgradeOptions,
   type UpgradeReport,

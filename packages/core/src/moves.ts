@@ -3,18 +3,22 @@
  * older release wrote. Each builds beside the store and takes its place at the end; until then the
  * store is what it was, and empty stores stay empty.
  */
+import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { toHex } from "./codec/keys.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import type { ExportTarget } from "./contract/journal.js";
 import type { OnProgress } from "./contract/verb.js";
 import { checkOptions, checkPrincipal } from "./engine/engine.js";
-import { CortexError, invalid } from "./errors.js";
+import { CortexError, invalid, isCortexError } from "./errors.js";
+import { verified } from "./history/verified-reads.js";
 import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
 import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
 import type { Kv } from "./kv/kv.js";
 import { type ImportParts, type ImportReport, importVolumes } from "./move/import-journal.js";
 import { type ImportSource, readIn, writeOut } from "./move/move-files.js";
+import { buildMended, isWanted, mendJournal, remainsOf } from "./move/repair.js";
 import {
   CURRENT_FORM,
   formOf,
@@ -23,7 +27,14 @@ import {
   type UpgradedTo,
   upgradeStore,
 } from "./move/upgrade.js";
-import { type OpenKvOptions, openKv, pooledRandom } from "./open.js";
+import {
+  examineStore,
+  type OpenKvOptions,
+  open,
+  openKv,
+  pooledRandom,
+  storeFolders,
+} from "./open.js";
 import { checkActorName } from "./records/uri.js";
 
 /** Where a store is, whose it is, and how the work reports. */
@@ -151,6 +162,143 @@ export async function upgrade(
     });
     return { ...plan, ...named, upgraded };
   });
+}
+
+/** How a store is repaired. */
+export interface RepairOptions extends Pick<PlaceOptions, "actor" | "onProgress"> {
+  /**
+   * Where else the history may be had, in the order in which it is asked: the folder of another store of
+   * the actor (a copy, a replica), or the files of one export or backup chain, in their order.
+   */
+  readonly from?: readonly string[];
+  /** Say what would be done, and touch nothing. */
+  readonly dryRun?: boolean;
+}
+
+/** The outcome of a repair. */
+export interface RepairReport {
+  /** Whether the store is sound now; of a dry run, whether it would be. */
+  readonly ok: boolean;
+  /** False where nothing was damaged, and so nothing done. */
+  readonly needed: boolean;
+  readonly dryRun: boolean;
+  /** What was wrong, in the words of `check`. */
+  readonly problems: readonly string[];
+  /** Entries that the store has, or would have. */
+  readonly entries: number;
+  /** How many of them came from elsewhere. */
+  readonly taken: number;
+  /** How many entries nobody has; with one of them nothing is put in place. */
+  readonly missing: number;
+  /** The first of them. */
+  readonly lost: readonly number[];
+  /** Where the damaged store was put. */
+  readonly aside?: string;
+}
+
+/** Entries that a repair names as lost. */
+const LOST_NAMED = 100;
+
+/**
+ * Builds a damaged store of a folder again: everything derived from its journal, and what the journal lost
+ * from other places, each entry held against the store's own hashes. Nobody may have the store open. The
+ * damaged folder is renamed, never removed.
+ */
+export async function repair(location: string, options: RepairOptions = {}): Promise<RepairReport> {
+  checkOptions(options, ["actor", "onProgress", "from", "dryRun"]);
+  const actor = checkActorName(options.actor ?? "default");
+  const dryRun = options.dryRun === true;
+  if (/^[a-z][a-z0-9+.-]+:/i.test(location)) throw invalid("location", "a folder", location);
+  const root = resolve(location);
+  const folders = await storeFolders();
+  const isThere = existsSync(join(root, actor));
+  if (!isThere || folders.completeNumbers(join(root, actor)).length === 0) {
+    throw new CortexError("ERR_NOT_FOUND", `${root} holds no store of actor ${actor} to repair`);
+  }
+  const problems = await damageOf(location, actor);
+  const nothing = { taken: 0, missing: 0, lost: [], problems, dryRun };
+  if (problems.length === 0) return { ok: true, needed: false, entries: 0, ...nothing };
+  const remains = remainsOf(sha256Node, await folders.salvageFolder(join(root, actor), isWanted));
+  const mended = await withSources(actor, options.from ?? [], (sources) =>
+    mendJournal(sha256Node, remains, sources),
+  );
+  const { rows, taken, lost } = mended;
+  const ok = lost.length === 0 && rows.length > 0;
+  const found = { ...nothing, taken, missing: lost.length, lost: lost.slice(0, LOST_NAMED) };
+  const report = { ok, needed: true, entries: rows.length, ...found };
+  if (!ok || dryRun) return report;
+  const token = toHex(pooledRandom()(4));
+  const beside = join(root, `.repairing-${actor}-${token}`);
+  try {
+    const target = await openKv(beside, actor, {});
+    try {
+      await buildMended(sha256Node, target, remains, rows, options.onProgress);
+    } finally {
+      await target.close();
+    }
+    const aside = join(root, `.damaged-${actor}-${token}`);
+    putInPlace({ store: join(root, actor), beside: join(beside, actor), aside });
+    folders.fsyncFolder(root);
+    return { ...report, aside };
+  } finally {
+    rmSync(beside, { recursive: true, force: true });
+  }
+}
+
+/** Renames the damaged store away and the new one to its place; if that fails, everything back. */
+function putInPlace(names: {
+  readonly store: string;
+  readonly beside: string;
+  readonly aside: string;
+}): void {
+  renameSync(names.store, names.aside);
+  try {
+    renameSync(names.beside, names.store);
+  } catch (error) {
+    renameSync(names.aside, names.store);
+    throw error;
+  }
+}
+
+/** What is wrong with a store: its pages first, which the engine must not meet when they are damaged. */
+async function damageOf(location: string, actor: string): Promise<readonly string[]> {
+  const found = await examineStore(location, actor);
+  if (found.length > 0) return found;
+  try {
+    await using memory = await open(location, { actor, create: false });
+    return (await memory.check()).problems.map(({ message }) => message);
+  } catch (error) {
+    if (!isCortexError(error, "ERR_CORRUPT") && !isCortexError(error, "ERR_JOURNAL_GAP"))
+      throw error;
+    return [error.message];
+  }
+}
+
+/** Opens what entries may be taken from: folders as they are, files read in and checked. */
+async function withSources<T>(
+  actor: string,
+  from: readonly string[],
+  use: (sources: readonly Kv[]) => Promise<T>,
+): Promise<T> {
+  const opened: Kv[] = [];
+  try {
+    const isFolder = (path: string): boolean => statSync(resolve(path)).isDirectory();
+    for (const path of from.filter(isFolder)) {
+      opened.push(
+        verified(await openKv(path, actor, { create: false, readOnly: true }), sha256Node),
+      );
+    }
+    const files = from.filter((path) => !isFolder(path));
+    if (files.length > 0) {
+      const kv = await openKv("memory:", actor, {});
+      opened.push(kv);
+      const parts = { kv, actor, sha256: sha256Node, hasher: hasherNode };
+      await importVolumes(parts, files.map(readIn), { newEpoch: false });
+    }
+    return await use(opened);
+  } finally {
+    for (const kv of opened) await kv.close();
+  }
 }
 
 /** Names of the options that every function on a location takes. */

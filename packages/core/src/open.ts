@@ -319,6 +319,11 @@ export function storeStamps(): Promise<StoreStamps> {
   return import("./kv/lmdb-stamp.js");
 }
 
+/** How a damaged store of a folder is read without its engine. */
+export function storeFolders(): Promise<typeof import("./kv/lmdb-folder.js")> {
+  return import("./kv/lmdb-folder.js");
+}
+
 /** How the store of a folder is removed. */
 export function storeRemoval(): Promise<typeof import("./kv/lmdb-removal.js")> {
   return import("./kv/lmdb-removal.js");

@@ -32,8 +32,11 @@ import { randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CortexError, isCortexError } from "../errors.js";
+import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type KvRow } from "./kv.js";
 import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode, storageError } from "./lmdb-file.js";
-import { walkPages } from "./lmdb-pages.js";
+import { salvageRows, walkPages } from "./lmdb-pages.js";
+
+export { fsyncFolder };
 
 /** A folder and how its files are opened. */
 export interface LmdbPlace {
@@ -118,6 +121,21 @@ export async function examineFolder(folder: string): Promise<readonly string[]> 
     if (!isCortexError(error, "ERR_CORRUPT")) throw error;
     return [error.message];
   }
+}
+
+/** The rows that can still be read of a damaged store that nobody has open; see `lmdb-pages.ts`. */
+export async function salvageFolder(
+  folder: string,
+  wants: (key: Bytes) => boolean,
+): Promise<readonly KvRow[]> {
+  for (const number of completeNumbers(folder).toReversed()) {
+    const rows = await salvageRows(join(folder, nameOf(number)), wants);
+    const head = rows.find(({ key }) => key.length === 1 && key[0] === HEAD_KEY[0])?.value;
+    // A file without an entry, or one that the store has moved away from, is not the store.
+    const isStore = rows.some(({ key }) => key[0] === JOURNAL_KEY_BYTE) && !isMovedHead(head);
+    if (isStore) return rows;
+  }
+  return [];
 }
 
 /** The lock file of a store. */

@@ -26,7 +26,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError } from "../errors.js";
-import { type Bytes, compareBytes } from "./kv.js";
+import { type Bytes, compareBytes, type KvRow } from "./kv.js";
 
 /** The magic number of a meta page, right behind the header of the page. */
 export const META_MAGIC = 0xbeefc0de;
@@ -138,6 +138,33 @@ export async function walkPages(path: string, isHeld = false): Promise<PageRepor
       closeSync(file);
     }
   }
+}
+
+/**
+ * The rows that can still be read from a file, by plain reads: of pages that make no sense, none. For a
+ * repair, which holds every row against its hash; nobody may write the file meanwhile.
+ */
+export async function salvageRows(
+  path: string,
+  wants: (key: Bytes) => boolean,
+): Promise<readonly KvRow[]> {
+  const file = openFile(path);
+  if (file === undefined) return [];
+  const rows: KvRow[] = [];
+  try {
+    const meta = readMeta(path, file);
+    const pages = Math.floor(fstatSync(file).size / meta.pageBytes);
+    const take = (row: KvRow): void => {
+      if (wants(row.key)) rows.push({ key: row.key.slice(), value: row.value.slice() });
+    };
+    await inTurns(new PageWalk(path, file, meta, pages, take).steps());
+  } catch (error) {
+    // Without a meta page nothing can be found.
+    if (!(error instanceof CortexError)) throw error;
+  } finally {
+    closeSync(file);
+  }
+  return rows;
 }
 
 /** Pages after which the event loop gets its turn. */
@@ -284,9 +311,18 @@ class PageWalk {
   readonly #seen: Uint8Array;
   readonly #problems: string[] = [];
   readonly #name: string;
+  /** Gets every row that is read, where somebody wants them. */
+  readonly #onRow: ((row: KvRow) => void) | undefined;
   #pages = 0;
 
-  constructor(path: string, file: number, meta: Meta, pagesThere: number) {
+  constructor(
+    path: string,
+    file: number,
+    meta: Meta,
+    pagesThere: number,
+    onRow?: (row: KvRow) => void,
+  ) {
+    this.#onRow = onRow;
     this.#name = basename(path);
     this.#file = file;
     this.#meta = meta;
@@ -354,7 +390,7 @@ class PageWalk {
   ): Generator<undefined, void> {
     counted.branchPages += 1;
     for (const [at, node] of nodes.entries()) {
-      if (this.#problems.length >= PROBLEMS_TOLD) return;
+      if (this.#problems.length >= PROBLEMS_TOLD && this.#onRow === undefined) return;
       const from = at === 0 ? between.from : node.key;
       const to = nodes[at + 1]?.key ?? between.to;
       yield* this.#walkPage(tree, node.below, depth + 1, { from, to }, counted);
@@ -364,11 +400,20 @@ class PageWalk {
   *#walkLeaf(tree: Tree, nodes: readonly Node[], counted: Counted): Generator<undefined, void> {
     counted.leafPages += 1;
     counted.entries += nodes.length;
+    let bad: BadPage | undefined;
     for (const node of nodes) {
-      if ((node.flags & NODE_FLAG.long) !== 0) counted.longPages += this.#takeLong(node);
-      if ((node.flags & NODE_FLAG.table) !== 0) yield* this.#walkTable(tree, node);
-      else if (this.#isFree(tree)) this.#checkFree(this.#valueOf(node));
+      try {
+        if ((node.flags & NODE_FLAG.long) !== 0) counted.longPages += this.#takeLong(node);
+        if ((node.flags & NODE_FLAG.table) !== 0) yield* this.#walkTable(tree, node);
+        else if (this.#isFree(tree)) this.#checkFree(this.#valueOf(node));
+        else this.#onRow?.({ key: node.key, value: this.#valueOf(node) });
+      } catch (error) {
+        // The rows beside it may be sound.
+        if (!(error instanceof BadPage)) throw error;
+        bad ??= error;
+      }
     }
+    if (bad !== undefined) throw bad;
   }
 
   #isFree(tree: Tree): boolean {

@@ -77,6 +77,7 @@ Store:
   import [FILE|-]: Build a new store from an export
   backup FILE|-: Make a consistent copy while others write
   erasures FILE|-: Write the list of what was forgotten, for restores
+  repair: Build a damaged store again, with what it lost from a backup or another copy
   upgrade: Bring a store that an older release wrote to this one's form
   follow URL: Keep a read-only replica of the store of a running server
   promote: Make a replica a store of its own, which takes writes

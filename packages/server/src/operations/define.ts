@@ -39,6 +39,7 @@ export type PlaceFunction =
   | "importJournal"
   | "importForeign"
   | "restoreBackup"
+  | "repair"
   | "upgrade"
   | "follow"
   | "promote"

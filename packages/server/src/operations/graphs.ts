@@ -216,7 +216,7 @@ is only read, and may be written to meanwhile. --data is not looked at.`,
     command: "copy",
     group: "graphs",
     store: "none",
-    broken: "Graphs that were copied whole are there; the same command goes on with the others.",
+    broken: "Graphs that were copied whole are kept; the same command goes on with the others.",
     arguments: [
       { field: "from", label: "FROM" },
       { field: "to", label: "TO" },

@@ -2,10 +2,10 @@
  * Operations that move a whole store: out to a file, in from one, up to this release, in from a file of another program.
  * What a name of a file stands for is the door's affair; the bytes and every check are core's.
  */
-
 import {
   CortexError,
   importJournal,
+  repair,
   restoreBackup,
   type UpgradeOptions,
   upgrade,
@@ -21,6 +21,7 @@ import {
   showImported,
   showUpgrade,
 } from "../render/store.js";
+import { showRepaired } from "../render/upkeep.js";
 import { defineOperation, takenFrom } from "./define.js";
 import { checkpointText } from "./journal.js";
 
@@ -41,6 +42,19 @@ export const restoredShape = importedShape.extend({ warning: z.string().exactOpt
 export const erasuresShape = z.object({ entries: z.int(), seq, erased: z.int() });
 
 const form = z.object({ format: z.int(), foldVersion: z.int() });
+
+/** What a repair did, or would do. */
+export const repairShape = z.object({
+  ok: z.boolean(),
+  needed: z.boolean(),
+  dryRun: z.boolean(),
+  problems: listOf(z.string()),
+  entries: z.int(),
+  taken: z.int(),
+  missing: z.int(),
+  lost: listOf(seq),
+  aside: z.string().exactOptional(),
+});
 
 /** What an upgrade did, or would do. */
 export const upgradeShape = z.object({
@@ -214,6 +228,39 @@ without it, what was forgotten since the backup comes back, and a warning says s
   http: { unavailable: ON_THE_MACHINE },
 });
 
+const repairOperation = defineOperation({
+  name: "repair",
+  verbs: [],
+  place: "repair",
+  kind: "write",
+  summary: "Build a damaged store again, with what it lost from a backup or another copy",
+  help: `Stop whatever has the store open first. Everything derived is built from the journal; entries that the
+journal lost are taken from --from (a backup and its increments, an export, or the folder of a copy or replica), each
+held against the hashes of the store itself. The damaged folder is kept under another name. Where an entry cannot be
+had, nothing is changed, and the command names it and exits with 1. --dry-run says what would be done.`,
+  example: "cortex repair --dry-run",
+  input: z.strictObject({
+    from: listOf(z.string()).describe("where lost entries may be had").exactOptional(),
+    dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
+  }),
+  output: repairShape,
+  call: (_memory, { from, dryRun }, { location, actor, onProgress }) =>
+    repair(location, {
+      actor,
+      onProgress,
+      ...(from === undefined ? {} : { from }),
+      ...(dryRun === undefined ? {} : { dryRun }),
+    }),
+  cli: {
+    command: "repair",
+    group: "store",
+    store: "closed",
+    broken: NOT_BUILT,
+    human: showRepaired,
+  },
+  http: { unavailable: ON_THE_MACHINE },
+});
+
 const upgradeOperation = defineOperation({
   name: "upgrade",
   verbs: [],
@@ -250,6 +297,7 @@ export const MOVE_OPERATIONS = [
   backupOperation,
   erasuresOperation,
   restoreOperation,
+  repairOperation,
   upgradeOperation,
 ];
 

@@ -3,6 +3,8 @@
  * did, and why something ranks. A context is printed as the prompt it is.
  */
 import type { Output } from "@cortex-memory/core/contract";
+import type * as z from "zod";
+import type { repairShape } from "../operations/moves.js";
 import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
 
 /** What a graph is made of. */
@@ -98,6 +100,27 @@ export function showScrubbed(report: Output<"scrub">, ink: Ink): string {
     ...named,
     ...(more === 0 ? [] : [ink.dim(`  and ${more} more`)]),
     ...(complete ? [] : [ink.yellow("  it did not come to the end")]),
+  ].join("\n");
+}
+
+/** What a repair did, or would do. */
+export function showRepaired(report: z.output<typeof repairShape>, ink: Ink): string {
+  const { ok, needed, dryRun, entries, taken, missing, lost, aside } = report;
+  if (!needed) return `${ink.green("✓")} nothing is damaged, nothing was done`;
+  const built = `${counted(entries, "entry", "entries")}, ${taken} of them from elsewhere`;
+  const named = lost.map(String).join(", ");
+  const rest = missing > lost.length ? ` and ${missing - lost.length} more` : "";
+  if (!ok && missing === 0) {
+    return `${ink.red("✗")} nothing of its journal can be read; set the folder aside and restore a backup`;
+  }
+  const verdict = ok
+    ? `${ink.green("✓")} ${dryRun ? "can be built again" : "built again"}: ${built}`
+    : `${ink.red("✗")} not repaired, and nothing was changed: ${counted(missing, "entry", "entries")} cannot be had`;
+  return [
+    verdict,
+    ...report.problems.map((problem) => `  ${ink.yellow(clean(problem))}`),
+    ...(missing === 0 ? [] : [`  seq ${named}${rest}`]),
+    ...(aside === undefined ? [] : [ink.dim(`  the damaged store is kept in ${clean(aside)}`)]),
   ].join("\n");
 }
 
