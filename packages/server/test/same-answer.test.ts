@@ -283,7 +283,10 @@ describe("examples", () => {
   const lineOf = (name: string, example: string): string => {
     const local = example
       .replace("https://memory.example.org", source.url)
-      .replace("./memory postgres://cortex@db.internal/cortex", `${place.data} ${join(place.folder, "elsewhere")}`);
+      .replace(
+        "./memory postgres://cortex@db.internal/cortex",
+        `${place.data} ${join(place.folder, "elsewhere")}`,
+      );
     return `${local}${name === "follow" ? " --once" : ""} --json`;
   };
 

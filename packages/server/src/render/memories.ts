@@ -231,13 +231,11 @@ export function showRecalled(answer: Recalled, ink: Ink): string {
   ].join("\n");
 }
 
-/** The lanes that found a hit; of many the strongest, so that a line keeps its width. */
+/** The lane that found a hit; of several the strongest, so that a line keeps its width. --json has all. */
 function lanesOf(shares: Readonly<Record<string, number>>): string {
-  const names = Object.keys(shares).sort((a, b) => (shares[b] ?? 0) - (shares[a] ?? 0));
-  const all = names.join("+");
-  return all.length <= LANES_WIDTH ? all : `${names[0]}+${names.length - 1} more`;
+  const [strongest = ""] = Object.keys(shares).sort((a, b) => (shares[b] ?? 0) - (shares[a] ?? 0));
+  return strongest;
 }
-const LANES_WIDTH = 14;
 
 type Found = Output<"find">;
 type Hit = Found["hits"][number];
