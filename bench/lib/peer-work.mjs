@@ -26,7 +26,7 @@ import { median } from "./clock.mjs";
 export const PEERS_FOLDER = join(dirname(fileURLToPath(import.meta.url)), "../peers");
 const NODE22 = join(PEERS_FOLDER, "node_modules/node22/bin/node");
 
-const FULL = { limitMs: 2000, fillLimitMs: 90_000, calls: 1000 };
+const FULL = { limitMs: 2000, fillLimitMs: 30_000, calls: 1000 };
 const QUICK = { limitMs: 100, fillLimitMs: 5000, calls: 10 };
 
 /**
