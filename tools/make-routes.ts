@@ -14,7 +14,7 @@ const HEAD = `/**
  * Plain data, because the client loads no schema.
  */
 import type { VerbName } from "../contract/index.js";
-import type { RoutePlan } from "./route-plan.js";
+import type { RoutePlan } from "./table.js";
 
 /** Every declared verb. */
 export const ROUTE_PLANS: { readonly [V in VerbName]: RoutePlan } = {

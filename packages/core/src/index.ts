@@ -10,15 +10,10 @@ export type { BatchItem, BatchResult } from "./contract/batch.js";
 export type { ConfigPatch, GraphConfig } from "./contract/config.js";
 export type { FindHit, FindResult, Predicate, Schema } from "./contract/find.js";
 export type { Answer, Options, VerbName } from "./contract/index.js";
-export type {
-  ExportReport,
-  ExportTarget,
-  JournalEvent,
-  Stats,
-  Subscription,
-} from "./contract/journal.js";
+export type { JournalEvent, Stats, Subscription } from "./contract/journal.js";
 export type { EdgeInput, Inspection, Link, Traversal } from "./contract/links.js";
 export type { MemoryPage, UpdateInput, WriteInput } from "./contract/memory.js";
+export type { ExportReport, ExportTarget } from "./contract/move.js";
 export type { ContextBundle, RecallHit, RecallResult } from "./contract/recall.js";
 export type { ReviewPage } from "./contract/review.js";
 export type { TurnInput } from "./contract/sessions.js";

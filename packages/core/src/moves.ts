@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toHex } from "./codec/keys.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
-import type { ExportTarget } from "./contract/journal.js";
+import type { ExportTarget } from "./contract/move.js";
 import type { OnProgress } from "./contract/verb.js";
 import { checkOptions, checkPrincipal } from "./engine/engine.js";
 import { CortexError, invalid, isCortexError } from "./errors.js";

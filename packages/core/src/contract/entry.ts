@@ -67,7 +67,6 @@ export type { Form } from "./hits.js";
 export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {
-  ByteSink,
   Change,
   ChangesPage,
   LogItem,
@@ -97,6 +96,7 @@ export {
   versionFields,
   writeFields,
 } from "./memory.js";
+export type { ByteSink } from "./move.js";
 export type {
   CheckpointAt,
   EdgeRef,

@@ -9,7 +9,7 @@
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
 import type { Asked } from "../contract/index.js";
-import type { ExportReport } from "../contract/journal.js";
+import type { ExportReport } from "../contract/move.js";
 import type { Engine } from "../engine/engine.js";
 import { invalid } from "../errors.js";
 import { rowsAt, withSnapshot } from "../history/build-beside.js";

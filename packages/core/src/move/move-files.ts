@@ -8,7 +8,7 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import type { ByteSink, ExportTarget } from "../contract/journal.js";
+import type { ByteSink, ExportTarget } from "../contract/move.js";
 import { CortexError, invalid } from "../errors.js";
 
 /** Where an export comes from: the path of a file, or its chunks (a readable stream, for instance). */

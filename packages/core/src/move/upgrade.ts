@@ -10,7 +10,7 @@
 import { encode } from "../codec/cbor.js";
 import type { Hasher } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
-import type { ExportReport } from "../contract/journal.js";
+import type { ExportReport } from "../contract/move.js";
 import { CortexError, isCortexError } from "../errors.js";
 import {
   type BuildParts,

@@ -4,7 +4,7 @@
  */
 import { equalBytes, toHex } from "../codec/keys.js";
 import { hasherPure } from "../codec/sha256-pure.js";
-import type { ByteSink, ExportReport } from "../contract/journal.js";
+import type { ByteSink, ExportReport } from "../contract/move.js";
 import { CortexError, invalid } from "../errors.js";
 import {
   decodeErased,

@@ -69,10 +69,10 @@ Store:
   stats: Show where the store is and how much it holds
   schema: Show the types, kinds, tags, slots and edge kinds in use
   tags [PREFIX]: List the tags in use
-  scrub: Read everything stored and hold it against its hashes, at a given rate
   maintain: Do what keeps the store quick, small and in order
   embed: Give every memory the vector of its current text
   vacuum: Write the store anew, so that its file keeps no byte of what was forgotten
+  scrub: Read everything stored and hold it against its hashes, at a given rate
   export FILE|-: Write the whole journal to a portable file
   import [FILE|-]: Build a new store from an export
   backup FILE|-: Make a consistent copy while others write
