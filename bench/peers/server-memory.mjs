@@ -36,9 +36,13 @@ export async function openStore(folder) {
   };
 }
 
-/** @param {import("./peers.mjs").Item} item */
+/**
+ * A memory as an entity. Its name is one word that no other name or text holds, so that a search for it finds it alone.
+ * @param {import("./peers.mjs").Item} item
+ */
 export function entityOf({ text, tag }) {
-  return { name: text.slice(0, text.indexOf(":")), entityType: tag, observations: [text] };
+  const name = `${text.slice(0, text.indexOf(":")).replace(" ", "")}.`;
+  return { name, entityType: tag, observations: [text] };
 }
 
 /** @param {Promise<import("./stdio.mjs").ToolResult>} answer */

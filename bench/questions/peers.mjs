@@ -27,7 +27,7 @@ export function answer(settings) {
     if (peer.sync !== "none") rows.push(await started(bench));
     if (peer.package !== undefined) {
       const bytes = installedBytes(peer.package, PEERS_FOLDER);
-      rows.push(peerRow(bench, "installed", "MB", 0, [bytes / 1e6]));
+      rows.push(peerRow(bench, "installed", "MB", 1, [bytes / 1e6]));
     }
     return rows;
   });

@@ -137,9 +137,16 @@ const READS: { readonly [verb: string]: ((memory: Cortex) => Promise<unknown>) |
     ]),
   ),
   ...Object.fromEntries(
-    ["changes", "log", "journalPage", "subscribe", "erasures", "exportJournal", "backup"].map(
-      (verb) => [verb, "tells what was written, and when"],
-    ),
+    [
+      "changes",
+      "log",
+      "journalPage",
+      "subscribe",
+      "erasures",
+      "exportJournal",
+      "backup",
+      "scrub",
+    ].map((verb) => [verb, "tells what was written, and when"]),
   ),
   ...Object.fromEntries(
     ["prove", "share", "root", "checkpoint", "snapshots", "showScope", "check", "stats"].map(
