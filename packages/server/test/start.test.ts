@@ -79,7 +79,6 @@ describe("before it answers, the binary loads", () => {
   test("for the front page: a list of the commands and the library that prints it", () => {
     const eight = [
       "cli/command-list.js",
-      "cli/front-page.js",
       "cli/host.js",
       "cli/root.js",
       "commander",
