@@ -92,7 +92,7 @@ describe("before it answers, the binary loads", () => {
   test("for a command: no door of another one, and no reader of other programs' files", () => {
     const names = loadedBy(["config", "--data", place.data]);
     expect(names).toContain("operations.js");
-    const doors = ["serve", "mcp", "demo", "demo-story", "bench", "bench-steps", "front-page"];
+    const doors = ["serve", "mcp", "demo", "bench"];
     expect(names.filter((name) => doors.includes(name.replace(/^cli\/|\.js$/g, "")))).toEqual([]);
     expect(below(names, "import/")).toEqual([]);
     expect(below(names, "http/")).toEqual([]);
