@@ -12,9 +12,9 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { toBase64 } from "../../packages/core/dist/codec/base64.js";
 import { decode, encode } from "../../packages/core/dist/codec/cbor.js";
 import { signerOf } from "../../packages/core/dist/codec/ed25519-node.js";
+import { toBase64 } from "../../packages/core/dist/codec/text.js";
 import {
   buildUri,
   importJournal,
