@@ -176,6 +176,8 @@ export const LIMITS = {
   /** What a scrub names of what it finds, and the highest rate that it can be given. */
   scrubProblems: 100,
   scrubPerSecond: 1_000_000,
+  /** Slower than this, a call would be held for hours by a store of any size. */
+  scrubPerSecondLeast: 100,
   /** Days that memories of a kind may be kept: a century, longer than any store was asked to. */
   ttlDays: 36_525,
   /** How often a commit may lose the race before the caller is told. */

@@ -106,10 +106,8 @@ export const scrub = verb("scrub", {
   retry: "natural",
   args: {},
   options: {
-    entriesPerSecond: whole(0, LIMITS.scrubPerSecond)
-      .describe(
-        "entries and rows read in a second, at most; as fast as it goes when 0 or not given",
-      )
+    entriesPerSecond: whole(LIMITS.scrubPerSecondLeast, LIMITS.scrubPerSecond)
+      .describe("entries and rows read in a second, at most; as fast as it goes when not given")
       .optional(),
   },
   ...progressAndSignal,

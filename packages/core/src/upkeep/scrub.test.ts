@@ -68,7 +68,7 @@ test("a sound store passes, at every rate, and nothing of it changes", async () 
     Object.values(KEYSPACE).map((prefix) => rowsOf(store.kv, prefix)),
   );
   const seen: number[] = [];
-  for (const entriesPerSecond of [undefined, 0, 100_000]) {
+  for (const entriesPerSecond of [undefined, 50_000, 100_000]) {
     const report = await store.memory.scrub({
       entriesPerSecond,
       onProgress: (done) => seen.push(done),

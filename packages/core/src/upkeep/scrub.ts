@@ -121,18 +121,21 @@ class Scrub {
 
   /** After each page: tells how far it is and waits as the rate asks; false where it is to end. */
   async #turn(rows: number): Promise<boolean> {
-    const { entriesPerSecond = 0, onProgress, signal } = this.#asked;
+    const { entriesPerSecond, onProgress, signal } = this.#asked;
     const { entries, memories, edges } = this.#done;
     const done = entries + memories + edges;
     onProgress?.(done, Math.max(done, this.#total));
-    await this.#engine.pause(entriesPerSecond === 0 ? 0 : (rows * 1000) / entriesPerSecond, signal);
+    await this.#engine.pause(
+      entriesPerSecond === undefined ? 0 : (rows * 1000) / entriesPerSecond,
+      signal,
+    );
     return signal?.aborted !== true;
   }
 
   /** Rows of a page: fewer where few are to be read in a second, so that it never rests for long. */
   #pageRows(): number {
-    const { entriesPerSecond = 0 } = this.#asked;
-    if (entriesPerSecond === 0 || entriesPerSecond >= PAGE_ROWS) return PAGE_ROWS;
+    const { entriesPerSecond } = this.#asked;
+    if (entriesPerSecond === undefined || entriesPerSecond >= PAGE_ROWS) return PAGE_ROWS;
     return Math.max(TILE_HASHES, Math.floor(entriesPerSecond / TILE_HASHES) * TILE_HASHES);
   }
 
