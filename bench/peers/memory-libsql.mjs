@@ -1,8 +1,8 @@
 /** `mcp-memory-libsql` over stdio: entities with observations, and relations, in a libSQL file. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { startStdio } from "../lib/stdio-client.mjs";
 import { entityOf } from "./server-memory.mjs";
-import { startStdio } from "./stdio.mjs";
 
 const MAIN = join(
   dirname(createRequire(import.meta.url).resolve("mcp-memory-libsql/package.json")),

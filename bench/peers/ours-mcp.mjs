@@ -1,8 +1,8 @@
 /** Cortex through `cortex mcp`, as a client starts it. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { startStdio } from "../lib/stdio-client.mjs";
 import { asWrite } from "../lib/workload.mjs";
-import { startStdio } from "./stdio.mjs";
 
 const MAIN = join(
   dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")),

@@ -4,7 +4,7 @@
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { startStdio } from "./stdio.mjs";
+import { startStdio } from "../lib/stdio-client.mjs";
 
 const MAIN = join(
   dirname(
@@ -45,7 +45,7 @@ export function entityOf({ text, tag }) {
   return { name, entityType: tag, observations: [text] };
 }
 
-/** @param {Promise<import("./stdio.mjs").ToolResult>} answer */
+/** @param {Promise<import("../lib/stdio-client.mjs").ToolResult>} answer */
 async function entities(answer) {
   return /** @type {unknown[]} */ ((await answer).structuredContent?.entities);
 }

@@ -3,19 +3,23 @@
  * is the client, on its stdin and stdout, without a library, so that the server's time is what counts.
  * The time from the start to the first answer, then one memory read by a random id and one found by tag.
  */
-import { spawn } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { createInterface } from "node:readline";
 import { open } from "@cortex-memory/core";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
+import { startStdio } from "../lib/stdio-client.mjs";
 import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 20_000;
 const UNDER_WAY = 50;
 const CALLS_MIN = 2000;
+/** The built binary, as a client starts it. */
+const MAIN = join(
+  dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")),
+  "main.js",
+);
 
 /**
  * Answers the question.
@@ -35,8 +39,7 @@ export async function answer(settings) {
     for (let run = 0; run < settings.runs; run += 1) {
       settings.progress(`mcp: run ${run + 1} of ${settings.runs}`);
       const fromMs = performance.now();
-      const server = startServer(folder);
-      await server.ask("initialize", HANDSHAKE);
+      const server = await startStdio([MAIN, "mcp", "--data", folder]);
       starts.push(performance.now() - fromMs);
       const next = seededNumbers(settings.seed + run);
       const get = () => ({ name: "memory_get", arguments: { id: ids[next(ids.length)] } });
@@ -45,7 +48,7 @@ export async function answer(settings) {
       await callsPerSecond(server, get, Math.ceil(count / 4));
       gets.push(await callsPerSecond(server, get, count));
       finds.push(await callsPerSecond(server, find, count));
-      await server.stop();
+      await server.close();
     }
   } finally {
     await rm(folder, { recursive: true });
@@ -65,12 +68,6 @@ export async function answer(settings) {
     notes: [`MCP: over stdio, ${UNDER_WAY} calls under way, the client in a process of its own.`],
   };
 }
-
-const HANDSHAKE = {
-  protocolVersion: "2025-11-25",
-  capabilities: {},
-  clientInfo: { name: "bench", version: "1" },
-};
 
 /**
  * @param {string} folder
@@ -93,60 +90,18 @@ async function fill(folder, count, { seed, batchItems }) {
 }
 
 /**
- * The built binary, as a client starts it.
- * @param {string} folder
- */
-function startServer(folder) {
-  const main = join(
-    dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")),
-    "main.js",
-  );
-  const child = spawn(process.execPath, [main, "mcp", "--data", folder], {
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  /** @type {Map<number, (message: { readonly result?: { readonly isError?: boolean } }) => void>} */
-  const waiting = new Map();
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    const message = JSON.parse(line);
-    waiting.get(message.id)?.(message);
-    waiting.delete(message.id);
-  });
-  let last = 0;
-  return {
-    /**
-     * @param {string} method
-     * @param {object} params
-     * @returns {Promise<{ readonly result?: { readonly isError?: boolean } }>}
-     */
-    ask(method, params) {
-      last += 1;
-      const id = last;
-      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-      return new Promise((resolve) => {
-        waiting.set(id, resolve);
-      });
-    },
-    async stop() {
-      child.stdin.end();
-      await gone;
-    },
-  };
-}
-
-/**
- * @param {ReturnType<typeof startServer>} server
- * @param {() => object} params
+ * @param {Awaited<ReturnType<typeof startStdio>>} server
+ * @param {() => { readonly name: string, readonly arguments: object }} next
  * @param {number} count
  */
-async function callsPerSecond(server, params, count) {
+async function callsPerSecond(server, next, count) {
   const fromMs = performance.now();
   let left = count;
   const worker = async () => {
     while (left > 0) {
       left -= 1;
-      const { result } = await server.ask("tools/call", params());
-      if (result === undefined || result.isError === true) throw new Error("a call failed");
+      const call = next();
+      await server.call(call.name, call.arguments);
     }
   };
   await Promise.all(Array.from({ length: UNDER_WAY }, worker));

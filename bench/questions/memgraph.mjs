@@ -5,16 +5,15 @@
  * one call at a time; what counts is our time over theirs. Then two clients of two servers write to one
  * folder at once, and everything they wrote must be there.
  */
-import { spawn } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { openHub, throughDoor } from "@cortex-memory/core";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import { median, quantile, timeMs } from "../lib/clock.mjs";
 import { fillSqlite } from "../lib/memgraph-sqlite.mjs";
+import { startStdio } from "../lib/stdio-client.mjs";
 import { seededNumbers } from "../lib/workload.mjs";
 
 const NODES = 5000;
@@ -166,12 +165,11 @@ async function fill(folder, nodes, settings) {
  * @param {{ nodes: number, seed: number, all: Map<string, Times> }} how
  */
 async function contest(folder, { nodes, seed, all }) {
-  const ours = ourServer(folder);
-  const theirs = start([
-    fileURLToPath(new URL("../lib/memgraph-sqlite.mjs", import.meta.url)),
-    join(folder, "memgraph.db"),
+  const sqlite = fileURLToPath(new URL("../lib/memgraph-sqlite.mjs", import.meta.url));
+  const [ours, theirs] = await Promise.all([
+    ourServer(folder),
+    startStdio([sqlite, join(folder, "memgraph.db")]),
   ]);
-  await Promise.all([ours.begin(), theirs.begin()]);
   const next = seededNumbers(seed);
   let made = seed * 1_000_000;
   const some = () => `n${next(nodes)}`;
@@ -206,14 +204,14 @@ async function contest(folder, { nodes, seed, all }) {
     all.set(what, times);
     for (let slice = 0; slice <= SLICES; slice += 1) {
       const asked = Array.from({ length: SLICE }, call);
-      const [own, others] = [await ours.time(asked), await theirs.time(asked)];
+      const [own, others] = [await timed(ours, asked), await timed(theirs, asked)];
       // The first round warms both up.
       if (slice === 0) continue;
       times.ours.push(...own);
       times.theirs.push(...others);
     }
   }
-  await Promise.all([ours.stop(), theirs.stop()]);
+  await Promise.all([ours.close(), theirs.close()]);
 }
 
 /**
@@ -222,23 +220,22 @@ async function contest(folder, { nodes, seed, all }) {
  * @param {number} each
  */
 async function writeAtOnce(folder, each) {
-  const servers = [ourServer(folder), ourServer(folder)];
-  await Promise.all(servers.map((server) => server.begin()));
+  const servers = await Promise.all([ourServer(folder), ourServer(folder)]);
   const lineages = await Promise.all(
     servers.map(async (server, number) => {
       const done = [];
       for (let at = 0; at < each; at += 1) {
         const node = { ...nodeAt(at), lineage_id: `w${number}-${at}`, graph_id: GRAPH };
-        const { result } = await server.ask("tools/call", {
-          name: "memgraph_put_node",
-          arguments: node,
-        });
-        if (result?.isError !== true) done.push(node.lineage_id);
+        const isDone = await server.call("memgraph_put_node", node).then(
+          () => true,
+          () => false,
+        );
+        if (isDone) done.push(node.lineage_id);
       }
       return done;
     }),
   );
-  await Promise.all(servers.map((server) => server.stop()));
+  await Promise.all(servers.map((server) => server.close()));
   const hub = await openHub(join(folder, "cortex"));
   const store = memgraph(hub);
   let there = 0;
@@ -253,65 +250,23 @@ async function writeAtOnce(folder, each) {
 function ourServer(folder) {
   const require = createRequire(import.meta.url);
   const main = join(dirname(require.resolve("@cortex-memory/server")), "main.js");
-  return start([main, "mcp", "--data", join(folder, "cortex"), "--profile", "memgraph"]);
+  const args = [main, "mcp", "--data", join(folder, "cortex"), "--profile", "memgraph"];
+  return startStdio(args, { CORTEX_EMBEDDER_ENDPOINT: "none" });
 }
 
-const HANDSHAKE = {
-  protocolVersion: "2025-11-25",
-  capabilities: {},
-  clientInfo: { name: "bench", version: "1" },
-};
-
-/** @param {readonly string[]} args */
-function start(args) {
-  const options = (process.env.CORTEX_BENCH_NODE ?? "").split(" ").filter((one) => one !== "");
-  const env = { ...process.env, CORTEX_EMBEDDER_ENDPOINT: "none" };
-  const child = spawn(process.execPath, [...options, ...args], {
-    stdio: ["pipe", "pipe", "ignore"],
-    env,
-  });
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  /** @type {Map<number, (message: { readonly result?: { readonly isError?: boolean } }) => void>} */
-  const waiting = new Map();
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    const message = JSON.parse(line);
-    waiting.get(message.id)?.(message);
-    waiting.delete(message.id);
-  });
-  let last = 0;
-  const ask = (/** @type {string} */ method, /** @type {object} */ params) => {
-    last += 1;
-    const id = last;
-    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return new Promise(
-      (
-        /** @type {(message: { readonly result?: { readonly isError?: boolean } }) => void} */ resolve,
-      ) => {
-        waiting.set(id, resolve);
-      },
+/**
+ * Milliseconds of each call, one after another.
+ * @param {Awaited<ReturnType<typeof startStdio>>} server
+ * @param {readonly Call[]} calls
+ */
+async function timed(server, calls) {
+  const times = [];
+  for (const call of calls) {
+    times.push(
+      await timeMs(async () => {
+        await server.call(call.name, call.arguments);
+      }),
     );
-  };
-  return {
-    ask,
-    begin: () => ask("initialize", HANDSHAKE),
-    /** Milliseconds of each call, one after another. */
-    async time(/** @type {readonly Call[]} */ calls) {
-      const times = [];
-      for (const call of calls) {
-        times.push(
-          await timeMs(async () => {
-            const { result } = await ask("tools/call", call);
-            if (result === undefined || result.isError === true) {
-              throw new Error(`a call failed: ${JSON.stringify([call, result])}`);
-            }
-          }),
-        );
-      }
-      return times;
-    },
-    async stop() {
-      child.stdin.end();
-      await gone;
-    },
-  };
+  }
+  return times;
 }
