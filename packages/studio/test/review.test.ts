@@ -2,12 +2,21 @@
  * The review as a person uses it: the count in the rail, both sides, each decision by click and by key,
  * proposals of agents, undo, and what the store holds afterwards.
  */
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacksBrowser, launch, openStudio, startTestServer, type TestServer } from "./browser.js";
 
 const AGENT = { "Cortex-Speaks-As": "agent mcp:planner" };
 const isLackingBrowser = lacksBrowser();
+
+/** Keeps requests waiting until they are let go. */
+function holdAnswers() {
+  let letGo: () => void = () => undefined;
+  const isFree = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  return { letGo: () => letGo(), hold: (route: Route) => isFree.then(() => route.continue()) };
+}
 
 describe.skipIf(isLackingBrowser)("the review", () => {
   let browser: Browser;
@@ -68,13 +77,20 @@ describe.skipIf(isLackingBrowser)("the review", () => {
     expect(gone.head.status).toBe("retracted");
     // The way back does not go with the notice.
     await page.reload();
-    await page
-      .getByRole("button", { name: /Undo decision/ })
-      .first()
-      .click();
+    const takeBack = page.getByRole("button", { name: /Undo decision/ }).first();
+    await takeBack.waitFor();
+    // A slow answer to what the page reads again does not speak over what the person did meanwhile.
+    const late = holdAnswers();
+    await page.route(/\/v1\/changes/, late.hold);
+    await takeBack.click();
     await item.getByText("Ada lives in Rome").waitFor();
     await page.keyboard.press("2");
     await page.getByText("Both stay.").waitFor();
+    const answered = page.waitForResponse(/\/v1\/changes/);
+    late.letGo();
+    await answered;
+    await takeBack.waitFor();
+    expect(await page.getByText("Both stay.").isVisible()).toBe(true);
     expect(await openItems()).toEqual([]);
     expect(studio.complaints).toEqual([]);
     await studio.close();

@@ -1,7 +1,7 @@
 /**
  * Keys of a page: while somebody types, or a question stands in front of the page, keys are letters.
  */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 /** Whether keys belong to what the person is writing. */
 export function isTyping(target: EventTarget | null): boolean {
@@ -12,7 +12,8 @@ export function isTyping(target: EventTarget | null): boolean {
 export function useKeys(actions: { readonly [key: string]: (() => void) | undefined }): void {
   const now = useRef(actions);
   now.current = actions;
-  useEffect(() => {
+  // Before the browser paints: whoever sees the page can press its keys.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event.target) || event.metaKey || event.ctrlKey || event.altKey) return;
       if (document.querySelector("dialog[open]") !== null) return;

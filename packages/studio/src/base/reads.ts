@@ -59,21 +59,22 @@ export function useWrite<I, T>(
   const { memory, graph, isOwner } = useStudio();
   const queries = useQueryClient();
   const refresh = () => queries.invalidateQueries({ queryKey: [graph, "now"] });
+  const wayBack = (seq: number | undefined) =>
+    seq === undefined || !isOwner
+      ? {}
+      : {
+          undo: async () => {
+            await memory.revert(seq);
+            void refresh();
+          },
+        };
   return useMutation<T, Error, I>({
     mutationFn: (input) => act(memory, input),
-    onSuccess: async (result, input) => {
-      await refresh();
+    // Said at once and read again after: said after the reading, it could stand over what the person did meanwhile.
+    onSuccess: (result, input) => {
       const done = said(result, input);
-      if (done === undefined) return;
-      const { text, undo } = done;
-      if (undo === undefined || !isOwner) return notify({ text });
-      notify({
-        text,
-        undo: async () => {
-          await memory.revert(undo);
-          await refresh();
-        },
-      });
+      if (done !== undefined) notify({ text: done.text, ...wayBack(done.undo) });
+      return refresh();
     },
   });
 }
