@@ -19,6 +19,7 @@ import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-lim
 import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import { CommitSignal, type Pause } from "./history/growth.js";
+import { guessEntries } from "./history/likely-entries.js";
 import { guardPosition } from "./history/position-guard.js";
 import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
@@ -194,7 +195,7 @@ export async function openGraph(
 async function storageOf(location: string, actor: string, options: OpenOptions): Promise<Kv> {
   const stored = options.kv ?? (await openKv(location, actor, options));
   // A file is what it is; a database may be set back while it is open.
-  const kv = stored.manifest.name === "postgres" ? guardPosition(stored) : stored;
+  const kv = stored.manifest.name === "postgres" ? guessEntries(guardPosition(stored)) : stored;
   return options.verifyReads === false ? kv : verified(kv, sha256Node);
 }
 

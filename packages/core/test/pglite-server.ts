@@ -7,8 +7,8 @@
  * of copies: when somebody writes while readers are in the middle of theirs, the tables are copied
  * first, and those readers go on in the copies. For small stores that takes a few milliseconds.
  *
- * It knows three things of the backend: a read starts with BEGIN … READ ONLY and ends with COMMIT, and
- * every other message is a transaction of its own. Locks and isolation of a real server are tested on
+ * It knows three things of the backend: a read starts with BEGIN … READ ONLY and ends with a COMMIT that
+ * opens the next message, and every other message is a transaction of its own. Locks and isolation of a real server are tested on
  * a real server.
  */
 
@@ -180,16 +180,22 @@ class Client {
 
   async #answer(pieces: readonly Buffer[]): Promise<void> {
     const texts = pieces.map(textOf);
+    // The end of a read comes with whatever is sent next, or by itself.
+    const ended = this.#reading !== undefined && texts[0] === "COMMIT" ? 0 : -1;
+    if (ended === 0) this.#endReading();
     if (texts.some((text) => text.endsWith("READ ONLY"))) this.#reading = this.#engine.begin();
-    const isEnd = this.#reading !== undefined && texts.includes("COMMIT");
     const isRead = this.#reading !== undefined;
     const message = Buffer.concat(
       pieces.map((piece, at) =>
-        isRead && isBoundary(texts[at] ?? "") ? parseOf("SET SESSION timezone TO DEFAULT") : piece,
+        at === ended || (isRead && isBoundary(texts[at] ?? ""))
+          ? parseOf("SET SESSION timezone TO DEFAULT")
+          : piece,
       ),
     );
-    const answer = await this.#engine.run(message, this.#reading);
-    if (isEnd) this.#endReading();
+    // Nothing but an end changes nothing that somebody reads.
+    const isBare = texts.every((text) => text === "" || text === "COMMIT");
+    const reading = isBare ? { copy: undefined } : this.#reading;
+    const answer = await this.#engine.run(message, reading);
     if (!this.#socket.destroyed) this.#socket.write(answer);
   }
 

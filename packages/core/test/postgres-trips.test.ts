@@ -12,11 +12,12 @@ import { type PgliteServer, startPglite } from "./pglite-server.js";
 
 let server: PgliteServer;
 let memory: Cortex;
+let location: string;
 let ids: readonly string[];
 
 beforeAll(async () => {
   server = await startPglite();
-  const location = hubIn(server.url);
+  location = hubIn(server.url);
   memory = await open(location, { actor: "ada" });
   const { results } = await memory.batch(
     Array.from({ length: 540 }, (_, at) => ({
@@ -75,6 +76,7 @@ const CALLS: readonly (readonly [string, number, (memory: Cortex) => Promise<unk
       ),
   ],
   ["get", 2, (m) => m.get(ids[30] ?? "")],
+  ["get of what was read before", 1, (m) => m.get(ids[30] ?? "")],
   ["list", 3, (m) => m.list({ type: "fact", limit: 10 })],
   ["find", 3, (m) => m.find({ tags: ["t"], limit: 10 })],
   ["find of what was changed since", 3, (m) => m.find({ tags: ["old"], limit: 10 })],
@@ -97,6 +99,16 @@ test.each(CALLS)("%s takes at most %i", async (_, most, call) => {
   const before = messages();
   await call(memory);
   expect(messages() - before).toBeLessThanOrEqual(most);
+});
+
+test("where a record lay is a guess: what another process has changed since is read as it is", async () => {
+  const id = ids[40] ?? "";
+  await memory.get(id);
+  await using other = await open(location, { actor: "ada" });
+  await other.update(id, { text: "changed elsewhere" });
+  expect(await memory.get(id)).toMatchObject({ text: "changed elsewhere", version: 2 });
+  await other.forget(id, "asked for");
+  expect(await memory.get(id)).toBeUndefined();
 });
 
 test("a find that reads on takes one more for every page, and pages grow", async () => {

@@ -49,6 +49,28 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a real server"
       },
     });
   }
+
+  test("the rows of a store that was replaced go, however many there are", async () => {
+    const location = `${hubIn(server.url)}&partitions=4`;
+    const actor = `${new URL(location).searchParams.get("hub")}/ada`;
+    const kv = await openPostgresKv(location, "ada");
+    const head = Uint8Array.of(1);
+    const puts = Array.from({ length: 11_000 }, (_, at) => ({
+      key: Uint8Array.of(2, at >> 8, at & 255),
+      value: head,
+    }));
+    await kv.commit({ expectHead: undefined, head, puts, deletes: [] });
+    for (const kept of [10_000, 3]) {
+      const next = await kv.nextGeneration();
+      const some = puts.slice(0, kept);
+      await next.kv.commit({ expectHead: undefined, head, puts: some, deletes: [] });
+      expect(await next.promote(head, Uint8Array.of(0xff))).toEqual({ ok: true });
+      const left = server.psql(`SELECT count(*) FROM cortex_rows WHERE actor = '${actor}'`);
+      expect(left).toBe(String(kept));
+    }
+    expect(server.psql(`SELECT count(*) FROM cortex_heads WHERE actor = '${actor}'`)).toBe("1");
+    await kv.close();
+  });
 });
 
 test("without the package pg an address is refused in one sentence", () => {

@@ -10,7 +10,7 @@
  * Every change can be taken back to a mark, so that a failing operation is rolled back alone.
  */
 import { KEYSPACE, type KeyPrefix, keyString } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
+import type { Bytes, KvCommit, KvRange, KvRow, KvSnapshot } from "../kv/kv.js";
 
 /** Names the rows an operation needs and the view does not have yet. Caught by the writer alone. */
 export class Unread {
@@ -172,7 +172,7 @@ export class WriteView {
   }
 
   /** Everything the group changed, each key once. */
-  changes(): { readonly puts: readonly KvRow[]; readonly deletes: readonly Bytes[] } {
+  changes(): Required<Pick<KvCommit, "puts" | "deletes" | "isNew">> {
     const puts: KvRow[] = [];
     const deletes: Bytes[] = [];
     for (const row of this.#pending.values()) {
@@ -180,7 +180,12 @@ export class WriteView {
       if (value !== undefined) puts.push(row as KvRow);
       else if (this.#known.get(name) !== undefined || !this.#known.has(name)) deletes.push(key);
     }
-    return { puts, deletes };
+    // What is replaced was read before; what was written without a look is named after its entry.
+    const isNew = (key: Bytes): boolean => {
+      const name = keyString(key);
+      return this.#known.get(name) === undefined && this.#cache.get(name) === undefined;
+    };
+    return { puts, deletes, isNew };
   }
 
   /** Tree rows as they will be after the commit, into a cache that lasts; the oldest make room. */

@@ -153,6 +153,11 @@ export interface KvCommit {
   readonly head: Bytes;
   readonly puts: readonly KvRow[];
   readonly deletes: readonly Bytes[];
+  /**
+   * Whether a row of `puts` is most likely not there yet: a hint, for backends to which adding a row is
+   * less work than replacing one. It may be wrong, and changes no outcome.
+   */
+  readonly isNew?: (key: Bytes) => boolean;
 }
 
 /** A row that must be as it was read: `undefined` where there was none. */

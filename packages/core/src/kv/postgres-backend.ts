@@ -34,10 +34,11 @@ import {
   removedStore,
   sameBytes,
 } from "./kv.js";
-import { joinPool, type PostgresPool, readAddress } from "./postgres-session.js";
+import { readAddress } from "./postgres-address.js";
+import { joinPool, type PostgresPool } from "./postgres-session.js";
 import { Patience, PostgresSnapshot } from "./postgres-snapshot.js";
 import * as sql from "./postgres-tables.js";
-import { type Answer, isPassing, isRefusedRace } from "./postgres-wire.js";
+import { type Answer, isDuplicate, isPassing, isRefusedRace } from "./postgres-wire.js";
 
 /** How to open a store. */
 export interface PostgresKvOptions {
@@ -56,6 +57,7 @@ const CONSTRUCTION_IDLE_MS = 6 * 3_600_000;
 /** Rows of a retired generation deleted at a time. */
 const RETIRED_ROWS = 5000;
 const STAMP_BYTES = 12;
+const EMPTY = new Uint8Array(0);
 const GENERATIONS = 0x7fff_ffff;
 /** The prefix of journal rows: they tell whether a commit was made. */
 const JOURNAL_BYTE = 0x01;
@@ -138,12 +140,21 @@ class PostgresKv implements Kv {
   async commit(change: KvCommit): Promise<KvCommitResult> {
     this.#assertWritable();
     assertCommit(change);
+    try {
+      return await this.#commit(change);
+    } catch (error) {
+      if (change.isNew === undefined || !isDuplicate(error)) throw error;
+    }
+    // A row that was held to be new was there: then all of them are looked at.
+    const { expectHead, head, puts, deletes } = change;
+    return this.#commit({ expectHead, head, puts, deletes });
+  }
+
+  async #commit(change: KvCommit): Promise<KvCommitResult> {
     const isSame = sameBytes(change.expectHead, change.head);
     const told = await this.#try(
       (claim) => [
-        isSame && change.expectHead !== undefined
-          ? sql.claimHead(claim, change.expectHead, change.expectHead)
-          : sql.claimHead(claim, change.expectHead, change.head),
+        sql.claimHead(claim, change.expectHead, change.head),
         ...rowStatements(claim, change),
       ],
       isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
@@ -396,16 +407,22 @@ function newGeneration(): number {
   return randomInt(1, GENERATIONS);
 }
 
+/** Below so many rows that are likely new, telling them apart from others is not worth a statement. */
+const MANY_NEW = 64;
+
+/** Rows to delete and to put; new ones by a statement of their own, which does half the work for each. */
 function rowStatements(
   claim: sql.Claim,
-  change: Pick<KvCommit, "puts" | "deletes">,
+  { puts, deletes, isNew }: Pick<KvCommit, "puts" | "deletes" | "isNew">,
 ): readonly sql.Statement[] {
-  const { puts, deletes } = change;
-  const keys = puts.map(({ key }) => key);
-  const values = puts.map(({ value }) => value);
+  const fresh: KvRow[] = [];
+  const rest: KvRow[] = [];
+  const mayBeNew = puts.length < MANY_NEW ? undefined : isNew;
+  for (const row of puts) (mayBeNew?.(row.key) === true ? fresh : rest).push(row);
   return [
     ...(deletes.length === 0 ? [] : [sql.deleteRows(claim, deletes)]),
-    ...(puts.length === 0 ? [] : [sql.putRows(claim, keys, values)]),
+    ...(fresh.length === 0 ? [] : [sql.putRows(claim, fresh, "new")]),
+    ...(rest.length === 0 ? [] : [sql.putRows(claim, rest, "any")]),
   ];
 }
 
@@ -427,9 +444,13 @@ async function removeRetired(pool: PostgresPool, actor: string): Promise<void> {
   const [found = []] = await pool.transact([sql.findRetired(actor, CONSTRUCTION_IDLE_MS)]);
   for (const [slot] of found) {
     const generation = Number(slot);
-    for (;;) {
-      const [gone] = await pool.transact([sql.deleteGeneration(actor, generation, RETIRED_ROWS)]);
-      if (Number(gone?.[0]?.[0] ?? 0) < RETIRED_ROWS) break;
+    let from: Bytes | undefined = EMPTY;
+    while (from !== undefined) {
+      const read = sql.findPage(actor, generation, from, RETIRED_ROWS);
+      const [page] = await pool.transact([read]);
+      const to = page?.[0]?.[0] as Bytes | undefined;
+      await pool.transact([sql.deletePage(actor, generation, from, to)]);
+      from = to;
     }
     await pool.transact([sql.forgetGeneration(actor, generation)]);
   }

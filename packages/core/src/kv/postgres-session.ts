@@ -11,6 +11,7 @@
  */
 import type { Pool, PoolClient, PoolConfig } from "pg";
 import { CortexError } from "../errors.js";
+import type { PostgresAddress } from "./postgres-address.js";
 import {
   BEGIN_WRITE,
   COMMIT,
@@ -36,28 +37,6 @@ import {
   readOnlyServer,
 } from "./postgres-wire.js";
 
-/** What the parameters of an address that are ours say; all others are `pg`'s. */
-export interface PostgresAddress {
-  /** The address without our parameters. */
-  readonly url: string;
-  /** The address as it may be shown: no password. */
-  readonly shown: string;
-  /** Which of several hubs in one database. */
-  readonly hub: string;
-  /** Most connections of this process. */
-  readonly connections: number;
-  /** Partitions of the table, where it has to be made. */
-  readonly partitions: number;
-  /** How long a call goes on trying to reach a server that went away. */
-  readonly retryMs: number;
-  /** Whether connections keep statements by name, so that the server need not read them each time. */
-  readonly prepares: boolean;
-}
-
-const CONNECTIONS = 10;
-const PARTITIONS = 16;
-const RETRY_SECONDS = 15;
-
 /** Milliseconds a server may take: for a connection, a statement, a lock, between two statements. */
 const TIMEOUTS = { connect: 10_000, statement: 60_000, lock: 20_000, idle: 60_000 } as const;
 /** How long the making of tables may wait for another process that is at it. */
@@ -67,64 +46,10 @@ const SILENCE_MS = TIMEOUTS.statement + 15_000;
 /** How long one waits for a connection before one of the reserve may be used, and before one gives up. */
 const RESERVE_AFTER_MS = 60;
 const SEAT_MS = 30_000;
+/** How long a transaction that only read stays open where no further message comes to end it. */
+const END_AFTER_MS = 5;
 /** How long connections stay when nobody has a store open; they do not keep the process alive. */
 const LINGER_MS = 2000;
-
-/** Reads an address; wrong parameters are `ERR_INVALID`. */
-export function readAddress(location: string): PostgresAddress {
-  let url: URL;
-  try {
-    url = new URL(location);
-  } catch {
-    throw new CortexError(
-      "ERR_INVALID",
-      "location: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, got an address that cannot be read",
-      { field: "location" },
-    );
-  }
-  const hub = take(url, "hub") ?? "main";
-  if (!/^[a-z0-9][a-z0-9._-]{0,62}$/.test(hub)) {
-    throw new CortexError(
-      "ERR_INVALID",
-      `location: expected hub to be a name of a-z, 0-9, dot, underscore and hyphen, got "${hub}"`,
-      { field: "location" },
-    );
-  }
-  const connections = wholeNumber(url, "pool", CONNECTIONS, 2, 1000);
-  const partitions = wholeNumber(url, "partitions", PARTITIONS, 1, 1024);
-  const retryMs = wholeNumber(url, "retry", RETRY_SECONDS, 0, 3600) * 1000;
-  const prepares = yesOrNo(url, "prepare");
-  const shown = new URL(url);
-  shown.password = "";
-  return { url: url.href, shown: shown.href, hub, connections, partitions, retryMs, prepares };
-}
-
-function take(url: URL, name: string): string | undefined {
-  const value = url.searchParams.get(name);
-  url.searchParams.delete(name);
-  return value ?? undefined;
-}
-
-function wholeNumber(url: URL, name: string, usual: number, least: number, most: number): number {
-  const text = take(url, name);
-  const value = text === undefined ? usual : Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new CortexError(
-    "ERR_INVALID",
-    `location: expected ${name} to be a whole number from ${least} to ${most}, got "${text}"`,
-    { field: "location" },
-  );
-}
-
-function yesOrNo(url: URL, name: string): boolean {
-  const text = take(url, name) ?? "yes";
-  if (text === "yes" || text === "no") return text === "yes";
-  throw new CortexError(
-    "ERR_INVALID",
-    `location: expected ${name} to be yes or no, got "${text}"`,
-    { field: "location" },
-  );
-}
 
 /** A connection for one snapshot or one commit. */
 export interface Session {
@@ -132,6 +57,8 @@ export interface Session {
   run(statements: readonly Statement[]): Promise<Answer[]>;
   /** Gives the connection back; one that failed is thrown away. */
   release(): void;
+  /** The same with a transaction that only read and is still open: the next message on it ends it. */
+  releaseOpen(): void;
 }
 
 /** What the connections of a process to one address have done so far; see `docs/postgres.md`. */
@@ -222,6 +149,7 @@ export class PostgresPool {
   #localSettings = false;
   /** Statements that each connection knows by name. */
   readonly #names = new WeakMap<PoolClient, Map<string, string>>();
+  readonly #unended = new Unended();
   #prepares: boolean;
 
   private constructor(address: PostgresAddress, pool: Pool, forget: () => void) {
@@ -232,6 +160,11 @@ export class PostgresPool {
     this.#prepares = address.prepares;
     // A connection that dies while nobody uses it is replaced when somebody needs one.
     pool.on("error", () => {});
+    // Statements that have names are the same each time: planned once, and never by what a server that
+    // has not counted its rows for a while believes of them. One that knows no such setting goes on as is.
+    pool.on("connect", (client) => {
+      if (this.#prepares) client.query("SET plan_cache_mode = force_generic_plan").catch(() => {});
+    });
   }
 
   static async start(address: PostgresAddress, forget: () => void): Promise<PostgresPool> {
@@ -310,6 +243,7 @@ export class PostgresPool {
       return new PgSession(client, leaveSeat, {
         tally: this.tally,
         names: this.#namesOf(client),
+        unended: this.#unended,
         loseNames: () => {
           this.#prepares = false;
         },
@@ -511,6 +445,7 @@ class Seats {
 interface SessionParts {
   readonly tally: Tally;
   readonly names: Map<string, string> | undefined;
+  readonly unended: Unended;
   /** Statements are sent whole from now on. */
   readonly loseNames: () => void;
 }
@@ -539,17 +474,19 @@ class PgSession implements Session {
 
   async run(statements: readonly Statement[]): Promise<Answer[]> {
     if (this.#failure !== undefined) throw this.#failure;
-    // The end of a read is sent by itself, and nobody waits for it.
-    if (statements.length > 1 || statements[0] !== COMMIT) this.#with.tally.messages += 1;
+    this.#with.tally.messages += 1;
+    const before = this.#with.unended.take(this.#client) ? [COMMIT] : [];
     let silence: NodeJS.Timeout | undefined;
     try {
-      return await new Promise((resolve, reject) => {
+      const answers = await new Promise<Answer[]>((resolve, reject) => {
         silence = setTimeout(() => {
           this.#isBroken = true;
           reject(new SilentServer());
         }, SILENCE_MS);
-        this.#client.query(new Message(statements, resolve, reject, this.#with.names));
+        const all = [...before, ...statements];
+        this.#client.query(new Message(all, resolve, reject, this.#with.names));
       });
+      return answers.slice(before.length);
     } catch (error) {
       this.#isBroken = true;
       if (isLostName(error)) this.#with.loseNames();
@@ -563,10 +500,45 @@ class PgSession implements Session {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.#client.removeListener("error", this.#onError);
+    if (this.#isBroken) this.#with.unended.take(this.#client);
     this.#client.release(this.#isBroken);
     this.#leaveSeat();
   }
+
+  releaseOpen(): void {
+    if (!this.#isReleased && !this.#isBroken) this.#with.unended.add(this.#client);
+    this.release();
+  }
 }
+
+/**
+ * Connections that were given back with a transaction that only read. Its end travels with whatever
+ * is sent next, mostly at once: a message for it alone costs both sides as much as a read. Where
+ * nothing comes it is sent by itself, so that the server need not keep what the transaction sees.
+ */
+class Unended {
+  readonly #clients = new Set<PoolClient>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(client: PoolClient): void {
+    this.#clients.add(client);
+    this.#timer ??= setTimeout(() => this.#endAll(), END_AFTER_MS).unref();
+  }
+
+  /** Whether a connection is one of them; whoever asks ends its transaction. */
+  take(client: PoolClient): boolean {
+    return this.#clients.delete(client);
+  }
+
+  #endAll(): void {
+    this.#timer = undefined;
+    for (const client of this.#clients) client.query(new Message([COMMIT], ignored, ignored));
+    this.#clients.clear();
+  }
+}
+
+/** That a transaction which read could not be ended in peace is nobody's loss: its connection is gone. */
+function ignored(): void {}
 
 /** The server answers nothing any more, not even that it gave up. */
 class SilentServer extends Error {

@@ -289,7 +289,7 @@ export class PostgresSnapshot implements KvSnapshot {
     });
     this.#hasBegun = true;
     this.#head = head?.[1] as Bytes | undefined;
-    if (head === undefined) await this.#tellMissing();
+    if (head === undefined) this.#tellMissing();
     if (head === undefined || head[0] === guess) return found;
     this.#generation = Number(head[0]);
     this.#owner.onGeneration(this.#generation);
@@ -297,11 +297,11 @@ export class PostgresSnapshot implements KvSnapshot {
   }
 
   /** A connection goes back with its transaction ended, also where the owner refuses to go on. */
-  async #tellMissing(): Promise<void> {
+  #tellMissing(): void {
     try {
       this.#owner.onMissing();
     } catch (error) {
-      await this.#finish();
+      this.#finish();
       throw error;
     }
   }
@@ -347,16 +347,12 @@ export class PostgresSnapshot implements KvSnapshot {
     return { values, rows };
   }
 
-  async #finish(): Promise<void> {
+  #finish(): void {
     const session = this.#session;
     this.#session = undefined;
-    try {
-      await session?.run([sql.COMMIT]);
-    } catch {
-      // It was read from; that it could not be ended in peace is nobody's loss.
-    } finally {
-      session?.release();
-    }
+    // One that has not begun has no transaction to end.
+    if (this.#hasBegun) session?.releaseOpen();
+    else session?.release();
   }
 }
 
@@ -373,10 +369,14 @@ function sortRows(rows: KvRow[], sign: 1 | -1): void {
   if (!isSorted) rows.sort((a, b) => sign * compareBytes(a.key, b.key));
 }
 
-/** A key as a name, one character a byte. */
+/** A key as a name, one character a byte; a `Buffer` around it first would cost more than the rest. */
 function nameOf(key: Bytes): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
+  return latin1Slice.call(key, 0, key.length);
 }
+
+const { latin1Slice } = Buffer.prototype as unknown as {
+  readonly latin1Slice: (this: Uint8Array, start: number, end: number) => string;
+};
 
 /** Ranges of one name have the same rows, as far as they were read. */
 function rangeName({ gte, lt, reverse, keysOnly }: KvRange): string {

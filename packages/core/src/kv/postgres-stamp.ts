@@ -6,7 +6,8 @@
  * store is the same generation. Changes of caches leave it as it is.
  */
 import { hash } from "node:crypto";
-import { joinPool, readAddress } from "./postgres-session.js";
+import { readAddress } from "./postgres-address.js";
+import { joinPool } from "./postgres-session.js";
 import { readHeads, removeActor } from "./postgres-tables.js";
 
 /** The stores of one hub in a database. */

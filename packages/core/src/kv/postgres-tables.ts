@@ -246,8 +246,8 @@ export function unclaimUnless(
   return {
     text: `UPDATE cortex_heads SET stamp = stamp || '\\x00'::bytea WHERE ${HERE} AND stamp = $4::bytea AND EXISTS (
       SELECT 1 FROM unnest($5::bytea[], $6::bytea[]) AS e(key, value)
-      LEFT JOIN cortex_rows AS r
-        ON r.actor = $1::text AND r.generation = $3::int AND r.key = e.key
+      LEFT JOIN LATERAL (SELECT value FROM cortex_rows
+        WHERE actor = $1::text AND generation = $3::int AND key = e.key OFFSET 0) AS r ON true
       WHERE r.value IS DISTINCT FROM e.value)`,
     values: [actor, slot, generation, stamp, keys, values],
   };
@@ -256,20 +256,26 @@ export function unclaimUnless(
 const CLAIMED = `EXISTS (SELECT 1 FROM cortex_heads AS h
   WHERE h.actor = $1::text AND h.slot = $2::int AND h.stamp = $4::bytea)`;
 
-/** Puts rows, if the claim holds. */
-export function putRows(
-  claim: Claim,
-  keys: readonly Uint8Array[],
-  values: readonly Uint8Array[],
-): Statement {
+/** Puts rows, if the claim holds; one of those called new that is there already is a failure. */
+export function putRows(claim: Claim, rows: PutRows, are: "new" | "any"): Statement {
   return {
     text: `INSERT INTO cortex_rows (actor, generation, key, value)
       SELECT $1::text, $3::int, p.key, p.value FROM unnest($5::bytea[], $6::bytea[]) AS p(key, value)
-      WHERE ${CLAIMED}
-      ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value`,
-    values: [claim.actor, claim.slot, claim.generation, claim.stamp, keys, values],
+      WHERE ${CLAIMED}${
+        are === "new"
+          ? ""
+          : " ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value"
+      }`,
+    values: [
+      ...[claim.actor, claim.slot, claim.generation, claim.stamp],
+      rows.map(({ key }) => key),
+      rows.map(({ value }) => value),
+    ],
   };
 }
+
+/** Rows that are put. */
+export type PutRows = readonly { readonly key: Uint8Array; readonly value: Uint8Array }[];
 
 /** Deletes rows, if the claim holds. */
 export function deleteRows(claim: Claim, keys: readonly Uint8Array[]): Statement {
@@ -404,14 +410,36 @@ export function findRetired(actor: string, idleMs: number): Statement {
   };
 }
 
-/** Deletes some rows of a generation; gives how many. */
-export function deleteGeneration(actor: string, generation: number, most: number): Statement {
+/** The last of the next rows of a generation: its key; no row where fewer than so many are left. */
+export function findPage(
+  actor: string,
+  generation: number,
+  from: Uint8Array,
+  rows: number,
+): Statement {
   return {
-    text: `WITH gone AS (DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $2::int AND key IN (
-        SELECT key FROM cortex_rows WHERE actor = $1::text AND generation = $2::int LIMIT $3::int) RETURNING 1)
-      SELECT count(*) FROM gone`,
-    values: [actor, generation, most],
-    columns: ["int"],
+    text: `SELECT key FROM cortex_rows WHERE actor = $1::text AND generation = $2::int AND key >= $3::bytea
+      ORDER BY key OFFSET $4::int LIMIT 1`,
+    values: [actor, generation, from, rows - 1],
+    columns: ["bytes"],
+  };
+}
+
+/**
+ * Deletes the rows of a generation from one key to another, or all from there on. Both ends are given as
+ * values: asked to find them itself, the server may compare every row of its table with every one to go.
+ */
+export function deletePage(
+  actor: string,
+  generation: number,
+  from: Uint8Array,
+  to: Uint8Array | undefined,
+): Statement {
+  return {
+    text: `DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $2::int AND key >= $3::bytea${
+      to === undefined ? "" : " AND key <= $4::bytea"
+    }`,
+    values: [actor, generation, from, ...(to === undefined ? [] : [to])],
   };
 }
 

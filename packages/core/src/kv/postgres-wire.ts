@@ -169,6 +169,11 @@ export function isLostName(error: unknown): boolean {
   return ["26000", "42P05"].includes(codeOf(error));
 }
 
+/** Whether a row was to be added that is there. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(error instanceof CortexError ? error.cause : error) === "23505";
+}
+
 /** Whether the server undid a transaction that would have gone through alone. */
 export function isRefusedRace(error: unknown): boolean {
   const cause = error instanceof CortexError ? error.cause : error;

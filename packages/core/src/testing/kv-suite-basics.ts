@@ -469,7 +469,32 @@ const commitCases: readonly KvCase[] = [
       assert.ok((await kv.sizeBytes()) > 5000 * 8);
     },
   },
+  {
+    name: "a hint that rows are new may be wrong, of all of them or of some",
+    async run({ kv }) {
+      const rowsOf = (from: number, value: string): KvRow[] =>
+        Array.from({ length: 200 }, (_, i) => row(bytes(1, 0, from + i), value));
+      let expectHead = await write(kv, rowsOf(0, "old"));
+      for (const [at, isNew] of [() => true, () => false, odd].entries()) {
+        const head = bytes(1, 100 + at);
+        const puts = rowsOf(50 + at, `new ${at}`);
+        const change = { expectHead, head, puts, deletes: [], isNew };
+        assert.deepEqual(await kv.commit(change), { ok: true });
+        expectHead = head;
+        const wanted = [...rowsOf(0, "old").slice(0, 50 + at), ...puts];
+        const found = (await everything(kv)).slice(-puts.length);
+        assert.deepEqual(found, shown(wanted.slice(-puts.length)));
+      }
+      const late = { expectHead: bytes(9), head: bytes(1, 200), puts: rowsOf(0, "late") };
+      const lost = await kv.commit({ ...late, deletes: [], isNew: () => true });
+      assert.deepEqual(lost, { ok: false, head: expectHead }, "a lost race is told as always");
+    },
+  },
 ];
+
+function odd(key: Bytes): boolean {
+  return (key.at(-1) ?? 0) % 2 === 1;
+}
 
 const cacheCases: readonly KvCase[] = [
   {

@@ -1,0 +1,106 @@
+/**
+ * Guesses which entries of the journal a read will need, for stores across a network. The row of a memory
+ * says which entry holds its record, so a `get` would be two round trips, one for each. But most memories
+ * that are read were written or read by this process before: where their records lay then is where they
+ * most likely lie still, and those entries come along with the rows.
+ *
+ * Promise: a guess changes no answer. The row is believed, never the guess; a wrong one costs a row that
+ * nobody looks at. What is kept is a number of an entry for some memories, in a table of fixed size.
+ */
+import { idKey, journalKey, KEYSPACE } from "../kv/keyspace.js";
+import { around, type Bytes, type Kv, type KvSnapshot, type KvSoon } from "../kv/kv.js";
+
+/** Memories that guesses are kept for: a power of two. 1.5 MB, made when the first one is kept. */
+const PLACES = 1 << 17;
+/** More rows than this are read by whoever goes through a store, and not for their records. */
+const MOST_AT_ONCE = 512;
+
+/** The same store; entries that will most likely be read are named before they are. */
+export function guessEntries(kv: Kv): Kv {
+  const guesses = new Guesses();
+  return around(kv, {
+    async snapshot(options) {
+      return guessing(await kv.snapshot(options), guesses);
+    },
+    async commit(change) {
+      const result = await kv.commit(change);
+      if (result.ok) for (const { key, value } of change.puts) guesses.note(key, value);
+      return result;
+    },
+  });
+}
+
+function guessing(inner: KvSnapshot, guesses: Guesses): KvSnapshot {
+  return {
+    async getMany(keys) {
+      if (keys.length <= MOST_AT_ONCE) {
+        const entries = keys.flatMap((key) => guesses.of(key) ?? []);
+        if (entries.length > 0) inner.soon?.({ keys: entries.map(journalKey) });
+      }
+      const values = await inner.getMany(keys);
+      for (const [at, key] of keys.entries()) guesses.note(key, values[at]);
+      return values;
+    },
+    ranges: (ranges) => inner.ranges(ranges),
+    ...(inner.soon === undefined ? {} : { soon: (what: KvSoon) => inner.soon?.(what) }),
+    close: () => inner.close(),
+  };
+}
+
+/** Where the records of memories lay, by a hash of their ids; a later memory takes the place of another. */
+class Guesses {
+  #marks: Uint32Array | undefined;
+  #entries: Float64Array | undefined;
+
+  of(key: Bytes): number | undefined {
+    if (!isMemoryKey(key) || this.#marks === undefined) return undefined;
+    const mark = markOf(key);
+    return this.#marks[mark % PLACES] === mark ? this.#entries?.[mark % PLACES] : undefined;
+  }
+
+  note(key: Bytes, value: Bytes | undefined): void {
+    if (!isMemoryKey(key) || value === undefined) return;
+    this.#marks ??= new Uint32Array(PLACES);
+    this.#entries ??= new Float64Array(PLACES);
+    const mark = markOf(key);
+    this.#marks[mark % PLACES] = mark;
+    this.#entries[mark % PLACES] = entryOf(value);
+  }
+}
+
+function isMemoryKey(key: Bytes): boolean {
+  return key[0] === KEYSPACE.memory.byte && key.length === MEMORY_KEY_BYTES;
+}
+
+const MEMORY_KEY_BYTES = idKey("memory", new Uint8Array(16)).length;
+
+/** Two numbers of an id, time and chance, made one; never 0, which marks an empty place. */
+function markOf(key: Bytes): number {
+  let hash = 0x811c9dc5;
+  for (let at = 1; at < key.length; at += 1) hash = Math.imul(hash ^ (key[at] ?? 0), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
+  return (hash ^ (hash >>> 13) || 1) >>> 0;
+}
+
+/**
+ * The entry that the row of a memory names: the fourth number of its list, after type, lifecycle and
+ * version. Read without making the list; a row of another shape gives a wrong guess and no harm.
+ */
+function entryOf(row: Bytes): number {
+  let at = 1;
+  for (let skipped = 0; skipped < 3; skipped += 1) at += 1 + tailBytes(row[at] ?? 0);
+  const first = row[at] ?? 0;
+  const bytes = tailBytes(first);
+  if (bytes === 0) return first & 0x1f;
+  // No journal is so long; what reads as such a number is no row of ours.
+  if (bytes > 4) return 0;
+  let value = 0;
+  for (let next = at + 1; next <= at + bytes; next += 1) value = value * 256 + (row[next] ?? 0);
+  return value;
+}
+
+/** Bytes of a number behind its first one. */
+function tailBytes(first: number): number {
+  const size = first & 0x1f;
+  return size < 24 ? 0 : 2 ** Math.min(size - 24, 3);
+}
