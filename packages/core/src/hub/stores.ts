@@ -19,7 +19,7 @@ import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError, isCortexError } from "../errors.js";
-import { around, HEAD_KEY, type Kv } from "../kv/kv.js";
+import { around, HEAD_KEY, type Kv, type KvSoon } from "../kv/kv.js";
 import {
   databaseStores,
   type OpenedGraph,
@@ -203,6 +203,7 @@ function toldOfEnd(
       return {
         getMany: (keys) => seen(snapshot.getMany(keys)),
         ranges: (ranges) => seen(snapshot.ranges(ranges)),
+        ...(snapshot.soon === undefined ? {} : { soon: (what: KvSoon) => snapshot.soon?.(what) }),
         close: () => snapshot.close(),
       };
     },

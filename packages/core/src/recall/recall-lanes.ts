@@ -26,7 +26,7 @@ import { type AdjacentEdge, adjacent, isValidAt, liveRanges } from "../links/adj
 import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/edge-kinds.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { indexBytes, readIndex, sessionPrefix } from "../sessions/session-read.js";
-import type { Token } from "../text/analyse.js";
+import type { Analyser, Token } from "../text/analyse.js";
 import { titleOf } from "../text/document.js";
 import {
   nameWords,
@@ -163,6 +163,7 @@ export async function gather(
   question: Question,
 ): Promise<Gathered> {
   const lanes = new Lanes(engine, reader, question);
+  if (reader.isFar) await lanes.nameSlots();
   const evidence = await questionEvidence(engine.text, reader, {
     ...question,
     limit: question.bySession === true ? SESSION_HITS : HITS,
@@ -227,6 +228,9 @@ class Lanes implements Gathered {
       this.#add(key, { lexical: score / most });
       this.coverage.set(key, coverage);
     }
+    // The walk starts here, whatever other lanes find: its first edges come along with what they read.
+    const seeds = this.#best.slice(0, WALK_HITS).map(({ key }) => keyBytes(key));
+    this.#reader.soon(() => ({ ranges: this.#reader.live ? edgeRanges(seeds) : [] }));
   }
 
   /** Weighs a word less that is the name of somebody who speaks, and marks what they said. */
@@ -286,18 +290,27 @@ class Lanes implements Gathered {
     return [...candidates.values()];
   }
 
-  /** Memories that hold a slot which the question names. */
-  async slots({ analyser }: QuestionEvidence): Promise<void> {
+  /** Says which slots will be asked for, so that they come along with the words. */
+  async nameSlots(): Promise<void> {
+    const analyser = await this.#engine.text.analyserAt(this.#reader.whole);
+    this.#reader.soon(() => ({ ranges: this.#slotRanges(analyser) }));
+  }
+
+  #slotRanges(analyser: Analyser): readonly KvRange[] {
     const isCommon = (word: string): boolean => analyser.isPlainStopWord(word);
     const names = stretches(nameWords(this.#question.text), isCommon).slice(0, LIMITS.queryWords);
-    const ranges = names.flatMap((name) =>
+    return names.flatMap((name) =>
       this.#question.lifecycles.map((lifecycle) => {
         const slot = Buffer.from(name.replaceAll(" ", "_"), "utf8");
         const { code } = LIFECYCLES[lifecycle];
         return prefixRange(indexPrefix("index", INDEX.slot, code, slot), 4);
       }),
     );
-    const rows = await this.#reader.ranges(ranges);
+  }
+
+  /** Memories that hold a slot which the question names. */
+  async slots({ analyser }: QuestionEvidence): Promise<void> {
+    const rows = await this.#reader.ranges(this.#slotRanges(analyser));
     const keys = rows.flat().map(({ key }) => keyString(key.subarray(-16)));
     // What stands in an index was mostly written by the entry that brought it there.
     this.#reader.soon(() => ({
@@ -504,11 +517,10 @@ class Lanes implements Gathered {
   /** What the next step of a walk reads of the memories that this one reaches. */
   #beyond(others: readonly Bytes[]): KvSoon {
     const ids = others.filter(({ length }) => length === 16).slice(0, REACHED);
-    const ranges = (["out", "in"] as const).flatMap((side) => liveRanges(ids, { ...STEP, side }));
     const rows = (["memory", "counter"] as const).flatMap((name) =>
       ids.map((id) => idKey(name, id)),
     );
-    return { keys: rows, ranges: this.#reader.live ? ranges : [] };
+    return { keys: rows, ranges: this.#reader.live ? edgeRanges(ids) : [] };
   }
 
   /** Loads memories that are not loaded yet; those that may not be shown stay unknown. */
@@ -532,6 +544,11 @@ class Lanes implements Gathered {
   #add(key: string, lane: LaneScores): void {
     this.lanes.set(key, { ...this.lanes.get(key), ...lane });
   }
+}
+
+/** What one step of a walk reads of memories. */
+function edgeRanges(ids: readonly Bytes[]): readonly KvRange[] {
+  return (["out", "in"] as const).flatMap((side) => liveRanges(ids, { ...STEP, side }));
 }
 
 /** Where a memory stands in its edges that leave it, and in those that reach it. */
