@@ -3,15 +3,18 @@
  * tables are made by several processes at once. With a synchronous standby nothing that was acknowledged
  * is lost; with an asynchronous one what is lost is told by the position, never passed over.
  */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
+import { LOCK_VERSION, VERSION_ROW, VERSION_TABLE } from "../src/kv/postgres-tables.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { isLacking } from "../src/testing/lacking.js";
 import {
@@ -213,7 +216,38 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("servers", () =
     }
     expect(server.psql("SELECT version, partitions FROM cortex_schema", "fresh")).toBe("1|8");
   });
+
+  test("two processes make the tables at once: both wait for who is at it, one does it", async () => {
+    const server = await started(startPostgres());
+    server.psql("CREATE DATABASE fresh");
+    for (const text of [VERSION_TABLE, VERSION_ROW]) server.psql(text, "fresh");
+    const holder = new pg.Client({ connectionString: server.address("fresh") });
+    await holder.connect();
+    await holder.query("BEGIN");
+    await holder.query(LOCK_VERSION.text);
+    const ended = [0, 1].map((at) => openElsewhere(server.address("fresh"), `actor-${at}`));
+    const waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    while (server.psql(waiting) !== "2") await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(server.psql("SELECT version FROM cortex_schema", "fresh")).toBe("0");
+    await holder.query("COMMIT");
+    await holder.end();
+    expect(await Promise.all(ended)).toEqual(["seq 1", "seq 1"]);
+    expect(server.psql("SELECT version FROM cortex_schema", "fresh")).toBe("1");
+  });
 });
+
+/** Opens a store in a process of its own and writes into it; what the process said. */
+async function openElsewhere(location: string, actor: string): Promise<string> {
+  const program = `const { open } = await import(process.argv[1]);
+    const memory = await open(process.argv[2], { actor: process.argv[3] });
+    const { seq } = await memory.write({ type: "note", text: "here" });
+    console.log("seq " + seq);
+    await memory.close();`;
+  const core = new URL("../dist/index.js", import.meta.url).href;
+  const words = ["--input-type=module", "-e", program, core, location, actor];
+  const { stdout } = await promisify(execFile)(process.execPath, words);
+  return stdout.trim();
+}
 
 /** Whether a small disk can be mounted here. */
 function canMount(): boolean {

@@ -168,15 +168,18 @@ function metricsText(
 ): () => Promise<string> {
   const startedMs = nowMs();
   return async () => {
-    const entries = await stores.hub.eachOpen((memory) =>
-      memory.stats().then(
-        (stats) => stats.entries,
-        () => 0,
-      ),
-    );
+    const open = await stores.hub.eachOpen((memory) => memory.stats().catch(() => undefined));
+    const told = open.flatMap((stats) => stats?.database ?? []);
+    const most = (found: readonly (number | undefined)[]): number | undefined => {
+      const known = found.filter((value) => value !== undefined);
+      return known.length === 0 ? undefined : Math.max(...known);
+    };
     return metrics.render({
-      openStores: entries.length,
-      entries: entries.reduce((sum, count) => sum + count, 0),
+      openStores: open.length,
+      entries: open.reduce((sum, stats) => sum + (stats?.entries ?? 0), 0),
+      // All stores are in one database: each was told the same, a moment apart.
+      lockWaits: most(told.map(({ lockWaits }) => lockWaits)),
+      lagSeconds: most(told.map(({ lagSeconds }) => lagSeconds)),
       streamClients: streams.clients(),
       inFlight: state.inFlight,
       uptimeSeconds: Math.round((nowMs() - startedMs) / 1000),

@@ -33,6 +33,9 @@ export interface Gauges {
   readonly streamClients: number;
   readonly inFlight: number;
   readonly uptimeSeconds: number;
+  /** What the server of a database says of itself; absent where there is none, or it may not tell. */
+  readonly lockWaits?: number | undefined;
+  readonly lagSeconds?: number | undefined;
 }
 
 /** Counts requests. */
@@ -77,6 +80,7 @@ export function makeMetrics(): Metrics {
         ...gauge("cortex_stream_clients", "Clients that follow a stream.", gauges.streamClients),
         ...gauge("cortex_uptime_seconds", "Time since the start.", gauges.uptimeSeconds),
         ...databaseLines(postgresCounts()),
+        ...serverLines(gauges),
       ].join("\n")}\n`;
     },
   };
@@ -134,6 +138,19 @@ function databaseLines(all: readonly PostgresCounts[]): string[] {
     );
     return family(name, type, help, [`${name} ${count}`]);
   });
+}
+
+function serverLines({ lockWaits, lagSeconds }: Gauges): string[] {
+  const waits = "Locks that somebody waits for on the server.";
+  const lag = "How far the last standby is behind.";
+  return [
+    ...(lockWaits === undefined
+      ? []
+      : gauge("cortex_postgres_server_lock_waits", waits, lockWaits)),
+    ...(lagSeconds === undefined
+      ? []
+      : gauge("cortex_postgres_standby_lag_seconds", lag, lagSeconds)),
+  ];
 }
 
 function gauge(name: string, help: string, value: number): string[] {
