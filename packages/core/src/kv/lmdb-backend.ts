@@ -67,6 +67,7 @@ import {
 } from "./lmdb-folder.js";
 import { walkPages } from "./lmdb-pages.js";
 import { refuseQuarantined } from "./lmdb-quarantine.js";
+import { finishReplacementOf } from "./lmdb-removal.js";
 import { agreesWith, endHold, type Met, takeHold, writeIf } from "./lmdb-writes.js";
 
 /** How to open an LMDB store. */
@@ -100,6 +101,7 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
     limitBytes: options.mapSizeBytes ?? Number.POSITIVE_INFINITY,
     snapshotMaxAgeMs: options.snapshotMaxAgeMs ?? SNAPSHOT_MAX_AGE_MS,
   };
+  finishReplacementOf(place.folder);
   await refuseQuarantined(place.folder);
   if (place.create) await createStore(place);
   return new LmdbKv(place, findStore(place), true);

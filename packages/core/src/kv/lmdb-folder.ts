@@ -32,11 +32,9 @@ import { randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CortexError, isCortexError } from "../errors.js";
-import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type KvRow } from "./kv.js";
+import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE } from "./kv.js";
 import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode, storageError } from "./lmdb-file.js";
-import { salvageRows, walkPages } from "./lmdb-pages.js";
-
-export { fsyncFolder };
+import { type Salvaged, salvageRows, walkPages } from "./lmdb-pages.js";
 
 /** A folder and how its files are opened. */
 export interface LmdbPlace {
@@ -127,15 +125,16 @@ export async function examineFolder(folder: string): Promise<readonly string[]> 
 export async function salvageFolder(
   folder: string,
   wants: (key: Bytes) => boolean,
-): Promise<readonly KvRow[]> {
+): Promise<Salvaged> {
   for (const number of completeNumbers(folder).toReversed()) {
-    const rows = await salvageRows(join(folder, nameOf(number)), wants);
+    const salvaged = await salvageRows(join(folder, nameOf(number)), wants);
+    const { rows } = salvaged;
     const head = rows.find(({ key }) => key.length === 1 && key[0] === HEAD_KEY[0])?.value;
     // A file without an entry, or one that the store has moved away from, is not the store.
     const isStore = rows.some(({ key }) => key[0] === JOURNAL_KEY_BYTE) && !isMovedHead(head);
-    if (isStore) return rows;
+    if (isStore) return salvaged;
   }
-  return [];
+  return { rows: [], hides: () => true };
 }
 
 /** The lock file of a store. */
