@@ -75,7 +75,7 @@ export interface PageReport {
   readonly problems: readonly string[];
 }
 
-/** Problems that are told; a file with more of them is told no better by naming all. */
+/** Problems that are told: naming all would tell no more. */
 const PROBLEMS_TOLD = 20;
 /** Times a file is read again that another process was writing meanwhile. */
 const ATTEMPTS = 20;
@@ -156,8 +156,8 @@ export async function salvageRows(path: string, wants: (key: Bytes) => boolean):
     const onRow = ({ key, value }: KvRow): void => {
       if (wants(key)) rows.push({ key: key.slice(), value: value.slice() });
     };
-    const onHidden = (between: Between): void => void hidden.push(between);
-    await inTurns(new PageWalk(path, file, meta, pages, { onRow, onHidden }).steps());
+    const reader = { onRow, onHidden: (between: Between) => void hidden.push(between) };
+    await inTurns(new PageWalk(path, file, meta, pages, reader).steps());
   } catch (error) {
     // Without a meta page nothing can be found.
     if (!(error instanceof CortexError)) throw error;
@@ -174,9 +174,8 @@ export interface Salvaged {
   readonly hides: (key: Bytes) => boolean;
 }
 
-function isBetween(key: Bytes, { from, to }: Between): boolean {
-  const isAfter = from === undefined || compareBytes(key, from) >= 0;
-  return isAfter && (to === undefined || compareBytes(key, to) < 0);
+function isBetween(key: Bytes, { from = key, to }: Between): boolean {
+  return compareBytes(key, from) >= 0 && (to === undefined || compareBytes(key, to) < 0);
 }
 
 /** Pages after which the event loop gets its turn. */
@@ -322,7 +321,6 @@ interface RowReader {
 
 /** The tree of the journal's own table, which holds no other keys. */
 const JOURNAL_TREE = "table journal";
-
 /** One walk over the trees of a meta page. */
 class PageWalk {
   readonly #file: number;
