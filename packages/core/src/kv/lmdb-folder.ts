@@ -44,9 +44,9 @@ import {
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { CortexError, isCortexError } from "../errors.js";
-import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE } from "./kv.js";
+import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type Salvaged } from "./kv.js";
 import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode, storageError } from "./lmdb-file.js";
-import { type Salvaged, salvageRows, walkPages } from "./lmdb-pages.js";
+import { salvageRows, walkPages } from "./lmdb-pages.js";
 
 /** A folder and how its files are opened. */
 export interface LmdbPlace {

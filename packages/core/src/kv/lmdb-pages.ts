@@ -26,7 +26,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError } from "../errors.js";
-import { type Bytes, compareBytes, type KvRow } from "./kv.js";
+import { type Bytes, compareBytes, type KvRow, type Salvaged } from "./kv.js";
 
 /** The magic number of a meta page, right behind the header of the page. */
 export const META_MAGIC = 0xbeefc0de;
@@ -165,13 +165,6 @@ export async function salvageRows(path: string, wants: (key: Bytes) => boolean):
     closeSync(file);
   }
   return { rows, hides };
-}
-
-/** What is left of a file. */
-export interface Salvaged {
-  readonly rows: readonly KvRow[];
-  /** Whether a row of this key, not of the journal, may have stood in a page that cannot be read. */
-  readonly hides: (key: Bytes) => boolean;
 }
 
 function isBetween(key: Bytes, { from = key, to }: Between): boolean {

@@ -32,8 +32,7 @@ import {
   REPLICA_KEY,
   tileKey,
 } from "../kv/keyspace.js";
-import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../kv/kv.js";
-import type { Salvaged } from "../kv/lmdb-pages.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvRow, type Salvaged } from "../kv/kv.js";
 import { appendLeaves, TILE_HASHES } from "../merkle/log-tree.js";
 
 /** What is left of a damaged store. */
