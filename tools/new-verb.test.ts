@@ -33,8 +33,6 @@ export const firstWords = verb("firstWords", {
   summary: "Read the first words of a memory",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: { most: whole(1, 9).describe("how many words").optional() },

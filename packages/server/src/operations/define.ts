@@ -19,6 +19,8 @@ import {
   type ImportSource,
 } from "@cortex-memory/core";
 import {
+  checkInput,
+  describe,
   type OnPlan,
   type Policy,
   VERBS,
@@ -29,7 +31,6 @@ import {
 import type * as z from "zod";
 import type { Setting } from "../config.js";
 import type { Ink } from "../render/ink.js";
-import { inputError, shortly } from "./fields.js";
 
 /**
  * A function that moves something into a store at a location, which is not open: of the library, or
@@ -338,7 +339,7 @@ function localsOf({ local }: Verb, { access, onProgress, onPlan }: CallContext):
 /** A request says what it asks for; who asks, and who is told of progress, is the door's to say. */
 function refuseLocals({ local, input }: Verb, given: unknown): void {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    const message = `input: expected an object, got ${shortly(given)}`;
+    const message = `input: expected an object, got ${describe(given)}`;
     throw new CortexError("ERR_INVALID", message, { field: "input", expected: "an object" });
   }
   const field = ["access", ...local].find((name) => Object.hasOwn(given, name));
@@ -363,12 +364,6 @@ export function defineStream<I extends z.ZodObject, O extends z.ZodType>(
     },
     stream: (memory, input, context) => stream(memory, checkInput(spec.input, input), context),
   };
-}
-
-function checkInput<I extends z.ZodObject>(schema: I, input: unknown): z.output<I> {
-  const parsed = schema.safeParse(input);
-  if (!parsed.success) throw inputError(schema, parsed.error, input);
-  return parsed.data;
 }
 
 function policyOf({
