@@ -271,7 +271,8 @@ export function clientPrincipal(name: unknown): string {
 export function namedAccess(access: Access, clientName: unknown): Access {
   const { speaker } = access.kind === "owner" ? access : {};
   const isNameless = speaker?.door === DOORS.mcp.words && speaker.principal === undefined;
-  return isNameless ? throughDoor("mcp", clientPrincipal(clientName)) : access;
+  if (!isNameless) return access;
+  return { kind: "owner", speaker: { ...speaker, principal: clientPrincipal(clientName) } };
 }
 
 /** An open store and who is asking. */
