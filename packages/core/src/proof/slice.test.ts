@@ -75,7 +75,7 @@ function* spoiled(value: Json, path: string): Generator<readonly [string, Json |
     yield [`${path} one more`, value + 1];
     yield [`${path} as text`, String(value)];
   } else {
-    yield [`${path} changed`, value === true ? false : true];
+    yield [`${path} changed`, value !== true];
   }
 }
 

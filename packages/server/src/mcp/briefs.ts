@@ -14,12 +14,12 @@ import {
   breakMarks,
   countTokens,
   fence,
+  listOf,
   quoted,
   threatsIn,
   withheld,
 } from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { listOf } from "../operations/fields.js";
 
 /** A memory in brief. */
 export const briefShape = z.object({
