@@ -126,8 +126,6 @@ export const config = verb("config", {
   summary: "Show the graph's configuration",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {},
   output: z.object({ graph: graphConfigShape }),

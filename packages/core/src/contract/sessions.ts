@@ -132,8 +132,6 @@ export const session = verb("session", {
   summary: "Read a conversation back, in order",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { session: sessionName.describe("the conversation") },
   labels: type<[session: string]>(),
   options: {

@@ -50,8 +50,6 @@ import {
   TURN_ROLES,
 } from "./types.js";
 
-export { fromZod } from "./fields.js";
-
 /**
  * Most bytes of one memory's data. Each field has its own limit, but many lists at their limit
  * would not fit an entry; `limits.ts` asserts that this much does.

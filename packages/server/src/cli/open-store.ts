@@ -17,6 +17,7 @@ import {
   openHub,
   type RemoteLocation,
 } from "@cortex-memory/core";
+import { kebab } from "@cortex-memory/core/contract";
 import {
   isDatabaseAddress,
   isServerAddress,
@@ -25,7 +26,6 @@ import {
   serveSettingsFor,
 } from "../config.js";
 import type { Operation } from "../operations/define.js";
-import { kebab } from "../operations/text-input.js";
 import { backgroundIn, servicesIn } from "../services.js";
 import { readToken, type SecretFile } from "../settings.js";
 import { chooseStore, noStore } from "../store-choice.js";

@@ -5,6 +5,7 @@
  * seq where one graph is followed, else all positions together. With so many graphs that an id would not
  * fit a header, events have none; name the graphs then. A stream without an id in its past begins now.
  */
+import { describe } from "@cortex-memory/core/contract";
 import {
   graphName,
   type MemgraphEvent,
@@ -12,7 +13,6 @@ import {
   memgraph,
 } from "@cortex-memory/core/memgraph";
 import { edgeJson, graphJson, nodeJson, restGraphJson } from "../memgraph/shapes.js";
-import { shortly } from "../operations/fields.js";
 import { eventText, type Streams, sendStream } from "./events.js";
 import { HttpFailure } from "./problem.js";
 import type { Seen } from "./respond.js";
@@ -92,7 +92,7 @@ function positionsIn(
   if (positions !== undefined) return positions;
   throw new HttpFailure(
     "malformed",
-    `last-event-id: expected the id of an event of this stream, got ${shortly(id)}`,
+    `last-event-id: expected the id of an event of this stream, got ${describe(id)}`,
   );
 }
 

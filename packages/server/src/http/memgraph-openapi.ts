@@ -1,10 +1,10 @@
 /**
  * memgraph's routes in the OpenAPI document, rendered from the table of its calls.
  */
+import { unwrapped } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import type { Route } from "../memgraph/call.js";
 import { fieldOf, hasBody, MEMGRAPH_ROUTES, type MemgraphRoute } from "../memgraph/routes.js";
-import { innerSchema } from "../operations/fields.js";
 import { EVENT_STREAM } from "./events.js";
 import {
   type DocumentPart,
@@ -58,7 +58,7 @@ export function bodyOf({ input, route }: MemgraphRoute): z.ZodObject {
   if (route.method === "PATCH") return z.strictObject(Object.fromEntries(fields));
   const lenient = fields.map(([name, field]) => {
     const isOpen = field._zod.optin !== undefined || route.otherwise?.[name] !== undefined;
-    const inner = innerSchema(field) as z.ZodType;
+    const inner = unwrapped(field) as z.ZodType;
     const isWord = inner._zod.def.type === "enum";
     const plain = isWord ? z.union([inner, z.literal("")]) : inner;
     return [name, isOpen ? plain.nullable().exactOptional() : field];

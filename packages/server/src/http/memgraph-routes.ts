@@ -8,6 +8,7 @@
  */
 
 import { CortexError, isCortexError } from "@cortex-memory/core";
+import { expectedOf, unwrapped } from "@cortex-memory/core/contract";
 import { memgraphText } from "@cortex-memory/core/memgraph";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
@@ -15,7 +16,6 @@ import { isDatabaseAddress } from "../config.js";
 import { callDoor, type Json, type MemgraphCall, type Route } from "../memgraph/call.js";
 import { fieldOf, hasBody, INFO, STREAM } from "../memgraph/routes.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
-import { expectedBy, innerSchema } from "../operations/fields.js";
 import type { AppOptions, Env } from "./app.js";
 import type { Streams } from "./events.js";
 import { accessOf } from "./guard.js";
@@ -144,7 +144,7 @@ function valueIn(
   isStrict: boolean,
 ): unknown {
   const text = c.req.query(name) ?? "";
-  const { type } = innerSchema(schema)._zod.def;
+  const { type } = unwrapped(schema)._zod.def;
   if (type === "array") {
     const items = (c.req.queries(name) ?? []).flatMap((list) => list.split(","));
     return items.map((item) => item.trim()).filter((item) => item !== "");
@@ -156,7 +156,7 @@ function valueIn(
   if (parsed.success || type === "enum") return value;
   if (!isStrict) return undefined;
   const [issue] = parsed.error.issues;
-  const expected = issue === undefined ? "another value" : expectedBy(issue);
+  const expected = issue === undefined ? "another value" : expectedOf(issue);
   const details = { field: name, expected };
   throw new CortexError("ERR_INVALID", `${name}: expected ${expected}`, details);
 }
