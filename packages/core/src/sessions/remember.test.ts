@@ -1,4 +1,4 @@
-/** `remember` and `session`: verbatim, in order, safe to repeat, and never fed by itself. */
+/** `remember`, `session` and `sessions`: verbatim, in order, safe to repeat, and never fed by itself. */
 import { describe, expect, test } from "vitest";
 import type { TurnInput } from "../contract/sessions.js";
 import { LIMITS } from "../limits.js";
@@ -451,6 +451,69 @@ describe("session", () => {
     await memory.remember([turn("a")], { session: "s" });
     await memory.remember([turn("b")], { session: "s1" });
     expect((await memory.session("s")).turns).toHaveLength(1);
+  });
+});
+
+describe("sessions", () => {
+  test("lists what `session` reads back, at every position of a generated history", async () => {
+    const { below } = seededRandom(7);
+    await using store = await openTestStore();
+    const { memory } = store;
+    const names = ["chat", "chat-1", "é", "work"];
+    const ids: string[] = [];
+    for (let step = 0; step < 40; step += 1) {
+      const session = names[below(names.length)] ?? "chat";
+      const id = ids[below(ids.length + 1)] ?? "";
+      const roll = below(20);
+      if (roll < 12 || id === "") {
+        const said = turn(`turn ${step}`, step % 3 === 0 ? { at: 1000 + step } : {});
+        for (const one of (await memory.remember([said], { session })).turns) ids.push(one.id);
+      } else if (roll < 15) await memory.tombstone(id, "r").catch(() => undefined);
+      else if (roll < 18) await memory.restore(id).catch(() => undefined);
+      else await memory.update(id, { text: `other ${step}` }).catch(() => undefined);
+    }
+    const { seq } = await memory.root();
+    for (const asOf of [
+      undefined,
+      ...Array.from({ length: 9 }, (_, at) => Math.floor((at * seq) / 9)),
+    ]) {
+      const past = asOf === undefined ? {} : { asOf };
+      const listed = await memory.sessions(past);
+      const counts = await Promise.all(
+        names.map(async (name) => [name, (await memory.session(name, past)).turns] as const),
+      );
+      const held = counts.filter(([, turns]) => turns.length > 0);
+      expect(listed.distinct).toBe(held.length);
+      const found = new Map(listed.sessions.map((one) => [one.session, one]));
+      for (const [name, turns] of held) {
+        expect(found.get(name)).toMatchObject({ turns: turns.length, opening: turns[0]?.content });
+        const { at } = turns.at(-1) ?? {};
+        if (at !== undefined) expect(found.get(name)?.lastAt).toBe(at);
+      }
+    }
+  });
+
+  test("the one added to last comes first; a prefix and a limit narrow it; pieces are one turn", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const long = "a".repeat(LIMITS.contentBytes + 5);
+    await memory.remember([turn(long, { at: 5 }), turn("b", { at: 9 })], { session: "first" });
+    for (const session of ["x-1", "x-2"]) await memory.remember([turn("c")], { session });
+    await memory.remember([turn("d", { at: 12 })], { session: "first" });
+    const { sessions, distinct } = await memory.sessions();
+    expect(sessions.map(({ session }) => session)).toEqual(["first", "x-2", "x-1"]);
+    expect(sessions[0]).toEqual({
+      session: "first",
+      turns: 3,
+      firstAt: 5,
+      lastAt: 12,
+      opening: `${"a".repeat(160)}…`,
+    });
+    expect(distinct).toBe(3);
+    const narrowed = await memory.sessions({ prefix: "x", limit: 1 });
+    expect(narrowed.sessions.map(({ session }) => session)).toEqual(["x-2"]);
+    expect(narrowed.distinct).toBe(2);
+    expect(await memory.sessions({ asOf: 0 })).toEqual({ sessions: [], distinct: 0, seq: 0 });
   });
 });
 
