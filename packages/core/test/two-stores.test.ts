@@ -265,6 +265,10 @@ const READS: { readonly [verb: string]: readonly Ask[] } = {
     (m, access) => m.session("chat", { access }),
     (m, access) => m.session("private-1", { access }),
   ],
+  sessions: [
+    (m, access) => m.sessions({ access }),
+    (m, access) => m.sessions({ asOf: POSITION, prefix: "ch", access }),
+  ],
   search: [
     ...TEXTS.map(
       (text): Ask =>

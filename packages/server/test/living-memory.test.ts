@@ -24,7 +24,8 @@ beforeAll(async () => {
   const rival = ["--slot", "home city", "--source", "agent"];
   await place.json(["write", "fact", "Ada lives in Rome", ...rival]);
   for (const source of ["agent", "extraction", "imported"]) {
-    await place.json(["write", "fact", "The office is in Lisbon", "--source", source]);
+    const said = ["--source", source, "--by", `${source}-1`];
+    await place.json(["write", "fact", "The office is in Lisbon", ...said]);
   }
 });
 afterAll(async () => {

@@ -11,7 +11,13 @@ export { VERSION_MAX } from "../limits.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "../records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
 export { breakMarks, cutToTokens, FENCE_CLOSE, FENCE_OPEN, fence } from "../records/fence.js";
-export { expectedOf, ISO_PATTERN, type ListSchema } from "../records/fields.js";
+export {
+  expectedOf,
+  ISO_EXAMPLE,
+  ISO_PATTERN,
+  isoTimeMs,
+  type ListSchema,
+} from "../records/fields.js";
 export { countTokens, truncateToTokens } from "../records/forms.js";
 export { frameSchema, goalStateSchema } from "../records/frames.js";
 export {

@@ -3,10 +3,10 @@
  * its text gives. A value is checked by its own field, so that a bad one is named by its flag. What a text
  * stands for is decided in `operations/text-input.ts`, for every door.
  */
+import { codeIn, describe, expectedOf } from "@cortex-memory/core/contract";
+import { UsageError } from "../error-status.js";
 import type { Operation } from "../operations/define.js";
-import { codeIn, expectedBy, shortly } from "../operations/fields.js";
 import { type Field, fieldsOf, parseValue } from "../operations/text-input.js";
-import { UsageError } from "../usage.js";
 
 /** The fields that have flags: those that are neither required arguments nor bodies. */
 export function flagFields(operation: Operation): readonly Field[] {
@@ -57,12 +57,12 @@ export function readValue(field: Field, raw: unknown, shown: string): unknown {
   const parsed = field.schema.safeParse(value);
   if (parsed.success) return value;
   const [issue] = parsed.error.issues;
-  const expected = issue === undefined ? "another value" : expectedBy(issue);
+  const expected = issue === undefined ? "another value" : expectedOf(issue);
   // Of a list the item that is wrong is told, as it was typed.
   const [at] = issue?.path ?? [];
   const wrong = Array.isArray(raw) && typeof at === "number" ? raw[at] : raw;
   throw new UsageError(
-    `${shown}: expected ${expected}, got ${shortly(wrong)}`,
+    `${shown}: expected ${expected}, got ${describe(wrong)}`,
     codeIn(field.schema),
   );
 }
@@ -81,7 +81,7 @@ export function readAssignments(
     if (at < 0 || field === undefined) {
       const known = fields.map(({ name }) => name).join(", ");
       throw new UsageError(
-        `--${flag}: expected key=value with one of ${known}, got ${shortly(text)}`,
+        `--${flag}: expected key=value with one of ${known}, got ${describe(text)}`,
         at < 0 ? "ERR_INVALID" : "ERR_UNKNOWN_FIELD",
       );
     }

@@ -34,17 +34,20 @@ import {
   cutToTokens,
   type OnPlan,
   type Policy,
+  refusalOf,
   renamed,
   TURN_ROLES,
+  unwrapped,
   VERBS,
   type VerbName,
+  words,
 } from "@cortex-memory/core/contract";
 import { MEMGRAPH_POLICIES } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import type { Profile, Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
 import type { HubVerb } from "../memgraph/call.js";
-import { innerSchema, inputError, metaOf, words } from "../operations/fields.js";
+import { metaOf } from "../operations/fields.js";
 import { mended } from "./mend.js";
 import { announcedLater, type JsonSchema } from "./schema.js";
 
@@ -155,7 +158,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
       try {
         const asked = mended(input, given);
         const parsed = input.safeParse(asked);
-        if (!parsed.success) throw inputError(input, parsed.error, asked);
+        if (!parsed.success) throw refusalOf(input, parsed.error, asked);
         const answer = await call(memory, parsed.data, context);
         if (answer === undefined) {
           throw new CortexError("ERR_NOT_FOUND", absent?.(parsed.data) ?? "nothing there");
@@ -213,7 +216,7 @@ function formOf(schema: z.core.$ZodType): string {
   const { time, position } = metaOf(schema);
   if (time === true) return TIME_EXAMPLE;
   if (position === true) return `a number, or ${TIME_EXAMPLE}`;
-  const { def } = innerSchema(schema)._zod as { readonly def: z.core.$ZodTypeDef };
+  const { def } = unwrapped(schema)._zod as { readonly def: z.core.$ZodTypeDef };
   switch (def.type) {
     case "array":
       return `a list, each ${formOf((def as z.core.$ZodArrayDef).element)}`;
@@ -268,7 +271,8 @@ export function clientPrincipal(name: unknown): string {
 export function namedAccess(access: Access, clientName: unknown): Access {
   const { speaker } = access.kind === "owner" ? access : {};
   const isNameless = speaker?.door === DOORS.mcp.words && speaker.principal === undefined;
-  return isNameless ? throughDoor("mcp", clientPrincipal(clientName)) : access;
+  if (!isNameless) return access;
+  return { kind: "owner", speaker: { ...speaker, principal: clientPrincipal(clientName) } };
 }
 
 /** An open store and who is asking. */
