@@ -84,6 +84,10 @@ const READS: { readonly [verb: string]: readonly Ask[] } = {
           m.session(session, { access }),
     ),
   ],
+  sessions: [
+    (m, access) => m.sessions({ access }),
+    (m, access) => m.sessions({ asOf: POSITION, prefix: "ch", access }),
+  ],
   search: [
     ...TEXTS.map(
       (text): Ask =>

@@ -4,9 +4,9 @@
  * stands for is decided in `operations/text-input.ts`, for every door.
  */
 import { codeIn, describe, expectedOf } from "@cortex-memory/core/contract";
+import { UsageError } from "../error-status.js";
 import type { Operation } from "../operations/define.js";
 import { type Field, fieldsOf, parseValue } from "../operations/text-input.js";
-import { UsageError } from "../usage.js";
 
 /** The fields that have flags: those that are neither required arguments nor bodies. */
 export function flagFields(operation: Operation): readonly Field[] {

@@ -6,9 +6,10 @@
  * first character: what starts like JSON has to be JSON, so that a slip of quoting is refused instead
  * of being stored as a sentence.
  */
+
+import { UsageError } from "../error-status.js";
 import type { ArgumentSpec, Body, Operation } from "../operations/define.js";
 import { type Field, fieldsOf, jsonOf } from "../operations/text-input.js";
-import { UsageError } from "../usage.js";
 import { namesBackup } from "./files.js";
 import { flagFields, readAssignments, readValue } from "./flags.js";
 import type { Host } from "./host.js";

@@ -21,6 +21,7 @@ import {
 import {
   checkInput,
   describe,
+  kebab,
   type OnPlan,
   type Policy,
   VERBS,
@@ -141,6 +142,7 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   /** Another name for the same command. */
   readonly alias?: string;
   readonly group: keyof typeof GROUPS;
+  /** The positional arguments; those of the verb, in their order, when not given. */
   readonly arguments?: readonly ArgumentSpec<F>[];
   /** Flags named otherwise than their field; every other field has a flag of its own name. */
   readonly flags?: { readonly [field in F]?: string };
@@ -306,7 +308,7 @@ export function verbRow<V extends VerbName>(name: V, row: VerbRow<V>): Operation
     example: row.example,
     input,
     output,
-    cli: row.cli as CommandSpec,
+    cli: { arguments: argumentsOf(verb), ...(row.cli as CommandSpec) },
     ...(row.http === undefined ? {} : { http: row.http }),
     async run(memory, given, context) {
       refuseLocals(verb, given);
@@ -320,6 +322,15 @@ export function verbRow<V extends VerbName>(name: V, row: VerbRow<V>): Operation
       return member === undefined ? answer : { [member]: answer };
     },
   };
+}
+
+/** The arguments of a verb as a command line takes them, under their own names. */
+function argumentsOf({ args }: Verb): readonly ArgumentSpec[] {
+  return Object.entries(args).map(([field, schema]) => ({
+    field,
+    label: kebab(field).toUpperCase(),
+    ...(schema._zod.optin === "optional" ? { optional: true } : {}),
+  }));
 }
 
 function absentMemory({ id }: Readonly<Record<string, unknown>>): string {
