@@ -34,17 +34,11 @@ const POSITION = TEST_EPOCH_MS + 105 * SECONDS;
 const TOKEN = "the-admin-token-of-this-test";
 
 /** The one store, whoever is asked for. */
-class OneStore extends Stores {
-  readonly #memory: Cortex;
-
-  constructor(memory: Cortex) {
-    super({ location: "memory:", isFolder: () => false });
-    this.#memory = memory;
-  }
-
-  override use<T>(_: unknown, __: string, work: (memory: Cortex) => Promise<T>): Promise<T> {
-    return work(this.#memory);
-  }
+function oneStore(memory: Cortex): Stores {
+  const stores = new Stores({ location: "memory:", isFolder: () => false });
+  const use = <T>(_: unknown, __: string, work: (memory: Cortex) => Promise<T>): Promise<T> =>
+    work(memory);
+  return Object.assign(stores, { use });
 }
 
 function appOver(memory: Cortex): App {
@@ -55,7 +49,7 @@ function appOver(memory: Cortex): App {
     options,
     actor: "ada",
     version: "0.0.0",
-    stores: new OneStore(memory),
+    stores: oneStore(memory),
     bodyLimitBytes: options.bodyLimitBytes,
     location: "memory:",
     settings: [],
