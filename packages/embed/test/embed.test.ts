@@ -63,6 +63,15 @@ test("other words for the same are nearer than the same words for something else
   expect(near(question, answer)).toBeGreaterThan(near(question, other) + 0.2);
 });
 
+test("the languages that it knows are said by the embedder and by the page of the package", () => {
+  const { languages } = local();
+  expect(languages).toEqual(["en"]);
+  const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const names = new Intl.DisplayNames("en", { type: "language" });
+  for (const language of languages) expect(page).toContain(`It knows ${names.of(language)}`);
+  expect(page).toContain("local().languages");
+});
+
 test("a file that is cut, or another, is refused by what it is", () => {
   expect(() => readModel(FILE.subarray(0, 4000))).toThrow(/expected a file of \d+ bytes, got 4000/);
   expect(() => readModel(new TextEncoder().encode("something else entirely, yes"))).toThrow(

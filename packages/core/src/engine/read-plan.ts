@@ -17,6 +17,8 @@ export function meterOf(kv: Kv, isWanted: boolean): Meter {
   const snapshot: Kv["snapshot"] = async (options) => {
     const inner = await kv.snapshot(options);
     return {
+      // What a snapshot knows of its caller goes with it: whoever counts must not see more.
+      ...inner,
       async getMany(keys) {
         const values = await inner.getMany(keys);
         for (const value of values) if (value !== undefined) rows += 1;
