@@ -40,5 +40,7 @@ export default defineConfig({
     // For what hangs: alone no test takes ten seconds, but the machine may have much else to do.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    // What is waited for comes when it comes: a second, as it is without this line, is a race.
+    expect: { poll: { timeout: 60_000 } },
   },
 });

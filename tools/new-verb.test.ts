@@ -33,8 +33,6 @@ export const firstWords = verb("firstWords", {
   summary: "Read the first words of a memory",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: { most: whole(1, 9).describe("how many words").optional() },
@@ -56,12 +54,11 @@ export async function firstWords(
 `;
 
 const ROW = `
-const firstWordsOperation = verbRow("firstWords", {
-  help: "Three of them unless more are asked for.",
-  example: "cortex first-words home --most 2",
-  cli: { command: "first-words", group: "memories", arguments: [{ field: "id", label: "ID" }] },
-});
-`;
+  verbRow("firstWords", {
+    help: "Three of them unless more are asked for.",
+    example: "cortex first-words home --most 2",
+    cli: { command: "first-words", group: "memories" },
+  }),`;
 
 /** What the program in the copy prints: every door's answer, and every door's refusal. */
 const PROGRAM = `
@@ -197,10 +194,7 @@ test("a verb that is added in three places compiles", async () => {
     text.replace("{ get,", "{ firstWords, get,").replace("\n  get,", "\n  firstWords,\n  get,"),
   );
   edit("packages/server/src/operations/memories.ts", (text) =>
-    text.replace(
-      /\n\/\*\*[^\n]*\nexport const MEMORY_OPERATIONS = \[/,
-      `${ROW}$&firstWordsOperation,`,
-    ),
+    text.replace("export const MEMORY_OPERATIONS = [", `$&${ROW}`),
   );
 
   const contract = join(copy, "packages/core/src/contract/index.ts");

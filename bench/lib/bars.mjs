@@ -183,6 +183,17 @@ export const BARS = [
   overHttp("httpReads", "GET of one memory at 32 connections", ">=", 8000, "requests/s"),
   overHttp("httpReadP99", "the time that 99 of 100 of them stay below", "<=", 15, "ms"),
   overHttp("httpWrites", "durable POST of one memory at 32 connections", ">=", 2000, "requests/s"),
+  likeMemgraph("memgraphPutNode", "put_node over the hand-written store", 2),
+  likeMemgraph("memgraphPutNamed", "the same with a lineage id that is new", 2),
+  likeMemgraph("memgraphNewVersion", "a new version of a lineage", 2),
+  likeMemgraph("memgraphPutEdge", "put_edge", 2),
+  likeMemgraph("memgraphTraverse", "traverse of two levels", 1),
+  likeMemgraph("memgraphList", "list of 50 nodes", 1),
+  likeMemgraph("memgraphReadP95", "get_node, the time that 95 of 100 stay below", 1),
+  {
+    ...likeMemgraph("memgraphLost", "writes lost of two servers that write at once", 0),
+    unit: "writes",
+  },
   inStudio("studioFirst", "first paint of the studio with data", 1500),
   inStudio("studioOpen", "opening a memory in it", 150),
   inStudio("studioAsk", "asking in it, to painted hits", 300),
@@ -293,6 +304,17 @@ function ofPostgres(name, what, is, limit, unit) {
  */
 function ofHub(name, what, is, limit, unit) {
   return { name, question: "hub", what, is, limit, unit, memories: 5000 };
+}
+
+/**
+ * A bar for memgraph's calls over MCP: our time over that of the store written by hand in the same run.
+ * @param {string} name
+ * @param {string} what
+ * @param {number} limit
+ * @returns {Bar}
+ */
+function likeMemgraph(name, what, limit) {
+  return { name, question: "memgraph", what, is: "<=", limit, unit: "x", memories: 5000 };
 }
 
 /**

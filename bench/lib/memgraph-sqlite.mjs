@@ -1,13 +1,16 @@
 /**
- * The hand-rolled memgraph: its tables in one SQLite file (WAL, `synchronous=FULL`) behind a tiny MCP
- * server on stdin and stdout, with the six calls that are measured. Each call is one transaction, heads
- * are superseded and the full-text index is kept in it, as memgraph does; nothing is checked.
+ * The hand-rolled memgraph: its tables in one SQLite file (WAL, `synchronous=FULL`) behind an MCP server
+ * made with the SDK of the protocol, as ours is, with the calls that are measured. Each call is one
+ * transaction, heads are superseded and the full-text index is kept in it, as memgraph does; beyond the
+ * types of the arguments nothing is checked.
  *
  * Run as a program with the file it serves; `fillSqlite` makes one.
  */
 import { randomBytes } from "node:crypto";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { McpServer } from "@modelcontextprotocol/server";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import * as z from "zod";
 import { loadDatabase } from "./sqlite.mjs";
 
 const SCHEMA = `
@@ -218,25 +221,58 @@ export async function fillSqlite(path, { graph, nodes, edges }) {
   return file !== undefined;
 }
 
-/** Answers lines of JSON-RPC until there are no more. */
+const text = z.string();
+const node = z.object({
+  graph_id: text,
+  kind: text,
+  content: text.optional(),
+  summary: text.optional(),
+  tags: z.array(text).optional(),
+  metadata: z.record(text, z.unknown()).optional(),
+  created_by: text.optional(),
+  lineage_id: text.optional(),
+});
+const edge = z.object({
+  graph_id: text,
+  from_lineage: text,
+  to_lineage: text,
+  kind: text,
+  to_graph: text.optional(),
+  ordinal: z.int().optional(),
+});
+
+/** Serves the file over stdin and stdout with the SDK of the protocol, as the tutorial of the SDK does. */
 async function serve(/** @type {string} */ path) {
   const file = await openFile(path);
   if (file === undefined) throw new Error("there is no SQLite");
-  /** @type {Record<string, (input: Json) => unknown>} */
-  const tools = {
-    memgraph_put_node: (input) => file.all(() => file.putNode(input)),
-    memgraph_put_edge: (input) => file.all(() => file.putEdge(input)),
-    memgraph_get_node: ({ lineage_id }) => file.getNode(lineage_id),
-    memgraph_list_nodes: (input) => file.listNodes(input),
-    memgraph_traverse: (input) => file.traverse(input),
+  const listed = { graph_id: text, limit: z.int().optional(), offset: z.int().optional() };
+  const walked = {
+    from_lineage: text,
+    max_depth: z.int().optional(),
+    max_nodes: z.int().optional(),
   };
-  for await (const line of createInterface({ input: process.stdin })) {
-    const { id, method, params } = JSON.parse(line);
-    const structuredContent = method === "tools/call" ? tools[params.name]?.(params.arguments) : {};
-    const text = JSON.stringify(structuredContent);
-    const result = { content: [{ type: "text", text }], structuredContent };
-    process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+  /** @type {Record<string, { input: z.ZodObject, call: (input: Json) => unknown }>} */
+  const tools = {
+    put_node: { input: node, call: (input) => file.all(() => file.putNode(input)) },
+    put_edge: { input: edge, call: (input) => file.all(() => file.putEdge(input)) },
+    get_node: {
+      input: z.object({ lineage_id: text }),
+      call: (input) => file.getNode(input.lineage_id),
+    },
+    list_nodes: { input: z.object(listed), call: (input) => file.listNodes(input) },
+    traverse: { input: z.object(walked), call: (input) => file.traverse(input) },
+  };
+  const server = new McpServer({ name: "memgraph", version: "1" });
+  for (const [name, { input, call }] of Object.entries(tools)) {
+    server.registerTool(`memgraph_${name}`, { description: name, inputSchema: input }, (given) => {
+      const structuredContent = /** @type {Json} */ (call(given));
+      const content = [
+        { type: /** @type {const} */ ("text"), text: JSON.stringify(structuredContent) },
+      ];
+      return { content, structuredContent };
+    });
   }
+  await server.connect(new StdioServerTransport());
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await serve(process.argv[2] ?? "");

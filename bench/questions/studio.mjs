@@ -18,8 +18,8 @@ import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
 const MEMORIES = 20_000;
 /** Memories on the canvas while it is panned. */
 const ON_CANVAS = 5000;
-/** Pictures that a pan takes. */
-const MOVES = 60;
+/** Pictures that a pan takes; without a graphics card each costs far more than its main thread. */
+const MOVES = 24;
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -46,6 +46,8 @@ export async function answer(settings) {
     args: [...args, "--enable-unsafe-swiftshader"],
   });
   try {
+    settings.progress("studio: waiting until the indexes are written out");
+    await indexed(server.port);
     const look = { browser, url: `http://127.0.0.1:${server.port}/`, ids };
     /** @type {Taken[]} */
     const taken = [];
@@ -99,7 +101,10 @@ function judged(taken, memories) {
       studioAsk: { value: asked.value, memories },
       studioFrame: { value: frame.value, memories },
     },
-    notes: ["studio: headless Chromium without a graphics card, server and page on one machine."],
+    notes: [
+      "studio: headless Chromium without a graphics card, server and page on one machine; the server " +
+        "had written out its indexes and answered one question before.",
+    ],
   };
 }
 
@@ -137,6 +142,31 @@ async function fill(folder, count, { seed, batchItems }) {
   }
   await engine.close();
   return ids;
+}
+
+/**
+ * Waits until the server has nothing left to do of what was written before it started: it answered a
+ * question, and the part of the journal that its index of words lacks grows no smaller.
+ * @param {number} port
+ */
+async function indexed(port) {
+  const ask = async (/** @type {string} */ verb, /** @type {object} */ body) => {
+    const answered = await fetch(`http://127.0.0.1:${port}/v1/${verb}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!answered.ok) throw new Error(`${verb} answered ${answered.status}`);
+    return answered.json();
+  };
+  await ask("recall", { question: "what about item 5?" });
+  let lag = Number.POSITIVE_INFINITY;
+  for (let same = 0; same < 3; ) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { text } = await ask("stats", {});
+    same = text.lag < lag ? 0 : same + 1;
+    lag = text.lag;
+  }
 }
 
 /**

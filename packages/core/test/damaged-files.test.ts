@@ -23,9 +23,9 @@ import { examineStore, open, openHub, quarantinedStores } from "../src/index.js"
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { assertWhole, walkPages } from "../src/kv/lmdb-pages.js";
 import { seededRandom } from "../src/testing/index.js";
-import { cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+import { cleanUp, isUnbuilt, seedOfRun, startProgram, temporaryFolder } from "./other-process.js";
 
-const SEED = Number(process.env.CORTEX_SEED ?? 20_301_116);
+const SEED = seedOfRun("damaged files");
 const PAGE = 4096;
 
 afterEach(cleanUp);
@@ -68,8 +68,8 @@ describe("a file that is cut short", () => {
     const { length } = readFileSync(fileIn(folder));
     const random = seededRandom(SEED);
     const lengths = new Set([0, 1, 23, 24, 100, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE]);
-    for (let page = 2; page < length / PAGE; page += 3) lengths.add(page * PAGE);
-    for (let n = 0; n < 25; n += 1) lengths.add(random.below(length));
+    for (let page = 2; page < length / PAGE; page += 7) lengths.add(page * PAGE);
+    for (let n = 0; n < 10; n += 1) lengths.add(random.below(length));
     const copy = copied(folder);
     for (const cut of [...lengths].sort((a, b) => b - a)) {
       truncateSync(fileIn(copy), cut);
@@ -223,15 +223,13 @@ describe("a process that ends in one of its stores", () => {
 });
 
 test.skipIf(isUnbuilt())("no turned bit gives wrong words, or goes unnoticed", async () => {
-  console.log(`damaged files: seed ${SEED}`);
   const folder = temporaryFolder();
   const good = await filled(folder);
-  const { length } = readFileSync(fileIn(folder));
+  const file = readFileSync(fileIn(folder));
   const random = seededRandom(SEED);
-  const damages = Array.from({ length: 120 }, () => ({
-    at: random.below(length),
-    bit: random.below(8),
-  }));
+  const anywhere = Array.from({ length: 30 }, () => random.below(file.length));
+  const places = [...anywhere, ...placesOf(file, good["note-7"] ?? ""), MAGIC, UNUSED];
+  const damages = places.map((at) => ({ at, bit: random.below(8) }));
   const program = startProgram("damage-reader.mjs");
   program.send({ folder, good, damages });
   const lines = await program.finish();
@@ -246,6 +244,18 @@ test.skipIf(isUnbuilt())("no turned bit gives wrong words, or goes unnoticed", a
   const seen = new Set(outcomes.map(([, , word]) => word));
   expect([...seen]).toEqual(expect.arrayContaining(["found", "refused", "same"]));
 });
+
+/** Where a text stands in the file: in the pages of now, and in some that are free by now. */
+function placesOf(file: Buffer, text: string): readonly number[] {
+  const places: number[] = [];
+  for (let at = file.indexOf(text); at >= 0; at = file.indexOf(text, at + 1)) places.push(at);
+  expect(places.length).toBeGreaterThan(0);
+  return places;
+}
+
+/** A byte of the first meta page's magic number, and one that no page uses. */
+const MAGIC = 16;
+const UNUSED = 4000;
 
 /** What may come of a turned bit. */
 const OUTCOMES: readonly string[] = ["found", "refused", "noticed", "same"];

@@ -111,7 +111,12 @@ async function play({ memory, clock }: Store, plan: readonly Event[]): Promise<v
       }
       case "chorus":
         for (const source of ["agent", "extraction", "imported"] as const) {
-          const { id } = await memory.write({ type: "fact", text: event.text, source });
+          const { id } = await memory.write({
+            type: "fact",
+            text: event.text,
+            source,
+            by: `${source}-1`,
+          });
           if (!ids.includes(id)) ids.push(id);
         }
         break;
@@ -266,14 +271,14 @@ describe("ten thousand contradictions", () => {
     await memory.batch(links.slice(10_000));
     // Backed as well as the other, and contradicted by a hundred and forty.
     for (const source of ["agent", "extraction"] as const) {
-      await memory.write({ type: "fact", text: "Claim number 0", source });
+      await memory.write({ type: "fact", text: "Claim number 0", source, by: `${source}-1` });
     }
     const { edges } = await memory.edgesIn("c0", { kinds: ["supports"] });
     expect(edges).toHaveLength(2);
     const backed = { type: "fact", text: "The harbour freezes in winter" } as const;
-    const claim = await memory.write({ ...backed, source: "agent" });
-    await memory.write({ ...backed, source: "extraction" });
-    await memory.write({ ...backed, source: "imported" });
+    const claim = await memory.write({ ...backed, source: "agent", by: "a" });
+    await memory.write({ ...backed, source: "extraction", by: "b" });
+    await memory.write({ ...backed, source: "imported", by: "c" });
     await memory.maintain({ dryRun: true });
     counters[0]?.reset();
     const all = { merge: true, relate: true, archiveExpired: true } as const;

@@ -5,10 +5,13 @@
  * Promise: a program is given one line of JSON and answers in lines; `kill` ends its whole group by
  * SIGKILL and returns after the last line it got out; `cleanUp` leaves neither a process nor a folder.
  * Tests of programs are skipped where core is not built; see `testing/lacking.ts`.
+ *
+ * A run of the suite tries a few of the moments at which a process can be killed, by a seed of its own that
+ * it prints; `CORTEX_SEED` repeats one, and the commands of `tools/reliability` do the many.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -32,6 +35,20 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "cortex-test-"));
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A folder like `prepared`, whose stores are closed, for as long as the test lives. */
+export function copyOfFolder(prepared: string): string {
+  const folder = temporaryFolder();
+  cpSync(prepared, folder, { recursive: true });
+  return folder;
+}
+
+/** The seed of this run of a test file, printed. */
+export function seedOfRun(what: string): number {
+  const seed = Number(process.env.CORTEX_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  console.log(`${what}: CORTEX_SEED=${seed}`);
+  return seed;
 }
 
 /** Whether the output that programs import is not there, so that tests of them must be skipped. */

@@ -66,8 +66,8 @@ function shares(seqs: readonly (readonly number[])[]): readonly number[] {
 }
 
 describe.each([
-  { processes: 2, times: 120 },
-  { processes: 4, times: 40 },
+  { processes: 2, times: 50 },
+  { processes: 4, times: 20 },
 ])("$processes processes", ({ processes, times }) => {
   test.skipIf(UNBUILT)(
     "compare-and-set loses no update, and every acknowledged write is there (defect 18)",
@@ -135,7 +135,7 @@ describe.each([
       const prefix = `r${round}`;
       const results = await Promise.all(
         peers.map((peer, at) =>
-          peer.ask<{ seqs: number[] }>("write", { prefix: `${prefix}p${at}`, ms: 2000, lanes }),
+          peer.ask<{ seqs: number[] }>("write", { prefix: `${prefix}p${at}`, ms: 800, lanes }),
         ),
       );
       for (const [at, result] of results.entries()) seqs[at]?.push(...result.seqs);
@@ -160,8 +160,8 @@ describe("between processes", () => {
       const folder = temporaryFolder();
       const memory = await here(folder);
       const [one, two, busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
-      const noise = busy.ask("write", { prefix: "noise", ms: 1500, lanes: 2 });
-      for (let i = 0; i < 60; i += 1) {
+      const noise = busy.ask("write", { prefix: "noise", ms: 800, lanes: 2 });
+      for (let i = 0; i < 30; i += 1) {
         const [writer, reader] = i % 2 === 0 ? [one, two] : [two, one];
         const note = { name: `n${i}`, text: `text ${i}` };
         const { seq } = await writer.ask<{ seq: number }>("note", note);
@@ -181,9 +181,9 @@ describe("between processes", () => {
     const lines = busy.map((peer, at) =>
       peer.ask("write", { prefix: `busy ${at}`, ms: 600_000, lanes: 2 }).catch(() => "killed"),
     );
-    const rebuilt = rebuilder.ask<{ reports: { ok: boolean }[] }>("rebuild", { times: 3 });
+    const rebuilt = rebuilder.ask<{ reports: { ok: boolean }[] }>("rebuild", { times: 2 });
     const { reports } = (await Promise.race([rebuilt, ...lines])) as Awaited<typeof rebuilt>;
-    expect(reports).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
+    expect(reports).toMatchObject([{ ok: true }, { ok: true }]);
     await Promise.all(busy.map((peer) => peer.kill()));
     expect(await Promise.all(lines)).toEqual(["killed", "killed"]);
     await rebuilder.end();
@@ -197,7 +197,7 @@ describe("between processes", () => {
       const memory = await here(folder);
       const peers = (await startPeers(folder, 4)) as [Peer, Peer, Peer, Peer];
       const [rebuilder, first, second, watcher] = peers;
-      const count = 60;
+      const count = 30;
       const watch = watcher.ask<{ reads: number; full: number; halves: string[] }>("watch", {
         prefix: "a",
         count,
@@ -208,7 +208,7 @@ describe("between processes", () => {
       );
       const rebuilds = await rebuilder.ask<{ reports: { ok: boolean; differences: string[] }[] }>(
         "rebuild",
-        { times: 8 },
+        { times: 4 },
       );
       for (const report of rebuilds.reports) {
         expect(report).toMatchObject({ ok: true, differences: [] });

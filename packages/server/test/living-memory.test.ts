@@ -24,7 +24,8 @@ beforeAll(async () => {
   const rival = ["--slot", "home city", "--source", "agent"];
   await place.json(["write", "fact", "Ada lives in Rome", ...rival]);
   for (const source of ["agent", "extraction", "imported"]) {
-    await place.json(["write", "fact", "The office is in Lisbon", "--source", source]);
+    const said = ["--source", source, "--by", `${source}-1`];
+    await place.json(["write", "fact", "The office is in Lisbon", ...said]);
   }
 });
 afterAll(async () => {
@@ -110,6 +111,38 @@ describe("for people and for scripts", () => {
     const guess = "what did the Lisbon orchestra of flamingos rehearse in autumn?";
     expect(await human(["recall", guess])).toMatch(/^nothing reliable; the closest:\n/);
     expect(await json(["recall", guess])).toMatchObject({ weak: true });
+  });
+
+  test("recall by session ranks conversations, and shows the best turns of each", async () => {
+    const apart = makePlace();
+    try {
+      const talks = {
+        boats: ["The regatta starts at noon", "Our regatta boat needs a new mast"],
+        food: ["The soup was too salty", "Somebody spoke of a regatta, too"],
+      };
+      for (const [session, contents] of Object.entries(talks)) {
+        const turns = contents.map((content) => ({ role: "user", content }));
+        const input = JSON.stringify(turns);
+        await apart.json(["remember", "-", "--session", session], { input });
+      }
+      const question = ["recall", "the mast of the regatta boat", "--by", "session"];
+      const { sessions, hits } = (await apart.json(question)) as {
+        readonly sessions: readonly {
+          readonly session: string;
+          readonly turns: readonly string[];
+        }[];
+        readonly hits: readonly { readonly id: string; readonly text: string }[];
+      };
+      expect(sessions.map(({ session }) => session)).toEqual(["boats", "food"]);
+      expect(hits[0]).toMatchObject({ id: sessions[0]?.turns[0], text: talks.boats[1] });
+      expect(sessions.flatMap(({ turns }) => turns)).toEqual(hits.map(({ id }) => id));
+      expect((await apart.json([...question, "--limit", "1"])).sessions).toHaveLength(1);
+      const { exit, out } = await apart.cortex(question);
+      expect(exit).toBe(0);
+      expect(out).toMatch(/^boats\n\w{26} {2}note .*Our regatta[\s\S]*\nfood\n\w{26} {2}note/);
+    } finally {
+      apart.remove();
+    }
   });
 
   test("inspect shows a memory with its links, versions and counters", async () => {
@@ -222,6 +255,7 @@ describe("what is refused", () => {
     [["recall"], "TEXT: expected"],
     [["recall", "x", "--budget", "0"], "--budget: expected a whole number from 1"],
     [["recall", "x", "--type", "rumour"], "--type: expected one of identity"],
+    [["recall", "x", "--by", "day"], "--by: expected one of memory, session"],
     [["inspect"], "ID: expected"],
     [["review", "ls", "--kind", "gossip"], "--kind: expected one of contradiction"],
     [["review", "settle", "x", "--decision", "shrug", "--reason", "y"], "--decision: expected one"],

@@ -104,7 +104,7 @@ describe("starting", () => {
   test("works in the background as the settings say, and its stats tell", async () => {
     const server = await serve([], { CORTEX_JOBS_SNAPSHOT_EVERY_MS: "1" });
     for (const source of ["agent", "extraction", "imported"]) {
-      const body = { type: "fact", text: "The office is in Lisbon", source };
+      const body = { type: "fact", text: "The office is in Lisbon", source, by: `${source}-1` };
       expect((await server.post("/v1/write", body)).status).toBe(200);
     }
     type Job = { readonly name: string; readonly cursor: number; readonly lastRunAt?: number };

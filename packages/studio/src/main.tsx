@@ -8,6 +8,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/app.tsx";
+import { preloadPage } from "./app/pages.tsx";
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -21,6 +22,7 @@ const queries = new QueryClient({
   },
 });
 
+preloadPage();
 const place = document.getElementById("studio");
 if (place === null) throw new Error("the page has no place for the studio");
 createRoot(place).render(

@@ -18,6 +18,22 @@ import {
 
 const isLackingBrowser = lacksBrowser();
 
+/** What each page says once it is there. */
+const SAYS: { readonly [name: string]: string } = {
+  home: "What it knows",
+  ask: "Ask",
+  find: "Find",
+  context: "Context",
+  graph: "Graph",
+  sessions: "Sessions",
+  review: "Review",
+  trust: "Trust",
+  time: "Time",
+  graphs: "Graphs",
+  health: "Health",
+  past: "What it knows",
+};
+
 /** Pages by the name of their picture. */
 const FULL = {
   home: "#/",
@@ -76,9 +92,11 @@ describe.skipIf(isLackingBrowser)("every page", () => {
   });
 
   /** Goes there by the address alone, as a click in the rail does, and waits until all is read. */
-  async function settle({ page, show }: StudioPage, hash: string): Promise<void> {
+  async function settle({ page, show }: StudioPage, name: string, hash: string): Promise<void> {
     await show(hash);
-    await page.locator("main h1").first().waitFor();
+    // The page before stands there until the next one is drawn.
+    await page.locator("main h1", { hasText: SAYS[name] ?? name }).waitFor();
+    await page.locator(name === "past" ? ".frame.is-past" : ".frame:not(.is-past)").waitFor();
     await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
   }
 
@@ -101,7 +119,7 @@ describe.skipIf(isLackingBrowser)("every page", () => {
       const opening = opened.get(key) ?? openStudio(browser, server, "#/", look);
       opened.set(key, opening);
       const studio = await opening;
-      await settle(studio, hash);
+      await settle(studio, name, hash);
       await studio.picture(`look-${name}-${key}`);
       // The policy of the page refuses scripts from elsewhere; this one comes by the debugger.
       const found = await studio.page.evaluate<

@@ -94,6 +94,7 @@ describe.skipIf(isLackingBrowser)("the studio in use", () => {
     await panel.getByText("retired: hidden, can be restored").waitFor();
     await panel.getByRole("button", { name: "Restore" }).click();
     await panel.getByRole("button", { name: "Edit" }).waitFor();
+    await page.getByText("It is back.").waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
     await panel.getByText("retired: hidden, can be restored").waitFor();
     expect(studio.complaints).toEqual([]);

@@ -8,7 +8,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CortexError, isCortexError } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
-import { asFields, type CborValue, decode, encode, fields, isFields } from "./cbor.js";
+import { type CborValue, decode, encode, fields, isFields } from "./cbor.js";
+import { asFields } from "./cbor-value.js";
 import { equalBytes, fromHex, toHex } from "./keys.js";
 
 const SEED = 20_260_311;

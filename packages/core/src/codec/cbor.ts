@@ -14,9 +14,7 @@
 export { decode } from "./cbor-decode.js";
 export { encode } from "./cbor-encode.js";
 export {
-  asFields,
   type CborValue,
-  FIELD_KEY_MAX,
   type Fields,
   fields,
   isFields,

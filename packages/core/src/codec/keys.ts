@@ -191,12 +191,6 @@ export function prefixEnd(prefix: Uint8Array): Uint8Array {
   return end;
 }
 
-/** The byte at `offset`. */
-export function readU8(bytes: Uint8Array, offset: number): number {
-  assertWithin(bytes, offset, 1);
-  return bytes[offset] as number;
-}
-
 /** The number in the two bytes at `offset`. */
 export function readU16(bytes: Uint8Array, offset: number): number {
   assertWithin(bytes, offset, 2);
@@ -216,12 +210,6 @@ export function readU64(bytes: Uint8Array, offset: number): number {
   const value = readU32(bytes, offset) * TWO_32 + readU32(bytes, offset + 4);
   if (value > INTEGER_MAX) throw corrupt("a number beyond 2^53 - 1", offset);
   return value;
-}
-
-/** A view of the `length` bytes at `offset`. */
-export function readRaw(bytes: Uint8Array, offset: number, length: number): Uint8Array {
-  assertWithin(bytes, offset, length);
-  return new Uint8Array(bytes.buffer, bytes.byteOffset + offset, length);
 }
 
 /** The text of the component at `offset`; the next component starts at `skipVariable`. */
@@ -264,8 +252,9 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** True when `a` and `b` hold the same bytes. Not for secrets: it stops at the first difference. */
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+/** True when both are absent or hold the same bytes. Not for secrets: it stops at the first difference. */
+export function equalBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;

@@ -100,26 +100,13 @@ export function cutToBytes(text: string, maxBytes: number): string {
 }
 
 /**
- * The form in which two sentences are compared: compatibility-composed, lower case, every run of
- * anything but letters, marks and digits turned into one space, no space at the edges. Empty for a
- * text without letters or digits, so an empty result says nothing about sameness.
- *
- * Marks count as part of their letter: without them vowels of Devanagari, Thai or Arabic would vanish
- * and different sentences would compare equal.
- */
-export function normaliseText(text: string): string {
-  // Lower-casing can undo composition, hence the second pass; it makes the form idempotent.
-  const folded = text.normalize("NFKC").toLowerCase().normalize("NFKC");
-  return folded.replace(SEPARATORS, " ").replace(EDGE_SPACES, "");
-}
-
-/**
  * The name under which a slot is known: lower case, every run of anything but letters, marks and
  * digits turned into one `_`, none at the edges ("Home City" = "home-city" = "home_city"). Composed
  * (NFC), so that the two spellings of "é" name one slot. Empty for a name without letters or digits,
  * which callers refuse.
  */
 export function normaliseSlot(name: string): string {
+  // Lower-casing can undo composition, hence the second pass; it makes the form idempotent.
   const folded = name.normalize("NFC").toLowerCase().normalize("NFC");
   return folded.replace(SEPARATORS, "_").replace(EDGE_UNDERSCORES, "");
 }
@@ -131,7 +118,6 @@ export function normaliseKind(name: string): string {
 
 /** Replacement runs are one character long already, so the edges hold at most one each. */
 const SEPARATORS = /[^\p{L}\p{M}\p{N}]+/gu;
-const EDGE_SPACES = /^ | $/g;
 const EDGE_UNDERSCORES = /^_|_$/g;
 
 function isPairAt(text: string, index: number, unit: number): boolean {

@@ -96,14 +96,6 @@ export function parseUlid(text: string): Uint8Array | undefined {
   return id;
 }
 
-/** The milliseconds an id was made at. `id.length` is 16. */
-export function ulidTime(id: Uint8Array): number {
-  assertIdLength(id);
-  let timeMs = 0;
-  for (let i = 0; i < 6; i++) timeMs = timeMs * 256 + (id[i] as number);
-  return timeMs;
-}
-
 /** True for the id of sixteen zero bytes, which names nothing. */
 export function isZeroUlid(id: Uint8Array): boolean {
   assertIdLength(id);

@@ -11,7 +11,13 @@ export { VERSION_MAX } from "../limits.js";
 export { DATA_SCHEMAS, type Data, type DataOf } from "../records/data.js";
 export { EDGE_KINDS, type EdgeKind } from "../records/edge-kinds.js";
 export { breakMarks, cutToTokens, FENCE_CLOSE, FENCE_OPEN, fence } from "../records/fence.js";
-export { expectedOf, ISO_PATTERN, type ListSchema } from "../records/fields.js";
+export {
+  expectedOf,
+  ISO_EXAMPLE,
+  ISO_PATTERN,
+  isoTimeMs,
+  type ListSchema,
+} from "../records/fields.js";
 export { countTokens, truncateToTokens } from "../records/forms.js";
 export { frameSchema, goalStateSchema } from "../records/frames.js";
 export {
@@ -63,7 +69,7 @@ export {
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
 export type { ForgetGroup, ForgetResult } from "./forget.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
-export type { Form } from "./hits.js";
+export type { Form, LaneCounts, OnPlan, ReadPlan } from "./hits.js";
 export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {
@@ -105,7 +111,6 @@ export type {
   SharedSlice,
   SnapshotInfo,
 } from "./proof.js";
-export type { LaneCounts, OnPlan, ReadPlan } from "./read-plan.js";
 export {
   type BatchQuery,
   type ContextItem,

@@ -143,7 +143,7 @@ export const edgeIdField = noted(
   { code: "ERR_BAD_ID" },
 );
 
-export { type Time, textField } from "../records/fields.js";
+export { textField } from "../records/fields.js";
 
 /** A position of the journal as callers may give it: a seq, a `Date`, or an ISO time. */
 export type AsOf = number | Date | string;

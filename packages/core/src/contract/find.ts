@@ -191,8 +191,6 @@ export const find = verb("find", {
   summary: "Find memories by exact conditions",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     type: oneOrMore(memoryType).describe("a type; may be repeated").optional(),
@@ -288,8 +286,6 @@ export const describeSchema = verb("describeSchema", {
   summary: "Show the types, kinds, tags, slots and edge kinds in use",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {},
   ...countLocals,
@@ -307,8 +303,6 @@ export const listTags = verb("listTags", {
   summary: "List the tags in use",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     prefix: textField({ maxBytes: LIMITS.tagBytes, blank: true, control: true })

@@ -57,8 +57,6 @@ export const log = verb("log", {
   summary: "Show journal entries, without content",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     from: whole(0).describe("the seq to start at").optional(),
@@ -73,8 +71,6 @@ export const journalPage = verb("journalPage", {
   summary: "Show a stretch of the journal with its bytes, as a replica reads it",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     from: whole(0).describe("the seq to start at; 0 when not given").optional(),
@@ -120,8 +116,6 @@ export const subscribe = verb("subscribe", {
   summary: "Follow the journal: entries as they are committed, by this process or another",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     from: whole(0)
@@ -244,8 +238,6 @@ export const stats = verb("stats", {
   summary: "Show how much the store holds and how far its indexes and jobs have come",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {},
   output: statsShape,
@@ -296,8 +288,6 @@ export const changes = verb("changes", {
   summary: "Show what happened after one position, up to another",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {
     from: positionField("the position after which to start"),
     to: positionField("the last position; the end when not given").optional(),

@@ -18,6 +18,7 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { OnPlan } from "./hits.js";
 import type { ImportedEdge } from "./imported.js";
 import {
   asOf,
@@ -28,7 +29,6 @@ import {
   limitUpTo,
   memoryRef,
 } from "./memory.js";
-import type { OnPlan } from "./read-plan.js";
 import {
   counterShape,
   type Edge,
@@ -188,8 +188,6 @@ export const getEdge = verb("getEdge", {
   summary: "Read one link, a removed one as well",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: ends,
   labels: type<Ends>(),
   options: { asOf },
@@ -217,8 +215,6 @@ const edgeListFields = {
 const listing = {
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: edgeListFields,
@@ -275,8 +271,6 @@ export const traverse = verb("traverse", {
   summary: "Walk the links from a memory",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: {
@@ -309,8 +303,6 @@ export interface Link extends ShapeOf<typeof linkShape> {}
 const brief = {
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: { kinds: edgeKinds, asOf, validAt: linksValidAt },
@@ -356,8 +348,6 @@ export const inspect = verb("inspect", {
   summary: "Show a memory with its links, versions and counters",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: { asOf, validAt: linksValidAt },

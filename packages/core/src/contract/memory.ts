@@ -279,8 +279,6 @@ export const get = verb("get", {
   summary: "Read one memory by id, URI or external id",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: {
@@ -302,8 +300,6 @@ export const resolve = verb("resolve", {
   summary: "Read exactly what a URI pins",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {
     uri: noted(
       z
@@ -346,8 +342,6 @@ export const history = verb("history", {
   summary: "List the versions of a memory, newest first",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: { asOf },
@@ -395,8 +389,6 @@ export const list = verb("list", {
   summary: "List memories by type, tag, kind, slot, session or frame",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     type: oneOrMore(memoryType).describe("a type; may be repeated").optional(),
@@ -548,8 +540,6 @@ export const slotHistory = verb("slotHistory", {
   summary: "List the values a slot has had, newest first, each with the time for which it held",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { slot: slot.describe("the name of the slot") },
   labels: type<[slot: string]>(),
   options: { limit: limitUpTo(LIMITS.listLimit - 1), asOf },

@@ -32,8 +32,6 @@ export interface ExportReport extends ShapeOf<typeof exportedShape> {}
 const writingOut = {
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {
     target: z.custom<ExportTarget>().describe("a new file, or a function that takes chunks"),
   },
@@ -68,8 +66,6 @@ export const erasures = verb("erasures", {
   summary: "List the places of what was forgotten, for restores",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {},
   output: z.object({

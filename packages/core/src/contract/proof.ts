@@ -36,8 +36,6 @@ import { type, verb } from "./verb.js";
 const reading = {
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
 } as const;
 

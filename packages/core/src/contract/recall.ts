@@ -24,9 +24,9 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { OnPlan } from "./hits.js";
 import { FORMS, filterFields, form, hitFields, planLocals, wordsAsked } from "./hits.js";
 import { asOf, by, lifecycles, limitUpTo, session } from "./memory.js";
-import type { OnPlan } from "./read-plan.js";
 import { type Memory, memoryIdShape, positionShape, proofShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 
@@ -92,8 +92,6 @@ export const search = verb("search", {
   summary: "Find memories by words, the best first",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: { text: searchText.describe("what to look for") },
   labels: type<[text: string]>(),
   options: {
@@ -150,8 +148,6 @@ export const searchBatch = verb("searchBatch", {
   summary: "Ask in several ways at once, and fuse what is found",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {
     queries: listUpTo(z.union([searchText, batchQuery]), LIMITS.searchBatchQueries, 1).describe(
       "the texts to look for",
@@ -259,8 +255,6 @@ export const recall = verb("recall", {
   summary: "Recall what answers a question, as text for a prompt",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {
     question: oneOrMore(wordsAsked, LIMITS.recallQuestions).describe(
       "the question, in plain words",
@@ -369,8 +363,6 @@ export const context = verb("context", {
   summary: "Show what an agent should have before it when it starts on something",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     verb: words(FRAME_VERBS).describe("what is about to be done").optional(),

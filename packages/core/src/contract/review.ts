@@ -89,8 +89,6 @@ export const review = verb("review", {
   summary: "List what waits for a decision",
   kind: "read",
   policy: "filtered",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     kinds: listUpTo(z.enum(REVIEW_KINDS), LIMITS.listItems, 1)

@@ -64,8 +64,6 @@ export const showScope = verb("showScope", {
   summary: "Show what a scope grants, and whether it holds here and now",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: { scope: scopeText("the scope, or its handle") },
   labels: type<[scope: string]>(),
   options: {},

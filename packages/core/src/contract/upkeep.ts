@@ -51,8 +51,6 @@ export const check = verb("check", {
   summary: "Check journal, hashes, rows and roots against each other",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {},
   ...progress,
@@ -102,8 +100,6 @@ export const scrub = verb("scrub", {
   summary: "Read everything stored and hold it against its hashes, at a given rate",
   kind: "read",
   policy: "owner",
-  standing: "none",
-  retry: "natural",
   args: {},
   options: {
     entriesPerSecond: whole(LIMITS.scrubPerSecondLeast, LIMITS.scrubPerSecond)

@@ -57,8 +57,13 @@ type AskedOf<S extends Fields> = [keyof S] extends [never]
   ? object
   : z.output<z.ZodObject<{ -readonly [K in keyof S]: S[K] }>>;
 
-/** Everything that is said about a verb. */
-export interface VerbSpec<
+/** What a read and a write say of themselves: a read changes nothing, so that it needs no standing and may be repeated. */
+type Effect =
+  | { readonly kind: "read" }
+  | { readonly kind: "write"; readonly standing: NeededStanding; readonly retry: Retry };
+
+/** Everything that is said about a verb besides. */
+interface VerbFacts<
   Args extends Fields,
   Options extends Fields,
   Out extends z.ZodType,
@@ -69,10 +74,7 @@ export interface VerbSpec<
 > {
   /** One line: what it does, for help, tools and reference pages. */
   readonly summary: string;
-  readonly kind: "read" | "write";
   readonly policy: Policy;
-  readonly standing: NeededStanding;
-  readonly retry: Retry;
   /** The arguments that stand by themselves, in their order. */
   readonly args: Args;
   /** The members of the object that follows them. */
@@ -113,8 +115,11 @@ export interface Verb<
   Labels = unknown,
   Given = unknown,
   Answer = unknown,
-> extends VerbSpec<Args, Options, Out, Local, Labels, Given, Answer> {
+> extends VerbFacts<Args, Options, Out, Local, Labels, Given, Answer> {
   readonly name: string;
+  readonly kind: "read" | "write";
+  readonly standing: NeededStanding;
+  readonly retry: Retry;
   readonly path: string;
   readonly sends: Sends;
   readonly local: readonly string[];
@@ -135,13 +140,15 @@ export function verb<
   Answer = ShapeOf<Out>,
 >(
   name: string,
-  spec: VerbSpec<Args, Options, Out, Local, Labels, Given, Answer>,
+  spec: VerbFacts<Args, Options, Out, Local, Labels, Given, Answer> & Effect,
 ): Verb<Args, Options, Out, Local, Labels, Given, Answer> {
   const fields = { ...spec.args, ...spec.options };
   return {
     path: kebab(name),
     sends: "json",
     local: [],
+    standing: "none",
+    retry: "natural",
     ...spec,
     name,
     input: (spec.open === true ? z.looseObject(fields) : z.strictObject(fields)) as never,

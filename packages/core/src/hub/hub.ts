@@ -69,7 +69,15 @@ export class Hub implements AsyncDisposable {
   /** Which graph holds what, by external ids. */
   get lineages(): Pick<
     Lineages,
-    "graphOf" | "placesOf" | "listedIn" | "note" | "wasIn" | "originOf" | "shownName"
+    | "graphOf"
+    | "likelyIn"
+    | "onlyIn"
+    | "placesOf"
+    | "listedIn"
+    | "note"
+    | "wasIn"
+    | "originOf"
+    | "shownName"
   > {
     return this.#hub.lineages;
   }

@@ -172,10 +172,29 @@ export class Lineages {
     return name;
   }
 
+  /**
+   * The graph that most likely holds a lineage: where this process last heard of it, or the only one that the
+   * catalogue names. Whoever finds it visible there is right; whoever does not asks `graphOf`.
+   */
+  async likelyIn(lineage: string): Promise<string | undefined> {
+    return this.#hints.get(lineage) ?? this.onlyIn(lineage);
+  }
+
+  /** The only graph of which it is known here that it holds a lineage, or held it. */
+  async onlyIn(lineage: string): Promise<string | undefined> {
+    const [only, ...others] = await this.listedIn(lineage);
+    // What this process wrote elsewhere since, the catalogue may not know yet.
+    const hint = this.#hints.get(lineage) ?? only;
+    return others.length === 0 && hint === only ? only : undefined;
+  }
+
   async #homeOf(lineage: string): Promise<string | undefined> {
-    const hint = this.#hints.get(lineage);
-    const hinted = hint === undefined ? undefined : await this.#placeIn(hint, lineage, false);
-    if (hinted?.lifecycle === "active") return hinted.graph;
+    const likely = await this.likelyIn(lineage);
+    const place = likely === undefined ? undefined : await this.#placeIn(likely, lineage, false);
+    if (place?.lifecycle === "active") {
+      this.note(lineage, place.graph);
+      return place.graph;
+    }
     const known = await this.#placesIn(await this.listedIn(lineage), lineage);
     const isVisible = known[0]?.lifecycle === "active";
     const places = isVisible ? known : await this.placesOf(lineage);

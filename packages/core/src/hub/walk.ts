@@ -150,10 +150,13 @@ class HubGraphs implements WalkedGraphs {
     body: (reader: Reader, engine: Engine) => Promise<T>,
   ): Promise<T | undefined> {
     try {
+      const known = this.positions.get(graph);
+      const asOf = known === undefined ? this.#asOf : undefined;
       return await this.#hub.stores.use(graph, ({ engine }) =>
-        Reader.with(engine.kv, this.positions.get(graph) ?? this.#asOf, (reader) => {
-          this.positions.set(graph, reader.seq);
-          return body(reader, engine);
+        Reader.with(engine.kv, asOf, (reader) => {
+          if (known === undefined) this.positions.set(graph, reader.seq);
+          const isThen = known === undefined || known >= reader.seq;
+          return body(isThen ? reader : reader.before(known), engine);
         }),
       );
     } catch (error) {

@@ -221,11 +221,6 @@ export function isValidAt({ validFrom, validTo }: EdgeRecord, time: number): boo
   );
 }
 
-/** Whether the other end of an edge is a memory of this graph rather than a far name. */
-export function isLocal(edge: EdgeRecord): edge is EdgeRecord & { readonly to: Bytes } {
-  return edge.to instanceof Uint8Array;
-}
-
 /** An edge, and on which side of a memory it was found: of those that leave it, or that reach it. */
 export interface SidedEdge {
   readonly side: Side;

@@ -36,6 +36,8 @@ import {
 
 /** Edges whose far ends are looked up together, at the least. */
 const CHUNK_EDGES = 64;
+/** Edges of one level whose records are read without asking whether any of them has an ordinal. */
+const FEW_EDGES = 128;
 
 /** How a walk goes, checked. */
 export interface WalkPlan {
@@ -207,15 +209,10 @@ class Ways {
     const far = this.#far;
     for (const [graph, places] of grouped(stops.map((stop) => stop.graph))) {
       const own = places.flatMap((at) => stops[at] ?? []);
-      const ordinals = await far?.ordinals(graph);
-      const lists = await this.#graphs.read(graph, async (reader) => {
-        // What was written since may have one.
-        const byAge = ordinals?.any === false && reader.head.size <= ordinals.size;
-        return this.#edgesIn(reader, own.map(far === undefined ? idsOf : keysOf(far, side)), {
-          side,
-          order: far === undefined ? "kind" : byAge ? "age" : "ordinal",
-        });
-      });
+      const keys = own.map(far === undefined ? idsOf : keysOf(far, side));
+      const lists = await this.#graphs.read(graph, (reader) =>
+        this.#edgesIn(reader, keys, { side, graph }),
+      );
       for (const [index, at] of places.entries()) {
         const stop = own[index];
         if (stop !== undefined)
@@ -234,25 +231,46 @@ class Ways {
   async #edgesIn(
     reader: Reader,
     keys: readonly (readonly Bytes[])[],
-    how: { readonly side: Side; readonly order: "kind" | "age" | "ordinal" },
+    { side, graph }: { readonly side: Side; readonly graph: string },
   ): Promise<readonly Iterable<FoundEdge>[]> {
-    const { side, order } = how;
     const { kinds, includeTombstoned, sides } = this.#plan;
     const isGiven = this.#far?.asGiven === true;
     const codes = await kindCodes(reader, kinds, isGiven);
-    const isQuick = isGiven && order === "age" && reader.live && !includeTombstoned;
-    if (isQuick && codes.swapped.length === 0) {
+    if (isGiven && reader.live && !includeTombstoned && codes.swapped.length === 0) {
       const wanted = { side, codes: codes.plain, limit: EDGES_MAX };
       const isNone = !codes.all && codes.plain.length === 0;
-      const rows = isNone ? [] : await liveRows(reader, keys.flat(), wanted);
-      return regrouped(keys, rows).map((own) => byAge(own, side));
+      const rows = regrouped(keys, isNone ? [] : await liveRows(reader, keys.flat(), wanted));
+      if (await this.#hasOrdinals(reader, graph, rows)) {
+        return byOrdinal(
+          reader,
+          rows.map((own) => own.map((row) => ({ side, edge: readAdjacent(row) }))),
+        );
+      }
+      return rows.map((own) => byAge(own, side));
     }
     // A walk both ways meets every edge from either end anyway.
     const bothWays = isGiven || sides.length > 1 ? {} : ({ bothWays: "named" } as const);
     const wanted = { side, codes, includeTombstoned, ...bothWays };
     const found = await along(reader, keys.flat(), wanted);
     const lists = regrouped(keys, found);
-    return order === "kind" ? lists : byOrdinal(reader, lists);
+    return this.#far === undefined ? lists : byOrdinal(reader, lists);
+  }
+
+  /**
+   * Whether edges may have ordinals, which stand in their records. Those of a few edges will be read anyway;
+   * for many, whoever knows is asked.
+   */
+  async #hasOrdinals(
+    reader: Reader,
+    graph: string,
+    rows: readonly (readonly KvRow[])[],
+  ): Promise<boolean> {
+    let edges = 0;
+    for (const own of rows) edges += own.length;
+    if (edges <= FEW_EDGES || this.#far === undefined) return true;
+    const { any, size } = await this.#far.ordinals(graph);
+    // What was written since may have one.
+    return any || reader.head.size > size;
   }
 
   /** Adds the edges that other graphs hold and that reach the stops; ages are compared, not seqs. */
@@ -274,7 +292,7 @@ class Ways {
       const places = indexes.flatMap((index) => bySource[index]?.at ?? []);
       const wanted = places.map((at) => keys[at] ?? []);
       const lists = await this.#graphs.read(graph, (reader) =>
-        this.#edgesIn(reader, wanted, { side: "in", order: "ordinal" }),
+        this.#edgesIn(reader, wanted, { side: "in", graph }),
       );
       for (const [index, at] of places.entries()) {
         const stop = stops[at];

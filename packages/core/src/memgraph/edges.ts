@@ -340,8 +340,10 @@ async function walkFrom(
   { graph }: EdgesOptions,
   how: HubTraverseOptions,
 ): Promise<HubTraversal> {
+  const isNamed = graph !== undefined || String(lineage).startsWith("cortex://");
+  const likely = isNamed ? undefined : await walkFromLikely(hub, lineage, how);
+  if (likely !== undefined) return likely;
   const home = await hub.lineages.graphOf(lineage, graph);
-  const isNamed = graph !== undefined || lineage.startsWith("cortex://");
   const graphs = isNamed
     ? [home ?? graph ?? ""]
     : home === undefined
@@ -353,6 +355,18 @@ async function walkFrom(
   }
   const [only] = walks;
   return walks.length === 1 && only !== undefined ? only : joined(walks, lineage);
+}
+
+/** The walk from the only graph that ever held a lineage; `undefined` when it has to be looked for. */
+async function walkFromLikely(
+  hub: Hub,
+  lineage: string,
+  how: HubTraverseOptions,
+): Promise<HubTraversal | undefined> {
+  if (typeof lineage !== "string" || lineage === "" || how.edgesOnly === true) return undefined;
+  const only = await hub.lineages.onlyIn(lineage);
+  const walk = only === undefined ? undefined : await hub.traverse(only, lineage, how);
+  return walk?.hits[0]?.hop === 0 ? walk : undefined;
 }
 
 /** Several walks as one: each memory and each edge once, in the order in which they were met. */

@@ -69,17 +69,25 @@ const URI_START = "cortex://";
 
 /** Memories at one of their versions as nodes, under the ids that callers know them by. */
 export async function nodesOf(hub: Hub, memories: readonly Memory[]): Promise<GraphNode[]> {
-  return Promise.all(
-    memories.map(async (memory) => {
-      const graph = graphIn(memory);
-      const shown = await hub.lineages.shownName(graph);
-      // What rivals are called, only their own records tell.
-      const isRival = memory.head.siblings.length > 0;
-      const items = isRival ? await hub.useIfThere(graph, (one) => one.history(memory.id)) : [];
-      return nodeOf(memory, hub.now(), { graph: shown, ids: idsIn(items ?? []) });
-    }),
-  );
+  const shown = new Map<string, string>();
+  const ids = new Map<Memory, NodeNames["ids"]>();
+  for (const memory of memories) {
+    const graph = graphIn(memory);
+    if (!shown.has(graph)) shown.set(graph, await hub.lineages.shownName(graph));
+    // What rivals are called, only their own records tell.
+    if (memory.head.siblings.length === 0) continue;
+    const items = await hub.useIfThere(graph, (one) => one.history(memory.id));
+    ids.set(memory, idsIn(items ?? []));
+  }
+  const now = hub.now();
+  return memories.map((memory) => {
+    const graph = graphIn(memory);
+    const names = { graph: shown.get(graph) ?? graph, ids: ids.get(memory) ?? NO_IDS };
+    return nodeOf(memory, now, names);
+  });
 }
+
+const NO_IDS: NodeNames["ids"] = new Map();
 
 /** What was found, with nodes in the place of memories; what has no memory is left out. */
 export async function withNodes<T extends { readonly memory?: Memory | undefined }>(

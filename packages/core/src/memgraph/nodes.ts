@@ -290,6 +290,9 @@ export async function getNode(
   if (isPinned && String(ref).startsWith("cortex://")) {
     throw invalid("atVersion, atTime", "none of them beside a node id, which names a version", ref);
   }
+  const isName = options.graph === undefined && !String(ref).startsWith("cortex://");
+  const likely = isPinned || !isName ? undefined : await likelyNode(hub, ref, access);
+  if (likely !== undefined) return likely;
   const found = await inHome(hub, ref, options, async (memory) => {
     if (atVersion === undefined && atTime !== undefined) {
       return nodeAtTime(hub, memory, ref, { time: atTime, access });
@@ -310,6 +313,23 @@ export async function getNode(
   return hub.useIfThere(place.graph, (memory) =>
     nodeAtVersion(hub, memory, place.id, { version: place.version, access }),
   );
+}
+
+/** The current node of a lineage where it most likely is; `undefined` when it has to be looked for. */
+async function likelyNode(
+  hub: Hub,
+  lineage: string,
+  access: Access | undefined,
+): Promise<GraphNode | undefined> {
+  if (typeof lineage !== "string" || lineage === "") return undefined;
+  const graph = await hub.lineages.likelyIn(lineage);
+  const found =
+    graph === undefined
+      ? undefined
+      : await hub.useIfThere(graph, (memory) => memory.get(lineage, { access }));
+  if (graph === undefined || found?.head.lifecycle !== "active") return undefined;
+  hub.lineages.note(lineage, graph);
+  return (await nodesOf(hub, [found]))[0];
 }
 
 /** A version of a lineage as a node: the current one unless told otherwise. */

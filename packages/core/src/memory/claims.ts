@@ -167,7 +167,7 @@ function divide(head: PreparedWrite["head"], met: MetMemories): Verdict {
     ...holders.filter((one) => !givesWay(one)).map((one) => ({ ...one, by: "slot" as const })),
     ...named.filter((one) => !givesWay(one)).map((one) => ({ ...one, by: "supersedes" as const })),
   ];
-  const supports = backedHolders[0] ?? backed[0] ?? stays.find(claimsTheSame);
+  const supports = backedHolders[0] ?? firstOf(backed) ?? stays.find(claimsTheSame);
   return {
     slot,
     named: named.filter(givesWay),
@@ -176,6 +176,15 @@ function divide(head: PreparedWrite["head"], met: MetMemories): Verdict {
     takesSlot: slot.length === holders.length,
     ...(supports === undefined ? {} : { supports }),
   };
+}
+
+/** Whoever was there first: all who back one claim back the same memory, also those of one millisecond. */
+function firstOf(found: readonly LocatedWithHead[]): LocatedWithHead | undefined {
+  const since = ({ row }: LocatedWithHead) => Math.min(row.seq, ...row.since);
+  return found.reduce<LocatedWithHead | undefined>(
+    (first, one) => (first === undefined || since(one) < since(first) ? one : first),
+    undefined,
+  );
 }
 
 function isSame(one: Located | undefined, other: Located): boolean {

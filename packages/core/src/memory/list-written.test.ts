@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { WrittenQuery } from "../contract/memory.js";
 import type { Cortex } from "../cortex.js";
-import { openTestStore, refusalOf } from "../testing/index.js";
+import { openTestStore, refusalOf, seededRandom } from "../testing/index.js";
 
 async function written(memory: Cortex, query: WrittenQuery = {}): Promise<readonly string[]> {
   const page = await memory.list({ written: query });
@@ -22,6 +22,41 @@ describe("a list by the latest version", () => {
     expect(await written(memory, { offset: 5 })).toEqual(["of 3"]);
     await memory.tombstone("c", "wrong");
     expect(await written(memory)).toEqual(["a again", "b", "of 2"]);
+  });
+
+  test("keeps its order while memories change in every way, as if it were made anew", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const ids: string[] = [];
+    const random = seededRandom(20_261_116);
+    const next = (most: number): number => random.below(most);
+    const some = (): string => ids[next(ids.length)] ?? "";
+    // All have one kind: a list by it looks at every row.
+    const made = async (): Promise<void> => {
+      ids.push((await memory.write({ type: "note", kind: "k", text: `${ids.length}` })).id);
+    };
+    const changes: readonly (() => Promise<unknown>)[] = [
+      made,
+      () => memory.update(some(), { text: `again ${next(1000)}` }),
+      () => memory.updateHead(some(), { tags: [`t${next(5)}`] }),
+      () => memory.tombstone(some(), "wrong"),
+      () => memory.restore(some()),
+      () => memory.forget(some(), "asked for"),
+      () => memory.addEdge(some(), "supports", some()),
+      async () => memory.revert((await memory.root()).seq),
+    ];
+    for (let at = 0; at < 8; at += 1) await made();
+    for (let round = 0; round < 60; round += 1) {
+      for (let at = next(4); at >= 0; at -= 1) {
+        // Some are hidden, forgotten or cannot be taken back: then nothing changes, and that is fine too.
+        await changes[round % 5 === 0 ? 0 : next(changes.length)]?.().catch(() => undefined);
+      }
+      expect(await written(memory), `round ${round}`).toEqual(
+        await written(memory, { kinds: ["k"] }),
+      );
+    }
+    const both = await Promise.all([written(memory), made().then(() => written(memory))]);
+    expect(both[1]).toEqual(await written(memory, { kinds: ["k"] }));
   });
 
   test("has any of the kinds and all of the tags; without a kind the type counts", async () => {

@@ -93,12 +93,6 @@ export function appendLeaves(
   return { size: pushed, tiles: tiles.sort(byPlace) };
 }
 
-/** A reader that sees freshly appended tiles before those of `below`. */
-export function readerOver(tiles: readonly Tile[], below: TileReader): TileReader {
-  const fresh = new Map(tiles.map((tile) => [tileKey(tile), tile.bytes]));
-  return (level, index) => fresh.get(tileKey({ level, index })) ?? below(level, index);
-}
-
 /** The tiles that `logRoot` reads. */
 export function tilesForRoot(size: number): TileRef[] {
   checkSize("size", size);
@@ -112,11 +106,6 @@ export function logRoot(sha256: Sha256, size: number, readTile: TileReader): Uin
   return spanHash(sha256, readTile, { start: 0, end: size });
 }
 
-/** The tiles that `inclusionProof` reads. Precondition: 0 <= index < size. */
-export function tilesForInclusion(size: number, index: number): TileRef[] {
-  return tilesForInclusions(size, [index]);
-}
-
 /** The path of the leaf at `index` in the log of the first `size` leaves, from the leaf upward. */
 export function inclusionProof(
   sha256: Sha256,
@@ -127,7 +116,7 @@ export function inclusionProof(
   return inclusionSpans(size, index).map((span) => spanHash(sha256, readTile, span));
 }
 
-/** The tiles that `inclusionProofs` reads, each once. */
+/** The tiles that `inclusionProofs` reads, each once. Precondition: 0 <= index < size of each. */
 export function tilesForInclusions(size: number, indexes: readonly number[]): TileRef[] {
   return tilesOf(indexes.flatMap((index) => inclusionSpans(size, index)));
 }

@@ -178,9 +178,6 @@ export const EDGE_KINDS = [
   }),
 ] as const;
 
-/** The name of a built-in kind. */
-export type EdgeKindName = (typeof EDGE_KINDS)[number]["name"];
-
 /** A built-in kind, and whether the ends must be swapped to store it. */
 export interface CanonicalKind {
   readonly kind: EdgeKind;

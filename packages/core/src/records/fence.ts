@@ -47,8 +47,12 @@ const OPENING = `(?:[<＜‹«〈\\u2329⟨《≪⋘❮❰⟪﹤˂⧼︿︽]${BE
 const CLOSING = `(?:${BETWEEN}[>＞›»〉\\u232a⟩》≫⋙❯❱⟫﹥˃⧽﹀︾])+`;
 const MARK = new RegExp(`(${OPENING})?${WORD}(${CLOSING})?`, "gu");
 
+/** Text of these alone has nothing unseen in it and no bracket of a mark. */
+const PLAIN = /^[\0-;=?-\x7f]*$/;
+
 /** Text in which no fence opens or closes, and nothing hides: unseen characters go, brackets of a mark become round. */
 export function breakMarks(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text
     .replace(UNSEEN, "")
     .replace(MARK, (mark, opening?: string, closing?: string) =>

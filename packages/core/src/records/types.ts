@@ -175,8 +175,6 @@ export const TURN_ROLES = {
 
 /** The name of a memory type. */
 export type MemoryType = keyof typeof MEMORY_TYPES;
-/** The capitalised name of a memory type, as URIs carry it. */
-export type UriTypeName = (typeof MEMORY_TYPES)[MemoryType]["uriName"];
 /** A word of `VISIBILITIES`. */
 export type Visibility = keyof typeof VISIBILITIES;
 /** A word of `LIFECYCLES`. */
@@ -193,18 +191,10 @@ export type ObjectKind = keyof typeof OBJECT_KINDS;
 export type Stance = keyof typeof STANCES;
 /** A word of `POLARITIES`. */
 export type Polarity = keyof typeof POLARITIES;
-/** A word of `STRENGTHS`. */
-export type Strength = keyof typeof STRENGTHS;
-/** A word of `CONSTRAINT_SOURCES`. */
-export type ConstraintSource = keyof typeof CONSTRAINT_SOURCES;
-/** A word of `GOAL_STATUSES`. */
-export type GoalStatus = keyof typeof GOAL_STATUSES;
 /** A word of `EVENT_KINDS`. */
 export type EventKind = keyof typeof EVENT_KINDS;
 /** A word of `OUTCOMES`. */
 export type Outcome = keyof typeof OUTCOMES;
-/** A word of `GOAL_DECISIONS`. */
-export type GoalDecision = keyof typeof GOAL_DECISIONS;
 /** A word of `TURN_ROLES`. */
 export type TurnRole = keyof typeof TURN_ROLES;
 

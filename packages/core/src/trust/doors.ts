@@ -8,8 +8,8 @@
  * Left to others: who may open which door (the server's guard, `admission/` for scopes).
  */
 import type { Source } from "../records/types.js";
-import type { Access, Speaker } from "../scope/access.js";
-import { TRUST } from "./gate.js";
+import { type Access, type Speaker, speakerOf } from "../scope/access.js";
+import { checkSaid, TRUST } from "./gate.js";
 
 /** What is said about a door. */
 export interface DoorRow {
@@ -97,12 +97,19 @@ export function speakerAt(door: FixedDoor, principal?: string): Speaker {
   return { door: words, source, namesAuthors, ...(principal === undefined ? {} : { principal }) };
 }
 
-/** The access that a request asks for by lowering itself: a source and, after a space, a principal. */
-export function loweredTo(text: string): Access | undefined {
-  const [source = "", principal, ...more] = text.split(" ");
-  const isPlain = principal === undefined || /^[\x21-\x7e]{1,64}$/.test(principal);
+/**
+ * The access that a request asks for by lowering itself below its door: a source and, after a space, a
+ * principal. Who may name authors and names none is known by the source, and is not the actor. What is
+ * above the door is refused; `undefined` for what cannot be read.
+ */
+export function loweredTo(text: string, from: Access): Access | undefined {
+  const own = speakerOf(from) ?? speakerAt("library");
+  const [source = "", given, ...more] = text.split(" ");
+  const isPlain = given === undefined || /^[\x21-\x7e]{1,64}$/.test(given);
   if (!Object.hasOwn(TRUST, source) || !isPlain || more.length > 0) return undefined;
-  const speaker = { door: DOORS.rest.words, source: source as Source, namesAuthors: false };
+  checkSaid(own, { source, by: given });
+  const principal = given ?? (own.namesAuthors ? source : own.principal);
+  const speaker = { door: own.door, source: source as Source, namesAuthors: false };
   return {
     kind: "owner",
     speaker: principal === undefined ? speaker : { ...speaker, principal },

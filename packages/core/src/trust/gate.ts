@@ -204,7 +204,8 @@ function checkClaims(speaker: Speaker, claims: Claims, place: string): void {
   if (isStatus(status) && SURENESS[status] > SURENESS[highest]) {
     throw raised(`${place}status`, `at most ${highest}, as ${own}`, status);
   }
-  if (namesAuthors || typeof by !== "string" || principal === undefined) return;
+  if (namesAuthors || typeof by !== "string") return;
+  if (principal === undefined) throw raised(`${place}by`, `no name, as ${own}`, by);
   if (by === principal || by.startsWith(`${principal}/`)) return;
   throw raised(`${place}by`, `${principal} or a name below it, as ${own}`, by);
 }

@@ -160,10 +160,20 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
 );
 
 const ASCII = /^[\0-\x7f]*$/;
+/** Spaces that are not single, or no spaces: replacing those that are would copy the text for nothing. */
+const ODD_SPACE = /[^\S ]| {2}/u;
 
 /** What the patterns are tried on: the text as its author may have meant it to be read. */
 export function foldForScan(text: string): readonly string[] {
-  if (ASCII.test(text)) return [text.toLowerCase().replace(/\s+/gu, " ")];
+  return ASCII.test(text) ? [foldAscii(text)] : foldAny(text);
+}
+
+function foldAscii(text: string): string {
+  const lower = text.toLowerCase();
+  return ODD_SPACE.test(lower) ? lower.replace(/\s+/gu, " ") : lower;
+}
+
+function foldAny(text: string): readonly string[] {
   const plain = text
     .replace(INVISIBLE, "")
     .normalize("NFKD")
@@ -178,23 +188,37 @@ export function foldForScan(text: string): readonly string[] {
   return latin === plain ? [plain] : [plain, latin];
 }
 
+/** What most texts show; shared, because every text of an answer is scanned. */
+const NOTHING: readonly never[] = [];
+
 /** Every rule that a text meets. */
 export function scanText(text: string): readonly Finding[] {
-  const forms = foldForScan(text).filter((form) => SIEVE.test(form));
-  const found: Finding[] = RULES.filter(({ pattern }) =>
-    forms.some((form) => pattern.test(form)),
-  ).map(({ threat, rule: name }) => ({ threat, rule: name }));
-  if (ASCII.test(text)) return found;
+  if (ASCII.test(text)) {
+    const form = foldAscii(text);
+    return SIEVE.test(form) ? rulesMetBy([form]) : NOTHING;
+  }
+  const found = rulesMetBy(foldAny(text).filter((form) => SIEVE.test(form)));
   if (HIDING.test(text.replace(REGION_FLAG, "")))
     found.push({ threat: "hidden", rule: "characters that hide text" });
   if (SPLIT_WORD.test(text)) found.push({ threat: "hidden", rule: "a word that is split unseen" });
   return found;
 }
 
+function rulesMetBy(forms: readonly string[]): Finding[] {
+  return RULES.filter(({ pattern }) => forms.some((form) => pattern.test(form))).map(
+    ({ threat, rule: name }) => ({ threat, rule: name }),
+  );
+}
+
 /** The threats that any of some texts shows, each once, in a fixed order. */
 export function threatsIn(texts: readonly string[]): readonly Threat[] {
-  const seen = new Set(texts.flatMap(scanText).map(({ threat }) => threat));
-  return THREATS.filter((threat) => seen.has(threat));
+  let found: readonly Finding[] = NOTHING;
+  for (const text of texts) {
+    const more = scanText(text);
+    if (more.length > 0) found = [...found, ...more];
+  }
+  if (found.length === 0) return NOTHING;
+  return THREATS.filter((threat) => found.some((one) => one.threat === threat));
 }
 
 /** How a text of memory is handed to a model. */

@@ -2,9 +2,10 @@
  * Confirming: a claim that independent voices back becomes `confirmed`. Being read, found, cited or
  * restated by the same voice confirms nothing.
  *
- * A voice is a source and, where it says one, its session. A claim is confirmed when two voices other
- * than its own back it by an edge `supports`. Each of them is a live memory that makes the same claim,
- * or one whose edge is the owner's own word. Words from outside, words with threats in them, what was
+ * A voice is a principal, as its door knows it: under however many names of sources, sessions or parts
+ * of itself it speaks, it is one. All that was imported is one voice at most, as files name their
+ * authors themselves. A claim is confirmed when two voices other than its own back it by an edge `supports`. Each
+ * of them is a live memory that makes the same claim, or one whose edge is the owner's own word. Words from outside, words with threats in them, what was
  * computed from other memories, and what was derived from the claim itself are no voices. What only the
  * owner may assert is confirmed only with the owner among them, and nothing that is contradicted is
  * confirmed.
@@ -30,7 +31,7 @@ import { canonicalKind } from "../records/edge-kinds.js";
 import type { EdgeRecord } from "../records/edge-record.js";
 import { list } from "../records/memory-record.js";
 import { LIFECYCLES, MEMORY_TYPES, type Source } from "../records/types.js";
-import { OWNERS_TYPES, standingOf } from "../trust/gate.js";
+import { OWNERS_TYPES, standingOf, voiceOf } from "../trust/gate.js";
 import {
   addChange,
   contestedOf,
@@ -151,20 +152,23 @@ function sourceOf({ head }: FoundMemory): Source {
   return head.record.head.source;
 }
 
-/** Two voices are one when the source is the same and no two sessions tell them apart. */
-function isSameVoice(a: FoundMemory, b: FoundMemory): boolean {
-  if (sourceOf(a) !== sourceOf(b)) return false;
-  const [one, other] = [a, b].map(({ body }) => bodyOf(body).provenance.session);
-  return one === undefined || other === undefined || one === other;
+/** What a memory's word is counted under: its principal, and all files together. */
+function namesOf(memory: FoundMemory): readonly string[] {
+  const principal = voiceOf(bodyOf(memory.body).createdBy);
+  return sourceOf(memory) === "imported" ? [principal, "imported"] : [principal];
 }
 
 /** Of those that back a memory, one for each voice that is neither its own nor another's. */
 function distinctVoices(memory: FoundMemory, voices: readonly FoundMemory[]): FoundMemory[] {
-  const distinct: FoundMemory[] = [];
-  for (const voice of voices) {
-    if (![memory, ...distinct].some((one) => isSameVoice(one, voice))) distinct.push(voice);
-  }
-  return distinct;
+  const heard = new Set(namesOf(memory));
+  // Whom a file names counts after those who spoke for themselves.
+  const inOrder = [...voices].sort((a, b) => namesOf(a).length - namesOf(b).length);
+  return inOrder.filter((voice) => {
+    const names = namesOf(voice);
+    const isNew = names.every((name) => !heard.has(name));
+    for (const name of names) heard.add(name);
+    return isNew;
+  });
 }
 
 function isEnough(memory: FoundMemory, voices: readonly FoundMemory[]): boolean {

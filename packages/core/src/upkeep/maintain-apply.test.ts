@@ -70,7 +70,7 @@ async function claim(memory: Cortex): Promise<readonly string[]> {
   const ids: string[] = [];
   for (const source of ["agent", "extraction", "imported"] as const) {
     const text = "The office is in Lisbon";
-    ids.push((await memory.write({ type: "fact", text, source })).id);
+    ids.push((await memory.write({ type: "fact", text, source, by: `${source}-1` })).id);
   }
   return ids;
 }

@@ -15,14 +15,16 @@ import { refusalOf } from "../testing/index.js";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EVERYTHING: Options<"maintain"> = { archiveExpired: true, merge: true, relate: true };
 
-/** A claim made by each of the sources, in their order; the ids likewise. */
+/** A claim made by each of the sources, in their order, each by a principal of its own; the ids likewise. */
 async function said(
   memory: Cortex,
   input: WriteInput,
   ...sources: readonly Source[]
 ): Promise<MemoryId[]> {
   const ids: MemoryId[] = [];
-  for (const source of sources) ids.push((await memory.write({ ...input, source })).id);
+  for (const source of sources) {
+    ids.push((await memory.write({ ...input, source, by: `${source}-1` })).id);
+  }
   return ids;
 }
 
@@ -83,16 +85,12 @@ describe("confirm", () => {
     expect((await runTwice(store, {})).changes).toEqual([]);
   });
 
-  test("sessions tell voices of one source apart, where the owner joined them", async () => {
+  test("principals tell voices apart, where the owner joined them", async () => {
     await using store = await openTestStore();
     const { memory } = store;
-    const claim = await memory.write({ ...FACT, provenance: { session: "a" } });
-    const others = ["b", "c", "c"].map((session, at) =>
-      memory.write({
-        type: "fact",
-        text: `Badge ${at} opens the door in Lisbon`,
-        provenance: { session },
-      }),
+    const claim = await memory.write({ ...FACT, by: "a" });
+    const others = ["b", "c", "c"].map((by, at) =>
+      memory.write({ type: "fact", text: `Badge ${at} opens the door in Lisbon`, by }),
     );
     const ids = (await Promise.all(others)).map(({ id }) => id);
     for (const id of ids.slice(1)) await memory.addEdge(id, "supports", claim.id);
@@ -100,6 +98,60 @@ describe("confirm", () => {
     await memory.addEdge(ids[0] ?? "", "supports", claim.id);
     const { changes } = await runTwice(store, {});
     expect(changes.map(({ memories }) => memories[0])).toEqual([claim.id]);
+  });
+
+  // What one principal may call itself; each row is one voice, however many names are in it.
+  test.each([
+    { who: "the owner's program", by: ["ada", "ada", "ada", "ada", "ada"] },
+    { who: "parts of one program", by: ["bot", "bot/a", "bot/b", "bot/c/d", "bot/ada"] },
+    { who: "clients of MCP", by: ["mcp:a", "mcp:b", "mcp:ada", "mcp:a/ada", "mcp:c/owner"] },
+    {
+      who: "the holder of a key",
+      by: ["", "/a", "/b", "/ada", "/c/d"].map((part) => `key:${"k".repeat(44)}${part}`),
+    },
+    { who: "the holder of a bearer scope", by: ["bearer:n", "bearer:n/a", "bearer:n/b"] },
+  ])("$who is one voice under every name of source, session and part", async ({ by }) => {
+    await using store = await openTestStore({ actor: "ada" });
+    const { memory } = store;
+    const sources = ["agent", "observed", "extraction", "imported", "user_input"] as const;
+    const names = sources.slice(0, by.length);
+    for (const [at, source] of names.entries()) {
+      const provenance = { session: `session-${at}` };
+      await memory.write({ ...FACT, source, provenance, by: by[at] });
+    }
+    expect((await runTwice(store, {})).changes).toEqual([]);
+  });
+
+  test("what files say of their authors makes no more voices", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const claim = await memory.write({ ...FACT, source: "agent", by: "a" });
+    for (const [at, by] of ["ann", "ben", "cyd"].entries()) {
+      const { id } = await memory.write({
+        type: "fact",
+        text: `Page ${at} says where the office is`,
+        source: "imported",
+        by,
+      });
+      await memory.addEdge(id, "supports", claim.id);
+    }
+    expect((await runTwice(store, {})).changes).toEqual([]);
+  });
+
+  test("three principals are three voices in one batch and one millisecond, whatever ids they get", async () => {
+    for (let trial = 0; trial < 20; trial += 1) {
+      await using store = await openTestStore({ seed: 7000 + trial });
+      const { memory } = store;
+      const sources = ["agent", "extraction", "observed"] as const;
+      const { results } = await memory.batch(
+        sources.map((source, at) => ({ write: { ...FACT, source, by: `voice-${at}` } })),
+      );
+      const ids = results.flatMap((result) => ("id" in result ? [result.id] : []));
+      const { changes } = await memory.maintain();
+      expect(changes.map(({ step, memories }) => [step, memories[0]])).toEqual([
+        ["confirm", ids[0]],
+      ]);
+    }
   });
 
   test("an agent cannot join other words to its claim and call that evidence", async () => {

@@ -97,7 +97,8 @@ async function claim(memory: Cortex, ...texts: readonly string[]): Promise<reado
   const ids: string[] = [];
   for (const source of VOICES) {
     time.now += 1;
-    const items = texts.map((text) => ({ write: { type: "fact" as const, text, source } }));
+    const by = `${source}-1`;
+    const items = texts.map((text) => ({ write: { type: "fact" as const, text, source, by } }));
     const { results } = await memory.batch(items);
     ids.push(...results.flatMap((result) => ("id" in result ? [result.id] : [])));
   }

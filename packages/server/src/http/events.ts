@@ -7,8 +7,9 @@
  * then keeps proxies and clients from giving up. A failure on the way is an event named `problem`, after
  * which the stream ends; when the server stops, the stream ends without one, and clients come back.
  */
+
 import type { Cortex } from "@cortex-memory/core";
-import { shortly } from "../operations/fields.js";
+import { describe } from "@cortex-memory/core/contract";
 import type { Input } from "./input.js";
 import type { Asked, Door } from "./perform.js";
 import { HttpFailure, problemOf } from "./problem.js";
@@ -53,7 +54,7 @@ export function withLastEvent({ fields }: Route, headers: Headers, input: Input)
   const id = headers.get("last-event-id");
   if (id === null || id === "" || !fields.includes("from")) return input;
   if (/^\d{1,15}$/.test(id)) return { ...input, from: Number(id) + 1 };
-  throw new HttpFailure("malformed", `last-event-id: expected a seq, got ${shortly(id)}`);
+  throw new HttpFailure("malformed", `last-event-id: expected a seq, got ${describe(id)}`);
 }
 
 /** Answers with the items of an operation that goes on answering. */

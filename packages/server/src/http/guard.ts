@@ -20,7 +20,7 @@ import { type Access, loweredTo, throughDoor } from "@cortex-memory/core";
 import type { HttpBindings } from "@hono/node-server";
 import { isLoopback, type ServeOptions } from "../settings.js";
 import { HttpFailure } from "./problem.js";
-import { bearerOf, scopeOf } from "./scope-door.js";
+import { bearerOf, SPEAKS_AS, scopeOf } from "./scope-door.js";
 
 /** How much a caller may ask for. */
 export interface RateLimit {
@@ -138,16 +138,18 @@ export interface ScopePaths {
 /** What the caller of a request that bears no scope may see and do. */
 export function accessOf(request: Request): Access {
   if (scopeOf(request) !== undefined) throw notHere();
-  const lowered = request.headers.get(SPEAKS_AS);
-  if (lowered === null) return throughDoor("rest");
-  const access = loweredTo(lowered);
+  return loweredBy(request, throughDoor("rest"));
+}
+
+/** The access of a caller, lowered as the request asks; one that asks for more than its door is refused. */
+export function loweredBy(request: Request, own: Access): Access {
+  const text = request.headers.get(SPEAKS_AS);
+  if (text === null) return own;
+  const access = loweredTo(text, own);
   if (access !== undefined) return access;
   const expected = "a source and, after a space, a principal";
   throw new HttpFailure("malformed", `${SPEAKS_AS.toLowerCase()}: expected ${expected}`);
 }
-
-/** The header in which a caller lowers itself; it may claim less than its token, and never more. */
-const SPEAKS_AS = "Cortex-Speaks-As";
 
 /** Whether a request bears the host's token: such a caller speaks for the user. */
 export function isHost(request: Request, hostToken: string | undefined): boolean {

@@ -6,9 +6,10 @@
  * limit. What a value may be is decided by the operation's own schema; text is read by the rules of the
  * command line, so that a time or a list is written the same way everywhere.
  */
+
 import { CortexError } from "@cortex-memory/core";
+import { describe } from "@cortex-memory/core/contract";
 import type { Operation } from "../operations/define.js";
-import { shortly } from "../operations/fields.js";
 import { type Field, fieldsOf, jsonOf, parseValue } from "../operations/text-input.js";
 import { HttpFailure } from "./problem.js";
 import type { Route } from "./routes.js";
@@ -35,7 +36,7 @@ export function parseJsonBody(
   if (prototypes === "refuse" && MAY_NAME_PROTOTYPE.test(text)) refusePrototypes(text);
   const value = jsonOf(text, "body");
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Input;
-  throw new HttpFailure("malformed", `body: expected a JSON object, got ${shortly(value)}`);
+  throw new HttpFailure("malformed", `body: expected a JSON object, got ${describe(value)}`);
 }
 
 /** A member that JavaScript objects have anyway: copying would drop it, and nothing is dropped here. */
@@ -133,7 +134,7 @@ export function readParameters(route: Route, parameters: URLSearchParams): Input
     const field = known.get(name);
     if (field === undefined) {
       const expected = [...known.keys()].join(", ") || "no parameter";
-      throw new CortexError("ERR_UNKNOWN_FIELD", `${shortly(name)}: expected one of ${expected}`, {
+      throw new CortexError("ERR_UNKNOWN_FIELD", `${describe(name)}: expected one of ${expected}`, {
         field: name.slice(0, 64),
         expected,
       });
@@ -154,7 +155,10 @@ function parameterValue(field: Field, texts: readonly string[]): unknown {
   }
   if (field.syntax !== "switch") return parseValue(field, text, field.name);
   if (text === "true" || text === "false") return text === "true";
-  throw new HttpFailure("malformed", `${field.name}: expected true or false, got ${shortly(text)}`);
+  throw new HttpFailure(
+    "malformed",
+    `${field.name}: expected true or false, got ${describe(text)}`,
+  );
 }
 
 const fieldMaps = new WeakMap<Operation, ReadonlyMap<string, Field>>();
@@ -194,5 +198,5 @@ export function keyIn(headers: Headers): string | undefined {
 function versionIn(match: string): number {
   const [, version] = /^(?:W\/)?"(\d{1,15})(?:-\d{1,15})?"$/.exec(match) ?? [];
   if (version !== undefined) return Number(version);
-  throw new HttpFailure("malformed", `if-match: expected one entity tag, got ${shortly(match)}`);
+  throw new HttpFailure("malformed", `if-match: expected one entity tag, got ${describe(match)}`);
 }

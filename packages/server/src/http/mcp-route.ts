@@ -8,7 +8,7 @@ import { AGENT_ACCESS } from "../mcp/define.js";
 import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";
-import { isHost } from "./guard.js";
+import { isHost, loweredBy } from "./guard.js";
 import { readBytes } from "./input.js";
 import { endOfTurn } from "./perform.js";
 import { HttpFailure } from "./problem.js";
@@ -97,7 +97,8 @@ async function mcpAccess(
   replays: Replays,
 ): Promise<Access> {
   if (scopeOf(request) === undefined) {
-    return isHost(request, made.options.hostToken) ? throughDoor("host") : AGENT_ACCESS;
+    const isUser = isHost(request, made.options.hostToken);
+    return loweredBy(request, isUser ? throughDoor("host") : AGENT_ACCESS);
   }
   // Other methods open streams.
   const isPost = request.method === "POST";

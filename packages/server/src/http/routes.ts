@@ -8,8 +8,9 @@
  * cannot be asked for over HTTP has a reason in its row, and its path answers with that reason.
  */
 
+import { kebab } from "@cortex-memory/core/contract";
 import type { HttpSpec, Operation } from "../operations/define.js";
-import { fieldsOf, kebab } from "../operations/text-input.js";
+import { fieldsOf } from "../operations/text-input.js";
 
 /** Where every version of this interface starts. */
 export const BASE = "/v1";

@@ -66,6 +66,9 @@ export class Replays {
   }
 }
 
+/** The header in which a caller lowers itself; it may claim less than its token, and never more. */
+export const SPEAKS_AS = "Cortex-Speaks-As";
+
 /** The token of a request, whatever it is for. */
 export function bearerOf(request: Request): string | undefined {
   const header = request.headers.get("authorization") ?? "";
@@ -82,6 +85,11 @@ export function scopeOf(request: Request): string | undefined {
 export function readPresented(request: Request, nowMs: number): Presented | undefined {
   const scope = scopeOf(request);
   if (scope === undefined) return undefined;
+  // No signature covers it, so whoever is in between could leave it out.
+  if (request.headers.has(SPEAKS_AS)) {
+    const message = `${SPEAKS_AS.toLowerCase()}: expected none, as a scope speaks as it grants`;
+    throw new HttpFailure("malformed", message);
+  }
   const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
   const signed = verifyRequest(
     {

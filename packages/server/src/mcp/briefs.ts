@@ -14,12 +14,12 @@ import {
   breakMarks,
   countTokens,
   fence,
+  listOf,
   quoted,
   threatsIn,
   withheld,
 } from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { listOf } from "../operations/fields.js";
 
 /** A memory in brief. */
 export const briefShape = z.object({
@@ -106,28 +106,71 @@ const RENDERED: ReadonlySet<string> = new Set(["recall", "context"]);
 
 /** An answer as JSON has it, with every text in it quoted; `verbs` are those that gave it. */
 export function quotedAnswer(answer: unknown, verbs: readonly string[]): JsonObject {
-  const whole = JSON.parse(JSON.stringify(answer)) as JsonObject;
+  return quotedBoth(answer, verbs).structured;
+}
+
+/** The same, and its JSON text, which is not made again where nothing had to be quoted. */
+export function quotedBoth(
+  answer: unknown,
+  verbs: readonly string[],
+): { readonly structured: JsonObject; readonly text: string } {
+  const json = JSON.stringify(answer);
+  const whole = JSON.parse(json) as JsonObject;
   const { text } = whole;
   const isRendered = typeof text === "string" && verbs.some((verb) => RENDERED.has(verb));
-  return { ...(quotedJson(whole) as JsonObject), ...(isRendered ? { text } : {}) };
+  const safe = quotedJson(whole) as JsonObject;
+  if (safe === whole) return { structured: whole, text: json };
+  const structured = isRendered ? { ...safe, text } : safe;
+  return { structured, text: JSON.stringify(structured) };
 }
 
 type JsonObject = { readonly [member: string]: unknown };
 
+/** A value with its texts quoted; the same value where none of them had to be. */
 function quotedJson(value: unknown): unknown {
   if (typeof value === "string") return quotedText(value);
-  if (Array.isArray(value)) return value.map(quotedJson);
   if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return sameOr(value, value.map(quotedJson));
   const found = value as JsonObject;
   const flags = flagsOf(found);
-  const members = Object.entries(found).map(([name, one]): [string, unknown] => {
-    if (flags === undefined || (name !== "text" && name !== "data")) {
-      return [quotedText(name), quotedJson(one)];
-    }
-    if (flags.length === 0) return [name, unmarked(one)];
-    return [name, name === "text" ? withheld(flags) : {}];
-  });
-  return Object.fromEntries(members);
+  return withMembers(found, quotedName, (name, one) => quotedMember(name, one, flags));
+}
+
+/** The list itself where it holds the same items. */
+function sameOr(list: readonly unknown[], items: readonly unknown[]): readonly unknown[] {
+  return items.every((item, at) => item === list[at]) ? list : items;
+}
+
+/** An object with other names and members; itself where they are the same. */
+function withMembers(
+  found: JsonObject,
+  nameOf: (name: string) => string,
+  memberOf: (name: string, value: unknown) => unknown,
+): JsonObject {
+  const names = Object.keys(found);
+  const members = names.map((name) => memberOf(name, found[name]));
+  const isSame = names.every((name, at) => nameOf(name) === name && members[at] === found[name]);
+  return isSame ? found : Object.fromEntries(names.map((name, at) => [nameOf(name), members[at]]));
+}
+
+/** The member of an object that shows a memory with these flags, or none. */
+function quotedMember(name: string, value: unknown, flags: readonly string[] | undefined): unknown {
+  if (flags === undefined || (name !== "text" && name !== "data")) return quotedJson(value);
+  if (flags.length === 0) return unmarked(value);
+  return name === "text" ? withheld(flags) : {};
+}
+
+/** Names that were quoted before: an answer has few of them, each many times. */
+const NAMES = new Map<string, string>();
+const NAMES_MAX = 1000;
+
+function quotedName(name: string): string {
+  const known = NAMES.get(name);
+  if (known !== undefined) return known;
+  const quotedOne = quotedText(name);
+  if (NAMES.size >= NAMES_MAX) NAMES.clear();
+  NAMES.set(name, quotedOne);
+  return quotedOne;
 }
 
 /** What the scanner found in the memory that an object shows; `undefined` where it shows none. */
@@ -147,11 +190,9 @@ function quotedText(text: string): string {
 /** What was scanned when it was written: it only must not pass for a fence. */
 function unmarked(value: unknown): unknown {
   if (typeof value === "string") return breakMarks(value);
-  if (Array.isArray(value)) return value.map(unmarked);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [breakMarks(name), unmarked(one)]),
-  );
+  if (Array.isArray(value)) return sameOr(value, value.map(unmarked));
+  return withMembers(value as JsonObject, breakMarks, (_name, one) => unmarked(one));
 }
 
 /** What fits a budget. */

@@ -11,9 +11,8 @@
  * Left to others: refusing. What cannot be mended goes on as it came, and the check says what to send instead.
  */
 
-import { kebab, noteOf, unwrapped } from "@cortex-memory/core/contract";
+import { isoTimeMs, kebab, noteOf, unwrapped } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import { isoTimeMs } from "../operations/fields.js";
 
 type Schema = z.core.$ZodType;
 type Members = { readonly [name: string]: unknown };

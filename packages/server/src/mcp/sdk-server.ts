@@ -9,6 +9,7 @@
  */
 
 import { isCortexError } from "@cortex-memory/core";
+import { expectedOf } from "@cortex-memory/core/contract";
 import {
   CLIENT_INFO_META_KEY,
   McpServer,
@@ -23,8 +24,8 @@ import {
 import type * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import { asking } from "../operations/define.js";
-import { expectedBy } from "../operations/fields.js";
 import { packageVersion } from "../version.js";
+import type { JsonSchema } from "./define.js";
 import { type Door, namedAccess, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
 import { instructionsFor } from "./instructions.js";
 import {
@@ -44,7 +45,6 @@ import {
   readLineageResource,
   readMemory,
 } from "./resources.js";
-import type { JsonSchema } from "./schema.js";
 import { toolsOf } from "./tools.js";
 
 /** What a server of one connection or request is made with. */
@@ -114,7 +114,7 @@ function blameTheCaller({ server }: McpServer): void {
       } catch (error) {
         const issue = issueIn(error);
         if (issue === undefined) throw error;
-        const message = `${issue.path.join(".")}: expected ${expectedBy(issue)}, got another value`;
+        const message = `${issue.path.join(".")}: expected ${expectedOf(issue)}, got another value`;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
       }
     });

@@ -3,10 +3,9 @@
  */
 
 import type { Edge, Traversal } from "@cortex-memory/core";
-import { quoted } from "@cortex-memory/core/contract";
+import { listOf, quoted, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
-import { edgeKinds, listOf } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { briefLine, briefOf, briefShape, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool, memoryRef } from "./define.js";
@@ -107,7 +106,7 @@ const exploreTool = defineTool({
     id: memoryRef,
     hops: z.int().min(1).max(2).describe("1 when not given").exactOptional(),
     direction: z.enum(["out", "in", "both"]).describe("both when not given").exactOptional(),
-    kinds: edgeKinds.describe("only these kinds of links"),
+    kinds: VERBS.traverse.options.kinds.describe("only these kinds of links"),
     budgetTokens,
   }),
   words: { maxHops: "hops" },

@@ -9,10 +9,9 @@ import { isCortexError } from "@cortex-memory/core";
 import { memgraphText } from "@cortex-memory/core/memgraph";
 import { callDoor, type MemgraphCall } from "../memgraph/call.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
-import { quotedAnswer } from "./briefs.js";
-import { failure, type Tool, type ToolAnswer } from "./define.js";
+import { quotedBoth } from "./briefs.js";
+import { announcedLater, failure, type Tool, type ToolAnswer } from "./define.js";
 import { mended } from "./mend.js";
-import { announcedLater } from "./schema.js";
 
 function toolOf(name: string, call: MemgraphCall): Tool {
   const { summary, verbs, effect, idempotent, input, output } = call;
@@ -38,8 +37,7 @@ function toolOf(name: string, call: MemgraphCall): Tool {
           callDoor(await context.hub(), context.access),
           withoutZeros(mended(input, given)),
         );
-        const structured = quotedAnswer(json, []);
-        const text = JSON.stringify(structured);
+        const { structured, text } = quotedBoth(json, []);
         if (error === undefined) return { text, structured };
         return { text: error, structured, isError: true };
       } catch (error) {

@@ -4,9 +4,16 @@
  */
 
 import type { Inspection, MemoryRef, WriteResult } from "@cortex-memory/core";
-import { quoted, writtenShape } from "@cortex-memory/core/contract";
+import {
+  headFields,
+  listOf,
+  memoryType,
+  quoted,
+  versionFields,
+  writtenShape,
+} from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { headFields, isoTime, listOf, memoryType, versionFields } from "../operations/fields.js";
+import { isoTime } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { briefLine, briefOf, briefShape, day, fenced, fit, flat, quotedAnswer } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool, memoryRef, turnFields } from "./define.js";

@@ -4,10 +4,19 @@
  */
 
 import { LIMITS } from "@cortex-memory/core";
-import { DECISIONS, noted, quoted, type ReviewItem, VERBS } from "@cortex-memory/core/contract";
+import {
+  DECISIONS,
+  headFields,
+  listOf,
+  memoryType,
+  noted,
+  quoted,
+  type ReviewItem,
+  VERBS,
+} from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
-import { headFields, isoTime, listOf, memoryType } from "../operations/fields.js";
+import { isoTime } from "../operations/fields.js";
 import { day, fenced, fit, flat } from "./briefs.js";
 import { BUDGET_TOKENS, budgetTokens, defineTool, usualBudget } from "./define.js";
 

@@ -10,10 +10,10 @@ import {
   type Options,
   type Schema,
 } from "@cortex-memory/core";
-import { quoted } from "@cortex-memory/core/contract";
+import { headFields, listOf, memoryType, quoted } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { asking } from "../operations/define.js";
-import { headFields, isoTime, listOf, memoryType } from "../operations/fields.js";
+import { isoTime } from "../operations/fields.js";
 import { counted } from "../render/ink.js";
 import { type Brief, briefLine, briefOf, briefShape, fenced, fit } from "./briefs.js";
 import {

@@ -16,10 +16,9 @@ import {
   type Operation,
 } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
-import { quotedAnswer } from "./briefs.js";
-import { failure, type Tool, type ToolContext } from "./define.js";
+import { quotedBoth } from "./briefs.js";
+import { announcedLater, failure, outlined, type Tool, type ToolContext } from "./define.js";
 import { mended } from "./mend.js";
-import { announcedLater, outlined } from "./schema.js";
 import { LINK_TOOLS } from "./tools-links.js";
 import { MEMGRAPH_TOOLS } from "./tools-memgraph.js";
 import { MEMORY_TOOLS } from "./tools-memories.js";
@@ -104,8 +103,7 @@ function operationTool(operation: Operation): Tool {
       try {
         const asked = mended(input, given);
         const answer = await operation.run(memory, asked, callContext(memory, context));
-        const structured = quotedAnswer(answer, verbs);
-        return { structured, text: JSON.stringify(structured) };
+        return quotedBoth(answer, verbs);
       } catch (error) {
         return failure(error, { name: toolName(operation), input }, context.log);
       }

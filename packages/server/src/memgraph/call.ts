@@ -7,9 +7,9 @@
  */
 
 import type { Access, HUB_POLICIES, Hub } from "@cortex-memory/core";
+import { refusalOf, unwrapped } from "@cortex-memory/core/contract";
 import { type MEMGRAPH_POLICIES, type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
 import type * as z from "zod";
-import { innerSchema, inputError } from "../operations/fields.js";
 
 /** A JSON object. */
 export type Json = { readonly [member: string]: unknown };
@@ -104,7 +104,7 @@ export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
     async run(door, input) {
       const said = withoutEmpty(row.input, input);
       const parsed = row.input.safeParse(said);
-      if (!parsed.success) throw inputError(row.input, parsed.error, said);
+      if (!parsed.success) throw refusalOf(row.input, parsed.error, said);
       const answer = await call(door, parsed.data);
       return isFailed(answer) ? answer : { json: answer as Json };
     },
@@ -116,7 +116,7 @@ export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
  * send every field they know.
  */
 function withoutEmpty(schema: z.core.$ZodType, value: unknown): unknown {
-  const { def } = innerSchema(schema)._zod as { readonly def: z.core.$ZodTypeDef };
+  const { def } = unwrapped(schema)._zod as { readonly def: z.core.$ZodTypeDef };
   if (def.type === "array" && Array.isArray(value)) {
     const { element } = def as z.core.$ZodArrayDef;
     return value.map((item) => withoutEmpty(element, item));

@@ -2,8 +2,8 @@
  * memgraph's routes as a list: those of the calls that have one, and the two that are no calls. The
  * router, the OpenAPI document and the reference page go through it.
  */
+import { listOf } from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { listOf } from "../operations/fields.js";
 import type { MemgraphCall, Route } from "./call.js";
 import { MEMGRAPH_CALLS } from "./table.js";
 

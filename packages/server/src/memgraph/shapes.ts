@@ -2,7 +2,9 @@
  * memgraph's JSON, for the doors that its clients know: names with underscores, times as RFC 3339 text,
  * members left out where they are empty. What the members mean is the hub's affair.
  */
+
 import type { GraphInfo } from "@cortex-memory/core";
+import { anyObject, listOf } from "@cortex-memory/core/contract";
 import type {
   CompactNode,
   GraphEdge,
@@ -11,7 +13,6 @@ import type {
   GraphTies,
 } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import { anyObject, listOf } from "../operations/fields.js";
 import type { Json } from "./call.js";
 
 /** A node. */

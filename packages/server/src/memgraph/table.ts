@@ -7,9 +7,10 @@
  */
 
 import { CortexError, type GraphInfo } from "@cortex-memory/core";
+import { anyObject, listOf } from "@cortex-memory/core/contract";
 import { memgraphText, type NodeInput } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import { anyObject, isoTime, listOf } from "../operations/fields.js";
+import { isoTime } from "../operations/fields.js";
 import {
   type CallDoor,
   defineCall,

@@ -19,6 +19,9 @@ import {
   type ImportSource,
 } from "@cortex-memory/core";
 import {
+  checkInput,
+  describe,
+  kebab,
   type OnPlan,
   type Policy,
   VERBS,
@@ -29,7 +32,6 @@ import {
 import type * as z from "zod";
 import type { Setting } from "../config.js";
 import type { Ink } from "../render/ink.js";
-import { inputError, shortly } from "./fields.js";
 
 /**
  * A function that moves something into a store at a location, which is not open: of the library, or
@@ -140,6 +142,7 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   /** Another name for the same command. */
   readonly alias?: string;
   readonly group: keyof typeof GROUPS;
+  /** The positional arguments; those of the verb, in their order, when not given. */
   readonly arguments?: readonly ArgumentSpec<F>[];
   /** Flags named otherwise than their field; every other field has a flag of its own name. */
   readonly flags?: { readonly [field in F]?: string };
@@ -305,7 +308,7 @@ export function verbRow<V extends VerbName>(name: V, row: VerbRow<V>): Operation
     example: row.example,
     input,
     output,
-    cli: row.cli as CommandSpec,
+    cli: { arguments: argumentsOf(verb), ...(row.cli as CommandSpec) },
     ...(row.http === undefined ? {} : { http: row.http }),
     async run(memory, given, context) {
       refuseLocals(verb, given);
@@ -319,6 +322,15 @@ export function verbRow<V extends VerbName>(name: V, row: VerbRow<V>): Operation
       return member === undefined ? answer : { [member]: answer };
     },
   };
+}
+
+/** The arguments of a verb as a command line takes them, under their own names. */
+function argumentsOf({ args }: Verb): readonly ArgumentSpec[] {
+  return Object.entries(args).map(([field, schema]) => ({
+    field,
+    label: kebab(field).toUpperCase(),
+    ...(schema._zod.optin === "optional" ? { optional: true } : {}),
+  }));
 }
 
 function absentMemory({ id }: Readonly<Record<string, unknown>>): string {
@@ -338,7 +350,7 @@ function localsOf({ local }: Verb, { access, onProgress, onPlan }: CallContext):
 /** A request says what it asks for; who asks, and who is told of progress, is the door's to say. */
 function refuseLocals({ local, input }: Verb, given: unknown): void {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    const message = `input: expected an object, got ${shortly(given)}`;
+    const message = `input: expected an object, got ${describe(given)}`;
     throw new CortexError("ERR_INVALID", message, { field: "input", expected: "an object" });
   }
   const field = ["access", ...local].find((name) => Object.hasOwn(given, name));
@@ -363,12 +375,6 @@ export function defineStream<I extends z.ZodObject, O extends z.ZodType>(
     },
     stream: (memory, input, context) => stream(memory, checkInput(spec.input, input), context),
   };
-}
-
-function checkInput<I extends z.ZodObject>(schema: I, input: unknown): z.output<I> {
-  const parsed = schema.safeParse(input);
-  if (!parsed.success) throw inputError(schema, parsed.error, input);
-  return parsed.data;
 }
 
 function policyOf({

@@ -6,7 +6,7 @@
  */
 
 import { CortexError, copyHub, type Hub, openHub } from "@cortex-memory/core";
-import { listOf, VERBS } from "@cortex-memory/core/contract";
+import { anyObject, listOf, VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import {
@@ -18,7 +18,6 @@ import {
   showSymlinks,
 } from "../render/edges.js";
 import { type CallContext, defineOperation } from "./define.js";
-import { anyObject } from "./fields.js";
 
 /** A graph. */
 export const graphShape = z.object({

@@ -6,10 +6,11 @@
  *
  * Whether a value is right is left to the field's own schema.
  */
+import { describe, ISO_EXAMPLE, isoTimeMs, kebab, unwrapped } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import { UsageError } from "../usage.js";
+import { UsageError } from "../error-status.js";
 import type { CommandSpec, Operation } from "./define.js";
-import { type FieldMeta, ISO_EXAMPLE, innerSchema, isoTimeMs, metaOf, shortly } from "./fields.js";
+import { type FieldMeta, metaOf } from "./fields.js";
 
 /** How a field is written as text. */
 export type Syntax =
@@ -49,7 +50,7 @@ export function fieldsOf(operation: Operation): readonly Field[] {
 
 function fieldOf(name: string, schema: z.ZodType, cli: CommandSpec): Field {
   const meta = metaOf(schema);
-  const declared = innerSchema(schema);
+  const declared = unwrapped(schema);
   const inner = listForm(declared);
   return {
     name,
@@ -75,13 +76,8 @@ function syntaxNoted({ time, position, file }: FieldMeta): Syntax | undefined {
 function listForm(schema: z.core.$ZodType): z.core.$ZodType {
   const { def } = schema._zod;
   if (def.type !== "union") return schema;
-  const forms = (def as z.core.$ZodUnionDef).options.map(innerSchema);
+  const forms = (def as z.core.$ZodUnionDef).options.map(unwrapped);
   return forms.find((form) => form._zod.def.type === "array") ?? schema;
-}
-
-/** `basedOnVersion` as a word of a command line or a path: `based-on-version`. */
-export function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function syntaxOf(schema: z.core.$ZodType): Syntax {
@@ -110,7 +106,7 @@ function syntaxOf(schema: z.core.$ZodType): Syntax {
 const SCALARS: readonly string[] = ["string", "enum", "number", "union"];
 
 function elementType(schema: z.core.$ZodType): string {
-  return innerSchema(elementOf(schema))._zod.def.type;
+  return unwrapped(elementOf(schema))._zod.def.type;
 }
 
 function elementOf(schema: z.core.$ZodType): z.core.$ZodType {
@@ -119,7 +115,7 @@ function elementOf(schema: z.core.$ZodType): z.core.$ZodType {
 
 function choicesOf(schema: z.core.$ZodType): readonly string[] {
   const { def } = schema._zod;
-  if (def.type === "array") return choicesOf(innerSchema(elementOf(schema)));
+  if (def.type === "array") return choicesOf(unwrapped(elementOf(schema)));
   if (def.type !== "enum") return [];
   return Object.values((def as z.core.$ZodEnumDef).entries).map(String);
 }
@@ -156,7 +152,7 @@ function takesNumber({ schema }: Field): boolean {
 
 function numberOf(text: string, shown: string): number {
   if (/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text);
-  throw new UsageError(`${shown}: expected a number, got ${shortly(text)}`);
+  throw new UsageError(`${shown}: expected a number, got ${describe(text)}`);
 }
 
 /** Milliseconds from digits, or from a full ISO date or time. */
@@ -165,7 +161,7 @@ function timeOf(text: string, shown: string): number {
   const ms = isoTimeMs(text);
   if (ms !== undefined) return ms;
   const expected = `${ISO_EXAMPLE}, or milliseconds`;
-  throw new UsageError(`${shown}: expected ${expected}, got ${shortly(text)}`);
+  throw new UsageError(`${shown}: expected ${expected}, got ${describe(text)}`);
 }
 
 /** An object from `key=value` texts, each key once. */
@@ -173,7 +169,7 @@ function pairsOf(texts: readonly string[], shown: string): Record<string, string
   const pairs = texts.map((text) => {
     const at = text.indexOf("=");
     if (at > 0) return [text.slice(0, at), text.slice(at + 1)] as const;
-    throw new UsageError(`${shown}: expected key=value, got ${shortly(text)}`);
+    throw new UsageError(`${shown}: expected key=value, got ${describe(text)}`);
   });
   const found = Object.fromEntries(pairs);
   if (Object.keys(found).length === pairs.length) return found;

@@ -4,7 +4,6 @@
 
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import type {} from "../operations/fields.js";
 import type {
   copiedShape,
   graphCheckShape,

@@ -3,6 +3,8 @@
  * here and one folder beside this one; it is loaded when somebody goes there.
  */
 import { type ComponentType, type LazyExoticComponent, lazy } from "react";
+import { currentRoute } from "../base/route.ts";
+import { Empty } from "../base/ui.tsx";
 import type { IconName } from "./icons.tsx";
 
 /** A page. */
@@ -16,6 +18,26 @@ export interface Page {
   /** The key that goes there after `g`. */
   readonly shortcut: string;
   readonly Body: LazyExoticComponent<ComponentType>;
+  /** Fetches what draws it, before it is wanted. */
+  readonly load: () => Promise<unknown>;
+}
+
+/** A body that is fetched when it is drawn, or before; one that cannot be had says so in its place. */
+function loaded(fetchBody: () => Promise<ComponentType>): Pick<Page, "Body" | "load"> {
+  const load = async () => ({ default: await fetchBody().catch(() => PageAway) });
+  return { Body: lazy(load), load };
+}
+
+/** Stands where a page would be that the server did not hand out. */
+function PageAway() {
+  return (
+    <Empty title="This page could not be loaded">
+      <p>The server cannot be reached, or was replaced by another version since you opened this.</p>
+      <button type="button" onClick={() => window.location.reload()}>
+        Load it again
+      </button>
+    </Empty>
+  );
 }
 
 /** Every page. */
@@ -26,7 +48,7 @@ export const PAGES: readonly Page[] = [
     icon: "home",
     about: "what it knows, what changed, what waits for you",
     shortcut: "h",
-    Body: lazy(async () => ({ default: (await import("../home/home-page.tsx")).HomePage })),
+    ...loaded(async () => (await import("../home/home-page.tsx")).HomePage),
   },
   {
     path: "ask",
@@ -34,7 +56,7 @@ export const PAGES: readonly Page[] = [
     icon: "ask",
     about: "ask as an agent would, and see why each answer came",
     shortcut: "a",
-    Body: lazy(async () => ({ default: (await import("../ask/ask-page.tsx")).AskPage })),
+    ...loaded(async () => (await import("../ask/ask-page.tsx")).AskPage),
   },
   {
     path: "graph",
@@ -42,7 +64,7 @@ export const PAGES: readonly Page[] = [
     icon: "graph",
     about: "memories and links as a picture",
     shortcut: "r",
-    Body: lazy(async () => ({ default: (await import("../graph/graph-page.tsx")).GraphPage })),
+    ...loaded(async () => (await import("../graph/graph-page.tsx")).GraphPage),
   },
   {
     path: "sessions",
@@ -50,9 +72,7 @@ export const PAGES: readonly Page[] = [
     icon: "sessions",
     about: "conversations, and what was learned from them",
     shortcut: "s",
-    Body: lazy(async () => ({
-      default: (await import("../sessions/sessions-page.tsx")).SessionsPage,
-    })),
+    ...loaded(async () => (await import("../sessions/sessions-page.tsx")).SessionsPage),
   },
   {
     path: "review",
@@ -60,7 +80,7 @@ export const PAGES: readonly Page[] = [
     icon: "review",
     about: "what waits for your decision",
     shortcut: "v",
-    Body: lazy(async () => ({ default: (await import("../review/review-page.tsx")).ReviewPage })),
+    ...loaded(async () => (await import("../review/review-page.tsx")).ReviewPage),
   },
   {
     path: "trust",
@@ -68,7 +88,7 @@ export const PAGES: readonly Page[] = [
     icon: "trust",
     about: "whether anything was altered: root, snapshots, proofs",
     shortcut: "t",
-    Body: lazy(async () => ({ default: (await import("../trust/trust-page.tsx")).TrustPage })),
+    ...loaded(async () => (await import("../trust/trust-page.tsx")).TrustPage),
   },
   {
     path: "time",
@@ -76,7 +96,7 @@ export const PAGES: readonly Page[] = [
     icon: "time",
     about: "what happened, what changed between two points, undo",
     shortcut: "i",
-    Body: lazy(async () => ({ default: (await import("../time/time-page.tsx")).TimePage })),
+    ...loaded(async () => (await import("../time/time-page.tsx")).TimePage),
   },
   {
     path: "graphs",
@@ -84,7 +104,7 @@ export const PAGES: readonly Page[] = [
     icon: "graphs",
     about: "every graph of the server, and bringing memories in from a file",
     shortcut: "l",
-    Body: lazy(async () => ({ default: (await import("../graphs/graphs-page.tsx")).GraphsPage })),
+    ...loaded(async () => (await import("../graphs/graphs-page.tsx")).GraphsPage),
   },
   {
     path: "health",
@@ -92,7 +112,7 @@ export const PAGES: readonly Page[] = [
     icon: "health",
     about: "sizes, indexes, jobs, upkeep, what was slow",
     shortcut: "e",
-    Body: lazy(async () => ({ default: (await import("../health/health-page.tsx")).HealthPage })),
+    ...loaded(async () => (await import("../health/health-page.tsx")).HealthPage),
   },
 ];
 
@@ -104,9 +124,7 @@ export const SIDE_PAGES: readonly Page[] = [
     icon: "ask",
     about: "what an agent has before it when it starts on something",
     shortcut: "c",
-    Body: lazy(async () => ({
-      default: (await import("../context/context-page.tsx")).ContextPage,
-    })),
+    ...loaded(async () => (await import("../context/context-page.tsx")).ContextPage),
   },
   {
     path: "find",
@@ -114,11 +132,16 @@ export const SIDE_PAGES: readonly Page[] = [
     icon: "ask",
     about: "memories by exact conditions",
     shortcut: "f",
-    Body: lazy(async () => ({ default: (await import("../ask/find-page.tsx")).FindPage })),
+    ...loaded(async () => (await import("../ask/find-page.tsx")).FindPage),
   },
 ];
 
 /** The page of an address. */
 export function pageAt(path: string): Page | undefined {
   return [...PAGES, ...SIDE_PAGES].find((page) => page.path === path);
+}
+
+/** Fetches the page of the address while the memory is still being opened. */
+export function preloadPage(): void {
+  void pageAt(currentRoute().page)?.load();
 }

@@ -2,7 +2,7 @@
  * The one search field: words ask, `type:goal` finds, an id jumps, `>` runs a command. Below it stands
  * what Enter is about to do, and the pages and commands that the text may mean.
  */
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { isTyping } from "../base/keys.ts";
 import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
@@ -129,8 +129,9 @@ function Choices({ id, isOpen, choices, chosen, onPoint, onRun }: ChoicesProps) 
 
 /** `/` and ⌘K or Ctrl K put the cursor into the field. */
 function useFocusKeys(field: { readonly current: HTMLInputElement | null }): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: globalThis.KeyboardEvent) => {
+      if (document.querySelector("dialog[open]") !== null) return;
       const isPalette = event.key.toLowerCase() === "k" && (event.metaKey || event.ctrlKey);
       const isSlash = event.key === "/" && !isTyping(event.target);
       if (!isPalette && !isSlash) return;

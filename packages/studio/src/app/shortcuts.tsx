@@ -2,22 +2,26 @@
  * Keys: `g` and a letter go to a page, Escape closes the panel, `?` shows all of them. While somebody
  * types, keys are letters.
  */
-import { useEffect, useRef } from "react";
-import { isTyping } from "../base/keys.ts";
+import { useLayoutEffect, useRef } from "react";
+import { isTaken } from "../base/keys.ts";
 import { currentRoute, go, hrefOf, hrefWith } from "../base/route.ts";
 import { PAGES, SIDE_PAGES } from "./pages.tsx";
-
-/** The second key has to follow soon. */
-const SEQUENCE_MS = 1200;
 
 const HELP_ID = "shortcut-help";
 
 /** Listens for keys while the frame is shown. */
 export function useShortcuts(): void {
-  useEffect(() => {
-    let wentAt = 0;
+  // Before the browser paints: whoever sees the page can press its keys.
+  useLayoutEffect(() => {
+    let isSecond = false;
     const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event.target) || event.metaKey || event.ctrlKey || event.altKey) return;
+      if (isTaken(event)) return;
+      const page = isSecond
+        ? [...PAGES, ...SIDE_PAGES].find(({ shortcut }) => shortcut === event.key)
+        : undefined;
+      // However slow the hand: the key after `g` says where to, and any other key ends it.
+      isSecond = event.key === "g" && !isSecond;
+      if (page !== undefined) return go(hrefOf(page.path));
       if (event.key === "?") return openHelp();
       if (event.key === "Escape" && currentRoute().params.m !== undefined) {
         return go(hrefWith({ m: undefined }));
@@ -25,17 +29,16 @@ export function useShortcuts(): void {
       if (event.key === "n" && currentRoute().params.at !== undefined) {
         return go(hrefWith({ at: undefined }));
       }
-      if (event.key === "g") {
-        wentAt = event.timeStamp;
-        return;
-      }
-      const isSecond = event.timeStamp - wentAt < SEQUENCE_MS && wentAt > 0;
-      wentAt = 0;
-      const page = [...PAGES, ...SIDE_PAGES].find(({ shortcut }) => shortcut === event.key);
-      if (isSecond && page !== undefined) go(hrefOf(page.path));
+    };
+    const onPress = () => {
+      isSecond = false;
     };
     window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
+    window.addEventListener("pointerdown", onPress);
+    return () => {
+      window.removeEventListener("keydown", onKey);
+      window.removeEventListener("pointerdown", onPress);
+    };
   }, []);
 }
 
@@ -51,6 +54,7 @@ export function ShortcutHelp() {
     ["/ or Ctrl K", "ask, find, jump, run a command"],
     ...[...PAGES, ...SIDE_PAGES].map(({ shortcut, name }) => [`g ${shortcut}`, name]),
     ["n", "back to now"],
+    ["1 to 4", "decide what is shown, in the review; j and k go on and back"],
     ["Esc", "close the panel"],
     ["?", "this list"],
   ];

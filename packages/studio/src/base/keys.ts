@@ -8,6 +8,12 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("input, textarea, select") !== null;
 }
 
+/** Whether a key is not for the page: somebody writes, a question stands in front, or the browser has it. */
+export function isTaken(event: KeyboardEvent): boolean {
+  if (isTyping(event.target) || event.metaKey || event.ctrlKey || event.altKey) return true;
+  return document.querySelector("dialog[open]") !== null;
+}
+
 /** Runs what a key stands for while the component is there; a key without an action is left alone. */
 export function useKeys(actions: { readonly [key: string]: (() => void) | undefined }): void {
   const now = useRef(actions);
@@ -15,8 +21,7 @@ export function useKeys(actions: { readonly [key: string]: (() => void) | undefi
   // Before the browser paints: whoever sees the page can press its keys.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event.target) || event.metaKey || event.ctrlKey || event.altKey) return;
-      if (document.querySelector("dialog[open]") !== null) return;
+      if (isTaken(event)) return;
       const act = now.current[event.key];
       if (act === undefined) return;
       event.preventDefault();

@@ -25,18 +25,21 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** How long something that cannot be undone is shown; what can be undone stays longer. */
-const SHOWN_MS = { plain: 5000, undo: 20_000 };
+const SHOWN_MS = { plain: 8000, undo: 20_000 };
 
 /** The corner where it is said. */
 export function NoticeCorner() {
   const notice = useSyncExternalStore(subscribe, () => shown);
   const [isUndoing, setUndoing] = useState(false);
+  // Whoever is on it is not done with it.
+  const [isHeld, setHeld] = useState(false);
   useEffect(() => {
-    if (notice === undefined) return;
+    if (notice === undefined) return setHeld(false);
+    if (isHeld) return;
     const ms = notice.undo === undefined ? SHOWN_MS.plain : SHOWN_MS.undo;
     const timer = setTimeout(() => notify(undefined), ms);
     return () => clearTimeout(timer);
-  }, [notice]);
+  }, [notice, isHeld]);
   const undo = async (work: () => Promise<void>) => {
     setUndoing(true);
     try {
@@ -52,7 +55,14 @@ export function NoticeCorner() {
   return (
     <div className="notice-corner" role="status">
       {notice !== undefined && (
-        <div className="notice">
+        // biome-ignore lint/a11y/noStaticElementInteractions: its buttons are what is pressed
+        <div
+          className="notice"
+          onPointerEnter={() => setHeld(true)}
+          onPointerLeave={() => setHeld(false)}
+          onFocus={() => setHeld(true)}
+          onBlur={() => setHeld(false)}
+        >
           <span>{notice.text}</span>
           {notice.undo !== undefined && (
             <button type="button" disabled={isUndoing} onClick={() => undo(notice.undo ?? noWork)}>

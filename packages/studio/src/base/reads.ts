@@ -70,6 +70,8 @@ export function useWrite<I, T>(
         };
   return useMutation<T, Error, I>({
     mutationFn: (input) => act(memory, input),
+    // The way back of an earlier change must not stand there as if it were that of this one.
+    onMutate: () => notify(undefined),
     // Said at once and read again after: said after the reading, it could stand over what the person did meanwhile.
     onSuccess: (result, input) => {
       const done = said(result, input);

@@ -16,6 +16,9 @@ export interface CanvasEvents {
   readonly onMoved: (id: string) => void;
 }
 
+/** Links that are drawn while the camera moves; of more, only the memories are. */
+const EDGES_IN_MOTION = 3000;
+
 /** What is set apart from the rest. */
 export interface Emphasis {
   /** The memory of the panel. */
@@ -57,8 +60,13 @@ export function Canvas({
     };
   }, [scene, palette, onReady]);
   useEffect(() => {
+    // The picture grows after it is first drawn: how much there is to move is known only now.
+    const isMuch = scene.size > EDGES_IN_MOTION;
+    if (drawing.current?.getSetting("hideEdgesOnMove") === !isMuch) {
+      drawing.current.setSetting("hideEdgesOnMove", isMuch);
+    }
     if (emphasis !== undefined) drawing.current?.refresh({ skipIndexation: true });
-  }, [emphasis]);
+  }, [emphasis, scene]);
   return <div className="canvas" ref={place} aria-hidden="true" />;
 }
 
@@ -68,8 +76,8 @@ function makeSigma(
   palette: Palette,
   shown: { readonly current: Emphasis },
 ): Sigma {
-  const claimed = new Claims();
-  const sigma = new Sigma(scene as never, place, {
+  const claimed = new Claims(() => marksOf(sigma, scene));
+  const sigma: Sigma = new Sigma(scene as never, place, {
     allowInvalidContainer: true,
     labelFont: "system-ui, sans-serif",
     labelSize: 12,
@@ -77,7 +85,6 @@ function makeSigma(
     labelDensity: 1.5,
     labelGridCellSize: 90,
     labelRenderedSizeThreshold: 5,
-    hideEdgesOnMove: scene.size > 8000,
     minCameraRatio: 0.02,
     maxCameraRatio: 6,
     stagePadding: 48,
@@ -85,21 +92,20 @@ function makeSigma(
     defaultDrawNodeLabel: (context, data, settings) => {
       if (!data.label) return;
       context.font = `${settings.labelSize}px ${settings.labelFont}`;
-      const box = {
-        left: data.x + data.size + 4,
-        top: data.y - settings.labelSize / 2,
-        width: context.measureText(data.label).width,
-        height: settings.labelSize,
-      };
-      // One that would cross another waits until there is room.
-      if (!claimed.take(box)) return;
+      const box = labelPlaces(
+        { x: data.x, y: data.y, size: data.size },
+        { width: context.measureText(data.label).width, height: settings.labelSize },
+      ).find((place) => claimed.take(place));
+      // One that would cross another, or a memory, waits until there is room.
+      if (box === undefined) return;
       context.textAlign = "left";
       context.textBaseline = "middle";
       context.lineWidth = 3;
       context.strokeStyle = palette.surface;
       context.fillStyle = palette.ink;
-      context.strokeText(data.label, box.left, data.y);
-      context.fillText(data.label, box.left, data.y);
+      const middle = box.top + box.height / 2;
+      context.strokeText(data.label, box.left, middle);
+      context.fillText(data.label, box.left, middle);
     },
     defaultDrawNodeHover: (context, data, settings) => {
       context.beginPath();
@@ -107,7 +113,8 @@ function makeSigma(
       context.lineWidth = 2;
       context.strokeStyle = palette.accent;
       context.stroke();
-      claimed.clear();
+      // What the pointer is on says its name, whatever stands there.
+      claimed.allow();
       settings.defaultDrawNodeLabel(context, data, settings);
     },
     nodeReducer: (id, look) => {
@@ -135,15 +142,40 @@ interface Box {
   readonly height: number;
 }
 
-/** The places of the labels that are drawn: two never cross. */
-class Claims {
-  #taken: Box[] = [];
+/** Where a label may stand, best first: after its memory, before it, below it. */
+function labelPlaces(
+  { x, y, size }: { readonly x: number; readonly y: number; readonly size: number },
+  { width, height }: { readonly width: number; readonly height: number },
+): readonly Box[] {
+  const top = y - height / 2;
+  return [
+    { left: x + size + 4, top, width, height },
+    { left: x - size - 4 - width, top, width, height },
+    { left: x - width / 2, top: y + size + 4, width, height },
+  ];
+}
 
+/** The places of the labels that are drawn: two never cross, and none lies over a memory. */
+class Claims {
+  readonly #marks: () => readonly Box[];
+  #taken: Box[] | undefined;
+
+  constructor(marks: () => readonly Box[]) {
+    this.#marks = marks;
+  }
+
+  /** A new picture: only the memories have their places. */
   clear(): void {
+    this.#taken = undefined;
+  }
+
+  /** The next place is free, whatever stands there. */
+  allow(): void {
     this.#taken = [];
   }
 
   take(box: Box): boolean {
+    this.#taken ??= [...this.#marks()];
     const isFree = this.#taken.every(
       ({ left, top, width, height }) =>
         box.left > left + width ||
@@ -154,6 +186,21 @@ class Claims {
     if (isFree) this.#taken.push(box);
     return isFree;
   }
+}
+
+/** Memories around which labels are led; in a crowd of more, labels are few anyhow. */
+const MARKS_MAX = 300;
+
+/** Where the memories are drawn, in points of the screen. */
+function marksOf(sigma: Sigma, scene: Scene): readonly Box[] {
+  if (scene.order > MARKS_MAX) return [];
+  return scene.nodes().flatMap((id): Box[] => {
+    const data = sigma.getNodeDisplayData(id);
+    if (data === undefined) return [];
+    const { x, y } = sigma.framedGraphToViewport(data);
+    const size = sigma.scaleSize(data.size);
+    return [{ left: x - size, top: y - size, width: 2 * size, height: 2 * size }];
+  });
 }
 
 /** Memories beyond which letters would be too small and too many. */

@@ -43,22 +43,19 @@ export function HomePage() {
       <PageHead title="What it knows" about={`The memory of ${graph}, in its own words.`}>
         {graph === SAMPLE_GRAPH && isOwner && <RemoveSample />}
       </PageHead>
-      <Answer of={any} what="what it knows">
-        {({ memories }) =>
-          memories.length === 0 ? (
-            <Nothing />
-          ) : (
-            <>
-              {isOwner && <Waiting />}
-              <div className="groups">
-                {GROUPS.map((group) => (
-                  <GroupView key={group.title} group={group} />
-                ))}
-              </div>
-            </>
-          )
-        }
-      </Answer>
+      {/* Asked beside the groups, not before them: nearly always there is something. */}
+      {any.data?.memories.length === 0 ? (
+        <Nothing />
+      ) : (
+        <>
+          {isOwner && <Waiting />}
+          <div className="groups">
+            {GROUPS.map((group) => (
+              <GroupView key={group.title} group={group} />
+            ))}
+          </div>
+        </>
+      )}
     </>
   );
 }

@@ -2,12 +2,12 @@
  * What waits for a decision, one thing at a time: both sides, what can be decided, by click or by the
  * keys 1 to 4, and the way back. Which one is shown is in the address.
  */
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { FormDialog, TextField } from "../base/dialog.tsx";
 import { counted, oneLine } from "../base/format.tsx";
 import { useKeys } from "../base/keys.ts";
 import { useWrite } from "../base/reads.ts";
-import { go, hrefWith, useRoute } from "../base/route.ts";
+import { currentRoute, go, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, Empty, Failure, PageHead } from "../base/ui.tsx";
 import { useWaiting, type Waiting, type WaitingItem } from "../base/waiting.ts";
@@ -63,10 +63,17 @@ function Queue({
   readonly isDuplicates: boolean;
 }) {
   const { params } = useRoute();
-  if (items.length === 0) return <Nothing isDuplicates={isDuplicates} />;
   const sought = items.findIndex(({ id }) => id === params.item);
   const at = Math.max(0, sought);
   const item = items[at];
+  const shown = item?.id;
+  // What is looked at is in the address from the first look: something new must not slip into its place.
+  useEffect(() => {
+    if (shown !== undefined && currentRoute().params.item !== shown) {
+      go(hrefWith({ item: shown }), { replace: true });
+    }
+  }, [shown]);
+  if (items.length === 0) return <Nothing isDuplicates={isDuplicates} />;
   const goTo = (next: number) => go(hrefWith({ item: items[next]?.id }), { replace: true });
   if (item === undefined) return null;
   return (
