@@ -133,3 +133,19 @@ export function walkNames(
   }
   return gained;
 }
+
+/** Of the memories that links lead to, those with the strongest, at most so many. */
+export function strongestOf(
+  hits: readonly NamedHit[],
+  links: readonly ReadonlyMap<string, number>[],
+  most: number,
+): readonly string[] {
+  const strength = new Map<string, number>();
+  for (const [at, hit] of hits.entries()) {
+    for (const [key, weight] of links[at] ?? []) {
+      strength.set(key, (strength.get(key) ?? 0) + hit.score * weight);
+    }
+  }
+  const order = [...strength].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  return order.slice(0, most).map(([key]) => key);
+}

@@ -60,6 +60,7 @@ import {
   marksOf,
   NAMED_MOST,
   type NamedHit,
+  strongestOf,
   WALK_HITS,
   walkNames,
 } from "./names-walk.js";
@@ -385,7 +386,7 @@ class Lanes implements Gathered {
     this.#rules = rules.length > RULES_MOST ? [] : rules;
     const asked = askedByTitle(question, marked, isCommon);
     const links = hits.map((hit) => linksOf(hit, marked, isCommon));
-    const strongest = strongestOf(hits, links);
+    const strongest = strongestOf(hits, links, REACHED);
     await this.#load([...asked.keys(), ...strongest, ...this.#rules]);
     const evidenceOf = (key: string): Float64Array | undefined => {
       const memory = this.memories.get(key);
@@ -594,18 +595,4 @@ function around(session: string, index: number): { session: string; range: KvRan
   const to = Math.min(index + REACH, INDEX_MAX) + 1;
   const range = { gte: at(from), lt: at(to), limit: 4 * (2 * REACH + 1) };
   return { session, range };
-}
-
-function strongestOf(
-  hits: readonly NamedHit[],
-  links: readonly ReadonlyMap<string, number>[],
-): readonly string[] {
-  const strength = new Map<string, number>();
-  for (const [at, hit] of hits.entries()) {
-    for (const [key, weight] of links[at] ?? []) {
-      strength.set(key, (strength.get(key) ?? 0) + hit.score * weight);
-    }
-  }
-  const order = [...strength].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
-  return order.slice(0, REACHED).map(([key]) => key);
 }
