@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LOCAL_MODEL, local } from "../src/index.js";
-import { readModel } from "../src/static-model.js";
-import { piecesOf } from "../src/word-pieces.js";
+import { piecesOf, readModel } from "../src/static-model.js";
 import reference from "./reference.json" with { type: "json" };
 
 const FILE = readFileSync(new URL("../model/static-1.bin", import.meta.url));
