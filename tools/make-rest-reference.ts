@@ -1,8 +1,7 @@
 /**
  * The reference page of REST, rendered from the routes: every path, its methods, its members. Pure.
  */
-import { bodyOf } from "../packages/server/src/http/memgraph-openapi.js";
-import { templateOf } from "../packages/server/src/http/openapi.js";
+import { callBodyOf, templateOf } from "../packages/server/src/http/openapi.js";
 import {
   type Field,
   fieldsOf,
@@ -34,7 +33,7 @@ without it, the server's own is meant. Members of a JSON body are listed; GET ta
 function memgraphSection(): string {
   const rows = MEMGRAPH_ROUTES.map((one) => {
     const { method, path, query = {} } = one.route;
-    const asked = hasBody(one.route) ? bodyOf(one).shape : query;
+    const asked = hasBody(one.route) ? callBodyOf(one).shape : query;
     const names = Object.keys(asked).map((name) => `\`${name}\``);
     return `| \`${method} /v1${templateOf(path)}\` | ${one.summary} | ${names.join(", ")} |`;
   });

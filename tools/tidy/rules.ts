@@ -66,7 +66,6 @@ export const SERVER_LAYERS: readonly Layer[] = [
     "progress.ts",
     "services.ts",
     "settings.ts",
-    "usage.ts",
     "version.ts",
   ]),
   layer("reading foreign files", ["import/"]),

@@ -3,10 +3,9 @@
  * older release wrote. Each builds beside the store and takes its place at the end; until then the
  * store is what it was, and empty stores stay empty.
  */
-import { existsSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { toHex } from "./codec/keys.js";
 import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import type { ExportTarget } from "./contract/move.js";
 import type { OnProgress } from "./contract/verb.js";
@@ -18,7 +17,14 @@ import { type ErasureDocument, type ErasureList, parseErasures } from "./journal
 import type { Kv } from "./kv/kv.js";
 import { type ImportParts, type ImportReport, importVolumes } from "./move/import-journal.js";
 import { type ImportSource, readIn, writeOut } from "./move/move-files.js";
-import { buildMended, isWanted, mendJournal, remainsOf } from "./move/repair.js";
+import {
+  buildMended,
+  isWanted,
+  mendJournal,
+  type Remains,
+  remainsOf,
+  withStanding,
+} from "./move/repair.js";
 import {
   CURRENT_FORM,
   formOf,
@@ -34,6 +40,7 @@ import {
   openKv,
   pooledRandom,
   storeFolders,
+  storeRemoval,
 } from "./open.js";
 import { checkActorName } from "./records/uri.js";
 
@@ -173,6 +180,11 @@ export interface RepairOptions extends Pick<PlaceOptions, "actor" | "onProgress"
   readonly from?: readonly string[];
   /** Say what would be done, and touch nothing. */
   readonly dryRun?: boolean;
+  /**
+   * What it was, for a store of which that cannot be read any more: one of its own, or a replica, which takes
+   * no writes until it follows its source again or is promoted.
+   */
+  readonly was?: "store" | "replica";
 }
 
 /** The outcome of a repair. */
@@ -202,10 +214,10 @@ const LOST_NAMED = 100;
 /**
  * Builds a damaged store of a folder again: everything derived from its journal, and what the journal lost
  * from other places, each entry held against the store's own hashes. Nobody may have the store open. The
- * damaged folder is renamed, never removed.
+ * damaged folder is renamed, never removed. A repair that is killed leaves the damaged store or the new one.
  */
 export async function repair(location: string, options: RepairOptions = {}): Promise<RepairReport> {
-  checkOptions(options, ["actor", "onProgress", "from", "dryRun"]);
+  checkOptions(options, ["actor", "onProgress", "from", "dryRun", "was"]);
   const actor = checkActorName(options.actor ?? "default");
   const dryRun = options.dryRun === true;
   if (/^[a-z][a-z0-9+.-]+:/i.test(location)) throw invalid("location", "a folder", location);
@@ -218,7 +230,8 @@ export async function repair(location: string, options: RepairOptions = {}): Pro
   const problems = await damageOf(location, actor);
   const nothing = { taken: 0, missing: 0, lost: [], problems, dryRun };
   if (problems.length === 0) return { ok: true, needed: false, entries: 0, ...nothing };
-  const remains = remainsOf(sha256Node, await folders.salvageFolder(join(root, actor), isWanted));
+  const salvaged = await folders.salvageFolder(join(root, actor), isWanted);
+  const remains = standing(remainsOf(sha256Node, salvaged), options);
   const mended = await withSources(actor, options.from ?? [], (sources) =>
     mendJournal(sha256Node, remains, sources),
   );
@@ -227,37 +240,31 @@ export async function repair(location: string, options: RepairOptions = {}): Pro
   const found = { ...nothing, taken, missing: lost.length, lost: lost.slice(0, LOST_NAMED) };
   const report = { ok, needed: true, entries: rows.length, ...found };
   if (!ok || dryRun) return report;
-  const token = toHex(pooledRandom()(4));
-  const beside = join(root, `.repairing-${actor}-${token}`);
+  const replacement = (await storeRemoval()).replaceStore(root, actor);
   try {
-    const target = await openKv(beside, actor, {});
+    const target = await openKv(replacement.beside, actor, {});
     try {
       await buildMended(sha256Node, target, remains, rows, options.onProgress);
     } finally {
       await target.close();
     }
-    const aside = join(root, `.damaged-${actor}-${token}`);
-    putInPlace({ store: join(root, actor), beside: join(beside, actor), aside });
-    folders.fsyncFolder(root);
-    return { ...report, aside };
+    return { ...report, aside: replacement.take() };
   } finally {
-    rmSync(beside, { recursive: true, force: true });
+    replacement.end();
   }
 }
 
-/** Renames the damaged store away and the new one to its place; if that fails, everything back. */
-function putInPlace(names: {
-  readonly store: string;
-  readonly beside: string;
-  readonly aside: string;
-}): void {
-  renameSync(names.store, names.aside);
-  try {
-    renameSync(names.beside, names.store);
-  } catch (error) {
-    renameSync(names.aside, names.store);
-    throw error;
-  }
+/** A replica that came back as a store of its own would take writes that its source knows nothing of. */
+function standing(remains: Remains, { was }: RepairOptions): Remains {
+  if (was !== undefined && was !== "store" && was !== "replica")
+    throw invalid("was", "store or replica", was);
+  if (remains.isReplica !== undefined || remains.size === 0) return remains;
+  if (was !== undefined) return withStanding(remains, was);
+  const why = "the page that tells whether the store followed another is gone";
+  throw new CortexError("ERR_CORRUPT", `was: expected store or replica, because ${why}`, {
+    field: "was",
+    expected: "store or replica",
+  });
 }
 
 /** What is wrong with a store: its pages first, which the engine must not meet when they are damaged. */

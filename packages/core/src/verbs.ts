@@ -39,7 +39,7 @@ import { recall } from "./recall/recall.js";
 import { review } from "./review/review.js";
 import { search, searchBatch } from "./search/search.js";
 import { remember } from "./sessions/remember.js";
-import { session } from "./sessions/session-read.js";
+import { session, sessions } from "./sessions/session-read.js";
 import { maintain } from "./upkeep/maintain.js";
 import { scrub } from "./upkeep/scrub.js";
 import { check, rebuild, vacuum } from "./upkeep/whole-store.js";
@@ -73,6 +73,7 @@ const RUN: { readonly [V in VerbName]: Run<V, Engine> } = {
   traverse,
   remember,
   session,
+  sessions,
   batch,
   find,
   describeSchema,

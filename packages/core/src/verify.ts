@@ -63,11 +63,11 @@ import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
 import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
 import {
   type PlainValue,
+  primaryText,
   readData,
   readHead,
   readTombstone,
   readVersion,
-  sentenceOf,
   type VerifiedHead,
   type VerifiedTombstone,
 } from "./records/plain-record.js";
@@ -435,7 +435,7 @@ function checkMemory(
     status: "present",
     type,
     version: number,
-    text: sentenceOf(type, data) || stored,
+    text: primaryText(type, data) || stored,
     data,
     head: readHead(shown, what, entry),
     ...place,

@@ -1,12 +1,14 @@
 /**
  * A damaged store is built again: from its own journal where only derived rows are damaged, with the help
  * of a backup, an export's increments or another folder where the journal is. What nobody has is named, and
- * then nothing changes. Pages are zeroed one after the other, bits turned by a seed.
+ * then nothing changes. Pages are zeroed one after the other, bits turned by a seed. A repair that ends at
+ * any step leaves the damaged store or the new one, and a replica stays one.
  */
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { examineStore, open, repair } from "../src/index.js";
+import { examineStore, follow, isCortexError, open, openHub, repair } from "../src/index.js";
 import { seededRandom } from "../src/testing/index.js";
 import { cleanUp, temporaryFolder } from "./other-process.js";
 
@@ -139,4 +141,119 @@ test("the history of another store is not taken", async () => {
   writeFileSync(fileIn(folder), bytes);
   const report = await repair(folder, { actor: "ada", from: [other] });
   expect(report.needed ? report : { ok: false, taken: 0 }).toMatchObject({ ok: false, taken: 0 });
+});
+
+/** Names of the calls by which a repair changes names and waits for the disk. */
+const CALLS = ["renameSync", "rmSync", "fsyncSync"] as const;
+
+/**
+ * Runs something whose process ends after a number of such calls, as far as the disk can tell: those after it
+ * have no effect. Gives how many there were.
+ */
+async function endedAfter(calls: number, run: () => Promise<unknown>): Promise<number> {
+  const mutable = fs as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const real = CALLS.map((name) => [name, mutable[name]] as const);
+  let done = 0;
+  for (const [name, call] of real) {
+    mutable[name] = (...args) => {
+      if (done >= calls) throw new Error("the process has ended");
+      done += 1;
+      return call?.(...args);
+    };
+  }
+  syncBuiltinESMExports();
+  try {
+    await run().catch((error: unknown) => {
+      if (!String(error).includes("the process has ended")) throw error;
+    });
+    return done;
+  } finally {
+    for (const [name, call] of real) if (call !== undefined) mutable[name] = call;
+    syncBuiltinESMExports();
+  }
+}
+
+test("a repair that ends at any step leaves the damaged store or the new one, and can be run again", async () => {
+  const { folder, backup, root } = await filled();
+  const bytes = readFileSync(fileIn(folder));
+  const damagedAt = bytes.lastIndexOf("Note 30 by the river");
+  turnBit(bytes, damagedAt, 0);
+  writeFileSync(fileIn(folder), bytes);
+  const how = { actor: "ada", from: [backup] };
+  const seen = new Set<string>();
+  for (let calls = 0, isOver = false; !isOver; calls += 1) {
+    const copy = copied(folder);
+    isOver = (await endedAfter(calls, () => repair(copy, how))) < calls;
+    // Whoever comes next, by the hub or without it, meets a store of that name and never a new one.
+    const isListed = async (): Promise<boolean> => {
+      await using hub = await openHub(copy);
+      return (await hub.listGraphs()).graphs.some(({ id }) => id === "ada");
+    };
+    if (calls % 2 === 0) expect(await isListed(), `ended after ${calls}`).toBe(true);
+    const state = await (async () => {
+      await using memory = await open(copy, { actor: "ada" });
+      expect((await memory.stats()).entries, `ended after ${calls}`).toBeGreaterThan(60);
+      return (await memory.check()).ok ? "new" : "damaged";
+    })();
+    seen.add(state);
+    expect((await repair(copy, how)).needed, `ended after ${calls}`).toBe(state === "damaged");
+    await expectSound(copy, root);
+    // Everything is this process's own, so what was left is known to be in use; the damaged one is kept.
+    expect(readdirSync(copy).some((name) => name.startsWith(".damaged-ada-"))).toBe(true);
+  }
+  expect(seen).toEqual(new Set(["damaged", "new"]));
+});
+
+test("what a repair of a dead process left is taken away by the next, and all of it with the graph", async () => {
+  const { folder, backup, root } = await filled();
+  const bytes = readFileSync(fileIn(folder));
+  turnBit(bytes, bytes.lastIndexOf("Note 30 by the river"), 0);
+  writeFileSync(fileIn(folder), bytes);
+  for (const kind of ["repairing", "repaired"]) {
+    cpSync(join(folder, "ada"), join(folder, `.${kind}-ada-${process.pid}-00000000-1`), {
+      recursive: true,
+    });
+  }
+  await repair(folder, { actor: "ada", from: [backup] });
+  await expectSound(folder, root);
+  const kept = readdirSync(folder).filter((name) => /^\.(repair|damaged)/.test(name));
+  expect(kept).toEqual([expect.stringMatching(/^\.damaged-ada-/)]);
+  await using hub = await openHub(folder);
+  await hub.remove("ada", "asked to");
+  expect(readdirSync(folder).filter((name) => name.includes("ada"))).toEqual([]);
+});
+
+test("a replica that is repaired is a replica, also where that cannot be read any more", async () => {
+  const { folder } = await filled();
+  const replica = temporaryFolder();
+  {
+    await using memory = await open(folder, { actor: "ada" });
+    for await (const _ of follow(replica, memory, { actor: "ada", once: true }));
+  }
+  const good = readFileSync(fileIn(replica));
+  const refused = { code: "ERR_READ_ONLY" };
+  const outcomes = new Set<string>();
+  for (let page = 2; page < good.length / PAGE; page += 1) {
+    const bytes = Buffer.from(good);
+    bytes.fill(0, page * PAGE, (page + 1) * PAGE);
+    writeFileSync(fileIn(replica), bytes);
+    if ((await examineStore(replica, "ada")).length === 0) continue;
+    const copy = copied(replica);
+    const how = { actor: "ada", from: [folder] };
+    const report = await repair(copy, { ...how, dryRun: true }).catch((error: unknown) => {
+      if (!isCortexError(error, "ERR_CORRUPT")) throw error;
+      return error.message;
+    });
+    if (typeof report !== "string" && !report.ok) continue;
+    if (typeof report === "string") expect(report).toContain("was: expected store or replica");
+    const kind = typeof report === "string" ? "asked" : "kept";
+    if (outcomes.has(kind) && page % 5 !== 0) continue;
+    outcomes.add(kind);
+    await repair(copy, kind === "asked" ? { ...how, was: "replica" } : how);
+    await using memory = await open(copy, { actor: "ada" });
+    expect(await memory.check(), `page ${page}`).toMatchObject({ ok: true });
+    const writing = memory.write({ type: "note", text: "of its own" });
+    await expect(writing, `page ${page}`).rejects.toMatchObject(refused);
+  }
+  expect(outcomes).toEqual(new Set(["kept", "asked"]));
 });

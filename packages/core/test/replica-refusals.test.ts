@@ -10,7 +10,7 @@ import { type Cortex, isCortexError, restoreBackup } from "../src/index.js";
 import { formatCheckpoint, parseCheckpoint } from "../src/journal/checkpoint.js";
 import { decodeEntry, encodeEntry, encodeHeader, SUBJECT } from "../src/journal/entry.js";
 import type { Kv } from "../src/kv/kv.js";
-import { pullPage } from "../src/replica/follow-entries.js";
+import { pullPage } from "../src/replica/follow.js";
 import { ReplicaWriter } from "../src/replica/replica-writer.js";
 import { backedUp, emptyKv, graphOver, headOf, inPieces, rowsOf } from "./moves-support.js";
 import { cleanUp } from "./other-process.js";

@@ -20,7 +20,7 @@ import {
 import { KEYSPACE } from "../src/kv/keyspace.js";
 import { around, type Kv } from "../src/kv/kv.js";
 import { LIMITS } from "../src/limits.js";
-import { type PageSource, pullPage } from "../src/replica/follow-entries.js";
+import { type PageSource, pullPage } from "../src/replica/follow.js";
 import { ReplicaWriter } from "../src/replica/replica-writer.js";
 import { refusalOf, seededRandom } from "../src/testing/index.js";
 import { verify } from "../src/verify.js";

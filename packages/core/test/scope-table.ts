@@ -83,6 +83,7 @@ export const SCOPE_TABLE: { readonly [verb in VerbName]: Row } = {
     call: async ({ memory, word, access }) =>
       (await memory.session(`session-${word}`, { access })).turns,
   },
+  sessions: { call: ({ memory, access }) => memory.sessions({ access }) },
   addEdge: {
     call: ({ memory, id, graph, visibility, access }) =>
       memory.addEdge(graph.partners[visibility], "uses", id, {}, { access }),

@@ -1,6 +1,7 @@
 /**
  * What each error code means to a door: one table for all of them, complete by type. The command
- * line takes the exit code from here, HTTP its status, MCP its JSON-RPC code.
+ * line takes the exit code from here, HTTP its status, MCP its JSON-RPC code. Beside it, the error for what is
+ * refused before anything is asked of the library.
  */
 import type { ErrorCode } from "@cortex-memory/core";
 
@@ -134,3 +135,14 @@ export const ERROR_STATUS: { readonly [code in ErrorCode]: ErrorStatus } = {
 
 /** The code that doors print for a fault of Cortex itself, which carries none. */
 export const INTERNAL_CODE = "ERR_INTERNAL";
+
+/** A command line, a parameter or a setting that cannot be used as it stands. */
+export class UsageError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(message: string, code: ErrorCode = "ERR_INVALID") {
+    super(message);
+    this.name = "UsageError";
+    this.code = code;
+  }
+}

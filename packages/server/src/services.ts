@@ -13,8 +13,8 @@ import {
 } from "@cortex-memory/core";
 import { local } from "@cortex-memory/embed";
 import { embedderSettingsFor, jobsSettingsFor, modelSettingsFor, type Setting } from "./config.js";
+import { UsageError } from "./error-status.js";
 import { numberFrom } from "./settings.js";
-import { UsageError } from "./usage.js";
 
 type Environment = { readonly [name: string]: string | undefined };
 

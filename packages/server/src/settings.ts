@@ -12,7 +12,7 @@ import {
   type ServeSettingSpec,
   type Setting,
 } from "./config.js";
-import { UsageError } from "./usage.js";
+import { UsageError } from "./error-status.js";
 
 /** What `cortex serve` works with. */
 export interface ServeOptions {

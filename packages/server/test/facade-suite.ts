@@ -117,6 +117,8 @@ function manyTests(graph: () => CortexApi): void {
     await memory.remember(turns, { session: "chat" });
     const { turns: kept } = await memory.session("chat");
     expect(kept.map(({ content }) => content)).toEqual(["hello", "I moved", "to Braga"]);
+    const { sessions } = await memory.sessions({ prefix: "chat" });
+    expect(sessions).toMatchObject([{ session: "chat", turns: 3, opening: "hello" }]);
   });
 }
 

@@ -4,8 +4,7 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { memgraphPart } from "../src/http/memgraph-openapi.js";
-import { openApiDocument, templateOf } from "../src/http/openapi.js";
+import { memgraphPart, openApiDocument, templateOf } from "../src/http/openapi.js";
 import { pathsOf, routesOf } from "../src/http/routes.js";
 import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
 import { OPERATIONS } from "../src/operations.js";

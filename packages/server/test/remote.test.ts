@@ -97,6 +97,7 @@ const SAMPLES: { readonly [V in VerbName]: Parameters<CortexApi[V]> } = {
   stats: [],
   describeSchema: [],
   listTags: [{ prefix: "p", limit: 1 }],
+  sessions: [{ prefix: "p", limit: 1 }],
   changes: [1, 2, { limit: 3 }],
   revert: [1, { by: "b" }],
   forget: ["a", "why", { cascade: true }],

@@ -126,6 +126,11 @@ const READS: readonly Pair[] = [
     library: (m) => m.session("chat-0"),
   },
   {
+    operation: "sessions",
+    args: ["sessions", "chat", "--limit", "3"],
+    library: (m) => m.sessions({ prefix: "chat", limit: 3 }),
+  },
+  {
     operation: "getEdge",
     args: ["edge", "get", "rule", "related_to", "home"],
     library: (m) => m.getEdge("rule", "related_to", "home"),

@@ -131,6 +131,38 @@ describe.skipIf(isLackingBrowser)("many", () => {
     await studio.close();
   });
 
+  test("a conversation that is dropped can be read; files of other programs are named with their command", async () => {
+    const turns = [
+      { role: "user", content: "The kiln is too hot" },
+      { role: "assistant", content: "Then let it cool until noon." },
+    ];
+    const studio = await openStudio(browser, server, "#/graphs");
+    const { page } = studio;
+    const card = page.getByRole("region", { name: "Bring memories in" });
+    const give = (name: string, content: string) =>
+      card
+        .getByLabel("or choose a file")
+        .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
+    for (const [name, content, command] of [
+      ["notes.db", "SQLite format 3\0and pages", "cortex import notes.db --from memgraph"],
+      ["my memory.json", '{"type":"entity","name":"Ada"}', "'my memory.json' --from mcp-memory"],
+      ["mem0.json", '{"results":[{"memory":"likes tea"}]}', "mem0.json --from mem0"],
+      ["all.cortex", "cortex-journal 1\n...", "cortex import all.cortex"],
+    ] as const) {
+      await give(name, content);
+      await card.getByText(command).waitFor();
+    }
+    await give("kiln.json", JSON.stringify(turns));
+    await card.getByText("holds 2 turns. Nothing is written yet.").waitFor();
+    await card.getByRole("button", { name: "Import 2 turns" }).click();
+    await card.getByText("2 turns came in, 0 turns had been there already").waitFor();
+    await card.getByRole("link", { name: "Read it" }).click();
+    await page.getByRole("log", { name: "Turns" }).getByText("let it cool until noon").waitFor();
+    await page.getByRole("link", { name: /kiln 2 turns/ }).waitFor();
+    expect(studio.complaints).toEqual([]);
+    await studio.close();
+  });
+
   test("health shows what a store holds and what was slow; upkeep shows its plan, then runs", async () => {
     const studio = await openStudio(browser, server, "#/health?graph=grace");
     const { page } = studio;

@@ -1,21 +1,26 @@
 /**
- * How every verb is called: the arguments are gathered, the caller is admitted by the verb's policy, the
- * input is checked against its contract and its claims against who speaks, and its function runs with an
- * engine that cannot reach beyond the caller's access and standing. What standing refuses is kept as a
- * wish. A call under an idempotency key is done once (`once.ts`). Nothing else happens on the way.
+ * How every verb is called, and the one place every call passes: the arguments are gathered, the caller is
+ * admitted by the verb's policy, the input is checked against its contract and its claims against who
+ * speaks, and its function runs with an engine that cannot reach beyond the caller's access and standing.
+ * What standing refuses is kept as a wish.
  *
- * The one place every call of the facade passes: who may call the verb at all, and which engine the
- * verb then works with. A verb that got its engine here cannot reach beyond the caller's access.
+ * A call under an idempotency key is done once and answered alike however often it is repeated. A verb whose
+ * retry is by key writes once, and the mark of the request goes into the journal with what it writes
+ * (`engine/idempotency.ts`). A verb whose retry is natural may be repeated anyway; its key repeats the answer
+ * for as long as the process that gave it keeps the store open, also to a call that comes while the first
+ * one still runs. In both, another request under the same key is refused.
  */
-
 import { type ArgumentNames, type Given, gather } from "../contract/gather.js";
 import { checkInput } from "../contract/refusal.js";
 import type { Policy, Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
+import { idempotencyKeys, keyError, requestMark, underMark } from "../engine/idempotency.js";
 import { invalid, isCortexError } from "../errors.js";
+import { Reader } from "../history/reader.js";
+import { keyString } from "../kv/keyspace.js";
+import { LIMITS } from "../limits.js";
 import { type Access, admit, OWNER, type Speaker, speakerOf } from "../scope/access.js";
-import { concealed } from "./conceal.js";
-import { runOnce } from "./once.js";
+import { concealed, concealedFailure } from "./conceal.js";
 import { keepingWishes } from "./proposals.js";
 import { engineFor } from "./scoped-engine.js";
 import { checkCall, speaksForOwner } from "./standing.js";
@@ -72,7 +77,12 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   asked.access = access;
   const answer = answered(engine, { verb, run, asked, speaker, admittedEngine });
   if (access.kind === "owner" || verb.policy === "open") return answer;
-  return Promise.resolve(answer).then((one) => concealed(admittedEngine, verb, one));
+  return Promise.resolve(answer).then(
+    (one) => concealed(admittedEngine, verb, one),
+    (error: unknown) => {
+      throw concealedFailure(access, error);
+    },
+  );
 }
 
 /** What the function of a verb answers; what standing refuses is kept as a wish. */
@@ -82,8 +92,10 @@ function answered(
 ): unknown {
   if (verb.kind === "read") return run(admittedEngine, asked as never);
   const { idempotencyKey, ...wished } = asked;
+  // Whoever is nobody yet has no keys, and is not told which are taken: what is open is safe to repeat.
+  const isStranger = verb.policy === "open" && (asked.access as Access).kind !== "owner";
   const runHere = () =>
-    typeof idempotencyKey === "string"
+    typeof idempotencyKey === "string" && !isStranger
       ? runOnce(admittedEngine, verb, run, { ...asked, idempotencyKey })
       : run(admittedEngine, asked as never);
   if (speaker === undefined || speaksForOwner(speaker)) return runHere();
@@ -128,4 +140,90 @@ function checkedLocal(field: string, value: unknown): unknown {
     throw invalid(field, "an AbortSignal", value);
   }
   return value;
+}
+
+/** What a call asks, checked. */
+type AskedUnderKey = { readonly [field: string]: unknown };
+
+/** Verbs that put the mark where it belongs themselves: on an item's entry, or into a manifest. */
+const MARK_THEMSELVES: ReadonlySet<string> = new Set(["write", "update", "batch", "snapshot"]);
+
+/** Runs a verb under a key. */
+function runOnce(
+  engine: Engine,
+  verb: Verb,
+  run: (engine: Engine, asked: never) => unknown,
+  asked: AskedUnderKey & { readonly idempotencyKey: string },
+): unknown {
+  if (MARK_THEMSELVES.has(verb.name)) return run(engine, asked as never);
+  const { idempotencyKey: key, ...rest } = asked;
+  const { request } = requestMark(engine, key, {
+    // Two names of one verb are one: a door knows only one of them.
+    operation: verb.path,
+    request: sendable(verb, rest),
+    by: typeof rest.by === "string" ? rest.by : undefined,
+  });
+  if (request === undefined) throw new Error("a call under a key has a mark");
+  if (verb.retry === "key") {
+    refuseAnswered(engine, request);
+    return run(underMark(engine, request), rest as never);
+  }
+  return answeredOnce(engine, request, async () => run(engine, rest as never));
+}
+
+/** What of a call a second one must say alike: not who asks, and nothing that stays in this process. */
+function sendable({ local }: Verb, asked: AskedUnderKey): AskedUnderKey {
+  const isSent = ([name]: readonly [string, unknown]) => name !== "access" && !local.includes(name);
+  return Object.fromEntries(Object.entries(asked).filter(isSent));
+}
+
+interface Answered {
+  readonly request: string;
+  readonly answer: Promise<unknown>;
+}
+
+/** Answers by key, oldest first, of every store that is open in this process. */
+const ANSWERED = new WeakMap<Engine, Map<string, Answered>>();
+
+async function answeredOnce(
+  engine: Engine,
+  request: Uint8Array,
+  run: () => Promise<unknown>,
+): Promise<unknown> {
+  const answers = ANSWERED.get(engine) ?? new Map<string, Answered>();
+  ANSWERED.set(engine, answers);
+  const name = keyString(request.subarray(0, 16));
+  const known = answers.get(name);
+  if (known !== undefined) {
+    if (known.request === keyString(request)) return known.answer;
+    throw keyError("expected the request it was first used for, got another one");
+  }
+  const answer = refuseMarked(engine, request).then(run);
+  answers.set(name, { request: keyString(request), answer });
+  for (const oldest of answers.keys()) {
+    if (answers.size <= LIMITS.idempotencyAnswers) break;
+    answers.delete(oldest);
+  }
+  try {
+    return await answer;
+  } catch (error) {
+    // What failed left nothing to repeat.
+    answers.delete(name);
+    throw error;
+  }
+}
+
+/** Refuses a key under which upkeep was done: that was another request. */
+function refuseAnswered(engine: Engine, request: Uint8Array): void {
+  if (ANSWERED.get(engine)?.has(keyString(request.subarray(0, 16))) !== true) return;
+  throw keyError("expected the request it was first used for, got another one");
+}
+
+/** Refuses a key under which something was written: that was another request. */
+async function refuseMarked(engine: Engine, request: Uint8Array): Promise<void> {
+  const [row] = await Reader.with(engine.kv, undefined, (reader) =>
+    reader.getMany(idempotencyKeys(request)),
+  );
+  if (row !== undefined)
+    throw keyError("expected a key of its own, got one that was used to write");
 }

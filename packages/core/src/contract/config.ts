@@ -5,7 +5,7 @@ import * as z from "zod";
 import { describe } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { complain, type JsonObject, jsonObjectField } from "../records/fields.js";
-import { keyOf } from "../scope/public-key.js";
+import { keyOf } from "../scope/request-signature.js";
 import { anyObject, listOf, listUpTo, type ShapeOf, textField, whole } from "./fields.js";
 import { by, idempotencyKey, kind } from "./memory.js";
 import { seqShape } from "./shapes.js";

@@ -1,5 +1,6 @@
 /**
- * The verbs on conversations: keeping turns word for word, and reading them back in order.
+ * The verbs on conversations: keeping turns word for word, reading them back in order, and listing which
+ * conversations there are.
  */
 import * as z from "zod";
 import { INDEX_MAX, LIMITS } from "../limits.js";
@@ -143,4 +144,45 @@ export const session = verb("session", {
   },
   output: sessionShape,
   answer: type<SessionPage>(),
+});
+
+const sessionSummaryShape = z.object({
+  session: z.string(),
+  /** Turns that stand in it. */
+  turns: z.int(),
+  /** World time of its first and last turn; when they were kept, where nobody said. */
+  firstAt: timeShape,
+  lastAt: timeShape,
+  /** How it begins, in brief. */
+  opening: z.string(),
+});
+
+const sessionsShape = z.object({
+  sessions: listOf(sessionSummaryShape),
+  /** How many conversations there are, listed or not. */
+  distinct: z.int(),
+  seq: positionShape,
+});
+
+/** One conversation in a list. */
+export interface SessionSummary extends ShapeOf<typeof sessionSummaryShape> {}
+
+/** Conversations, and how many there are. */
+export interface SessionList extends ShapeOf<typeof sessionsShape> {}
+
+/** Lists conversations. */
+export const sessions = verb("sessions", {
+  summary: "List the conversations, the one that was added to last first",
+  kind: "read",
+  policy: "filtered",
+  args: {},
+  options: {
+    prefix: textField({ maxBytes: LIMITS.sessionBytes, blank: true })
+      .describe("only conversations whose name starts so")
+      .optional(),
+    limit: limitUpTo(LIMITS.listLimit),
+    asOf,
+  },
+  output: sessionsShape,
+  answer: type<SessionList>(),
 });

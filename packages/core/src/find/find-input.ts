@@ -3,6 +3,7 @@
  * conditions like those of the predicate, so that planner and test see one tree. What one field may hold
  * is checked by the contract; here is what fields ask of each other, of the access and of the store.
  */
+import { stableText } from "../codec/cbor-value.js";
 import { domainHash } from "../codec/hash.js";
 import { normaliseSlot, utf8 } from "../codec/text.js";
 import type { Form } from "../contract/hits.js";
@@ -14,7 +15,7 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { WalkPlan } from "../links/breadth-first.js";
 import { walkPlan } from "../links/walk.js";
-import { type Json, stableJson } from "../records/fields.js";
+import type { Json } from "../records/fields.js";
 import type { Lifecycle } from "../records/types.js";
 import { type Access, admit, budgetOf } from "../scope/access.js";
 import { fieldOf } from "./find-fields.js";
@@ -224,5 +225,5 @@ function canonicalText(asked: Asked<"find">): string {
   const what = Object.fromEntries(
     WHAT.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])),
   );
-  return stableJson(JSON.parse(JSON.stringify(what)) as Json);
+  return stableText(JSON.parse(JSON.stringify(what)) as Json);
 }

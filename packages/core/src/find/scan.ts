@@ -68,12 +68,11 @@ export async function newestPage(
   match: Matcher,
   wish: PageWish,
 ): Promise<NewestPage> {
-  const wanted = wish.offset + wish.limit;
-  const desk = new HitDesk(wanted);
+  const desk = new HitDesk(wish.offset, wish.limit);
   const spent = new Spending();
   let total = 0;
   let frontier: string | undefined;
-  let size = firstSize(wanted);
+  let size = firstSize(desk.room);
   let isLater = false;
   do {
     const page = await stream.next(size);
@@ -99,14 +98,14 @@ export async function newestPage(
       break;
     }
     const missing = wish.countTotal ? undefined : desk.room;
-    size = nextSize(size, missing, candidates === 0 ? 0 : desk.ready.length / candidates);
+    size = nextSize(size, missing, candidates === 0 ? 0 : desk.taken / candidates);
   } while (frontier !== undefined && (wish.countTotal || desk.room > 0));
   const isEnd = frontier === undefined && !desk.isWaiting;
   const isWhole = frontier === undefined && !wish.resumed;
-  const last = desk.ready.at(-1)?.arrival ?? wish.emitted;
+  const last = desk.last ?? wish.emitted;
   const unread = desk.room > 0 ? frontier : undefined;
   return {
-    matches: desk.ready.slice(wish.offset),
+    matches: desk.ready,
     candidates: spent.candidates,
     ...(isWhole ? { total } : {}),
     ...(isEnd ? {} : { next: resume(last, desk.waitingMark(), unread) }),
@@ -122,23 +121,30 @@ interface WaitingHit {
 /**
  * The hits of one page: those whose turn it is, and those that wait. Of the waiting ones only as many
  * are kept as the page still has room for; of the others nothing is needed but where to read them again.
+ * Those before the offset are counted and let go: there may be a hundred thousand.
  */
 class HitDesk {
-  /** In the order of the answer. */
+  /** In the order of the answer, from the offset on. */
   readonly ready: Match[] = [];
+  /** Hits whose turn has come, the passed over included. */
+  taken = 0;
+  /** The arrival of the last of them. */
+  last: string | undefined;
+  readonly #offset: number;
   readonly #wanted: number;
   /** The newest arrival first. */
   #waiting: WaitingHit[] = [];
   /** The highest mark of the hits that there was no room for. */
   #leftMark: string | undefined;
 
-  constructor(wanted: number) {
-    this.#wanted = wanted;
+  constructor(offset: number, limit: number) {
+    this.#offset = offset;
+    this.#wanted = offset + limit;
   }
 
   /** Hits that the page still lacks. */
   get room(): number {
-    return this.#wanted - this.ready.length;
+    return this.#wanted - this.taken;
   }
 
   /** Whether a hit was read whose turn has not come. */
@@ -161,7 +167,9 @@ class HitDesk {
     let due = 0;
     for (const { match } of this.#waiting) {
       if (this.room === 0 || (frontier !== undefined && match.arrival < frontier)) break;
-      this.ready.push(match);
+      if (this.taken >= this.#offset) this.ready.push(match);
+      this.last = match.arrival;
+      this.taken += 1;
       due += 1;
     }
     for (const { mark } of this.#waiting.slice(due + this.room)) {

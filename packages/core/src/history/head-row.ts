@@ -107,7 +107,7 @@ function readHeadRow(bytes: Uint8Array): HeadRow {
     throw new CortexError(
       "ERR_FORMAT_NEWER",
       `store format ${format}, fold ${foldVersion}: expected at most ${FORMAT} and ${FOLD_VERSION}; ` +
-        "a newer release wrote this store, nothing was touched",
+        "a newer release wrote this store, nothing was touched; open it with that release or a later one",
       { expected: `${FORMAT}/${FOLD_VERSION}`, got: `${format}/${foldVersion}` },
     );
   }

@@ -44,6 +44,20 @@ export function replicaRow(source: string): KvRow {
   return { key: REPLICA_KEY, value: encode([source]) };
 }
 
+/** The row of a replica whose source is not known any more: it takes no writes until it is promoted. */
+export function replicaRowOf(kept: Bytes | undefined): KvRow {
+  const isReadable = kept !== undefined && isMark(kept);
+  return isReadable ? { key: REPLICA_KEY, value: kept } : replicaRow("a source that was lost");
+}
+
+function isMark(row: Bytes): boolean {
+  try {
+    return sourceIn(row) !== "";
+  } catch {
+    return false;
+  }
+}
+
 /** The source that a replica's row names. */
 export function sourceIn(row: Bytes): string {
   return text(list(decode(row))[0]);

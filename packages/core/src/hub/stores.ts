@@ -15,7 +15,7 @@
  * A use inside a use is fine: the bound is on what stays open idle, not on what is in use, so nobody
  * ever waits for another use to end; only for graphs that are closing already.
  */
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError, isCortexError } from "../errors.js";
@@ -97,6 +97,8 @@ export async function folderPlaces(
   const [stamps, removal] = await Promise.all([storeStamps(), storeRemoval()]);
   const root = resolve(folder);
   const at = (name: string): string => `${root}/${name}`;
+  // A store whose repair was cut short at the last step has no name, and would not be listed.
+  if (existsSync(root)) removal.finishReplacements(root);
   const unwatch = await watchStores(root, [CATALOGUE_FOLDER]);
   const stores = storesAt(root, options, wrap);
   const destroyed = async (taken: string): Promise<Removal> => {

@@ -76,6 +76,13 @@ export interface KvRow {
   readonly value: Bytes;
 }
 
+/** What is left of the rows of a damaged store. */
+export interface Salvaged {
+  readonly rows: readonly KvRow[];
+  /** Whether a row of this key, not of the journal, may have stood in a page that cannot be read. */
+  readonly hides: (key: Bytes) => boolean;
+}
+
 /** How a snapshot is held. */
 export interface KvSnapshotOptions {
   /** For work that takes long, an export: forgotten when it is idle, not when it is old. */

@@ -64,9 +64,11 @@ import {
   removeFile,
   renameConstruction,
   unusedName,
+  warnOfSharedDisk,
 } from "./lmdb-folder.js";
 import { walkPages } from "./lmdb-pages.js";
 import { refuseQuarantined } from "./lmdb-quarantine.js";
+import { finishReplacementOf } from "./lmdb-removal.js";
 import { agreesWith, endHold, type Met, takeHold, writeIf } from "./lmdb-writes.js";
 
 /** How to open an LMDB store. */
@@ -80,6 +82,8 @@ export interface LmdbKvOptions {
   readonly readOnly?: boolean;
   /** Age at which a forgotten snapshot is closed; a minute by default. */
   readonly snapshotMaxAgeMs?: number;
+  /** The kind of file system, as the system numbers it, where a test has one of its own. */
+  readonly diskType?: number;
 }
 
 const SNAPSHOT_MAX_AGE_MS = 60_000;
@@ -99,9 +103,12 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
     create: options.create !== false && options.readOnly !== true,
     limitBytes: options.mapSizeBytes ?? Number.POSITIVE_INFINITY,
     snapshotMaxAgeMs: options.snapshotMaxAgeMs ?? SNAPSHOT_MAX_AGE_MS,
+    diskType: options.diskType,
   };
+  finishReplacementOf(place.folder);
   await refuseQuarantined(place.folder);
   if (place.create) await createStore(place);
+  warnOfSharedDisk(place);
   return new LmdbKv(place, findStore(place), true);
 }
 

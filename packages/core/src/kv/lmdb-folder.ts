@@ -27,22 +27,89 @@
  * of the same name. Somebody who opens a file at the moment it is removed creates it anew, without
  * tables and unconfirmed; only a file that is alone in its folder is ever turned into a new store.
  * Constructions carry the pid of their process and are removed when that process is gone.
+ *
+ * The engine maps its file and locks it for this machine alone. On a file system that other machines share, no
+ * store is created, and one that is there is opened with a warning.
  */
 import { randomBytes } from "node:crypto";
-import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { CortexError, isCortexError } from "../errors.js";
-import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type KvRow } from "./kv.js";
+import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type Salvaged } from "./kv.js";
 import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode, storageError } from "./lmdb-file.js";
 import { salvageRows, walkPages } from "./lmdb-pages.js";
-
-export { fsyncFolder };
 
 /** A folder and how its files are opened. */
 export interface LmdbPlace {
   readonly folder: string;
   readonly mode: LmdbFileMode;
   readonly create: boolean;
+  /** The number by which the system names the kind of the file system, where a test has one of its own. */
+  readonly diskType?: number | undefined;
+}
+
+/** A kind of file system that other machines may share. */
+interface SharedDisk {
+  readonly name: string;
+  /** False for those that may as well be of this machine alone, as FUSE's are. */
+  readonly isNetwork: boolean;
+}
+
+/** By the numbers that Linux gives them. */
+const SHARED_DISKS: ReadonlyMap<number, SharedDisk> = new Map([
+  [0x6969, { name: "NFS", isNetwork: true }],
+  [0x517b, { name: "SMB", isNetwork: true }],
+  [0xff534d42, { name: "CIFS", isNetwork: true }],
+  [0xfe534d42, { name: "SMB", isNetwork: true }],
+  [0x5346414f, { name: "AFS", isNetwork: true }],
+  [0x00c36400, { name: "Ceph", isNetwork: true }],
+  [0x0bd00bd0, { name: "Lustre", isNetwork: true }],
+  [0x47504653, { name: "GPFS", isNetwork: true }],
+  [0x01021997, { name: "9P", isNetwork: false }],
+  [0x65735546, { name: "FUSE", isNetwork: false }],
+]);
+
+function sharedDisk({ folder, diskType }: LmdbPlace): SharedDisk | undefined {
+  if (diskType === undefined && process.platform !== "linux") return undefined;
+  try {
+    return SHARED_DISKS.get((diskType ?? statfsSync(folder).type) >>> 0);
+  } catch {
+    // Who cannot be asked is found out by the first write.
+    return undefined;
+  }
+}
+
+const DISK_WAY =
+  "locks hold on one machine only, so a second one would damage it: use a local disk and `cortex serve`, or Postgres";
+
+function refuseNetwork(place: LmdbPlace): void {
+  const shared = sharedDisk(place);
+  if (shared?.isNetwork !== true) return;
+  const where = `${place.folder} is on a network file system (${shared.name})`;
+  const message = `${where}, where no store is created: ${DISK_WAY}`;
+  throw new CortexError("ERR_UNSUPPORTED", message, { field: "location", subject: place.folder });
+}
+
+/** Folders of which a warning was given. */
+const warnedOf = new Set<string>();
+
+/** Warns, once, of a store on a disk that other machines may share. */
+export function warnOfSharedDisk(place: LmdbPlace): void {
+  const shared = sharedDisk(place);
+  if (shared === undefined || warnedOf.has(place.folder)) return;
+  warnedOf.add(place.folder);
+  const where = `${place.folder} is on a file system that other machines may share (${shared.name})`;
+  const message = `${where}: ${DISK_WAY}`;
+  process.emitWarning(message, { type: "CortexWarning", code: "CORTEX_SHARED_DISK" });
 }
 
 /** Moves and leftovers met on the way to the store before giving up. */
@@ -61,6 +128,7 @@ export async function createStore(place: LmdbPlace): Promise<void> {
   createFolder(place.folder);
   if (completeNumbers(place.folder).length > 0) return;
   refuseLost(place.folder);
+  refuseNetwork(place);
   removeDeadConstructions(place.folder);
   const path = claimConstruction(place.folder);
   try {
@@ -127,15 +195,16 @@ export async function examineFolder(folder: string): Promise<readonly string[]> 
 export async function salvageFolder(
   folder: string,
   wants: (key: Bytes) => boolean,
-): Promise<readonly KvRow[]> {
+): Promise<Salvaged> {
   for (const number of completeNumbers(folder).toReversed()) {
-    const rows = await salvageRows(join(folder, nameOf(number)), wants);
+    const salvaged = await salvageRows(join(folder, nameOf(number)), wants);
+    const { rows } = salvaged;
     const head = rows.find(({ key }) => key.length === 1 && key[0] === HEAD_KEY[0])?.value;
     // A file without an entry, or one that the store has moved away from, is not the store.
     const isStore = rows.some(({ key }) => key[0] === JOURNAL_KEY_BYTE) && !isMovedHead(head);
-    if (isStore) return rows;
+    if (isStore) return salvaged;
   }
-  return [];
+  return { rows: [], hides: () => true };
 }
 
 /** The lock file of a store. */
@@ -184,7 +253,7 @@ function storeBehind(place: LmdbPlace, name: string): LmdbFile | string | undefi
       if (!pointedAt && completeNumbers(place.folder).length > 1) return undefined;
       throw lost(place.folder, `${next} is empty`);
     }
-    const file = new LmdbFile(path, place.mode);
+    const file = openedFile(path, place.mode);
     const standing = standingOf(place, file, pointedAt);
     if (standing === "store") return file;
     if (standing === "removed") {
@@ -197,6 +266,24 @@ function storeBehind(place: LmdbPlace, name: string): LmdbFile | string | undefi
   }
   return undefined;
 }
+
+/** Opens a file; of a disk or folder that takes no writes it is said what that means. */
+function openedFile(path: string, mode: LmdbFileMode): LmdbFile {
+  try {
+    return new LmdbFile(path, mode);
+  } catch (error) {
+    const { cause } = error instanceof Error ? error : { cause: undefined };
+    if (mode.readOnly || !TAKES_NO_WRITES.has(codeOf(cause))) throw error;
+    const way =
+      "a store is opened for writing: copy its folder to where you may write, or allow it";
+    const message = `${dirname(path)} cannot be written to; ${way}`;
+    throw new CortexError("ERR_STORAGE", message, { subject: dirname(path) }, error);
+  }
+}
+
+const { EROFS, EACCES, EPERM } = constants.errno;
+/** As the engine and as Node say it. */
+const TAKES_NO_WRITES: ReadonlySet<unknown> = new Set([EROFS, EACCES, EPERM, "EROFS", "EACCES"]);
 
 /** What an open file is; a file that turns out to be foreign is closed again. */
 function standingOf(

@@ -26,7 +26,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError } from "../errors.js";
-import { type Bytes, compareBytes, type KvRow } from "./kv.js";
+import { type Bytes, compareBytes, type KvRow, type Salvaged } from "./kv.js";
 
 /** The magic number of a meta page, right behind the header of the page. */
 export const META_MAGIC = 0xbeefc0de;
@@ -75,7 +75,7 @@ export interface PageReport {
   readonly problems: readonly string[];
 }
 
-/** Problems that are told; a file with more of them is told no better by naming all. */
+/** Problems that are told: naming all would tell no more. */
 const PROBLEMS_TOLD = 20;
 /** Times a file is read again that another process was writing meanwhile. */
 const ATTEMPTS = 20;
@@ -144,27 +144,31 @@ export async function walkPages(path: string, isHeld = false): Promise<PageRepor
  * The rows that can still be read from a file, by plain reads: of pages that make no sense, none. For a
  * repair, which holds every row against its hash; nobody may write the file meanwhile.
  */
-export async function salvageRows(
-  path: string,
-  wants: (key: Bytes) => boolean,
-): Promise<readonly KvRow[]> {
+export async function salvageRows(path: string, wants: (key: Bytes) => boolean): Promise<Salvaged> {
   const file = openFile(path);
-  if (file === undefined) return [];
   const rows: KvRow[] = [];
+  const hidden: Between[] = [];
+  const hides = (key: Bytes): boolean => hidden.some((between) => isBetween(key, between));
+  if (file === undefined) return { rows, hides };
   try {
     const meta = readMeta(path, file);
     const pages = Math.floor(fstatSync(file).size / meta.pageBytes);
-    const take = (row: KvRow): void => {
-      if (wants(row.key)) rows.push({ key: row.key.slice(), value: row.value.slice() });
+    const onRow = ({ key, value }: KvRow): void => {
+      if (wants(key)) rows.push({ key: key.slice(), value: value.slice() });
     };
-    await inTurns(new PageWalk(path, file, meta, pages, take).steps());
+    const reader = { onRow, onHidden: (between: Between) => void hidden.push(between) };
+    await inTurns(new PageWalk(path, file, meta, pages, reader).steps());
   } catch (error) {
     // Without a meta page nothing can be found.
     if (!(error instanceof CortexError)) throw error;
   } finally {
     closeSync(file);
   }
-  return rows;
+  return { rows, hides };
+}
+
+function isBetween(key: Bytes, { from = key, to }: Between): boolean {
+  return compareBytes(key, from) >= 0 && (to === undefined || compareBytes(key, to) < 0);
 }
 
 /** Pages after which the event loop gets its turn. */
@@ -302,6 +306,14 @@ interface Between {
 /** Thrown to leave a page that makes no sense; what is below it is not looked at. */
 class BadPage extends Error {}
 
+/** Gets every row that is read, and the range of keys of every page that cannot be. */
+interface RowReader {
+  readonly onRow: (row: KvRow) => void;
+  readonly onHidden: (between: Between) => void;
+}
+
+/** The tree of the journal's own table, which holds no other keys. */
+const JOURNAL_TREE = "table journal";
 /** One walk over the trees of a meta page. */
 class PageWalk {
   readonly #file: number;
@@ -311,18 +323,11 @@ class PageWalk {
   readonly #seen: Uint8Array;
   readonly #problems: string[] = [];
   readonly #name: string;
-  /** Gets every row that is read, where somebody wants them. */
-  readonly #onRow: ((row: KvRow) => void) | undefined;
+  readonly #reader: RowReader | undefined;
   #pages = 0;
 
-  constructor(
-    path: string,
-    file: number,
-    meta: Meta,
-    pagesThere: number,
-    onRow?: (row: KvRow) => void,
-  ) {
-    this.#onRow = onRow;
+  constructor(path: string, file: number, meta: Meta, pagesThere: number, reader?: RowReader) {
+    this.#reader = reader;
     this.#name = basename(path);
     this.#file = file;
     this.#meta = meta;
@@ -378,6 +383,7 @@ class PageWalk {
     } catch (error) {
       if (!(error instanceof BadPage)) throw error;
       this.#tell(number, `${tree.name}: ${error.message}`);
+      if (tree.name !== JOURNAL_TREE) this.#reader?.onHidden(between);
     }
   }
 
@@ -390,7 +396,7 @@ class PageWalk {
   ): Generator<undefined, void> {
     counted.branchPages += 1;
     for (const [at, node] of nodes.entries()) {
-      if (this.#problems.length >= PROBLEMS_TOLD && this.#onRow === undefined) return;
+      if (this.#problems.length >= PROBLEMS_TOLD && this.#reader === undefined) return;
       const from = at === 0 ? between.from : node.key;
       const to = nodes[at + 1]?.key ?? between.to;
       yield* this.#walkPage(tree, node.below, depth + 1, { from, to }, counted);
@@ -406,7 +412,7 @@ class PageWalk {
         if ((node.flags & NODE_FLAG.long) !== 0) counted.longPages += this.#takeLong(node);
         if ((node.flags & NODE_FLAG.table) !== 0) yield* this.#walkTable(tree, node);
         else if (this.#isFree(tree)) this.#checkFree(this.#valueOf(node));
-        else this.#onRow?.({ key: node.key, value: this.#valueOf(node) });
+        else this.#reader?.onRow({ key: node.key, value: this.#valueOf(node) });
       } catch (error) {
         // The rows beside it may be sound.
         if (!(error instanceof BadPage)) throw error;

@@ -1,7 +1,7 @@
 /**
- * Removing the store of a folder for good, whatever is killed on the way.
+ * Removing the store of a folder for good, or putting another in its place, whatever is killed on the way.
  *
- * The folder is renamed first, to `.removing-<name>-<token>`: one step, after which there is no such
+ * To remove it, the folder is renamed first, to `.removing-<name>-<token>`: one step, after which there is no such
  * store for anybody who looks. Then the file is marked as removed inside a write transaction, so that a
  * process that has it open is refused from there on instead of writing into a file that is gone. Then
  * its files go, and last the empty folder. Whoever opens the hub next goes on from wherever this was
@@ -9,15 +9,24 @@
  *
  * What was written between the renaming and the mark is gone with the rest, as if it had been written
  * just before. A new store of the same name may be made at any time; it is another folder.
+ *
+ * A store that takes another's place is built in `.repairing-<name>-<mark>` and, once it is whole, renamed to
+ * `.repaired-<name>-<mark>`; then the old one becomes `.damaged-<name>-<mark>`, and then the new one gets the
+ * name. Each renaming is on the disk before the next. So the name is free only while both of the others
+ * are there, and whoever wants to open the store then does the last renaming. Killed before that, the old
+ * store is what it was, and the next who builds one takes the leftovers away.
  */
 import { randomBytes } from "node:crypto";
-import { readdirSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { CortexError } from "../errors.js";
 import { REMOVED_HEAD } from "./kv.js";
 import { fsyncFolder, fsyncPath, type LmdbFile, storageError } from "./lmdb-file.js";
-import { completeNumbers, findStore } from "./lmdb-folder.js";
+import { completeNumbers, findStore, isGone, PROCESS_TOKEN } from "./lmdb-folder.js";
 
+/** A store that is being built, is whole and waits for its name, or has lost it; the process that did it. */
+const REPLACEMENT_NAME = /^\.(repairing|repaired|damaged)-(.+)-((\d+)-([0-9a-f]{8})-\d+)$/;
+let replacementsBegun = 0;
 const REMOVAL_NAME = /^\.removing-(.+)-[0-9a-f]{8}$/;
 
 /** Takes a store out of a folder of stores; the name of what is left to remove. */
@@ -66,8 +75,11 @@ export async function destroy(root: string, removal: string): Promise<void> {
   }
 }
 
-/** Ends a removal: nothing of it is left. */
+/** Ends a removal: nothing of it is left, nor of what a repair kept of it. */
 export function endRemoval(root: string, removal: string): void {
+  for (const { path, store } of replacementsIn(root)) {
+    if (store === nameIn(removal)) rmSync(path, { recursive: true, force: true });
+  }
   rmSync(join(root, removal), { recursive: true, force: true });
   fsyncFolder(root);
 }
@@ -100,4 +112,87 @@ function storeIn(folder: string, relaxed: boolean): LmdbFile | undefined {
     if (error instanceof CortexError) return undefined;
     throw error;
   }
+}
+
+/** A store that is to take the place of another. */
+export interface Replacement {
+  /** The folder of stores in which it is built, under its own name. */
+  readonly beside: string;
+  /** Puts it in place; where the old one is from then on. */
+  take(): string;
+  /** Takes away what was not put in place. */
+  end(): void;
+}
+
+/** Begins to replace a store; what processes that are gone left of doing so is taken away. */
+export function replaceStore(root: string, name: string): Replacement {
+  for (const { path, store, kind, isDead } of replacementsIn(root)) {
+    const isWaste = store === name && isDead && kind !== "damaged";
+    if (isWaste) rmSync(path, { recursive: true, force: true });
+  }
+  replacementsBegun += 1;
+  const mark = `${name}-${process.pid}-${PROCESS_TOKEN}-${replacementsBegun}`;
+  const [store, beside] = [join(root, name), join(root, `.repairing-${mark}`)];
+  const [whole, aside] = [join(root, `.repaired-${mark}`), join(root, `.damaged-${mark}`)];
+  const rename = (from: string, to: string): void => {
+    renameSync(from, to);
+    fsyncFolder(root);
+  };
+  return {
+    beside,
+    take() {
+      rename(join(beside, name), whole);
+      rename(store, aside);
+      try {
+        rename(whole, store);
+      } catch (error) {
+        // Somebody who wanted to open the store may have been quicker.
+        if (existsSync(store)) return aside;
+        rename(aside, store);
+        throw storageError(error, `${name} could not be replaced, and is what it was`);
+      }
+      return aside;
+    },
+    end() {
+      for (const path of [beside, whole]) rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Gives stores of a folder their names that were about to get them when a process was ended. */
+export function finishReplacements(root: string): void {
+  for (const { path, store, mark, kind } of replacementsIn(root)) {
+    const hasLeft = existsSync(join(root, `.damaged-${store}-${mark}`));
+    if (kind === "repaired" && hasLeft) finish(path, join(root, store));
+  }
+}
+
+/** The same for one store that is about to be opened: looks only where it is not there. */
+export function finishReplacementOf(folder: string): void {
+  if (!existsSync(folder) && existsSync(dirname(folder))) finishReplacements(dirname(folder));
+}
+
+function finish(whole: string, store: string): void {
+  if (existsSync(store)) return;
+  try {
+    renameSync(whole, store);
+    fsyncFolder(dirname(store));
+  } catch (error) {
+    if (existsSync(store)) return;
+    throw storageError(error, `${basename(store)} was repaired, and cannot be put in its place`);
+  }
+}
+
+function replacementsIn(root: string): readonly {
+  readonly path: string;
+  readonly store: string;
+  readonly mark: string;
+  readonly kind: string;
+  readonly isDead: boolean;
+}[] {
+  return readdirSync(root).flatMap((found) => {
+    const [, kind, store = "", mark = "", pid, token = ""] = REPLACEMENT_NAME.exec(found) ?? [];
+    if (kind === undefined) return [];
+    return [{ path: join(root, found), store, mark, kind, isDead: isGone(Number(pid), token) }];
+  });
 }

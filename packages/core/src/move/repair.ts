@@ -21,9 +21,18 @@ import { headBytesAt } from "../history/compare-stores.js";
 import { decodeAnyHeadRow } from "../history/head-row.js";
 import { decodeManifest, type Manifest } from "../history/manifest.js";
 import { checkedEntry, replay } from "../history/replay.js";
+import { replicaRowOf } from "../history/replica-mark.js";
 import { entryLeaf } from "../journal/entry.js";
-import { getU64, journalKey, KEYSPACE, keyBytes, keyString, tileKey } from "../kv/keyspace.js";
-import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../kv/kv.js";
+import {
+  getU64,
+  journalKey,
+  KEYSPACE,
+  keyBytes,
+  keyString,
+  REPLICA_KEY,
+  tileKey,
+} from "../kv/keyspace.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvRow, type Salvaged } from "../kv/kv.js";
 import { appendLeaves, TILE_HASHES } from "../merkle/log-tree.js";
 
 /** What is left of a damaged store. */
@@ -34,6 +43,8 @@ export interface Remains {
   readonly tiles: ReadonlyMap<string, Bytes>;
   /** Rows that are neither in the journal nor derived from it: snapshots, and the mark of a replica. */
   readonly kept: readonly KvRow[];
+  /** Whether the store followed another; `undefined` where the page that would tell is gone. */
+  readonly isReplica: boolean | undefined;
   readonly epoch: number;
   /** How many entries there were, as far as anything that is left can tell. */
   readonly size: number;
@@ -61,12 +72,13 @@ const WANTED: ReadonlySet<number> = new Set(
 );
 
 /** Sorts the rows that were read from the pages of a damaged store. */
-export function remainsOf(sha256: Sha256, rows: readonly KvRow[]): Remains {
+export function remainsOf(sha256: Sha256, { rows, hides }: Salvaged): Remains {
   const entries = new Map<number, Bytes>();
   const tiles = new Map<string, Bytes>();
   const kept: KvRow[] = [];
   let size = 0;
   let epoch = 0;
+  let isReplica: boolean | undefined = hides(REPLICA_KEY) ? undefined : false;
   for (const { key, value } of rows) {
     const [first] = key;
     if (first === KEYSPACE.journal.byte && key.length === 9) {
@@ -87,9 +99,12 @@ export function remainsOf(sha256: Sha256, rows: readonly KvRow[]): Remains {
       kept.push({ key, value });
       size = Math.max(size, manifest.size);
       epoch = Math.max(epoch, manifest.epoch);
-    } else if (first === KEYSPACE.replica.byte) kept.push({ key, value });
+    } else if (first === KEYSPACE.replica.byte) {
+      isReplica = true;
+      kept.push(replicaRowOf(value));
+    }
   }
-  return { entries, tiles: agreeing(sha256, tiles), kept, epoch, size };
+  return { entries, tiles: agreeing(sha256, tiles), kept, isReplica, epoch, size };
 }
 
 /** The lowest tiles, less those that the level above contradicts: of such a pair nobody knows which is right. */
@@ -106,6 +121,14 @@ function agreeing(sha256: Sha256, tiles: ReadonlyMap<string, Bytes>): ReadonlyMa
       return said === undefined || (above !== undefined && equalBytes(said, above));
     }),
   );
+}
+
+/** The same, where somebody who knows says whether the store followed another. */
+export function withStanding(remains: Remains, was: "store" | "replica"): Remains {
+  if (remains.isReplica !== undefined) return remains;
+  const isReplica = was === "replica";
+  const kept = isReplica ? [...remains.kept, replicaRowOf(undefined)] : remains.kept;
+  return { ...remains, kept, isReplica };
 }
 
 function hashAt(tile: Bytes, at: number): Bytes | undefined {

@@ -92,6 +92,17 @@ describe("a slice", () => {
     expect(verifySlice(none)).toMatchObject({ ok: true, memories: [] });
   });
 
+  test("holds for facts without a sentence, whose text is made of whatever their fields hold", async () => {
+    await using store = await openTestStore();
+    const objects = [["a", "b"], [], null, { b: [1], a: null }, 7, false, ""];
+    for (const object of objects) {
+      await store.memory.write({ type: "fact", data: { predicate: "has", object } });
+    }
+    const slice = await store.memory.share({ types: ["fact"] });
+    expect(slice.memories).toHaveLength(objects.length);
+    expect(verifySlice(slice)).toMatchObject({ ok: true });
+  });
+
   test("is refused by name whatever of it is spoiled", async () => {
     await using store = await openTestStore();
     const ids = await filled(store.memory);

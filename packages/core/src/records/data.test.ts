@@ -464,6 +464,8 @@ describe("the text that stands for a memory", () => {
     ["identity", { name: "Ada" }, "Ada"],
     ["fact", { predicate: "lives_in", object: "Porto" }, "ada lives_in Porto"],
     ["fact", { predicate: "tags", object: { b: 1, a: [null] } }, 'ada tags {"a":[null],"b":1}'],
+    ["fact", { predicate: "tags", object: ["b", "a"] }, 'ada tags ["b","a"]'],
+    ["fact", { predicate: "tags", object: null }, "ada tags null"],
     ["preference", { topic: "peanuts", polarity: "avoid" }, "avoid peanuts"],
     ["preference", { topic: "coffee", polarity: "prefer", value: 2 }, "prefer coffee 2"],
     ["event", { summary: "It rained", outcome: "partial" }, "It rained"],

@@ -28,7 +28,6 @@ import {
   listField,
   parseWith,
   patternField,
-  stableJson,
   strictFields,
   type TextRule,
   textField,
@@ -36,6 +35,7 @@ import {
   unitField,
   wordField,
 } from "./fields.js";
+import { primaryText } from "./plain-record.js";
 import {
   CONSTRAINT_SOURCES,
   EVENT_KINDS,
@@ -325,47 +325,7 @@ export function parseData<T extends MemoryType>(
   return complete(type, draft, actor) as DataOf[T];
 }
 
-/**
- * The sentence or content that stands for the memory: its own words where it has them, else its
- * structured fields joined by spaces.
- *
- * Records leave out a form that equals this text, so it is part of the stored format: it may depend
- * on nothing but the data, and may never change.
- */
-export function primaryText(type: MemoryType, data: Data): string {
-  const typed = { type, data } as TypedData;
-  switch (typed.type) {
-    case "identity":
-      return typed.data.statement ?? typed.data.name ?? "";
-    case "fact": {
-      const { subject, predicate, object } = typed.data;
-      return typed.data.statement ?? joined([subject, predicate, object]);
-    }
-    case "preference": {
-      const { polarity, topic, value } = typed.data;
-      return typed.data.statement ?? joined([polarity, topic, value]);
-    }
-    case "event": {
-      const { summary, kind, counterparty, outcome } = typed.data;
-      return typed.data.statement ?? summary ?? joined([kind, counterparty, outcome]);
-    }
-    case "capability":
-      return typed.data.statement ?? joined([typed.data.subject, typed.data.capability]);
-    case "belief":
-    case "goal":
-    case "constraint":
-    case "pattern":
-      return typed.data.statement;
-    case "note": {
-      const { content } = typed.data;
-      return content === "" && "summary" in typed.data ? (typed.data.summary ?? "") : content;
-    }
-    case "artifact":
-      return typed.data.title ?? typed.data.uri ?? "";
-    default:
-      return unreachable(typed);
-  }
-}
+export { primaryText };
 
 /**
  * The text by which two memories of one type are found to say the same: `primaryText`, and the word
@@ -390,13 +350,6 @@ function senseOf(typed: TypedData): string | undefined {
     default:
       return undefined;
   }
-}
-
-function joined(values: readonly (Parameters<typeof stableJson>[0] | undefined)[]): string {
-  return values
-    .filter((value) => value !== undefined)
-    .map((value) => (typeof value === "string" ? value : stableJson(value)))
-    .join(" ");
 }
 
 function complete(type: MemoryType, draft: Draft, actor: string): Data {

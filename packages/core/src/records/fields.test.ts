@@ -1,6 +1,8 @@
 /** The fields that types share: texts, JSON values, amounts, times, and how schemas say no. */
+
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { stableText } from "../codec/cbor-value.js";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import {
@@ -11,7 +13,6 @@ import {
   jsonBytes,
   jsonField,
   parseWith,
-  stableJson,
   strictFields,
   timeField,
 } from "./fields.js";
@@ -150,8 +151,8 @@ describe("JSON values", () => {
   });
 
   it("writes one text per value", () => {
-    expect(stableJson({ b: 1, a: [{ d: null, c: "x" }] })).toBe('{"a":[{"c":"x","d":null}],"b":1}');
-    expect(stableJson({ a: [{ c: "x", d: null }], b: 1 })).toBe('{"a":[{"c":"x","d":null}],"b":1}');
+    expect(stableText({ b: 1, a: [{ d: null, c: "x" }] })).toBe('{"a":[{"c":"x","d":null}],"b":1}');
+    expect(stableText({ a: [{ c: "x", d: null }], b: 1 })).toBe('{"a":[{"c":"x","d":null}],"b":1}');
   });
 });
 

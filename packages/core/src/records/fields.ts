@@ -320,17 +320,6 @@ export function jsonBytes(value: unknown): number {
   return bytes;
 }
 
-/** The same JSON text for the same value, whatever the order of members. */
-export function stableJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(stableJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = value as JsonObject;
-  const texts = Object.keys(members)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${stableJson(members[key] ?? null)}`);
-  return `{${texts.join(",")}}`;
-}
-
 const CONTROL = new RegExp(`[${CONTROLS}]`);
 const NON_BLANK = /\S/;
 

@@ -10,6 +10,7 @@
  * Left to others: fences, dates and ids around a form in a prompt (`recall/`), storing
  * (`memory-record.ts`).
  */
+import { stableText } from "../codec/cbor-value.js";
 import { cutToBytes, utf8Length } from "../codec/text.js";
 import { unreachable } from "../errors.js";
 import { LIMITS } from "../limits.js";
@@ -27,7 +28,7 @@ import type {
   TurnData,
   TypedData,
 } from "./data.js";
-import { type Json, stableJson } from "./fields.js";
+import type { Json } from "./fields.js";
 import type { EventKind, MemoryType, Outcome, Polarity, Stance } from "./types.js";
 
 /** Tokens of a text: a quarter of its UTF-8 bytes, rounded up. */
@@ -437,7 +438,7 @@ function holds(text: string, part: string): boolean {
 
 function shown(value: Json | undefined): string {
   if (value === undefined) return "";
-  return typeof value === "string" ? value : stableJson(value);
+  return typeof value === "string" ? value : stableText(value);
 }
 
 /** At most two decimals, without trailing zeros. */

@@ -4,7 +4,8 @@
  *
  * The engine reads the same records in `memory-record.ts`, which needs a schema library and trusts its own
  * bytes; this file trusts none. A test holds the two against each other. What absent fields stand for is
- * part of the format: some for a constant, some for what the entry says that first held the part.
+ * part of the format: some for a constant, some for what the entry says that first held the part, and a form for
+ * the text that a memory is known by, which both take from `primaryText` here.
  *
  * Left to others: whether the bytes are the ones a root commits to (`verify.ts`).
  */
@@ -132,11 +133,15 @@ const SPEAKING_FIELDS: { readonly [T in MemoryType]?: readonly string[] } = {
   capability: ["subject", "capability"],
 };
 
-/** The sentence or content that stands for a memory: a rule of the format, see `records/data.ts`. */
-export function sentenceOf(
-  type: MemoryType,
-  data: { readonly [name: string]: PlainValue },
-): string {
+/**
+ * What a memory is known by: its own sentence; where it has none, what stands for one (a name, a summary, an address),
+ * or else its structured fields joined by spaces.
+ *
+ * Records leave out a form that equals this text, so it is part of the stored format: it may depend
+ * on nothing but the data, and may never change.
+ */
+export function primaryText(type: MemoryType, of: object): string {
+  const data = of as { readonly [name: string]: PlainValue };
   if (type === "note") {
     const { content, summary } = data;
     return String((content === "" && summary !== undefined ? summary : content) ?? "");
@@ -145,7 +150,8 @@ export function sentenceOf(
     if (data[name] !== undefined) return String(data[name]);
   }
   return (SPEAKING_FIELDS[type] ?? [])
-    .flatMap((name) => data[name] ?? [])
+    .map((name) => data[name])
+    .filter((value) => value !== undefined)
     .map((value) => (typeof value === "string" ? value : stableText(value)))
     .join(" ");
 }
@@ -214,7 +220,7 @@ export interface VersionContext {
 /** Reads the version in a record. */
 export function readVersion(at: Numbered, what: string, context: VersionContext): PlainVersion {
   const name = `${what}: its version`;
-  const sentence = sentenceOf(context.type, context.data);
+  const sentence = primaryText(context.type, context.data);
   const form = (index: number, tokens: number): string => {
     if (at[index] !== undefined) return readText(at[index], name);
     return cutToBytes(sentence, tokens * LIMITS.bytesPerToken);

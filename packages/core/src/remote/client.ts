@@ -4,17 +4,30 @@
  *
  * Every verb goes by its row in `table.ts`. The client keeps the last checkpoint it saw and demands that
  * the server's history goes on from there: see `witness.ts`. What the server offers to the caller is the
- * server's to decide, by the token or scope that the client was opened with.
+ * server's to decide, by the token or scope that the client was opened with. An export or a backup goes to
+ * its sink as it comes and is read on the way, so that one that broke off or was changed is found.
  */
-import { sha256Pure } from "../codec/sha256-pure.js";
+
+import { equalBytes, toHex } from "../codec/keys.js";
+import { hasherPure, sha256Pure } from "../codec/sha256-pure.js";
 import type { CortexVerbs, Options, VerbName } from "../contract/index.js";
 import type { Subscription } from "../contract/journal.js";
+import type { ByteSink, ExportReport } from "../contract/move.js";
 import type { OnProgress } from "../contract/verb.js";
-import { CortexError, isCortexError } from "../errors.js";
+import { CortexError, invalid, isCortexError } from "../errors.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
+import {
+  decodeErased,
+  decodeExportHeader,
+  decodeExportTrailer,
+  type ExportHeader,
+  FRAME,
+  malformed,
+  readFrames,
+  startErased,
+} from "../journal/export-format.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
 import type { CortexApi } from "./api.js";
-import { download, sinkOf } from "./download.js";
 import { checkFollowing, followRemote } from "./events.js";
 import { type RemoteOptions, type RemoteSettings, readSettings } from "./settings.js";
 import { isRepeatable, type RemoteRoute, ROUTES } from "./table.js";
@@ -282,4 +295,71 @@ function checkpointIn(verb: VerbName, answer: Body): string | undefined {
 function bodyOf(response: Response): ReadableStream<Uint8Array> {
   if (response.body !== null) return response.body as ReadableStream<Uint8Array>;
   throw new CortexError("ERR_STORAGE", "server: expected a body, got none");
+}
+
+/** Entries between two calls of `onProgress`. */
+const PROGRESS_ENTRIES = 1000;
+
+/** The sink of a target; a path needs a file system, which the client of `open` has. */
+function sinkOf(target: unknown): ByteSink {
+  if (typeof target === "function") return target as ByteSink;
+  if (typeof target !== "string") throw invalid("target", "a function that takes chunks", target);
+  throw new CortexError(
+    "ERR_UNSUPPORTED",
+    "target: expected a function that takes chunks, because the client of a server writes no files",
+    { field: "target" },
+  );
+}
+
+/** Hands a file on and reads it. */
+async function download(
+  body: ReadableStream<Uint8Array>,
+  sink: ByteSink,
+  onProgress: ((done: number, total: number) => void) | undefined,
+): Promise<ExportReport> {
+  const hasher = hasherPure();
+  const erased = startErased();
+  let header: ExportHeader | undefined;
+  let entries = 0;
+  for await (const { tag, payload } of readFrames(handedOn(body, sink), hasher)) {
+    if (header === undefined) {
+      if (tag !== FRAME.header) throw malformed("it does not start with its header");
+      header = decodeExportHeader(payload);
+      continue;
+    }
+    const total = header.size - header.from;
+    if (tag === FRAME.erased) decodeErased(payload, header.size, erased);
+    if (tag === FRAME.entry) {
+      entries += 1;
+      if (entries % PROGRESS_ENTRIES === 0) onProgress?.(entries, total);
+    }
+    if (tag !== FRAME.trailer) continue;
+    const trailer = decodeExportTrailer(payload);
+    const isWhole = entries === total && trailer.entries === total;
+    if (!isWhole) throw malformed(`it holds ${entries} entries, expected ${total}`);
+    if (!equalBytes(trailer.sum, hasher.digest()) || !equalBytes(trailer.root, header.root)) {
+      throw malformed("its bytes are not those its trailer speaks of");
+    }
+    onProgress?.(entries, total);
+    const { from, size, root } = header;
+    return { entries, from, seq: size - 1, root: toHex(root), erased: erased.end().length };
+  }
+  throw malformed("it ends before its trailer");
+}
+
+async function* handedOn(
+  body: ReadableStream<Uint8Array>,
+  sink: ByteSink,
+): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      await sink(value);
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
 }

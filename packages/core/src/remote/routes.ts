@@ -41,6 +41,7 @@ export const ROUTE_PLANS: { readonly [V in VerbName]: RoutePlan } = {
   inspect: { path: "inspect", kind: "read", names: ["id"], mayMiss: true },
   remember: { path: "remember", kind: "write", names: ["turns"] },
   session: { path: "session", kind: "read", names: ["session"] },
+  sessions: { path: "sessions", kind: "read", names: [] },
   search: { path: "search", kind: "read", names: ["text"] },
   searchBatch: { path: "search-batch", kind: "read", names: ["queries"] },
   recall: { path: "recall", kind: "read", names: ["question"] },

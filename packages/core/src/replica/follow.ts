@@ -3,18 +3,19 @@
  * `promote`, which ends that and makes it a store of its own.
  *
  * The replica pulls pages of the source's journal, checks everything in them and commits them whole
- * (`history/replica-writer.ts`); between pages it waits for a word of the source. A source that goes away
- * is tried again after pauses that grow. One that has another history is refused, and nothing here is
- * changed. Whatever ends the process, the next one goes on where it was.
+ * (`replica-writer.ts`); between pages it waits for a word of the source. A source that goes away is tried
+ * again after pauses that grow. One that has another history is refused, and nothing here is changed: the
+ * two are compared root by root, by halves, so that the failure names the first seq at which they differ.
+ * Whatever ends the process, the next one goes on where it was.
  *
  * Several processes may read the replica meanwhile, as with any store. Its caches are theirs: here only
  * what was forgotten is taken out of them.
  */
-import { toHex } from "../codec/keys.js";
+import { equalBytes, toHex } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { checkOptions } from "../engine/engine.js";
-import { type ErrorCode, invalid, isCortexError } from "../errors.js";
+import { CortexError, type ErrorCode, invalid, isCortexError } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
 import { CommitSignal, type Pause } from "../history/growth.js";
 import {
@@ -25,6 +26,7 @@ import {
   UNHEARD,
 } from "../history/replica-mark.js";
 import { readRoots } from "../history/trees.js";
+import { type PageBytes, readPage } from "../journal/journal-page.js";
 import { FOLLOW_KEY, TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
 import type { Bytes, Kv } from "../kv/kv.js";
 import { PLACE_OPTIONS, type PlaceOptions, withStore } from "../moves.js";
@@ -33,7 +35,6 @@ import { checkActorName } from "../records/uri.js";
 import type { CortexApi } from "../remote/api.js";
 import type { RemoteCortex } from "../remote/client.js";
 import { isRemoteLocation, type RemoteLocation, type RemoteOptions } from "../remote/settings.js";
-import { type PageSource, pullPage } from "./follow-entries.js";
 import { ReplicaWriter, type TakenPage } from "./replica-writer.js";
 
 /** What can be followed: the address of a running server, or a graph that is open. */
@@ -406,3 +407,74 @@ const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "ERR_CONTENDED",
   "ERR_DISK_FULL",
 ]);
+
+/** Gives pages of a journal, as documents; the one side of following that is somebody else's. */
+export interface PageSource {
+  page(options: { readonly from: number; readonly limit?: number }): Promise<unknown>;
+}
+
+/** How often a page may come too late before somebody is told. */
+const ATTEMPTS = 100;
+
+/** Fetches the next page and commits it; a fork, a rollback or a bad page leaves everything as it was. */
+export async function pullPage(replica: ReplicaWriter, source: PageSource): Promise<TakenPage> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const from = await replica.size();
+    const page = await pageFrom(replica, source, from);
+    const outcome = await replica.take(page);
+    if (outcome.kind === "taken") return outcome;
+    if (outcome.kind === "forked") throw await forkOf(replica, source, from);
+  }
+  throw new CortexError("ERR_CONTENDED", "others moved the replica on too often to add a page");
+}
+
+/** The next page; a source that ends earlier is judged by what it still has. */
+async function pageFrom(
+  replica: ReplicaWriter,
+  source: PageSource,
+  from: number,
+): Promise<PageBytes> {
+  try {
+    return readPage(await source.page({ from }));
+  } catch (error) {
+    const seq = isCortexError(error, "ERR_ROLLED_BACK") ? error.details.seq : undefined;
+    const size = seq === undefined ? from : seq + 1;
+    if (size >= from) throw error;
+    if (!(await agreesAt(replica, source, size))) throw await forkOf(replica, source, size);
+    throw new CortexError(
+      "ERR_ROLLED_BACK",
+      `the source ends at seq ${size - 1}, but the replica has its entries up to seq ${from - 1}`,
+      { seq: size - 1 },
+    );
+  }
+}
+
+/** Whether both have the same first `size` entries, as far as the source says. */
+async function agreesAt(
+  replica: ReplicaWriter,
+  source: PageSource,
+  size: number,
+): Promise<boolean> {
+  const { from, fromRoot } = readPage(await source.page({ from: size, limit: 1 }));
+  return from === size && equalBytes(fromRoot, await replica.rootAt(size));
+}
+
+/** The failure of a source whose first `size` entries are not the replica's. */
+async function forkOf(
+  replica: ReplicaWriter,
+  source: PageSource,
+  size: number,
+): Promise<CortexError> {
+  // Both agree on `same` entries, and not on `other`.
+  let [same, other] = [0, size];
+  while (other - same > 1) {
+    const middle = Math.floor((same + other) / 2);
+    if (await agreesAt(replica, source, middle)) same = middle;
+    else other = middle;
+  }
+  return new CortexError(
+    "ERR_FORK",
+    `the histories of source and replica part at seq ${same}; nothing was changed here`,
+    { seq: same },
+  );
+}

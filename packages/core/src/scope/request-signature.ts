@@ -13,13 +13,20 @@
  *
  * Pure: the clock, the hash and the check of signatures are arguments.
  */
-
 import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import type { Sha256 } from "../codec/hash.js";
 import { fromBase64, toBase64, utf8 } from "../codec/text.js";
 import { CortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { keyOf } from "./public-key.js";
+
+/** Bytes of a public key. */
+export const KEY_BYTES = 32;
+
+/** The public key that a text spells; `undefined` when it spells none. */
+export function keyOf(text: string): Uint8Array | undefined {
+  const bytes = fromBase64(text);
+  return bytes?.length === KEY_BYTES ? bytes : undefined;
+}
 
 /** A request as both sides see it. */
 export interface RequestLine {

@@ -20,7 +20,7 @@ import { checkText } from "../records/fields.js";
 import { checkTime } from "../records/frames.js";
 import { checkNameOf, nameOf, SOURCES, type Source } from "../records/types.js";
 import { checkActorName } from "../records/uri.js";
-import { KEY_BYTES, keyOf } from "./public-key.js";
+import { KEY_BYTES, keyOf } from "./request-signature.js";
 import { checkSelector, readSelector, type Selector, selectorFields } from "./selector.js";
 
 /** The one version of the struct that this release reads. */

@@ -9,7 +9,7 @@
  */
 import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import { CortexError, type ErrorCode } from "../errors.js";
-import { keyOf } from "./public-key.js";
+import { keyOf } from "./request-signature.js";
 import { isBearer, type Scope, unsignedBytes } from "./scope.js";
 import { isEmptySelector } from "./selector.js";
 

@@ -4,30 +4,53 @@
  *
  * Any text is legal, and a text without words finds nothing. Filters narrow what is shown, never how
  * it is scored: weights of words are those of the whole graph, so a hit has the same score whoever
- * asks and however much they filter. A value of a slot that waits for its time is not found before it.
- * But for one rule: a rival stands below what it disputes, if both
- * are hits, and has no higher a score (`rivals.ts`).
+ * asks and however much they filter. One rule goes further: a rival that is found together with what it
+ * disputes stands below it, and has no higher a score (`links/rivals.ts`). A value of a slot that waits
+ * for its time is not found before it.
+ *
+ * While a conflict is open, each of its versions is judged by its own words, kind and tags, and is found by
+ * itself. The index knows a memory with all its open versions as one document, and ranks it so; which of
+ * them answer is decided here.
  */
+
+import type { OnPlan } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
-import type { OnPlan } from "../contract/read-plan.js";
-import type { SearchBatchResult, SearchHit, SearchResult } from "../contract/recall.js";
+import type {
+  SearchBatchResult,
+  SearchFilter,
+  SearchHit,
+  SearchResult,
+} from "../contract/recall.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
 import { type Meter, meterOf } from "../engine/read-plan.js";
 import { shapeMemory, shapeOpen } from "../engine/shapes.js";
-import type { FoundMemory, Reader } from "../history/reader.js";
+import type { FoundMemory, Read, Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { rivalsBelow } from "../links/rivals.js";
 import { ALL_TURNS, type SlotTurns, waitingRanges } from "../memory/members.js";
-import { documentOf, shownMemories, timeAt, turnsAt } from "../memory/read.js";
+import {
+  documentOf,
+  headOfVersion,
+  openBodies,
+  shownMemories,
+  timeAt,
+  turnsAt,
+} from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
+import type { Head, MemoryRecord } from "../records/memory-record.js";
 import { type Access, budgetOf } from "../scope/access.js";
-import { documentTexts, sourcesOf } from "../text/document.js";
+import type { Analyser } from "../text/analyse.js";
+import {
+  type DocumentSource,
+  documentTexts,
+  eachDocumentWord,
+  sourcesOf,
+} from "../text/document.js";
 import { snippetOf } from "../text/snippet.js";
 import type { RankQuery, TextLook } from "../text/text-index.js";
-import type { Accept } from "../text/text-rank.js";
-import { judgeOf, type Ranked, type RankHow, rankOpen } from "./rank-open.js";
+import type { Accept, RankedMemory } from "../text/text-rank.js";
 
 /** How far a rank counts in the fusion of lists: the usual constant. */
 const RANK_OFFSET = 60;
@@ -257,4 +280,76 @@ function acceptShown(
 /** A number of hits as memgraph's callers give it: none is the default, too many is the most. */
 function clamped(limit = 0, usual: number, most: number): number {
   return limit <= 0 ? usual : Math.min(limit, most);
+}
+
+/** A memory that was found; with the version that was, where versions are judged one by one. */
+interface Ranked extends Pick<RankedMemory, "id" | "score"> {
+  readonly body?: Read<MemoryRecord>;
+}
+
+/** What is searched for, and for whom. */
+interface RankHow {
+  readonly query: Omit<RankQuery, "accept">;
+  readonly filter: SearchFilter;
+  readonly access: Access;
+  /** Whose turn it is in slots. */
+  readonly turns: SlotTurns;
+}
+
+/** The open versions that a search finds, the best first. */
+async function rankOpen(
+  engine: Engine,
+  reader: Reader,
+  { query, filter, access, turns }: RankHow,
+): Promise<readonly Ranked[]> {
+  const { words, analyser } = await engine.text.parse(reader, query.text);
+  const wanted = new Set(words);
+  const judge = judgeOf(engine, filter);
+  const passed = new Map<string, readonly Read<MemoryRecord>[]>();
+  const accept: Accept = async (found) => {
+    const shown = await shownMemories(reader, access, found);
+    return Promise.all(
+      shown.map(async (memory) => {
+        if (memory === undefined || !turns(memory)) return false;
+        const open = await openBodies(reader, memory);
+        const fit = open.filter((body) => {
+          const head = headOfVersion(memory, body);
+          const isWanted = judge({ ...head, kind: head.kind ?? head.type });
+          // A memory with one version was found by its words.
+          if (!isWanted || open.length === 1) return isWanted;
+          return hasWord(analyser, documentOf(memory, body), wanted);
+        });
+        passed.set(keyString(memory.id), fit);
+        return fit.length > 0;
+      }),
+    );
+  };
+  const ranked = await engine.text.rank(reader, { ...query, accept });
+  const each = ranked.flatMap(({ id, score }) =>
+    (passed.get(keyString(id)) ?? []).map((body) => ({ id, score, body })),
+  );
+  return each.slice(0, query.limit);
+}
+
+function hasWord(analyser: Analyser, source: DocumentSource, wanted: ReadonlySet<string>): boolean {
+  let found = false;
+  eachDocumentWord(analyser, source, (word) => {
+    found ||= wanted.has(word);
+  });
+  return found;
+}
+
+/** Whether a head passes a filter. */
+function judgeOf(
+  engine: Engine,
+  { types, kinds, tags = [], freshOnly = false }: SearchFilter,
+): (head: Pick<Head, "type" | "kind" | "tags" | "freshnessAt">) => boolean {
+  const [ofType, ofKind] = [types && new Set(types), kinds && new Set(kinds)];
+  const now = freshOnly ? engine.clock() : 0;
+  return ({ type, kind, tags: own, freshnessAt }) => {
+    if (ofType?.has(type) === false) return false;
+    if (ofKind !== undefined && (kind === undefined || !ofKind.has(kind))) return false;
+    if (freshOnly && freshnessAt !== undefined && freshnessAt < now) return false;
+    return tags.every((tag) => own.includes(tag));
+  };
 }

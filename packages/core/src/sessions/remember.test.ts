@@ -1,4 +1,4 @@
-/** `remember` and `session`: verbatim, in order, safe to repeat, and never fed by itself. */
+/** `remember`: verbatim, in order, safe to repeat, and never fed by itself. */
 import { describe, expect, test } from "vitest";
 import type { TurnInput } from "../contract/sessions.js";
 import { LIMITS } from "../limits.js";
@@ -389,68 +389,6 @@ describe("long content", () => {
     expect((await memory.list({ session: "s" })).memories).toHaveLength(1);
     await memory.remember([turn("x".repeat(LIMITS.contentBytes + 1))], { session: "s" });
     expect((await memory.list({ session: "s" })).memories).toHaveLength(3);
-  });
-});
-
-describe("session", () => {
-  test("pages through thousands of turns, long ones among them", async () => {
-    await using store = await openTestStore({ check: false });
-    const { memory } = store;
-    const size = 2500;
-    const long = "é".repeat(LIMITS.contentBytes);
-    await memory.remember(
-      Array.from({ length: size }, (_, at) => turn(at % 500 === 7 ? long : `t${at}`)),
-      { session: "s" },
-    );
-    const seen: number[] = [];
-    let from: number | undefined = 0;
-    while (from !== undefined) {
-      const page = await memory.session("s", { fromIndex: from, limit: 700 });
-      for (const { index, content } of page.turns) {
-        seen.push(index);
-        expect(content === (index % 500 === 7 ? long : `t${index}`)).toBe(true);
-      }
-      from = page.nextIndex;
-    }
-    expect(seen).toEqual(Array.from({ length: size }, (_, at) => at));
-    const all = await memory.session("s");
-    expect(all.turns).toHaveLength(size);
-    expect(all).not.toHaveProperty("nextIndex");
-  });
-
-  test("the past shows what was there then, hidden turns included", async () => {
-    await using store = await openTestStore();
-    const { memory } = store;
-    const { turns } = await memory.remember([turn("a"), turn("b")], { session: "s" });
-    const { seq } = await memory.stats();
-    await memory.tombstone(turns[0]?.id ?? "", "r");
-    await memory.remember([turn("c")], { session: "s" });
-    await memory.update(turns[1]?.id ?? "", { text: "B" });
-    const at = async (asOf?: number) => {
-      const page = await memory.session("s", asOf === undefined ? {} : { asOf });
-      return page.turns.map(({ content }) => content).join("");
-    };
-    expect(await at()).toBe("Bc");
-    expect(await at(seq)).toBe("ab");
-    expect(await at(seq + 1)).toBe("b");
-    expect(await at(0)).toBe("");
-    await memory.restore(turns[0]?.id ?? "");
-    expect(await at()).toBe("aBc");
-    expect(await at(seq + 1)).toBe("b");
-    expect(await at(seq)).toBe("ab");
-  });
-
-  test("a session nobody held is empty", async () => {
-    await using store = await openTestStore();
-    expect(await store.memory.session("none")).toEqual({ session: "none", turns: [], seq: 0 });
-  });
-
-  test("names that begin alike are two sessions", async () => {
-    await using store = await openTestStore();
-    const { memory } = store;
-    await memory.remember([turn("a")], { session: "s" });
-    await memory.remember([turn("b")], { session: "s1" });
-    expect((await memory.session("s")).turns).toHaveLength(1);
   });
 });
 

@@ -1,12 +1,14 @@
 /**
- * Reading a conversation back: the turns of a session in order, chunks joined again, at one journal
- * position and through the caller's access. Writing turns is in `remember.ts`.
+ * Reading conversations back: the turns of a session in order, chunks joined again, and which sessions
+ * there are; at one journal position and through the caller's access. Writing turns is in `remember.ts`.
  */
 
+import { readText, skipVariable } from "../codec/keys.js";
+import { truncateUtf8 } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
-import type { SessionPage, Turn } from "../contract/sessions.js";
+import type { SessionList, SessionPage, SessionSummary, Turn } from "../contract/sessions.js";
 import { type Engine, memoryId } from "../engine/engine.js";
-import { Reader } from "../history/reader.js";
+import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";
 import { type Bytes, compareBytes } from "../kv/kv.js";
 import { INDEX_MAX, LIMITS } from "../limits.js";
@@ -178,4 +180,118 @@ function joinChunks(engine: Engine, pieces: readonly Piece[]): Turn[] {
     });
   }
   return turns;
+}
+
+/** Rows of the index that are read, and turns that are looked up, at a time. */
+const LIST_ROWS = 1000;
+
+/** How much of the first turn a list shows. */
+const OPENING_BYTES = 160;
+
+/**
+ * Lists sessions by the entry that added to them last. Every turn's row of the index is read, and no turn
+ * but the first and last of those listed; what a holder may see is in the turns, so for them all are read.
+ */
+export async function sessions(
+  engine: Engine,
+  { prefix = "", limit = LIMITS.listLimitDefault, asOf, access }: Asked<"sessions">,
+): Promise<SessionList> {
+  return Reader.with(engine.kv, asOf, async (reader) => {
+    const spans = new Map<string, Span>();
+    for await (const rows of turnRows(reader, prefix)) {
+      const ids = access.kind === "owner" ? [] : rows.map(({ member }) => member.subarray(-16));
+      const found = await reader.memories(ids, await reader.memoryRows(ids));
+      const shown = await shownMemories(reader, access, found);
+      for (const [at, row] of rows.entries()) {
+        if (access.kind === "owner" || shown[at] !== undefined) widen(spans, row);
+      }
+    }
+    const ordered = [...spans.values()].sort(
+      (a, b) => b.lastSeq - a.lastSeq || (a.session < b.session ? -1 : 1),
+    );
+    const listed = ordered.slice(0, limit);
+    const ends = listed.flatMap(({ first, last }) => [first.subarray(-16), last.subarray(-16)]);
+    const memories = await reader.memories(ends, await reader.memoryRows(ends));
+    return {
+      sessions: listed.flatMap((span, at) => summary(span, memories.slice(2 * at, 2 * at + 2))),
+      distinct: ordered.length,
+      seq: reader.position,
+    };
+  });
+}
+
+/** A turn's row: which session, its place and id, the entry that put it there. */
+interface TurnRow {
+  readonly session: string;
+  readonly member: Bytes;
+  readonly seq: number;
+}
+
+/** What is known of a session from its rows. */
+interface Span {
+  readonly session: string;
+  readonly turns: number;
+  readonly lastSeq: number;
+  /** The members of its first and last piece. */
+  readonly first: Bytes;
+  readonly last: Bytes;
+}
+
+/** The rows of all turns that stand at the reader's position, in pages. */
+async function* turnRows(reader: Reader, prefix: string): AsyncGenerator<readonly TurnRow[]> {
+  const start = (closed: boolean) => {
+    // Without its end, a term is the beginning of every term that starts so.
+    return sessionPrefix(prefix, LIFECYCLES.active.code, closed).subarray(0, -1);
+  };
+  let page: TurnRow[] = [];
+  for (const closed of reader.live ? [false] : [false, true]) {
+    for await (const { key, value } of scan(reader.snapshot, start(closed), LIST_ROWS)) {
+      const seq = getU64(value, 0);
+      const isThere = !closed || getU64(key, skipVariable(key, TERM_OFFSET)) > reader.seq;
+      if (seq > reader.seq || !isThere) continue;
+      page.push({ session: readText(key, TERM_OFFSET), member: key.slice(-MEMBER_BYTES), seq });
+      if (page.length < LIST_ROWS) continue;
+      yield page;
+      page = [];
+    }
+  }
+  yield page;
+}
+
+/** Where the term begins in a row of an index: after the prefix, the index and the lifecycle. */
+const TERM_OFFSET = 3;
+
+function widen(spans: Map<string, Span>, { session, member, seq }: TurnRow): void {
+  const known = spans.get(session);
+  // The pieces of a turn after its first one are no turns of their own.
+  const turns = (known?.turns ?? 0) + (member[4] === 0 && member[5] === 0 ? 1 : 0);
+  const isFirst = known === undefined || compareBytes(member, known.first) < 0;
+  const isLast = known === undefined || compareBytes(member, known.last) > 0;
+  spans.set(session, {
+    session,
+    turns,
+    lastSeq: Math.max(seq, known?.lastSeq ?? 0),
+    first: isFirst ? member : known.first,
+    last: isLast ? member : known.last,
+  });
+}
+
+function summary(
+  { session, turns }: Span,
+  [first, last]: readonly (FoundMemory | undefined)[],
+): SessionSummary[] {
+  if (first === undefined || last === undefined) return [];
+  const said = ({ body }: FoundMemory) => bodyOf(body).data as TurnData;
+  const at = (memory: FoundMemory) => said(memory).at ?? memory.head.record.head.createdAt;
+  const { content } = said(first);
+  const opening = truncateUtf8(content, OPENING_BYTES);
+  return [
+    {
+      session,
+      turns,
+      firstAt: at(first),
+      lastAt: at(last),
+      opening: opening === content ? content : `${opening}…`,
+    },
+  ];
 }

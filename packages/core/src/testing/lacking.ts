@@ -35,6 +35,8 @@ export function lacksSmallDisk(): boolean {
 
 /** A mounted disk. */
 export interface SmallDisk {
+  /** From now on it takes no writes. */
+  forbidWrites(): void;
   unmount(): void;
 }
 
@@ -42,5 +44,9 @@ export interface SmallDisk {
 export function mountSmallDisk(folder: string, size: string): SmallDisk | undefined {
   const options = ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder];
   if (spawnSync("mount", options).status !== 0) return undefined;
-  return { unmount: () => void spawnSync("umount", [folder]) };
+  const again = ["-o", "remount,ro", folder];
+  return {
+    forbidWrites: () => void spawnSync("mount", again),
+    unmount: () => void spawnSync("umount", [folder]),
+  };
 }

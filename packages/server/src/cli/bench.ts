@@ -14,9 +14,9 @@
 import { statfsSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { type Cortex, open, type WriteInput } from "@cortex-memory/core";
+import { UsageError } from "../error-status.js";
 import { startProgress } from "../progress.js";
 import { clean, type Ink, makeInk, wantsColour } from "../render/ink.js";
-import { UsageError } from "../usage.js";
 import { packageVersion } from "../version.js";
 import { withTemporaryFolder } from "./files.js";
 import type { Host } from "./host.js";

@@ -1,6 +1,6 @@
 /** What an argument, a file or stdin may say. */
 import { describe, expect, test } from "vitest";
-import { UsageError } from "../usage.js";
+import { UsageError } from "../error-status.js";
 import { readBody } from "./input.js";
 
 describe("a memory", () => {

@@ -31,6 +31,7 @@ Memories:
 Conversations:
   remember [FILE|-]: Keep the turns of a conversation verbatim
   session SESSION: Read a conversation back, in order
+  sessions [PREFIX]: List the conversations, the one that was added to last first
   extract: Distil the turns that wait into facts and links
 Links:
   relink: Look for links between memories in the whole graph

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { type BatchItem, type Cortex, checkActorName, open, type Proof } from "@cortex-memory/core";
 import { verify } from "@cortex-memory/core/verify";
 import { isAddress, settingsFor } from "../config.js";
+import { UsageError } from "../error-status.js";
 import { showTraversal } from "../render/edges.js";
 import { clean, counted, type Ink, makeInk, oneLine, wantsColour } from "../render/ink.js";
 import {
@@ -22,7 +23,6 @@ import {
 } from "../render/memories.js";
 import { showCheckpoint } from "../render/proofs.js";
 import { showCheck, showRebuild, showVacuum } from "../render/store.js";
-import { UsageError } from "../usage.js";
 import { withTemporaryFolder } from "./files.js";
 import type { Host } from "./host.js";
 import type { GlobalFlags } from "./program.js";

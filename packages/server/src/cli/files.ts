@@ -23,9 +23,9 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Cortex, CortexError } from "@cortex-memory/core";
+import { UsageError } from "../error-status.js";
 import type { CallContext, Files, Operation } from "../operations/define.js";
 import { makeInk, outline, wantsColour } from "../render/ink.js";
-import { UsageError } from "../usage.js";
 import type { Host } from "./host.js";
 
 /** The files of one command. */

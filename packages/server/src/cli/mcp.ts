@@ -15,9 +15,9 @@ import {
   shownLocation,
   shownSettings,
 } from "../config.js";
+import { UsageError } from "../error-status.js";
 import { AGENT_ACCESS } from "../mcp/define.js";
 import { clean } from "../render/ink.js";
-import { UsageError } from "../usage.js";
 import { commandFile, IS_PUBLISHED } from "../version.js";
 import { CLIENTS, clientBlock, isInNpxCache } from "./clients.js";
 import type { Host } from "./host.js";

@@ -8,11 +8,11 @@
 import { resolve } from "node:path";
 import { CortexError } from "@cortex-memory/core";
 import { isAddress, isDatabaseAddress, type Settings, shownLocation } from "../config.js";
+import { UsageError } from "../error-status.js";
 import { importForeign, wasImported } from "../import/foreign.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, wantsColour } from "../render/ink.js";
 import { showForeign } from "../render/store.js";
-import { UsageError } from "../usage.js";
 import type { Host } from "./host.js";
 
 /** What is to be brought in, and by which flag it was named. */

@@ -25,11 +25,11 @@ import {
   type Settings,
   serveSettingsFor,
 } from "../config.js";
+import { UsageError } from "../error-status.js";
 import type { Operation } from "../operations/define.js";
 import { backgroundIn, servicesIn } from "../services.js";
 import { readToken, type SecretFile } from "../settings.js";
 import { chooseStore, noStore } from "../store-choice.js";
-import { UsageError } from "../usage.js";
 import type { Host } from "./host.js";
 
 /** Opens the store of an operation, or makes one for an operation that may. */

@@ -11,7 +11,7 @@
  * compares the two.
  */
 import { type Argument, Command, type CommanderError, Option } from "commander";
-import { UsageError } from "../usage.js";
+import { UsageError } from "../error-status.js";
 import { packageVersion } from "../version.js";
 import { COMMAND_LIST } from "./command-list.js";
 

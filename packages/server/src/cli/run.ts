@@ -19,12 +19,11 @@ import {
   shownLocation,
   shownSettings,
 } from "../config.js";
-import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
+import { ERROR_STATUS, INTERNAL_CODE, UsageError } from "../error-status.js";
 import type { CallContext, Operation } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
-import { UsageError } from "../usage.js";
 import { commandFiles, printStream } from "./files.js";
 import type { Host } from "./host.js";
 import { chooseOperation, isUnconditional, readInput, typedName, wordsOf } from "./input.js";

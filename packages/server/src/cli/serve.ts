@@ -17,6 +17,7 @@ import {
   settingsFor,
   shownSettings,
 } from "../config.js";
+import { UsageError } from "../error-status.js";
 import type { AppOptions } from "../http/app.js";
 import { type RunningServer, startServer } from "../http/server.js";
 import { Stores } from "../http/stores.js";
@@ -24,7 +25,6 @@ import type { Operation } from "../operations/define.js";
 import { clean, makeInk, wantsColour } from "../render/ink.js";
 import { backgroundIn } from "../services.js";
 import { readServeOptions, type ServeOptions } from "../settings.js";
-import { UsageError } from "../usage.js";
 import { commandWords, packageVersion } from "../version.js";
 import type { Host } from "./host.js";
 import { secretAt } from "./open-store.js";

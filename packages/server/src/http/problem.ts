@@ -6,8 +6,7 @@
  * stack and nothing but what the error says to print.
  */
 import { type CortexError, ERROR_CODES, type ErrorCode, isCortexError } from "@cortex-memory/core";
-import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
-import { UsageError } from "../usage.js";
+import { ERROR_STATUS, INTERNAL_CODE, UsageError } from "../error-status.js";
 
 /** What this door refuses before any operation is asked: the status and the code it borrows. */
 export const REFUSALS = {

@@ -9,6 +9,7 @@ import {
   showSearch,
   showSearchBatch,
   showSession,
+  showSessions,
 } from "../render/memories.js";
 import { showSchema, showTags } from "../render/upkeep.js";
 import { verbRow } from "./define.js";
@@ -124,5 +125,16 @@ that is sent again. Without --session they go into one that is made for this run
     help: "A session without turns is an empty answer, not a failure.",
     example: "cortex session chat-1",
     cli: { command: "session", group: "sessions", human: showSession },
+  }),
+  verbRow("sessions", {
+    help: `The one that was added to last comes first, with its number of turns, its times and how it begins; 50 unless
+--limit says otherwise. distinct says how many there are.`,
+    example: "cortex sessions --limit 10",
+    cli: {
+      command: "sessions",
+      group: "sessions",
+      arguments: [{ field: "prefix", label: "PREFIX", optional: true }],
+      human: showSessions,
+    },
   }),
 ];

@@ -237,19 +237,25 @@ const repairOperation = defineOperation({
   help: `Stop whatever has the store open first. Everything derived is built from the journal; entries that the
 journal lost are taken from --from (a backup and its increments, an export, or the folder of a copy or replica), each
 held against the hashes of the store itself. The damaged folder is kept under another name. Where an entry cannot be
-had, nothing is changed, and the command names it and exits with 1. --dry-run says what would be done.`,
+had, nothing is changed, and the command names it and exits with 1. --dry-run says what would be done. Where it cannot
+be read any more whether the store followed another, say so with --was.`,
   example: "cortex repair --dry-run",
   input: z.strictObject({
     from: listOf(z.string()).describe("where lost entries may be had").exactOptional(),
     dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
+    was: z
+      .enum(["store", "replica"])
+      .describe("what it was, where that is lost: a store of its own, or a replica")
+      .exactOptional(),
   }),
   output: repairShape,
-  call: (_memory, { from, dryRun }, { location, actor, onProgress }) =>
+  call: (_memory, { from, dryRun, was }, { location, actor, onProgress }) =>
     repair(location, {
       actor,
       onProgress,
       ...(from === undefined ? {} : { from }),
       ...(dryRun === undefined ? {} : { dryRun }),
+      ...(was === undefined ? {} : { was }),
     }),
   cli: {
     command: "repair",

@@ -8,7 +8,7 @@
  */
 import { describe, ISO_EXAMPLE, isoTimeMs, kebab, unwrapped } from "@cortex-memory/core/contract";
 import type * as z from "zod";
-import { UsageError } from "../usage.js";
+import { UsageError } from "../error-status.js";
 import type { CommandSpec, Operation } from "./define.js";
 import { type FieldMeta, metaOf } from "./fields.js";
 

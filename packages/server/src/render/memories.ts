@@ -162,6 +162,17 @@ export function showSession(page: Output<"session">, ink: Ink): string {
   return [...lines, ...more].join("\n");
 }
 
+/** The conversations there are. */
+export function showSessions({ sessions, distinct }: Output<"sessions">, ink: Ink): string {
+  if (sessions.length === 0) return ink.dim("no conversations");
+  const lines = sessions.map(({ session, turns, lastAt, opening }) => {
+    const about = `${counted(turns, "turn")}, last ${showTime(lastAt)}`;
+    return `${ink.bold(clean(session))}  ${ink.dim(about)}\n    ${clean(opening).replaceAll("\n", " ")}`;
+  });
+  const rest = distinct - sessions.length;
+  return [...lines, ...(rest > 0 ? [ink.dim(`${rest} more: --limit`)] : [])].join("\n");
+}
+
 /** What became of each item of a batch. */
 export function showBatch(answer: Output<"batch">, ink: Ink): string {
   const lines = answer.results.map((result, at) => {

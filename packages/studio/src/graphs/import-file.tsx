@@ -1,14 +1,23 @@
 /**
- * Bringing memories in from a file that is dropped or chosen: first what it holds and which lines are
- * bad, then the import with its progress, then what came of it. Memories go before links, in pieces.
+ * Bringing in a file that is dropped or chosen: first what it holds and which lines are bad, then the
+ * import with its progress, then what came of it. Memories go before links, turns in their order, in pieces.
+ * What this page does not read, it names with the command that does.
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type DragEvent, useState } from "react";
 import { counted } from "../base/format.tsx";
+import { hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Failure, useWhyNoWrite } from "../base/ui.tsx";
-import { type BadLine, type GoodLine, type LineFile, readLines } from "./line-file.ts";
+import {
+  type BadLine,
+  type GivenFile,
+  type GoodLine,
+  type LineFile,
+  readGiven,
+  type Turn,
+} from "./given-file.ts";
 
 /** Lines that are written in one commit. */
 const AT_ONCE = 200;
@@ -16,15 +25,15 @@ const AT_ONCE = 200;
 /** Bad lines that are named. */
 const NAMED = 10;
 
-interface Chosen extends LineFile {
-  readonly name: string;
-}
+/** Turns that are kept in one call. */
+const TURNS_AT_ONCE = 1000;
+
+/** `nth` tells a file from one of the same name that was given before. */
+type Chosen = GivenFile & { readonly name: string; readonly nth: number };
 
 /** What came of an import. */
 interface Outcome {
-  readonly added: number;
-  readonly known: number;
-  readonly links: number;
+  readonly said: string;
   readonly failed: readonly BadLine[];
 }
 
@@ -35,7 +44,9 @@ export function ImportFile() {
   const [chosen, setChosen] = useState<Chosen | undefined>(undefined);
   const [isOver, setOver] = useState(false);
   const take = async (file: File | undefined) => {
-    if (file !== undefined) setChosen({ name: file.name, ...(await readLines(await file.text())) });
+    if (file === undefined || whyNot !== undefined) return;
+    const given = await readGiven(file);
+    setChosen((before) => ({ name: file.name, nth: (before?.nth ?? 0) + 1, ...given }));
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
@@ -56,9 +67,11 @@ export function ImportFile() {
         onDrop={onDrop}
       >
         <p>
-          Drop a file here to bring its memories into <strong>{graph}</strong>: one JSON object per
-          line, such as <code>{'{"type":"fact","text":"Ada lives in Porto"}'}</code>. Files of other
-          programs come in with <code>cortex import --from</code>.
+          Drop a file here to bring what it holds into <strong>{graph}</strong>: memories, one JSON
+          object per line such as <code>{'{"type":"fact","text":"Ada lives in Porto"}'}</code>, or a
+          conversation, a list of turns such as{" "}
+          <code>{'{"role":"user","content":"I moved to Porto"}'}</code>. Files of memgraph, kb, mem0
+          and others are recognised, and you are told the command that reads them.
         </p>
         <label className="file-choice">
           or choose a file{" "}
@@ -68,29 +81,67 @@ export function ImportFile() {
             onChange={(event) => void take(event.target.files?.[0])}
           />
         </label>
-        {chosen !== undefined && (
-          <Preview key={chosen.name} chosen={chosen} onClear={() => setChosen(undefined)} />
-        )}
+        {chosen !== undefined &&
+          (chosen.kind === "elsewhere" ? (
+            <Elsewhere {...chosen} />
+          ) : (
+            <Preview key={chosen.nth} chosen={chosen} onClear={() => setChosen(undefined)} />
+          ))}
       </div>
     </section>
   );
 }
 
-function Preview({ chosen, onClear }: { readonly chosen: Chosen; readonly onClear: () => void }) {
+/** A file that this page does not read: what it is, and what does. */
+function Elsewhere({
+  name,
+  what,
+  command,
+}: {
+  readonly name: string;
+  readonly what: string;
+  readonly command: string;
+}) {
+  return (
+    <p className="warning">
+      <strong dir="auto">{name}</strong> is {what}. This page does not read it; on the machine of
+      the server this does, and <code>--dry-run</code> shows first what would come in:{" "}
+      <code>{command.replace("FILE", quoted(name))}</code>
+    </p>
+  );
+}
+
+/** A name as a shell takes it. */
+function quoted(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+}
+
+type Readable = Exclude<Chosen, { readonly kind: "elsewhere" }>;
+
+function holds(chosen: Readable): string {
+  if (chosen.kind === "turns") return counted(chosen.turns.length, "turn");
+  const memories = counted(chosen.memories.length, "memory", "memories");
+  return `${memories} and ${counted(chosen.links.length, "link")}`;
+}
+
+function Preview({ chosen, onClear }: { readonly chosen: Readable; readonly onClear: () => void }) {
   const { memory, graph } = useStudio();
   const queries = useQueryClient();
   const [done, setDone] = useState(0);
-  const all = chosen.memories.length + chosen.links.length;
+  const isTurns = chosen.kind === "turns";
+  const all = isTurns ? chosen.turns.length : chosen.memories.length + chosen.links.length;
   const bringIn = useMutation({
-    mutationFn: () => importLines(memory, chosen, setDone),
+    mutationFn: () =>
+      chosen.kind === "turns"
+        ? importTurns(memory, chosen, setDone)
+        : importLines(memory, chosen, setDone),
     onSuccess: () => queries.invalidateQueries({ queryKey: [graph, "now"] }),
   });
   return (
     <>
       <p>
-        <strong dir="auto">{chosen.name}</strong> holds{" "}
-        {counted(chosen.memories.length, "memory", "memories")} and{" "}
-        {counted(chosen.links.length, "link")}. Nothing is written yet.
+        <strong dir="auto">{chosen.name}</strong> holds {holds(chosen)}. Nothing is written yet.
+        {isTurns && ` They become the conversation ${sessionOf(chosen.name)}.`}
       </p>
       <BadLines title="These lines cannot be read" lines={chosen.bad} />
       {bringIn.isPending && (
@@ -106,7 +157,10 @@ function Preview({ chosen, onClear }: { readonly chosen: Chosen; readonly onClea
             disabled={all === 0}
             onClick={() => bringIn.mutate()}
           >
-            Import {counted(chosen.memories.length, "memory", "memories")}
+            Import{" "}
+            {chosen.kind === "turns"
+              ? counted(chosen.turns.length, "turn")
+              : counted(chosen.memories.length, "memory", "memories")}
           </button>
           <button type="button" onClick={onClear}>
             Cancel
@@ -114,21 +168,43 @@ function Preview({ chosen, onClear }: { readonly chosen: Chosen; readonly onClea
         </p>
       )}
       {bringIn.error !== null && <Failure error={bringIn.error} />}
-      {bringIn.data !== undefined && <Report outcome={bringIn.data} />}
+      {bringIn.data !== undefined && (
+        <>
+          <p className="verdict verdict-good">
+            {bringIn.data.said}{" "}
+            {isTurns && <a href={hrefOf("sessions", { s: sessionOf(chosen.name) })}>Read it</a>}
+          </p>
+          <BadLines title="These lines were refused" lines={bringIn.data.failed} />
+        </>
+      )}
     </>
   );
 }
 
-function Report({ outcome: { added, known, links, failed } }: { readonly outcome: Outcome }) {
-  return (
-    <>
-      <p className="verdict verdict-good">
-        {counted(added, "memory", "memories")} came in, {counted(known, "memory", "memories")} had
-        been there already, {counted(links, "link")} drawn.
-      </p>
-      <BadLines title="These lines were refused" lines={failed} />
-    </>
-  );
+/** The conversation that a file of turns becomes: its name without the ending. */
+function sessionOf(name: string): string {
+  return name.replace(/\.\w+$/, "").slice(0, 80);
+}
+
+/** Keeps turns in order, in pieces; those that are there already are known by their places. */
+async function importTurns(
+  memory: RemoteCortex,
+  { name, turns }: { readonly name: string; readonly turns: readonly Turn[] },
+  onDone: (done: number) => void,
+): Promise<Outcome> {
+  let added = 0;
+  for (let from = 0; from < turns.length; from += TURNS_AT_ONCE) {
+    const part = turns.slice(from, from + TURNS_AT_ONCE);
+    const kept = await memory.remember(
+      part.map((turn, at) => ({ index: from + at, ...turn })),
+      { session: sessionOf(name) },
+    );
+    added += kept.turns.filter((one) => one.added).length;
+    onDone(from + part.length);
+  }
+  const known = counted(turns.length - added, "turn");
+  const said = `${counted(added, "turn")} came in, ${known} had been there already.`;
+  return { said, failed: [] };
 }
 
 function BadLines({
@@ -182,7 +258,9 @@ async function importLines(
     }
     onDone(Math.min(lines.length, tally.added + tally.known + tally.links + failed.length));
   }
-  return { ...tally, failed };
+  const known = counted(tally.known, "memory", "memories");
+  const said = `${counted(tally.added, "memory", "memories")} came in, ${known} had been there already, ${counted(tally.links, "link")} drawn.`;
+  return { said, failed };
 }
 
 function pieces(lines: readonly GoodLine[]): readonly (readonly GoodLine[])[] {

@@ -8,12 +8,15 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { clock, counted, day, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
-import { hrefWith, useRoute } from "../base/route.ts";
+import { go, hrefWith, useRoute } from "../base/route.ts";
 import { Answer, Empty, MemoryLine, PageHead } from "../base/ui.tsx";
 import { howSure, spaced, TYPES } from "../base/words.ts";
 
-/** The turns that are looked through for conversations, newest first. */
-const LOOKED_AT = 2000;
+/** Conversations that are listed, those added to last first. */
+const LISTED = 200;
+
+/** More conversations than this get a field to find one by. */
+const MANY = 20;
 
 /** Turns of one conversation that are shown. */
 const TURNS_MAX = 2000;
@@ -35,52 +38,69 @@ export function SessionsPage() {
   );
 }
 
-interface SessionRow {
-  readonly session: string;
-  readonly turns: number;
-  readonly lastAt: number;
-  readonly said: string;
-}
+type SessionRow = Awaited<ReturnType<RemoteCortex["sessions"]>>["sessions"][number];
 
 function SessionList({ open }: { readonly open: string | undefined }) {
-  const found = useRead(["sessions"], async (memory, past) => {
-    const { hits, cursor } = await memory.find({ kinds: ["turn"], limit: LOOKED_AT, ...past });
-    return {
-      rows: rowsOf(hits.flatMap(({ memory: one }) => one ?? [])),
-      isCut: cursor !== undefined,
-    };
-  });
+  const { params } = useRoute();
+  const prefix = params.starts ?? "";
+  const found = useRead(
+    ["sessions", prefix],
+    (memory, past) => memory.sessions({ limit: LISTED, prefix, ...past }),
+    { keep: true },
+  );
   return (
     <nav className="session-list" aria-label="Conversations">
       <Answer of={found} what="conversations">
-        {({ rows, isCut }) => (
+        {({ sessions, distinct }) => (
           <>
-            {rows.length === 0 && (
-              <Empty title="No conversation yet">
-                <p>
-                  An agent that saves its turns, with <code>memory_save_turns</code> or{" "}
-                  <code>remember</code>, puts them here.
-                </p>
-              </Empty>
-            )}
-            {rows.map((row, at) => (
+            {(distinct > MANY || prefix !== "") && <Narrow prefix={prefix} />}
+            {sessions.length === 0 && <NoSession prefix={prefix} />}
+            {sessions.map((row, at) => (
               <SessionLink
                 key={row.session}
                 row={row}
-                before={rows[at - 1]}
+                before={sessions[at - 1]}
                 isOpen={row.session === open}
               />
             ))}
-            {isCut && (
+            {distinct > sessions.length && (
               <p className="about">
-                Of the last {counted(LOOKED_AT, "turn")}. Older conversations open by their name:{" "}
-                <code>session:name</code> in the field above.
+                {counted(distinct - sessions.length, "more conversation")}, older than these: type
+                how its name starts.
               </p>
             )}
           </>
         )}
       </Answer>
     </nav>
+  );
+}
+
+/** Finds a conversation by how its name starts. */
+function Narrow({ prefix }: { readonly prefix: string }) {
+  return (
+    <input
+      type="search"
+      aria-label="Conversations whose name starts with"
+      placeholder="name starts with…"
+      autoComplete="off"
+      value={prefix}
+      onChange={({ target: { value } }) =>
+        go(hrefWith({ starts: value === "" ? undefined : value }), { replace: true })
+      }
+    />
+  );
+}
+
+function NoSession({ prefix }: { readonly prefix: string }) {
+  if (prefix !== "") return <p className="about">No conversation has a name that starts so.</p>;
+  return (
+    <Empty title="No conversation yet">
+      <p>
+        An agent that saves its turns, with <code>memory_save_turns</code> or <code>remember</code>,
+        puts them here.
+      </p>
+    </Empty>
   );
 }
 
@@ -107,7 +127,7 @@ function SessionLink({
           {counted(row.turns, "turn")}, last <Time ms={row.lastAt} />
         </span>
         <span className="session-said" dir="auto">
-          {row.said}
+          {row.opening}
         </span>
       </a>
     </>
@@ -115,27 +135,6 @@ function SessionLink({
 }
 
 type Memory = NonNullable<Awaited<ReturnType<RemoteCortex["get"]>>>;
-
-/** Conversations by their last turn. */
-function rowsOf(turns: readonly Memory[]): readonly SessionRow[] {
-  const rows = new Map<string, SessionRow>();
-  for (const { data, text, head } of turns) {
-    const { session, at = head.createdAt } = data as {
-      readonly session?: string;
-      readonly at?: number;
-    };
-    if (session === undefined) continue;
-    const row = rows.get(session);
-    rows.set(session, {
-      session,
-      turns: (row?.turns ?? 0) + 1,
-      lastAt: Math.max(row?.lastAt ?? 0, at),
-      // They come newest first: the one that stays is the first that was said.
-      said: text,
-    });
-  }
-  return [...rows.values()].sort((a, b) => b.lastAt - a.lastAt);
-}
 
 type Turn = Awaited<ReturnType<RemoteCortex["session"]>>["turns"][number];
 

@@ -1,0 +1,164 @@
+/**
+ * A file that somebody brings: what it is, and what it holds. Memories one per line, as JSON, in the form that
+ * `cortex import --from jsonl` reads, and turns of a conversation, as `cortex remember` takes them, are read
+ * here. Files of other programs are recognised and not read: the command on the server's machine does that,
+ * and the answer names it. Pure but for the hash of the browser.
+ */
+import type { RemoteCortex } from "@cortex-memory/core/remote";
+
+/** One thing to write. */
+export type Item = Parameters<RemoteCortex["batch"]>[0][number];
+
+/** A line that can be written. */
+export interface GoodLine {
+  /** From 1. */
+  readonly at: number;
+  readonly item: Item;
+}
+
+/** A line that cannot. */
+export interface BadLine {
+  readonly at: number;
+  readonly why: string;
+}
+
+/** What a file is. */
+export type GivenFile =
+  | ({ readonly kind: "memories" } & LineFile)
+  | { readonly kind: "turns"; readonly turns: readonly Turn[]; readonly bad: readonly BadLine[] }
+  /** Something that a command of the server's machine reads. */
+  | { readonly kind: "elsewhere"; readonly what: string; readonly command: string };
+
+/** A turn of a conversation, as `remember` takes it. */
+export type Turn = Parameters<RemoteCortex["remember"]>[0][number];
+
+/** What a file of memories holds. */
+export interface LineFile {
+  readonly memories: readonly GoodLine[];
+  readonly links: readonly GoodLine[];
+  readonly bad: readonly BadLine[];
+}
+
+const TIMES = ["validFrom", "validTo", "expiresAt", "freshnessAt"];
+
+/** Says what a file is, from its first bytes and its first object. */
+export async function readGiven(file: Pick<Blob, "slice" | "text">): Promise<GivenFile> {
+  const start = await file.slice(0, 16).text();
+  if (start.startsWith("SQLite format 3")) {
+    const what = "a SQLite file, as memgraph and kb keep their notes in";
+    return { kind: "elsewhere", what, command: "cortex import FILE --from memgraph" };
+  }
+  if (start.startsWith("cortex-journal ")) {
+    const what = "an export of a whole memory with its history";
+    return { kind: "elsewhere", what, command: "cortex import FILE" };
+  }
+  const text = await file.text();
+  const values = objectsIn(text);
+  const first = values.find(({ value }) => value !== undefined)?.value;
+  if (first === undefined) return readMemories(values);
+  return foreign(first) ?? (isTurn(first) ? readTurns(values) : readMemories(values));
+}
+
+/** What another program wrote, by the members that only its files have. */
+function foreign(first: Members): GivenFile | undefined {
+  if (first.type === "entity" || first.type === "relation") {
+    const what = "the file of the MCP reference memory server";
+    return { kind: "elsewhere", what, command: "cortex import FILE --from mcp-memory" };
+  }
+  const isMem0 = typeof first.memory === "string" || Array.isArray(first.results ?? first.memories);
+  if (!isMem0) return undefined;
+  const what = "an export of mem0";
+  return { kind: "elsewhere", what, command: "cortex import FILE --from mem0" };
+}
+
+function isTurn(value: Members): boolean {
+  return typeof value.role === "string" && value.content !== undefined;
+}
+
+/** An object of the file, or what stands in its place, with its line or its place in the list. */
+interface Found {
+  readonly at: number;
+  readonly value: Members | undefined;
+}
+
+/** The objects of a file: a list of them, one object over many lines, or one per line. */
+function objectsIn(text: string): readonly Found[] {
+  const whole = jsonIn(text);
+  if (Array.isArray(whole)) return whole.map((one, at) => ({ at: at + 1, value: asObject(one) }));
+  if (asObject(whole) !== undefined) return [{ at: 1, value: asObject(whole) }];
+  return text.split("\n").flatMap((line, index) => {
+    return line.trim() === "" ? [] : [{ at: index + 1, value: asObject(jsonIn(line)) }];
+  });
+}
+
+function readTurns(values: readonly Found[]): GivenFile {
+  const isGood = ({ value }: Found) => value !== undefined && isTurn(value);
+  const bad = values.filter((one) => !isGood(one));
+  return {
+    kind: "turns",
+    turns: values.filter(isGood).map(({ value }) => value as unknown as Turn),
+    bad: bad.map(({ at }) => ({ at, why: "it is no turn: role and content are missing" })),
+  };
+}
+
+async function readMemories(values: readonly Found[]): Promise<GivenFile> {
+  return { kind: "memories", ...(await readLines(values)) };
+}
+
+async function readLines(values: readonly Found[]): Promise<LineFile> {
+  const memories: GoodLine[] = [];
+  const links: GoodLine[] = [];
+  const bad: BadLine[] = [];
+  for (const { at, value } of values) {
+    if (value === undefined) bad.push({ at, why: "it is no JSON object" });
+    else if (typeof value.link === "object" && value.link !== null) {
+      links.push({ at, item: { link: value.link } as Item });
+    } else if (typeof value.type !== "string") {
+      bad.push({ at, why: "type: expected the type of a memory, or a link" });
+    } else memories.push({ at, item: { write: await writeOf(value) } as unknown as Item });
+  }
+  return { memories, links, bad };
+}
+
+type Members = { readonly [name: string]: unknown };
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // What is no JSON is told by its line.
+    return undefined;
+  }
+}
+
+function asObject(value: unknown): Members | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Members)
+    : undefined;
+}
+
+/** The line as `write` takes it: named, so that a second import adds nothing, and said to be imported. */
+async function writeOf(line: Members): Promise<Members> {
+  const times = TIMES.filter((name) => typeof line[name] === "string");
+  const name = line.externalId ?? line.id ?? (await ownName(line));
+  const { id: _, ...fields } = line;
+  return {
+    source: "imported",
+    ...fields,
+    ...Object.fromEntries(times.map((time) => [time, Date.parse(String(line[time]))])),
+    ...(name === undefined ? {} : { externalId: name }),
+  };
+}
+
+/** A name made of what a line says; browsers hash only where the page came safely. */
+async function ownName(line: Members): Promise<string | undefined> {
+  if (window.crypto?.subtle === undefined) return undefined;
+  const text = JSON.stringify(line, (_, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  const hash = await window.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const hex = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `jsonl:${hex.slice(0, 32)}`;
+}
