@@ -21,11 +21,11 @@ import {
   WEIGHTS_KEY,
 } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvSoon } from "../kv/kv.js";
-import { INDEX_MAX, LIMITS } from "../limits.js";
+import { LIMITS } from "../limits.js";
 import { type AdjacentEdge, adjacent, isValidAt, liveRanges } from "../links/adjacency.js";
 import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/edge-kinds.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
-import { indexBytes, readIndex, sessionPrefix } from "../sessions/session-read.js";
+import { readIndex, turnsAround } from "../sessions/session-read.js";
 import type { Analyser, Token } from "../text/analyse.js";
 import { titleOf } from "../text/document.js";
 import {
@@ -280,7 +280,7 @@ class Lanes implements Gathered {
       const place = memory.head.record.head.turn;
       const voice = voiceOf(memory);
       candidates.set(key, { key, own: shares, voice, ...(place === undefined ? {} : { place }) });
-      if (place !== undefined && at < NEIGHBOURED) ranges.push(around(place.session, place.index));
+      if (place !== undefined && at < NEIGHBOURED) ranges.push(turnsAround(place, REACH));
     }
     const rows = await this.#reader.ranges(ranges.map(({ range }) => range));
     for (const [at, found] of rows.entries()) {
@@ -588,14 +588,4 @@ const PRECEDES = canonicalKind("precedes")?.kind.code;
 
 function isWalked({ code }: AdjacentEdge): boolean {
   return code !== PRECEDES;
-}
-
-/** The rows of the turns around a place, of the live ones. */
-function around(session: string, index: number): { session: string; range: KvRange } {
-  const prefix = sessionPrefix(session, LIFECYCLES.active.code);
-  const at = (place: number): Bytes => Buffer.concat([prefix, indexBytes(place)]);
-  const from = Math.max(0, index - REACH);
-  const to = Math.min(index + REACH, INDEX_MAX) + 1;
-  const range = { gte: at(from), lt: at(to), limit: 4 * (2 * REACH + 1) };
-  return { session, range };
 }

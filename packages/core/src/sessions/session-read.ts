@@ -10,7 +10,7 @@ import type { SessionList, SessionPage, SessionSummary, Turn } from "../contract
 import { type Engine, memoryId } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";
-import { type Bytes, compareBytes } from "../kv/kv.js";
+import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
 import { INDEX_MAX, LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
 import type { TurnData } from "../records/data.js";
@@ -294,4 +294,16 @@ function summary(
       opening: opening === content ? content : `${opening}…`,
     },
   ];
+}
+
+/** The rows of the live turns around one, so many on either side. */
+export function turnsAround(
+  { session, index }: { readonly session: string; readonly index: number },
+  reach: number,
+): { readonly session: string; readonly range: KvRange } {
+  const prefix = sessionPrefix(session, LIFECYCLES.active.code);
+  const at = (place: number): Bytes => Buffer.concat([prefix, indexBytes(place)]);
+  const to = Math.min(index + reach, INDEX_MAX) + 1;
+  const range = { gte: at(Math.max(0, index - reach)), lt: at(to), limit: 4 * (2 * reach + 1) };
+  return { session, range };
 }
