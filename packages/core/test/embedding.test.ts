@@ -249,17 +249,45 @@ describe("a question right after a write", () => {
     expect(await memory.embedPending()).toMatchObject({ texts: 0, lag: 0 });
   });
 
-  test("does one page of a long backlog, and says how much is left", async () => {
-    const { memory } = await graphWith(quick());
-    const notes = Array.from({ length: 1100 }, (_, at) => ({
+  test("does a little of a long backlog, says how much is left, and comes to its end", async () => {
+    const embedder = quick();
+    const { memory } = await graphWith(embedder);
+    const notes = Array.from({ length: 200 }, (_, at) => ({
       write: { type: "note" as const, text: `n ${at}` },
     }));
     await memory.batch(notes);
     const { seq } = await memory.stats();
-    const first = await memory.recall("n 7");
-    expect(first.notEmbedded).toBe(seq + 1 - 256);
-    expect((await memory.recall("n 7")).notEmbedded).toBeUndefined();
+    const left: (number | undefined)[] = [];
+    const asked: number[] = [];
+    for (let question = 0; left.at(-1) !== undefined || question === 0; question += 1) {
+      const before = embedder.asked.length;
+      left.push((await memory.recall("n 7")).notEmbedded);
+      asked.push(embedder.asked.length - before);
+    }
+    const most = 32;
+    const all = seq + 1;
+    const short = 128;
+    const slow = Math.ceil((all - short) / most);
+    expect(left).toEqual([
+      ...Array.from({ length: slow }, (_, at) => all - (at + 1) * most),
+      undefined,
+    ]);
+    // The question itself is embedded too, and a model's calibration is measured once.
+    expect(Math.max(...asked.slice(1, slow))).toBeLessThanOrEqual(most + 1);
     expect((await memory.recall("n 7", { asOf: seq })).notEmbedded).toBeUndefined();
+  });
+
+  test("waits for all of a conversation that was just remembered", async () => {
+    const { memory } = await graphWith(quick());
+    const turns = Array.from({ length: 100 }, (_, at) => ({
+      role: "user" as const,
+      content: `word${at} said`,
+    }));
+    await memory.remember(turns, { session: "a" });
+    const { hits, notEmbedded } = await memory.recall("word99");
+    expect(notEmbedded).toBeUndefined();
+    expect(hits[0]).toMatchObject({ text: expect.stringContaining("word99") });
+    expect(hits[0]?.why.lanes.vector).toBeGreaterThan(0);
   });
 
   test("does not wait for another embedder, and says that nothing is embedded", async () => {
@@ -268,6 +296,46 @@ describe("a question right after a write", () => {
     const { notEmbedded, hits } = await slow.memory.recall("porto");
     expect(notEmbedded).toBe((await slow.memory.stats()).seq + 1);
     expect(hits[0]?.why.lanes.vector).toBeUndefined();
+  });
+});
+
+describe("what meaning is asked for", () => {
+  test("is the question without the name of whoever speaks, unless nothing else is left", async () => {
+    const embedder = wordEmbedder();
+    const { memory } = await graphWith(embedder);
+    const turns = [
+      { role: "user" as const, speaker: "Carla", content: "The harbour was lovely" },
+      { role: "user" as const, speaker: "Bo", content: "Which harbour, Carla?" },
+    ];
+    await memory.remember(turns, { session: "a" });
+    await memory.embedPending();
+    const asked = async (question: string): Promise<readonly string[]> => {
+      const before = embedder.asked.length;
+      await memory.recall(question);
+      return embedder.asked.slice(before).map((text) => text.trim().replace(/\s+/g, " "));
+    };
+    expect(await asked("Which harbour did Carla like?")).toContain("Which harbour did like?");
+    for (const question of ["Carla", "Where was Dora?", "Did Carla and Bo see a harbour?"]) {
+      expect(await asked(question)).toEqual([question]);
+    }
+  });
+
+  test("is answered half as well by an assistant's words as by the user's", async () => {
+    const shares: number[] = [];
+    for (const role of ["user", "assistant"] as const) {
+      const { memory } = await graphWith(wordEmbedder());
+      const turns = [
+        { role: "user" as const, content: "harbour" },
+        { role, content: "harbour quay" },
+      ];
+      await memory.remember(turns, { session: "a" });
+      await memory.embedPending();
+      const { hits } = await memory.recall("harbour", { lanes: ["vector"] });
+      shares.push(hits.find(({ text }) => text.includes("quay"))?.why.lanes.vector ?? 0);
+    }
+    const [user = 0, assistant = 0] = shares;
+    expect(user).toBeGreaterThan(0);
+    expect(assistant).toBeCloseTo(user / 2, 9);
   });
 });
 

@@ -1,209 +1,15 @@
 /**
  * An answer to the holder of a scope is a function of what that holder may see: two stores that differ
- * only in the rest give the same bytes, in every operation that a holder may call.
- *
- * Both stores get the same visible history, at the same times and with the same chance. One of them also
- * gets hidden things in between: private memories that hold the same words, drafts of what is shared later,
- * memories that were shared once, hidden edges and turns, tombstones, attestations, refused calls. Then
- * every verb of the contract that is open to holders is called on both, with many inputs.
+ * only in the rest (`twin-stores.ts`) give the same bytes, in every operation that a holder may call.
+ * Every verb of the contract that is open to holders is called on both, with many inputs.
  */
 import { describe, expect, test } from "vitest";
 import { VERBS } from "../src/contract/index.js";
 import type { Cortex } from "../src/cortex.js";
 import { isCortexError } from "../src/errors.js";
-import { openMemoryKv } from "../src/kv/memory-backend.js";
-import { open } from "../src/open.js";
 import { type Access, GUEST } from "../src/scope/access.js";
-import { issueScope, type ScopeInput } from "../src/scope/scope.js";
-import { seededRandom, TEST_EPOCH_MS } from "../src/testing/index.js";
-import { hashEmbedder } from "../src/vector/embedder.js";
-import { HOLDER_KEY, ISSUER, ISSUER_KEY } from "./scopes-support.js";
-
-const SECONDS = 1000;
-
-/** A store whose time and chance depend on the step alone, so that hidden steps move neither. */
-interface Twin {
-  readonly memory: Cortex;
-  /** Runs a step at its own time, with its own chance. */
-  step<T>(number: number, run: (memory: Cortex) => Promise<T>): Promise<T>;
-}
-
-async function openTwin(): Promise<Twin> {
-  let now = TEST_EPOCH_MS;
-  let random = seededRandom(1);
-  const memory = await open("memory:", {
-    actor: "ada",
-    kv: openMemoryKv(),
-    clock: () => now,
-    random: (bytes) => random.bytes(bytes),
-    embedder: hashEmbedder({ dimensions: 16 }),
-  });
-  return {
-    memory,
-    step(number, run) {
-      now = TEST_EPOCH_MS + number * SECONDS;
-      random = seededRandom(1000 + 2 * number);
-      return run(memory);
-    },
-  };
-}
-
-const SHOWN = { tags: ["trip"], visibility: "scoped" } as const;
-
-/** What both stores hold, in the same order; what one step makes, later ones name. */
-const VISIBLE: readonly ((memory: Cortex, isBusy: boolean) => Promise<unknown>)[] = [
-  (m) => m.configure({ trustedIssuers: [ISSUER_KEY] }),
-  (m) =>
-    m.write({ ...SHOWN, type: "fact", text: "Flight to Porto leaves Friday", externalId: "a" }),
-  (m) =>
-    m.write({ ...SHOWN, type: "fact", text: "Hotel in Porto near the river", externalId: "b" }),
-  (m) => m.write({ ...SHOWN, type: "constraint", text: "No red-eye flights", externalId: "rule" }),
-  (m) =>
-    m.write({ ...SHOWN, type: "fact", slot: "home city", text: "Lives in Lyon", externalId: "h1" }),
-  (m) =>
-    m.write({
-      ...SHOWN,
-      type: "fact",
-      slot: "home city",
-      text: "Lives in Porto",
-      externalId: "h2",
-    }),
-  (m) =>
-    m.write({
-      type: "note",
-      kind: "page",
-      text: "Porto guide",
-      visibility: "public",
-      externalId: "p",
-    }),
-  (m) => m.addEdge("a", "relates_to", "b", { reason: "same trip" }),
-  (m) => m.addEdge("b", "supports", "p"),
-  (m) =>
-    m.remember(
-      [
-        { role: "user", content: "We fly to Porto on Friday", index: 0, speaker: "Ada" },
-        { role: "assistant", content: "The hotel is booked", index: 1 },
-      ],
-      { session: "chat", visibility: "scoped" },
-    ),
-  (m) => m.update("b", { text: "Hotel in Porto near the old river" }),
-  (m) => m.write({ ...SHOWN, type: "goal", text: "See the river in Porto", externalId: "g" }),
-  (m) => m.updateHead("g", { status: "disputed" }),
-  // Private in both until here; what it said before differs.
-  (m, isBusy) => {
-    const text = isBusy ? "secretword draft about Porto, long before" : "kept to myself";
-    return m.write({ type: "note", text, externalId: "draft" });
-  },
-  (m) => m.update("draft", { text: "Ready to share, about Porto" }),
-  (m) => m.updateHead("draft", { visibility: "scoped", tags: ["trip"] }),
-  async (m) => {
-    const uri = (await m.get("a"))?.uri ?? "";
-    await m.write({
-      ...SHOWN,
-      type: "note",
-      text: "Derived from the flight",
-      provenance: { derivedFrom: [uri] },
-      externalId: "d",
-    });
-  },
-  (m) => m.addEdge("d", "references", "rule"),
-  (m) => m.removeEdge("d", "references", "rule"),
-  (m) => m.embedPending(),
-];
-
-/** What one store has beside: after each visible step some of these. */
-const HIDDEN: readonly ((
-  memory: Cortex,
-  n: number,
-  access: Access | undefined,
-) => Promise<unknown>)[] = [
-  (m, n) =>
-    m.write({
-      type: "fact",
-      text: `Porto flight river hotel secret ${n}`,
-      tags: ["trip"],
-      externalId: `x${n}`,
-    }),
-  (m, n) =>
-    m.write({
-      type: "note",
-      text: `secretword hotel ${n}`,
-      tags: [`hidden${n}`],
-      kind: "hush",
-      slot: `s${n}`,
-    }),
-  (m, n) =>
-    m.remember([{ role: "user", content: `Porto secret talk ${n}`, speaker: "Ada" }], {
-      session: `private-${n}`,
-    }),
-  (m, n) =>
-    m.remember([{ role: "user", content: `aside about Porto ${n}`, index: 100 + n }], {
-      session: "chat",
-    }),
-  async (m, n) => {
-    const one = await m.write({ ...SHOWN, type: "fact", text: `Porto shared by mistake ${n}` });
-    await m.tombstone(one.id, "shared by mistake: secretreason");
-  },
-  async (m, n) => {
-    const one = await m.write({ ...SHOWN, type: "fact", text: `Porto shown for a while ${n}` });
-    await m.updateHead(one.id, { visibility: "private" });
-  },
-  async (m, n) => {
-    const one = await m.write({ type: "note", text: `linked in secret ${n}` });
-    if ((await m.get("a")) === undefined) return;
-    await m.addEdge(one.id, "contradicts", "a", { reason: "secretreason" });
-    await m.addEdge("a", "relates_to", one.id);
-    await m.attest({ intentId: `i${n}`, outcome: "success", cited: [one.id] });
-  },
-  async (m, n, access) => {
-    if (access === undefined) return;
-    const one = await m.write({ type: "note", text: `asked for ${n}`, externalId: `ask${n}` });
-    await m.get(one.id, { access });
-    await m.history(`ask${n}`, { access });
-    await m.inspect(one.id, { access });
-  },
-  async (m, n) => {
-    const one = await m.write({ type: "note", text: `gone Porto ${n}` });
-    await m.forget(one.id, "gone");
-  },
-  (m, n) => m.snapshot(`secret ${n}`),
-];
-
-async function accessOf(memory: Cortex, more: Partial<ScopeInput> = {}): Promise<Access> {
-  const scope = await issueScope(
-    {
-      actor: "ada",
-      include: { tags: ["trip"], kinds: ["turn"] },
-      issuedAt: TEST_EPOCH_MS,
-      expiresAt: TEST_EPOCH_MS + 1e9,
-      grantedTo: HOLDER_KEY,
-      ...more,
-    },
-    ISSUER,
-  );
-  return memory.scopeAccess(scope, { signedBy: HOLDER_KEY });
-}
-
-/** The same visible history twice; the second one with hidden things in between. */
-async function twins(
-  seed: number,
-): Promise<{ readonly plain: Twin; readonly busy: Twin; readonly end: number }> {
-  const plain = await openTwin();
-  const busy = await openTwin();
-  const chance = seededRandom(seed);
-  let access: Access | undefined;
-  for (const [at, run] of VISIBLE.entries()) {
-    const number = 10 * (at + 1);
-    await plain.step(number, (m) => run(m, false));
-    await busy.step(number, (m) => run(m, true));
-    if (at === 0) access = await accessOf(busy.memory);
-    for (const [n, hide] of HIDDEN.entries()) {
-      if (at > 0 && chance.below(3) > 0) continue;
-      await busy.step(number + (n + 1) / 2, (m) => hide(m, 100 * seed + 20 * at + n, access));
-    }
-  }
-  return { plain, busy, end: 10 * (VISIBLE.length + 1) };
-}
+import { TEST_EPOCH_MS } from "../src/testing/index.js";
+import { accessOf, hiddenNames, SECONDS, SECRET_CLAIM, type Twin, twins } from "./twin-stores.js";
 
 type Ask = (memory: Cortex, access: Access) => Promise<unknown>;
 
@@ -218,6 +24,8 @@ const TEXTS = [
   "secretreason flight",
   "",
 ];
+/** Names that only the other store has; of the seed in use. */
+const HIDDEN_NAMES = [1, 2, 4].map(hiddenNames);
 const POSITION = TEST_EPOCH_MS + 105 * SECONDS;
 
 /** For every verb that is open to holders, ways to ask it. */
@@ -236,7 +44,10 @@ const READS: { readonly [verb: string]: readonly Ask[] } = {
     (m, access) => m.get("b", { asOf: POSITION, access }),
     (m, access) => m.get("draft", { asOf: POSITION, access }),
     (m, access) => m.get("draft", { validAt: POSITION, access }),
-    (m, access) => m.get("x1", { access }),
+    ...HIDDEN_NAMES.flatMap(({ externalId, asked }): Ask[] => [
+      (m, access) => m.get(externalId, { access }),
+      (m, access) => m.get(asked, { access }),
+    ]),
   ],
   resolve: [async (m, access) => m.resolve((await m.get("b"))?.uri ?? "", { access })],
   history: REFS.map(
@@ -259,11 +70,19 @@ const READS: { readonly [verb: string]: readonly Ask[] } = {
   ],
   slotHistory: [
     (m, access) => m.slotHistory("home city", { access }),
-    (m, access) => m.slotHistory("s1", { access }),
+    ...HIDDEN_NAMES.map(
+      ({ slot }): Ask =>
+        (m, access) =>
+          m.slotHistory(slot, { access }),
+    ),
   ],
   session: [
     (m, access) => m.session("chat", { access }),
-    (m, access) => m.session("private-1", { access }),
+    ...HIDDEN_NAMES.map(
+      ({ session }): Ask =>
+        (m, access) =>
+          m.session(session, { access }),
+    ),
   ],
   sessions: [
     (m, access) => m.sessions({ access }),
@@ -367,18 +186,39 @@ const WRITES: { readonly [verb: string]: readonly Ask[] } = {
         { access },
       ),
     (m, access) => m.write({ type: "fact", text: "elsewhere" }, { access }),
+    (m, access) => m.write({ type: "fact", text: SECRET_CLAIM, tags: ["trip"] }, { access }),
+    (m, access) =>
+      m.write({ type: "fact", text: SECRET_CLAIM, tags: ["trip"], source: "document" }, { access }),
+    ...HIDDEN_NAMES.flatMap(({ key }): Ask[] =>
+      ["first words", "other words"].map(
+        (text) => (m, access) =>
+          m.write({ type: "note", text, tags: ["trip"], idempotencyKey: key }, { access }),
+      ),
+    ),
   ],
   update: [
     (m, access) => m.update("w", { text: "Flight to Porto leaves on Sunday" }, { access }),
-    (m, access) => m.update("x1", { text: "t" }, { access }),
+    ...HIDDEN_NAMES.map(
+      ({ externalId }): Ask =>
+        (m, access) =>
+          m.update(externalId, { text: "t" }, { access }),
+    ),
   ],
   updateHead: [
     (m, access) => m.updateHead("w", { importance: 8 }, { access }),
-    (m, access) => m.updateHead("x1", { importance: 8 }, { access }),
+    ...HIDDEN_NAMES.map(
+      ({ externalId }): Ask =>
+        (m, access) =>
+          m.updateHead(externalId, { importance: 8 }, { access }),
+    ),
   ],
   addEdge: [
     (m, access) => m.addEdge("w", "relates_to", "a", {}, { access }),
-    (m, access) => m.addEdge("w", "relates_to", "x1", {}, { access }),
+    ...HIDDEN_NAMES.map(
+      ({ externalId }): Ask =>
+        (m, access) =>
+          m.addEdge("w", "relates_to", externalId, {}, { access }),
+    ),
   ],
   link: [(m, access) => m.link("w", "supports", "b", {}, { access })],
   removeEdge: [
@@ -388,9 +228,20 @@ const WRITES: { readonly [verb: string]: readonly Ask[] } = {
   removeEdgeById: [(m, access) => m.removeEdgeById("01ARZ3NDEKTSV4RRFFQ69G5FAV", { access })],
   tombstone: [
     (m, access) => m.tombstone("w", "no longer", { access }),
-    (m, access) => m.tombstone("x1", "r", { access }),
+    ...HIDDEN_NAMES.map(
+      ({ externalId }): Ask =>
+        (m, access) =>
+          m.tombstone(externalId, "r", { access }),
+    ),
   ],
-  restore: [(m, access) => m.restore("w", { access }), (m, access) => m.restore("x1", { access })],
+  restore: [
+    (m, access) => m.restore("w", { access }),
+    ...HIDDEN_NAMES.map(
+      ({ externalId }): Ask =>
+        (m, access) =>
+          m.restore(externalId, { access }),
+    ),
+  ],
   batch: [
     (m, access) =>
       m.batch([{ write: { type: "note", text: "from a batch", tags: ["trip"] } }], { access }),
@@ -400,7 +251,8 @@ const WRITES: { readonly [verb: string]: readonly Ask[] } = {
       m.remember([{ role: "user", content: "hello Porto", index: 0 }], { session: "mine", access }),
   ],
   attest: [
-    (m, access) => m.attest({ intentId: "i", outcome: "success", cited: ["a", "x1"] }, { access }),
+    (m, access) =>
+      m.attest({ intentId: "i", outcome: "success", cited: ["a", "x100"] }, { access }),
   ],
   settle: [
     (m, access) =>

@@ -20,7 +20,7 @@ import { Reader } from "../history/reader.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { type Access, admit, OWNER, type Speaker, speakerOf } from "../scope/access.js";
-import { concealed } from "./conceal.js";
+import { concealed, concealedFailure } from "./conceal.js";
 import { keepingWishes } from "./proposals.js";
 import { engineFor } from "./scoped-engine.js";
 import { checkCall, speaksForOwner } from "./standing.js";
@@ -77,7 +77,12 @@ export function call(engine: Engine, callable: Callable, args: readonly unknown[
   asked.access = access;
   const answer = answered(engine, { verb, run, asked, speaker, admittedEngine });
   if (access.kind === "owner" || verb.policy === "open") return answer;
-  return Promise.resolve(answer).then((one) => concealed(admittedEngine, verb, one));
+  return Promise.resolve(answer).then(
+    (one) => concealed(admittedEngine, verb, one),
+    (error: unknown) => {
+      throw concealedFailure(access, error);
+    },
+  );
 }
 
 /** What the function of a verb answers; what standing refuses is kept as a wish. */
@@ -87,8 +92,10 @@ function answered(
 ): unknown {
   if (verb.kind === "read") return run(admittedEngine, asked as never);
   const { idempotencyKey, ...wished } = asked;
+  // Whoever is nobody yet has no keys, and is not told which are taken: what is open is safe to repeat.
+  const isStranger = verb.policy === "open" && (asked.access as Access).kind !== "owner";
   const runHere = () =>
-    typeof idempotencyKey === "string"
+    typeof idempotencyKey === "string" && !isStranger
       ? runOnce(admittedEngine, verb, run, { ...asked, idempotencyKey })
       : run(admittedEngine, asked as never);
   if (speaker === undefined || speaksForOwner(speaker)) return runHere();

@@ -1,6 +1,6 @@
 /**
  * What an answer still says of things that its caller may not see, taken out by the answer's own schema:
- * numbers of entries become times, and where a memory came from is told as far as that may be seen.
+ * numbers of entries become times (in a failure they are left out), and where a memory came from is told as far as that may be seen.
  *
  * Rows that are hidden never reach a verb (`history/seen-snapshot.ts`); this is about what stands inside
  * records that are shown. The schema of the contract says where, so a new member is covered when it is
@@ -10,6 +10,7 @@ import type * as z from "zod";
 import { provenanceShape, seqShape } from "../contract/shapes.js";
 import type { Verb } from "../contract/verb.js";
 import type { Engine } from "../engine/engine.js";
+import { CortexError, isCortexError } from "../errors.js";
 import { openEntry } from "../history/pointers.js";
 import { seenIn } from "../history/seen-snapshot.js";
 import type { Seen } from "../history/seen-view.js";
@@ -17,6 +18,7 @@ import { journalKey, keyString, prefixRange } from "../kv/keyspace.js";
 import type { KvSnapshot } from "../kv/kv.js";
 import { LIFECYCLES } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
+import { type Access, grantsProofs } from "../scope/access.js";
 import { sessionPrefix } from "../sessions/session-read.js";
 
 type Plain = { readonly [name: string]: unknown };
@@ -53,6 +55,14 @@ export async function concealed(engine: Engine, verb: Verb, answer: unknown): Pr
   } finally {
     snapshot.close();
   }
+}
+
+/** A failure as such a caller is told it: without the numbers of entries, unless its scope grants proofs. */
+export function concealedFailure(access: Access, error: unknown): unknown {
+  if (!isCortexError(error) || error.details.seq === undefined || grantsProofs(access))
+    return error;
+  const { seq: _, ...details } = error.details;
+  return new CortexError(error.code, error.message.replaceAll(/\bentry \d+/g, "an entry"), details);
 }
 
 function answerSchema({ output, member }: Verb): z.ZodType {

@@ -70,8 +70,10 @@ export async function embedPending(
   return { model, ...total, cursor, lag, seq: cursor + lag - 1 };
 }
 
-/** Entries that a question waits for; of a longer backlog it does one page, and a job does the rest. */
-const WAITED_FOR = 1024;
+/** A backlog of so many entries is done before the question: what was said a moment ago is found by meaning. */
+const WAITED_FOR = 128;
+/** Of a longer one a question does so many, so that asking stays quick after a bulk write; a job does the rest. */
+const ASKED_ENTRIES = 32;
 
 /** Catching up of stores that do so now: questions that come together wait for the same work. */
 const catching = new WeakMap<VectorIndex, Promise<unknown>>();
@@ -86,17 +88,12 @@ export async function catchUp(engine: Engine): Promise<number> {
   if (embedder === undefined) return 0;
   const { lag } = await vectors.progress();
   if (lag === 0 || embedder.isQuick !== true) return lag;
-  const most = lag <= WAITED_FOR ? Math.ceil(lag / PAGE_ENTRIES) : 1;
-  const work = catching.get(vectors) ?? passes(partsOf(engine), most).catch(() => undefined);
+  const entries = lag <= WAITED_FOR ? lag : ASKED_ENTRIES;
+  const parts = { ...partsOf(engine), entries };
+  const work = catching.get(vectors) ?? nextPass(parts, undefined).catch(() => undefined);
   catching.set(vectors, work);
   await work.finally(() => catching.delete(vectors));
   return (await vectors.progress()).lag;
-}
-
-async function passes(parts: EmbedParts, most: number): Promise<void> {
-  for (let done = 0; done < most; done += 1) {
-    if ((await nextPass(parts, undefined)) === undefined) return;
-  }
 }
 
 /** A pass; `undefined` when there was nothing to do, or when it was stopped on the way. */
@@ -114,7 +111,7 @@ async function nextPass(
 
 function partsOf({ kv, sha256, vectors, embedder }: Engine): EmbedParts {
   if (embedder === undefined) throw noEmbedder();
-  return { kv, sha256, vectors, embedder };
+  return { kv, sha256, vectors, embedder, entries: PAGE_ENTRIES };
 }
 
 /** The job for a runner: one run embeds what is pending. Failures are the runner's to record. */
@@ -135,6 +132,8 @@ interface EmbedParts {
   readonly sha256: Sha256;
   readonly vectors: VectorIndex;
   readonly embedder: CheckedEmbedder;
+  /** Entries that one pass looks at, at most. */
+  readonly entries: number;
 }
 
 /** What a pass did. */
@@ -318,13 +317,14 @@ class EmbedPass {
   }
 
   async #read(reader: Reader): Promise<Page | undefined> {
+    const { entries: most } = this.#parts;
     const { model, dimensions } = this.#parts.embedder;
     const [cursorBytes] = reader.first;
     const { size } = reader.head;
     const fresh = { model, dimensions, seq: 0, memories: 0, purged: 0, changes: 0 };
     const cursor = cursorBytes === undefined ? fresh : decodeEmbedCursor(cursorBytes);
     const from = Math.min(cursor.seq, size);
-    const to = Math.min(from + PAGE_ENTRIES, size);
+    const to = Math.min(from + most, size);
     if (from === to) return undefined;
     const range = { gte: journalKey(from), lt: journalKey(to), limit: to - from };
     const [entries = []] = await reader.ranges([range]);

@@ -175,10 +175,7 @@ function firstSeq(tx: WriteTx, request: Uint8Array): number | undefined {
   const seq = int(seqValue, 0);
   if (tx.nextSeq() - seq > LIMITS.idempotencyEntries) return undefined;
   if (!(hash instanceof Uint8Array) || keyString(hash) !== keyString(request.subarray(16))) {
-    throw keyError(
-      `expected the request it was first used for (entry ${seq}), got another one`,
-      seq,
-    );
+    throw keyError("expected the request it was first used for, got another one", seq);
   }
   // An entry of the batch that is being written has a number, but no row yet.
   if (seq >= tx.head.size && !tx.view.has(journalKey(seq))) {

@@ -1,7 +1,7 @@
 /**
- * Counting what a read reads, for whoever is told its plan; what a plan says is in `contract/read-plan.ts`.
+ * Counting what a read reads, for whoever is told its plan; what a plan says is in `contract/hits.ts`.
  */
-import type { Lane, LaneCounts } from "../contract/read-plan.js";
+import type { Lane, LaneCounts } from "../contract/hits.js";
 import type { Kv, KvSoon } from "../kv/kv.js";
 
 /** A store to read from, and how many rows were read so far. */
@@ -17,6 +17,8 @@ export function meterOf(kv: Kv, isWanted: boolean): Meter {
   const snapshot: Kv["snapshot"] = async (options) => {
     const inner = await kv.snapshot(options);
     return {
+      // What a snapshot knows of its caller goes with it: whoever counts must not see more.
+      ...inner,
       async getMany(keys) {
         const values = await inner.getMany(keys);
         for (const value of values) if (value !== undefined) rows += 1;

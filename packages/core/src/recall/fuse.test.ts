@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { LaneScores } from "../contract/recall.js";
-import { type Contender, collapse, fuse, type OwnFactors } from "./fuse.js";
+import { type Contender, collapse, fuse, meaningWeight, type OwnFactors } from "./fuse.js";
 
 const PLAIN: OwnFactors = { trust: 1, salience: 0.5, speaker: false };
 
@@ -101,5 +101,28 @@ describe("collapsing", () => {
         { key: "b", words: new Set() },
       ]).size,
     ).toBe(2);
+  });
+});
+
+describe("how much meaning counts", () => {
+  const SIZES = [1, 10, 50, 100, 200, 1000, 1_000_000];
+  const SHARES = [0, 0.1, 0.2, 0.3, 0.4, 0.6, 1, 1.5];
+
+  test("falls with the number of texts and with what the words explain, and is never nothing", () => {
+    for (const explained of SHARES) {
+      const weights = SIZES.map((texts) => meaningWeight(texts, explained));
+      expect(weights).toEqual([...weights].sort((a, b) => b - a));
+      expect(Math.min(...weights)).toBeGreaterThan(0);
+    }
+    for (const texts of SIZES) {
+      const weights = SHARES.map((explained) => meaningWeight(texts, explained));
+      expect(weights).toEqual([...weights].sort((a, b) => b - a));
+    }
+  });
+
+  test("is more than words can say among few texts, or where no word is found, and less among many", () => {
+    expect(meaningWeight(40, 1)).toBeGreaterThan(2);
+    expect(meaningWeight(1_000_000, 0)).toBeGreaterThan(2);
+    expect(meaningWeight(1000, 0.5)).toBeLessThan(0.5);
   });
 });
