@@ -76,10 +76,10 @@ function planOf(answer: ContextBundle, rowsRead: number): ReadPlan {
 
 function shapeItem({ actor }: Engine, { memory, text, tokens, score }: Placed): ContextItem {
   const { id } = memory;
-  const { type } = memory.head.record.head;
+  const { type, status } = memory.head.record.head;
   const { number: version } = bodyOf(memory.body);
   const uri = buildUri({ actor, type, id, version });
-  return { id: memoryId(id), uri, type, text, tokens, score };
+  return { id: memoryId(id), uri, type, status, text, tokens, score };
 }
 
 /** The work at hand; a verb without a thing, or a thing without a verb, names none. */
