@@ -1,9 +1,11 @@
 /**
- * The evaluation of recall: `npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local|both] [--ablate]`.
+ * The evaluation of recall: `npm run eval:recall -- --data DIR [--json FILE] [--keep] [--only NAME] [--embedder none|local|both] [--ablate]`.
  *
  * Every set of the folder is written into a store through the public API (`remember`, `write`), asked
  * through `recall` with one configuration, and measured next to plain BM25 on the same questions. No
- * network; the local model where it is asked for. `--ablate` asks again with each lane off. What the columns mean is written in docs/evaluation.md.
+ * network; the local model where it is asked for. `--ablate` asks again with each lane off. `--keep` puts the
+ * figures in the place of the kept ones of the same set, unit and embedder, and writes the tables of
+ * docs/evaluation.md from them (`page.mjs`). What the columns mean is written there.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -12,6 +14,7 @@ import { open } from "@cortex-memory/core";
 import { LANES } from "@cortex-memory/core/contract";
 import { local } from "@cortex-memory/embed";
 import { interval, means, measure } from "./metrics.mjs";
+import { keep } from "./page.mjs";
 import { plainBm25 } from "./plain-bm25.mjs";
 import { findSets } from "./sets.mjs";
 
@@ -44,6 +47,7 @@ async function main() {
     options: {
       data: { type: "string" },
       json: { type: "string" },
+      keep: { type: "boolean", default: false },
       only: { type: "string" },
       embedder: { type: "string", default: "none" },
       ablate: { type: "boolean", default: false },
@@ -52,7 +56,7 @@ async function main() {
   });
   if (values.data === undefined || values.help === true) {
     process.stderr.write(
-      "Usage: npm run eval:recall -- --data DIR [--json FILE] [--only NAME] [--embedder none|local|both] [--ablate]\n",
+      "Usage: npm run eval:recall -- --data DIR [--json FILE] [--keep] [--only NAME] [--embedder none|local|both] [--ablate]\n",
     );
     return values.help === true ? 0 : 2;
   }
@@ -79,8 +83,11 @@ async function main() {
     if (process.stderr.isTTY) process.stderr.write("\n");
   }
   report([...groups.values()], verdicts, values.embedder);
-  if (values.json !== undefined)
-    writeFileSync(values.json, `${JSON.stringify(asJson(groups), null, 2)}\n`);
+  const figures = asJson(groups, verdicts);
+  if (values.json !== undefined) {
+    writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+  }
+  if (values.keep) keep(figures, { commit: commitNow(), date: new Date() });
   return 0;
 }
 
@@ -241,9 +248,7 @@ function plainRankings(task) {
  * @param {string} embedder
  */
 function report(groups, verdicts, embedder) {
-  const commit = execFileSync("git", ["describe", "--always", "--dirty"], {
-    encoding: "utf8",
-  }).trim();
+  const commit = commitNow();
   const print = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
   print(
     `commit ${commit}, ${LIMIT} hits asked for, embedder ${embedder}; each line: recall (plain BM25)\n`,
@@ -296,6 +301,10 @@ function report(groups, verdicts, embedder) {
   }
 }
 
+function commitNow() {
+  return execFileSync("git", ["describe", "--always", "--dirty"], { encoding: "utf8" }).trim();
+}
+
 /** @param {readonly number[]} values */
 function middle(values) {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
@@ -311,23 +320,46 @@ function signed(value) {
   return `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(3)}`;
 }
 
-/** @param {ReadonlyMap<string, Group>} groups */
-function asJson(groups) {
-  return [...groups.values()].map(({ set, unit, embedder, rows }) => ({
+/**
+ * @param {ReadonlyMap<string, Group>} groups
+ * @param {ReadonlyMap<string, readonly Verdict[]>} verdicts
+ */
+function asJson(groups, verdicts) {
+  return [...groups.values()].map(({ set, unit, embedder, corpus, rows }) => ({
     set,
     unit,
     embedder,
+    questions: rows.length,
+    memories: [Math.min(...corpus), Math.max(...corpus)],
     medianMs: middle(rows.map(({ ms }) => ms)),
+    metrics: means(rows.map(({ recall }) => recall)),
+    plainBm25: means(rows.map(({ plain }) => plain)),
     without: Object.fromEntries(
       Object.keys(rows[0]?.without ?? {}).map((lane) => [
         lane,
         means(rows.map(({ without }) => without[lane] ?? {})),
       ]),
     ),
-    questions: rows.length,
-    metrics: means(rows.map(({ recall }) => recall)),
-    plainBm25: means(rows.map(({ plain }) => plain)),
+    categories: Object.fromEntries(
+      [...new Set(rows.map(({ category }) => category))].sort().map((category) => {
+        const some = rows.filter((row) => row.category === category);
+        return [category, { questions: some.length, ...means(some.map((row) => row.recall)) }];
+      }),
+    ),
+    weak: weakShares(verdicts.get(`${set}, ${embedder}`) ?? []),
   }));
+}
+
+/**
+ * How often an answer was weak, for questions that cannot be answered and for those that can.
+ * @param {readonly Verdict[]} list
+ */
+function weakShares(list) {
+  const of = (/** @type {boolean} */ answerable) => {
+    const some = list.filter((verdict) => verdict.answerable === answerable);
+    return { questions: some.length, weak: some.filter(({ weak }) => weak).length };
+  };
+  return { unanswerable: of(false), answerable: of(true) };
 }
 
 process.exitCode = await main();

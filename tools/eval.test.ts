@@ -100,6 +100,12 @@ test.skipIf(UNBUILT)("every format is found, asked and reported", () => {
   expect(run.stdout).toContain("weak answers");
 });
 
+test("the page follows the result that is kept", () => {
+  const page = join(ROOT, "eval/page.mjs");
+  const ran = spawnSync(process.execPath, [page, "--check"], { encoding: "utf8" });
+  expect([ran.status, ran.stderr]).toEqual([0, ""]);
+});
+
 test("says how it is used, and what it did not find", () => {
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [join(ROOT, "eval/main.mjs"), ...args], { encoding: "utf8" });

@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LOCAL_MODEL, local } from "../src/index.js";
-import { readModel } from "../src/static-model.js";
-import { piecesOf } from "../src/word-pieces.js";
+import { piecesOf, readModel } from "../src/static-model.js";
 import reference from "./reference.json" with { type: "json" };
 
 const FILE = readFileSync(new URL("../model/static-1.bin", import.meta.url));
@@ -62,6 +61,15 @@ test("other words for the same are nearer than the same words for something else
   const near = (a: readonly number[], b: readonly number[]) =>
     a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
   expect(near(question, answer)).toBeGreaterThan(near(question, other) + 0.2);
+});
+
+test("the languages that it knows are said by the embedder and by the page of the package", () => {
+  const { languages } = local();
+  expect(languages).toEqual(["en"]);
+  const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const names = new Intl.DisplayNames("en", { type: "language" });
+  for (const language of languages) expect(page).toContain(`It knows ${names.of(language)}`);
+  expect(page).toContain("local().languages");
 });
 
 test("a file that is cut, or another, is refused by what it is", () => {

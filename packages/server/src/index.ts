@@ -3,8 +3,8 @@
  */
 
 export { CLIENTS, type ClientName, clientBlock, type Launch } from "./cli/clients.js";
-export { flagFields, placeholder } from "./cli/flags.js";
 export { type Host, processHost } from "./cli/host.js";
+export { flagFields, placeholder } from "./cli/input.js";
 export { BENCH_SIZE, buildProgram, commandsOf } from "./cli/program.js";
 export { runCli } from "./cli/run.js";
 export {

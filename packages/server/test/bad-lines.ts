@@ -4,7 +4,7 @@
  * `true` where a text is wanted) is left out.
  */
 
-import { flagFields } from "../src/cli/flags.js";
+import { flagFields } from "../src/cli/input.js";
 import type { Operation } from "../src/operations/define.js";
 import { type Field, fieldsOf } from "../src/operations/text-input.js";
 import { type BadInput, badInputs } from "./bad-inputs.js";

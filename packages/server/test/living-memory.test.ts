@@ -113,6 +113,38 @@ describe("for people and for scripts", () => {
     expect(await json(["recall", guess])).toMatchObject({ weak: true });
   });
 
+  test("recall by session ranks conversations, and shows the best turns of each", async () => {
+    const apart = makePlace();
+    try {
+      const talks = {
+        boats: ["The regatta starts at noon", "Our regatta boat needs a new mast"],
+        food: ["The soup was too salty", "Somebody spoke of a regatta, too"],
+      };
+      for (const [session, contents] of Object.entries(talks)) {
+        const turns = contents.map((content) => ({ role: "user", content }));
+        const input = JSON.stringify(turns);
+        await apart.json(["remember", "-", "--session", session], { input });
+      }
+      const question = ["recall", "the mast of the regatta boat", "--by", "session"];
+      const { sessions, hits } = (await apart.json(question)) as {
+        readonly sessions: readonly {
+          readonly session: string;
+          readonly turns: readonly string[];
+        }[];
+        readonly hits: readonly { readonly id: string; readonly text: string }[];
+      };
+      expect(sessions.map(({ session }) => session)).toEqual(["boats", "food"]);
+      expect(hits[0]).toMatchObject({ id: sessions[0]?.turns[0], text: talks.boats[1] });
+      expect(sessions.flatMap(({ turns }) => turns)).toEqual(hits.map(({ id }) => id));
+      expect((await apart.json([...question, "--limit", "1"])).sessions).toHaveLength(1);
+      const { exit, out } = await apart.cortex(question);
+      expect(exit).toBe(0);
+      expect(out).toMatch(/^boats\n\w{26} {2}note .*Our regatta[\s\S]*\nfood\n\w{26} {2}note/);
+    } finally {
+      apart.remove();
+    }
+  });
+
   test("inspect shows a memory with its links, versions and counters", async () => {
     const said = await human(["inspect", "home"]);
     expect(said).toContain("Ada lives in Porto");
@@ -223,6 +255,7 @@ describe("what is refused", () => {
     [["recall"], "TEXT: expected"],
     [["recall", "x", "--budget", "0"], "--budget: expected a whole number from 1"],
     [["recall", "x", "--type", "rumour"], "--type: expected one of identity"],
+    [["recall", "x", "--by", "day"], "--by: expected one of memory, session"],
     [["inspect"], "ID: expected"],
     [["review", "ls", "--kind", "gossip"], "--kind: expected one of contradiction"],
     [["review", "settle", "x", "--decision", "shrug", "--reason", "y"], "--decision: expected one"],

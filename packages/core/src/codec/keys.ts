@@ -252,8 +252,9 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** True when `a` and `b` hold the same bytes. Not for secrets: it stops at the first difference. */
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+/** True when both are absent or hold the same bytes. Not for secrets: it stops at the first difference. */
+export function equalBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;

@@ -10,7 +10,7 @@ import { FENCE_CLOSE, FENCE_OPEN } from "../records/fence.js";
 import { countTokens } from "../records/forms.js";
 import { exactRows } from "../testing/bare-journal.js";
 import { type CountedStore, openCountedStore, TEST_EPOCH_MS } from "../testing/fixtures.js";
-import { type Bundle, buildBundle, type ContextPlan, type Placed } from "./bundle.js";
+import { type Bundle, buildBundle, type ContextPlan, type Placed } from "./context.js";
 
 const trip = { verb: "schedule", object: "plan", ref: "trip" } as const;
 const DAY_MS = 24 * 60 * 60 * 1000;

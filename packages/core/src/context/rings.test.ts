@@ -1,7 +1,7 @@
 /** Rings: what stands above comes first, whoever stands in a circle together, and the work is linear. */
 import { expect, test } from "vitest";
 import { seededRandom } from "../testing/seeded-random.js";
-import { ringsOf } from "./bundle.js";
+import { ringsOf } from "./context.js";
 
 /** The rings of a graph, and how often somebody's neighbours were asked for. */
 function rings(above: ReadonlyMap<string, readonly string[]>) {

@@ -8,7 +8,7 @@ import type { Cortex } from "../cortex.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
 import { type CountedStore, openCountedStore } from "../testing/fixtures.js";
-import { readTiers, type Show, type TierPlan } from "./bundle.js";
+import { readTiers, type Show, type TierPlan } from "./context.js";
 
 const trip = { verb: "schedule", object: "plan", ref: "trip" } as const;
 const move = { verb: "schedule", object: "asset", ref: "move" } as const;

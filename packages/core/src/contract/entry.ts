@@ -69,7 +69,7 @@ export {
 export type { FindExplanation, Scalar, TagCount, TagList } from "./find.js";
 export type { ForgetGroup, ForgetResult } from "./forget.js";
 export type { GoalChange, GoalStateInput, GoalWithState } from "./goals.js";
-export type { Form } from "./hits.js";
+export type { Form, LaneCounts, OnPlan, ReadPlan } from "./hits.js";
 export type { ImportedEdge, ImportedVersion } from "./imported.js";
 export { type Output, VERBS, type VerbName, type Verbs } from "./index.js";
 export type {
@@ -111,7 +111,6 @@ export type {
   SharedSlice,
   SnapshotInfo,
 } from "./proof.js";
-export type { LaneCounts, OnPlan, ReadPlan } from "./read-plan.js";
 export {
   type BatchQuery,
   type ContextItem,

@@ -18,6 +18,7 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { OnPlan } from "./hits.js";
 import type { ImportedEdge } from "./imported.js";
 import {
   asOf,
@@ -28,7 +29,6 @@ import {
   limitUpTo,
   memoryRef,
 } from "./memory.js";
-import type { OnPlan } from "./read-plan.js";
 import {
   counterShape,
   type Edge,

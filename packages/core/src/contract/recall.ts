@@ -25,9 +25,9 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { OnPlan } from "./hits.js";
 import { FORMS, filterFields, form, hitFields, planLocals, wordsAsked } from "./hits.js";
 import { asOf, by, lifecycles, limitUpTo, session } from "./memory.js";
-import type { OnPlan } from "./read-plan.js";
 import { type Memory, memoryIdShape, positionShape, proofShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
 

@@ -1,6 +1,6 @@
 /** A plan says by which indexes and lanes a read went and how much it read, and nothing of what was asked. */
 import { describe, expect, test } from "vitest";
-import type { OnPlan, ReadPlan } from "../contract/read-plan.js";
+import type { OnPlan, ReadPlan } from "../contract/hits.js";
 import type { Cortex } from "../cortex.js";
 import { open } from "../open.js";
 

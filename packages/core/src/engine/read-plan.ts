@@ -1,7 +1,7 @@
 /**
- * Counting what a read reads, for whoever is told its plan; what a plan says is in `contract/read-plan.ts`.
+ * Counting what a read reads, for whoever is told its plan; what a plan says is in `contract/hits.ts`.
  */
-import type { Lane, LaneCounts } from "../contract/read-plan.js";
+import type { Lane, LaneCounts } from "../contract/hits.js";
 import type { Kv, KvSoon } from "../kv/kv.js";
 
 /** A store to read from, and how many rows were read so far. */

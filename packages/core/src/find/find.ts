@@ -6,8 +6,8 @@
  * some page, whatever path the planner took. What the caller may not see is in no hit and no total.
  */
 import type { FindExplanation, FindHit, FindResult } from "../contract/find.js";
+import type { ReadPlan } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
-import type { ReadPlan } from "../contract/read-plan.js";
 import { journalUse } from "../engine/drafts.js";
 import type { Engine } from "../engine/engine.js";
 import { indexName, meterOf } from "../engine/read-plan.js";

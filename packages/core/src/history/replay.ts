@@ -9,6 +9,7 @@ import type { Sha256 } from "../codec/hash.js";
 import { equalBytes, toHex } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
 import {
+  corruptEntry,
   decodeEntry,
   type Entry,
   type EntryHeader,
@@ -107,9 +108,9 @@ export function checkedEntry(sha256: Sha256, row: Bytes, seq: number, lastAt: nu
       { seq },
     );
   }
-  if (header.at < lastAt) throw corrupt(seq, "its time lies before the entry before it");
+  if (header.at < lastAt) throw corruptEntry("its time lies before the entry before it", seq);
   if ((seq === 0) !== (header.kind === "genesis")) {
-    throw corrupt(seq, "only entry 0 is the genesis");
+    throw corruptEntry("only entry 0 is the genesis", seq);
   }
   for (const [at, part] of entry.parts.entries()) {
     const expected = header.parts[at]?.hash;
@@ -117,7 +118,7 @@ export function checkedEntry(sha256: Sha256, row: Bytes, seq: number, lastAt: nu
     const found = partHash(sha256, part);
     if (!equalBytes(found, expected)) {
       const hashes = { expected: toHex(expected), got: toHex(found) };
-      throw corrupt(seq, `part ${at} does not have the hash its header names`, hashes);
+      throw corruptEntry(`part ${at} does not have the hash its header names`, seq, hashes);
     }
   }
   return entry;
@@ -130,14 +131,6 @@ function readEntry(row: Bytes, seq: number): Entry {
     if (!(error instanceof CortexError)) throw error;
     throw new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${error.message}`, { seq }, error);
   }
-}
-
-function corrupt(
-  seq: number,
-  what: string,
-  hashes: { readonly expected?: string; readonly got?: string } = {},
-): CortexError {
-  return new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${what}`, { seq, ...hashes });
 }
 
 async function commitChunk(

@@ -12,8 +12,7 @@
  * come from the memory of the same machine, where damage on the disk does not reach them.
  */
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
-import { CortexError } from "../errors.js";
-import { partHash } from "../journal/entry.js";
+import { corruptEntry, partHash } from "../journal/entry.js";
 import { getU64 } from "../kv/keyspace.js";
 import { around, type Bytes, type Kv, type OnEntry } from "../kv/kv.js";
 
@@ -56,8 +55,8 @@ function entryVerifier(sha256: Sha256): OnEntry {
 function verifyRow(sha256: Sha256, seq: number, row: Bytes): void {
   const headerAt = row[0] === PAIR ? bytesAt(row, 1) : -1;
   const headerEnd = headerAt < 0 ? -1 : headerAt + lengthAt(row, 1);
-  if (headerEnd < 0 || headerEnd >= row.length) throw corrupt(seq, "the row is no entry");
-  if (!saysSeq(row, headerAt, seq)) throw corrupt(seq, "the row holds another entry");
+  if (headerEnd < 0 || headerEnd >= row.length) throw corruptEntry("the row is no entry", seq);
+  if (!saysSeq(row, headerAt, seq)) throw corruptEntry("the row holds another entry", seq);
   let at = headerEnd + headBytes(row, headerEnd);
   let line = headerAt;
   for (let part = 0; at < row.length; part += 1) {
@@ -67,11 +66,11 @@ function verifyRow(sha256: Sha256, seq: number, row: Bytes): void {
     }
     const start = bytesAt(row, at);
     const end = start < 0 ? -1 : start + lengthAt(row, at);
-    if (end < 0 || end > row.length) throw corrupt(seq, "the row is no entry");
+    if (end < 0 || end > row.length) throw corruptEntry("the row is no entry", seq);
     const hash = partHash(sha256, new Uint8Array(row.buffer, row.byteOffset + start, end - start));
     // Parts stand in the order of their lines.
     line = afterHash(row, line, headerEnd, hash);
-    if (line < 0) throw corrupt(seq, `part ${part} does not have the hash its header names`);
+    if (line < 0) throw corruptEntry(`part ${part} does not have the hash its header names`, seq);
     at = end;
   }
 }
@@ -120,8 +119,4 @@ const LONG_UINT = 24;
 /** Whether a header says this seq: it opens with its map, the key 0, and the seq. */
 function saysSeq(row: Bytes, headerAt: number, seq: number): boolean {
   return row[headerAt + 1] === 0 && lengthAt(row, headerAt + 2) === seq;
-}
-
-function corrupt(seq: number, what: string): CortexError {
-  return new CortexError("ERR_CORRUPT", `journal entry ${seq}: ${what}`, { seq });
 }

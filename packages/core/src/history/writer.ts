@@ -9,7 +9,9 @@
  * Fairness between processes: a writer that lost a race before it won waits a moment after its
  * success, about as long as its commit took, so that the others get their turn.
  */
+
 import type { Sha256 } from "../codec/hash.js";
+import { equalBytes } from "../codec/keys.js";
 import { cutBytes } from "../codec/slab.js";
 import { CortexError, isCortexError } from "../errors.js";
 import {
@@ -24,7 +26,7 @@ import {
   SALT_BYTES,
   SUBJECT,
 } from "../journal/entry.js";
-import { CONFIG_KEY, journalKey, keyString, REPLICA_KEY } from "../kv/keyspace.js";
+import { CONFIG_KEY, journalKey, REPLICA_KEY } from "../kv/keyspace.js";
 import {
   type Bytes,
   HEAD_KEY,
@@ -277,7 +279,7 @@ export class Writer {
       const [headBytes, mark, config] = values;
       refuseReplica(mark);
       this.#configEntry = config === undefined ? [] : [journalKey(decodePointer(config).seq)];
-      if (this.#lastHead !== undefined && !sameBytes(headBytes, this.#lastHead)) {
+      if (this.#lastHead !== undefined && !equalBytes(headBytes, this.#lastHead)) {
         this.invalidate();
         // A snapshot may be a connection: not one while another is held.
         snapshot.close();
@@ -517,9 +519,4 @@ function settle(group: readonly Waiting[], prepared: Prepared): void {
     else if ("error" in outcome) waiting.reject(outcome.error);
     else waiting.resolve({ value: outcome.value, seq: prepared.seq });
   }
-}
-
-function sameBytes(a: Bytes | undefined, b: Bytes | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return keyString(a) === keyString(b);
 }

@@ -28,7 +28,7 @@
 import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
 import { domainHash, HASH_BYTES, logLeafHash, type Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
-import { CortexError } from "../errors.js";
+import { CortexError, type ErrorDetails } from "../errors.js";
 
 /** Every kind of entry, closed; a new one is a new format or a migration. */
 export const ENTRY_KINDS = [
@@ -197,15 +197,17 @@ export function encodeHeader(
 /** Reads a header; anything but canonical bytes of a known shape is refused. */
 export function decodeHeader(bytes: Uint8Array): EntryHeader {
   const value = decode(bytes);
-  if (!isFields(value)) throw corrupt("an entry header is a map with integer keys");
-  const [seq, kind, at, by, parts, batch, request, ...rest] = value.at;
-  if (rest.length > 0) throw corrupt("an entry header has keys 0 to 6");
-  if (!isCount(seq) || !isCount(at)) throw corrupt("seq and at are integers of at least 0");
+  if (!isFields(value)) throw corruptEntry("an entry header is a map with integer keys");
+  const found = value.at;
+  const [seq, kind, at, by, parts] = [found[0], found[1], found[2], found[3], found[4]];
+  const [batch, request] = [found[5], found[6]];
+  if (found.length > 7) throw corruptEntry("an entry header has keys 0 to 6");
+  if (!isCount(seq) || !isCount(at)) throw corruptEntry("seq and at are integers of at least 0");
   if (typeof kind !== "string" || !KINDS.has(kind)) {
-    throw corrupt(`entry kind ${JSON.stringify(kind)} is unknown`, seq);
+    throw corruptEntry(`entry kind ${JSON.stringify(kind)} is unknown`, seq);
   }
-  if (typeof by !== "string") throw corrupt("by is text", seq);
-  if (!Array.isArray(parts)) throw corrupt("parts is a list", seq);
+  if (typeof by !== "string") throw corruptEntry("by is text", seq);
+  if (!Array.isArray(parts)) throw corruptEntry("parts is a list", seq);
   return {
     seq,
     kind: kind as EntryKind,
@@ -227,11 +229,11 @@ export function decodeEntry(row: Uint8Array): Entry {
   const { headerBytes, parts } = splitEntry(row);
   const header = decodeHeader(headerBytes);
   if (parts.length !== header.parts.length) {
-    throw corrupt("a row has as many parts as its header names", header.seq);
+    throw corruptEntry("a row has as many parts as its header names", header.seq);
   }
   for (const [index, ref] of header.parts.entries()) {
     if (ref.hash === null && parts[index] !== undefined) {
-      throw corrupt("a part that removes a leaf has no bytes", header.seq);
+      throw corruptEntry("a part that removes a leaf has no bytes", header.seq);
     }
   }
   return { header, headerBytes, parts };
@@ -243,17 +245,17 @@ export function splitEntry(row: Uint8Array): {
   readonly parts: readonly (Uint8Array | undefined)[];
 } {
   const value = decode(row);
-  if (!Array.isArray(value) || value.length !== 2) throw corrupt("an entry row is a pair");
+  if (!Array.isArray(value) || value.length !== 2) throw corruptEntry("an entry row is a pair");
   const [headerBytes, parts] = value as readonly CborValue[];
   if (!(headerBytes instanceof Uint8Array) || !Array.isArray(parts)) {
-    throw corrupt("an entry row is header bytes and a list of parts");
+    throw corruptEntry("an entry row is header bytes and a list of parts");
   }
   return {
     headerBytes,
     parts: parts.map((part: CborValue) => {
       if (part === null) return undefined;
       if (part instanceof Uint8Array && part.length > SALT_BYTES) return part;
-      throw corrupt("a part is salt and record");
+      throw corruptEntry("a part is salt and record");
     }),
   };
 }
@@ -271,15 +273,15 @@ interface LineContext extends PartContext {
 function decodePartRef(value: CborValue, entry: LineContext): PartRef {
   const { seq } = entry;
   if (!Array.isArray(value) || (value.length !== 2 && value.length !== 4)) {
-    throw corrupt("a part is a pair, or a pair and its first time and principal", seq);
+    throw corruptEntry("a part is a pair, or a pair and its first time and principal", seq);
   }
   const [subject, hash, at, by] = value as readonly CborValue[];
   if (!(subject instanceof Uint8Array) || subject.length === 0) {
-    throw corrupt("a subject is bytes", seq);
+    throw corruptEntry("a subject is bytes", seq);
   }
   if (hash === null && value.length === 2) return { subject, hash: null };
   if (!(hash instanceof Uint8Array) || hash.length !== HASH_BYTES) {
-    throw corrupt("a part hash is 32 bytes or null", seq);
+    throw corruptEntry("a part hash is 32 bytes or null", seq);
   }
   return value.length === 2
     ? { subject, hash }
@@ -293,12 +295,15 @@ function decodeFirst(
   entry: LineContext,
 ): PartContext {
   const { seq, kind } = entry;
-  if (kind !== "revert") throw corrupt("only a revert carries a part again", seq);
+  if (kind !== "revert") throw corruptEntry("only a revert carries a part again", seq);
   if (!isCount(at) || at > entry.at || typeof by !== "string") {
-    throw corrupt("a part carried again has a time before its entry, and a principal", seq);
+    throw corruptEntry("a part carried again has a time before its entry, and a principal", seq);
   }
   if (at === entry.at && by === entry.by) {
-    throw corrupt("a part carried again names its first entry only if it says something else", seq);
+    throw corruptEntry(
+      "a part carried again names its first entry only if it says something else",
+      seq,
+    );
   }
   return { at, by };
 }
@@ -306,23 +311,25 @@ function decodeFirst(
 function decodeBatch(value: CborValue, seq: number): BatchSpan {
   const [first, length] = Array.isArray(value) ? (value as readonly CborValue[]) : [];
   if (!isCount(first) || !isCount(length) || seq < first || seq >= first + length) {
-    throw corrupt("a batch is its first seq and its length, and holds this entry", seq);
+    throw corruptEntry("a batch is its first seq and its length, and holds this entry", seq);
   }
   return { first, length };
 }
 
 function decodeRequest(value: CborValue, seq: number): Uint8Array {
   if (value instanceof Uint8Array && value.length === 32) return value;
-  throw corrupt("an idempotency mark is 32 bytes", seq);
+  throw corruptEntry("an idempotency mark is 32 bytes", seq);
 }
 
 function isCount(value: CborValue | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-function corrupt(what: string, seq?: number): CortexError {
+/** The failure of an entry that contradicts itself, with its seq as far as that is known. */
+export function corruptEntry(what: string, seq?: number, more: ErrorDetails = {}): CortexError {
   const where = seq === undefined ? "journal entry" : `journal entry ${seq}`;
-  return new CortexError("ERR_CORRUPT", `${where}: ${what}`, seq === undefined ? {} : { seq });
+  const place = seq === undefined ? {} : { seq };
+  return new CortexError("ERR_CORRUPT", `${where}: ${what}`, { ...place, ...more });
 }
 
 /** What entry 0 says for good. */

@@ -35,7 +35,9 @@
  *
  * A wrong shape throws `ERR_PROOF_MALFORMED`, a proof that does not hold `ERR_PROOF_INVALID`.
  */
+
 import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
+import { equalBytes } from "../codec/keys.js";
 import { CortexError, invalid } from "../errors.js";
 
 /** Length of every key. */
@@ -118,7 +120,7 @@ export function stateEmptyHash(sha256: Sha256): Uint8Array {
 export function checkStateProof(sha256: Sha256, proof: StateProof, root: Uint8Array): CheckedState {
   checkLength("root", root, HASH_BYTES);
   const checked = stateFromProof(sha256, proof);
-  if (!sameBytes(checked.root, root)) {
+  if (!equalBytes(checked.root, root)) {
     throw new CortexError("ERR_PROOF_INVALID", "state proof: it leads to another root");
   }
   return checked;
@@ -243,7 +245,9 @@ function lookup(proof: StateProof, key: Uint8Array): StateAnswer {
     case "empty":
       return { kind: "absent" };
     case "leaf":
-      return sameBytes(node.key, key) ? { kind: "present", value: node.value } : { kind: "absent" };
+      return equalBytes(node.key, key)
+        ? { kind: "present", value: node.value }
+        : { kind: "absent" };
   }
 }
 
@@ -288,7 +292,7 @@ function writeLeaf(leaf: ProofLeaf, { pieces, leaves }: Output): void {
     pieces.push(Uint8Array.of(TAG.leaf), leaf.key, leaf.value);
     return;
   }
-  if (!sameBytes(nextKnown(leaves).value, leaf.value)) {
+  if (!equalBytes(nextKnown(leaves).value, leaf.value)) {
     throw malformed("a known leaf has another value than the tree");
   }
   pieces.push(Uint8Array.of(TAG.knownLeaf));
@@ -350,7 +354,7 @@ function take(cursor: Cursor, count: number): Uint8Array {
  */
 function isNext({ known, used }: KnownLeaves, key: Uint8Array): boolean {
   const next = known[used];
-  return next !== undefined && sameBytes(next.key, key);
+  return next !== undefined && equalBytes(next.key, key);
 }
 
 function nextKnown(leaves: KnownLeaves): StateLeaf {
@@ -372,10 +376,6 @@ function firstDifference(a: Uint8Array, b: Uint8Array): number {
     if (difference !== 0) return i * 8 + Math.clz32(difference) - 24;
   }
   return KEY_BITS;
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 function checkLeaf(leaf: StateLeaf): void {

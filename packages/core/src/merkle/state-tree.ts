@@ -12,7 +12,9 @@
  * The hash rules are in `state-proof.ts`, page bytes in `state-page.ts`, what to read beforehand in
  * `state-reads.ts`, proving in `state-prove.ts`.
  */
+
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
+import { equalBytes } from "../codec/keys.js";
 import { invalid } from "../errors.js";
 import {
   checkKey,
@@ -175,7 +177,7 @@ function writePage(
 ): void {
   const stored = page.nodes.length >= (page.depth === 0 ? 1 : 2);
   const bytes = stored ? encodePage(page, run.shape) : undefined;
-  if (sameBytes(bytes, place.before)) return;
+  if (equalBytes(bytes, place.before)) return;
   run.pages.push({ name: pageName(place.key, page.depth, page.pageBits), bytes });
 }
 
@@ -215,7 +217,7 @@ function applyLeaf(run: Run, leaf: NodeRef, range: Range): NodeRef | undefined {
   for (let i = range.from; i < range.to; i++) {
     if (differsAt(leaf, updateAt(run.updates, i).key, run.shape) < whole) continue;
     const next = plant(run, range);
-    return sameBytes(next?.hash, leaf.hash) ? leaf : next;
+    return equalBytes(next?.hash, leaf.hash) ? leaf : next;
   }
   return branchOff(run, leaf, trim(run, range));
 }
@@ -289,11 +291,4 @@ function updateAt(updates: readonly StateUpdate[], i: number): StateUpdate {
   const update = updates[i];
   if (update === undefined) throw new Error(`there is no update number ${i}`);
   return update;
-}
-
-function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }

@@ -12,8 +12,9 @@
  * itself. The index knows a memory with all its open versions as one document, and ranks it so; which of
  * them answer is decided here.
  */
+
+import type { OnPlan } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
-import type { OnPlan } from "../contract/read-plan.js";
 import type {
   SearchBatchResult,
   SearchFilter,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineOperation } from "../operations/define.js";
 import { fieldsOf } from "../operations/text-input.js";
-import { flagFields, readAssignments, readValue } from "./flags.js";
+import { flagFields, readAssignments, readValue } from "./input.js";
 
 const operation = defineOperation({
   name: "sample",

@@ -15,7 +15,7 @@ import { type ArgumentSpec, GROUPS, type Operation } from "../operations/define.
 import { type Field, fieldsOf } from "../operations/text-input.js";
 import { CLIENTS, type ClientName } from "./clients.js";
 import { completionScript, SHELLS, type Shell } from "./completion.js";
-import { flagFields, placeholder } from "./flags.js";
+import { flagFields, placeholder } from "./input.js";
 import { EVERY_COMMAND, type ProgramOutput, prepare, rootCommand } from "./root.js";
 
 /** The flags that every command takes. */

@@ -1,22 +1,19 @@
 /**
- * What a tool is: one row of the tables that the MCP door renders.
+ * What a tool is: one row of the tables that the MCP door renders; and what stands behind one connection or
+ * request: an open store, who is asking, and which tools are shown.
  *
  * Promise: a row names the facade verbs it calls, so that its hints follow from the facade's own
  * policies; `run` is the one way to perform it. It checks the arguments against the row's schema,
  * with the failures every door gives, and answers with structured content and a short text for a
- * model, within the budget of tokens that the caller set.
+ * model, within the budget of tokens that the caller set. Schemas are announced without what a model would
+ * pay tokens for and learn nothing from; checking is done by the schema they were made from.
  *
- * Left to others: the protocol (`sdk-*.ts`), and everything about values (core).
- *
- * The arguments that tools share: those of the operations, in as few words as a model needs.
- *
- * Who speaks through this door: an agent, under the name that its client gave, so that a history shows
+ * Who speaks through this door is an agent, under the name that its client gave, so that a history shows
  * which of two agents said what. A caller that came with a name of its own (the holder of a scope, a
  * host that speaks for the user) keeps it.
  *
- * What stands behind one MCP connection or request: an open store, who is asking, and which tools are
- * shown. A door is made by whoever opened the store: the command line for stdio, the HTTP server for
- * `/mcp`.
+ * Left to others: the protocol (`sdk-*.ts`), who opens the store (the command line for stdio, the HTTP server
+ * for `/mcp`), and everything about values (core).
  */
 
 import {
@@ -32,6 +29,7 @@ import {
 import {
   breakMarks,
   cutToTokens,
+  ISO_PATTERN,
   type OnPlan,
   type Policy,
   refusalOf,
@@ -49,7 +47,6 @@ import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
 import type { HubVerb } from "../memgraph/call.js";
 import { metaOf } from "../operations/fields.js";
 import { mended } from "./mend.js";
-import { announcedLater, type JsonSchema } from "./schema.js";
 
 /** What an access means for a verb. */
 export function policyOf(verb: VerbName | HubVerb): Policy {
@@ -272,8 +269,17 @@ export function namedAccess(access: Access, clientName: unknown): Access {
   const { speaker } = access.kind === "owner" ? access : {};
   const isNameless = speaker?.door === DOORS.mcp.words && speaker.principal === undefined;
   if (!isNameless) return access;
-  return { kind: "owner", speaker: { ...speaker, principal: clientPrincipal(clientName) } };
+  const principal = clientPrincipal(clientName);
+  const names = NAMED.get(access) ?? new Map<string, Access>();
+  const named = names.get(principal) ?? { kind: "owner", speaker: { ...speaker, principal } };
+  if (names.size >= NAMED_MAX) names.clear();
+  NAMED.set(access, names.set(principal, named));
+  return named;
 }
+
+/** Accesses of clients by their names, one for all calls: what is made for a speaker is made once. */
+const NAMED = new WeakMap<Access, Map<string, Access>>();
+const NAMED_MAX = 100;
 
 /** An open store and who is asking. */
 export interface Door {
@@ -293,4 +299,88 @@ export interface Door {
   readonly onPlan?: OnPlan;
   /** Told of every tool that is being run, for whoever has to wait for the end of it. */
   readonly onRun?: (run: Promise<unknown>) => void;
+}
+
+/** A JSON Schema. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** What our schemas say about themselves for other doors, and what JSON Schema knows by itself. */
+const LEFT_OUT = ["readOnly", "code", "file", "standard", "time"] as const;
+
+/** The JSON Schema of an object schema. Answers stay open: members may be added later. */
+export function announced(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => {
+      const own: { [keyword: string]: unknown } = jsonSchema;
+      if (own.time === true) own.type = ["integer", "string"];
+      for (const keyword of LEFT_OUT) delete own[keyword];
+      // The forms of a choice belong to the schema, which other doors show as well: what is spared is a copy.
+      const forms = ((own.anyOf as (typeof own)[] | undefined) ?? []).map((form) => ({ ...form }));
+      if (own.anyOf !== undefined) own.anyOf = forms;
+      for (const form of [own, ...forms]) spare(form);
+      // Every name is a string.
+      if (zodSchema._zod.def.type === "record") delete own.propertyNames;
+    },
+  });
+  return json;
+}
+
+/** Leaves out bounds that every number keeps, and patterns: models know a time by its format, and write no marks into names. */
+function spare(form: { [keyword: string]: unknown }): void {
+  if (Math.abs(Number(form.minimum)) >= TIME_MAX_MS) delete form.minimum;
+  if (Number(form.maximum) >= TIME_MAX_MS) delete form.maximum;
+  if (form.pattern === undefined || form.type !== "string") return;
+  if (form.pattern === ISO_PATTERN) form.format = "date-time";
+  delete form.pattern;
+}
+
+/** The furthest time from 1970, in milliseconds: a bound that far is none. */
+const TIME_MAX_MS = 8.64e15;
+
+/**
+ * An answer in outline: its members and theirs, and of what lies deeper only that it is there. Whoever reads
+ * an answer sees the rest; whoever reads the list of tools pays for every word of it.
+ */
+export function outlined(json: JsonSchema, levels = OUTLINE_LEVELS): JsonSchema {
+  const { properties, required, additionalProperties, items, anyOf, ...own } = json as Nested;
+  if (levels === 0) return own;
+  const inside = (one: JsonSchema): JsonSchema => outlined(one, levels - 1);
+  return {
+    ...own,
+    ...(properties === undefined ? {} : { properties: mapped(properties, inside) }),
+    ...(required === undefined ? {} : { required }),
+    // A list and a choice are no levels of their own.
+    ...(items === undefined ? {} : { items: outlined(items, levels) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((one) => outlined(one, levels)) }),
+    ...(additionalProperties === undefined ? {} : { additionalProperties }),
+  };
+}
+
+const OUTLINE_LEVELS = 2;
+
+interface Nested extends JsonSchema {
+  readonly properties?: { readonly [name: string]: JsonSchema };
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+}
+
+function mapped<T, U>(
+  members: { readonly [name: string]: T },
+  of: (value: T) => U,
+): { readonly [name: string]: U } {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, of(value)]));
+}
+
+/** The announced form of a schema, made when first asked for: a server starts sooner without it. */
+export function announcedLater(
+  schema: z.ZodType,
+  told: (json: JsonSchema) => JsonSchema = (json) => json,
+): () => JsonSchema {
+  let made: JsonSchema | undefined;
+  return () => {
+    made ??= told(announced(schema));
+    return made;
+  };
 }

@@ -2,7 +2,7 @@
 import { VERBS } from "@cortex-memory/core/contract";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { announced } from "./schema.js";
+import { announced } from "./define.js";
 
 test("announcing a schema to models leaves it as it was", () => {
   const shown = (schema: z.ZodType): string =>

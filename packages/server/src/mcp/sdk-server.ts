@@ -25,6 +25,7 @@ import type * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import { asking } from "../operations/define.js";
 import { packageVersion } from "../version.js";
+import type { JsonSchema } from "./define.js";
 import { type Door, namedAccess, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
 import { instructionsFor } from "./instructions.js";
 import {
@@ -44,7 +45,6 @@ import {
   readLineageResource,
   readMemory,
 } from "./resources.js";
-import type { JsonSchema } from "./schema.js";
 import { toolsOf } from "./tools.js";
 
 /** What a server of one connection or request is made with. */

@@ -10,9 +10,8 @@ import { memgraphText } from "@cortex-memory/core/memgraph";
 import { callDoor, type MemgraphCall } from "../memgraph/call.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
 import { quotedBoth } from "./briefs.js";
-import { failure, type Tool, type ToolAnswer } from "./define.js";
+import { announcedLater, failure, type Tool, type ToolAnswer } from "./define.js";
 import { mended } from "./mend.js";
-import { announcedLater } from "./schema.js";
 
 function toolOf(name: string, call: MemgraphCall): Tool {
   const { summary, verbs, effect, idempotent, input, output } = call;

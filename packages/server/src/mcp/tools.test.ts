@@ -13,6 +13,7 @@ import { OPERATIONS } from "../operations.js";
 import { day, fit } from "./briefs.js";
 import {
   AGENT_ACCESS,
+  announced,
   clientPrincipal,
   defineTool,
   namedAccess,
@@ -22,7 +23,6 @@ import {
 import { instructionsFor } from "./instructions.js";
 import { mended } from "./mend.js";
 import { promptsFor } from "./resources.js";
-import { announced } from "./schema.js";
 import { isRemote, STANDARD_TOOLS, toolName, toolsOf } from "./tools.js";
 
 const logged: string[] = [];

@@ -17,9 +17,8 @@ import {
 } from "../operations/define.js";
 import { OPERATIONS } from "../operations.js";
 import { quotedBoth } from "./briefs.js";
-import { failure, type Tool, type ToolContext } from "./define.js";
+import { announcedLater, failure, outlined, type Tool, type ToolContext } from "./define.js";
 import { mended } from "./mend.js";
-import { announcedLater, outlined } from "./schema.js";
 import { LINK_TOOLS } from "./tools-links.js";
 import { MEMGRAPH_TOOLS } from "./tools-memgraph.js";
 import { MEMORY_TOOLS } from "./tools-memories.js";
