@@ -1,29 +1,57 @@
 /**
- * Works until it is killed; started by `kills.mjs`. Told `{ work, folder, round, source }` on a line, it
- * opens the store, says `open`, and then `try` before each piece of work and `ack` once it is done. Lines
- * are written at once, so that a kill never takes one back.
+ * Works until it is killed; started by `kills.mjs`. It says `ready` once it has loaded everything; told
+ * `{ work, folder, round, source }` on a line, it opens the store, says `open`, and then `try` before each piece
+ * of work and `ack` once it is done. Lines are written at once, so that a kill never takes one back.
  */
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { importJournal, open } from "@cortex-memory/core";
+import { follow, importJournal, open, openHub, promote, repair } from "@cortex-memory/core";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const say = (/** @type {string} */ word, /** @type {object} */ what = {}) =>
   writeSync(1, `${word} ${JSON.stringify(what)}\n`);
+const ADA = { actor: "ada" };
 
+say("ready");
 const { work, folder, round, source } = JSON.parse((await lines.next()).value);
-if (work === "import") {
+
+/** What happens once to a store. @type {Record<string, () => Promise<unknown>>} */
+const ONCE = {
+  import: () => importJournal(folder, source, ADA),
+  remove: async () => {
+    const hub = await openHub(folder);
+    await hub.remove("gone", "asked to");
+  },
+  promote: () => promote(folder, ADA),
+  repair: () => repair(folder, { ...ADA, from: [source] }),
+};
+const whole = ONCE[work];
+if (whole !== undefined) {
+  say("open");
+  say("try", { name: work });
+  await whole();
+  say("ack", { name: work });
+  await new Promise((resolve) => setTimeout(resolve, 600_000));
+}
+if (work === "follow") await followOn();
+const memory = await open(folder, ADA);
+say("open");
+
+/** Writes into the source, and follows it, until the replica is level, again and again. */
+async function followOn() {
+  const origin = await open(source, ADA);
   say("open");
   for (let n = 0; ; n += 1) {
-    const actor = `copy-${round}-${n}`;
-    say("try", { actor });
-    await importJournal(source, folder, { actor: "ada" });
-    say("ack", { actor });
-    await new Promise(() => {});
+    const name = `r${round}-${n}`;
+    const there = [0, 1, 2].map((at) => `${name}.${at}`);
+    await origin.batch(
+      there.map((externalId) => ({ write: { type: "note", externalId, text: externalId } })),
+    );
+    say("try", { name, there });
+    for await (const _ of follow(folder, origin, { ...ADA, once: true }));
+    say("ack", { name });
   }
 }
-const memory = await open(folder, { actor: "ada" });
-say("open");
 
 const note = (/** @type {string} */ name) => ({
   type: /** @type {const} */ ("note"),

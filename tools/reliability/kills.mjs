@@ -2,46 +2,51 @@
  * Kill -9 of whoever works on a store, at any moment: `npm run kills -- --rounds 1000 --only vacuum`.
  *
  * Each round a process opens the store of its work and goes on until its whole group is killed. Then the
- * store is opened and held to its word: `check` finds nothing, what was acknowledged is there (or gone,
- * where it was forgotten), what was not is there wholly or not at all, and no file is left over. The same
- * store goes on into the next round. An import that was killed left a whole store or none.
+ * store is opened and held to its word by `kill-judges.mjs`: `check` finds nothing, what was acknowledged
+ * is there (or gone, where it was forgotten), what was not is there wholly or not at all, and no file is left over.
+ * Writers and movers go on with the same store in the next round; what happens once to a store (import,
+ * removal, promote, repair) has a fresh copy of a prepared one.
+ *
+ * The moment is drawn from as long as the work takes: the first round of a kind lets one piece of it come to
+ * its end and measures it, so that kills fall into every phase, on whatever machine.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { open } from "@cortex-memory/core";
 import { seededRandom } from "@cortex-memory/core/testing";
-import { fail, newSeed, readFlags } from "./arguments.mjs";
+import { fail, newSeed, progress, readFlags } from "./arguments.mjs";
+import { WORKS } from "./kill-judges.mjs";
 
 /**
- * @typedef {import("@cortex-memory/core").Cortex} Cortex
- * @typedef {{ name: string, there?: string[], gone?: string[], session?: string, turns?: string[] }} Tried
  * @typedef {ReturnType<typeof seededRandom>} Random
+ * @typedef {import("./kill-judges.mjs").Said} Said
  */
 
-const WORKS = ["single", "grouped", "batch", "remember", "forget", "vacuum", "rebuild", "import"];
 const WORKER = fileURLToPath(new URL("kill-worker.mjs", import.meta.url));
-/** Longest time that a process lives after it has opened its store. */
-const LIVES_MS = 60;
-/** Entries of the journal that is imported. */
-const IMPORTED = 400;
+const NAMES = Object.keys(WORKS);
+/** Pieces of work after which a process is killed at the latest, in their usual time. */
+const PIECES_MOST = 1.25;
+/** The least time that kills are spread over. */
+const LIVES_MS = 40;
+/** Of a hundred processes so many are killed while they open their store. */
+const OPENING_PERCENT = 8;
 
 const flags = readFlags("Kills processes that work on a store, and checks what they left.", [
   { name: "rounds", kind: "number", standard: 20, help: "kills of each kind of work" },
-  { name: "only", kind: "text", standard: "", help: `one kind of work: ${WORKS.join(", ")}` },
+  { name: "only", kind: "text", standard: "", help: `kinds of work: ${NAMES.join(",")}` },
   { name: "seed", kind: "number", standard: 0, help: "repeats a run; a new one when not given" },
 ]);
-const { only } = flags;
-if (only !== "" && !WORKS.includes(String(only))) {
-  fail(`--only: expected one of ${WORKS.join(", ")}, got ${only}`);
+const works = flags.only === "" ? NAMES : String(flags.only).split(",");
+for (const work of works) {
+  if (!NAMES.includes(work)) fail(`--only: expected one of ${NAMES.join(", ")}, got ${work}`);
 }
 const seed = Number(flags.seed) || newSeed();
-const works = only === "" ? WORKS : [String(only)];
+const tell = progress();
 process.stdout.write(`kills: seed ${seed}\n`);
 for (const work of works) {
   const folder = mkdtempSync(join(tmpdir(), "cortex-kills-"));
@@ -59,120 +64,97 @@ for (const work of works) {
 
 /** @param {string} work @param {string} folder @param {Random} random */
 async function killMany(work, folder, random) {
-  const source = join(folder, "source.cortex");
-  if (work === "import") await makeSource(folder, source);
+  const { prepare, place, judge } = /** @type {import("./kill-judges.mjs").Work} */ (WORKS[work]);
+  const made = await prepare(folder);
   const told = { rounds: 0, tried: 0, acknowledged: 0, moved: 0 };
-  for (let round = 0; round < Number(flags.rounds); round += 1) {
-    const place = work === "import" ? join(folder, `import-${round}`) : folder;
-    const lines = await workAndKill({ work, folder: place, round, source }, random);
-    const said = (/** @type {string} */ word) =>
-      lines.flatMap((line) =>
-        line.startsWith(`${word} `) ? [JSON.parse(line.slice(word.length + 1))] : [],
-      );
-    const tried = /** @type {Tried[]} */ (said("try"));
-    const acknowledged = new Set(said("ack").map(({ name, actor }) => name ?? actor));
-    if (work === "import") await judgeImport(place, acknowledged.size > 0);
-    else await judge(place, tried, acknowledged);
-    told.rounds += 1;
-    told.tried += tried.length;
-    told.acknowledged += acknowledged.size;
-    told.moved += said("moved").length;
+  let usualMs = 0;
+  let spare = startWorker();
+  try {
+    for (let round = 0; round < Number(flags.rounds); round += 1) {
+      const at = await place(folder, round);
+      const task = { work, folder: at, round, ...made };
+      const worker = spare;
+      spare = startWorker();
+      const { said, tookMs } = await workAndKill(worker, task, usualMs, random);
+      if (tookMs !== undefined) usualMs = usualMs === 0 ? tookMs : (3 * usualMs + tookMs) / 4;
+      await judge(at, said, made);
+      told.rounds += 1;
+      told.tried += said.tried.length;
+      told.acknowledged += said.acknowledged.size;
+      told.moved += said.moved;
+      tell(`${work}: ${round + 1} of ${flags.rounds}`);
+    }
+  } finally {
+    await end(spare);
   }
-  return told;
+  return { ...told, usualMs: Math.round(usualMs) };
 }
 
-/** @param {string} folder @param {string} source */
-async function makeSource(folder, source) {
-  const memory = await open(join(folder, "origin"), { actor: "ada" });
-  const items = Array.from({ length: IMPORTED }, (_, n) => ({
-    write: { type: /** @type {const} */ ("note"), text: `imported ${n}` },
-  }));
-  await memory.batch(items);
-  await memory.exportJournal(source);
-  await memory.close();
-}
-
-/** What a process said before it was killed. @param {object} task @param {Random} random */
-async function workAndKill(task, random) {
+/** A process that has loaded everything and waits for its task. */
+function startWorker() {
   const child = spawn(process.execPath, [WORKER], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });
   const ended = once(child, "close");
   child.stdin.on("error", () => undefined);
-  child.stdin.write(`${JSON.stringify(task)}\n`);
-  const lines = /** @type {string[]} */ ([]);
-  const reader = createInterface({ input: child.stdout });
-  const opened = new Promise((resolve) => {
-    reader.on("line", (line) => {
-      lines.push(line);
-      if (line.startsWith("open ")) resolve(undefined);
+  const lines = /** @type {{ word: string, what: any, atMs: number }[]} */ ([]);
+  const listeners = new Set(/** @type {(() => void)[]} */ ([]));
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const [word = ""] = line.split(" ", 1);
+    lines.push({ word, what: JSON.parse(line.slice(word.length + 1)), atMs: performance.now() });
+    for (const listener of listeners) listener();
+  });
+  /** Until a line begins with one of these words, or the process has ended. @param {string[]} words */
+  const until = (...words) =>
+    new Promise((resolve) => {
+      const look = () => {
+        if (!lines.some(({ word }) => words.includes(word))) return;
+        listeners.delete(look);
+        resolve(undefined);
+      };
+      listeners.add(look);
+      look();
+      void ended.then(resolve);
     });
-  });
-  // Some are killed while they open.
-  if (random.chance(90)) await Promise.race([opened, ended]);
-  else await sleep(random.below(200));
-  await sleep(random.below(LIVES_MS));
-  if (child.exitCode !== null) throw new Error(`the process ended by itself: ${child.exitCode}`);
-  process.kill(-Number(child.pid), "SIGKILL");
+  return { child, ended, lines, until };
+}
+
+/** @param {ReturnType<typeof startWorker>} worker */
+async function end({ child, ended }) {
+  if (child.exitCode === null && child.signalCode === null)
+    process.kill(-Number(child.pid), "SIGKILL");
   await ended;
-  return lines;
 }
 
-/** @param {string} folder @param {readonly Tried[]} tried @param {ReadonlySet<string>} acknowledged */
-async function judge(folder, tried, acknowledged) {
-  const memory = await open(folder, { actor: "ada" });
+/**
+ * What a process said before it was killed, and how long a piece of its work took, where one was done.
+ * @param {ReturnType<typeof startWorker>} worker
+ * @param {object} task @param {number} usualMs @param {Random} random
+ */
+async function workAndKill(worker, task, usualMs, random) {
+  const { child, lines, until } = worker;
   try {
-    const { ok, problems } = await memory.check();
-    if (!ok) throw new Error(`check: ${JSON.stringify(problems)}`);
-    for (const one of tried) {
-      const done = await isDone(memory, one);
-      if (done === "half") throw new Error(`${one.name} is there in part`);
-      if (!done && acknowledged.has(one.name))
-        throw new Error(`${one.name} was acknowledged and is lost`);
+    await until("ready");
+    child.stdin.write(`${JSON.stringify(task)}\n`);
+    if (usualMs === 0) await until("ack", "moved");
+    else if (random.chance(OPENING_PERCENT)) await sleep(random.below(60));
+    else {
+      await until("open");
+      await sleep(random.below(Math.max(LIVES_MS, Math.round(PIECES_MOST * usualMs))));
     }
-    await memory.vacuum();
+    if (child.exitCode !== null) throw new Error(`the process ended by itself: ${child.exitCode}`);
   } finally {
-    await memory.close();
+    await end(worker);
   }
-  const files = readdirSync(join(folder, "ada")).filter((name) => /\.mdb$/.test(name));
-  if (files.length !== 1) throw new Error(`files are left over: ${files.join(", ")}`);
-}
-
-/** @param {Cortex} memory @param {Tried} tried @returns {Promise<boolean | "half">} */
-async function isDone(memory, { there = [], gone = [], session, turns = [] }) {
-  let done = 0;
-  for (const name of there) {
-    const found = await memory.get(name);
-    if (found !== undefined && found.text !== `text of ${name}`)
-      throw new Error(`${name}: ${found.text}`);
-    if (found !== undefined) done += 1;
-  }
-  for (const name of gone) if ((await memory.history(name)) === undefined) done += 1;
-  if (session !== undefined) {
-    const kept = new Set((await memory.session(session)).turns.map(({ content }) => content));
-    done += turns.filter((content) => kept.has(content)).length;
-  }
-  const whole = there.length + gone.length + turns.length;
-  return done === whole ? true : done === 0 ? false : "half";
-}
-
-/** @param {string} folder @param {boolean} isAcknowledged */
-async function judgeImport(folder, isAcknowledged) {
-  if (!existsSync(join(folder, "ada"))) {
-    if (isAcknowledged) throw new Error("an import was acknowledged and is lost");
-    return;
-  }
-  const opened = await open(folder, { actor: "ada", create: false }).catch((error) => {
-    if (!isAcknowledged && error?.code === "ERR_FORMAT_UNKNOWN") return undefined;
-    throw error;
-  });
-  if (opened === undefined) return;
-  try {
-    const { ok, entries } = await opened.check();
-    if (!ok || entries !== IMPORTED + 1)
-      throw new Error(`an import left ${entries} entries, ${ok}`);
-  } finally {
-    await opened.close();
-  }
+  const of = (/** @type {string} */ word) => lines.filter((line) => line.word === word);
+  const [begun, done] = [of("try")[0] ?? of("open")[0], of("moved")[0] ?? of("ack")[0]];
+  /** @type {Said} */
+  const said = {
+    tried: of("try").map(({ what }) => what),
+    acknowledged: new Set(of("ack").map(({ what }) => what.name)),
+    moved: of("moved").length,
+  };
+  const tookMs = begun === undefined || done === undefined ? undefined : done.atMs - begun.atMs;
+  return { said, tookMs };
 }

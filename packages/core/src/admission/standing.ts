@@ -49,9 +49,19 @@ export function checkCall(verb: Verb, asked: object, speaker: Speaker | undefine
   checkSaid(speaker, asked);
 }
 
+/** Engines by whom they were made for: a door speaks in few names, and every call of it comes here. */
+const HELD = new WeakMap<Engine, WeakMap<Speaker, Engine>>();
+
 /** The engine of whoever speaks: in their name and, unless they speak as the owner, held to their standing. */
 export function heldToStanding(engine: Engine, speaker: Speaker): Engine {
   if (speaksForOwner(speaker) && speaker.principal === undefined) return engine;
+  const known = HELD.get(engine) ?? new WeakMap<Speaker, Engine>();
+  const held = known.get(speaker) ?? newlyHeld(engine, speaker);
+  HELD.set(engine, known.set(speaker, held));
+  return held;
+}
+
+function newlyHeld(engine: Engine, speaker: Speaker): Engine {
   const spoken = spokenBy(engine, speaker);
   if (speaksForOwner(speaker)) return spoken;
   const { writer } = engine;

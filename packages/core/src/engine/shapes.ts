@@ -28,7 +28,7 @@ import { edgeId, memoryId } from "./engine.js";
 
 /** The version of a memory's record, as callers see it. */
 export function versionRecord(version: Version, seq: number): VersionRecord {
-  return {
+  const shaped: { -readonly [K in keyof VersionRecord]: VersionRecord[K] } = {
     number: version.number,
     createdAt: version.createdAt,
     createdBy: version.createdBy,
@@ -37,12 +37,13 @@ export function versionRecord(version: Version, seq: number): VersionRecord {
     forms: version.forms,
     supersedes: version.supersedes,
     seq,
-    ...(version.validFrom === undefined ? {} : { validFrom: version.validFrom }),
-    ...(version.validTo === undefined ? {} : { validTo: version.validTo }),
-    ...(version.expiresAt === undefined ? {} : { expiresAt: version.expiresAt }),
-    ...(version.flags === undefined ? {} : { flags: version.flags }),
-    ...(version.origin === undefined ? {} : { origin: version.origin }),
   };
+  if (version.validFrom !== undefined) shaped.validFrom = version.validFrom;
+  if (version.validTo !== undefined) shaped.validTo = version.validTo;
+  if (version.expiresAt !== undefined) shaped.expiresAt = version.expiresAt;
+  if (version.flags !== undefined) shaped.flags = version.flags;
+  if (version.origin !== undefined) shaped.origin = version.origin;
+  return shaped;
 }
 
 /** A memory as callers see it; `body` may be another version than the current one. */
@@ -108,7 +109,7 @@ export function shapeParts(actor: string, parts: MemoryParts): Memory {
 }
 
 function shapeHead(head: Head, updatedAt: number): MemoryHead {
-  return {
+  const shaped: { -readonly [K in keyof MemoryHead]: MemoryHead[K] } = {
     lifecycle: head.lifecycle,
     status: head.status,
     visibility: head.visibility,
@@ -120,13 +121,14 @@ function shapeHead(head: Head, updatedAt: number): MemoryHead {
     updatedAt,
     version: head.version,
     siblings: head.siblings,
-    ...(head.slot === undefined ? {} : { slot: head.slot }),
-    ...(head.kind === undefined ? {} : { kind: head.kind }),
-    ...(head.externalId === undefined ? {} : { externalId: head.externalId }),
-    ...(head.freshnessAt === undefined ? {} : { freshnessAt: head.freshnessAt }),
-    ...(head.tombstone === undefined ? {} : { tombstone: head.tombstone }),
-    ...(head.waits === undefined ? {} : { waits: head.waits }),
   };
+  if (head.slot !== undefined) shaped.slot = head.slot;
+  if (head.kind !== undefined) shaped.kind = head.kind;
+  if (head.externalId !== undefined) shaped.externalId = head.externalId;
+  if (head.freshnessAt !== undefined) shaped.freshnessAt = head.freshnessAt;
+  if (head.tombstone !== undefined) shaped.tombstone = head.tombstone;
+  if (head.waits !== undefined) shaped.waits = head.waits;
+  return shaped;
 }
 
 /** A memory in brief. */

@@ -38,7 +38,6 @@ import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type MemoryRecord, type Version } from "../records/memory-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import {
-  bodyPointer,
   decodeMemoryRow,
   type MemoryRow,
   openEntry,
@@ -111,6 +110,9 @@ export class Reader {
       if (soon !== undefined) snapshot.soon?.(soon());
       const first = await snapshot.getMany([...firstKeys, HEAD_KEY]);
       const head = decodeHeadRow(first[firstKeys.length]);
+      if (asOf === undefined && seenIn(snapshot) === undefined) {
+        return await use(new Reader(snapshot, head, head.size - 1, first));
+      }
       const { seq, position } = await placeOf(snapshot, head, asOf);
       return await use(new Reader(snapshot, head, seq, first, position));
     } finally {
@@ -212,26 +214,21 @@ export class Reader {
     ids: readonly Bytes[],
     rows: readonly (MemoryRow | undefined)[],
   ): Promise<(FoundMemory | undefined)[]> {
-    const wanted: PartPointer[] = [];
+    const keys: Bytes[] = [];
     for (const row of rows) {
       if (row === undefined || row.lifecycle === "erased") continue;
-      wanted.push(row);
-      if (row.body !== undefined) wanted.push(row.body);
+      keys.push(journalKey(row.seq));
+      if (row.body !== undefined) keys.push(journalKey(row.body.seq));
     }
-    const records = await this.records(wanted, decodeMemoryRecord);
-    const byPlace = new Map<string, Read<MemoryRecord>>();
-    for (const [at, pointer] of wanted.entries()) {
-      const record = records[at];
-      if (record !== undefined) byPlace.set(`${pointer.seq}:${pointer.part}`, record);
-    }
+    const entries = await this.getMany(keys);
+    let next = 0;
     return rows.map((row, at) => {
+      if (row === undefined || row.lifecycle === "erased") return undefined;
+      const head = readMemory(entries[next++], row);
+      const body = row.body === undefined ? head : readMemory(entries[next++], row.body);
       const id = ids[at];
-      if (row === undefined || id === undefined || row.lifecycle === "erased") return undefined;
-      const body = bodyPointer(row);
-      const head = byPlace.get(`${row.seq}:${row.part}`);
-      const version = byPlace.get(`${body.seq}:${body.part}`);
-      if (head === undefined || version === undefined) return undefined;
-      return agreeing({ id, row, head, body: version });
+      if (id === undefined || head === undefined || body === undefined) return undefined;
+      return agreeing({ id, row, head, body });
     });
   }
 

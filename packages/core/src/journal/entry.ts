@@ -198,8 +198,10 @@ export function encodeHeader(
 export function decodeHeader(bytes: Uint8Array): EntryHeader {
   const value = decode(bytes);
   if (!isFields(value)) throw corruptEntry("an entry header is a map with integer keys");
-  const [seq, kind, at, by, parts, batch, request, ...rest] = value.at;
-  if (rest.length > 0) throw corruptEntry("an entry header has keys 0 to 6");
+  const found = value.at;
+  const [seq, kind, at, by, parts] = [found[0], found[1], found[2], found[3], found[4]];
+  const [batch, request] = [found[5], found[6]];
+  if (found.length > 7) throw corruptEntry("an entry header has keys 0 to 6");
   if (!isCount(seq) || !isCount(at)) throw corruptEntry("seq and at are integers of at least 0");
   if (typeof kind !== "string" || !KINDS.has(kind)) {
     throw corruptEntry(`entry kind ${JSON.stringify(kind)} is unknown`, seq);

@@ -120,12 +120,14 @@ async function shapeAll(
   const rows = await reader.memoryRows(ids);
   const found = await reader.memories(ids, rows);
   const shown = await shownMemories(reader, access, found);
+  if (validAt === undefined) {
+    return shown.map((memory) =>
+      memory !== undefined && turns(memory) ? shapeMemory(engine.actor, memory) : undefined,
+    );
+  }
   return Promise.all(
     shown.map(async (memory) => {
       if (memory === undefined) return undefined;
-      if (validAt === undefined) {
-        return turns(memory) ? shapeMemory(engine.actor, memory) : undefined;
-      }
       const bodies = await standingVersions(reader, memory);
       const body = validBody(bodies, validAt);
       if (body === undefined || !turns(memory, body)) return undefined;

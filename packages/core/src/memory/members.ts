@@ -156,18 +156,12 @@ interface Lane {
   /** What of the range is still unread. */
   range: Pick<KvRange, "gte" | "lt">;
   /** Members that were read, in order; those before `at` were given. */
-  found: readonly Named[];
+  found: readonly Bytes[];
   at: number;
   /** The member that was read last, whether or not it was there at the position. */
   end: string | undefined;
   /** Whether there may be more than was read. */
   isCut: boolean;
-}
-
-/** A member with its name, by which members are compared. */
-interface Named {
-  readonly name: string;
-  readonly member: Bytes;
 }
 
 /** Terms from which on a read asks less of each: all of them together for so many pages. */
@@ -209,18 +203,16 @@ function dryRanges(
 function addRows(reader: Reader, lane: Lane, rows: readonly KvRow[], reverse: boolean): void {
   const { source } = lane;
   lane.at = 0;
-  lane.found = rows
-    .filter((row) => wasThere(source, row, reader))
-    .map(({ key }) => named(memberOf(source, key)));
+  const found: Bytes[] = [];
+  for (const row of rows) {
+    if (wasThere(source, row, reader)) found.push(memberOf(source, row.key));
+  }
+  lane.found = found;
   const last = rows.at(-1)?.key;
   if (last === undefined) return;
   lane.end = keyString(memberOf(source, last));
   const { gte, lt } = lane.range;
   lane.range = reverse ? { gte, lt: last } : { gte: Buffer.concat([last, Uint8Array.of(0)]), lt };
-}
-
-function named(member: Bytes): Named {
-  return { name: keyString(member), member };
 }
 
 /** How far every range that goes on has been read: up to there the merge is complete. */
@@ -233,17 +225,27 @@ function earliestEnd(lanes: readonly Lane[], reverse: boolean): string | undefin
   return earliest;
 }
 
-/** Takes the members up to an end out of what was read, each once, in order. */
+/**
+ * Takes the members up to an end out of what was read, each once, in order. What stands in one range is in
+ * order already, and ends where the range was read to.
+ */
 function take(
   lanes: readonly Lane[],
   closed: ClosedLane,
   end: string | undefined,
   reverse: boolean,
 ): readonly Bytes[] {
+  const [only, ...others] = lanes;
+  if (only !== undefined && others.length === 0 && closed.at >= closed.found.length) {
+    const members = only.at === 0 ? only.found : only.found.slice(only.at);
+    only.at = only.found.length;
+    return members;
+  }
   const taken = new Map<string, Bytes>();
   for (const lane of [...lanes, closed]) {
     for (; lane.at < lane.found.length; lane.at += 1) {
-      const { name, member } = lane.found[lane.at] as Named;
+      const member = lane.found[lane.at] as Bytes;
+      const name = keyString(member);
       if (end !== undefined && (reverse ? name < end : name > end)) break;
       taken.set(name, member);
     }
@@ -255,17 +257,19 @@ function take(
 
 /** Members that have left since, in order. */
 interface ClosedLane {
-  readonly found: readonly Named[];
+  readonly found: readonly Bytes[];
   at: number;
 }
 
 /** Closed members behind the cursor, put in order once. */
 function inOrder(members: readonly Bytes[], { cursor, reverse }: MembersQuery): ClosedLane {
   const from = cursor === undefined ? undefined : keyString(cursor);
+  if (members.length === 0) return { found: members, at: 0 };
   const found = members
-    .map(named)
+    .map((member) => ({ name: keyString(member), member }))
     .filter(({ name }) => from === undefined || (reverse ? name < from : name > from))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ member }) => member);
   return { found: reverse ? found.reverse() : found, at: 0 };
 }
 

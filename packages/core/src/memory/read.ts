@@ -63,6 +63,7 @@ export async function get(
 async function findByRef(reader: Reader, ref: ParsedRef): Promise<FoundMemory | undefined> {
   const [raw] = reader.first;
   if (ref.id !== undefined && raw !== undefined) {
+    if (reader.live) return reader.memory(ref.id, decodeMemoryRow(raw));
     const [row] = await reader.memoryRows([ref.id], [raw]);
     return row === undefined ? undefined : reader.memory(ref.id, row);
   }

@@ -82,8 +82,11 @@ const NEAR = 96;
 const UNKNOWN_MEANING = 0.2;
 /** Words that explain less than this leave it to meaning how sure the answer is. */
 const EXPLAINED_LEAST = 0.15;
-/** Units of text on either side of a name whose words say why it is named: some ten words. */
-const BESIDE = 60;
+/**
+ * Units of text on either side of a name whose words say why it is named: some 17 words. 30, 60 and 100 give
+ * MuSiQue's R@5 .620, .625, .638 and HotpotQA's .940, .940, .950.
+ */
+const BESIDE = 100;
 /** Share of a hit's score that an edge of full trust and strength carries. */
 const EDGE_SHARE = 0.6;
 /** The strength of an edge that gives none. */

@@ -232,7 +232,7 @@ function decodeHead(at: readonly (CborValue | undefined)[], entry: EntryContext)
     tombstone: tombstone === undefined ? undefined : decodeTombstone(tombstone),
     turn: turn === undefined ? undefined : decodeTurn(turn),
     fingerprint: fingerprint instanceof Uint8Array ? fingerprint : undefined,
-    ...(at[19] === true ? { waits: true } : {}),
+    waits: at[19] === true ? true : undefined,
   };
 }
 
@@ -287,13 +287,7 @@ function decodeVersion(
     },
     formsOverride: at[17] === true,
     confidence: typeof at[5] === "number" ? at[5] : 1,
-    provenance: {
-      source: at[6] === undefined ? head.source : nameOf(SOURCES, at[6], "source"),
-      derivedFrom: texts(at[7]),
-      attestations: texts(at[8]),
-      ...(at[9] === undefined ? {} : { session: text(at[9]) }),
-      ...(at[10] === undefined ? {} : { turn: int(at[10], 0) }),
-    },
+    provenance: decodeProvenance(at, head),
     createdAt: int(at[14], entry.at),
     createdBy: at[15] === undefined ? entry.by : text(at[15]),
     supersedes,
@@ -301,7 +295,19 @@ function decodeVersion(
     validTo: maybeInt(at[12]),
     expiresAt: maybeInt(at[13]),
     flags: at[18] === undefined ? undefined : texts(at[18]),
-    ...(at[19] === undefined ? {} : { origin: decodeOrigin(at[19]) }),
+    origin: at[19] === undefined ? undefined : decodeOrigin(at[19]),
+  };
+}
+
+function decodeProvenance(at: readonly (CborValue | undefined)[], head: Head): Provenance {
+  const source = at[6] === undefined ? head.source : nameOf(SOURCES, at[6], "source");
+  const plain = { source, derivedFrom: texts(at[7]), attestations: texts(at[8]) };
+  // Spread and joined members cost more than all the rest of a version: see docs/performance.md.
+  if (at[9] === undefined && at[10] === undefined) return plain;
+  return {
+    ...plain,
+    ...(at[9] === undefined ? {} : { session: text(at[9]) }),
+    ...(at[10] === undefined ? {} : { turn: int(at[10], 0) }),
   };
 }
 

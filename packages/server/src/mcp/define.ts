@@ -269,8 +269,17 @@ export function namedAccess(access: Access, clientName: unknown): Access {
   const { speaker } = access.kind === "owner" ? access : {};
   const isNameless = speaker?.door === DOORS.mcp.words && speaker.principal === undefined;
   if (!isNameless) return access;
-  return { kind: "owner", speaker: { ...speaker, principal: clientPrincipal(clientName) } };
+  const principal = clientPrincipal(clientName);
+  const names = NAMED.get(access) ?? new Map<string, Access>();
+  const named = names.get(principal) ?? { kind: "owner", speaker: { ...speaker, principal } };
+  if (names.size >= NAMED_MAX) names.clear();
+  NAMED.set(access, names.set(principal, named));
+  return named;
 }
+
+/** Accesses of clients by their names, one for all calls: what is made for a speaker is made once. */
+const NAMED = new WeakMap<Access, Map<string, Access>>();
+const NAMED_MAX = 100;
 
 /** An open store and who is asking. */
 export interface Door {

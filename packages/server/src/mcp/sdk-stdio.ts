@@ -9,10 +9,6 @@
  */
 import {
   INVALID_REQUEST,
-  isJSONRPCErrorResponse,
-  isJSONRPCNotification,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
   type JSONRPCMessage,
   PARSE_ERROR,
   parseJSONRPCMessage,
@@ -58,6 +54,7 @@ export function serveStreams(door: Door, streams: Streams): Connection {
 }
 
 const NEWLINE = 0x0a;
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A request that stays open for as long as its subscription does. */
 const LISTEN = "subscriptions/listen";
@@ -72,10 +69,11 @@ class Wire implements Transport {
 
   readonly #streams: Streams;
   readonly #underWay = new Set<RequestId>();
-  readonly #stopped: Promise<undefined>;
   readonly #lines: string[] = [];
   #writing: Promise<void> | undefined;
-  #stop: () => void = () => {};
+  /** Ends the read that waits, if one does. */
+  #endRead: (() => void) | undefined;
+  #isStopped = false;
   #finish: () => void = () => {};
   #wake: (() => void) | undefined;
   #isReading = true;
@@ -86,9 +84,6 @@ class Wire implements Transport {
     this.finished = new Promise((resolve) => {
       this.#finish = resolve;
     });
-    this.#stopped = new Promise((resolve) => {
-      this.#stop = () => resolve(undefined);
-    });
   }
 
   async start(): Promise<void> {
@@ -96,19 +91,21 @@ class Wire implements Transport {
   }
 
   stop(): void {
-    this.#stop();
+    this.#isStopped = true;
+    this.#endRead?.();
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
     await this.#write(message);
+    // What is sent was made here, and what was accepted is a message: its members tell which one.
+    const isAnswer = "result" in message || "error" in message;
     if (isAnswer && message.id !== undefined) this.#settle(message.id);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#stop();
+    this.stop();
     // Nothing can be answered any more.
     this.#underWay.clear();
     this.#wake?.();
@@ -132,7 +129,7 @@ class Wire implements Transport {
         await this.#streams.write(Buffer.from(lines.join("")));
       } catch {
         // Nobody reads the answers any more: no more requests either, but the accepted ones go on.
-        this.#stop();
+        this.stop();
       }
     }
     // In the same step as the look at the lines, so that none can slip in between.
@@ -144,7 +141,7 @@ class Wire implements Transport {
     const input = this.#streams.input[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await Promise.race([input.next(), this.#stopped]);
+        const next = await this.#next(input);
         if (next === undefined || next.done === true) break;
         for (const line of lines.add(next.value)) await this.#accept(line);
       }
@@ -155,6 +152,18 @@ class Wire implements Transport {
     this.#finishWhenIdle();
   }
 
+  /** The next chunk; `undefined` once nothing more is to be read. */
+  #next(
+    input: AsyncIterator<Uint8Array>,
+  ): Promise<IteratorResult<Uint8Array> | undefined> | undefined {
+    if (this.#isStopped) return undefined;
+    // A race against one promise for all reads would keep something of every read until the end.
+    return new Promise((resolve, reject) => {
+      this.#endRead = () => resolve(undefined);
+      input.next().then(resolve, reject);
+    });
+  }
+
   async #accept(line: Uint8Array | "too long"): Promise<void> {
     if (line === "too long") {
       const limit = `a message of at most ${MESSAGE_BYTES_MAX} bytes`;
@@ -163,7 +172,7 @@ class Wire implements Transport {
     }
     let value: unknown;
     try {
-      const text = new TextDecoder("utf-8", { fatal: true }).decode(line);
+      const text = UTF8.decode(line);
       if (text.trim() === "") return;
       value = JSON.parse(text);
     } catch {
@@ -187,9 +196,10 @@ class Wire implements Transport {
   }
 
   #note(message: JSONRPCMessage): void {
-    if (isJSONRPCRequest(message)) {
+    if (!("method" in message)) return;
+    if ("id" in message) {
       if (message.method !== LISTEN) this.#underWay.add(message.id);
-    } else if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
+    } else if (message.method === "notifications/cancelled") {
       const cancelled = message.params?.requestId;
       // What is cancelled is not answered.
       if (cancelled !== undefined) this.#settle(cancelled as RequestId);
