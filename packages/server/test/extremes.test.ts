@@ -65,16 +65,34 @@ const ROUTES = new Map(
     .map((route) => [route.operation.name, route]),
 );
 
-/** The code of a failure of the library; a fault of ours is thrown on. */
-async function codeOf(call: () => unknown): Promise<string | undefined> {
+/** A failure of the library; nothing where there was none. */
+async function refusalOf(call: () => unknown): Promise<{ code?: string; message?: string }> {
   try {
     await call();
-    return undefined;
+    return {};
   } catch (error) {
-    if (isCortexError(error)) return error.code;
+    if (isCortexError(error)) return { code: error.code, message: error.message };
     throw error;
   }
 }
+
+/** What a refusal calls the field: the first part of the path at least. */
+const nameIn = (path: Path): string => String(path.find((step) => typeof step === "string") ?? "");
+
+/** Integers at the end of what can be said, and what is no integer at all. */
+const EXTREMES: readonly number[] = [
+  Number.MAX_SAFE_INTEGER,
+  Number.MAX_SAFE_INTEGER + 1,
+  Number.MIN_SAFE_INTEGER,
+  -1,
+  1.5,
+  1e308,
+  -1e308,
+];
+
+/** Its code alone. */
+const codeOf = async (call: () => unknown): Promise<string | undefined> =>
+  (await refusalOf(call)).code;
 
 describe("integers", () => {
   const isNumber = ({ type }: Json): boolean => type === "integer" || type === "number";
@@ -85,20 +103,24 @@ describe("integers", () => {
 
   test.each(cases)("$name takes none that is out of its range", async ({ name, verb, found }) => {
     const call = memory[name as keyof typeof VERBS] as (input: object) => unknown;
-    for (const [path, { minimum, maximum }] of found) {
-      const most = Number(maximum ?? Number.MAX_SAFE_INTEGER);
-      const least = Number(minimum ?? -Number.MAX_SAFE_INTEGER);
-      for (const value of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, most, 1e300, -1e300]) {
+    for (const [path, { type, minimum, maximum }] of found) {
+      const end = type === "integer" ? Number.MAX_SAFE_INTEGER : Number.MAX_VALUE;
+      const most = Number(maximum ?? end);
+      const least = Number(minimum ?? -end);
+      for (const value of [most, ...EXTREMES]) {
         const input = inputWith(verb, path, value);
         const what = `${path.join(".")} ${value}`;
-        const code = await codeOf(() => call.call(memory, input));
-        const isOut = value > most || value < least;
+        const { code, message } = await refusalOf(() => call.call(memory, input));
+        const isOut =
+          value > most || value < least || (type === "integer" && !Number.isSafeInteger(value));
         if (isOut) expect(code, what).toBeDefined();
+        if (isOut) expect(message, what).toContain(nameIn(path));
         const route = ROUTES.get(name);
         if (route === undefined) continue;
         const { status, text } = await server.post(`/v1/${route.name}`, input);
         expect(status < 500, `${what}: ${text}`).toBe(true);
         if (isOut) expect(status, `${what}: ${text}`).toBe(400);
+        if (isOut) expect(text, what).toContain(nameIn(path));
       }
     }
   });
@@ -136,7 +158,7 @@ describe("names", () => {
 
   test("are what tags, kinds, slots, sessions and authors are", () => {
     const known = new Set(cases.flatMap(({ found }) => found.map(([path]) => String(path[0]))));
-    for (const name of ["tags", "kind", "slot", "session", "by", "reason"]) {
+    for (const name of ["tags", "kind", "kinds", "slot", "session", "by", "reason"]) {
       expect(name === "reason" ? !known.has(name) : known.has(name), name).toBe(true);
     }
   });

@@ -170,6 +170,34 @@ describe("generated requests", () => {
     expect((await server.get("/healthz")).status).toBe(200);
   });
 
+  test("headers: what the document takes is taken, and what it refuses is refused", async () => {
+    const { parameters } = document.components as { readonly parameters: Record<string, Schema> };
+    const key = parameters.idempotencyKey?.schema as Schema;
+    for (const [at, value] of ["k", "", "   ", "x".repeat(300), '"quoted"', "a b"].entries()) {
+      const fits = mismatches(value, key, document).length === 0;
+      const body = { type: "note", text: `under a key ${at}` };
+      const headers = { "Idempotency-Key": value };
+      const { status } = await server.post("/v1/write", body, headers);
+      expect([value, status === 200]).toEqual([value, fits]);
+    }
+  });
+
+  test("parameters of memgraph's routes: what cannot be read counts as not given, and is said to", async () => {
+    for (const [path, item] of Object.entries(paths)) {
+      const { get } = item;
+      if (get === undefined || !get.operationId.startsWith("memgraph.")) continue;
+      for (const { name, schema } of parametersOf(get).filter((one) => one.in === "query")) {
+        const place = path.replaceAll(/\{\w+\}/g, "default");
+        const { status } = await server.get(`${place}?${String(name)}=%C2%A7`);
+        const isTaken = mismatches("§", schema as Schema, document).length === 0;
+        const isRefused = status === 400;
+        // A list is taken apart at commas, and one word is a list.
+        const isList = (schema as Schema).type === "array";
+        if (!isTaken && !isList) expect([path, name, isRefused]).toEqual([path, name, true]);
+      }
+    }
+  });
+
   /** Whether a body is all that the document asks for. */
   function fits(value: unknown, { requestBody }: Described): boolean {
     const schema = requestBody?.content["application/json"]?.schema ?? {};

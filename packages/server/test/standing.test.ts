@@ -145,6 +145,53 @@ describe("an agent", () => {
   });
 });
 
+describe("forgetting over MCP", () => {
+  const by = (source: object) => ({ reason: "she asked", ...source });
+
+  test("a session, a slot or a tag is listed first, and goes when the call is made in earnest", async () => {
+    const host = contextOf(throughDoor("host"));
+    for (const [name, selector] of [
+      ["session", { session: "talk" }],
+      ["slot", { slot: "shoe size" }],
+      ["tag", { tag: "shoes" }],
+    ] as const) {
+      const ids = await hub.use("ada", async (graph) => {
+        const turns = [{ role: "user", content: `words about ${name}` }] as const;
+        if (name === "session") {
+          return (await graph.remember(turns, { session: "talk" })).turns.map(({ id }) => id);
+        }
+        const more = name === "slot" ? { slot: "shoe size" } : { tags: ["shoes"] };
+        return [(await graph.write({ type: "fact", text: `words about ${name}`, ...more })).id];
+      });
+      const dry = await run(named("memory_forget"), by({ ...selector, dryRun: true }), host);
+      expect([name, dry.isError, dry.structured]).toMatchObject([name, undefined, {}]);
+      for (const id of ids) {
+        expect(dry.text).toContain(id);
+        expect(await hub.use("ada", (graph) => graph.get(id))).toBeDefined();
+      }
+      const done = await run(named("memory_forget"), by(selector), host);
+      expect(done.structured).toMatchObject({ erased: ids });
+      for (const id of ids) {
+        expect(await hub.use("ada", (graph) => graph.get(id))).toBeUndefined();
+      }
+    }
+  });
+
+  test("needs exactly one of them, and an agent does not destroy the owner's word", async () => {
+    const two = await run(named("memory_forget"), by({ slot: "a", tag: "b" }));
+    expect([two.isError, two.text]).toEqual([true, expect.stringContaining("ERR_INVALID")]);
+    const none = await run(named("memory_forget"), by({}));
+    expect([none.isError, none.text]).toEqual([true, expect.stringContaining("ERR_INVALID")]);
+    const input = { type: "fact", text: "The key is under the mat", tags: ["home"] } as const;
+    const { id } = await hub.use("ada", (graph) => graph.write(input));
+    for (const selector of [{ id }, { tag: "home" }]) {
+      const refused = await run(named("memory_forget"), by(selector));
+      expect([refused.isError, refused.text]).toEqual([true, expect.stringContaining("ERR_TRUST")]);
+    }
+    expect(await hub.use("ada", (graph) => graph.get(id))).toBeDefined();
+  });
+});
+
 describe("a host that speaks for the user", () => {
   test("confirms what an agent said, and carries out what it proposed", async () => {
     const host = contextOf(throughDoor("host"));

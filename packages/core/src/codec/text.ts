@@ -193,3 +193,11 @@ export function fromBase64(text: string): Uint8Array | undefined {
   // What is left over in the last character must be zero, or two texts would spell one value.
   return (bits & ((1 << bitCount) - 1)) === 0 ? bytes : undefined;
 }
+
+/**
+ * What no name has: C0, DEL and C1 controls, the two line separators that some readers take for line
+ * ends, the marks that turn the direction of text round, and the mark of byte order. With them two names
+ * could look the same, or one look like another.
+ */
+export const CONTROLS =
+  "\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff";

@@ -7,6 +7,9 @@
  * what is trimmed. The budget is that of the whole text, headings and fence included; the memory with the
  * lowest score goes first, and one always stays.
  *
+ * What only the owner can say of the owner stands under "Always" once the owner has said or confirmed it: until
+ * then under a title of its own, and not at all where a model put it together.
+ *
  * The tiers are what always holds, what came of the same work before, and what else was filed under it. A
  * memory belongs to the first tier that found it. Tiers are cut after filtering: what the caller may not see,
  * and what does not hold at the time, takes nobody's place. Each is read through an index of its own, newest
@@ -31,9 +34,10 @@ import { openMembers, type Term } from "../memory/members.js";
 import { holdsAt, shownMemories, timeAt, turnsAt } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { type Frame, PINNED_TYPES } from "../records/frames.js";
-import { LIFECYCLES, MEMORY_TYPES, namesOf, OBJECT_KINDS } from "../records/types.js";
+import { LIFECYCLES, MEMORY_TYPES, namesOf, OBJECT_KINDS, type Source } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { budgetOf } from "../scope/access.js";
+import { OWNERS_TYPES } from "../trust/gate.js";
 
 /** Builds the context of a task, or of none in particular. */
 export async function context(engine: Engine, asked: Asked<"context">): Promise<ContextBundle> {
@@ -92,10 +96,10 @@ function planOf(answer: ContextBundle, rowsRead: number): ReadPlan {
 
 function shapeItem({ actor }: Engine, { memory, text, tokens, score }: Placed): ContextItem {
   const { id } = memory;
-  const { type } = memory.head.record.head;
+  const { type, status } = memory.head.record.head;
   const { number: version } = bodyOf(memory.body);
   const uri = buildUri({ actor, type, id, version });
-  return { id: memoryId(id), uri, type, text, tokens, score };
+  return { id: memoryId(id), uri, type, status, text, tokens, score };
 }
 
 /** The work at hand; a verb without a thing, or a thing without a verb, names none. */
@@ -153,12 +157,30 @@ export interface Bundle {
   readonly tokens: number;
 }
 
-/** What stands above the lines of each tier. */
-const TITLES: { readonly [tier in Tier]: string } = {
+/** What stands above the lines of each tier, and above what is pinned though the owner has not confirmed it. */
+const TITLES = {
   pinned: "Always",
+  unconfirmed: "Not confirmed by the owner",
   outcomes: "Came of this before",
   frame_relevant: "About this",
-};
+} as const satisfies { readonly [tier in Tier]: string } & { readonly unconfirmed: string };
+
+type Section = keyof typeof TITLES;
+const SECTIONS = Object.keys(TITLES) as Section[];
+
+/** Under which title a memory stands. */
+function sectionOf({ tier, memory }: Placed): Section {
+  return tier === "pinned" && isUnconfirmed(memory) ? "unconfirmed" : tier;
+}
+
+/** Whether it says what only the owner can, and waits for the owner's yes. */
+function isUnconfirmed({ head }: FoundMemory): boolean {
+  const { type, status } = head.record.head;
+  return OWNERS_TYPES.has(type) && status === "provisional";
+}
+
+/** Sources that put words together which nobody said: what they make of the owner is pinned once it is confirmed. */
+const MADE: ReadonlySet<Source> = new Set(["extraction", "derived", "dream"]);
 
 /** What the bundle asks about memories; given, because who is asking is the facade's. */
 interface Judges {
@@ -197,9 +219,9 @@ export async function buildBundle(
   const { kept, dropped } = trim(withRivalsLow(all, disputes), plan.budgetTokens);
   const placed = TIERS.flatMap((tier) => inOrder(tier, kept));
   const text = promptText(
-    TIERS.map((tier) => ({
-      title: TITLES[tier],
-      lines: placed.filter((one) => one.tier === tier).map(({ line }) => line),
+    SECTIONS.map((section) => ({
+      title: TITLES[section],
+      lines: placed.filter((one) => sectionOf(one) === section).map(({ line }) => line),
     })),
   );
   return { placed, dropped, capped, text, tokens: countTokens(text) };
@@ -246,17 +268,20 @@ function trim(
   const lowestFirst = [...all].sort(
     (a, b) => a.score - b.score || b.depth - a.depth || Buffer.compare(a.memory.id, b.memory.id),
   );
-  const left = new Map<Tier, number>();
-  for (const { tier } of all) left.set(tier, (left.get(tier) ?? 0) + 1);
+  const left = new Map<Section, number>();
+  const count = (one: Placed, by: number): void => {
+    left.set(sectionOf(one), (left.get(sectionOf(one)) ?? 0) + by);
+  };
+  for (const one of all) count(one, 1);
   const titles = (): string[] =>
-    TIERS.filter((tier) => (left.get(tier) ?? 0) > 0).map((tier) => TITLES[tier]);
+    SECTIONS.filter((section) => (left.get(section) ?? 0) > 0).map((section) => TITLES[section]);
   let tokens = all.reduce((sum, one) => sum + one.tokens, 0);
   let from = 0;
   while (from < all.length - 1 && tokens + frameTokens(titles()) > budgetTokens) {
     const out = lowestFirst[from];
     if (out === undefined) break;
     tokens -= out.tokens;
-    left.set(out.tier, (left.get(out.tier) ?? 0) - 1);
+    count(out, -1);
     from += 1;
   }
   return { kept: lowestFirst.slice(from), dropped: lowestFirst.slice(0, from).reverse() };
@@ -307,8 +332,12 @@ interface Candidates {
 export async function readTiers(reader: Reader, plan: TierPlan, show: Show): Promise<Candidates> {
   const wants = (tier: Tier): boolean => plan.tiers.includes(tier);
   const wantsFrames = wants("outcomes") || wants("frame_relevant");
+  const isMade = (memory: FoundMemory | undefined): boolean =>
+    memory !== undefined && isUnconfirmed(memory) && MADE.has(memory.head.record.head.source);
+  const showPinned: Show = async (all) =>
+    (await show(all)).map((one) => (isMade(one) ? undefined : one));
   const [pinned, framed] = await Promise.all([
-    wants("pinned") ? newest(reader, PINNED_TERMS, show) : NOTHING,
+    wants("pinned") ? newest(reader, PINNED_TERMS, showPinned) : NOTHING,
     wantsFrames ? newest(reader, plan.frames.map(termOf), show) : NOTHING,
   ]);
   const taken = new Set(pinned.memories.map(({ id }) => keyString(id)));

@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { LIMITS } from "../limits.js";
-import { jsonObjectField } from "../records/fields.js";
+import { jsonObjectField, patternOf } from "../records/fields.js";
 import { SOURCES } from "../records/types.js";
 import type { Salience } from "../salience/salience.js";
 import {
@@ -46,9 +46,14 @@ import {
 import { type, verb } from "./verb.js";
 
 /** The name of a kind of edge. */
-export const edgeKind = noted(z.string().meta({ minLength: 1, maxLength: LIMITS.edgeKindBytes }), {
-  code: "ERR_EDGE_KIND",
-});
+export const edgeKind = noted(
+  z.string().meta({
+    minLength: 1,
+    maxLength: LIMITS.edgeKindBytes,
+    pattern: patternOf({ maxBytes: LIMITS.edgeKindBytes }),
+  }),
+  { code: "ERR_EDGE_KIND" },
+);
 
 /** Which kinds of edges. */
 export const edgeKinds = listUpTo(edgeKind, LIMITS.edgeKinds)

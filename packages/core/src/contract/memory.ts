@@ -307,7 +307,7 @@ export const resolve = verb("resolve", {
         .max(LIMITS.externalIdBytes)
         .meta({
           description: "a URI with its version",
-          pattern: `^cortex://[a-z0-9][a-z0-9._-]{0,63}/(${URI_NAMES})/[0-7][0-9A-HJKMNP-TV-Z]{25}#[1-9][0-9]{0,9}$`,
+          pattern: `^cortex://[a-z0-9][a-z0-9._-]{0,63}/(${URI_NAMES})/(?!0{26})[0-7][0-9A-HJKMNP-TV-Z]{25}#[1-9][0-9]{0,9}$`,
         }),
       { code: "ERR_BAD_URI" },
     ),

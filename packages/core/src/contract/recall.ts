@@ -12,6 +12,7 @@ import {
   MEMORY_TYPES,
   OBJECT_KINDS,
   type ObjectKind,
+  STATUSES,
 } from "../records/types.js";
 import {
   listOf,
@@ -310,6 +311,8 @@ const contextItemShape = z.object({
   id: memoryIdShape,
   uri: z.string(),
   type: words(MEMORY_TYPES),
+  /** `provisional` for an identity or a constraint that the owner has not confirmed. */
+  status: words(STATUSES),
   text: z.string(),
   /** Tokens of its line in the prompt. */
   tokens: z.int(),

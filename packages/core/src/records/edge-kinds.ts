@@ -20,7 +20,7 @@
  * Left to others: storing edges (`edge-record.ts`), registering open kinds (`history/`), trusting sources
  * (`trust/`).
  */
-import { isWellFormed, normaliseKind, normaliseSlot, utf8Length } from "../codec/text.js";
+import { CONTROLS, isWellFormed, normaliseKind, normaliseSlot, utf8Length } from "../codec/text.js";
 import { type CortexError, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 
@@ -247,8 +247,8 @@ export function kindByCode(code: number): EdgeKind | undefined {
   return BY_CODE[code];
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+/** What no name has. */
+const CONTROL = new RegExp(`[${CONTROLS}]`);
 
 /**
  * Checks the name of an open kind and normalises it: well-formed text of 1 to 64 bytes, not blank, no

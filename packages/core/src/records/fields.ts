@@ -10,7 +10,7 @@
  * Left to others: which fields a type has (`data.ts`, `frames.ts`), and which a verb takes (`contract/`).
  */
 import * as z from "zod";
-import { isWellFormed, utf8Length } from "../codec/text.js";
+import { CONTROLS, isWellFormed, utf8Length } from "../codec/text.js";
 import { CortexError, describe, type ErrorCode, invalid, shortName } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import { namesOf, type Vocabulary } from "./types.js";
@@ -49,14 +49,6 @@ export const LABEL: TextRule = { maxBytes: LIMITS.labelBytes, control: true };
 /** Furthest time from 1970 that a date can show, in milliseconds. */
 export const TIME_MAX_MS = 8.64e15;
 
-/**
- * What no name has: C0, DEL and C1 controls, the two line separators that some readers take for line
- * ends, the marks that turn the direction of text round, and the mark of byte order. With them two names
- * could look the same, or one look like another.
- */
-const CONTROLS =
-  "\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff";
-
 /** A refusal: its code, what was expected and what came. */
 export interface Problem {
   readonly code: ErrorCode;
@@ -87,7 +79,7 @@ export function textField(rule: TextRule) {
 }
 
 /** What a rule asks of the characters of a text, as JSON Schema says it. */
-function patternOf({ blank, control }: TextRule): string | undefined {
+export function patternOf({ blank, control }: TextRule): string | undefined {
   if (control === true) return blank === true ? undefined : "[^\\s\\ufeff]";
   return blank === true ? `^[^${CONTROLS}]*$` : `^[^${CONTROLS}]*[^\\s${CONTROLS}][^${CONTROLS}]*$`;
 }

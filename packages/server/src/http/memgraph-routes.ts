@@ -162,7 +162,7 @@ function valueIn(
   }
   if (text.trim() === "") return undefined;
   if (type === "boolean") return /^(1|true|yes|y)$/i.test(text) ? true : undefined;
-  const value = type === "number" && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  const value = type === "number" && /^-?\d{1,16}$/.test(text) ? Number(text) : text;
   const parsed = z.safeParse(schema, value);
   if (parsed.success || type === "enum") return value;
   if (!isStrict) return undefined;

@@ -4,7 +4,7 @@
  * because members may be added to them.
  */
 
-import { unwrapped } from "@cortex-memory/core/contract";
+import { unwrapped, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import type { Route as CallRoute } from "../memgraph/call.js";
@@ -146,7 +146,7 @@ const headerParameters = {
     name: "Idempotency-Key",
     in: "header",
     description: "the same as the member idempotencyKey",
-    schema: { type: "string" },
+    schema: schemaOf(unwrapped(VERBS.write.input.shape.idempotencyKey) as z.ZodType),
   },
   ifMatch: {
     name: "If-Match",
@@ -393,7 +393,10 @@ const EDGE_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}@[a-z0-9][a-z0-9._-]{0,63}$";
 function parameter(name: string, description: string, field: z.ZodType, isStrict: boolean): Json {
   const { properties } = schemaOf(z.object({ field })) as { readonly properties: { field: Json } };
   const { description: _, minimum, maximum, ...schema } = properties.field;
-  // A number out of range counts as not given, and so is one that no rule is broken by.
+  // What cannot be read, or is out of range, counts as not given: any text breaks no rule.
+  const isLenient = !isStrict && (schema.type === "integer" || schema.type === "boolean");
+  const said = isLenient ? { type: [schema.type, "string"] } : {};
   const bounds = isStrict ? { minimum, maximum } : {};
-  return { name, in: "query", required: false, description, schema: { ...schema, ...bounds } };
+  const all = { ...schema, ...said, ...bounds };
+  return { name, in: "query", required: false, description, schema: all };
 }

@@ -29,6 +29,8 @@ const pinnedShape = z.object({
   uri: z.string(),
   type: z.string(),
   text: z.string(),
+  /** Left out when asserted. */
+  state: z.string().exactOptional(),
 });
 
 const startShape = z.object({
@@ -101,8 +103,9 @@ const startTool = defineTool({
     ]);
     const values = await currentValues(memory, schema, access);
     // What was flagged is withheld by the context already.
-    const items = bundle.pinned.map(({ id, uri, type, text }) => {
-      return { id, uri, type, text: quoted(text, { flags: [] }) };
+    const items = bundle.pinned.map(({ id, uri, type, status, text }) => {
+      const state = status === "asserted" ? {} : { state: status };
+      return { id, uri, type, text: quoted(text, { flags: [] }), ...state };
     });
     const pinned = fit(items, share("pinned"));
     const slots = fit(values.slots, share("slots"));
@@ -123,7 +126,10 @@ const startTool = defineTool({
       names.length === 0 ? [] : [`${label}: ${names.join(", ")}`];
     const head = `Memory of ${actor}: ${counted(memories, "memory", "memories")}.`;
     const lines = [
-      ...pinned.map(({ type, text, id }) => `- ${type}: ${text} id ${id}`),
+      ...pinned.map(({ type, text, id, state }) => {
+        const word = state === undefined ? type : `${type} (${state})`;
+        return `- ${word}: ${text} id ${id}`;
+      }),
       ...preferences.map(briefLine),
       ...slots.map(briefLine),
       ...named("kinds", kinds),

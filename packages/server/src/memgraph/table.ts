@@ -306,7 +306,7 @@ const listTags = defineCall({
 });
 
 const nodeFields = {
-  kind: z.string(),
+  kind: z.string().meta({ minLength: 1 }),
   content: z.string(),
   lineage_id: z.string().describe("an existing lineage, or a name of your own").exactOptional(),
   summary: text,
@@ -429,7 +429,7 @@ const traverse = defineCall({
   summary: "Walk edges from a lineage, breadth first",
   verbs: ["memgraph.traverse"],
   input: z.strictObject({
-    from_lineage: z.string(),
+    from_lineage: z.string().meta({ minLength: 1 }),
     max_depth: count,
     edge_kinds: texts.exactOptional(),
     follow_symlinks: flag,
@@ -469,7 +469,7 @@ const traverse = defineCall({
 });
 
 const edgeFields = {
-  kind: z.string(),
+  kind: z.string().meta({ minLength: 1 }),
   to_graph: text,
   metadata: anyObject.exactOptional(),
   ordinal: z.int().exactOptional(),
@@ -488,7 +488,7 @@ const putEdge = defineCall({
   takesKey: true,
   input: z.strictObject({
     graph_id: graphId,
-    from_lineage: z.string(),
+    from_lineage: z.string().meta({ minLength: 1 }),
     to_lineage: z.string(),
     ...edgeFields,
   }),
