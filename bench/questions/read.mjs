@@ -58,7 +58,11 @@ export async function answer(settings) {
     });
     return {
       rows: [...gets, ...crowds, ...pages],
-      figures: { getPerSecond: { value: gets[0]?.value ?? Number.NaN, memories } },
+      figures: {
+        getPerSecond: { value: gets[0]?.value ?? Number.NaN, memories },
+        getOverSqlite: { value: gets[0]?.overSqlite ?? Number.NaN, memories },
+        pageOverSqlite: { value: pages[0]?.overSqlite ?? Number.NaN, memories },
+      },
       notes:
         stores.sqliteMissing === undefined
           ? []

@@ -124,7 +124,9 @@ async function half(folder, { halfMs, random, actors, tell }) {
     );
     await Promise.all(
       some.map((actor) =>
-        post(`${server.url}/v1/actors/${actor}/write`, { type: "note", text: "hello" }),
+        post(`${server.url}/v1/actors/${actor}/write`, { type: "note", text: "hello" }).catch(
+          (error) => seen.failures.push(`no answer to the first write: ${error.message}`),
+        ),
       ),
     );
   }

@@ -19,6 +19,7 @@ import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-lim
 import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import { CommitSignal, type Pause } from "./history/growth.js";
+import { sizeIn } from "./history/head-row.js";
 import { guardPosition } from "./history/position-guard.js";
 import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
@@ -287,6 +288,7 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
     create: options.create !== false,
     relaxed: options.relaxedDurability === true,
     readOnly: options.readOnly === true,
+    positionOf: sizeIn,
   });
 }
 

@@ -96,6 +96,16 @@ export function decodeAnyHeadRow(bytes: Uint8Array | undefined): HeadRow {
   return head;
 }
 
+/** Entries that a head row counts; not a number where this release cannot read it. */
+export function sizeIn(bytes: Uint8Array): number {
+  try {
+    return decodeAnyHeadRow(bytes).size;
+  } catch {
+    // Whoever reads the store is told why.
+    return Number.NaN;
+  }
+}
+
 /** The row read last: every read of a store starts with it, and mostly it has not changed. */
 let lastRead: { readonly bytes: Uint8Array; readonly head: HeadRow } | undefined;
 

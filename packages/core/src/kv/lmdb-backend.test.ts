@@ -23,7 +23,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { bytes, everything, hex, read, row, shown, write } from "../testing/kv-suite-basics.js";
 import { lacksSmallDisk, mountSmallDisk } from "../testing/lacking.js";
 import { seededRandom } from "../testing/seeded-random.js";
-import type { Bytes, Kv, KvRow } from "./kv.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "./kv.js";
 import { type LmdbKvOptions, openLmdbKv } from "./lmdb-backend.js";
 import { LmdbFile } from "./lmdb-file.js";
 
@@ -453,4 +453,26 @@ describe("what a killed promotion leaves behind", () => {
     expect(await everything(kv)).toEqual(shown(OLD));
     await write(kv, [row(bytes(6), "later")]);
   });
+});
+
+test("a handle never reads an earlier position than before: it waits for the later one", async () => {
+  const folder = temporaryFolder();
+  const positionOf = (head: Bytes): number => head[0] ?? 0;
+  const [reader, writer] = [await opened(folder, { positionOf }), await opened(folder)];
+  const put = (from: Bytes | undefined, to: Bytes) =>
+    writer.commit({ expectHead: from, head: to, puts: [], deletes: [] });
+  const headAt = async (): Promise<number | undefined> => {
+    const snapshot = await reader.snapshot();
+    const [head] = await snapshot.getMany([HEAD_KEY]);
+    snapshot.close();
+    return head?.[0];
+  };
+  await put(undefined, bytes(5));
+  expect(await headAt()).toBe(5);
+  // As the engine may show it for a moment: the commit before.
+  await put(bytes(5), bytes(4));
+  const late = headAt();
+  await put(bytes(4), bytes(6));
+  expect(await late).toBe(6);
+  expect(await headAt()).toBe(6);
 });

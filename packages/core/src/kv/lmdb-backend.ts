@@ -82,6 +82,8 @@ export interface LmdbKvOptions {
   readonly readOnly?: boolean;
   /** Age at which a forgotten snapshot is closed; a minute by default. */
   readonly snapshotMaxAgeMs?: number;
+  /** How far a head row is; with it no snapshot of a handle stands before an earlier one. */
+  readonly positionOf?: (head: Bytes) => number;
   /** The kind of file system, as the system numbers it, where a test has one of its own. */
   readonly diskType?: number;
 }
@@ -94,6 +96,8 @@ const HEAD_BYTES = 256;
 const PAGE_BYTES = 4096;
 /** How often a waiting writer looks again. */
 const HELD_PAUSE_MS = 3;
+/** How often a reader looks again that would go back; then it takes what there is. */
+const BACK_WAITS = 2000;
 
 /** Opens, or creates, the store in a folder of its own. */
 export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): Promise<Kv> {
@@ -104,6 +108,7 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
     limitBytes: options.mapSizeBytes ?? Number.POSITIVE_INFINITY,
     snapshotMaxAgeMs: options.snapshotMaxAgeMs ?? SNAPSHOT_MAX_AGE_MS,
     diskType: options.diskType,
+    positionOf: options.positionOf,
   };
   finishReplacementOf(place.folder);
   await refuseQuarantined(place.folder);
@@ -116,6 +121,7 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
 interface Place extends LmdbPlace {
   readonly limitBytes: number;
   readonly snapshotMaxAgeMs: number;
+  readonly positionOf?: LmdbKvOptions["positionOf"];
 }
 
 /** Snapshots after which the event loop gets its turn. */
@@ -137,6 +143,8 @@ class LmdbKv implements Kv {
   #file: LmdbFile | undefined;
   #sweep: NodeJS.Timeout | undefined;
   #turns = 0;
+  #seenHead: Bytes | undefined;
+  #seenPosition = 0;
 
   constructor(place: Place, file: LmdbFile, generations: boolean) {
     this.#place = place;
@@ -156,10 +164,18 @@ class LmdbKv implements Kv {
     // Reads finish at once, so a loop of awaited reads would never let the process do anything else.
     this.#turns = (this.#turns + 1) % SNAPSHOTS_PER_TURN;
     if (this.#turns === 0) await nextTurn();
+    let waits = 0;
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#current();
       const read = file.beginRead();
       const head = file.get(HEAD_KEY, read);
+      if (this.#wentBack(head) && waits < BACK_WAITS) {
+        file.endRead(read);
+        waits += 1;
+        attempt -= 1;
+        await sleep(HELD_PAUSE_MS);
+        continue;
+      }
       if (!isMovedHead(head)) {
         const snapshot = new LmdbSnapshot({ file, read, head }, this.#snapshots, options);
         this.#sweep ??= this.#armSweep();
@@ -169,6 +185,23 @@ class LmdbKv implements Kv {
       this.#follow(file);
     }
     throw lostChain(this.#place.folder);
+  }
+
+  /**
+   * Whether a head stands before one that this handle gave out already. The engine notes the number of the
+   * newest commit last, and a reader takes that number first and then one of two meta pages. Held up in
+   * between, on a busy machine, it reads a commit that is still being waited for, and its next read the one
+   * before: that is over as soon as the disk has answered.
+   */
+  #wentBack(head: Bytes | undefined): boolean {
+    const { positionOf } = this.#place;
+    if (head === undefined || positionOf === undefined || isMovedHead(head)) return false;
+    if (sameBytes(head, this.#seenHead)) return false;
+    const position = positionOf(head);
+    if (position < this.#seenPosition) return true;
+    this.#seenHead = head;
+    this.#seenPosition = position;
+    return false;
   }
 
   async commit(change: KvCommit): Promise<KvCommitResult> {

@@ -46,6 +46,7 @@ export function App() {
         <Bare>
           <h1>The memory cannot be opened</h1>
           <FailureText error={opening.error} isOwner={true} />
+          <p className="about">It is tried again every few seconds.</p>
         </Bare>
       );
     case "open":

@@ -135,7 +135,7 @@ function HitView({ hit, question, texts }: HitProps) {
           <span>{counted(hit.tokens, "token")}</span>
         </span>
       </div>
-      {why.via !== undefined && (
+      {why.via !== undefined && (why.lanes.graph ?? 0) > 0 && (
         <p className="hit-via">
           <a href={hrefWith({ m: why.via.from })} dir="auto">
             {texts.get(why.via.from) ?? "another memory"}

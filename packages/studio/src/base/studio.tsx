@@ -36,6 +36,9 @@ export type Opening =
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "open"; readonly studio: Studio };
 
+/** How often a memory that cannot be opened is tried again. */
+const AGAIN_MS = 3000;
+
 const StudioContext = createContext<Studio | undefined>(undefined);
 
 /** Hands what is open to everything below. */
@@ -73,6 +76,9 @@ export function useOpening(): Opening {
     queryFn: () => openGraph(graph, key),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
+    // A server that is away may come back; one that refuses would refuse again.
+    refetchInterval: ({ state: { status, error } }) =>
+      status === "error" && !isRefusal(error) ? AGAIN_MS : false,
   });
   const at = momentOf(params.at);
   const memory = opened.data;

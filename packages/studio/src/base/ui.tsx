@@ -8,7 +8,7 @@ import { type ReactNode, useState } from "react";
 import { oneLine } from "./format.tsx";
 import { hrefWith, useRoute } from "./route.ts";
 import { useStudio } from "./studio.tsx";
-import { TYPE_LETTERS, typeMeaning } from "./words.ts";
+import { howSure, TYPE_LETTERS, typeMeaning } from "./words.ts";
 
 /** The mark of a type: its colour and its letter. */
 export function TypeMark({
@@ -49,6 +49,17 @@ export function MemoryLine({
       </a>
       {children !== undefined && <span className="line-more">{children}</span>}
     </div>
+  );
+}
+
+/** How sure a memory is, as a small mark; nothing where nothing needs saying. */
+export function StatusChip({ status }: { readonly status: string }) {
+  const sure = howSure(status);
+  if (sure === "" || status === "confirmed") return null;
+  return (
+    <span className={`chip status-${status}`} title={sure}>
+      {status === "provisional" ? "not confirmed" : status}
+    </span>
   );
 }
 
@@ -231,15 +242,20 @@ export function CopyButton({
   readonly text: string;
   readonly label?: string;
 }) {
-  const [isDone, setDone] = useState(false);
+  const [said, setSaid] = useState<string | undefined>(undefined);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setDone(true);
-    setTimeout(() => setDone(false), 1500);
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid("Copied");
+    } catch {
+      // Browsers give the clipboard only to pages that came safely.
+      setSaid("Your browser does not let this page copy: mark the text instead");
+    }
+    setTimeout(() => setSaid(undefined), 2500);
   };
   return (
     <button type="button" className="quiet" onClick={copy}>
-      {isDone ? "Copied" : label}
+      {said ?? label}
     </button>
   );
 }

@@ -92,9 +92,11 @@ function makeSigma(
     defaultDrawNodeLabel: (context, data, settings) => {
       if (!data.label) return;
       context.font = `${settings.labelSize}px ${settings.labelFont}`;
+      const { width: screen } = sigma.getDimensions();
       const box = labelPlaces(
         { x: data.x, y: data.y, size: data.size },
         { width: context.measureText(data.label).width, height: settings.labelSize },
+        screen,
       ).find((place) => claimed.take(place));
       // One that would cross another, or a memory, waits until there is room.
       if (box === undefined) return;
@@ -146,13 +148,17 @@ interface Box {
 function labelPlaces(
   { x, y, size }: { readonly x: number; readonly y: number; readonly size: number },
   { width, height }: { readonly width: number; readonly height: number },
+  screen: number,
 ): readonly Box[] {
   const top = y - height / 2;
-  return [
+  const places = [
     { left: x + size + 4, top, width, height },
     { left: x - size - 4 - width, top, width, height },
     { left: x - width / 2, top: y + size + 4, width, height },
   ];
+  // One that is cut by the edge is better than none, where no other fits.
+  const whole = places.filter(({ left }) => left >= 0 && left + width <= screen);
+  return whole.length === 0 ? places.slice(0, 1) : whole;
 }
 
 /** The places of the labels that are drawn: two never cross, and none lies over a memory. */
@@ -228,19 +234,37 @@ function faded(palette: Palette): string {
   return `${palette.soft}33`;
 }
 
+/** Whether an event is the second click of two. */
+function isSecond({ detail }: UIEvent): boolean {
+  return detail > 1;
+}
+
 /** Clicks, double clicks and drags. */
 function listen(sigma: Sigma, scene: Scene, told: { readonly current: CanvasEvents }): void {
   let dragged: string | undefined;
   let hasMoved = false;
-  sigma.on("clickNode", ({ node, event }) => {
-    if (hasMoved) return;
-    if (event.original.shiftKey) told.current.onPath(node);
+  // The first click opens the panel, which moves the picture: the second may land beside the memory.
+  let clicked: string | undefined;
+  sigma.on("clickNode", ({ node, event: { original } }) => {
+    if (hasMoved || isSecond(original)) return;
+    clicked = node;
+    if (original.shiftKey) told.current.onPath(node);
     else told.current.onOpen(node);
   });
-  sigma.on("doubleClickNode", ({ node, preventSigmaDefault }) => {
-    preventSigmaDefault();
-    told.current.onExpand(node);
+  sigma.on("clickStage", ({ event: { original } }) => {
+    if (!isSecond(original)) clicked = undefined;
   });
+  sigma.on("doubleClickNode", ({ preventSigmaDefault }) => preventSigmaDefault());
+  sigma.on("doubleClickStage", ({ preventSigmaDefault }) => {
+    if (clicked !== undefined) preventSigmaDefault();
+  });
+  const place = sigma.getContainer();
+  const expand = () => {
+    if (clicked !== undefined) told.current.onExpand(clicked);
+  };
+  // The browser tells two clicks from one by when the hand made them, not by when the page got to them.
+  place.addEventListener("dblclick", expand);
+  sigma.on("kill", () => place.removeEventListener("dblclick", expand));
   sigma.on("downNode", ({ node }) => {
     dragged = node;
     hasMoved = false;

@@ -7,6 +7,7 @@
 import type { MemoryType, RemoteCortex } from "@cortex-memory/core/remote";
 import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { linksOutside } from "../base/inspected.ts";
 import { useRead } from "../base/reads.ts";
 import { type Past, useStudio } from "../base/studio.tsx";
 import { TYPES } from "../base/words.ts";
@@ -121,9 +122,10 @@ async function walkFrom(
   id: string,
   { hops, most, past }: { readonly hops: number; readonly most: number; readonly past: Past },
 ): Promise<WalkResult> {
-  const [walk, root, found] = await Promise.all([
+  const [walk, root, outside, found] = await Promise.all([
     memory.traverse(id, { direction: "both", maxHops: hops, maxNodes: most, ...past }),
     memory.get(id, past),
+    linksOutside(memory, id, past),
     memory
       .find({
         from: id,
@@ -136,7 +138,7 @@ async function walkFrom(
       .catch(() => undefined),
   ]);
   const scores = (found?.hits ?? []).map(({ id: one, score }) => [one as string, score] as const);
-  return { ...walk, root, scores };
+  return { ...walk, edges: [...walk.edges, ...outside], root, scores };
 }
 
 function merge(walks: readonly WalkResult[]): Omit<Neighbourhood, "isLoading" | "error"> {

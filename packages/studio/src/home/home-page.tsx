@@ -8,9 +8,9 @@ import { count, counted, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Answer, Empty, MemoryLine, PageHead } from "../base/ui.tsx";
+import { Answer, Empty, MemoryLine, PageHead, StatusChip } from "../base/ui.tsx";
 import { useWaiting } from "../base/waiting.ts";
-import { howSure, TYPES } from "../base/words.ts";
+import { TYPES } from "../base/words.ts";
 import { AgentBlock, RemoveSample, SAMPLE_GRAPH, SampleButton } from "./welcome.tsx";
 
 interface Group {
@@ -137,9 +137,7 @@ function GroupView({ group: { title, about, types, most } }: { readonly group: G
             {memories.length === 0 && <p className="about">Nothing yet.</p>}
             {memories.map(({ id, type, text, head }) => (
               <MemoryLine key={id} id={id} type={type} text={text}>
-                {howSure(head.status) !== "" && (
-                  <span className={`chip status-${head.status}`}>{head.status}</span>
-                )}
+                <StatusChip status={head.status} />
                 <Time ms={head.createdAt} />
               </MemoryLine>
             ))}

@@ -3,8 +3,9 @@
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { count } from "../base/format.tsx";
+import { linksOutside } from "../base/inspected.ts";
 import { useRead, useWrite } from "../base/reads.ts";
-import { hrefOf } from "../base/route.ts";
+import { hashOf, hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, MemoryLine, Section } from "../base/ui.tsx";
 import { groupOf, kindMeaning, spaced, whoSaid } from "../base/words.ts";
@@ -18,9 +19,13 @@ const NEIGHBOURS_MAX = 100;
 
 /** The section of links. */
 export function Links({ id }: { readonly id: string }) {
-  const walk = useRead(["neighbours", id], (memory, past) =>
-    memory.traverse(id, { direction: "both", maxHops: 1, maxNodes: NEIGHBOURS_MAX, ...past }),
-  );
+  const walk = useRead(["neighbours", id], async (memory, past) => {
+    const [inside, outside] = await Promise.all([
+      memory.traverse(id, { direction: "both", maxHops: 1, maxNodes: NEIGHBOURS_MAX, ...past }),
+      linksOutside(memory, id, past),
+    ]);
+    return { ...inside, edges: [...inside.edges, ...outside] };
+  });
   const edges = walk.data?.edges ?? [];
   return (
     <Section name="links" title="Links" aside={walk.data === undefined ? "" : count(edges.length)}>
@@ -82,11 +87,7 @@ function LinkList({ edges, byId, farEnd, arrow }: LinkListProps) {
               )}
             </span>
             {far === undefined ? (
-              <span className="about">
-                {edge.toGraph === undefined
-                  ? farEnd(edge)
-                  : `${farEnd(edge)} in the graph ${edge.toGraph}`}
-              </span>
+              <FarEnd id={farEnd(edge)} graph={edge.toGraph} />
             ) : (
               <MemoryLine id={far.id} type={far.type} text={far.text} />
             )}
@@ -99,6 +100,16 @@ function LinkList({ edges, byId, farEnd, arrow }: LinkListProps) {
         );
       })}
     </ul>
+  );
+}
+
+/** A memory that is not read here: of another graph it is gone to, of this one it is named. */
+function FarEnd({ id, graph }: { readonly id: string; readonly graph: string | undefined }) {
+  if (graph === undefined) return <span className="about">{id}</span>;
+  return (
+    <a href={hashOf({ page: "", params: { graph, m: id } })}>
+      <code className="wrapped">{id}</code> in the graph {graph}
+    </a>
   );
 }
 

@@ -9,8 +9,8 @@ import { useEffect, useRef } from "react";
 import { clock, counted, day, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith, useRoute } from "../base/route.ts";
-import { Answer, Empty, MemoryLine, PageHead } from "../base/ui.tsx";
-import { howSure, spaced, TYPES } from "../base/words.ts";
+import { Answer, Empty, MemoryLine, PageHead, StatusChip } from "../base/ui.tsx";
+import { spaced, TYPES } from "../base/words.ts";
 
 /** Conversations that are listed, those added to last first. */
 const LISTED = 200;
@@ -261,9 +261,7 @@ function Learned({
       <p className="about">{title}</p>
       {memories.map(({ id, type, text, head }) => (
         <MemoryLine key={id} id={id} type={type} text={text}>
-          {howSure(head.status) !== "" && (
-            <span className={`chip status-${head.status}`}>{head.status}</span>
-          )}
+          <StatusChip status={head.status} />
         </MemoryLine>
       ))}
     </div>
