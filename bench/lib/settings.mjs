@@ -13,8 +13,10 @@ import { parseArgs } from "node:util";
  *   readonly seed: number,
  *   readonly quick: boolean,
  *   readonly folder: string,
+ *   readonly embedder?: "local",
+ *   readonly most?: number,
  *   progress(text: string): void,
- * }} Settings
+ * }} Settings embedder, most: for questions started by hand (`questions/recall.mjs`)
  *
  * What a question answers.
  * @typedef {{

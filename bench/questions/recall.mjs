@@ -4,9 +4,13 @@
  * and two of another, the way people half remember things. Turns are written by `remember`, durably.
  *
  * In the same run, plain `search` for the same words: what the lanes beside words cost.
+ *
+ * Started by hand, `"embedder":"local"` in the settings adds the lane of meaning, every vector made before the
+ * first question, and `"most":1000000` asks a larger store.
  */
 import { join } from "node:path";
 import { open } from "@cortex-memory/core";
+import { local } from "@cortex-memory/embed";
 import { quantile, timeMs } from "../lib/clock.mjs";
 import { callRows, engineRow, NO_SYNC, timeEach } from "../lib/passes.mjs";
 import { questionsAbout, RECALL_HITS } from "../lib/queries.mjs";
@@ -22,12 +26,15 @@ const REMEMBERED = 1000;
  * @returns {Promise<import("../lib/settings.mjs").Answer>}
  */
 export async function answer(settings) {
-  const memories = Math.min(settings.size, MEMORIES);
-  const engine = await open(join(settings.folder, "recall"));
+  const memories = Math.min(settings.size, settings.most ?? MEMORIES);
+  const embeds = settings.embedder === "local";
+  const folder = join(settings.folder, "recall");
+  const engine = await open(folder, embeds ? { embedder: local() } : {});
   try {
     settings.progress(`recall: filling ${memories}`);
     const { questions, rates } = await fill(engine, memories, settings);
     await engine.maintain();
+    if (embeds) await engine.embedPending();
     const about = { question: "recall", sync: NO_SYNC, memories };
     const own = /** @type {number[][]} */ ([]);
     const plain = /** @type {number[][]} */ ([]);

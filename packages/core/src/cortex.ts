@@ -82,3 +82,6 @@ export function openCortex(
   // The verbs are on its prototype: every one that is declared, and no other.
   return new OpenCortex(engine, genesis, jobs, end) as Cortex;
 }
+
+/** One actor's memory graph wherever its store is, at hand or on a server: every verb, whose memory it is, closing it. */
+export type CortexApi = CortexVerbs & Pick<Cortex, "actor" | "close" | typeof Symbol.asyncDispose>;

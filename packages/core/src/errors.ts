@@ -122,18 +122,27 @@ export function isCortexError(error: unknown, code?: ErrorCode): error is Cortex
   return error instanceof CortexError && (code === undefined || error.code === code);
 }
 
-/** Builds the usual "field: expected X, got Y" failure. */
+/** Builds the usual "field: expected X, got Y" failure, of whatever came. */
 export function invalid(
   field: string,
   expected: string,
   got: unknown,
   code: ErrorCode = "ERR_INVALID",
 ): CortexError {
-  const shown = describe(got);
-  return new CortexError(code, `${field}: expected ${expected}, got ${shown}`, {
+  return refusal(code, field, expected, describe(got));
+}
+
+/** The same failure where what came is in words already. */
+export function refusal(
+  code: ErrorCode,
+  field: string,
+  expected: string,
+  got: string,
+): CortexError {
+  return new CortexError(code, `${field}: expected ${expected}, got ${got}`, {
     field,
     expected,
-    got: shown,
+    got,
   });
 }
 

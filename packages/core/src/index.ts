@@ -27,7 +27,7 @@ export type {
   WriteResult,
 } from "./contract/shapes.js";
 export type { OnProgress } from "./contract/verb.js";
-export type { Cortex } from "./cortex.js";
+export type { Cortex, CortexApi } from "./cortex.js";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./engine/rate-limits.js";
 export { CortexError, ERROR_CODES, type ErrorCode, isCortexError } from "./errors.js";
 export type { AsOf } from "./history/reader.js";
@@ -82,7 +82,6 @@ export type { Time } from "./records/fields.js";
 export type { Frame, GoalState } from "./records/frames.js";
 export type { MemoryType, Source } from "./records/types.js";
 export { buildUri, checkActorName, type MemoryUri, parseUri } from "./records/uri.js";
-export type { CortexApi } from "./remote/api.js";
 export type { RemoteCortex } from "./remote/client.js";
 export type { RemoteLocation, RemoteOptions, RequestSigner } from "./remote/settings.js";
 export {

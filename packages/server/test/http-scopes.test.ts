@@ -6,6 +6,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { issueScope, type ScopeInput, signerOf, signRequest } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pathsOf, routesOf } from "../src/http/routes.js";
+import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
+import { OPERATIONS } from "../src/operations.js";
 import { type Got, readAll, startTestServer, statusOf, type TestServer } from "./http-server.js";
 
 const TOKEN = "an-admin-token-of-some-length-0123456789";
@@ -194,6 +197,28 @@ describe("before the caller is known", () => {
       }
     }
     expect(await promise("/v1/post-scope", {})).toBe(413);
+  });
+
+  test("on no route: those of the operations, memgraph's, MCP's and the studio's", async () => {
+    const paths = [
+      ...routesOf(OPERATIONS).flatMap((route) => pathsOf(route)),
+      ...MEMGRAPH_ROUTES.map(({ route }) => `/v1${route.path}`),
+      "/mcp",
+      "/v1/actors/:actor/mcp",
+      "/metrics",
+      "/slow",
+      "/v1/nothing-of-the-kind",
+      "/",
+      "/studio/nothing.js",
+      "/openapi.json",
+    ].map((path) => path.replaceAll(/:\w+/g, "nobody"));
+    expect(paths.length).toBeGreaterThan(150);
+    const open = /^\/($|studio\/|openapi\.json)/;
+    for (const path of paths.filter((one) => !one.endsWith("/post-scope"))) {
+      const status = await promise(path, {});
+      // Pages that are open take no body: they are not asked for by POST.
+      expect(open.test(path) ? [404, 405] : [401], path).toContain(status);
+    }
   });
 
   test("a scope that is handed in has 64 KiB, also where no length is declared", async () => {

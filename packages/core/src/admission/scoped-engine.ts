@@ -13,7 +13,7 @@
 
 import { toHex } from "../codec/keys.js";
 import type { Engine } from "../engine/engine.js";
-import { CortexError, isCortexError } from "../errors.js";
+import { CortexError, isCortexError, refusal } from "../errors.js";
 import { decodeHeadRow } from "../history/head-row.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import { hiding } from "../history/seen-snapshot.js";
@@ -213,7 +213,12 @@ class ScopedTx {
   #refuseHiddenMember(key: Bytes): void {
     const member = memberOf(key);
     if (member === undefined || !this.#isHidden(member)) return;
-    throw denied("scope", "a slot, session or link whose memories the scope allows", "another");
+    throw refusal(
+      "ERR_DENIED",
+      "scope",
+      "a slot, session or link whose memories the scope allows",
+      "another",
+    );
   }
 
   #checkDraft(draft: Draft): void {
@@ -237,12 +242,17 @@ class ScopedTx {
       default:
         // What an attestation teaches belongs to the store; nothing else of the store is a holder's.
         if (draft.kind === "learn_weights") return;
-        throw denied("scope", "a change of memories and edges", `an entry ${draft.kind}`);
+        throw refusal(
+          "ERR_DENIED",
+          "scope",
+          "a change of memories and edges",
+          `an entry ${draft.kind}`,
+        );
     }
   }
 
   #checkMemory(draft: Draft, part: RecordDraft, id: Bytes): void {
-    if (part.record === null) throw denied("scope", "a change", "a removal");
+    if (part.record === null) throw refusal("ERR_DENIED", "scope", "a change", "a removal");
     const context = part.again?.first ?? { at: this.#outer.at, by: draft.by };
     const record = (part.decoded ?? decodeMemoryRecord(part.record, context)) as MemoryRecord;
     const before = this.#headOf(id);
@@ -260,25 +270,26 @@ class ScopedTx {
       (before === undefined || mayChange(this.#access, before, id));
     if (!isWithin) {
       this.reached ??= id;
-      throw denied("scope", expected, "another");
+      throw refusal("ERR_DENIED", "scope", expected, "another");
     }
     if (after.visibility === "public" && before?.visibility !== "public") {
-      throw denied("visibility", "scoped, as only the owner makes public", "public");
+      throw refusal("ERR_DENIED", "visibility", "scoped, as only the owner makes public", "public");
     }
   }
 
   #checkEdge(draft: Draft, part: RecordDraft): void {
-    if (part.record === null) throw denied("scope", "a change", "a removal");
+    if (part.record === null) throw refusal("ERR_DENIED", "scope", "a change", "a removal");
     const context = part.again?.first ?? { at: this.#outer.at, by: draft.by };
     const edge = (part.decoded ?? decodeEdgeRecord(part.record, context)) as EdgeRecord;
     const { from, to } = edge;
-    if (!(to instanceof Uint8Array)) throw denied("to", "a memory of this graph", "a symlink");
+    if (!(to instanceof Uint8Array))
+      throw refusal("ERR_DENIED", "to", "a memory of this graph", "a symlink");
     if (this.#isHidden(from) || this.#isHidden(to)) throw notThere();
     const head = this.#headOf(from);
     // An end that this very entry writes is checked as one of its parts.
     if (head !== "none" && (head === "erased" || !mayChange(this.#access, head, from))) {
       this.reached ??= from;
-      throw denied("from", "a memory that the scope selects", "another");
+      throw refusal("ERR_DENIED", "from", "a memory that the scope selects", "another");
     }
   }
 }
@@ -294,14 +305,6 @@ function memberOf(key: Bytes): Bytes | undefined {
     default:
       return undefined;
   }
-}
-
-function denied(field: string, expected: string, got: string): CortexError {
-  return new CortexError("ERR_DENIED", `${field}: expected ${expected}, got ${got}`, {
-    field,
-    expected,
-    got,
-  });
 }
 
 /** A memory that the scope hides and one that is not there fail alike, so that a refusal tells nothing. */

@@ -4,7 +4,7 @@
  * argument of a tool) puts its own name in place of the field's: see `renamed`.
  */
 import type * as z from "zod";
-import { CortexError, type ErrorCode, shortName } from "../errors.js";
+import { CortexError, type ErrorCode, refusal, shortName } from "../errors.js";
 import { fieldPath, firstIssue, fromZod, isListLength } from "../records/fields.js";
 import { noteOf } from "./fields.js";
 
@@ -81,19 +81,17 @@ export function refusalOf(schema: z.ZodObject, error: z.ZodError, input: unknown
   if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
     return unknownField(schema, issue.keys[0] ?? "");
   }
-  const refusal = fromZod(error, "", { input });
-  const isOwn = refusal.code !== "ERR_INVALID" || isListLength(issue);
+  const said = fromZod(error, "", { input });
+  const isOwn = said.code !== "ERR_INVALID" || isListLength(issue);
   const code = isOwn ? undefined : codeAt(schema, issue.path);
-  if (code === undefined) return refusal;
-  return new CortexError(code, refusal.message, refusal.details);
+  if (code === undefined) return said;
+  return new CortexError(code, said.message, said.details);
 }
 
 function unknownField(schema: z.ZodObject, name: string): CortexError {
   const field = shortName(name);
   const expected = `one of the fields ${Object.keys(schema.shape).join(", ")}`;
-  const got = "an unknown field";
-  const message = `${field}: expected ${expected}, got ${got}`;
-  return new CortexError("ERR_UNKNOWN_FIELD", message, { field, expected, got });
+  return refusal("ERR_UNKNOWN_FIELD", field, expected, "an unknown field");
 }
 
 /** The code that a field carries for its refusals, or one of the fields around it. */

@@ -17,7 +17,7 @@ import {
 } from "../engine/engine.js";
 import { keptWhole } from "../engine/idempotency.js";
 import { ask } from "../engine/read-ahead.js";
-import { CortexError } from "../errors.js";
+import { refusal } from "../errors.js";
 import { decodePointer } from "../history/pointers.js";
 import { Reader, scan } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
@@ -109,11 +109,7 @@ async function changeGoal(
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       if (found.row.type !== "goal") {
-        throw new CortexError("ERR_INVALID", `id: expected a goal, got a ${found.row.type}`, {
-          field: "id",
-          expected: "goal",
-          got: found.row.type,
-        });
+        throw refusal("ERR_INVALID", "id", "a goal", `a ${found.row.type}`);
       }
       ask(tx, [idKey("goalState", found.id)]);
       change(tx, found.id, by);

@@ -11,7 +11,7 @@
  * write may say (`contract/memory.ts`), who may write which type (`trust/`).
  */
 import * as z from "zod";
-import { CortexError, invalid, unreachable } from "../errors.js";
+import { CortexError, invalid, refusal, unreachable } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import {
   amountField,
@@ -429,6 +429,5 @@ function twoSentences(name: string): CortexError {
   const field = `data.${name}`;
   const expected = "the same words as in text, or only one of the two";
   // The words themselves stay out of the message: they are content.
-  const message = `${field}: expected ${expected}, got other words`;
-  return new CortexError("ERR_INVALID", message, { field, expected, got: "other words" });
+  return refusal("ERR_INVALID", field, expected, "other words");
 }

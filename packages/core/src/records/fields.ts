@@ -11,7 +11,7 @@
  */
 import * as z from "zod";
 import { CONTROLS, isWellFormed, utf8Length } from "../codec/text.js";
-import { CortexError, describe, type ErrorCode, invalid, shortName } from "../errors.js";
+import { CortexError, describe, type ErrorCode, invalid, refusal, shortName } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
 import { namesOf, type Vocabulary } from "./types.js";
 
@@ -60,7 +60,7 @@ export interface Problem {
 export function checkText(value: unknown, field: string, rule: TextRule): string {
   if (typeof value !== "string") throw invalid(field, "a string", value);
   const problem = textProblem(value, rule);
-  if (problem !== undefined) throw problemError(field, problem);
+  if (problem !== undefined) throw refusal(problem.code, field, problem.expected, problem.got);
   return value;
 }
 
@@ -244,11 +244,11 @@ export function fromZod(
     const [key = ""] = issue.keys;
     const name = fieldPath(prefix, [...issue.path, key]);
     const expected = ownWords(issue) ?? "no such field";
-    return problemError(name, { code: "ERR_UNKNOWN_FIELD", expected, got: "an unknown field" });
+    return refusal("ERR_UNKNOWN_FIELD", name, expected, "an unknown field");
   }
   if (issue.code === "invalid_key") return badMemberName(prefix, issue);
   const params = issue.code === "custom" ? issue.params : undefined;
-  if (isProblem(params)) return problemError(field, params);
+  if (isProblem(params)) return refusal(params.code, field, params.expected, params.got);
   const expected = expectedOf(issue);
   const isLong = issue.code === "too_big" && isListLength(issue);
   const code = isLong ? "ERR_TOO_LARGE" : "ERR_INVALID";
@@ -472,15 +472,6 @@ function withoutUndefined<T extends object>(value: T): T {
 
 function isProblem(params: unknown): params is Problem {
   return typeof params === "object" && params !== null && "expected" in params && "got" in params;
-}
-
-function problemError(field: string, problem: Problem): CortexError {
-  const { code, expected, got } = problem;
-  return new CortexError(code, `${field}: expected ${expected}, got ${got}`, {
-    field,
-    expected,
-    got,
-  });
 }
 
 /** A path as messages show it: `tags[0]`. */

@@ -14,6 +14,7 @@ import type { CortexVerbs, Options, VerbName } from "../contract/index.js";
 import type { Subscription } from "../contract/journal.js";
 import type { ByteSink, ExportReport } from "../contract/move.js";
 import type { OnProgress } from "../contract/verb.js";
+import type { CortexApi } from "../cortex.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import { parseCheckpoint } from "../journal/checkpoint.js";
 import {
@@ -27,7 +28,6 @@ import {
   startErased,
 } from "../journal/export-format.js";
 import { decodeProof, type Proof, proofBytes } from "../journal/proof.js";
-import type { CortexApi } from "./api.js";
 import { checkFollowing, followRemote } from "./events.js";
 import { type RemoteOptions, type RemoteSettings, readSettings } from "./settings.js";
 import { isRepeatable, type RemoteRoute, ROUTES } from "./table.js";

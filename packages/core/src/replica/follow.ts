@@ -14,6 +14,7 @@
 import { equalBytes, toHex } from "../codec/keys.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
+import type { CortexApi } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, type ErrorCode, invalid, isCortexError } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
@@ -32,7 +33,6 @@ import type { Bytes, Kv } from "../kv/kv.js";
 import { PLACE_OPTIONS, type PlaceOptions, withStore } from "../moves.js";
 import { openKv, pause as pauseFor, textIndexOf, vectorsOf } from "../open.js";
 import { checkActorName } from "../records/uri.js";
-import type { CortexApi } from "../remote/api.js";
 import type { RemoteCortex } from "../remote/client.js";
 import { isRemoteLocation, type RemoteLocation, type RemoteOptions } from "../remote/settings.js";
 import { ReplicaWriter, type TakenPage } from "./replica-writer.js";

@@ -10,7 +10,7 @@
  * An access of kind scope comes out of `scopeAccess` and nowhere else: one that looks the same but was
  * not made there opens nothing.
  */
-import { CortexError, describe, invalid } from "../errors.js";
+import { CortexError, invalid } from "../errors.js";
 import type { Head } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import { holderOf, type Scope } from "./scope.js";
@@ -173,9 +173,5 @@ export function budgetOf<T extends number | undefined>(
   if (asked === undefined) return usual === undefined ? cap : Math.min(usual, cap);
   if (!(asked > cap)) return asked;
   const expected = `at most ${cap}, the scope's budget`;
-  throw new CortexError("ERR_BUDGET", `budgetTokens: expected ${expected}, got ${asked}`, {
-    field: "budgetTokens",
-    expected,
-    got: describe(asked),
-  });
+  throw invalid("budgetTokens", expected, asked, "ERR_BUDGET");
 }

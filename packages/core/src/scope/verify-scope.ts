@@ -8,7 +8,7 @@
  * Pure: the clock, the lists and the check of signatures are arguments.
  */
 import type { VerifyEd25519 } from "../codec/ed25519-node.js";
-import { CortexError, type ErrorCode } from "../errors.js";
+import { refusal } from "../errors.js";
 import { keyOf } from "./request-signature.js";
 import { isBearer, type Scope, unsignedBytes } from "./scope.js";
 import { isEmptySelector } from "./selector.js";
@@ -50,31 +50,31 @@ export function verifyScope(scope: Scope, checks: ScopeChecks): void {
 
 function checkScopeIssued(scope: Scope, checks: ScopeChecks): void {
   if (scope.actor !== checks.actor) {
-    throw failure("ERR_ACTOR_MISMATCH", "scope.actor", `actor ${checks.actor}`, scope.actor);
+    throw refusal("ERR_ACTOR_MISMATCH", "scope.actor", `actor ${checks.actor}`, scope.actor);
   }
   if (isEmptySelector(scope.include)) {
-    throw failure("ERR_SCOPE_MALFORMED", "scope.include", "at least one criterion", "none");
+    throw refusal("ERR_SCOPE_MALFORMED", "scope.include", "at least one criterion", "none");
   }
   checkScopeTime(scope, checks.nowMs);
   const { grantedBy } = scope;
   const key = checks.trustedIssuers.includes(grantedBy) ? keyOf(grantedBy) : undefined;
   if (key === undefined) {
-    throw failure("ERR_SCOPE_ISSUER", "scope.grantedBy", "a trusted issuer", "another key");
+    throw refusal("ERR_SCOPE_ISSUER", "scope.grantedBy", "a trusted issuer", "another key");
   }
   const isSigned =
     checks.isKept === true || checks.verifySignature(key, unsignedBytes(scope), scope.signature);
   if (!isSigned) {
-    throw failure("ERR_SCOPE_SIGNATURE", "scope.signature", "the issuer's signature", "another");
+    throw refusal("ERR_SCOPE_SIGNATURE", "scope.signature", "the issuer's signature", "another");
   }
   if (checks.revoked) {
-    throw failure("ERR_SCOPE_REVOKED", "scope", "one that is in force", "one that was revoked");
+    throw refusal("ERR_SCOPE_REVOKED", "scope", "one that is in force", "one that was revoked");
   }
 }
 
 /** Throws `ERR_SCOPE_EXPIRED` when the last moment of a scope has passed. */
 export function checkScopeTime({ expiresAt }: Pick<Scope, "expiresAt">, nowMs: number): void {
   if (nowMs <= expiresAt) return;
-  throw failure("ERR_SCOPE_EXPIRED", "scope.expiresAt", `a time from ${nowMs} on`, `${expiresAt}`);
+  throw refusal("ERR_SCOPE_EXPIRED", "scope.expiresAt", `a time from ${nowMs} on`, `${expiresAt}`);
 }
 
 const latest = new WeakMap<() => number, number>();
@@ -93,7 +93,7 @@ export function scopeTime(clock: () => number, lastEntryAt = 0): number {
 function checkScopeIds(scope: Scope, { hasSnapshot, readProof, isKept }: ScopeChecks): void {
   const { include, snapshotRoot, proof } = scope;
   if (snapshotRoot !== undefined && !hasSnapshot(snapshotRoot)) {
-    throw failure(
+    throw refusal(
       "ERR_SCOPE_SNAPSHOT",
       "scope.snapshotRoot",
       "the root of a snapshot of this store",
@@ -104,26 +104,18 @@ function checkScopeIds(scope: Scope, { hasSnapshot, readProof, isKept }: ScopeCh
   const ids = include.ids ?? [];
   if (ids.length === 0) {
     if (proof === undefined) return;
-    throw failure("ERR_PROOF_INVALID", "scope.proof", "none, as no ids are named", "one");
+    throw refusal("ERR_PROOF_INVALID", "scope.proof", "none, as no ids are named", "one");
   }
   const shown = proof === undefined ? undefined : readProof(proof);
   const isSame = shown?.ids.length === ids.length && ids.every((id, at) => shown.ids[at] === id);
   if (shown !== undefined && isSame && shown.root === snapshotRoot) return;
   const expected = "a proof of exactly the ids named, in their order, at snapshotRoot";
-  throw failure("ERR_PROOF_INVALID", "scope.proof", expected, "another or none");
+  throw refusal("ERR_PROOF_INVALID", "scope.proof", expected, "another or none");
 }
 
 /** A scope that is bound to a key serves nobody else. */
 function checkScopePresenter(scope: Scope, signedBy: string | undefined): void {
   if (isBearer(scope) || signedBy === scope.grantedTo) return;
   const got = signedBy === undefined ? "no signature" : "another key's";
-  throw failure("ERR_SCOPE_HOLDER", "signature", "one by the key the scope is granted to", got);
-}
-
-function failure(code: ErrorCode, field: string, expected: string, got: string): CortexError {
-  return new CortexError(code, `${field}: expected ${expected}, got ${got}`, {
-    field,
-    expected,
-    got,
-  });
+  throw refusal("ERR_SCOPE_HOLDER", "signature", "one by the key the scope is granted to", got);
 }

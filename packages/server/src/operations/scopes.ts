@@ -35,114 +35,8 @@ const issuedShape = z.object({
   bytes: z.int(),
 });
 
-const keygenOperation = defineOperation({
-  name: "keygen",
-  verbs: [],
-  kind: "write",
-  summary: "Make a key that signs scopes, or that scopes are granted to",
-  help: `Writes a new Ed25519 key to a file of mode 0600, and prints its public half. A file that is there
-already is left alone.`,
-  example: "cortex keygen issuer.key",
-  input: z.strictObject({ file: z.string().describe("a new file") }),
-  output: keyShape,
-  call: async (_memory, { file }, { files }) => {
-    const seed = new Uint8Array(randomBytes(32));
-    const publicKey = Buffer.from(signerOf(seed).publicKey).toString("base64");
-    const secret = Buffer.from(seed).toString("base64");
-    const text = `${JSON.stringify({ cortex: "key/1", publicKey, seed: secret })}\n`;
-    await files.save(file, text, () => false);
-    return { file, publicKey };
-  },
-  cli: {
-    command: "keygen",
-    group: "scopes",
-    store: "none",
-    arguments: [{ field: "file", label: "FILE" }],
-    human: showKey,
-  },
-  http: { unavailable: SECRET },
-});
-
 const list = (what: string) =>
   listOf(z.string()).describe(`${what}; may be repeated`).exactOptional();
-
-const issueOperation = defineOperation({
-  name: "issueScope",
-  verbs: [],
-  kind: "write",
-  summary: "Sign a scope: what somebody else may see, for how long",
-  help: `Works without a store: the key file signs for the actor that --actor names. What matches any of the types,
-kinds, tags, slots and ids is included, then what matches --exclude-tag is taken out. Bound to a key with
---to; --bearer NAME makes a scope that serves whoever has it. Ids need --proof, from prove after snapshot.`,
-  example: "cortex scope issue issuer.key --bearer helper --tag trip --hours 8",
-  input: z.strictObject({
-    key: z.string().describe("the file of the issuer's key, of mode 0600"),
-    to: z.string().describe("the public key of the holder").exactOptional(),
-    bearer: z
-      .string()
-      .describe("a name instead of a key: whoever has it may use it")
-      .exactOptional(),
-    types: listOf(words(MEMORY_TYPES)).describe("a type; may be repeated").exactOptional(),
-    kinds: list("a kind"),
-    tags: list("a tag"),
-    slots: list("a slot"),
-    ids: list("the id of a memory"),
-    excludeTags: list("what has this tag is left out"),
-    hours: z.number().min(0).describe("how long it holds; 24 when not given").exactOptional(),
-    expiresAt: timeOf("its last moment, instead of hours").exactOptional(),
-    budgetTokens: z.int().min(1).describe("most tokens of one answer").exactOptional(),
-    writable: z.boolean().describe("the holder may also write within it").exactOptional(),
-    proofs: z
-      .boolean()
-      .describe("the holder may have proofs, which show roots and numbers of the whole journal")
-      .exactOptional(),
-    maxSource: words(SOURCES)
-      .describe("the highest source its writes may name; agent when not given")
-      .exactOptional(),
-    proof: z
-      .string()
-      .meta({ description: "a file with the proof of the ids, in their order", file: true })
-      .exactOptional(),
-  }),
-  output: issuedShape,
-  call: async (_memory, input, { files, actor }) => {
-    const issuedAt = Date.now();
-    const { hours = HOURS_DEFAULT, expiresAt = issuedAt + Math.round(hours * HOUR_MS) } = input;
-    const grantedTo = granteeOf(input);
-    const { budgetTokens, writable, proofs, maxSource, excludeTags } = input;
-    const terms = {
-      actor,
-      include: selectorOf(input),
-      issuedAt,
-      expiresAt,
-      grantedTo,
-      ...(excludeTags === undefined ? {} : { exclude: { tags: excludeTags } }),
-      ...(budgetTokens === undefined ? {} : { budgetTokens }),
-      ...(writable === undefined ? {} : { writable }),
-      ...(proofs === undefined ? {} : { proofs }),
-      ...(maxSource === undefined ? {} : { maxSource }),
-      ...(input.proof === undefined ? {} : proofOf(input.proof)),
-    };
-    const scope = await issueScope(terms, signerIn(files.secret(input.key)));
-    return { scope, grantedTo, expiresAt, bytes: scope.length };
-  },
-  cli: {
-    command: "scope issue",
-    group: "scopes",
-    store: "none",
-    arguments: [{ field: "key", label: "KEYFILE" }],
-    flags: {
-      types: "type",
-      kinds: "kind",
-      tags: "tag",
-      slots: "slot",
-      ids: "id",
-      excludeTags: "exclude-tag",
-    },
-    human: showIssued,
-  },
-  http: { unavailable: SECRET },
-});
 
 /** The holder: a key or a name, and not both. */
 function granteeOf({ to, bearer }: { readonly to?: string; readonly bearer?: string }): string {
@@ -190,30 +84,131 @@ function signerIn(text: string): Ed25519Signer {
   }
 }
 
-const showOperation = verbRow("showScope", {
-  help: "Says why, when it does not hold. Whoever would present it must also have its key.",
-  example: 'cortex scope show "$SCOPE"',
-  cli: { command: "scope show", group: "scopes", arguments: [scopeArgument], human: showScope },
-});
-
-const postOperation = verbRow("postScope", {
-  help: `For a scope too large for a header. Only one that holds is taken in. A handle is a convenience: after a
-rebuild the scope has to be handed in again.`,
-  example: 'cortex scope post "$SCOPE"',
-  cli: { command: "scope post", group: "scopes", arguments: [scopeArgument], human: showPosted },
-});
-
-const revokeOperation = verbRow("revokeScope", {
-  help: "By its text, its handle or its hash. Every process that has the store open sees it at once.",
-  example: 'cortex scope revoke "$SCOPE" --reason "the trip is over"',
-  cli: { command: "scope revoke", group: "scopes", arguments: [scopeArgument], human: showRevoked },
-});
-
 /** The operations on scopes. */
 export const SCOPE_OPERATIONS = [
-  keygenOperation,
-  issueOperation,
-  showOperation,
-  postOperation,
-  revokeOperation,
+  defineOperation({
+    name: "keygen",
+    verbs: [],
+    kind: "write",
+    summary: "Make a key that signs scopes, or that scopes are granted to",
+    help: `Writes a new Ed25519 key to a file of mode 0600, and prints its public half. A file that is there
+already is left alone.`,
+    example: "cortex keygen issuer.key",
+    input: z.strictObject({ file: z.string().describe("a new file") }),
+    output: keyShape,
+    call: async (_memory, { file }, { files }) => {
+      const seed = new Uint8Array(randomBytes(32));
+      const publicKey = Buffer.from(signerOf(seed).publicKey).toString("base64");
+      const secret = Buffer.from(seed).toString("base64");
+      const text = `${JSON.stringify({ cortex: "key/1", publicKey, seed: secret })}\n`;
+      await files.save(file, text, () => false);
+      return { file, publicKey };
+    },
+    cli: {
+      command: "keygen",
+      group: "scopes",
+      store: "none",
+      arguments: [{ field: "file", label: "FILE" }],
+      human: showKey,
+    },
+    http: { unavailable: SECRET },
+  }),
+  defineOperation({
+    name: "issueScope",
+    verbs: [],
+    kind: "write",
+    summary: "Sign a scope: what somebody else may see, for how long",
+    help: `Works without a store: the key file signs for the actor that --actor names. What matches any of the types,
+kinds, tags, slots and ids is included, then what matches --exclude-tag is taken out. Bound to a key with
+--to; --bearer NAME makes a scope that serves whoever has it. Ids need --proof, from prove after snapshot.`,
+    example: "cortex scope issue issuer.key --bearer helper --tag trip --hours 8",
+    input: z.strictObject({
+      key: z.string().describe("the file of the issuer's key, of mode 0600"),
+      to: z.string().describe("the public key of the holder").exactOptional(),
+      bearer: z
+        .string()
+        .describe("a name instead of a key: whoever has it may use it")
+        .exactOptional(),
+      types: listOf(words(MEMORY_TYPES)).describe("a type; may be repeated").exactOptional(),
+      kinds: list("a kind"),
+      tags: list("a tag"),
+      slots: list("a slot"),
+      ids: list("the id of a memory"),
+      excludeTags: list("what has this tag is left out"),
+      hours: z.number().min(0).describe("how long it holds; 24 when not given").exactOptional(),
+      expiresAt: timeOf("its last moment, instead of hours").exactOptional(),
+      budgetTokens: z.int().min(1).describe("most tokens of one answer").exactOptional(),
+      writable: z.boolean().describe("the holder may also write within it").exactOptional(),
+      proofs: z
+        .boolean()
+        .describe("the holder may have proofs, which show roots and numbers of the whole journal")
+        .exactOptional(),
+      maxSource: words(SOURCES)
+        .describe("the highest source its writes may name; agent when not given")
+        .exactOptional(),
+      proof: z
+        .string()
+        .meta({ description: "a file with the proof of the ids, in their order", file: true })
+        .exactOptional(),
+    }),
+    output: issuedShape,
+    call: async (_memory, input, { files, actor }) => {
+      const issuedAt = Date.now();
+      const { hours = HOURS_DEFAULT, expiresAt = issuedAt + Math.round(hours * HOUR_MS) } = input;
+      const grantedTo = granteeOf(input);
+      const { budgetTokens, writable, proofs, maxSource, excludeTags } = input;
+      const terms = {
+        actor,
+        include: selectorOf(input),
+        issuedAt,
+        expiresAt,
+        grantedTo,
+        ...(excludeTags === undefined ? {} : { exclude: { tags: excludeTags } }),
+        ...(budgetTokens === undefined ? {} : { budgetTokens }),
+        ...(writable === undefined ? {} : { writable }),
+        ...(proofs === undefined ? {} : { proofs }),
+        ...(maxSource === undefined ? {} : { maxSource }),
+        ...(input.proof === undefined ? {} : proofOf(input.proof)),
+      };
+      const scope = await issueScope(terms, signerIn(files.secret(input.key)));
+      return { scope, grantedTo, expiresAt, bytes: scope.length };
+    },
+    cli: {
+      command: "scope issue",
+      group: "scopes",
+      store: "none",
+      arguments: [{ field: "key", label: "KEYFILE" }],
+      flags: {
+        types: "type",
+        kinds: "kind",
+        tags: "tag",
+        slots: "slot",
+        ids: "id",
+        excludeTags: "exclude-tag",
+      },
+      human: showIssued,
+    },
+    http: { unavailable: SECRET },
+  }),
+  verbRow("showScope", {
+    help: "Says why, when it does not hold. Whoever would present it must also have its key.",
+    example: 'cortex scope show "$SCOPE"',
+    cli: { command: "scope show", group: "scopes", arguments: [scopeArgument], human: showScope },
+  }),
+  verbRow("postScope", {
+    help: `For a scope too large for a header. Only one that holds is taken in. A handle is a convenience: after a
+rebuild the scope has to be handed in again.`,
+    example: 'cortex scope post "$SCOPE"',
+    cli: { command: "scope post", group: "scopes", arguments: [scopeArgument], human: showPosted },
+  }),
+  verbRow("revokeScope", {
+    help: "By its text, its handle or its hash. Every process that has the store open sees it at once.",
+    example: 'cortex scope revoke "$SCOPE" --reason "the trip is over"',
+    cli: {
+      command: "scope revoke",
+      group: "scopes",
+      arguments: [scopeArgument],
+      human: showRevoked,
+    },
+  }),
 ];
