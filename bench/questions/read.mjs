@@ -60,8 +60,8 @@ export async function answer(settings) {
       rows: [...gets, ...crowds, ...pages],
       figures: {
         getPerSecond: { value: gets[0]?.value ?? Number.NaN, memories },
-        getOverSqlite: { value: gets[0]?.overSqlite ?? Number.NaN, memories },
-        pageOverSqlite: { value: pages[0]?.overSqlite ?? Number.NaN, memories },
+        ...overSqlite("getOverSqlite", gets, memories),
+        ...overSqlite("pageOverSqlite", pages, memories),
       },
       notes:
         stores.sqliteMissing === undefined
@@ -71,6 +71,18 @@ export async function answer(settings) {
   } finally {
     await stores.close();
   }
+}
+
+/**
+ * The engine's pace over SQLite's, where there is one.
+ * @param {string} name
+ * @param {Awaited<ReturnType<typeof contest>>} rows
+ * @param {number} memories
+ * @returns {Record<string, import("../lib/bars.mjs").Figure>}
+ */
+function overSqlite(name, rows, memories) {
+  const value = rows[0]?.overSqlite;
+  return value === undefined ? {} : { [name]: { value, memories } };
 }
 
 /**
