@@ -131,9 +131,10 @@ export function showGraphs(list: z.output<typeof graphListShape>, ink: Ink): str
   const problems = list.problems.map(
     ({ id, code, message }) => `${ink.red(clean(id))}  ${clean(message)} ${ink.dim(code)}`,
   );
+  const more = list.cursor === undefined ? [] : [ink.dim(`more: --cursor ${list.cursor}`)];
   return lines.length + problems.length === 0
     ? ink.dim("no graphs yet")
-    : [...lines, ...problems].join("\n");
+    : [...lines, ...problems, ...more].join("\n");
 }
 
 /** What is wrong with the graphs together. */
