@@ -228,6 +228,49 @@ test.skipIf(UNBUILT)(
   },
 );
 
+test.skipIf(UNBUILT)(
+  "two processes that write through memgraph's calls at once fail at nothing and lose nothing",
+  async () => {
+    const folder = temporaryFolder();
+    const hub = await hubAt(folder);
+    const store = memgraph(hub);
+    await hub.createGraph({ name: "g", id: "g" });
+    const peers = [await startPeer(folder), await startPeer(folder)];
+    const rounds = 25;
+    await Promise.all(
+      peers.map(async (peer, at) => {
+        for (let round = 0; round < rounds; round += 1) {
+          const own = `own-${at}-${round}`;
+          const calls: readonly (readonly [string, ...unknown[]])[] = [
+            ["putNode", "g", { kind: "n", lineageId: own, content: own }],
+            ["putNode", "g", { kind: "n", lineageId: "shared", content: `${at} ${round}` }],
+            ["putEdge", "g", { fromLineage: own, toLineage: "shared", kind: "cites" }],
+            [
+              "putSubgraph",
+              "g",
+              { nodes: [{ kind: "n", lineageId: own, content: `${own} again` }] },
+            ],
+          ];
+          for (const call of calls)
+            expect([call, await peer.call(...call)]).toEqual([call, { ok: true }]);
+        }
+      }),
+    );
+    const all = peers.length * rounds;
+    expect((await store.listNodes("g")).total).toBe(all + 1);
+    const versions = await store.history("shared");
+    expect(new Set(versions.map(({ content }) => content)).size).toBe(all);
+    expect(versions.map(({ version }) => version).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: all }, (_, at) => at + 1),
+    );
+    for (const own of [`own-0-${rounds - 1}`, "own-1-0"]) {
+      expect(await store.getNode(own)).toMatchObject({ version: 2, content: `${own} again` });
+      expect((await store.outgoing(own)).edges).toHaveLength(1);
+    }
+    expect(await hub.check({ graphs: true })).toMatchObject({ ok: true, problems: [] });
+  },
+);
+
 test("a damaged catalogue is found by its check and mended by a rebuild; a lost one costs nothing", async () => {
   const folder = temporaryFolder();
   const hub = await hubAt(folder);

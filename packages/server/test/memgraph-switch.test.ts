@@ -6,6 +6,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { MemgraphCall } from "../src/memgraph/call.js";
+import { MEMGRAPH_CALLS } from "../src/memgraph/table.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { addRows, edgeRow, graphRow, makeMemgraph, nodeRow, runSql } from "./foreign-files.js";
 import { readAll, startTestServer, type TestServer } from "./http-server.js";
@@ -173,6 +175,64 @@ describe("over REST", () => {
     for (const _ of [1, 2]) expect((await remove(edge.id, under("k5"))).status).toBe(204);
     expect((await remove(edge.id)).status).toBe(404);
     expect((await server.get(`/v1/graphs/${graph_id}/nodes`)).json.nodes).toHaveLength(2);
+  });
+
+  test("every route that writes does once what is asked again under its Idempotency-Key", async () => {
+    const send = async (method: string, path: string, body: Json | undefined, key?: string) => {
+      const headers = {
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(key === undefined ? {} : { "Idempotency-Key": key }),
+      };
+      const init = {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      };
+      return readAll(await fetch(`${server.url}/v1${path}`, init));
+    };
+    const edgeBody = { graph_id, from_lineage: "a", to_lineage: "b", kind: "cites" };
+    const node = { graph_id, kind: "n", lineage_id: "a", content: "first" };
+    expect((await send("POST", "/nodes", node)).status).toBe(201);
+    const removed = await send("POST", "/edges", { ...edgeBody, kind: "gone" });
+    expect(removed.status, removed.text).toBe(201);
+    /** For each call: what is asked, and what undoes or goes beyond it before it is asked again. */
+    const asked: {
+      readonly [call: string]: readonly [string, Json | undefined, Json | undefined];
+    } = {
+      createGraph: ["/graphs", { name: "Notes", metadata: { a: 1 } }, { name: "Others" }],
+      configureGraph: [`/graphs/${graph_id}`, { metadata: { a: 1 } }, { metadata: { b: 2 } }],
+      putNode: ["/nodes", { ...node, content: "x" }, undefined],
+      putEdge: ["/edges", edgeBody, undefined],
+      deleteEdge: [`/edges/${String(removed.json.id)}`, undefined, undefined],
+    };
+    const state = async () =>
+      Promise.all(
+        ["/graphs", `/graphs/${graph_id}/nodes`, "/nodes/a/history", "/nodes/a/outgoing"].map(
+          async (path) => (await send("GET", path, undefined)).json,
+        ),
+      );
+    for (const [name, { effect, route }] of Object.entries<MemgraphCall>(MEMGRAPH_CALLS)) {
+      if (effect !== "write" || route === undefined) continue;
+      const [path, body, other] = asked[name] ?? [];
+      if (path === undefined) throw new Error(`${name} has no request here`);
+      const key = `key of ${name}`;
+      const first = await send(route.method, path, body, key);
+      expect([name, first.status]).toEqual([name, route.status ?? 200]);
+      if (other !== undefined) await send(route.method, path, other);
+      const before = await state();
+      const again = await send(route.method, path, body, key);
+      expect([name, again.status, again.json]).toEqual([name, first.status, first.json]);
+      expect(await state()).toEqual(before);
+      if (body === undefined) continue;
+      const refused = await send(
+        route.method,
+        path,
+        { ...body, ...other, metadata: { c: 3 } },
+        key,
+      );
+      expect([name, refused.status, refused.json.code]).toEqual([name, 422, "ERR_IDEMPOTENCY"]);
+      expect(await state()).toEqual(before);
+    }
   });
 
   test("the tools of memgraph-docs find every route that they call", async () => {

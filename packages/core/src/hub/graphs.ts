@@ -10,10 +10,11 @@ import { applyConfig, checkPatch, configure } from "../config/config.js";
 import type { ConfigChange, ConfigPatch, ConflictPolicy, GraphConfig } from "../contract/config.js";
 import { textField, whole } from "../contract/fields.js";
 import { VERBS } from "../contract/index.js";
-import { cursor, limitUpTo } from "../contract/memory.js";
+import { cursor, idempotencyKey, limitUpTo } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import type { Cortex } from "../cortex.js";
 import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
+import { keyError, requestMark, underMark } from "../engine/idempotency.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { JsonObject } from "../records/fields.js";
@@ -22,7 +23,7 @@ import { checkSaid } from "../trust/gate.js";
 import type { GraphProblem } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import { type HubContext, inGraph, noGraph } from "./context.js";
-import { checkGraphId, graphIdFor } from "./names.js";
+import { CHANCE_CHARS, checkGraphId, graphIdFor, keyedBytes } from "./names.js";
 import { type SymlinkManifest, symlinks } from "./symlinks.js";
 
 /** A graph, as its owner configured it. */
@@ -98,6 +99,28 @@ function checkGraphInput(input: GraphInput): ConfigChange {
   });
 }
 
+/** Who asks for a change of a graph, and the key under which asking again changes nothing more. */
+export interface ChangeOptions {
+  readonly access?: Access | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+const KEYED = z.strictObject({ idempotencyKey: idempotencyKey.optional() });
+
+/** The engine of a graph whose next write is done once under a key; the same engine without one. */
+function underKey(
+  engine: Engine,
+  key: string | undefined,
+  asked: {
+    readonly operation: string;
+    readonly request: unknown;
+    readonly by?: string | undefined;
+  },
+): Engine {
+  const { request } = requestMark(engine, key, asked);
+  return request === undefined ? engine : underMark(engine, request);
+}
+
 /** Configures a graph that was born just now; `ERR_EXISTS` when somebody else was faster. */
 async function furnishGraph(engine: Engine, patch: ConfigChange, input: GraphInput): Promise<void> {
   const by = checkPrincipal(input.by, engine.principal);
@@ -111,9 +134,10 @@ async function furnishGraph(engine: Engine, patch: ConfigChange, input: GraphInp
       ? undefined
       : { id, createdAt, ...(nanos === 0 ? {} : { nanos }) };
   await engine.writer.submit({
-    run: (tx): GraphConfig => {
+    again: { tell: () => undefined },
+    run: (tx): void => {
       if (tx.nextSeq() > 1) throw graphExists(engine.actor);
-      return applyConfig(tx, patch, by, origin);
+      applyConfig(tx, patch, by, origin);
     },
   });
 }
@@ -128,7 +152,10 @@ function graphExists(id: string): CortexError {
 }
 
 /** A graph as callers see it. */
-export function shapeGraph(id: string, { config, createdAt, size }: GraphRow): GraphInfo {
+export function shapeGraph(
+  id: string,
+  { config, createdAt, size }: Pick<GraphRow, "config" | "createdAt" | "size">,
+): GraphInfo {
   return {
     id,
     name: config.name ?? id,
@@ -176,12 +203,18 @@ export async function useGraph<T>(
   return hub.stores.create(checkGraphId(graph, hub.prefix), ({ memory }) => body(memory));
 }
 
-/** Makes a graph; `ERR_EXISTS` when there is one of this id. */
+/**
+ * Makes a graph; `ERR_EXISTS` when there is one of this id. Under a key the id comes from the key, so that
+ * asking again finds the graph that the first call made, and gets it as it is by now.
+ */
 export async function createGraph(
   hub: HubContext,
   asked: GraphInput,
-  access: Access = OWNER,
+  options: ChangeOptions = {},
 ): Promise<GraphInfo> {
+  checkOptions(options, ["access", "idempotencyKey"]);
+  const { access = OWNER, ...keyed } = options;
+  const { idempotencyKey: key } = checkInput(KEYED, keyed);
   const speaker = speakerOf(access);
   if (speaker !== undefined) checkSaid(speaker, asked);
   const by = asked?.by ?? speaker?.principal;
@@ -189,11 +222,31 @@ export async function createGraph(
   const patch = checkGraphInput(input);
   const id =
     input.id === undefined
-      ? graphIdFor(input.name, hub.random, hub.prefix)
+      ? graphIdFor(
+          input.name,
+          key === undefined ? hub.random : () => keyedBytes(key, by),
+          hub.prefix,
+        )
       : checkGraphId(input.id, hub.prefix, "id");
-  if ((await hub.places.stamp(id)) !== undefined) throw graphExists(id);
-  await hub.stores.create(id, ({ engine }) => furnishGraph(engine, patch, input));
+  if (key === undefined && (await hub.places.stamp(id)) !== undefined) throw graphExists(id);
+  if (key !== undefined && input.id === undefined) await refuseOtherName(hub, id);
+  await hub.stores.create(id, ({ engine }) =>
+    furnishGraph(
+      underKey(engine, key, { operation: "createGraph", request: asked, by }),
+      patch,
+      input,
+    ),
+  );
   return fresh(hub, id);
+}
+
+/** Refuses a key under which a graph of another name was made: its id ends alike and begins otherwise. */
+async function refuseOtherName(hub: HubContext, id: string): Promise<void> {
+  const { rows } = await hub.catalogue.graphs();
+  const end = id.slice(-CHANCE_CHARS);
+  if ([...rows.keys()].some((other) => other !== id && other.endsWith(end))) {
+    throw keyError("expected the request it was first used for, got another one");
+  }
 }
 
 /** One graph; `undefined` when there is none of this id. */
@@ -234,17 +287,43 @@ export async function configureGraph(
   hub: HubContext,
   id: string,
   patch: ConfigPatch,
-  options: { readonly by?: string; readonly access?: Access | undefined } = {},
+  options: ConfigureOptions = {},
 ): Promise<GraphInfo> {
-  checkOptions(options, ["by", "access"]);
-  checkCall(VERBS.configure, options, speakerOf(options.access ?? OWNER));
+  checkOptions(options, ["by", "access", "idempotencyKey", "replacesMetadata"]);
+  const { by: said, access = OWNER, replacesMetadata, ...keyed } = options;
+  const { idempotencyKey: key } = checkInput(KEYED, keyed);
+  const speaker = speakerOf(access);
+  checkCall(VERBS.configure, said === undefined ? {} : { by: said }, speaker);
   const change = checkPatch(patch);
   const name = checkGraphId(id, hub.prefix, "id");
-  await inGraph(hub, name, ({ engine }) => {
-    const by = checkPrincipal(options.by, engine.principal);
-    return configure(engine, { ...change, by, access: OWNER });
+  const gone = replacesMetadata === true ? await membersOf(hub, name) : {};
+  const metadata = change.metadata == null ? change.metadata : { ...gone, ...change.metadata };
+  const { seq, ...config } = await inGraph(hub, name, ({ engine }) => {
+    const by = checkPrincipal(said, engine.principal);
+    const asked = { operation: "configureGraph", request: patch, by: said ?? speaker?.principal };
+    const whole = { ...change, ...(metadata === undefined ? {} : { metadata }) };
+    return configure(underKey(engine, key, asked), { ...whole, by, access: OWNER });
   });
-  return fresh(hub, name);
+  const now = await fresh(hub, name);
+  if (key === undefined) return now;
+  // What the first call made of it, whatever was changed since.
+  return shapeGraph(name, { config, createdAt: now.createdAt, size: seq + 1 });
+}
+
+/** How a graph is configured. */
+export interface ConfigureOptions extends ChangeOptions {
+  readonly by?: string;
+  /** True lets metadata that is given take the place of all that was there; else members are set one by one. */
+  readonly replacesMetadata?: boolean;
+}
+
+/** The metadata of a graph with nothing in its members, which takes them away. */
+async function membersOf(
+  hub: HubContext,
+  name: string,
+): Promise<{ readonly [member: string]: null }> {
+  const before = (await getGraph(hub, name))?.metadata ?? {};
+  return Object.fromEntries(Object.keys(before).map((member) => [member, null]));
 }
 
 /** A graph that was removed, and what it was tied to. */

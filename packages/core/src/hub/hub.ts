@@ -19,6 +19,8 @@ import {
 import { admitToGraphs, HUB_POLICIES, type HubContext, ifGraph } from "./context.js";
 import { type HubSubscribeOptions, type HubSubscription, subscribe } from "./events.js";
 import {
+  type ChangeOptions,
+  type ConfigureOptions,
   configureGraph,
   createGraph,
   type GraphFilter,
@@ -110,8 +112,8 @@ export class Hub implements AsyncDisposable {
   }
 
   /** Makes a graph. */
-  async createGraph(input: GraphInput, options: AccessOption = {}): Promise<GraphInfo> {
-    return createGraph(this.#admit("createGraph", options), input, options?.access);
+  async createGraph(input: GraphInput, options: ChangeOptions = {}): Promise<GraphInfo> {
+    return createGraph(this.#admit("createGraph", options), input, options);
   }
 
   /** One graph; `undefined` when there is none of this id. */
@@ -128,7 +130,7 @@ export class Hub implements AsyncDisposable {
   async configureGraph(
     id: string,
     patch: ConfigPatch,
-    options: { readonly by?: string } & AccessOption = {},
+    options: ConfigureOptions = {},
   ): Promise<GraphInfo> {
     return configureGraph(this.#admit("configureGraph", options), id, patch, options);
   }

@@ -28,7 +28,7 @@ export interface ActorForOptions {
 /** Characters of the readable part. */
 const READABLE_CHARS = 24;
 /** Characters of the chance part of a graph's id. */
-const CHANCE_CHARS = 10;
+export const CHANCE_CHARS = 10;
 
 /** A safe actor name for any text, such as a user id of yours; see the file header. */
 export function actorFor(externalId: string, options: ActorForOptions = {}): string {
@@ -52,6 +52,11 @@ export function graphIdFor(
   prefix: string,
 ): string {
   return nameOf(name, ulidText(random(16)).slice(-CHANCE_CHARS).toLowerCase(), prefix);
+}
+
+/** In place of chance, for the id of a graph that is made under an idempotency key: the same for the same caller. */
+export function keyedBytes(key: string, by = ""): Uint8Array {
+  return domainHash(sha256Node, "idempotencyKey", utf8(`graph ${by} ${key}`)).slice(0, 16);
 }
 
 /** What the names of a tenant begin with; nothing when there is no tenant. */

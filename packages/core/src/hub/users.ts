@@ -65,7 +65,7 @@ export async function memoryOf(
     if ((await hub.places.stamp(id)) !== undefined) return userMemory(hub, id);
   }
   try {
-    await createGraph(hub, { ...config, id: wanted, name: name ?? wanted }, access);
+    await createGraph(hub, { ...config, id: wanted, name: name ?? wanted }, { access });
   } catch (error) {
     // Somebody asked for the same user at the same time.
     if (!isCortexError(error, "ERR_EXISTS")) throw error;

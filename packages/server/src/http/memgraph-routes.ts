@@ -25,7 +25,7 @@ import type { Context, Hono } from "hono";
 import * as z from "zod";
 import { isDatabaseAddress } from "../config.js";
 import { callDoor, type Json, type MemgraphCall, type Route } from "../memgraph/call.js";
-import { fieldOf, hasBody, INFO, STREAM } from "../memgraph/routes.js";
+import { fieldOf, hasBody, INFO, STREAM, takesKey } from "../memgraph/routes.js";
 import { edgeJson, graphJson, nodeJson, restGraphJson } from "../memgraph/shapes.js";
 import { MEMGRAPH_CALLS } from "../memgraph/table.js";
 import type { AppOptions, Env } from "./app.js";
@@ -64,7 +64,7 @@ export function addMemgraphRoutes(
       try {
         return await door.use(async (hub) => {
           const input = await inputOf(c, call, route, made.bodyLimitBytes);
-          const key = call.takesKey === true ? keyIn(c.req.raw.headers) : undefined;
+          const key = takesKey(route) ? keyIn(c.req.raw.headers) : undefined;
           const asked = callDoor(hub, accessOf(c.req.raw), key);
           const { json, error } = await call.run(asked, input);
           // The node was written beside its rivals, which memgraph tells as a failure that holds it.

@@ -8,7 +8,13 @@ import { unwrapped, VERBS } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import type { Route as CallRoute } from "../memgraph/call.js";
-import { fieldOf, hasBody, MEMGRAPH_ROUTES, type MemgraphRoute } from "../memgraph/routes.js";
+import {
+  fieldOf,
+  hasBody,
+  MEMGRAPH_ROUTES,
+  type MemgraphRoute,
+  takesKey,
+} from "../memgraph/routes.js";
 import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
 import { REQUEST_ID_HEADER } from "./metrics.js";
@@ -336,7 +342,7 @@ export function callBodyOf({ input, route }: MemgraphRoute): z.ZodObject {
 }
 
 function described(one: MemgraphRoute): Json {
-  const { name, summary, input, output, route, isStream, takesKey } = one;
+  const { name, summary, input, output, route, isStream } = one;
   const parameters = [
     ...partsIn(route).map((part) => ({
       name: part,
@@ -347,7 +353,7 @@ function described(one: MemgraphRoute): Json {
     ...Object.entries(route.query ?? {}).map(([query, { field, help, isStrict }]) =>
       parameter(query, help, input.shape[field] as z.ZodType, isStrict === true),
     ),
-    ...(takesKey === true ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
+    ...(takesKey(route) ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
   ];
   const schema = { $ref: `#/components/schemas/${inputName(name)}` };
   const { status = 200, also = {}, shown } = route;

@@ -69,8 +69,6 @@ export interface MemgraphCall {
   readonly effect: "read" | "write";
   /** Whether repeating the same call changes nothing more. */
   readonly idempotent: boolean;
-  /** Whether it may be asked under an idempotency key; where not, a key means nothing. */
-  readonly takesKey?: true;
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   /** The name of its tool; absent where MCP has none. */
@@ -81,7 +79,7 @@ export interface MemgraphCall {
 }
 
 interface CallSpec<I extends z.ZodObject, O extends z.ZodObject>
-  extends Pick<MemgraphCall, "summary" | "verbs" | "tool" | "route" | "takesKey"> {
+  extends Pick<MemgraphCall, "summary" | "verbs" | "tool" | "route"> {
   readonly effect?: "read" | "write";
   readonly idempotent?: boolean;
   readonly input: I;
@@ -142,7 +140,7 @@ export function callDoor(hub: Hub, access: Access, key?: string): CallDoor {
   return { hub, store: memgraph(hub), access, ...given({ idempotencyKey: key }) };
 }
 
-/** How a call that takes a key writes: for whom, and under which key. */
+/** How a call writes: for whom, and under which key, if it was asked under one. */
 export function writing({
   access,
   idempotencyKey,

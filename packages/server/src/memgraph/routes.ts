@@ -8,8 +8,7 @@ import type { MemgraphCall, Route } from "./call.js";
 import { MEMGRAPH_CALLS } from "./table.js";
 
 /** A route of memgraph's: that of a call, or one that is no call. */
-export interface MemgraphRoute
-  extends Pick<MemgraphCall, "summary" | "input" | "output" | "takesKey"> {
+export interface MemgraphRoute extends Pick<MemgraphCall, "summary" | "input" | "output"> {
   readonly name: string;
   readonly route: Route;
   /** The answer goes on, as events. */
@@ -53,6 +52,11 @@ export const MEMGRAPH_ROUTES: readonly MemgraphRoute[] = [
 /** The field that a part of a path is. */
 export function fieldOf({ parts }: Route, part: string): string {
   return parts?.[part] ?? "graph_id";
+}
+
+/** Whether it writes, and may be asked again under an idempotency key. */
+export function takesKey({ method }: Route): boolean {
+  return method !== "GET";
 }
 
 /** Whether what is asked comes in a body. */

@@ -113,10 +113,11 @@ const createGraph = defineCall({
   output: graphJsonShape,
   tool: "memgraph_create_graph",
   route: { method: "POST", path: "/graphs", status: 201, shown: restGraph },
-  call: async ({ hub, access }, input) => {
+  call: async (door, input) => {
     const { name, conflict_policy, kind_whitelist, metadata } = input;
     const more = { conflictPolicy: conflict_policy, kindWhitelist: kind_whitelist, metadata };
-    return graphJson(await hub.createGraph({ name, ...given(more) }, { access }), NO_TIES);
+    const made = await door.hub.createGraph({ name, ...given(more) }, writing(door));
+    return graphJson(made, NO_TIES);
   },
 });
 
@@ -143,23 +144,18 @@ const configureGraph = defineCall({
   output: graphJsonShape,
   route: { method: "PATCH", path: "/graphs/:id", shown: restGraph },
   call: async (door, { graph_id, name, conflict_policy, kind_whitelist, metadata }) => {
-    const { access } = door;
     const graph = await graphAt(door, graph_id);
     const patch = given({
       name,
       kindWhitelist: kind_whitelist,
       conflictPolicy: conflict_policy,
-      metadata: metadata === undefined ? undefined : { ...goneOf(graph.metadata), ...metadata },
+      metadata,
     });
     if (Object.keys(patch).length === 0) return withTies(door, graph);
-    return withTies(door, await door.hub.configureGraph(graph_id, patch, { access }));
+    const how = { ...writing(door), replacesMetadata: true };
+    return withTies(door, await door.hub.configureGraph(graph_id, patch, how));
   },
 });
-
-/** Metadata is replaced as a whole, so what was there goes. */
-function goneOf(before: Json): Json {
-  return Object.fromEntries(Object.keys(before).map((member) => [member, null]));
-}
 
 const symlinks = defineCall({
   summary: "Which graphs a graph is linked with, and by how many edges",
@@ -338,7 +334,6 @@ const putNode = defineCall({
   summary: "Write a node: a new lineage, or the next version of one",
   verbs: ["memgraph.putNode"],
   effect: "write",
-  takesKey: true,
   input: z.strictObject({ graph_id: graphId, ...nodeFields }),
   output: nodeJsonShape,
   tool: "memgraph_put_node",
@@ -485,7 +480,6 @@ const putEdge = defineCall({
   summary: "Add an edge, into another graph as well",
   verbs: ["memgraph.putEdge"],
   effect: "write",
-  takesKey: true,
   input: z.strictObject({
     graph_id: graphId,
     from_lineage: z.string().meta({ minLength: 1 }),
@@ -506,7 +500,6 @@ const deleteEdge = defineCall({
   summary: "Remove an edge",
   verbs: ["memgraph.deleteEdge"],
   effect: "write",
-  takesKey: true,
   idempotent: true,
   input: z.strictObject({ edge_id: z.string() }),
   output: z.object({ ok: z.boolean() }),

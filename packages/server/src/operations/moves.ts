@@ -112,7 +112,8 @@ const importOperation = defineOperation({
   kind: "write",
   summary: "Build a new store from an export",
   help: `The store must not be there yet, and the actor must be the file's. Every hash, snapshot and root is
-checked; until all of it is, there is no store. With --data memory: it only checks the file.`,
+checked; until all of it is, there is no store. With --data memory: it only checks the file. A conversation, a
+plain text of "User: …" lines as well, is kept by cortex remember.`,
   example: "cortex import journal.cortex --data ./copy",
   input: z.strictObject({
     file: z.string().describe("the export; - reads stdin"),
