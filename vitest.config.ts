@@ -24,9 +24,11 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "tools/**/*.test.ts"],
-    // Standbys and full disks take servers of their own: with the other tests that need one.
+    // Standbys and full disks take servers of their own: with the other tests that need one. A quick run of every
+    // benchmark takes minutes: `npm run test:bench`.
     exclude: [
       ...configDefaults.exclude,
+      ...(process.env.CORTEX_TEST_BENCH === "1" ? [] : ["tools/bench.test.ts"]),
       ...(process.env.CORTEX_TEST_ON === "postgres"
         ? []
         : ["packages/core/test/postgres-servers.test.ts"]),

@@ -2,6 +2,7 @@
  * Parts of pages that are written for them, between two comments that name the part: how to install and start the
  * program, which turns over on release day, and the table of the library's verbs.
  */
+import { readFileSync } from "node:fs";
 import { FAMILIES } from "../packages/core/src/contract/index.js";
 import { IS_PUBLISHED } from "../packages/server/src/version.js";
 
@@ -11,24 +12,21 @@ interface VerbRow {
   readonly args: { readonly [name: string]: unknown };
 }
 
+/** How to install and start it: from a checkout, and from the registry once it is there. */
+const WORDS = JSON.parse(
+  readFileSync(new URL("release-words.json", import.meta.url), "utf8"),
+) as Readonly<Record<string, Readonly<Record<"pages" | "checkout" | "registry", string[]>>>>;
+
 /** The parts, and the pages that have each. */
 export const PARTS: {
   readonly [name: string]: { readonly pages: readonly string[]; readonly text: string };
 } = {
-  "start-command": {
-    pages: ["docs/README.md", "packages/server/README.md"],
-    text: IS_PUBLISHED
-      ? "```sh\nnpm install --global @cortex-memory/server    # or type npx -y @cortex-memory/server instead of cortex\n```"
-      : "The packages are in no registry yet. In a checkout, whose path is then the command's:\n\n```sh\n" +
-        'npm ci && npm run build\nalias cortex="node $PWD/packages/server/bin/cortex.js"\n```',
-  },
-  "install-library": {
-    pages: ["packages/core/README.md"],
-    text: IS_PUBLISHED
-      ? "```sh\nnpm install @cortex-memory/core\n```"
-      : "The packages are in no registry yet. Build a checkout with `npm ci && npm run build`, then, in your own\n" +
-        "project, name its path:\n\n```sh\nnpm install /path/to/the/checkout/packages/core\n```",
-  },
+  ...Object.fromEntries(
+    Object.entries(WORDS).map(([name, { pages, checkout, registry }]) => [
+      name,
+      { pages, text: (IS_PUBLISHED ? registry : checkout).join("\n") },
+    ]),
+  ),
   verbs: { pages: ["packages/core/README.md"], text: verbsTable() },
 };
 

@@ -54,6 +54,30 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     expect(await listed(false)).toEqual(["c", "a", "b"]);
   });
 
+  test("a list comes in pages that go on where the one before ended, also when that graph is gone", async () => {
+    await using world = await openTestHub({ backend });
+    const { hub } = world;
+    const ids = ["e", "d", "c", "b", "a"];
+    for (const id of ids) await hub.createGraph({ name: id, id });
+    const read: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await hub.listGraphs({ limit: 2, cursor });
+      read.push(...page.graphs.map(({ id }) => id));
+      cursor = page.cursor;
+      if (read.length === 2) await hub.remove("d", "the last of a page");
+    } while (cursor !== undefined);
+    expect(read).toEqual(ids);
+    expect(await hub.listGraphs({ limit: 4 })).not.toHaveProperty("cursor");
+    for (const bad of ["", "d", "1-2", "x-0-d", "1-0-"]) {
+      const refused = { code: "ERR_INVALID", details: { field: "cursor" } };
+      await expect(hub.listGraphs({ cursor: bad }), bad).rejects.toMatchObject(refused);
+    }
+    await expect(hub.listGraphs({ limit: 0 })).rejects.toMatchObject({
+      details: { field: "limit" },
+    });
+  });
+
   test("what is no graph is refused, and nothing is left of it", async () => {
     await using world = await openTestHub({ backend });
     const { hub } = world;

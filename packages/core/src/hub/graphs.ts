@@ -10,10 +10,11 @@ import { applyConfig, checkPatch, configure } from "../config/config.js";
 import type { ConfigChange, ConfigPatch, ConflictPolicy, GraphConfig } from "../contract/config.js";
 import { textField, whole } from "../contract/fields.js";
 import { VERBS } from "../contract/index.js";
+import { cursor, limitUpTo } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import type { Cortex } from "../cortex.js";
 import { checkOptions, checkPrincipal, type Engine } from "../engine/engine.js";
-import { CortexError, describe } from "../errors.js";
+import { CortexError, describe, invalid } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { JsonObject } from "../records/fields.js";
 import { type Access, OWNER, speakerOf } from "../scope/access.js";
@@ -60,12 +61,18 @@ export interface GraphInput {
 /** Which graphs to list. */
 export interface GraphFilter {
   readonly includeArchived?: boolean;
+  /** How many, at most; all of them when not given. */
+  readonly limit?: number | undefined;
+  /** Where the page before ended. */
+  readonly cursor?: string | undefined;
   readonly access?: Access | undefined;
 }
 
 /** Graphs, oldest first. */
 export interface GraphList {
   readonly graphs: readonly GraphInfo[];
+  /** Give it back to read on; absent at the end. */
+  readonly cursor?: string;
   /** Folders that look like graphs and cannot be read. */
   readonly problems: readonly GraphProblem[];
 }
@@ -135,10 +142,26 @@ export function shapeGraph(id: string, { config, createdAt, size }: GraphRow): G
   };
 }
 
-/** By age, then by id. */
-function byAge(a: GraphInfo, b: GraphInfo): number {
+/** Where a graph stands in a list: by age, then by id. */
+interface GraphPlace extends Pick<GraphInfo, "id" | "createdAt"> {
+  readonly origin?: { readonly nanos?: number };
+}
+
+function byAge(a: GraphPlace, b: GraphPlace): number {
   const older = a.createdAt - b.createdAt || (a.origin?.nanos ?? 0) - (b.origin?.nanos ?? 0);
-  return older === 0 ? (a.id < b.id ? -1 : 1) : older;
+  if (older !== 0) return older;
+  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
+}
+
+/** A place as text: it holds also when the graph that stood there is gone. */
+function showPlace({ createdAt, origin, id }: GraphPlace): string {
+  return `${createdAt}-${origin?.nanos ?? 0}-${id}`;
+}
+
+function readPlace(cursor: string): GraphPlace {
+  const [, createdAt, nanos, id = ""] = /^(\d{1,16})-(\d{1,6})-(.+)$/.exec(cursor) ?? [];
+  if (id === "") throw invalid("cursor", "the cursor of a page of graphs", cursor);
+  return { id, createdAt: Number(createdAt), origin: { nanos: Number(nanos) } };
 }
 
 /** Runs `body` in a graph, made first where `create` says so; else `ERR_NOT_FOUND` without one. */
@@ -180,13 +203,30 @@ export async function getGraph(hub: HubContext, id: string): Promise<GraphInfo |
   return row === undefined ? undefined : shapeGraph(name, row);
 }
 
-/** Every graph, oldest first; archived ones on request. */
-export async function listGraphs(hub: HubContext, filter: GraphFilter = {}): Promise<GraphList> {
-  checkOptions(filter, ["includeArchived", "access"], "filter");
+/** How graphs are listed. */
+const graphFilter = z.strictObject({
+  includeArchived: z.boolean().optional(),
+  limit: limitUpTo(LIMITS.listLimit),
+  cursor,
+});
+
+/** Every graph, oldest first, in pages where a limit is given; archived ones on request. */
+export async function listGraphs(
+  hub: HubContext,
+  { access: _, ...filter }: GraphFilter = {},
+): Promise<GraphList> {
+  const { includeArchived = false, limit, cursor: ended } = checkInput(graphFilter, filter);
+  const after = ended === undefined ? undefined : readPlace(ended);
   const { rows, problems } = await hub.catalogue.graphs();
-  const graphs = [...rows].map(([id, row]) => shapeGraph(id, row));
-  const shown = graphs.filter(({ archived }) => filter.includeArchived === true || !archived);
-  return { graphs: shown.sort(byAge), problems };
+  const shown = [...rows]
+    .map(([id, row]) => shapeGraph(id, row))
+    .filter((one) => includeArchived || !one.archived)
+    .filter((one) => after === undefined || byAge(one, after) > 0)
+    .sort(byAge);
+  const graphs = limit === undefined ? shown : shown.slice(0, limit);
+  const last = graphs.at(-1);
+  const isCut = last !== undefined && graphs.length < shown.length;
+  return { graphs, ...(isCut ? { cursor: showPlace(last) } : {}), problems };
 }
 
 /** Changes the configuration of a graph; what the patch leaves out stays. */

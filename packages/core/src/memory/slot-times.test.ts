@@ -123,6 +123,7 @@ const READS: { readonly [verb: string]: ((memory: Cortex) => Promise<unknown>) |
   listTags: (memory) => memory.listTags(),
   review: (memory) => memory.review(),
   session: (memory) => memory.session("chat"),
+  sessions: (memory) => memory.sessions(),
   goalStates: (memory) => memory.goalStates(),
   ...Object.fromEntries(
     ["get", "resolve", "history", "inspect", "slotHistory", "goalState"].map((verb) => [

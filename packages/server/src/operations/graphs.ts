@@ -34,6 +34,8 @@ export const graphShape = z.object({
 /** Graphs, and what could not be read. */
 export const graphListShape = z.object({
   graphs: listOf(graphShape),
+  /** Give it back to read on; absent at the end. */
+  cursor: z.string().exactOptional(),
   problems: listOf(z.object({ id: z.string(), code: z.string(), message: z.string() })),
 });
 
@@ -176,6 +178,8 @@ graph's store: every other command works on it with --actor.`,
     example: "cortex graph ls",
     input: z.strictObject({
       includeArchived: z.boolean().describe("show archived graphs as well").exactOptional(),
+      limit: VERBS.list.options.limit,
+      cursor: VERBS.list.options.cursor,
     }),
     output: graphListShape,
     call: (_memory, input, context) =>

@@ -12,7 +12,7 @@ import type {
   removedGraphShape,
   symlinksShape,
 } from "../operations/graphs.js";
-import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
+import { clean, counted, folded, type Ink, oneLine, pairs, row, showTime } from "./ink.js";
 
 type Edge = Output<"getEdge">;
 
@@ -33,26 +33,29 @@ export function showEdge(edge: Edge, ink: Ink): string {
     ...(edge.weight === undefined ? [] : [`weight ${edge.weight}`]),
     ...(edge.metadata === undefined ? [] : [`metadata ${clean(JSON.stringify(edge.metadata))}`]),
   ];
-  return [edgeLine(edge, ink), ...details.map((line) => `  ${ink.dim(line)}`)].join("\n");
+  return [folded(edgeLine(edge, ink), 4), ...details.map((line) => `  ${ink.dim(line)}`)].join(
+    "\n",
+  );
 }
 
 /** What adding an edge did. */
 export function showEdgeAdded(answer: Output<"addEdge">, ink: Ink): string {
   const did = answer.changed ? `${ink.green("✓")} linked` : ink.dim("linked already");
-  return `${did} ${edgeLine(answer.edge, ink)}\n  ${ink.dim(`edge ${answer.id}, seq ${answer.seq}`)}`;
+  const line = folded(`${did} ${edgeLine(answer.edge, ink)}`, 4);
+  return `${line}\n  ${ink.dim(`edge ${answer.id}, seq ${answer.seq}`)}`;
 }
 
 /** What removing an edge did. */
 export function showEdgeRemoved(answer: Output<"removeEdge">, ink: Ink): string {
   if (answer.edge === undefined) return ink.dim("there was no such edge");
   const did = answer.changed ? `${ink.green("✓")} removed` : ink.dim("removed before");
-  return `${did} ${edgeLine(answer.edge, ink)} ${ink.dim(`seq ${answer.seq}`)}`;
+  return folded(`${did} ${edgeLine(answer.edge, ink)} ${ink.dim(`seq ${answer.seq}`)}`, 4);
 }
 
-/** Edges, one per line. */
+/** Edges, a row each. */
 export function showEdges(answer: Output<"edgesOut">, ink: Ink): string {
   if (answer.edges.length === 0) return ink.dim("no edges");
-  return answer.edges.map((edge) => edgeLine(edge, ink)).join("\n");
+  return answer.edges.map((edge) => folded(edgeLine(edge, ink), 4)).join("\n");
 }
 
 type Link = Output<"linksFrom">["links"][number];
@@ -60,7 +63,7 @@ type Link = Output<"linksFrom">["links"][number];
 /** What links are about, the most telling first. */
 const GROUPS = ["factual", "lifecycle", "provenance", "open", "thematic", "legacy"] as const;
 
-/** Links in brief, one per line under the group they are of, with strength and reason. */
+/** Links in brief, a row each under the group they are of, with strength and reason. */
 export function showLinks(answer: Output<"linksFrom">, ink: Ink): string {
   if (answer.links.length === 0) return ink.dim("none");
   const groups = [...new Set([...GROUPS, ...answer.links.map(({ group }) => group)])];
@@ -79,14 +82,14 @@ function linkLine({ from, kind, to, inverse, strength, reason }: Link, ink: Ink)
   ];
   const marks = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
   const why = reason === undefined ? "" : `  ${oneLine(reason, 80)}`;
-  return `  ${from} ${ink.cyan(`─${clean(kind)}→`)} ${clean(to)}${ink.dim(`${marks}${why}`)}`;
+  const ends = `  ${from} ${ink.cyan(`─${clean(kind)}→`)} ${clean(to)}`;
+  return folded(`${ends}${ink.dim(`${marks}${why}`)}`, 6);
 }
 
 /** What a walk found, by distance. */
 export function showTraversal(walk: Output<"traverse">, ink: Ink): string {
-  const hits = walk.hits.map(
-    ({ hop, memory }) =>
-      `${"  ".repeat(hop - 1)}${ink.dim(String(hop))} ${memory.id}  ${ink.cyan(memory.type)}  ${oneLine(memory.text)}`,
+  const hits = walk.hits.map(({ hop, memory: { id, type, text } }) =>
+    row(`${"  ".repeat(hop - 1)}${ink.dim(String(hop))} ${id}  ${ink.cyan(type)}  `, text),
   );
   const notes = [
     ...(walk.clamped ? [`at most ${walk.maxHops} hops are walked`] : []),
@@ -128,9 +131,10 @@ export function showGraphs(list: z.output<typeof graphListShape>, ink: Ink): str
   const problems = list.problems.map(
     ({ id, code, message }) => `${ink.red(clean(id))}  ${clean(message)} ${ink.dim(code)}`,
   );
+  const more = list.cursor === undefined ? [] : [ink.dim(`more: --cursor ${list.cursor}`)];
   return lines.length + problems.length === 0
     ? ink.dim("no graphs yet")
-    : [...lines, ...problems].join("\n");
+    : [...lines, ...problems, ...more].join("\n");
 }
 
 /** What is wrong with the graphs together. */

@@ -35,7 +35,7 @@ describe("text", () => {
 
   test("one line is one line, cut at whole characters", () => {
     expect(oneLine("a\n b\t c")).toBe("a b c");
-    expect(oneLine("🙂🙂🙂🙂", 3)).toBe("🙂🙂…");
+    expect(oneLine("🙂🙂🙂🙂", 5)).toBe("🙂🙂…");
   });
 
   test("times, pairs and counts", () => {

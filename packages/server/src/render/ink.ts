@@ -45,25 +45,69 @@ export function clean(text: string): string {
   return text.replace(UNSAFE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Text on one line, cut to a width. */
-export function oneLine(text: string, chars = 100): string {
-  const flat = clean(text.replace(/\s+/g, " ").trim());
-  const points = [...flat];
-  return points.length <= chars ? flat : `${points.slice(0, chars - 1).join("")}…`;
-}
-
 /** The columns that a row may take: what every terminal has. */
 const COLUMNS = 80;
 /** A text keeps at least so many, also in a row whose other parts are long. */
-const TEXT_CHARS = 24;
+const TEXT_COLUMNS = 24;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
 const COLOURS = /\u001b\[\d+m/g;
+/** Characters that a terminal draws two columns wide: those of East Asia, and pictures. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+/** Words with the gap before each; a text of wide characters may be broken at any of them. */
+const WORDS = new RegExp(`( *)(${WIDE.source}|(?:(?!${WIDE.source})[^ ])+)`, "gu");
+/** Characters that are drawn over the one before. */
+const OVER = /\p{Mn}|\p{Me}|[\u200b-\u200d]/u;
+
+/** How many columns a text takes on a terminal; colours take none. */
+export function columnsOf(text: string): number {
+  let columns = 0;
+  for (const point of text.replace(COLOURS, "")) columns += widthOf(point);
+  return columns;
+}
+
+function widthOf(point: string): number {
+  if (point < "\u0300") return 1;
+  return OVER.test(point) ? 0 : WIDE.test(point) ? 2 : 1;
+}
+
+/** Text on one line, cut to a width. */
+export function oneLine(text: string, columns = 100): string {
+  const flat = clean(text.replace(/\s+/g, " ").trim());
+  if (columnsOf(flat) <= columns) return flat;
+  let left = columns - 1;
+  let kept = "";
+  for (const point of flat) {
+    left -= widthOf(point);
+    if (left < 0) break;
+    kept += point;
+  }
+  return `${kept}…`;
+}
 
 /** A row: what stands before and after a text, and of the text what fits between them. */
 export function row(before: string, text: string, after = ""): string {
-  const taken = [...`${before}${after}`.replace(COLOURS, "")].length;
-  return `${before}${oneLine(text, Math.max(TEXT_CHARS, COLUMNS - taken))}${after}`;
+  const taken = columnsOf(`${before}${after}`);
+  return `${before}${oneLine(text, Math.max(TEXT_COLUMNS, COLUMNS - taken))}${after}`;
+}
+
+/**
+ * A row that is not cut: what does not fit goes on below, further in. A word that is longer than a line, an address
+ * for one, stays whole, so that it can be copied.
+ */
+export function folded(line: string, inner: number): string {
+  const [, indent = "", rest = ""] = /^( *)(.*)$/su.exec(line) ?? [];
+  const lines: string[] = [];
+  let current = indent;
+  let hasWord = false;
+  for (const [, gap = "", word = ""] of rest.matchAll(WORDS)) {
+    const isFull = hasWord && columnsOf(`${current}${gap}${word}`) > COLUMNS;
+    if (isFull) lines.push(current);
+    current = isFull ? `${" ".repeat(inner)}${word}` : `${current}${gap}${word}`;
+    hasWord = true;
+  }
+  return [...lines, current].join("\n");
 }
 
 /** A time for people: ISO 8601 in UTC. */

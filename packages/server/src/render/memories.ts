@@ -4,7 +4,7 @@
  */
 import { DROP_RULES, type Output } from "@cortex-memory/core/contract";
 import { showLinks } from "./edges.js";
-import { clean, counted, type Ink, oneLine, pairs, row, showTime } from "./ink.js";
+import { clean, counted, folded, type Ink, oneLine, pairs, row, showTime } from "./ink.js";
 import { showSalience } from "./upkeep.js";
 
 type Memory = Output<"get">;
@@ -305,17 +305,17 @@ function explainLines(explain: Explanation, ink: Ink): readonly string[] {
 export function showReview(page: Output<"review">, ink: Ink): string {
   if (page.items.length === 0 && page.cursor === undefined) return ink.dim("nothing to decide");
   const lines = page.items.flatMap(({ id, why, sides, proposal }) => [
-    `${ink.bold(id)}  ${clean(why)}`,
+    folded(`${ink.bold(id)}  ${clean(why)}`, 4),
     ...(proposal === undefined
       ? []
       : [
           `  ${ink.dim(`${showTime(proposal.at)} ${clean(proposal.by)}`)}`,
-          `    ${proposal.verb} ${oneLine(JSON.stringify(proposal.input))}`,
+          row(`    ${proposal.verb} `, JSON.stringify(proposal.input)),
         ]),
     ...sides.map((side) => {
       const who = `${showTime(side.since)} ${side.status}, from ${side.source}`;
       const marks = side.flags === undefined ? "" : ` ${ink.yellow(`[${side.flags.join(", ")}]`)}`;
-      return `  ${ink.cyan(side.uri)}  ${ink.dim(who)}${marks}\n    ${oneLine(side.text)}`;
+      return `${folded(`  ${ink.cyan(side.uri)}  ${ink.dim(who)}${marks}`, 4)}\n${row("    ", side.text)}`;
     }),
   ]);
   const more = page.cursor === undefined ? [] : [ink.dim(`more: --cursor ${page.cursor}`)];
@@ -339,7 +339,7 @@ export function showSlot(history: Output<"slotHistory">, ink: Ink): string {
   const lines = history.values.map(({ id, current, from, to, text, source }) => {
     const mark = current ? ink.green("●") : ink.dim("○");
     const span = `${showTime(from)} to ${to === undefined ? "now" : showTime(to)}`;
-    return `${mark} ${id}  ${ink.dim(`${span}, from ${source}`)}  ${oneLine(text, 80)}`;
+    return folded(`${mark} ${id}  ${ink.dim(`${span}, from ${source}`)}  ${oneLine(text, 80)}`, 4);
   });
   const more = history.more ? [ink.dim("there are older values: raise --limit")] : [];
   return [...lines, ...more].join("\n");
@@ -379,7 +379,7 @@ export function showRelinked(report: Output<"relink">, ink: Ink): string {
     ...(cursor === undefined ? [] : [`go on with --cursor ${clean(cursor)}`]),
   ];
   const about = ink.dim(`${clean(report.model)}, seq ${report.seq}`);
-  return [`${head} ${about}`, ...lines.map((line) => `  ${line}`)].join("\n");
+  return [`${head} ${about}`, ...lines.map((line) => folded(`  ${line}`, 4))].join("\n");
 }
 
 function factLine(

@@ -6,7 +6,7 @@
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type { verifiedShape } from "../operations/fields.js";
-import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
+import { clean, counted, folded, type Ink, oneLine, pairs, row, showTime } from "./ink.js";
 
 /** The text of a checkpoint, and nothing else. */
 export function showCheckpoint({ checkpoint }: Output<"checkpoint">): string {
@@ -22,7 +22,8 @@ type Snapshot = Output<"snapshot">;
 
 function snapshotLine(one: Snapshot, ink: Ink): string {
   const when = ink.dim(`seq ${one.seq} ${showTime(one.at)}`);
-  return `${ink.bold(String(one.number).padStart(3))}  ${one.root}  ${when}  ${oneLine(one.reason, 60)}`;
+  const number = ink.bold(String(one.number).padStart(3));
+  return folded(`${number}  ${one.root}  ${when}  ${oneLine(one.reason, 60)}`, 5);
 }
 
 /** A snapshot that was just sealed. */
@@ -51,7 +52,7 @@ export function showVerified(answer: z.output<typeof verifiedShape>, ink: Ink): 
       ? []
       : [`  ${clean(checkpoint.origin)}, ${counted(checkpoint.size, "entry", "entries")}`]),
     ...(checkpoint === undefined ? [] : [`  root ${checkpoint.root}`]),
-    ...memories.map(({ id, status, text }) => `  ${id} ${status} ${oneLine(text ?? "")}`.trimEnd()),
+    ...memories.map(({ id, status, text }) => row(`  ${id} ${status} `, text ?? "").trimEnd()),
     ...edges.map(({ key, status }) => `  edge ${key} ${status}`),
     ...entries.map(({ seq, kind }) => `  entry ${seq} ${clean(kind)}`),
   ].join("\n");

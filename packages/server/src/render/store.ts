@@ -13,7 +13,7 @@ import type {
   upgradeShape,
 } from "../operations/moves.js";
 import type { followedShape, promotedShape } from "../operations/replicas.js";
-import { clean, counted, grouped, type Ink, oneLine, pairs, showTime } from "./ink.js";
+import { clean, counted, folded, grouped, type Ink, pairs, row, showTime } from "./ink.js";
 
 /** How much a store holds. */
 export function showStats(stats: z.output<typeof statsShape>, ink: Ink): string {
@@ -141,7 +141,8 @@ function showEntry(
   const subjects = parts
     .map(({ subject, erased }) => (erased ? `${subject} ${ink.yellow("[erased]")}` : subject))
     .join(" ");
-  return `${String(seq).padStart(6)}  ${ink.dim(showTime(at))}  ${ink.cyan(kind)}  ${clean(by)}  ${subjects}${span}`;
+  const head = `${String(seq).padStart(6)}  ${ink.dim(showTime(at))}  ${ink.cyan(kind)}  ${clean(by)}`;
+  return folded(`${head}  ${subjects}${span}`, 8);
 }
 
 /** What happened between two positions. */
@@ -149,10 +150,12 @@ export function showChanges(page: Output<"changes">, ink: Ink): string {
   const lines = page.changes.flatMap(({ seq, kind, at: time, memories, edges }) => [
     `${String(seq).padStart(6)}  ${ink.dim(showTime(time))}  ${ink.cyan(kind)}`,
     ...memories.map(({ id, erased, type, text }) => {
-      const said = erased ? ink.yellow("[forgotten]") : oneLine(text ?? "", 80);
-      return `        ${id} ${type ?? ""} ${said}`.trimEnd();
+      const head = `        ${id} ${type ?? ""} `;
+      return (erased ? `${head}${ink.yellow("[forgotten]")}` : row(head, text ?? "")).trimEnd();
     }),
-    ...edges.map(({ from, kind: link, to }) => `        ${from} ─${clean(link)}→ ${clean(to)}`),
+    ...edges.map(({ from, kind: link, to }) =>
+      folded(`        ${from} ─${clean(link)}→ ${clean(to)}`, 10),
+    ),
   ]);
   const more = page.next === undefined ? [] : [ink.dim(`more: from ${page.next}`)];
   return lines.length === 0 ? ink.dim("nothing happened") : [...lines, ...more].join("\n");

@@ -5,7 +5,7 @@
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type { repairShape } from "../operations/moves.js";
-import { clean, counted, type Ink, oneLine, pairs, showTime } from "./ink.js";
+import { clean, counted, folded, type Ink, oneLine, pairs, row, showTime } from "./ink.js";
 
 /** What a graph is made of. */
 export function showSchema(schema: Output<"describeSchema">, ink: Ink): string {
@@ -60,7 +60,7 @@ export function showMaintained(report: Output<"maintain">, ink: Ink): string {
   });
   const changes = report.changes.map(({ step, memories, reason, seq }) => {
     const entry = seq === undefined ? "" : ` ${ink.dim(`seq ${seq}`)}`;
-    return `  ${step} ${memories.map(clean).join(" ")}: ${oneLine(reason, 80)}${entry}`;
+    return folded(`  ${step} ${memories.map(clean).join(" ")}: ${oneLine(reason, 80)}${entry}`, 4);
   });
   const said = changes.length === 0 ? [] : ["", ink.bold("changes"), ...changes];
   return [`${head} ${ink.dim(`seq ${report.seq}`)}`, ...steps, ...said].join("\n");
@@ -135,7 +135,7 @@ function kindLines({ kinds, distinct }: Output<"describeSchema">, ink: Ink): str
   const width = Math.max(...kinds.map(({ count }) => String(count).length));
   const shown = kinds.flatMap(({ kind, count, examples }) => [
     `  ${String(count).padStart(width)}  ${clean(kind)}`,
-    ...examples.map((text) => `  ${" ".repeat(width)}    ${ink.dim(oneLine(text, 80))}`),
+    ...examples.map((text) => row(`  ${" ".repeat(width)}    `, text)),
   ]);
   return ["", ink.bold("kinds"), ...shown, ...more(distinct.kinds - kinds.length, ink)];
 }
