@@ -7,7 +7,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { issueScope, type ScopeInput, signerOf, signRequest } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pathsOf, routesOf } from "../src/http/routes.js";
-import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
+import { MEMGRAPH_TOOLS } from "../src/mcp/tools-memgraph.js";
+import { fieldOf, hasBody, MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
 import { OPERATIONS } from "../src/operations.js";
 import { type Got, readAll, startTestServer, statusOf, type TestServer } from "./http-server.js";
 
@@ -278,6 +279,65 @@ describe("what a scope does not open", () => {
       const scope = await issue({ grantedTo: "bearer:anybody", writable: true });
       const got = await send({ path, scope, ...(path === "/v1/export" ? { body: {} } : {}) });
       expect([got.status, got.json.code]).toEqual([403, "ERR_DENIED"]);
+    },
+  );
+
+  const REFUSED = /: expected (no scope|the owner's access)[^"]*[^\n]*"isError":true/;
+
+  /** Inputs of memgraph's calls that name what the scope shows, what it does not, and what nobody has. */
+  const memgraphInputs = (lineage: string): Record<string, unknown> => ({
+    graph_id: "default",
+    name: "mine",
+    lineage_id: lineage,
+    from_lineage: lineage,
+    to_lineage: lineage,
+    edge_id: `${lineage}@default`,
+    kind: "near",
+    content: "x",
+    text: "word",
+    queries: [{ text: "word" }],
+    nodes: [{ kind: "fact", content: "x", lineage_id: lineage }],
+  });
+
+  test.each([false, true])(
+    "memgraph's routes and tools, to a scope with writable %s: nothing shows, nothing is written",
+    async (writable) => {
+      const scope = await issue({ grantedTo: "bearer:anybody", writable });
+      const headers = { Authorization: `Bearer ${scope}`, "Content-Type": "application/json" };
+      const before = (await server.get("/v1/root", owner)).text;
+      const asked = { visible: ids.scoped, hidden: ids.private, nobody: UNKNOWN_HANDLE };
+      for (const { name, route } of MEMGRAPH_ROUTES) {
+        const answers = new Set<string>();
+        for (const lineage of Object.values(asked)) {
+          const input = memgraphInputs(lineage);
+          const place = route.path.replaceAll(/:(\w+)/g, (_, part) =>
+            encodeURIComponent(String(input[fieldOf(route, part)])),
+          );
+          const init = hasBody(route) ? { body: JSON.stringify(input) } : {};
+          const response = await fetch(`${server.url}/v1${place}`, {
+            method: route.method,
+            headers,
+            ...init,
+          });
+          const { code, detail } = (await response.json()) as { code: string; detail: string };
+          answers.add(`${response.status} ${code} ${detail}`);
+        }
+        expect([name, [...answers]]).toEqual([name, [expect.stringMatching(/^401 ERR_DENIED /)]]);
+      }
+      for (const { name, inputSchema } of MEMGRAPH_TOOLS) {
+        const fields = Object.keys((inputSchema.properties ?? {}) as object);
+        const answers = new Set<string>();
+        for (const lineage of Object.values(asked)) {
+          const all = Object.entries(memgraphInputs(lineage));
+          const args = Object.fromEntries(all.filter(([field]) => fields.includes(field)));
+          const params = { name, arguments: args };
+          const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+          const accept = { ...headers, Accept: "application/json, text/event-stream" };
+          answers.add((await server.post("/mcp?profile=full", body, accept)).text);
+        }
+        expect([name, [...answers]]).toEqual([name, [expect.stringMatching(REFUSED)]]);
+      }
+      expect((await server.get("/v1/root", owner)).text).toBe(before);
     },
   );
 

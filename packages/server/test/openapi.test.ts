@@ -182,6 +182,24 @@ describe("generated requests", () => {
     }
   });
 
+  test("items of a batch: one of the three and perhaps a name, as the document says", async () => {
+    const schema = resolve("#/components/schemas/batchInput", document);
+    const members: readonly (readonly [string, unknown])[] = [
+      ["write", { type: "note", text: "in a batch" }],
+      ["update", { id: "home", text: "about home, again" }],
+      ["link", { from: "rule", kind: "related_to", to: "trip" }],
+      ["ref", "r"],
+      ["unheardOf", 1],
+    ];
+    for (let chosen = 0; chosen < 2 ** members.length; chosen += 1) {
+      const item = Object.fromEntries(members.filter((_, at) => (chosen >> at) % 2 === 1));
+      const body = { items: [item] };
+      const { status, json } = await server.post("/v1/batch", body);
+      const isTaken = mismatches(body, schema, document).length === 0;
+      expect([item, status === 200, json.detail]).toEqual([item, isTaken, json.detail]);
+    }
+  });
+
   test("parameters of memgraph's routes: what cannot be read counts as not given, and is said to", async () => {
     for (const [path, item] of Object.entries(paths)) {
       const { get } = item;

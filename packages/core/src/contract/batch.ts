@@ -80,6 +80,17 @@ export interface BatchResult {
   readonly seq: number;
 }
 
+/** What is told of an item: one of the three, and perhaps a name for it. */
+const ITEM_SHOWN = {
+  type: "object",
+  oneOf: ["write", "update", "link"].map((verb) => ({
+    type: "object",
+    properties: { [verb]: { type: "object" }, ref: { type: "string", minLength: 1 } },
+    required: [verb],
+    additionalProperties: false,
+  })),
+} as const;
+
 /** Does many changes. */
 export const batch = verb("batch", {
   summary: "Do many writes, updates and links in one commit",
@@ -89,7 +100,7 @@ export const batch = verb("batch", {
   retry: "key",
   args: {
     // Each item is checked by its own verb's contract, so that what is wrong is named inside it.
-    items: listUpTo(z.custom<BatchItem>().meta({ type: "object" }), LIMITS.batchItems, 1).describe(
+    items: listUpTo(z.custom<BatchItem>().meta(ITEM_SHOWN), LIMITS.batchItems, 1).describe(
       "what to do, in order",
     ),
   },

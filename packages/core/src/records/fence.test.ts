@@ -1,6 +1,7 @@
 /** The fence: what looks like one does not pass, what is only quoted swallows nothing, what is cut is closed. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { lookAlike, looksFenced } from "../../test/look-alikes.js";
 import {
   breakMarks,
   cutToTokens,
@@ -13,42 +14,6 @@ import {
 import { countTokens } from "./forms.js";
 
 const SEED = 20_261_116;
-const UNSEEN = ["", "\u200b", "\u200d", "\u202e", "\u2066", "\ufeff", "\u00ad"];
-const LOOKS: { readonly [letter: string]: readonly string[] } = {
-  "<": ["<", "＜", "‹", "«", "〈", "⟨", "《"],
-  ">": [">", "＞", "›", "»", "〉", "⟩", "》"],
-  c: ["c", "C", "с", "ｃ"],
-  o: ["o", "O", "о", "ｏ"],
-  e: ["e", "E", "е", "ｅ"],
-  "-": ["-", "‐", "–", "－"],
-};
-
-/** A mark as somebody may write it who wants it to pass. */
-const lookAlike = fc.constantFrom(FENCE_OPEN, FENCE_CLOSE).chain((mark) =>
-  fc
-    .tuple(...[...mark].map((letter) => fc.constantFrom(...(LOOKS[letter] ?? [letter]))))
-    .chain((letters) =>
-      fc
-        .array(fc.constantFrom(...UNSEEN), {
-          minLength: letters.length,
-          maxLength: letters.length,
-        })
-        .map((between) => letters.map((letter, at) => letter + between[at]).join("")),
-    ),
-);
-
-/** Whether a reader, who does not see what is unseen, would take something for a mark. */
-function looksFenced(text: string): boolean {
-  const seen = text
-    .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu, "")
-    .normalize("NFKC")
-    .replace(/[сС]/g, "c")
-    .replace(/[оО]/g, "o")
-    .replace(/[еЕ]/g, "e")
-    .replace(/[‐–]/g, "-");
-  return /[<‹«〈⟨《]\s*cortex-memory|cortex-memory\s*[>›»〉⟩》]/i.test(seen);
-}
-
 describe("text of memory", () => {
   test("has no mark left, however it was written", () => {
     const around = fc.string({ maxLength: 12, unit: "grapheme" });
@@ -60,7 +25,19 @@ describe("text of memory", () => {
         expect(looksFenced(flatten(text))).toBe(false);
         expect(flatten(text)).not.toContain("\n");
       }),
-      { seed: SEED },
+      { seed: SEED, numRuns: 400 },
+    );
+  });
+
+  test("keeps what stands around a mark", () => {
+    fc.assert(
+      fc.property(lookAlike, (mark) => {
+        const said = breakMarks(`Ada é ${mark}; she lives in «Porto»`);
+        expect(said).toMatch(
+          /^Ada é \(?cortex-memory\)?[\p{M}\p{Default_Ignorable_Code_Point}]*; she lives in «Porto»$/u,
+        );
+      }),
+      { seed: SEED, numRuns: 400 },
     );
   });
 
@@ -69,6 +46,8 @@ describe("text of memory", () => {
       "cortex-memory is a name",
       "a < b > c",
       "«Porto»",
+      "≤ 3 cortex memories › 2",
+      "Ünïcödé cörtex—mémory",
       "فارسی می‌خوانم",
       "👨‍👩‍👧",
     ]) {

@@ -20,46 +20,70 @@ export function fence(text: string): string {
 }
 
 /** Characters that turn text round or are not seen; joiners, which some scripts need, are not among them. */
-const UNSEEN = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+const UNSEEN =
+  /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** What may stand between two characters of a mark without being noticed. */
-const BETWEEN = "[\\s\\u200c\\u200d]*";
+/** What may stand between two characters of a mark without being noticed: blanks, accents, what is not shown. */
+const BETWEEN = /[\s\u2800\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** The letters of the mark, each with those that look like it. */
-const WORD = [
-  "cCｃＣсСϲ",
-  "oOｏＯоОοΟ",
-  "rRｒＲг",
-  "tTｔＴтТτΤ",
-  "eEｅＥеЕεΕ",
-  "xXｘＸхХχΧ",
-  "\\-_‐‑‒–—―−－",
-  "mMｍＭмМΜ",
-  "eEｅＥеЕεΕ",
-  "mMｍＭмМΜ",
-  "oOｏＯоОοΟ",
-  "rRｒＲг",
-  "yYｙＹуУγΥ",
-]
-  .map((letters) => `[${letters}]`)
-  .join(BETWEEN);
-const OPENING = `(?:[<＜‹«〈\\u2329⟨《≪⋘❮❰⟪﹤˂⧼︿︽]${BETWEEN})+`;
-const CLOSING = `(?:${BETWEEN}[>＞›»〉\\u232a⟩》≫⋙❯❱⟫﹥˃⧽﹀︾])+`;
-const MARK = new RegExp(`(${OPENING})?${WORD}(${CLOSING})?`, "gu");
+/** The characters of a mark, each with those that look like it and that Unicode does not hold for the same. */
+const ALIKE: { readonly [seen: string]: string } = {
+  "<": "‹«〈⟨《≪⋘❬❮❰⟪˂⧼⦑ᐸ≤≦⩽≺⋖⪡⊰",
+  ">": "›»〉⟩》≫⋙❭❯❱⟫˃⧽⦒ᐳ≥≧⩾≻⋗⪢⊱",
+  c: "сᴄⲥ",
+  o: "оοσօᴏⲟ",
+  r: "гʀⲅ",
+  t: "тτᴛⲧ",
+  e: "еεᴇҽⲉ",
+  x: "хχⲭ",
+  m: "мμᴍⲙ",
+  y: "уүγυʏⲩ",
+  "-": "_‐‒–—―−⁃˗ーㅡ─━",
+};
+const SEEN_AS: ReadonlyMap<string, string> = new Map(
+  Object.entries(ALIKE).flatMap(([seen, others]) =>
+    Array.from(others, (other): [string, string] => [other, seen]),
+  ),
+);
+const OTHERS = new RegExp(`[${[...SEEN_AS.keys()].join("")}]`, "gu");
+const WORD = "cortex-memory";
+const MARK = new RegExp(`(<*)${WORD}(>*)`, "g");
 
 /** Text of these alone has nothing unseen in it and no bracket of a mark. */
 const PLAIN = /^[\0-;=?-\x7f]*$/;
 
+/** Text as a reader takes it who looks at shapes: one spelling for all that look alike, nothing between. */
+function seenAs(text: string): string {
+  return text
+    .replace(/[ϲϹ]/g, "c")
+    .normalize("NFKD")
+    .replace(BETWEEN, "")
+    .toLowerCase()
+    .replace(OTHERS, (other) => SEEN_AS.get(other) ?? other);
+}
+
 /** Text in which no fence opens or closes, and nothing hides: unseen characters go, brackets of a mark become round. */
 export function breakMarks(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text
-    .replace(UNSEEN, "")
-    .replace(MARK, (mark, opening?: string, closing?: string) =>
-      opening === undefined && closing === undefined
-        ? mark
-        : `${opening === undefined ? "" : "("}cortex-memory${closing === undefined ? "" : ")"}`,
-    );
+  const shown = text.replace(UNSEEN, "");
+  return seenAs(shown).includes(WORD) ? withoutMarks(shown) : shown;
+}
+
+/** Text that says the word of the marks, with the brackets beside it round. */
+function withoutMarks(text: string): string {
+  const characters = Array.from(text);
+  // What each character is seen as, and for each part of that the place of its character.
+  const seen = characters.map((one) => seenAs(one));
+  const places = seen.flatMap((one, at) => Array.from({ length: one.length }, () => at));
+  const kept: string[] = [];
+  let from = 0;
+  for (const { 0: mark, 1: opening, 2: closing, index } of seen.join("").matchAll(MARK)) {
+    if (opening === "" && closing === "") continue;
+    kept.push(...characters.slice(from, places[index]));
+    kept.push(`${opening === "" ? "" : "("}${WORD}${closing === "" ? "" : ")"}`);
+    from = (places[index + mark.length - 1] ?? characters.length) + 1;
+  }
+  return [...kept, ...characters.slice(from)].join("");
 }
 
 /** Text on one line, in which no fence opens or closes: a memory may say anything, and must not end its block. */

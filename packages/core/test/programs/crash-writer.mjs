@@ -17,6 +17,17 @@ const random = seededRandom(seed);
 const names = [];
 let count = 0;
 
+/** A link that is there already, from either end, would say nothing about the one that is tried. */
+const links = new Set();
+
+function kindOf(from, to, name) {
+  const kind = random.pick(["related_to", "supports", `kind ${name}`]);
+  const link = [kind, ...[from, to].sort()].join(" ");
+  if (links.has(link)) return `kind ${name}`;
+  links.add(link);
+  return kind;
+}
+
 function plan(n) {
   const name = `r${round}-${n}`;
   const text = `${name} ${"x".repeat(random.below(400))}`;
@@ -29,12 +40,7 @@ function plan(n) {
   if (dice < 60) return { verb: "update", name: random.pick(names), text };
   if (dice < 75) {
     const [from, to] = random.shuffled(names);
-    return {
-      verb: "link",
-      from,
-      to,
-      kind: random.pick(["related_to", "supports", `kind ${name}`]),
-    };
+    return { verb: "link", from, to, kind: kindOf(from, to, name) };
   }
   if (dice < 85) {
     const [hidden] = names.splice(random.below(names.length), 1);
