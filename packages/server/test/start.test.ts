@@ -82,8 +82,8 @@ describe("before it answers, the binary loads", () => {
       "cli/host.js",
       "cli/root.js",
       "commander",
+      "error-status.js",
       "main.js",
-      "usage.js",
       "version.js",
     ];
     for (const word of ["--help", "-h", "help"]) expect(loadedBy([word])).toEqual(eight);
