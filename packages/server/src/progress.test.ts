@@ -98,3 +98,21 @@ describe("progress", () => {
     expect(bar({ ...at(1, 10), elapsedMs: 60_000 }, 80)).toContain("about 9 min left");
   });
 });
+
+test("work that counts something else for once says what", () => {
+  let nowMs = 0;
+  const written: string[] = [];
+  const target = {
+    write: (text: string) => void written.push(text),
+    isTerminal: false,
+    columns: 80,
+  };
+  const progress = startProgress({ label: "import", unit: "records" }, target, () => nowMs);
+  nowMs = 6000;
+  progress.report(10, 200, "bytes");
+  progress.finish();
+  expect(written).toEqual([
+    expect.stringContaining("10 of 200 bytes (5%)"),
+    expect.stringContaining("200 of 200 bytes (100%)"),
+  ]);
+});

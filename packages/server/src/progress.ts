@@ -21,8 +21,8 @@ export interface Work {
 
 /** How progress is reported. */
 export interface Progress {
-  /** A total of 0 is one that nobody knows. */
-  report(done: number, total: number): void;
+  /** A total of 0 is one that nobody knows; a unit is given where it is not the work's. */
+  report(done: number, total: number, unit?: string): void;
   /** Ends the line, so that what follows starts on a clean one. */
   end(): void;
   /** The work is done: what was shown of it ends at 100 %. */
@@ -49,10 +49,11 @@ export function startProgress(work: Work, target: ProgressTarget, nowMs: () => n
   const everyMs = target.isTerminal ? BAR_EVERY_MS : LINE_EVERY_MS;
   let lastMs: number | undefined;
   let latest = { done: 0, total: 0 };
+  let { unit } = work;
   let drawn = 0;
   let isDrawn = false;
   const draw = (done: number, total: number): void => {
-    const state = { ...work, done, total, elapsedMs: nowMs() - startMs };
+    const state = { ...work, unit, done, total, elapsedMs: nowMs() - startMs };
     if (target.isTerminal) target.write(`\r\u001b[K${bar(state, target.columns)}`);
     else target.write(`${sentence(state)}\n`);
     isDrawn = target.isTerminal;
@@ -63,8 +64,9 @@ export function startProgress(work: Work, target: ProgressTarget, nowMs: () => n
     isDrawn = false;
   };
   return {
-    report(done, total) {
+    report(done, total, counted = work.unit) {
       const now = nowMs();
+      unit = counted;
       latest = { done, total };
       if (now - startMs < QUIET_MS) return;
       if (lastMs !== undefined && now - lastMs < everyMs) return;

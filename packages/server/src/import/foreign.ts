@@ -127,7 +127,8 @@ export interface ForeignOptions extends TargetPlace {
    * the store unless told otherwise, and for a dry run none.
    */
   readonly report?: string;
-  readonly onProgress?: (done: number, total: number) => void;
+  /** What is done of how much; records unless a unit is given. */
+  readonly onProgress?: (done: number, total: number, unit?: string) => void;
 }
 
 const REPORT_NAME = "import-report.jsonl";
@@ -148,7 +149,11 @@ export async function importForeign(options: ForeignOptions): Promise<ForeignRep
         tally,
         dryRun,
         known: new KnownRefs(),
-        onProgress: (done) => onProgress?.(done, file.total),
+        // A file is read twice, for its memories and for its links: half of what is read is half of the file.
+        onProgress: (done) => {
+          if (file.unit === undefined) onProgress?.(done, file.total);
+          else onProgress?.(Math.ceil(done / 2), file.total / 2, file.unit);
+        },
       };
       for (const plan of file.graphs ?? []) tally.graph(plan, await target.prepare(plan));
       if (file.nodes === undefined) await importMemories(work);

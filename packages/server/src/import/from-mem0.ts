@@ -34,6 +34,7 @@ export function openMem0(path: string): ForeignFile {
   return {
     graphs: undefined,
     total: 2 * bytes,
+    unit: "bytes",
     async *memories(): AsyncGenerator<Step<MemoryRecord>> {
       const named = new Set<string>();
       for await (const found of jsonElements(path, SECTIONS)) {

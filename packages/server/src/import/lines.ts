@@ -139,6 +139,7 @@ export function openLines(path: string, reader: LineReader): ForeignFile {
   return {
     graphs: undefined,
     total: 2 * bytes,
+    unit: "bytes",
     async *memories(): AsyncGenerator<Step<MemoryRecord>> {
       for await (const { at, line, done } of jsonLines(path)) {
         const items = isUnusable(line) ? line : attempt(at, () => reader.memories(line.value, at));

@@ -97,6 +97,8 @@ export interface ForeignFile {
   readonly graphs: readonly GraphPlan[] | undefined;
   /** The work of both passes together, in bytes or rows. */
   readonly total: number;
+  /** What `total` counts where it is not records. */
+  readonly unit?: "bytes";
   memories(): AsyncIterable<Step<MemoryRecord>>;
   /** Versions that are kept as they were, where the file has such; then there are no memories. */
   nodes?(): AsyncIterable<Step<NodeRecord>>;

@@ -73,7 +73,7 @@ export interface CallContext {
   readonly files: Files;
   /** The settings in force at this door. */
   readonly settings: readonly Setting[];
-  readonly onProgress: (done: number, total: number) => void;
+  readonly onProgress: (done: number, total: number, unit?: string) => void;
   /** Runs work on the hub of a door that has one open; others open the one at the location. */
   readonly hub?: <T>(work: (hub: Hub) => Promise<T>) => Promise<T>;
   /** Told how a read was carried out, at a door that logs what was slow. */
