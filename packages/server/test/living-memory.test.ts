@@ -180,7 +180,7 @@ describe("for people and for scripts", () => {
     const dry = await human(["maintain", "--dry-run"]);
     expect(dry).toMatch(/^what there is to do .*\n[\s\S]* {2}confirm: 1 to do\n/);
     expect(dry).toMatch(
-      /\nchanges\n {2}confirm \w{26} \w{26} \w{26}: said by 3 independent voices/,
+      /\nchanges\n {2}confirm \w{26} \w{26}\s+\w{26}: said by 3 independent voices/,
     );
     const done = await json(["maintain"]);
     expect(done).toMatchObject({
