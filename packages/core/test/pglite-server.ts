@@ -21,6 +21,9 @@ const QUERY = 0x51;
 const TERMINATE = 0x58;
 const PARSE = 0x50;
 const SSL_REQUEST = 80877103;
+/** How an answer ends: it is ready for the next message, with a transaction that failed. */
+const READY = 0x5a;
+const FAILED_TRANSACTION = 0x45;
 
 /** A server of one database in memory. */
 export interface PgliteServer {
@@ -46,7 +49,7 @@ export async function startPglite(): Promise<PgliteServer> {
     async stop() {
       for (const socket of sockets) socket.destroy();
       server.close();
-      await engine.idle();
+      await engine.end();
       await database.close();
     },
   };
@@ -69,12 +72,17 @@ class Engine {
   readonly #readings = new Set<Reading>();
   #last: Promise<unknown> = Promise.resolve();
   #copies = 0;
+  #isEnded = false;
 
   constructor(database: PGlite) {
     this.#database = database;
   }
 
-  idle(): Promise<unknown> {
+  /** Waits for what was asked; what a connection still leaves behind goes with the database. */
+  end(): Promise<unknown> {
+    this.#last = this.#last.then(() => {
+      this.#isEnded = true;
+    });
     return this.#last;
   }
 
@@ -92,22 +100,36 @@ class Engine {
   }
 
   /** Ends a transaction; copies that nobody reads any more go. */
-  end(reading: Reading): void {
+  endReading(reading: Reading): void {
     this.#readings.delete(reading);
     const { copy } = reading;
     if (copy === undefined || [...this.#readings].some((other) => other.copy === copy)) return;
-    this.#last = this.#last.then(() => this.#database.exec(`DROP SCHEMA ${copy} CASCADE`));
+    this.#last = this.#last.then(() =>
+      this.#isEnded ? undefined : this.#database.exec(`DROP SCHEMA ${copy} CASCADE`),
+    );
   }
 
   async #run(message: Uint8Array, reading: Reading | undefined): Promise<Uint8Array> {
     if (reading === undefined) await this.#copyForReaders();
-    if (reading?.copy === undefined) return this.#database.execProtocolRaw(message);
+    if (reading?.copy === undefined) return this.#perform(message);
     await this.#database.exec(`SET search_path TO ${reading.copy}`);
     try {
-      return await this.#database.execProtocolRaw(message);
+      return await this.#perform(message);
     } finally {
       await this.#database.exec("SET search_path TO public");
     }
+  }
+
+  /**
+   * What failed inside a transaction is rolled back here at once: the client's own ROLLBACK comes with its next
+   * message, and the one connection would refuse everybody else until then.
+   */
+  async #perform(message: Uint8Array): Promise<Uint8Array> {
+    const answer = await this.#database.execProtocolRaw(message);
+    if (answer.at(-1) === FAILED_TRANSACTION && answer.at(-6) === READY) {
+      await this.#database.exec("ROLLBACK");
+    }
+    return answer;
   }
 
   async #copyForReaders(): Promise<void> {
@@ -200,7 +222,7 @@ class Client {
   }
 
   #endReading(): void {
-    if (this.#reading !== undefined) this.#engine.end(this.#reading);
+    if (this.#reading !== undefined) this.#engine.endReading(this.#reading);
     this.#reading = undefined;
   }
 }
