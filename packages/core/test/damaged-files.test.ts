@@ -242,7 +242,9 @@ test.skipIf(isUnbuilt())("no turned bit gives wrong words, or goes unnoticed", a
     [],
   );
   const seen = new Set(outcomes.map(([, , word]) => word));
-  expect([...seen]).toEqual(expect.arrayContaining(["found", "refused", "same"]));
+  expect([...seen]).toEqual(expect.arrayContaining(["refused", "same"]));
+  // Which of the two depends on where the bits lie.
+  expect(seen.has("found") || seen.has("noticed")).toBe(true);
 });
 
 /** Where a text stands in the file: in the pages of now, and in some that are free by now. */
