@@ -1,6 +1,7 @@
 /**
  * What an answer still says of things that its caller may not see, taken out by the answer's own schema:
- * numbers of entries become times (in a failure they are left out), and where a memory came from is told as far as that may be seen.
+ * numbers of entries become times (in a failure they are left out), and where a memory came from is told
+ * as far as that may be seen.
  *
  * Rows that are hidden never reach a verb (`history/seen-snapshot.ts`); this is about what stands inside
  * records that are shown. The schema of the contract says where, so a new member is covered when it is

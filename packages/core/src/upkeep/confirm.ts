@@ -4,8 +4,9 @@
  *
  * A voice is a principal, as its door knows it: under however many names of sources, sessions or parts
  * of itself it speaks, it is one. All that was imported is one voice at most, as files name their
- * authors themselves. A claim is confirmed when two voices other than its own back it by an edge `supports`. Each
- * of them is a live memory that makes the same claim, or one whose edge is the owner's own word. Words from outside, words with threats in them, what was
+ * authors themselves. A claim is confirmed when two voices other than its own back it by an edge
+ * `supports`. Each of them is a live memory that makes the same claim, or one whose edge is the owner's
+ * own word. Words from outside, words with threats in them, what was
  * computed from other memories, and what was derived from the claim itself are no voices. What only the
  * owner may assert is confirmed only with the owner among them, and nothing that is contradicted is
  * confirmed.
