@@ -24,8 +24,10 @@ import type { Asked } from "../contract/index.js";
 import type { EmbedReport } from "../contract/upkeep.js";
 import type { Engine } from "../engine/engine.js";
 import { headOf } from "../history/build-beside.js";
+import type { Pause } from "../history/growth.js";
 import { bodyPointer, decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
+import { type GiveWay, givingWay } from "../jobs/give-way.js";
 import type { Job } from "../jobs/runner.js";
 import { idKey, journalKey, keyString, vectorKey } from "../kv/keyspace.js";
 import type { Bytes, Kv, KvCacheCommit, KvExpectation } from "../kv/kv.js";
@@ -39,7 +41,6 @@ import {
   modelTag,
   textHash,
 } from "../records/vector-rows.js";
-import { OWNER } from "../scope/access.js";
 import { type CheckedEmbedder, refusesText } from "../vector/embedder.js";
 import { memoriesOf, PAGE_ENTRIES } from "../vector/loaded-vectors.js";
 import { contended, cursorRow, planVectors, type VectorChange } from "../vector/vector-changes.js";
@@ -47,11 +48,18 @@ import type { VectorIndex } from "../vector/vector-index.js";
 import { noEmbedder } from "../vector/vector-index.js";
 
 /** Embeds every text that has no vector yet, up to the entries there are now. */
-export async function embedPending(
+export function embedPending(
   engine: Engine,
   { signal, onProgress }: Asked<"embedPending">,
 ): Promise<EmbedReport> {
-  const parts = partsOf(engine);
+  return embedAll(engine, partsOf(engine), { signal, onProgress });
+}
+
+async function embedAll(
+  engine: Engine,
+  parts: EmbedParts,
+  { signal, onProgress }: Pick<Asked<"embedPending">, "signal" | "onProgress">,
+): Promise<EmbedReport> {
   const total = { texts: 0, memories: 0, refused: 0, purged: 0 };
   const { size: target } = await headOf(engine.kv);
   for (let cursor = 0; cursor < target && signal?.aborted !== true; ) {
@@ -114,13 +122,17 @@ function partsOf({ kv, sha256, vectors, embedder }: Engine): EmbedParts {
   return { kv, sha256, vectors, embedder, entries: PAGE_ENTRIES };
 }
 
-/** The job for a runner: one run embeds what is pending. Failures are the runner's to record. */
-export function embedJob(engine: Engine): Job {
+/**
+ * The job for a runner: one run embeds what is pending, and gives way to whoever calls meanwhile. Failures
+ * are the runner's to record.
+ */
+export function embedJob(engine: Engine, pause: Pause): Job {
   return {
     name: "embed",
     pending: async () => ((await engine.vectors.status())?.lag ?? 0) > 0,
     async run(signal) {
-      const { memories, cursor, lag } = await embedPending(engine, { signal, access: OWNER });
+      const parts = { ...partsOf(engine), giveWay: givingWay(engine.clock, pause) };
+      const { memories, cursor, lag } = await embedAll(engine, parts, { signal });
       return { done: memories, cursor, lag };
     },
   };
@@ -134,6 +146,8 @@ interface EmbedParts {
   readonly embedder: CheckedEmbedder;
   /** Entries that one pass looks at, at most. */
   readonly entries: number;
+  /** Asked before every piece of the work, where others come first. */
+  readonly giveWay?: GiveWay;
 }
 
 /** What a pass did. */
@@ -194,6 +208,7 @@ class EmbedPass {
   /** Runs the pass; `undefined` when there is nothing to look at. */
   async run(): Promise<PassReport | undefined> {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; ) {
+      await this.#parts.giveWay?.(this.#signal);
       const page = await this.#page();
       if (page === undefined) return undefined;
       const erased = page.erased.filter((id) => !this.#erased.has(keyString(id)));
@@ -241,6 +256,7 @@ class EmbedPass {
 
   async #embed(missing: readonly (readonly [string, string])[]): Promise<void> {
     for (let at = 0; at < missing.length; ) {
+      await this.#parts.giveWay?.(this.#signal);
       this.#signal?.throwIfAborted();
       const batch = missing.slice(at, at + batchLength(missing, at));
       at += batch.length;
