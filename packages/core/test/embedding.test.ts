@@ -210,7 +210,7 @@ describe("several at once", () => {
     const next = await graphWith(embedder, openMemoryKv(store), 2);
     expect(await nearText(next, "n 7", 3)).toEqual([]);
     // The job finds that all of it is to be done again.
-    expect(await embedJob(next.engine).pending?.()).toBe(true);
+    expect(await embedJob(next.engine, next.engine.pause).pending?.()).toBe(true);
     expect(await next.memory.embedPending()).toMatchObject({ texts: 30, memories: 30 });
     expect((await nearText(next, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);
     expect((await nearText(old, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);

@@ -21,6 +21,15 @@ export function noteCall(): void {
 const REST_FACTOR = 16;
 const REST_MS_MAX = 1000;
 
+/** Tells whether somebody called since it was first asked: for work that ends early and goes on another time. */
+export function calledMeanwhile(): () => boolean {
+  let heard: number | undefined;
+  return () => {
+    heard ??= calls;
+    return calls !== heard;
+  };
+}
+
 /** Waits where it has to before the next piece of work; a signal that is aborted ends it early. */
 export type GiveWay = (signal?: AbortSignal) => Promise<void>;
 

@@ -22,6 +22,7 @@ import { type Engine, memoryId } from "../engine/engine.js";
 import { headOf } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";
 import { isReplica, refuseOnReplica } from "../history/replica-mark.js";
+import { calledMeanwhile } from "../jobs/give-way.js";
 import { textKey } from "../kv/keyspace.js";
 import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -67,6 +68,8 @@ interface Task {
   readonly maxChanges: number;
   readonly budgetMs: number;
   readonly signal: AbortSignal | undefined;
+  /** Whether others are waiting for the thread: then a plan ends after the piece at hand. */
+  readonly isAwaited?: () => boolean;
 }
 
 /** Does what keeps a store quick, small and in order. */
@@ -79,13 +82,15 @@ export async function maintain(engine: Engine, asked: Asked<"maintain">): Promis
 }
 
 /**
- * A small run of what nobody has to ask for: what the background job does. Vectors of other models
+ * A small run of what nobody has to ask for: what the background job does, a piece at a time while others
+ * call. Vectors of other models
  * stay, because another process may have that model: the two would take turns in removing each
  * other's vectors and paying for them anew.
  */
 export function maintainDue(engine: Engine, signal: AbortSignal): Promise<MaintainReport> {
   const quiet = { dryRun: false, otherModels: false, snapshotEveryMs: undefined };
-  return keepUp(engine, { ...quiet, ...BACKGROUND, steps: [UNASKED], signal });
+  const isAwaited = calledMeanwhile();
+  return keepUp(engine, { ...quiet, ...BACKGROUND, steps: [UNASKED], signal, isAwaited });
 }
 
 /** The first entry that no run has looked at for claims to confirm. */
@@ -201,7 +206,7 @@ async function planAll(
       nowMs,
       text: engine.text,
       ttlDays,
-      isOver: () => isOver() || engine.clock() >= end,
+      isOver: () => isOver() || engine.clock() >= end || task.isAwaited?.() === true,
       changes: [],
       changesMax: task.maxChanges,
       taken: new Set(),
