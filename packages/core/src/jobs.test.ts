@@ -1,16 +1,14 @@
 /** `memory.jobs`: what it is started with, what it does to a store, and what it leaves alone. */
 import { describe, expect, test } from "vitest";
 import type { Cortex } from "./cortex.js";
-import { embedJob } from "./embedding/embed.js";
 import { isCortexError } from "./errors.js";
 import { withSnapshot } from "./history/build-beside.js";
 import { promoteReplica, replicaRow } from "./history/replica-mark.js";
-import { givingWay } from "./jobs/give-way.js";
 import type { JobStatus } from "./jobs/lease.js";
 import { HEAD_KEY } from "./kv/kv.js";
 import { MemoryStore, openMemoryKv } from "./kv/memory-backend.js";
-import { type OpenOptions, open, openGraph } from "./open.js";
-import { type Embedder, hashEmbedder } from "./vector/embedder.js";
+import { type OpenOptions, open } from "./open.js";
+import { hashEmbedder } from "./vector/embedder.js";
 
 const quick = { intervalMs: 1, leaseMs: 100 } as const;
 
@@ -161,67 +159,6 @@ describe("the embedder", () => {
       expect.objectContaining({ code: "ERR_NO_EMBEDDER" }),
     );
     await plain.jobs.stopEmbedder();
-  });
-});
-
-describe("the job that embeds", () => {
-  /** Embeds 100 texts in pieces of 7 ms, during which `meanwhile` happens; gives how long it rested. */
-  async function rests(meanwhile: (memory: Cortex, asked: number) => Promise<unknown>) {
-    const slept: number[] = [];
-    let now = 1_000_000;
-    let asked = 0;
-    const plain = hashEmbedder();
-    const embedder: Embedder = {
-      ...plain,
-      async embed(texts) {
-        now += 7;
-        asked += 1;
-        await meanwhile(memory, asked);
-        return plain.embed(texts);
-      },
-    };
-    const { memory, engine } = await openGraph("memory:", { embedder, clock: () => now });
-    const pause = async (ms: number): Promise<void> => void slept.push(ms);
-    await memory.batch(Array.from({ length: 100 }, (_, at) => ({ write: noteOf(at) })));
-    const report = await embedJob(engine, pause).run(new AbortController().signal);
-    await memory.close();
-    return { slept, asked, report };
-  }
-  const noteOf = (at: number) => ({ type: "note", text: `note ${at}` }) as const;
-  const done = { done: 100, cursor: 101, lag: 0 };
-
-  test("goes on without a rest while nobody calls", async () => {
-    const { slept, asked, report } = await rests(async () => undefined);
-    expect([slept, asked, report]).toEqual([[], 4, done]);
-  });
-
-  test("rests after every piece during which somebody called, however the call ended", async () => {
-    const calls = [
-      (memory: Cortex) => memory.stats(),
-      (memory: Cortex) => memory.get("").catch(() => undefined),
-    ];
-    for (const call of calls) {
-      const { slept, asked, report } = await rests(call);
-      expect([slept, asked, report]).toEqual([[112, 112, 112, 112], 4, done]);
-    }
-    const once = await rests(async (memory, asked) => asked === 2 && memory.stats());
-    expect([once.slept, once.report]).toEqual([[112], done]);
-  });
-
-  test("rests for a second at most, and a clock that goes back does not hold it up", async () => {
-    const slept: number[] = [];
-    let now = 1_000_000;
-    const giveWay = givingWay(
-      () => now,
-      async (ms) => void slept.push(ms),
-    );
-    await using memory = await open("memory:");
-    for (const passed of [3_600_000, -7_200_000, 3]) {
-      now += passed;
-      await memory.stats();
-      await giveWay();
-    }
-    expect(slept).toEqual([1000, 16, 48]);
   });
 });
 

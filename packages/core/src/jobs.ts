@@ -163,7 +163,7 @@ export class Jobs {
     const { kv, clock, random, signal } = this.#engine;
     this.#owner = random(OWNER_BYTES);
     const parts = { kv, clock, pause: this.#pause, owner: this.#owner };
-    const jobs = jobsOf(this.#engine, this.#plan, this.#pause);
+    const jobs = jobsOf(this.#engine, this.#plan);
     const runners = new Map(
       jobs.map((job) => [job.name, new JobRunner(job, parts, this.#plan.settings)]),
     );
@@ -176,12 +176,12 @@ export class Jobs {
 }
 
 /** The jobs that a store has, by what it was opened with. */
-function jobsOf(engine: Engine, plan: JobsPlan, pause: RunnerParts["pause"]): readonly Job[] {
+function jobsOf(engine: Engine, plan: JobsPlan): readonly Job[] {
   const { embedder, model } = engine;
   const { maintainEveryMs, snapshotEveryMs = 0, extractAfterMs } = plan;
   return [
     textJob(engine.text),
-    ...(embedder === undefined ? [] : [embedJob(engine, pause)]),
+    ...(embedder === undefined ? [] : [embedJob(engine)]),
     ...[
       ...(model === undefined ? [] : [extractJob(engine, extractAfterMs)]),
       ...(maintainEveryMs === 0 ? [] : [maintainJob(engine, maintainEveryMs)]),

@@ -17,7 +17,6 @@ import type { Engine } from "../engine/engine.js";
 import { idempotencyKeys, keyError, requestMark, underMark } from "../engine/idempotency.js";
 import { invalid, isCortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
-import { noteCall } from "../jobs/give-way.js";
 import { keyString } from "../kv/keyspace.js";
 import { LIMITS } from "../limits.js";
 import { type Access, admit, OWNER, type Speaker, speakerOf } from "../scope/access.js";
@@ -69,7 +68,7 @@ export function callable(verb: Verb, run: AnyRun): Callable {
 /** Calls a verb: admit, check, run. */
 export function call(engine: Engine, callable: Callable, args: readonly unknown[]): unknown {
   const { verb, run } = callable;
-  noteCall();
+  engine.activity.calls += 1;
   const { access, given } = whoAsks(gather(callable, args));
   const admittedEngine = admitted(engine, access, verb);
   const asked = checked(verb, given);

@@ -24,10 +24,8 @@ import type { Asked } from "../contract/index.js";
 import type { EmbedReport } from "../contract/upkeep.js";
 import type { Engine } from "../engine/engine.js";
 import { headOf } from "../history/build-beside.js";
-import type { Pause } from "../history/growth.js";
 import { bodyPointer, decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, Reader } from "../history/reader.js";
-import { type GiveWay, givingWay } from "../jobs/give-way.js";
 import type { Job } from "../jobs/runner.js";
 import { idKey, journalKey, keyString, vectorKey } from "../kv/keyspace.js";
 import type { Bytes, Kv, KvCacheCommit, KvExpectation } from "../kv/kv.js";
@@ -41,6 +39,7 @@ import {
   modelTag,
   textHash,
 } from "../records/vector-rows.js";
+import { OWNER } from "../scope/access.js";
 import { type CheckedEmbedder, refusesText } from "../vector/embedder.js";
 import { memoriesOf, PAGE_ENTRIES } from "../vector/loaded-vectors.js";
 import { contended, cursorRow, planVectors, type VectorChange } from "../vector/vector-changes.js";
@@ -48,22 +47,49 @@ import type { VectorIndex } from "../vector/vector-index.js";
 import { noEmbedder } from "../vector/vector-index.js";
 
 /** Embeds every text that has no vector yet, up to the entries there are now. */
-export function embedPending(
-  engine: Engine,
-  { signal, onProgress }: Asked<"embedPending">,
-): Promise<EmbedReport> {
-  return embedAll(engine, partsOf(engine), { signal, onProgress });
+export function embedPending(engine: Engine, asked: Asked<"embedPending">): Promise<EmbedReport> {
+  return embedAll(engine, asked, atOnce);
+}
+
+/** How the next pass is made: how many entries it looks at. It may wait before it says so. */
+type Pace = (signal: AbortSignal | undefined) => Promise<number>;
+
+/** Whoever asked for vectors waits for them. */
+const atOnce: Pace = async () => PAGE_ENTRIES;
+
+/** Entries of a pass while callers wait for their turn: some 10 ms, where a whole page takes 45. */
+const POLITE_ENTRIES = 64;
+/**
+ * While callers come, a job works one part in five. Reads over HTTP in a store with 20,000 memories to embed fell
+ * to 0.4 of their pace without it.
+ */
+const REST_SHARE = 4;
+
+/** The pace of work that nobody waits for: at once while nobody calls, and little by little while calls come. */
+function givingWay({ activity, clock, pause }: Engine): Pace {
+  let calls = activity.calls;
+  let restedAt = clock();
+  return async (signal) => {
+    const isCalled = activity.calls !== calls;
+    // Calls come in while this waits, not while it works: those count for the next wait.
+    calls = activity.calls;
+    // No time at all is a turn of the event loop all the same.
+    await pause(isCalled ? REST_SHARE * Math.max(0, clock() - restedAt) : 0, signal);
+    restedAt = clock();
+    return isCalled ? POLITE_ENTRIES : PAGE_ENTRIES;
+  };
 }
 
 async function embedAll(
   engine: Engine,
-  parts: EmbedParts,
-  { signal, onProgress }: Pick<Asked<"embedPending">, "signal" | "onProgress">,
+  { signal, onProgress }: Asked<"embedPending">,
+  pace: Pace,
 ): Promise<EmbedReport> {
+  const parts = partsOf(engine);
   const total = { texts: 0, memories: 0, refused: 0, purged: 0 };
   const { size: target } = await headOf(engine.kv);
   for (let cursor = 0; cursor < target && signal?.aborted !== true; ) {
-    const report = await nextPass(parts, signal);
+    const report = await nextPass({ ...parts, entries: await pace(signal) }, signal);
     // Nothing left, perhaps because another process did the same work.
     if (report === undefined) break;
     total.texts += report.texts;
@@ -122,17 +148,17 @@ function partsOf({ kv, sha256, vectors, embedder }: Engine): EmbedParts {
   return { kv, sha256, vectors, embedder, entries: PAGE_ENTRIES };
 }
 
-/**
- * The job for a runner: one run embeds what is pending, and gives way to whoever calls meanwhile. Failures
- * are the runner's to record.
- */
-export function embedJob(engine: Engine, pause: Pause): Job {
+/** The job for a runner: one run embeds what is pending and gives way to callers. Failures are the runner's to record. */
+export function embedJob(engine: Engine): Job {
   return {
     name: "embed",
     pending: async () => ((await engine.vectors.status())?.lag ?? 0) > 0,
     async run(signal) {
-      const parts = { ...partsOf(engine), giveWay: givingWay(engine.clock, pause) };
-      const { memories, cursor, lag } = await embedAll(engine, parts, { signal });
+      const { memories, cursor, lag } = await embedAll(
+        engine,
+        { signal, access: OWNER },
+        givingWay(engine),
+      );
       return { done: memories, cursor, lag };
     },
   };
@@ -146,8 +172,6 @@ interface EmbedParts {
   readonly embedder: CheckedEmbedder;
   /** Entries that one pass looks at, at most. */
   readonly entries: number;
-  /** Asked before every piece of the work, where others come first. */
-  readonly giveWay?: GiveWay;
 }
 
 /** What a pass did. */
@@ -208,7 +232,6 @@ class EmbedPass {
   /** Runs the pass; `undefined` when there is nothing to look at. */
   async run(): Promise<PassReport | undefined> {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; ) {
-      await this.#parts.giveWay?.(this.#signal);
       const page = await this.#page();
       if (page === undefined) return undefined;
       const erased = page.erased.filter((id) => !this.#erased.has(keyString(id)));
@@ -256,7 +279,6 @@ class EmbedPass {
 
   async #embed(missing: readonly (readonly [string, string])[]): Promise<void> {
     for (let at = 0; at < missing.length; ) {
-      await this.#parts.giveWay?.(this.#signal);
       this.#signal?.throwIfAborted();
       const batch = missing.slice(at, at + batchLength(missing, at));
       at += batch.length;

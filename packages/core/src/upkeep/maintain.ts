@@ -22,7 +22,6 @@ import { type Engine, memoryId } from "../engine/engine.js";
 import { headOf } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";
 import { isReplica, refuseOnReplica } from "../history/replica-mark.js";
-import { calledMeanwhile } from "../jobs/give-way.js";
 import { textKey } from "../kv/keyspace.js";
 import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -89,8 +88,17 @@ export async function maintain(engine: Engine, asked: Asked<"maintain">): Promis
  */
 export function maintainDue(engine: Engine, signal: AbortSignal): Promise<MaintainReport> {
   const quiet = { dryRun: false, otherModels: false, snapshotEveryMs: undefined };
-  const isAwaited = calledMeanwhile();
+  const isAwaited = calledMeanwhile(engine);
   return keepUp(engine, { ...quiet, ...BACKGROUND, steps: [UNASKED], signal, isAwaited });
+}
+
+/** Tells whether somebody called since it was first asked: a plan makes one piece, whoever calls. */
+function calledMeanwhile({ activity }: Engine): () => boolean {
+  let heard: number | undefined;
+  return () => {
+    heard ??= activity.calls;
+    return activity.calls !== heard;
+  };
 }
 
 /** The first entry that no run has looked at for claims to confirm. */
