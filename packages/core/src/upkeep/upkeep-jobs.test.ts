@@ -191,7 +191,11 @@ describe("while others call", () => {
       const notes = Array.from({ length: 600 }, (_, at) => `note ${at}`);
       await memory.batch(notes.map((text) => ({ write: { type: "note" as const, text } })));
       const [last = ""] = await claim(memory, "The garage is in Braga");
-      if (isBusy) calls = () => void (engine.activity.calls += 1);
+      if (isBusy) {
+        calls = () => {
+          engine.activity.calls += 1;
+        };
+      }
       const job = maintainJob(engine, HOUR_MS);
       const cursors: unknown[] = [];
       while ((await job.pending?.()) === true) {
