@@ -150,9 +150,15 @@ function partsOf({ kv, sha256, vectors, embedder }: Engine): EmbedParts {
 
 /** The job for a runner: one run embeds what is pending and gives way to callers. Failures are the runner's to record. */
 export function embedJob(engine: Engine): Job {
+  let lag = 0;
   return {
     name: "embed",
-    pending: async () => ((await engine.vectors.status())?.lag ?? 0) > 0,
+    async pending() {
+      lag = (await engine.vectors.status())?.lag ?? 0;
+      return lag > 0;
+    },
+    // In a server with hundreds of stores, each written to now and then, leases were half of all commits.
+    isSlight: () => engine.embedder?.isQuick === true && lag <= WAITED_FOR,
     async run(signal) {
       const { memories, cursor, lag } = await embedAll(
         engine,
