@@ -58,7 +58,7 @@ export class OpenCortex implements AsyncDisposable {
       }
       // A refusal comes as a rejection, never as an exception beside the promise.
       async function callAwaited(this: OpenCortex, ...args: readonly unknown[]): Promise<unknown> {
-        return this.call(row, args);
+        return await this.call(row, args);
       }
       Object.defineProperty(OpenCortex.prototype, row.verb.name, {
         configurable: true,

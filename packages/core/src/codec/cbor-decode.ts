@@ -36,9 +36,17 @@ const CODES: readonly number[][] = Array.from({ length: HAND_BYTES + 1 }, (_, le
  * integer keys come back as `Fields`, all others, the empty one included, as objects without prototype.
  */
 export function decode(bytes: Uint8Array): CborValue {
+  return decodeWithin(bytes, 0, bytes.length);
+}
+
+/**
+ * The value whose canonical encoding is `bytes[start..end)`, as `decode` gives it: for a value that lies inside
+ * another, without a view of it.
+ */
+export function decodeWithin(bytes: Uint8Array, start: number, end: number): CborValue {
   input = bytes;
-  inputAt = 0;
-  inputEnd = bytes.length;
+  inputAt = start;
+  inputEnd = end;
   try {
     const value = readValue(0);
     if (inputAt !== inputEnd) throw refused("bytes after the value", inputAt);
@@ -46,6 +54,26 @@ export function decode(bytes: Uint8Array): CborValue {
   } finally {
     input = NO_BYTES;
   }
+}
+
+/** Where the byte string that begins at `at` has its first byte; -1 where there is none in its shortest form. */
+export function byteStringAt(bytes: Uint8Array, at: number): number {
+  const first = bytes[at] ?? 0;
+  if (first >>> 5 !== 2) return -1;
+  const info = first & 0x1f;
+  if (info < 24) return at + 1;
+  const [second = 0, third = 0] = [bytes[at + 1], bytes[at + 2]];
+  if (info === 24) return second >= 24 ? at + 2 : -1;
+  if (info === 25) return second > 0 ? at + 3 : -1;
+  return info === 26 && (second > 0 || third > 0) ? at + 5 : -1;
+}
+
+/** Where it ends, its first byte being at `from`; it may be beyond the bytes. */
+export function byteStringEnd(bytes: Uint8Array, at: number, from: number): number {
+  if (from === at + 1) return from + ((bytes[at] ?? 0) & 0x1f);
+  let length = 0;
+  for (let next = at + 1; next < from; next += 1) length = length * 256 + (bytes[next] ?? 0);
+  return from + length;
 }
 
 function readValue(depth: number): CborValue {

@@ -137,10 +137,11 @@ export function parseRef(engine: Engine, ref: unknown, field: string): ParsedRef
   const id = parseUlid(ref);
   if (id !== undefined && isZeroUlid(id))
     throw invalid(field, "an id other than zero", ref, "ERR_BAD_ID");
+  if (id !== undefined) return { text: ref, id, externalId: ref };
   if (utf8Length(ref) > LIMITS.externalIdBytes) {
     throw invalid(field, `at most ${LIMITS.externalIdBytes} bytes`, ref, "ERR_BAD_ID");
   }
-  return { text: ref, ...(id === undefined ? {} : { id }), externalId: ref };
+  return { text: ref, externalId: ref };
 }
 
 /** The rows that looking a reference up may need. */

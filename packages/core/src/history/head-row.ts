@@ -90,9 +90,11 @@ export function decodeHeadRow(bytes: Uint8Array | undefined): HeadRow {
 /** Reads the head row of this release or an older one: for whoever upgrades a store. */
 export function decodeAnyHeadRow(bytes: Uint8Array | undefined): HeadRow {
   if (bytes === undefined) return UNBORN;
-  if (lastRead !== undefined && sameBytes(lastRead.bytes, bytes)) return lastRead.head;
+  if (lastRead !== undefined && (lastRead.bytes === bytes || sameBytes(lastRead.bytes, bytes))) {
+    return lastRead.head;
+  }
   const head = readHeadRow(bytes);
-  lastRead = { bytes: bytes.slice(), head };
+  lastRead = { bytes, head };
   return head;
 }
 

@@ -237,9 +237,12 @@ export function openEntry(
   row: Bytes | undefined,
   seq: number,
 ): { readonly header: EntryHeader; readonly parts: readonly (Bytes | undefined)[] } {
-  if (row === undefined) {
-    throw new CortexError("ERR_JOURNAL_GAP", `journal entry ${seq} is missing`, { seq });
-  }
+  if (row === undefined) throw missingEntry(seq);
   const { headerBytes, parts } = splitEntry(row);
   return { header: decodeHeader(headerBytes), parts };
+}
+
+/** The failure of a read that needs an entry which is not there. */
+export function missingEntry(seq: number): CortexError {
+  return new CortexError("ERR_JOURNAL_GAP", `journal entry ${seq} is missing`, { seq });
 }

@@ -9,9 +9,9 @@
 import { CortexError, describe, invalid } from "../errors.js";
 import {
   decodeHeader,
+  openPart,
   type PartContext,
   partContext,
-  partRecord,
   SUBJECT,
   splitEntry,
 } from "../journal/entry.js";
@@ -35,11 +35,12 @@ import {
   type KvSoon,
 } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
-import { decodeMemoryRecord, type MemoryRecord, type Version } from "../records/memory-record.js";
+import { type MemoryRecord, memoryRecordOf, type Version } from "../records/memory-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import {
   decodeMemoryRow,
   type MemoryRow,
+  missingEntry,
   openEntry,
   type PartPointer,
   type Read,
@@ -271,11 +272,10 @@ function isSubject(subject: Bytes | undefined, id: Bytes): boolean {
 }
 
 function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {
-  const { header, parts } = openEntry(row, pointer.seq);
-  const bytes = parts[pointer.part];
-  if (bytes === undefined) return undefined;
-  const context = partContext(header, pointer.part);
-  return { record: decodeMemoryRecord(partRecord(bytes), context), header };
+  if (row === undefined) throw missingEntry(pointer.seq);
+  const { header, record } = openPart(row, pointer.part);
+  if (record === undefined) return undefined;
+  return { record: memoryRecordOf(record, partContext(header, pointer.part)), header };
 }
 
 /**

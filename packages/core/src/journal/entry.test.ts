@@ -1,14 +1,21 @@
-/** Headers: the line of a part that is carried again, and every line that is none. */
+/** Headers: the line of a part that is carried again, and every line that is none. Rows: a part read where it stands. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
+import { concatBytes } from "../codec/keys.js";
+import { isCortexError } from "../errors.js";
+import { seededRandom } from "../testing/seeded-random.js";
 import {
   decodeHeader,
   type EntryHeader,
   type EntryKind,
+  encodeEntry,
   encodeHeader,
   firstContext,
+  openPart,
   partContext,
+  partRecord,
+  splitEntry,
 } from "./entry.js";
 
 const SEED = 28_001;
@@ -72,5 +79,66 @@ describe("a part that is carried again", () => {
     expect(() => decodeHeader(withLine(line, kind))).toThrow(
       expect.objectContaining({ code: "ERR_CORRUPT" }),
     );
+  });
+});
+
+describe("a part that is read where it stands", () => {
+  const random = seededRandom(SEED);
+  const small = (below: number): number => ((random.bytes(1)[0] ?? 0) * below) >> 8;
+
+  /** Rows of up to 30 parts, some erased, of lengths around those where CBOR writes them otherwise. */
+  function row(): Uint8Array {
+    const sizes = [1, 7, 8, 200, 239, 240, 300, 1000, small(20) === 0 ? 70_000 : 30];
+    const parts = Array.from({ length: small(8) === 0 ? 20 + small(10) : 1 + small(4) }, () =>
+      small(6) === 0
+        ? undefined
+        : concatBytes(random.bytes(16), encode("x".repeat(sizes[small(sizes.length)] ?? 1))),
+    );
+    const header: Omit<EntryHeader, "batch"> = {
+      seq: small(200) * 300,
+      kind: "write",
+      at: 1_700_000_000_000 + small(200),
+      by: "ada".repeat(1 + small(20)),
+      parts: parts.map(() => ({ subject: random.bytes(17), hash: random.bytes(32) })),
+    };
+    return encodeEntry({ headerBytes: encodeHeader(header, undefined), parts });
+  }
+
+  /** What somebody gets who takes the whole row apart: the header and the record, or a refusal. */
+  function whole(bytes: Uint8Array, index: number): unknown {
+    const { headerBytes, parts } = splitEntry(bytes);
+    const part = parts[index];
+    const header = decodeHeader(headerBytes);
+    return { header, record: part === undefined ? undefined : decode(partRecord(part)) };
+  }
+
+  const outcome = (read: () => unknown): unknown => {
+    try {
+      return read();
+    } catch (error) {
+      return isCortexError(error) ? error.code : error;
+    }
+  };
+
+  test(`says what the whole row says, sound or damaged (seed ${SEED})`, () => {
+    let refused = 0;
+    for (let n = 0; n < 100; n += 1) {
+      const bytes = row();
+      const index = small(4);
+      expect(openPart(bytes, index), `row ${n}`).toEqual(whole(bytes, index));
+      for (let damage = 0; damage < 8; damage += 1) {
+        // Mostly at the front, where the lengths stand.
+        const at = Math.min(bytes.length - 1, damage < 4 ? damage : small(256));
+        const bad = bytes.slice(0, damage === 7 ? bytes.length - 1 : bytes.length);
+        if (damage < 7) bad[at] = (bad[at] ?? 0) ^ (1 << small(8));
+        const expected = outcome(() => whole(bad, index));
+        if (typeof expected === "string") refused += 1;
+        expect(
+          outcome(() => openPart(bad, index)),
+          `row ${n}, byte ${at}`,
+        ).toEqual(expected);
+      }
+    }
+    expect(refused).toBeGreaterThan(200);
   });
 });

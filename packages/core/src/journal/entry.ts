@@ -25,7 +25,16 @@
  * What entry 0 says: whose store this is, its random id, its format and hash suite. Pure; writing it
  * is left to `engine/genesis.ts`.
  */
-import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
+import {
+  byteStringAt,
+  byteStringEnd,
+  type CborValue,
+  decode,
+  decodeWithin,
+  encode,
+  fields,
+  isFields,
+} from "../codec/cbor.js";
 import { domainHash, HASH_BYTES, logLeafHash, type Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
 import { CortexError, type ErrorDetails } from "../errors.js";
@@ -196,7 +205,10 @@ export function encodeHeader(
 
 /** Reads a header; anything but canonical bytes of a known shape is refused. */
 export function decodeHeader(bytes: Uint8Array): EntryHeader {
-  const value = decode(bytes);
+  return headerOf(decode(bytes));
+}
+
+function headerOf(value: CborValue): EntryHeader {
   if (!isFields(value)) throw corruptEntry("an entry header is a map with integer keys");
   const found = value.at;
   const [seq, kind, at, by, parts] = [found[0], found[1], found[2], found[3], found[4]];
@@ -238,6 +250,53 @@ export function decodeEntry(row: Uint8Array): Entry {
   }
   return { header, headerBytes, parts };
 }
+
+/** One part of a stored row: its record as a value, and the header. */
+export interface OpenedPart {
+  readonly header: EntryHeader;
+  /** `undefined` where it is erased or was never there. */
+  readonly record: CborValue | undefined;
+}
+
+/**
+ * Reads one part of a stored row where it stands: every read of a memory passes here, and the views that
+ * `splitEntry` makes of header, parts and record cost as much as reading the header.
+ */
+export function openPart(row: Uint8Array, index: number): OpenedPart {
+  const headerAt = row[0] === PAIR ? byteStringAt(row, 1) : -1;
+  const headerEnd = headerAt < 0 ? -1 : byteStringEnd(row, 1, headerAt);
+  const count = headerEnd < 0 ? -1 : (row[headerEnd] ?? 0) - LIST;
+  let recordAt = -1;
+  let recordEnd = -1;
+  let at = headerEnd + 1;
+  for (let part = 0; part < count && at > 0; part += 1) {
+    if (row[at] === NULL) {
+      at += 1;
+      continue;
+    }
+    const start = byteStringAt(row, at);
+    const end = start < 0 ? -1 : byteStringEnd(row, at, start);
+    if (part === index) [recordAt, recordEnd] = [start + SALT_BYTES, end];
+    at = end - start > SALT_BYTES ? end : -1;
+  }
+  // Whatever is unusual is read, or refused, by whoever takes the row apart.
+  if (count < 0 || count > LIST_SHORT || at !== row.length) return openSplit(row, index);
+  const header = headerOf(decodeWithin(row, headerAt, headerEnd));
+  return { header, record: recordAt < 0 ? undefined : decodeWithin(row, recordAt, recordEnd) };
+}
+
+function openSplit(row: Uint8Array, index: number): OpenedPart {
+  const { headerBytes, parts } = splitEntry(row);
+  const part = parts[index];
+  const record = part === undefined ? undefined : decode(partRecord(part));
+  return { header: decodeHeader(headerBytes), record };
+}
+
+/** How CBOR opens a list of two, a list of up to 23, and nothing. */
+const PAIR = 0x82;
+const LIST = 0x80;
+const LIST_SHORT = 23;
+const NULL = 0xf6;
 
 /** Splits a row into header bytes and parts without reading the header. */
 export function splitEntry(row: Uint8Array): {

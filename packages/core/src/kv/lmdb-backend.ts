@@ -168,7 +168,7 @@ class LmdbKv implements Kv {
     for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt++) {
       const file = this.#current();
       const read = file.beginRead();
-      const head = file.get(HEAD_KEY, read);
+      const head = file.head(read, this.#seenHead);
       if (this.#wentBack(head) && waits < BACK_WAITS) {
         file.endRead(read);
         waits += 1;
@@ -196,7 +196,7 @@ class LmdbKv implements Kv {
   #wentBack(head: Bytes | undefined): boolean {
     const { positionOf } = this.#place;
     if (head === undefined || positionOf === undefined || isMovedHead(head)) return false;
-    if (sameBytes(head, this.#seenHead)) return false;
+    if (head === this.#seenHead) return false;
     const position = positionOf(head);
     if (position < this.#seenPosition) return true;
     this.#seenHead = head;

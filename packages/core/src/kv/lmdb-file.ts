@@ -277,6 +277,17 @@ export class LmdbFile {
     return head !== undefined && head.length > 0 && head[0] === MOVED_HEAD_BYTE;
   }
 
+  /** The head row; the array in `known` where it holds the same bytes. */
+  head(read: LmdbRead, known: Bytes | undefined): Bytes | undefined {
+    // The buffer is only good until the next read.
+    const found = this.#open().state.getBinaryFast(HEAD_KEY, read);
+    if (found === undefined) return undefined;
+    const { length } = found;
+    let same = length === known?.length ? 0 : -1;
+    while (same >= 0 && same < length && found[same] === known?.[same]) same += 1;
+    return same === length ? known : copied(found, 0, length);
+  }
+
   /** Whether the head row says that the store was removed, and did not just move. */
   isRemoved(): boolean {
     this.#root.resetReadTxn();

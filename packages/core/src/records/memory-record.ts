@@ -156,7 +156,12 @@ export function encodeMemoryRecord(record: MemoryRecord, entry: EntryContext): U
 
 /** Reads a memory's record; bytes of another shape are `ERR_CORRUPT`. */
 export function decodeMemoryRecord(bytes: Uint8Array, entry: EntryContext): MemoryRecord {
-  const record = asFields(decode(bytes), "memory record").at;
+  return memoryRecordOf(decode(bytes), entry);
+}
+
+/** A memory's record from the value that its bytes hold. */
+export function memoryRecordOf(value: CborValue, entry: EntryContext): MemoryRecord {
+  const record = asFields(value, "memory record").at;
   const head = decodeHead(asFields(record[1], "head").at, entry);
   const version = record[2];
   const versionPart = record[3];
