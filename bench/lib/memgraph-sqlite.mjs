@@ -39,7 +39,7 @@ const SCHEMA = `
 /** @typedef {Record<string, unknown>} Json */
 
 /** An open file of memgraph's tables. */
-class MemgraphFile {
+export class MemgraphFile {
   #db;
   /** @type {Map<string, ReturnType<import("./sqlite.mjs").Database["prepare"]>>} */
   #prepared = new Map();
@@ -61,6 +61,10 @@ class MemgraphFile {
     const done = work();
     this.#db.exec("COMMIT");
     return done;
+  }
+
+  close() {
+    this.#db.close();
   }
 
   createGraph(/** @type {string} */ id) {
@@ -201,7 +205,8 @@ function now() {
   return new Date().toISOString();
 }
 
-async function openFile(/** @type {string} */ path) {
+/** Opens a file, or makes it; `undefined` where there is no SQLite. @param {string} path */
+export async function openMemgraphFile(path) {
   const DatabaseSync = await loadDatabase();
   return DatabaseSync === undefined ? undefined : new MemgraphFile(new DatabaseSync(path));
 }
@@ -212,7 +217,7 @@ async function openFile(/** @type {string} */ path) {
  * @param {{ readonly graph: string, readonly nodes: readonly Json[], readonly edges: readonly Json[] }} what
  */
 export async function fillSqlite(path, { graph, nodes, edges }) {
-  const file = await openFile(path);
+  const file = await openMemgraphFile(path);
   file?.all(() => {
     file.createGraph(graph);
     for (const node of nodes) file.putNode(node);
@@ -243,7 +248,7 @@ const edge = z.object({
 
 /** Serves the file over stdin and stdout with the SDK of the protocol, as the tutorial of the SDK does. */
 async function serve(/** @type {string} */ path) {
-  const file = await openFile(path);
+  const file = await openMemgraphFile(path);
   if (file === undefined) throw new Error("there is no SQLite");
   const listed = { graph_id: text, limit: z.int().optional(), offset: z.int().optional() };
   const walked = {

@@ -2,7 +2,8 @@
  * How do memgraph's calls compare with memgraph's own way? `cortex mcp --profile memgraph` and a
  * hand-written SQLite store with memgraph's schema, each in a process of its own behind MCP on stdio,
  * both durable, both holding the same nodes and edges. One client asks them in turn, a few calls each,
- * one call at a time; what counts is our time over theirs. Then two clients of two servers write to one
+ * one call at a time; what counts is our time over theirs. How much of that is the storage's own is shown by
+ * the commits alone (`lib/memgraph-floor.mjs`). Then two clients of two servers write to one
  * folder at once, and everything they wrote must be there.
  */
 import { mkdir, rm } from "node:fs/promises";
@@ -12,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { openHub, throughDoor } from "@cortex-memory/core";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import { median, quantile, timeMs } from "../lib/clock.mjs";
+import { commitFloor } from "../lib/memgraph-floor.mjs";
 import { fillSqlite } from "../lib/memgraph-sqlite.mjs";
 import { startStdio } from "../lib/stdio-client.mjs";
 import { seededNumbers } from "../lib/workload.mjs";
@@ -50,8 +52,67 @@ export async function answer(settings) {
   }
   settings.progress("memgraph: two servers write at once");
   const lost = await writeAtOnce(folder, settings.quick ? 20 : WRITES_EACH);
+  settings.progress("memgraph: commits alone");
+  const floor = await commitFloor(folder, GRAPH, writesAlone(nodes, settings.quick ? 20 : 130));
   await rm(folder, { recursive: true });
-  return report(all, nodes, lost);
+  const { rows, ...rest } = report(all, nodes, lost);
+  return { ...rest, rows: [...rows, ...floorRows(floor, nodes)] };
+}
+
+/**
+ * The writes of the contest, for both stores without their servers.
+ * @param {number} nodes
+ * @param {number} count
+ * @returns {Readonly<Record<string, readonly import("../lib/memgraph-floor.mjs").Write[]>>}
+ */
+function writesAlone(nodes, count) {
+  const next = seededNumbers(7);
+  let made = 90_000_000;
+  const put = (/** @type {boolean} */ isNamed) => () => {
+    made += 1;
+    const { lineage_id, content, kind, tags } = nodeAt(made);
+    const name = isNamed ? { externalId: lineage_id } : {};
+    const write = { type: /** @type {const} */ ("note"), kind, tags, data: { content }, ...name };
+    const named = isNamed ? { lineage_id } : {};
+    /** @type {import("../lib/memgraph-floor.mjs").Write} */
+    const both = {
+      ours: (memory, access) => memory.write(write, { access }),
+      theirs: (file) => file.putNode({ graph_id: GRAPH, kind, content, tags, ...named }),
+    };
+    return both;
+  };
+  const edge = () => {
+    const [from, to] = [`n${next(nodes)}`, `n${next(nodes)}`];
+    const ends = { graph_id: GRAPH, from_lineage: from, to_lineage: to, kind: "supports" };
+    /** @type {import("../lib/memgraph-floor.mjs").Write} */
+    const both = {
+      ours: (memory, access) => memory.link(from, "supports", to, { loose: {}, access }),
+      theirs: (file) => file.putEdge(ends),
+    };
+    return both;
+  };
+  const some = (/** @type {() => import("../lib/memgraph-floor.mjs").Write} */ one) =>
+    Array.from({ length: count }, one);
+  return {
+    put_node: some(put(false)),
+    "put_node, named": some(put(true)),
+    put_edge: some(edge),
+  };
+}
+
+/**
+ * @param {Awaited<ReturnType<typeof commitFloor>>} floor
+ * @param {number} nodes
+ */
+function floorRows(floor, nodes) {
+  const about = { question: "memgraph", sync: "one sync a write", memories: nodes, unit: "ms" };
+  return floor.flatMap(({ what, raw, sqlite }) => {
+    const alone = { ...about, what: `${what}, the commit alone` };
+    return [
+      { ...alone, store: "raw lmdb", value: raw, runs: [raw], overSqlite: raw / sqlite },
+      { ...alone, store: "SQLite", value: sqlite, runs: [sqlite] },
+    ];
+  });
 }
 
 /**
