@@ -46,7 +46,7 @@ import type { Profile, Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
 import type { HubVerb } from "../memgraph/call.js";
 import { metaOf } from "../operations/fields.js";
-import { mended } from "./mend.js";
+import { mendedAndChecked } from "./mend.js";
 
 /** What an access means for a verb. */
 export function policyOf(verb: VerbName | HubVerb): Policy {
@@ -153,8 +153,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
     },
     async run(memory, given, context) {
       try {
-        const asked = mended(input, given);
-        const parsed = input.safeParse(asked);
+        const { asked, result: parsed } = mendedAndChecked(input, given);
         if (!parsed.success) throw refusalOf(input, parsed.error, asked);
         const answer = await call(memory, parsed.data, context);
         if (answer === undefined) {

@@ -22,6 +22,17 @@ export function mended(schema: z.ZodObject, input: unknown): unknown {
   return mend(schema, input);
 }
 
+/** The same, checked: what is right as it came, as most is, is checked once. */
+export function mendedAndChecked<I extends z.ZodObject>(
+  schema: I,
+  input: unknown,
+): { readonly asked: unknown; readonly result: z.ZodSafeParseResult<z.output<I>> } {
+  const result = isOpen(schema) ? undefined : schema.safeParse(input);
+  if (result?.success === true) return { asked: input, result };
+  const asked = mend(schema, input);
+  return { asked, result: schema.safeParse(asked) };
+}
+
 function mend(schema: Schema, given: unknown): unknown {
   if (takes(schema, given) && !isOpen(schema)) return given;
   const value = fromJson(given);
