@@ -33,7 +33,7 @@ export default defineConfig({
         ? []
         : ["packages/core/test/postgres-servers.test.ts"]),
     ],
-    globalSetup: ["packages/core/test/database-setup.ts"],
+    globalSetup: ["packages/core/test/suite-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     // Files of one worker share loaded modules, which halves the time; nothing below keeps state that
