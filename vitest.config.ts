@@ -4,10 +4,24 @@
  */
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const core = (file: string) => fileURLToPath(new URL(`packages/core/src/${file}`, import.meta.url));
 
 const embed = fileURLToPath(new URL("packages/embed/src/index.ts", import.meta.url));
+
+/** Names of files with a browser or with many processes, however short they are. */
+const LONG =
+  /studio\/test\/[^/]+$|(process|crash|simulation|operating|interrupted|serve|reliability|kills|new-verb|package)[^/]*$/;
+
+/** What takes long begins first, so that in the end no worker waits for the other. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   resolve: {
@@ -33,6 +47,7 @@ export default defineConfig({
         ? []
         : ["packages/core/test/postgres-servers.test.ts"]),
     ],
+    sequence: { sequencer: LongFirst },
     globalSetup: ["packages/core/test/suite-setup.ts"],
     pool: "forks",
     maxWorkers: 2,

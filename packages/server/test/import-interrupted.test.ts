@@ -69,7 +69,7 @@ test.each([
       env: { ...process.env, HOME: place.home, TMPDIR: join(place.folder, "temporary") },
     });
     // On a busy machine too, whoever kills it must not come too late.
-    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
     const ended = once(child, "exit");
     while ((await entriesOf(actor)) <= 1000 && child.exitCode === null) await wait(20);
     child.kill("SIGKILL");
