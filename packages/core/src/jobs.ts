@@ -41,7 +41,7 @@ export interface JobsOptions {
 }
 
 /** What `open` was told about jobs, checked. */
-export interface JobsPlan {
+interface JobsPlan {
   /** Whether they run from the start. */
   readonly isOn: boolean;
   readonly settings: RunnerSettings;

@@ -22,7 +22,7 @@ import { cutBytes } from "./slab.js";
 import { fromUtf8, utf8 } from "./text.js";
 
 /** Appends components and then gives the key. Every call but `end` returns the builder itself. */
-export interface KeyBuilder {
+interface KeyBuilder {
   /** One byte. */
   u8(value: number): KeyBuilder;
   /** Two bytes, big-endian. */

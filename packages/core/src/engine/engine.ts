@@ -71,7 +71,7 @@ export interface Engine {
 }
 
 /** What the writes of a holder of a scope get unless they say otherwise. */
-export interface WriteDefaults {
+interface WriteDefaults {
   readonly visibility: Visibility;
   /** Keeps the holder's idempotency keys apart from everybody else's. */
   readonly realm: string;

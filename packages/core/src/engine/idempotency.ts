@@ -251,7 +251,7 @@ export const edgeAgain: Again<EdgeResult> = {
 };
 
 /** The entry with the edge: the first one, or the next where that registers the kind. */
-export function edgeEntry(tx: WriteTx, first: Entry): Entry {
+function edgeEntry(tx: WriteTx, first: Entry): Entry {
   const { kind, seq } = first.header;
   const [next] = kind === "register_edge_kind" ? readEntries(tx, [seq + 1]) : [];
   return next ?? first;

@@ -23,7 +23,7 @@ import { memoryTreeKey } from "../records/edge-record.js";
 import type { Head } from "../records/memory-record.js";
 
 /** What else is known to be wanted together with some rows. */
-export interface AskMore {
+interface AskMore {
   readonly ranges?: readonly KvRange[];
   /** Leaves that the operation will change. */
   readonly leaves?: readonly LeafRef[];

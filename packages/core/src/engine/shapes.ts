@@ -80,7 +80,7 @@ export function shapeOpen(actor: string, found: FoundMemory, body: Read<MemoryRe
 }
 
 /** What a memory is shaped from: a head, a version, and the entries that left them so. */
-export interface MemoryParts {
+interface MemoryParts {
   readonly id: Bytes;
   readonly head: Head;
   /** When the head was left so, and by which entry. */
@@ -198,7 +198,7 @@ function dayOf(ms: number): string {
 }
 
 /** A heading and the lines below it. */
-export interface Section {
+interface Section {
   readonly title: string;
   readonly lines: readonly string[];
 }

@@ -42,7 +42,7 @@ export interface WaitingTurn {
 }
 
 /** A thread whose last try failed. */
-export interface FailedThread {
+interface FailedThread {
   /** Failures since it last went well. */
   readonly count: number;
   readonly retryAt: number;

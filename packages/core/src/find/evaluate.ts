@@ -13,7 +13,7 @@ import { type MatchBudget, matchBudget } from "./pattern.js";
 import type { Checked, Comparison, Literal } from "./predicate.js";
 
 /** Whether a predicate holds for a memory. */
-export type Test = (subject: Subject) => boolean;
+type Test = (subject: Subject) => boolean;
 
 /** Makes a predicate runnable; one test has one budget for patterns, so make one for each query. */
 export function testOf(node: Checked): Test {

@@ -41,7 +41,7 @@ export interface Subject {
 }
 
 /** What a field can hold. */
-export type FieldKind = "text" | "word" | "id" | "number" | "time" | "flag" | "amount" | "json";
+type FieldKind = "text" | "word" | "id" | "number" | "time" | "flag" | "amount" | "json";
 
 /** One field. */
 export interface Field {

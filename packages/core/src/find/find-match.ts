@@ -21,7 +21,7 @@ import type { Match, Matcher } from "./scan.js";
 import { arrivalOf, type Candidate } from "./sources.js";
 
 /** What a hit must satisfy beside the conditions. */
-export interface MatchMore {
+interface MatchMore {
   /** The memories that a walk reached, by key string. */
   readonly reached: Pick<ReadonlySet<string>, "has"> | undefined;
   /** Words to look for, unless the path read holds them anyway. */

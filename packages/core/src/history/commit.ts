@@ -12,7 +12,7 @@ import { appendTiles, missingRows, updateTrees } from "./trees.js";
 import type { WriteView } from "./write-view.js";
 
 /** A fold that is complete but for the trees. */
-export interface FinishedFold {
+interface FinishedFold {
   readonly view: WriteView;
   readonly fold: Fold;
   readonly headBytes: Bytes | undefined;

@@ -16,7 +16,7 @@ import type { Counts } from "./head-row.js";
 import { scan } from "./reader.js";
 
 /** A signature over the checkpoint text, made by whoever owns the key. */
-export interface ManifestSignature {
+interface ManifestSignature {
   /** The name of the key, as in the signed note. */
   readonly name: string;
   /** Four bytes that hint at the key, then the signature. */

@@ -139,7 +139,7 @@ export function decodeEdgeRow(bytes: Uint8Array): EdgeRow {
 }
 
 /** The value of an adjacency row: where the edge's record lies, and its id. */
-export interface AdjacencyRow extends PartPointer {
+interface AdjacencyRow extends PartPointer {
   readonly id: Uint8Array;
 }
 

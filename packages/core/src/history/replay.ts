@@ -201,7 +201,7 @@ async function foldWithReads(
 }
 
 /** Remembers where a fold stands; the returned function goes back there. */
-export function markFold(fold: Fold): () => void {
+function markFold(fold: Fold): () => void {
   const { counts } = fold;
   const view = fold.view.mark();
   const leaves = fold.leaves.mark();

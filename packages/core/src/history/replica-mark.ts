@@ -17,7 +17,7 @@ import { checkClasses } from "./commit.js";
 import { decodeHeadRow, encodeHeadRow, type HeadRow } from "./head-row.js";
 
 /** A failure of following, fit to be shown. */
-export interface FollowFailure {
+interface FollowFailure {
   readonly code: string;
   readonly message: string;
   /** When it was met, in milliseconds. */
@@ -112,7 +112,7 @@ export async function putFollowStatus(kv: Kv, status: FollowStatus): Promise<voi
 }
 
 /** What a store says of itself as a replica. */
-export interface ReplicaAt {
+interface ReplicaAt {
   readonly source: string;
   readonly status: FollowStatus;
 }
@@ -125,7 +125,7 @@ export function replicaOf([mark, status]: readonly (Bytes | undefined)[]): Repli
 }
 
 /** A replica that is one no more. */
-export interface Promoted extends ReplicaAt {
+interface Promoted extends ReplicaAt {
   /** The head row as it is now. */
   readonly head: HeadRow;
 }

@@ -30,7 +30,7 @@ import {
 } from "./catalogue-rows.js";
 
 /** What a fold of entries changes. */
-export interface CatalogueChanges {
+interface CatalogueChanges {
   readonly puts: readonly KvRow[];
   readonly deletes: readonly Bytes[];
 }
@@ -159,7 +159,7 @@ function foldEdge(
 }
 
 /** An edge that leads into another graph. */
-export interface Symlink {
+interface Symlink {
   /** Stands for the far end. */
   readonly far: Bytes;
   readonly graph: string;

@@ -48,7 +48,7 @@ const HOLDERS = 10_000;
 const ASKED_MAX = 8;
 
 /** What lineages are looked up with. */
-export interface LineageParts {
+interface LineageParts {
   readonly catalogue: Catalogue;
   readonly stores: GraphStores;
   /** What names of this hub's graphs begin with. */
@@ -56,7 +56,7 @@ export interface LineageParts {
 }
 
 /** Where something that was imported is here. */
-export interface OriginPlace {
+interface OriginPlace {
   readonly graph: string;
   /** The id of the memory or the edge. */
   readonly id: string;
@@ -65,7 +65,7 @@ export interface OriginPlace {
 }
 
 /** A graph that holds a lineage, or held it before it moved. */
-export interface LineagePlace {
+interface LineagePlace {
   readonly graph: string;
   /** The memory that it is there. */
   readonly id: string;

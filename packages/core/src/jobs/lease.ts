@@ -27,7 +27,7 @@ export interface JobReport {
 }
 
 /** A failure, fit to be shown: no content, no secrets. */
-export interface JobFailure {
+interface JobFailure {
   readonly at: number;
   readonly code: string;
   readonly message: string;
@@ -67,7 +67,7 @@ export const OWNER_BYTES = 16;
 export const LEASE_MS_MAX = 10 * 60_000;
 
 /** What a lease is made of. */
-export interface LeaseParts {
+interface LeaseParts {
   readonly kv: Kv;
   readonly clock: () => number;
   readonly name: string;

@@ -35,7 +35,7 @@ import type { Access } from "../scope/access.js";
 export type Side = "out" | "in";
 
 /** Which edges to read. */
-export interface AdjacencyQuery {
+interface AdjacencyQuery {
   readonly side: Side;
   /** Codes of the kinds to keep; all when empty. */
   readonly codes: readonly number[];
@@ -177,7 +177,7 @@ export async function edgePointer(
 }
 
 /** No filter at all. */
-export const EVERYTHING: AdjacencyQuery = {
+const EVERYTHING: AdjacencyQuery = {
   side: "out",
   codes: [],
   includeTombstoned: true,
@@ -228,7 +228,7 @@ export interface SidedEdge {
 }
 
 /** The stored codes of kinds, as a walk needs them. */
-export interface KindCodes {
+interface KindCodes {
   /** No filter: every kind. */
   readonly all: boolean;
   readonly plain: readonly number[];

@@ -108,7 +108,7 @@ export async function withNodes<T extends { readonly memory?: Memory | undefined
 }
 
 /** What nodes and graphs are called by those who imported them. */
-export interface NodeNames {
+interface NodeNames {
   readonly graph: string;
   /** The ids of versions that came with one. */
   readonly ids: ReadonlyMap<number, string>;

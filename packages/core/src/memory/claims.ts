@@ -34,7 +34,7 @@ import type { PreparedWrite } from "./write-input.js";
 const CLAIMANTS_MAX = 16;
 
 /** A memory that was to be replaced and stays, and by what it was to be replaced. */
-export interface NotReplaced extends LocatedWithHead {
+interface NotReplaced extends LocatedWithHead {
   readonly by: "slot" | "supersedes";
 }
 
@@ -237,7 +237,7 @@ const NAMED_MAX = 3;
 const COMPARED_MAX = 12;
 
 /** What to compare with. */
-export interface SimilarQuery {
+interface SimilarQuery {
   readonly text: string;
   /** The memory that says it. */
   readonly self: Bytes;

@@ -242,7 +242,7 @@ export async function allVersions(
  * Of the versions of a memory, those that the current ones lead back to by what they superseded. A
  * version that a revert set aside is not among them: what it said is no part of what came after.
  */
-export function standingOf(
+function standingOf(
   found: FoundMemory,
   bodies: readonly Read<MemoryRecord>[],
 ): readonly Read<MemoryRecord>[] {

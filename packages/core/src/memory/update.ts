@@ -145,7 +145,7 @@ function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteRe
 }
 
 /** A version to be appended to a memory that was found. */
-export interface NextVersion extends PreparedUpdate {
+interface NextVersion extends PreparedUpdate {
   readonly found: Located;
   /** The head before, with what else is to change of it. */
   readonly head: Head;

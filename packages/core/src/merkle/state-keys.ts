@@ -19,7 +19,7 @@ export function memoryStateKey(sha256: Sha256, id: Uint8Array): Uint8Array {
 }
 
 /** What tells an edge from every other. */
-export interface EdgeIdentityValues {
+interface EdgeIdentityValues {
   /** 16 bytes. */
   readonly from: Uint8Array;
   /** The kind's canonical name. */
@@ -44,7 +44,7 @@ function joined(id: Uint8Array, hash: Uint8Array): Uint8Array {
 }
 
 /** The schema of `overallRoot`. */
-export const ROOT_SCHEMA = 1;
+const ROOT_SCHEMA = 1;
 
 /** The roots that are committed to, at one journal size. */
 export interface Roots {

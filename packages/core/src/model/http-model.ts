@@ -23,7 +23,7 @@ import {
 import { type Model, type ModelRequest, modelFailure } from "./model.js";
 
 /** How a server is asked for JSON: by a schema, by the word alone, or not at all. */
-export type JsonMode = "schema" | "object" | "off";
+type JsonMode = "schema" | "object" | "off";
 
 /** Where the model is and how it is asked. */
 export interface HttpModelOptions {

@@ -34,7 +34,7 @@ import { titleOf } from "../text/document.js";
 import { outranks, TRUST } from "../trust/gate.js";
 
 /** How much each lane counts. */
-export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
+const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
   lexical: 1,
   vector: 1,
   slot: 0.8,
@@ -210,7 +210,7 @@ function saysNearly(own: Float64Array, { own: other, weights }: Voiced): boolean
 }
 
 /** A memory as the set of its words. */
-export interface WordSet {
+interface WordSet {
   readonly key: string;
   readonly words: ReadonlySet<string>;
 }

@@ -113,7 +113,7 @@ const TELLING_WEIGHT = 0.3;
 const SPEAKER_WEIGHT = 0.3;
 
 /** A question, and what may answer it. */
-export interface Question {
+interface Question {
   readonly text: string;
   readonly lifecycles: readonly Lifecycle[];
   /** Judges memories: access and filters. */

@@ -10,7 +10,7 @@ import { type AgoUnit, ASKING_WORDS, type RelativeDays } from "../text/asking-wo
 import { anyOf, plainText } from "../text/question-shape.js";
 
 /** A stretch of world time. */
-export interface Period {
+interface Period {
   readonly fromMs: number;
   /** Exclusive. */
   readonly toMs: number;

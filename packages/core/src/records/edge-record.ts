@@ -30,7 +30,7 @@ export interface FarName {
 }
 
 /** What an edge joins, by which kind, and which of several. */
-export interface EdgeIdentity {
+interface EdgeIdentity {
   readonly from: Uint8Array;
   /** The kind's canonical name. */
   readonly kind: string;

@@ -42,7 +42,7 @@ export interface Tombstone {
 }
 
 /** A turn's place in its conversation. */
-export interface TurnPlace {
+interface TurnPlace {
   readonly session: string;
   readonly index: number;
   /** Number of the chunk of a long turn; 0 for a turn in one piece. */
@@ -136,7 +136,7 @@ export interface MemoryRecord {
 }
 
 /** What an entry says for all its parts; record fields equal to these are absent. */
-export interface EntryContext {
+interface EntryContext {
   readonly at: number;
   readonly by: string;
 }

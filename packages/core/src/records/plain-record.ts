@@ -157,7 +157,7 @@ export function primaryText(type: MemoryType, of: object): string {
 }
 
 /** One version, whole. */
-export interface PlainVersion {
+interface PlainVersion {
   readonly number: number;
   readonly createdAt: number;
   readonly createdBy: string;
@@ -207,7 +207,7 @@ function readOrigin(value: CborValue, what: string): Required<Pick<PlainVersion,
 }
 
 /** What a version is read with, beside its own fields. */
-export interface VersionContext {
+interface VersionContext {
   readonly type: MemoryType;
   readonly data: { readonly [name: string]: PlainValue };
   /** The source of the head in the same part. */

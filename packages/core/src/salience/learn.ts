@@ -63,7 +63,7 @@ export function learn(
 }
 
 /** What a `learn_weights` entry says: the weights it left, and which way it went. */
-export interface LearnRecord {
+interface LearnRecord {
   readonly weights: Weights;
   readonly direction: Direction;
 }

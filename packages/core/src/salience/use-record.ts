@@ -76,10 +76,10 @@ export function decodeAttestRecord(bytes: Uint8Array): AttestRecord {
 }
 
 /** The kinds of entries whose attached parts count as use of a memory. */
-export type UseKind = "reinforce" | "find_late" | "attest";
+type UseKind = "reinforce" | "find_late" | "attest";
 
 /** An entry whose attached parts count. */
-export interface UseEntry {
+interface UseEntry {
   readonly kind: UseKind;
   readonly at: number;
 }
@@ -113,7 +113,7 @@ export function countUse(counter: Counter, entry: UseEntry, part: Uint8Array): C
 }
 
 /** A memory that was kept in brief. */
-export interface CompactedUri {
+interface CompactedUri {
   readonly uri: string;
   /** Its score when the context was compacted. */
   readonly salience: number;

@@ -159,7 +159,7 @@ function isStartOf(form: string, text: string): boolean {
 }
 
 /** Whose rivals are wanted. */
-export interface RivalsOf {
+interface RivalsOf {
   readonly id: Bytes;
   readonly head: Pick<Head, "siblings">;
 }

@@ -9,7 +9,7 @@ import { withoutAccents } from "./analyse.js";
 import { ASKING_WORDS, type AskingWords } from "./asking-words.js";
 
 /** What a question wants. */
-export interface QuestionShape {
+interface QuestionShape {
   /** All of something: several memories answer together. */
   readonly gathers: boolean;
   /** What came first and what then. */

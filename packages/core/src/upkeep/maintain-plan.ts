@@ -95,7 +95,7 @@ export interface PlanWorld {
 }
 
 /** How far a step has come. */
-export interface Progress {
+interface Progress {
   /** Where the next run goes on; absent for the start. */
   readonly cursor: Bytes | undefined;
   /** Whether it has seen everything there is to see for now. */
@@ -192,7 +192,7 @@ export async function contestedOf(
 }
 
 /** How the journal is followed. */
-export interface Following {
+interface Following {
   /** Entries that are looked at together; time is asked for between pieces. */
   readonly pieceEntries: number;
   /** Whether a memory is touched by a change of its edges as well. */

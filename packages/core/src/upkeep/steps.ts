@@ -31,7 +31,7 @@ export interface MaintainStep {
 }
 
 /** How steps are run. */
-export interface StepOptions {
+interface StepOptions {
   readonly dryRun: boolean;
   /** Whether the time is over; asked between pieces. */
   readonly isOver: () => boolean;
@@ -116,7 +116,7 @@ export function seal(engine: Engine): ReturnType<typeof snapshot> {
 }
 
 /** How far the store is sealed. */
-export interface Sealed {
+interface Sealed {
   /** The first entry that no snapshot covers. */
   readonly cursor: number;
   readonly size: number;

@@ -26,7 +26,7 @@ const NEWLINE = 0x0a;
 const MARK = Buffer.from("\uFEFF");
 
 /** One line. */
-export interface JsonLine {
+interface JsonLine {
   /** `line 7`. */
   readonly at: string;
   /** Its value, or why it has none. */
@@ -54,7 +54,7 @@ export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
 }
 
 /** The lines of a file that are not blank. */
-export async function* jsonLines(path: string): AsyncGenerator<JsonLine> {
+async function* jsonLines(path: string): AsyncGenerator<JsonLine> {
   let number = 0;
   let done = 0;
   for await (const bytes of rawLines(path)) {
@@ -126,7 +126,7 @@ function tooLong(at: string): Unusable {
 }
 
 /** What the lines of a program mean; a line that is neither memory nor link is refused. */
-export interface LineReader {
+interface LineReader {
   /** The memories of a line; none for a line of links. */
   memories(value: unknown, at: string): readonly MemoryRecord[];
   /** The links of a line. */

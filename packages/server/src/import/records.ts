@@ -69,7 +69,7 @@ export interface GraphPlan {
 }
 
 /** What another program knew a graph by. */
-export interface GraphOrigin {
+interface GraphOrigin {
   readonly id: string;
   readonly createdAt: number;
   readonly nanos?: number;
