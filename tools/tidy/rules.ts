@@ -201,6 +201,9 @@ export const STARTED_FOLDERS: readonly string[] = [
   "tools/reliability/",
 ];
 
+/** Where a name that no other file imports may not be exported. */
+export const UNUSED_EXPORTS_IN = /^packages\/(core|embed|server)\/src\//;
+
 /** A word or a turn of phrase the tree does without. */
 export interface ForbiddenWord {
   readonly pattern: RegExp;
