@@ -112,26 +112,34 @@ export function readObject(value: Value, what: string): { readonly [name: string
 }
 
 /** A list. */
-export function readList(value: Value, what: string): readonly CborValue[] {
+export function readList(value: Value, what = "record"): readonly CborValue[] {
   if (Array.isArray(value)) return value as readonly CborValue[];
   throw wrong(what, "a list", value);
 }
 
 /** A list of texts; an absent one is empty. */
-export function readTexts(value: Value, what: string): readonly string[] {
-  return value === undefined ? [] : readList(value, what).map((item) => readText(item, what));
+export function readTexts(value: Value, what?: string): readonly string[] {
+  if (value === undefined) return [];
+  const items = readList(value, what);
+  for (const item of items) readText(item, what);
+  return items as readonly string[];
 }
 
 /** A text. */
-export function readText(value: Value, what: string): string {
+export function readText(value: Value, what = "record"): string {
   if (typeof value === "string") return value;
   throw wrong(what, "text", value);
 }
 
 /** A whole number. */
-export function readInteger(value: Value, what: string): number {
+export function readInteger(value: Value, what = "record"): number {
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
   throw wrong(what, "an integer", value);
+}
+
+/** A whole number, or the default where it is absent. */
+export function readIntegerOr(value: Value, fallback: number, what?: string): number {
+  return value === undefined ? fallback : readInteger(value, what);
 }
 
 /** Exactly so many bytes. */

@@ -213,7 +213,7 @@ export function readU64(bytes: Uint8Array, offset: number): number {
 }
 
 /** The text of the component at `offset`; the next component starts at `skipVariable`. */
-export function readText(bytes: Uint8Array, offset: number): string {
+export function textInKey(bytes: Uint8Array, offset: number): string {
   return fromUtf8(readBytes(bytes, offset));
 }
 

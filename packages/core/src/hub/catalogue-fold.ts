@@ -7,12 +7,13 @@
  * and written.
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { readList, readText } from "../codec/cbor-value.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { keyString } from "../kv/keyspace.js";
 import { type Bytes, type KvRow, sameBytes } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
-import { decodeMemoryRecord, list, text } from "../records/memory-record.js";
+import { decodeMemoryRecord } from "../records/memory-record.js";
 import {
   decodeCount,
   edgeOriginKey,
@@ -175,8 +176,8 @@ function symlinkOf(record: EdgeRecord | undefined): Symlink | undefined {
 
 /** Reads the row of an edge that leads out of its graph. */
 export function decodeSymlink(bytes: Bytes): Symlink {
-  const [far, graph, isLive] = list(decode(bytes)) as readonly CborValue[];
-  return { far: far as Uint8Array, graph: text(graph), isLive: isLive === true };
+  const [far, graph, isLive] = readList(decode(bytes)) as readonly CborValue[];
+  return { far: far as Uint8Array, graph: readText(graph), isLive: isLive === true };
 }
 
 async function foldCounts(

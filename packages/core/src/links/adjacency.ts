@@ -5,7 +5,7 @@
  * reads what it shows, and the past reads that and what has changed since.
  */
 
-import { readText, readU16, readU32 } from "../codec/keys.js";
+import { readU16, readU32, textInKey } from "../codec/keys.js";
 import { normaliseSlot } from "../codec/text.js";
 import { EDGES_MAX } from "../contract/links.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
@@ -275,7 +275,7 @@ async function openCodes(
   const prefix = Uint8Array.of(KEYSPACE.edgeKind.byte);
   const [rows = []] = await reader.ranges([prefixRange(prefix, LIMITS.edgeKinds)]);
   return rows.flatMap(({ key, value }) => {
-    const name = readText(key, 1);
+    const name = textInKey(key, 1);
     return wanted.has(name) || wanted.has(normaliseSlot(name) || name) ? [readU16(value, 0)] : [];
   });
 }

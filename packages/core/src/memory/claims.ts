@@ -22,7 +22,7 @@ import { bodyOf } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { primaryText } from "../records/data.js";
+import { primaryText } from "../records/memory-record.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { OVERLAP_MIN, overlap, tellingWords, WORDS_MIN } from "../text/alike.js";
 import { sharingWords } from "../text/text-near.js";

@@ -1,7 +1,6 @@
 /**
- * Where a memory and an edge stand in their state trees, as verifiers compute it: the id of the
- * memory, or of the edge's source, and then half a hash, so that keys keep the order of ids.
- * `records/edge-record.ts` states the same for records; a test holds the two against each other.
+ * Where a memory and an edge stand in their state trees: the id of the memory, or of the edge's source,
+ * and then half a hash, so that keys keep the order of ids.
  *
  * The one hash over everything: schema, the genesis entry, the journal, and each state tree by name.
  * Pure; verifiers use it too.

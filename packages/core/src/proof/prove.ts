@@ -34,7 +34,7 @@ import {
   tilesForInclusions,
   tilesForRoot,
 } from "../merkle/log-tree.js";
-import { memoryTreeKey } from "../records/edge-record.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import {
   checkRequest,
   type FoundSubjects,
@@ -146,7 +146,7 @@ function treeQuestions(
     return { tree, keys: subjects.map(({ key }) => key), known };
   };
   const memories = found.memories.map(({ id, row }) => ({
-    key: memoryTreeKey(engine.sha256, id),
+    key: memoryStateKey(engine.sha256, id),
     pointer: row,
   }));
   return { memories: question("memories", memories), edges: question("edges", found.edges) };

@@ -28,7 +28,8 @@
  */
 import type { LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
-import { primaryText, type TurnData } from "../records/data.js";
+import type { TurnData } from "../records/data.js";
+import { primaryText } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import { titleOf } from "../text/document.js";
 import { outranks, TRUST } from "../trust/gate.js";

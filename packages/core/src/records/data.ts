@@ -35,7 +35,7 @@ import {
   unitField,
   wordField,
 } from "./fields.js";
-import { primaryText } from "./plain-record.js";
+import { primaryText } from "./memory-record.js";
 import {
   CONSTRAINT_SOURCES,
   EVENT_KINDS,
@@ -324,8 +324,6 @@ export function parseData<T extends MemoryType>(
   }
   return complete(type, draft, actor) as DataOf[T];
 }
-
-export { primaryText };
 
 /**
  * The text by which two memories of one type are found to say the same: `primaryText`, and the word

@@ -16,8 +16,13 @@ import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/poi
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString, ownedPrefix, prefixRange, versionKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { type Data, primaryText } from "../records/data.js";
-import { decodeMemoryRecord, type Head, type Version } from "../records/memory-record.js";
+import type { Data } from "../records/data.js";
+import {
+  decodeMemoryRecord,
+  type Head,
+  primaryText,
+  type Version,
+} from "../records/memory-record.js";
 import type { Analyser } from "./analyse.js";
 import {
   type NameWords,
