@@ -169,7 +169,7 @@ export const ONE_DOOR: Readonly<Record<string, RegExp>> = {
   "@hono/node-server": /^packages\/server\/src\/http\/(app|guard|server)\.ts$/,
   "@modelcontextprotocol/server": /^packages\/server\/src\/mcp\/sdk-[a-z]+\.ts$/,
   "node-sqlite3-wasm": /^packages\/server\/(src\/import\/sqlite-file|test\/foreign-files)\.ts$/,
-  re2js: /^packages\/core\/src\/find\/pattern\.ts$/,
+  re2js: /^packages\/core\/src\/find\/evaluate\.ts$/,
   usearch: /^packages\/core\/src\/vector\/usearch-graph\.ts$/,
 };
 

@@ -13,7 +13,7 @@
  * How a record is read is left to `records/`.
  */
 import type { CborValue } from "./codec/cbor.js";
-import { differenceOf } from "./codec/difference.js";
+import { differenceOf } from "./codec/cbor-value.js";
 import { equalBytes, toHex } from "./codec/keys.js";
 import { sha256Pure } from "./codec/sha256-pure.js";
 import { normaliseKind } from "./codec/text.js";

@@ -24,6 +24,7 @@ import {
   type Version,
 } from "../records/memory-record.js";
 import type { Analyser } from "./analyse.js";
+import { isStanding } from "./asking-words.js";
 import {
   type NameWords,
   nameMark,
@@ -32,7 +33,6 @@ import {
   STANDING_MARK,
   titleMark,
 } from "./names.js";
-import { isStanding } from "./question-shape.js";
 
 /** The bodies of a memory that are searched, the current one first. */
 export interface DocumentSource {

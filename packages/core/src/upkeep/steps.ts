@@ -7,7 +7,7 @@
  * them. A dry run asks and does nothing. What is not done when the time is over is told, and the next
  * run goes on there: a step keeps no memory of its own, it looks at the store.
  *
- * Left to others: when steps are run (`maintain.ts`, `upkeep-jobs.ts`); steps that change memories
+ * Left to others: when steps are run (`maintain.ts`); steps that change memories
  * (`maintain-plan.ts`).
  */
 import type { StepReport } from "../contract/upkeep.js";
