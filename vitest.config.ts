@@ -4,7 +4,12 @@
  */
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
+import {
+  BaseSequencer,
+  type TestSequencer,
+  type TestSpecification,
+  type Vitest,
+} from "vitest/node";
 
 const core = (file: string) => fileURLToPath(new URL(`packages/core/src/${file}`, import.meta.url));
 
@@ -15,9 +20,19 @@ const LONG =
   /studio\/test\/[^/]+$|(process|crash|simulation|operating|interrupted|serve|reliability|kills|new-verb|package)[^/]*$/;
 
 /** What takes long begins first, so that in the end no worker waits for the other. */
-class LongFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
+class LongFirst implements TestSequencer {
+  readonly #usual: BaseSequencer;
+
+  constructor(run: Vitest) {
+    this.#usual = new BaseSequencer(run);
+  }
+
+  shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return this.#usual.shard(files);
+  }
+
+  async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await this.#usual.sort(files);
     const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
