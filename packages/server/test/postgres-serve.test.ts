@@ -7,11 +7,20 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openPostgresKv } from "../../core/src/kv/postgres-backend.js";
+import { isLacking } from "../../core/src/testing/lacking.js";
 import { startPglite } from "../../core/test/pglite-server.js";
-import { startPostgres, whyNoPostgres } from "../../core/test/postgres-server.js";
+import {
+  type PostgresServer,
+  startPostgres,
+  startStandby,
+  whyNoPostgres,
+} from "../../core/test/postgres-server.js";
 import { type Ended, MAIN, makePlace, NO_EMBEDDER, type Place } from "./cortex-process.js";
 import { follow } from "./event-client.js";
+import { startTestServer, type TestServer } from "./http-server.js";
 import { type ServeProcess, startServe } from "./serve-process.js";
 
 const scratch = mkdtempSync(join(tmpdir(), "cortex-serve-"));
@@ -129,4 +138,114 @@ test("the password is shown nowhere, and the metrics tell of the database", asyn
   for (const text of [metrics, stats, server(0).err()]) {
     if (password !== "") expect(text).not.toContain(password);
   }
+});
+
+const missing = whyNoPostgres();
+
+describe.skipIf(isLacking(missing === undefined, missing ?? ""))("what is watched moves", () => {
+  let primary: PostgresServer;
+  let watched: TestServer;
+  beforeAll(async () => {
+    primary = await startPostgres(["max_wal_senders = 4"]);
+    watched = await startTestServer({ location: `${primary.url}?partitions=2` });
+    await watched.post("/v1/write", { type: "note", text: "first" });
+  });
+  afterAll(async () => {
+    await watched?.close();
+    await primary?.stop();
+  });
+
+  /** A family of the metrics; undefined where it is not shown. */
+  async function metric(name: string): Promise<number | undefined> {
+    const { text } = await watched.get("/metrics");
+    const found = new RegExp(`^cortex_postgres_${name} (.*)$`, "m").exec(text)?.[1];
+    return found === undefined ? undefined : Number(found);
+  }
+
+  /** What `cortex stats` shows of the database. */
+  async function told(): Promise<Record<string, number>> {
+    return (await watched.post("/v1/stats", {})).json.database as Record<string, number>;
+  }
+
+  /** Another handle on the same pool. */
+  const another = (actor: string) => openPostgresKv(`${primary.url}?partitions=2`, actor);
+  const row = Uint8Array.of(1);
+
+  test("commits and the time that they take", async () => {
+    const [commits, ms, trips] = await Promise.all(
+      ["commits_total", "commit_milliseconds_total", "round_trips_total"].map(metric),
+    );
+    await watched.post("/v1/write", { type: "note", text: "second" });
+    expect(await metric("commits_total")).toBe((commits ?? 0) + 1);
+    expect(await metric("commit_milliseconds_total")).toBeGreaterThan(ms ?? 0);
+    expect(await metric("round_trips_total")).toBeGreaterThan(trips ?? 0);
+    expect(await told()).toMatchObject({ commits: (commits ?? 0) + 1, lostRaces: 0, heldWaits: 0 });
+    expect((await told()).commitMs).toBeGreaterThan(0);
+  });
+
+  test("a lost race, and a writer that waits for a store being rebuilt", async () => {
+    const kv = await another("raced");
+    const change = { head: row, puts: [], deletes: [] };
+    await kv.commit({ ...change, expectHead: undefined });
+    const lost = await metric("lost_races_total");
+    expect(await kv.commit({ ...change, expectHead: Uint8Array.of(9) })).toMatchObject({
+      ok: false,
+    });
+    expect(await metric("lost_races_total")).toBe((lost ?? 0) + 1);
+    expect((await told()).lostRaces).toBe((lost ?? 0) + 1);
+    const generation = await kv.nextGeneration();
+    await generation.hold?.();
+    const waiting = kv.commit({ ...change, expectHead: row });
+    await expect.poll(() => metric("lock_waits_total")).toBeGreaterThan(0);
+    await expect.poll(async () => (await told()).heldWaits).toBeGreaterThan(0);
+    await generation.abandon();
+    expect(await waiting).toEqual({ ok: true });
+    await kv.close();
+  });
+
+  test("locks that somebody waits for on the server, and connections in use", async () => {
+    expect(await metric("server_lock_waits")).toBe(0);
+    const holder = new pg.Client({ connectionString: primary.url });
+    await holder.connect();
+    await holder.query("BEGIN");
+    await holder.query("SELECT 1 FROM cortex_heads FOR UPDATE");
+    const writing = watched.post("/v1/write", { type: "note", text: "waits" });
+    await expect.poll(() => metric("server_lock_waits")).toBe(1);
+    expect(await metric("connections_busy")).toBeGreaterThan(0);
+    expect(await told()).toMatchObject({ lockWaits: 1 });
+    await holder.query("COMMIT");
+    await holder.end();
+    expect((await writing).status).toBe(200);
+    await expect.poll(() => metric("server_lock_waits")).toBe(0);
+  });
+
+  test("calls that wait for a connection", async () => {
+    const kv = await openPostgresKv(`${primary.url}?partitions=2&pool=2`, "crowded");
+    const snapshots = await Promise.all([kv.snapshot(), kv.snapshot(), kv.snapshot()]);
+    const [first, second, third] = snapshots.map((one) => one.getMany([row]));
+    await Promise.all([first, second]);
+    expect(await metric("connections_waited_for")).toBe(1);
+    snapshots[0]?.close();
+    expect(await third).toEqual([undefined]);
+    expect(await metric("connections_waited_for")).toBe(0);
+    for (const one of snapshots) one.close();
+    await kv.close();
+  });
+
+  test("how far a standby is behind", async () => {
+    expect(await metric("standby_lag_seconds")).toBeUndefined();
+    const standby = await startStandby(primary);
+    try {
+      standby.psql("SELECT pg_wal_replay_pause()");
+      const since = performance.now();
+      await watched.post("/v1/write", { type: "note", text: "not yet there" });
+      // It grows while the standby stands still, and the standby tells so now and then.
+      await expect.poll(() => metric("standby_lag_seconds")).toBeGreaterThan(0);
+      const { lagSeconds } = await told();
+      expect(lagSeconds).toBeGreaterThan(0);
+      expect(lagSeconds).toBeLessThan((performance.now() - since) / 1000 + 1);
+    } finally {
+      await standby.stop();
+    }
+  });
 });

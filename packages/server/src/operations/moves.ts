@@ -274,8 +274,8 @@ const upgradeOperation = defineOperation({
   place: "upgrade",
   kind: "write",
   summary: "Bring a store that an older release wrote to this one's form",
-  help: `Makes a backup first, beside the store unless --backup says otherwise, builds everything derived again and
-journals the change. A store of this form is left as it is. --dry-run says what would be done.`,
+  help: `Makes a backup first, beside the store unless --backup says otherwise (a store in a database needs it), builds
+everything derived again and journals the change. A store of this form is left as it is. --dry-run says what would be done.`,
   example: "cortex upgrade --dry-run",
   input: z.strictObject({
     dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
