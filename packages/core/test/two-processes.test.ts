@@ -8,7 +8,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { COLD_WEIGHTS } from "../src/contract/entry.js";
 import { type Cortex, open } from "../src/index.js";
-import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryStore } from "./other-process.js";
+import {
+  atCleanUp,
+  cleanUp,
+  isUnbuilt,
+  startProgram,
+  temporaryFolder,
+  temporaryStore,
+} from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
 
@@ -123,8 +130,9 @@ describe.each([
     },
   );
 
+  // In a folder always: who of several gets a lock of a database is the database's own affair.
   test.skipIf(UNBUILT).each([1, 16])("nobody starves, %i writes in flight each", async (lanes) => {
-    const folder = temporaryStore();
+    const folder = temporaryFolder();
     const memory = await here(folder);
     const peers = await startPeers(folder, processes);
     const seqs: number[][] = peers.map(() => []);
