@@ -4,6 +4,7 @@
  */
 import { MEMORY_TYPES, type MemoryType } from "@cortex-memory/core/remote";
 import { useId } from "react";
+import { count } from "../base/format.tsx";
 import { go, hrefWith, type Params } from "../base/route.ts";
 import { LANE_NAMES, LANES, type LaneName, spaced, TYPES } from "../base/words.ts";
 
@@ -61,7 +62,12 @@ export function AskOptions({
     go(hrefWith({ [prefix + name]: value }), { replace: true });
   return (
     <div className="ask-options">
-      <label htmlFor={`${id}-budget`}>Budget</label>
+      <label
+        htmlFor={`${id}-budget`}
+        title="How much room the answer may take in the agent's prompt"
+      >
+        Budget
+      </label>
       <select
         id={`${id}-budget`}
         value={settings.budgetTokens}
@@ -69,7 +75,7 @@ export function AskOptions({
       >
         {BUDGETS.map((tokens) => (
           <option key={tokens} value={tokens}>
-            {tokens} tokens
+            {count(tokens)} tokens
           </option>
         ))}
       </select>
@@ -85,7 +91,12 @@ export function AskOptions({
           </option>
         ))}
       </select>
-      <label htmlFor={`${id}-form`}>Rendering</label>
+      <label
+        htmlFor={`${id}-form`}
+        title="How much of each memory is told: a few words, a sentence, all of it"
+      >
+        Wording
+      </label>
       <select
         id={`${id}-form`}
         value={settings.form}
@@ -125,8 +136,8 @@ function History({
   readonly onChange: (isOn: boolean) => void;
 }) {
   return (
-    <label>
-      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />{" "}
+    <label className="check" title="Also memories that were replaced or have expired">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />
       what was replaced, too
     </label>
   );
@@ -142,9 +153,11 @@ function Lanes({
 }) {
   return (
     <fieldset className="lanes">
-      <legend>Lanes</legend>
+      <legend title="The ways by which a memory can be found. Switch one off to see what it brings.">
+        Found by
+      </legend>
       {LANE_NAMES.map((name) => (
-        <label key={name} title={LANES[name].about}>
+        <label key={name} className="check" title={LANES[name].about}>
           <input
             type="checkbox"
             checked={!off.includes(name)}

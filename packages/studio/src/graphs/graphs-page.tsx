@@ -109,7 +109,7 @@ function GraphTable({ graphs }: { readonly graphs: readonly Graph[] }) {
   });
   const largest = Math.max(1, ...stats.map(({ data }) => data?.sizeBytes ?? 0));
   return (
-    <TableFrame label="Table of graphs">
+    <TableFrame label="Table of graphs" name="graph-table">
       <thead>
         <tr>
           <th scope="col">Graph</th>
@@ -157,7 +157,7 @@ function GraphRow({ graph, stats, isFailed, largest }: GraphRowProps) {
           {graph.name === "" ? graph.id : graph.name}
         </a>
         {graph.name !== graph.id && graph.name !== "" && <code>{graph.id}</code>}
-        {graph.id === open && <span className="chip">open</span>}
+        {graph.id === open && <span className="chip">you are here</span>}
       </th>
       {stats === undefined ? (
         <td colSpan={4} className="about">
@@ -179,7 +179,7 @@ function GraphRow({ graph, stats, isFailed, largest }: GraphRowProps) {
           </td>
         </>
       )}
-      <td>
+      <td className="row-end">
         <RemoveGraph
           id={graph.id}
           holds={stats && { memories: stats.memories.active, links: stats.edges.live }}
