@@ -110,8 +110,16 @@ function Elsewhere({
 }: {
   readonly name: string;
   readonly what: string;
-  readonly command: string;
+  readonly command?: string;
 }) {
+  if (command === undefined) {
+    return (
+      <p className="warning">
+        <strong dir="auto">{name}</strong> is {what}. Let that program write its memories out as
+        JSON, one object per line as below, and drop that file.
+      </p>
+    );
+  }
   return (
     <p className="warning">
       <strong dir="auto">{name}</strong> is {what}. This page does not read it; on the machine of
