@@ -13,7 +13,7 @@ import { newUlid, ulidText } from "./codec/ulid.js";
 import { languageReader } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
-import { checkOptions, checkPrincipal, type Engine } from "./engine/engine.js";
+import { type Activity, checkOptions, checkPrincipal, type Engine } from "./engine/engine.js";
 import { openGenesis } from "./engine/genesis.js";
 import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-limits.js";
 import { Vocabulary } from "./engine/vocabulary.js";
@@ -114,6 +114,9 @@ function refuseStoreOptions(options: object): void {
   throw new CortexError("ERR_UNSUPPORTED", message, { field });
 }
 
+/** What callers of this process do, in all of its stores. */
+const ACTIVITY: Activity = { calls: 0 };
+
 /** An open graph, and the engine behind it for verbs that span graphs. */
 export interface OpenedGraph {
   readonly memory: Cortex;
@@ -170,6 +173,7 @@ export async function openGraph(
       ...(embedder === undefined ? {} : { embedder }),
       ...(model === undefined ? {} : { model }),
       limiter: new RateLimiter(rateLimits, clock),
+      activity: ACTIVITY,
       actor,
       principal,
       sessionOfProcess: onceNamed(() => `process-${ulidText(newUlid(clock(), random))}`),
@@ -180,9 +184,7 @@ export async function openGraph(
       closing.abort();
       // Begun together: from this turn on no write is taken, however long a job takes to end.
       await Promise.all([writer.close(), jobs.stop()]);
-      await engine.text.close();
-      await engine.vectors.close();
-      await kv.close();
+      for (const part of [engine.text, engine.vectors, kv]) await part.close();
     });
     if (plan.isOn) jobs.start();
     return { memory, engine };

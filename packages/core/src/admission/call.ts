@@ -68,6 +68,7 @@ export function callable(verb: Verb, run: AnyRun): Callable {
 /** Calls a verb: admit, check, run. */
 export function call(engine: Engine, callable: Callable, args: readonly unknown[]): unknown {
   const { verb, run } = callable;
+  engine.activity.calls += 1;
   const { access, given } = whoAsks(gather(callable, args));
   const admittedEngine = admitted(engine, access, verb);
   const asked = checked(verb, given);

@@ -51,6 +51,8 @@ export interface Engine {
   /** A store to build in and throw away, fit for so many entries. */
   readonly scratch: (entries: number) => Promise<KvGeneration>;
   readonly limiter: RateLimiter;
+  /** What callers do: work in the background gives way to it. */
+  readonly activity: Activity;
   /** Memories by their words. */
   readonly text: TextIndex;
   /** Vectors of memories, and questions asked by them. */
@@ -68,6 +70,12 @@ export interface Engine {
   readonly speaker?: Speaker;
   /** What a write gets that does not say; absent for the owner's usual ones. */
   readonly defaults?: WriteDefaults;
+}
+
+/** What callers of a process do. All its stores share one, because they share its thread. */
+export interface Activity {
+  /** Calls of verbs so far. */
+  calls: number;
 }
 
 /** What the writes of a holder of a scope get unless they say otherwise. */

@@ -92,8 +92,7 @@ export class Lease {
     const now = this.#parts.clock();
     const { leaseMs } = this.#parts;
     if (this.#mine !== undefined && this.#mine.row.expiresAt - now > leaseMs / 2) return true;
-    const [bytes] = await withSnapshot(this.#parts.kv, (snapshot) => snapshot.getMany([this.#key]));
-    const row = bytes === undefined ? undefined : decodeLease(bytes);
+    const { bytes, row } = await this.#read();
     if (row !== undefined && isAlive(row, now) && !sameBytes(row.owner, this.#parts.owner)) {
       this.#mine = undefined;
       return false;
@@ -123,11 +122,32 @@ export class Lease {
     return this.#write(mine.bytes, { ...this.#claim(), ...kept, failure: next });
   }
 
+  /**
+   * Keeps how a run went that was too small for a lease: one commit, where taking, keeping and giving back are three. A
+   * row that another owner works under is left alone.
+   */
+  async note({ done, cursor, lag }: JobReport): Promise<void> {
+    const { clock, owner } = this.#parts;
+    const { bytes, row } = await this.#read();
+    const at = clock();
+    if (row !== undefined && isAlive(row, at)) return;
+    await this.#write(bytes, { owner, expiresAt: 0, run: { done, cursor, lag, at } });
+    this.#mine = undefined;
+  }
+
   /** Gives a held lease back, so that others need not wait for its end. */
   async release(): Promise<void> {
     const mine = this.#mine;
     if (mine !== undefined) await this.#write(mine.bytes, { ...mine.row, expiresAt: 0 });
     this.#mine = undefined;
+  }
+
+  async #read(): Promise<{
+    readonly bytes: Bytes | undefined;
+    readonly row: LeaseRow | undefined;
+  }> {
+    const [bytes] = await withSnapshot(this.#parts.kv, (snapshot) => snapshot.getMany([this.#key]));
+    return { bytes, row: bytes === undefined ? undefined : decodeLease(bytes) };
   }
 
   #claim(): Pick<LeaseRow, "owner" | "expiresAt"> {
