@@ -14,7 +14,7 @@ import { openGraph } from "../open.js";
 import { countingKv } from "../testing/counting-kv.js";
 import { ManualTime, settle } from "../testing/manual-time.js";
 import { type Embedder, hashEmbedder } from "../vector/embedder.js";
-import { maintainJob } from "./upkeep-jobs.js";
+import { maintainJob } from "./maintain.js";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
