@@ -13,6 +13,7 @@ import { type Cortex, copyHub, importJournal, isCortexError, open, upgrade } fro
 import { HEAD_KEY } from "../src/kv/kv.js";
 import { isPostgresLocation, openKv } from "../src/open.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
 import { generationsOf, letLeftoversAge } from "./moves-support.js";
 import {
   cleanUp,
@@ -30,9 +31,9 @@ const UNBUILT = isUnbuilt();
 afterEach(cleanUp);
 
 const SEED = seedOfRun("moves");
-const ENTRIES = 600;
+const ENTRIES = 300;
 /** Kills of each kind of move in one run. */
-const KILLS = 3;
+const KILLS = rounds(2, 3);
 
 /** A store with some history, closed, and its export: made once, copied for every case. */
 const prepared = mkdtempSync(join(tmpdir(), "cortex-test-"));
@@ -211,7 +212,7 @@ describe("kill -9", () => {
       await neighbour.until("wrote");
       let moved = 0;
       for (let round = 0; round < KILLS; round += 1) {
-        moved += await killDuring(random, { folder, what }, 700);
+        moved += await killDuring(random, { folder, what }, 400);
         // The neighbour gets on: nobody waits for the dead.
         await neighbour.until("wrote");
         await using memory = await open(folder, { actor: "ada" });
@@ -231,7 +232,7 @@ describe("kill -9", () => {
     let complete = 0;
     for (let round = 0; round < KILLS; round += 1) {
       const target = temporaryStore();
-      await killDuring(random, { folder: target, what: "import", file: EXPORT }, 400);
+      await killDuring(random, { folder: target, what: "import", file: EXPORT }, 250);
       const before = await open(target, { actor: "ada", create: false }).then(
         (memory) => memory,
         (error: unknown) => (isCortexError(error) ? error.code : error),
@@ -260,7 +261,7 @@ describe("kill -9", () => {
       const folder = await furnished();
       await age(folder);
       const file = backupFile();
-      await killDuring(random, { folder, what: "upgrade", file }, 600);
+      await killDuring(random, { folder, what: "upgrade", file }, 350);
       const report = await upgrade(folder, { actor: "ada", backup: file });
       if (!report.needed) complete += 1;
       await using memory = await open(folder, { actor: "ada", create: false });

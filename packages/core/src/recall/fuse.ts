@@ -28,13 +28,14 @@
  */
 import type { LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
-import { primaryText, type TurnData } from "../records/data.js";
+import type { TurnData } from "../records/data.js";
+import { primaryText } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import { titleOf } from "../text/document.js";
 import { outranks, TRUST } from "../trust/gate.js";
 
 /** How much each lane counts. */
-export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
+const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
   lexical: 1,
   vector: 1,
   slot: 0.8,
@@ -130,7 +131,10 @@ export function meaningWeight(texts: number, explained: number): number {
 /** How much a memory's meaning counts, where that of a user's turn counts so much. */
 export function meaningOf(memory: FoundMemory | undefined, weight: number): number {
   if (memory === undefined) return weight;
-  if ((titleOf(bodyOf(memory.body).data)?.length ?? 0) > 0) return TITLED_SHARE * weight;
+  // Whom a fact is about is no title: each fact has it, and would count for less than any preference.
+  const data = bodyOf(memory.body).data;
+  const isTitled = !("subject" in data) && (titleOf(data)?.length ?? 0) > 0;
+  if (isTitled) return TITLED_SHARE * weight;
   return voiceOf(memory) < 1 ? ASSISTANT_MEANING * weight : weight;
 }
 
@@ -210,7 +214,7 @@ function saysNearly(own: Float64Array, { own: other, weights }: Voiced): boolean
 }
 
 /** A memory as the set of its words. */
-export interface WordSet {
+interface WordSet {
   readonly key: string;
   readonly words: ReadonlySet<string>;
 }
