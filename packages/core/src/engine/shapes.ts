@@ -135,6 +135,11 @@ export function shapeEdge(edge: EdgeRecord, seq: number): Edge {
   };
 }
 
+/** What a memory says, in full. */
+export function sentenceOf({ head, body }: FoundMemory): string {
+  return primaryText(head.record.head.type, bodyOf(body).data);
+}
+
 /** What a memory says, in a form. */
 export function formText({ head, body }: FoundMemory, form: Form): string {
   const { forms, data, flags } = bodyOf(body);

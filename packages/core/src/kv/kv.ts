@@ -33,6 +33,11 @@ export type Bytes = Uint8Array;
 /** The one key every backend knows: the row that `commit` compares. */
 export const HEAD_KEY: Bytes = Uint8Array.of(0x00);
 
+/** Whether a key is that of the head row. */
+export function isHeadKey(key: Bytes): boolean {
+  return key.length === 1 && key[0] === HEAD_KEY[0];
+}
+
 /**
  * A head row that starts with this byte says "the store has moved to its next generation"; it is
  * written by `promote` alone. The head of a living store never starts with it, so a backend can

@@ -29,7 +29,6 @@
 import type { LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import type { TurnData } from "../records/data.js";
-import { primaryText } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import { titleOf } from "../text/document.js";
 import { outranks, TRUST } from "../trust/gate.js";
@@ -324,11 +323,6 @@ export function askedSpeaker(
 
 /** An assistant mostly repeats what it was told or offers what was not taken up. */
 const ASSISTANT_VOICE = 2 / 3;
-
-/** What a memory says, in full. */
-export function fullText({ head, body }: FoundMemory): string {
-  return primaryText(head.record.head.type, bodyOf(body).data);
-}
 
 /** The data of a turn; `undefined` for other memories. */
 export function turnOf({ head, body }: FoundMemory): TurnData | undefined {

@@ -9,7 +9,9 @@
  *
  * Left to others: which fields a type has (`data.ts`, `frames.ts`), and which a verb takes (`contract/`).
  */
+
 import * as z from "zod";
+import { isPlainObject } from "../codec/cbor-value.js";
 import { CONTROLS, isWellFormed, utf8Length } from "../codec/text.js";
 import { CortexError, describe, type ErrorCode, invalid, refusal, shortName } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
@@ -455,12 +457,6 @@ export function complain(
   path: PropertyKey[],
 ): void {
   payload.issues.push({ code: "custom", input: payload.value, path, params: { ...problem } });
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 function withoutUndefined<T extends object>(value: T): T {
