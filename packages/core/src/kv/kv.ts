@@ -75,6 +75,9 @@ export interface KvRange {
   readonly keysOnly?: boolean;
 }
 
+/** As the limit of a range, all of its rows: the largest number that every backend takes. */
+export const ALL_ROWS = 0x7fff_ffff;
+
 /** One row of a range. */
 export interface KvRow {
   readonly key: Bytes;

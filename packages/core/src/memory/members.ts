@@ -36,7 +36,7 @@ import {
   memberSince,
   seqValue,
 } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes, type KvRange, type KvRow } from "../kv/kv.js";
 import type { MemoryRecord, Version } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 
@@ -82,9 +82,6 @@ interface MemberPages {
   /** Names the rows of the next page, so that they come along with what is read before it. */
   soon(limit: number): void;
 }
-
-/** Most rows closed since a past position that one list of a session may have to look at. */
-const CLOSED_ROWS = 1_000_000;
 
 const EMPTY = new Uint8Array(0);
 
@@ -351,7 +348,7 @@ async function closedMembers(
     terms.map((term) => {
       const prefix = indexPrefix("indexClosed", term.index, term.lifecycle, term.term);
       const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
-      const most = term.index === INDEX.session ? CLOSED_ROWS : few;
+      const most = term.index === INDEX.session ? ALL_ROWS : few;
       return { gte, lt: afterPrefix(prefix), limit: most };
     }),
   );

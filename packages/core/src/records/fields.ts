@@ -15,7 +15,7 @@ import { isPlainObject } from "../codec/cbor-value.js";
 import { CONTROLS, isWellFormed, utf8Length } from "../codec/text.js";
 import { CortexError, describe, type ErrorCode, invalid, refusal, shortName } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
-import { namesOf, type Vocabulary } from "./types.js";
+import { namesOf, type WordTable } from "./types.js";
 
 /** A value that JSON can say. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -100,7 +100,7 @@ export function patternField(pattern: RegExp, expected: string, maxBytes: number
 }
 
 /** A schema for one word of a closed vocabulary. */
-export function wordField<T extends Vocabulary>(table: T) {
+export function wordField<T extends WordTable>(table: T) {
   return z.enum(namesOf(table));
 }
 

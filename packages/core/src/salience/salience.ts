@@ -96,7 +96,7 @@ export function factorsOf(use: Use, nowMs: number, cosine?: number): Factors {
 }
 
 /** What bears on a score beside its factors. */
-interface Standing {
+interface Circumstances {
   readonly pinned?: boolean;
   /** Tombstoned: it ranks last, whatever its factors say. */
   readonly hidden?: boolean;
@@ -108,7 +108,7 @@ interface Standing {
 export function salience(
   factors: Factors,
   weights: Weights,
-  { pinned = false, hidden = false, decay = 1 }: Standing = {},
+  { pinned = false, hidden = false, decay = 1 }: Circumstances = {},
 ): Salience {
   const { similarity } = factors;
   const own =
