@@ -1,6 +1,6 @@
 /**
  * The members of index terms at a reader's position, in the order in which they came there, page by
- * page. `list` and `find` both read indexes through this file.
+ * page, and which member of a slot answers at a time. `list` and `find` both read indexes through this file.
  *
  * The present is one range per term. The past is the same range without what came later, together
  * with what has left it since: rows closed after the position asked for. What was closed before is
@@ -12,7 +12,7 @@
  * A member is a seq and an id; the turns of a session are a place and an id instead. Who may see a
  * memory, and what it says, is left to the callers.
  *
- * Whose turn it is in a slot. A value that was given for a time to come waits beside the value of today:
+ * Slots. A value that was given for a time to come waits beside the value of today:
  * both are active, and the time of the read decides which of them answers. Nothing has to happen at that
  * time, and no read changes anything.
  *
