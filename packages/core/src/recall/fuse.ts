@@ -2,24 +2,24 @@
  * What is decided of the memories that recall found, all of it pure: one order out of what each lane says of them, in
  * scores that explain themselves; which of them say the same; whether the answer can be relied on.
  *
- * The order. Lanes are on one scale: 1 is what the best lexical hit has. Relevance is the sum of
- * the lanes; trust, use and age are factors of it, narrow ones, so that neither a well-read memory
- * nor an old one overturns a clear difference in what was asked; only trust may halve a score, because
- * what a document says must not stand above what the owner said. Ties go to the newer, then by id.
+ * The order. Lanes are on one scale: 1 is what the best lexical hit has. Relevance is the sum of the lanes; trust,
+ * use and age are factors of it, narrow ones, so that neither a well-read memory nor an old one overturns a clear
+ * difference in what was asked; only trust may halve a score, because what a document says must not stand above what
+ * the owner said. Ties go to the newer, then by id.
  *
- * A factor alone would not do: one rare word that a question happens to share with a document outweighs
- * it. So `belowTrusted` holds such a hit below what a higher source says in nearly the same words.
+ * A factor alone would not do: one rare word that a question happens to share with a document outweighs it. So
+ * `belowTrusted` holds such a hit below what a higher source says in nearly the same words.
  *
  * Collapsing. Of several memories that say the same the best ranked is shown and names the others. Two memories say
- * the same when they hold the same words; a word more or less is
- * allowed in long ones, but never a different one in its place: "deploys on Fridays" and "deploys on
- * Mondays" are two answers, however alike. Numbers and names are words like others here.
+ * the same when they hold the same words; a word more or less is allowed in long ones, but never a different one in
+ * its place: "deploys on Fridays" and "deploys on Mondays" are two answers, however alike. Numbers and names are
+ * words like others here.
  *
- * Confidence: the opposite of what `weak` says of an answer. Confident is a hit that holds the slot the question names, means the same, or covers enough of the
- * question's words. What an assistant said counts less, as it does in the ranking. A question that asks
- * about one of those who speak is answered by what that person said, or by words that name them: where
- * somebody else's words cover it clearly better, the question has mixed up two people, and nothing is
- * sure. How the numbers were found is written in docs/evaluation.md.
+ * Confidence: the opposite of what `weak` says of an answer. Confident is a hit that holds the slot the question
+ * names, means the same, or covers enough of the question's words. What an assistant said counts less, as it does in
+ * the ranking. A question that asks about one of those who speak is answered by what that person said, or by words
+ * that name them: where somebody else's words cover it clearly better, the question has mixed up two people, and
+ * nothing is sure. How the numbers were found is written in docs/evaluation.md.
  */
 import type { LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
