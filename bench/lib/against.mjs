@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { commandProcessorMs, processorTicksOf, startWorker } from "./builds.mjs";
 import { readLoad } from "./http-load.mjs";
 import { findQueryAt, questionsAbout, searchesOf } from "./queries.mjs";
-import { startServer } from "./server-process.mjs";
+import { atRest, startServer } from "./server-process.mjs";
 import { seededNumbers, startWorkload } from "./workload.mjs";
 
 /**
@@ -261,6 +261,8 @@ async function measureRest(turn) {
     for (const [side, { main }] of builds.entries()) {
       servers.push(await startServer(main, readFolder(settings, side)));
     }
+    // What a server does with a new store is no part of a read.
+    for (const { port } of servers) await atRest(port);
     const count = settings.extents.rest.calls;
     const load = async (/** @type {number} */ side, /** @type {number} */ seed) => {
       const before = processorTicksOf(servers[side]?.pid);

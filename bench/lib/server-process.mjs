@@ -1,5 +1,6 @@
 /**
- * `cortex serve` of some build as a process of its own, started as users start it and stopped again.
+ * `cortex serve` of some build as a process of its own, started as users start it and stopped again, and a wait
+ * until it is at rest.
  */
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -36,4 +37,36 @@ export async function startServer(main, folder) {
       await gone;
     },
   };
+}
+
+/**
+ * Waits until a server has nothing left to do of what was written before it started: the part of the journal that
+ * its words and its vectors lack grows no smaller.
+ * @param {number} port
+ */
+export async function atRest(port) {
+  let left = Number.POSITIVE_INFINITY;
+  for (let same = 0; same < 3; ) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { text, vectors } = await askServer(port, "stats", {});
+    const now = text.lag + (vectors?.lag ?? 0);
+    same = now < left ? 0 : same + 1;
+    left = now;
+  }
+}
+
+/**
+ * The answer of a verb.
+ * @param {number} port
+ * @param {string} verb
+ * @param {object} body
+ */
+export async function askServer(port, verb, body) {
+  const answered = await fetch(`http://127.0.0.1:${port}/v1/${verb}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!answered.ok) throw new Error(`${verb} answered ${answered.status}`);
+  return answered.json();
 }

@@ -10,7 +10,7 @@ import { open } from "@cortex-memory/core";
 import { quantile } from "../lib/clock.mjs";
 import { CONNECTIONS, putLoad, readLoad } from "../lib/http-load.mjs";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
-import { startServer } from "../lib/server-process.mjs";
+import { atRest, startServer } from "../lib/server-process.mjs";
 import { asWrite, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 20_000;
@@ -31,6 +31,8 @@ export async function answer(settings) {
   const { ids, syncMode } = await fill(folder, memories, workload, settings.batchItems);
   const server = await startServer(ownMain(), folder);
   try {
+    settings.progress("http: waiting until the indexes are written out");
+    await atRest(server.port);
     const reads = [];
     const writes = [];
     const each = settings.reads * READS_PER_SETTING;
@@ -51,7 +53,9 @@ export async function answer(settings) {
         httpReadP99: { value: readRows[1]?.value ?? Number.NaN, memories },
         httpWrites: { value: writeRows[0]?.value ?? Number.NaN, memories },
       },
-      notes: [`HTTP: ${CONNECTIONS} connections on loopback, the load in a process of its own.`],
+      notes: [
+        `HTTP: ${CONNECTIONS} connections on loopback, the load in a process of its own, the server at rest before.`,
+      ],
     };
   } finally {
     await server.stop();

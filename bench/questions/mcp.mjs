@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { open } from "@cortex-memory/core";
+import { local } from "@cortex-memory/embed";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
 import { startStdio } from "../lib/stdio-client.mjs";
 import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
@@ -75,7 +76,7 @@ export async function answer(settings) {
  * @param {import("../lib/settings.mjs").Settings} settings
  */
 async function fill(folder, count, { seed, batchItems }) {
-  const engine = await open(folder);
+  const engine = await open(folder, { embedder: local() });
   const workload = startWorkload(seed);
   const ids = [];
   let tag = "";
@@ -85,6 +86,8 @@ async function fill(folder, count, { seed, batchItems }) {
     const { results } = await engine.batch(items.map((write) => ({ write })));
     for (const one of results) if (one.ok) ids.push(one.id);
   }
+  // A server at rest: what it would do in the background is done.
+  await engine.embedPending();
   await engine.close();
   return { ids, tag };
 }

@@ -12,7 +12,7 @@ import { open } from "@cortex-memory/core";
 import { chromium } from "playwright-core";
 import { median } from "../lib/clock.mjs";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
-import { startServer } from "../lib/server-process.mjs";
+import { askServer, atRest, startServer } from "../lib/server-process.mjs";
 import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 20_000;
@@ -47,7 +47,8 @@ export async function answer(settings) {
   });
   try {
     settings.progress("studio: waiting until the indexes are written out");
-    await indexed(server.port);
+    await askServer(server.port, "recall", { question: "what about item 5?" });
+    await atRest(server.port);
     const look = { browser, url: `http://127.0.0.1:${server.port}/`, ids };
     /** @type {Taken[]} */
     const taken = [];
@@ -142,31 +143,6 @@ async function fill(folder, count, { seed, batchItems }) {
   }
   await engine.close();
   return ids;
-}
-
-/**
- * Waits until the server has nothing left to do of what was written before it started: it answered a
- * question, and the part of the journal that its index of words lacks grows no smaller.
- * @param {number} port
- */
-async function indexed(port) {
-  const ask = async (/** @type {string} */ verb, /** @type {object} */ body) => {
-    const answered = await fetch(`http://127.0.0.1:${port}/v1/${verb}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!answered.ok) throw new Error(`${verb} answered ${answered.status}`);
-    return answered.json();
-  };
-  await ask("recall", { question: "what about item 5?" });
-  let lag = Number.POSITIVE_INFINITY;
-  for (let same = 0; same < 3; ) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const { text } = await ask("stats", {});
-    same = text.lag < lag ? 0 : same + 1;
-    lag = text.lag;
-  }
 }
 
 /**

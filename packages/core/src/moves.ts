@@ -11,7 +11,7 @@ import type { ExportTarget } from "./contract/move.js";
 import type { OnProgress } from "./contract/verb.js";
 import { checkOptions, checkPrincipal } from "./engine/engine.js";
 import { CortexError, invalid, isCortexError } from "./errors.js";
-import { verified } from "./history/verified-reads.js";
+import { verified } from "./history/guarded-reads.js";
 import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
 import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
 import type { Kv } from "./kv/kv.js";

@@ -468,3 +468,43 @@ test("options nobody knows are refused, and so are callers who are not the owner
   );
   expect(codes).toEqual(["ERR_UNKNOWN_FIELD", "ERR_DENIED"]);
 });
+
+test("the job does whole pages while nobody calls, and a fifth of the time while calls come", async () => {
+  let now = 1_000_000;
+  const embedder = wordEmbedder();
+  const { memory, engine } = await graphWith({
+    ...embedder,
+    embed: async (texts, signal) => {
+      now += texts.length;
+      return embedder.embed(texts, signal);
+    },
+  });
+  const items = Array.from({ length: 1200 }, (_, at) => ({
+    write: { type: "note" as const, text: `note ${at}` },
+  }));
+  await memory.batch(items.slice(0, 1000));
+  await memory.batch(items.slice(1000));
+  const passes: { readonly embedded: number; readonly restMs: number }[] = [];
+  let known = 0;
+  const pause = async (restMs: number): Promise<void> => {
+    passes.push({ embedded: embedder.asked.length - known, restMs });
+    known = embedder.asked.length;
+    now += restMs;
+    // Callers come after the second pass, and stay away after the fifth.
+    if (passes.length >= 3 && passes.length < 6) await memory.get("nobody");
+  };
+  const report = await embedJob({ ...engine, clock: () => now, pause }).run(
+    new AbortController().signal,
+  );
+  expect(report).toMatchObject({ done: 1200, lag: 0 });
+  // The journal's first entry is that of the store itself; after the last pass nothing is waited for.
+  expect(passes).toEqual([
+    { embedded: 0, restMs: 0 },
+    { embedded: 255, restMs: 0 },
+    { embedded: 256, restMs: 0 },
+    { embedded: 256, restMs: 4 * 256 },
+    { embedded: 64, restMs: 4 * 64 },
+    { embedded: 64, restMs: 4 * 64 },
+    { embedded: 64, restMs: 0 },
+  ]);
+});

@@ -51,7 +51,17 @@ export async function filled(memory: Cortex): Promise<readonly string[]> {
   const changed = await memory.update(undone, { text: "second words" });
   await memory.revert(changed.seq);
   expect(seq).toBeGreaterThan(0);
-  return [plain, note, gone, (turn as { id: string }).id, undone];
+  const later = 4_000_000_000_000;
+  const { id: waiting } = await memory.write({
+    type: "fact",
+    text: "Ada lives in Lyon",
+    slot: "home city",
+    validFrom: later,
+    validTo: later + 2,
+    expiresAt: later + 3,
+    freshnessAt: later + 1,
+  });
+  return [plain, note, gone, (turn as { id: string }).id, undone, waiting];
 }
 
 /** Every forgery of a slice: places changed, added, left out, turned round, and parts of another slice. */

@@ -22,13 +22,13 @@ import { kind, tag, update, updateFields, write, writeFields } from "./memory.js
 import type { Verb } from "./verb.js";
 
 /** A JSON Schema, or a part of one. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
+type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** The names of actors and graphs. */
 export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
 /** How a document points at a form that stands in it once, by its name. */
-export type Pointer = (name: string) => JsonSchema;
+type Pointer = (name: string) => JsonSchema;
 
 /** The forms that fields name by the keyword `form`, each once; they hold one another. */
 export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema } {

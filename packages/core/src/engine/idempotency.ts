@@ -9,6 +9,7 @@
  * that wrote nothing leaves no mark: repeated, it is simply done again.
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import { domainHash } from "../codec/hash.js";
 import { utf8 } from "../codec/text.js";
 import type { EdgeResult, MemoryRef, WriteResult } from "../contract/shapes.js";
@@ -21,7 +22,7 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
 import { checkJson, type Json } from "../records/fields.js";
-import { decodeMemoryRecord, type Head, int, list } from "../records/memory-record.js";
+import { decodeMemoryRecord, type Head } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { RIVAL, versionsOf } from "./drafts.js";
 import { type Engine, edgeId, type Located, memoryId } from "./engine.js";
@@ -179,8 +180,8 @@ export function firstEntries(
 function firstSeq(tx: WriteTx, request: Uint8Array): number | undefined {
   const row = tx.view.get(idKey("idempotency", request.subarray(0, 16)));
   if (row === undefined) return undefined;
-  const [seqValue, hash] = list(decode(row));
-  const seq = int(seqValue, 0);
+  const [seqValue, hash] = readList(decode(row));
+  const seq = readIntegerOr(seqValue, 0);
   if (tx.nextSeq() - seq > LIMITS.idempotencyEntries) return undefined;
   if (!(hash instanceof Uint8Array) || keyString(hash) !== keyString(request.subarray(16))) {
     throw keyError("expected the request it was first used for, got another one", seq);
@@ -259,7 +260,7 @@ export const edgeAgain: Again<EdgeResult> = {
 };
 
 /** The entry with the edge: the first one, or the next where that registers the kind. */
-export function edgeEntry(tx: WriteTx, first: Entry): Entry {
+function edgeEntry(tx: WriteTx, first: Entry): Entry {
   const { kind, seq } = first.header;
   const [next] = kind === "register_edge_kind" ? readEntries(tx, [seq + 1]) : [];
   return next ?? first;
@@ -313,7 +314,7 @@ function disputedBy(engine: Engine, tx: WriteTx, entry: Entry): MemoryRef[] {
     const context = partContext(entry.header, at);
     const { metadata, to } = decodeEdgeRecord(partRecord(bytes), context);
     if (metadata?.[RIVAL] === undefined || !(to instanceof Uint8Array)) return [];
-    return [{ id: to, version: int(metadata.version, 1) }];
+    return [{ id: to, version: readIntegerOr(metadata.version, 1) }];
   });
   ask(
     tx,
@@ -340,5 +341,5 @@ function headAt(entry: Entry, part: number): Head | undefined {
 function reinforcedVersion(entry: Entry): number {
   const bytes = entry.parts[0];
   if (bytes === undefined || entry.header.kind !== "reinforce") return 1;
-  return int(list(decode(partRecord(bytes)))[1], 1);
+  return readIntegerOr(readList(decode(partRecord(bytes)))[1], 1);
 }

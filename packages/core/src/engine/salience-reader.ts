@@ -34,7 +34,7 @@ import {
 import { type Counter, countUse, isUse, UNUSED } from "../salience/use-record.js";
 
 /** When salience is asked for, and what a query adds to it. */
-export interface SalienceOptions {
+interface SalienceOptions {
   readonly nowMs: number;
   /** Cosine of each memory and the query, by the `keyString` of the id; absent ones have none. */
   readonly similarity?: ReadonlyMap<string, number>;

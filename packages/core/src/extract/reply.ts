@@ -53,7 +53,7 @@ export interface Proposal {
 }
 
 /** A reply read: what holds, or why nothing does. */
-export type ReadReply = { readonly proposal: Proposal } | { readonly refused: string };
+type ReadReply = { readonly proposal: Proposal } | { readonly refused: string };
 
 const MEMBERS = ["facts", "relationships"];
 const FACT_MEMBERS = ["text", "type", "turns", "slot", "importance", "replaces"];

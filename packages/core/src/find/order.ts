@@ -84,7 +84,7 @@ function compareValues(a: SortValue, b: SortValue, descending: boolean): number 
 }
 
 /** Where a page in the order of arrival ended. */
-export interface ArrivalCursor {
+interface ArrivalCursor {
   readonly kind: "arrival";
   readonly path: string;
   /** The mark of the last hit; absent when there was none yet. */
@@ -94,7 +94,7 @@ export interface ArrivalCursor {
 }
 
 /** Where a page in another order ended. */
-export interface SortedCursor {
+interface SortedCursor {
   readonly kind: "sorted";
   /** The position of the first page; absent when the order knows only the present. */
   readonly seq?: number;

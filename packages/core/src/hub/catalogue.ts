@@ -54,7 +54,7 @@ const CLEAR_ROWS = 10_000;
 const EMPTY = new Uint8Array(0);
 
 /** What is known of all graphs of the hub. */
-export interface Graphs {
+interface Graphs {
   /** By name, in order of names. */
   readonly rows: ReadonlyMap<string, GraphRow>;
   /** Folders that look like graphs and cannot be read. */
@@ -266,37 +266,34 @@ export class Catalogue {
 
   async #record(name: string, graph: Kv, stamp: string, depth: Depth): Promise<GraphRow | "lost"> {
     // The row before the graph: what others have recorded is then never newer than what is read here.
-    let before = await this.#rowOf(name);
+    const before = await this.#rowOf(name);
     const facts = await factsOf(graph);
     const isSame = before.row?.store === facts.store && before.row.size <= facts.size;
-    const noted =
-      before.row !== undefined && isSame
-        ? await this.#again(name, before, { ...before.row, ...facts, stamp }, depth)
-        : await this.#putNew(name, before.bytes, { ...facts, stamp });
-    if (noted === "lost") return "lost";
-    let row = noted;
-    while (depth === "cursorStamp" && row.cursorStamp !== stamp) {
-      before = { bytes: encodeGraphRow(row), row };
+    let { bytes: over } = before;
+    let row: GraphRow;
+    if (before.row !== undefined && isSame) {
+      row = { ...before.row, ...facts, stamp };
+      // Kept here alone where it was only looked at.
+      if (depth === "stamp" && over !== undefined) this.#seen.set(name, { over, row });
+    } else {
+      const made = await this.#putNew(name, over, { ...facts, stamp });
+      if (made === "lost") return "lost";
+      row = made;
+      over = encodeGraphRow(row);
+    }
+    if (depth === "stamp") return row;
+    // What the graph says now goes into the commit of what its entries say.
+    do {
       const entries = await entriesOf(graph, row.cursor, facts.size);
       const cursor = row.cursor + entries.length;
+      const { number } = row;
       const changes = await this.read((snapshot) =>
-        foldCatalogue(row.number, entries, (keys) => snapshot.getMany(keys)),
+        foldCatalogue(number, entries, (keys) => snapshot.getMany(keys)),
       );
       row = { ...row, cursor, cursorStamp: cursor === facts.size ? stamp : row.cursorStamp };
-      if ((await this.#put(name, before.bytes, row, changes)) === "lost") return "lost";
-    }
-    return row;
-  }
-
-  /** The row of a graph that has one: kept here alone where it was only looked at. */
-  async #again(
-    name: string,
-    { bytes }: { readonly bytes: Bytes | undefined },
-    row: GraphRow,
-    depth: Depth,
-  ): Promise<GraphRow | "lost"> {
-    if (depth !== "stamp" || bytes === undefined) return this.#put(name, bytes, row);
-    this.#seen.set(name, { over: bytes, row });
+      if ((await this.#put(name, over, row, changes)) === "lost") return "lost";
+      over = encodeGraphRow(row);
+    } while (row.cursorStamp !== stamp);
     return row;
   }
 

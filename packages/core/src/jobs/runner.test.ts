@@ -7,7 +7,7 @@ import { toHex } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
 import { Reader } from "../history/reader.js";
 import { textKey } from "../kv/keyspace.js";
-import type { Kv } from "../kv/kv.js";
+import { around, type Kv } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import { open } from "../open.js";
 import { countingKv } from "../testing/index.js";
@@ -423,5 +423,67 @@ describe("failures", () => {
     isFull = false;
     await time.pass(2000);
     expect(job.runs).toBe(1);
+  });
+});
+
+describe("work that is too slight for a lease", () => {
+  const slightJob = (): Directed & Required<Pick<Job, "isSlight">> => {
+    const job = Object.assign(new Directed(), { isSlight: () => true });
+    job.next = async () => ({ done: 3, cursor: 7, lag: 0 });
+    return job;
+  };
+
+  test("is done with one commit that says how it went, by whoever finds it", async () => {
+    const data = await born();
+    const time = new ManualTime();
+    const [a, b] = [slightJob(), slightJob()];
+    let commits = 0;
+    const counted = (kv: Kv): Kv =>
+      around(kv, {
+        commitCaches: (change) => {
+          commits += 1;
+          return kv.commitCaches(change);
+        },
+      });
+    runnerOf(counted(openMemoryKv(data)), time, a, { id: 1 }).start();
+    await time.pass(0);
+    expect([a.runs, commits]).toEqual([1, 1]);
+    expect(await statusOf(openMemoryKv(data), time.now)).toMatchObject({
+      name: "work",
+      owner: ownerOf(1),
+      leased: false,
+      cursor: 7,
+      done: 3,
+      lastRunAt: time.now,
+    });
+    runnerOf(counted(openMemoryKv(data)), time, b, { id: 2 }).start();
+    await time.pass(0);
+    expect([b.runs, commits]).toEqual([1, 2]);
+  });
+
+  test("leaves the row of an owner at work alone, and tells of a failure under the lease", async () => {
+    const data = await born();
+    const time = new ManualTime();
+    const [busy, slight] = [new Directed(), slightJob()];
+    runnerOf(openMemoryKv(data), time, busy, { id: 1 }).start();
+    await time.pass(0);
+    const held = await statusOf(openMemoryKv(data), time.now);
+    expect(held).toMatchObject({ owner: ownerOf(1), leased: true });
+    const errors: unknown[] = [];
+    const onError = (_name: string, error: unknown): void => void errors.push(error);
+    const runner = runnerOf(openMemoryKv(data), time, slight, { id: 2, onError });
+    runner.start();
+    await time.pass(0);
+    expect(slight.runs).toBe(1);
+    expect(await statusOf(openMemoryKv(data), time.now)).toEqual(held);
+    await runners[0]?.stop();
+    const failure = new Error("broken");
+    slight.next = () => Promise.reject(failure);
+    await time.pass(1000);
+    expect(errors).toEqual([failure]);
+    expect(await statusOf(openMemoryKv(data), time.now)).toMatchObject({
+      owner: ownerOf(2),
+      lastError: { code: "Error", count: 1 },
+    });
   });
 });

@@ -24,6 +24,8 @@ export interface Job {
   pending?(): Promise<boolean>;
   /** After a look that found nothing to do: whether something only waits for its time to come. */
   isWaiting?(): boolean;
+  /** After a look that found something to do: whether it is so little that doing it twice costs less than a lease. */
+  isSlight?(): boolean;
   /** Does a bounded piece of the work; stops early when the signal is aborted. */
   run(signal: AbortSignal): Promise<JobReport>;
 }
@@ -126,7 +128,10 @@ export class JobRunner {
       const isDue = (await this.job.pending?.()) ?? true;
       this.#saw(commits, isDue || this.job.isWaiting?.() === true);
       if (!isDue || stop.aborted) return "rest";
-      const hasMore = (await this.#lease.take()) && (await this.#runOnce(stop));
+      const hasMore =
+        this.job.isSlight?.() === true
+          ? await this.#runSlight(stop)
+          : (await this.#lease.take()) && (await this.#runOnce(stop));
       this.#saw(commits, hasMore);
       return hasMore ? "more" : "rest";
     } catch (error) {
@@ -134,7 +139,7 @@ export class JobRunner {
       if (stop.aborted) return "rest";
       this.#tell(error);
       // What cannot be recorded either has been told already.
-      await this.#lease.record(failureOf(error)).catch(() => false);
+      await this.#fail(error).catch(() => false);
       return "failed";
     }
   }
@@ -143,6 +148,18 @@ export class JobRunner {
   #saw(commits: number, isDue: boolean): void {
     this.#commitsSeen = commits;
     this.#isDue = isDue;
+  }
+
+  /** A run without a lease; true when it did something and did not do all. */
+  async #runSlight(stop: AbortSignal): Promise<boolean> {
+    const report = await this.job.run(stop);
+    if (report.done > 0) await this.#lease.note(report);
+    return report.done > 0 && report.lag > 0;
+  }
+
+  /** Records a failure, under the lease unless that is somebody else's. */
+  async #fail(error: unknown): Promise<boolean> {
+    return (await this.#lease.take()) && (await this.#lease.record(failureOf(error)));
   }
 
   /** A run under the lease; true when it did something and did not do all. */

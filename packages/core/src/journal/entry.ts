@@ -23,7 +23,7 @@
  * entry changes to `history/fold.ts`.
  *
  * What entry 0 says: whose store this is, its random id, its format and hash suite. Pure; writing it
- * is left to `engine/genesis.ts`.
+ * is left to `engine/engine.ts`.
  */
 import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
 import { domainHash, HASH_BYTES, logLeafHash, type Sha256 } from "../codec/hash.js";

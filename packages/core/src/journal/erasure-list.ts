@@ -11,7 +11,7 @@ import { describe, invalid } from "../errors.js";
 import { decodeHeader, splitEntry } from "./entry.js";
 
 /** A place in the journal. */
-export interface ErasedPart {
+interface ErasedPart {
   readonly seq: number;
   readonly part: number;
 }

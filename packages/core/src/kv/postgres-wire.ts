@@ -10,12 +10,12 @@ import { CortexError, type ErrorCode } from "../errors.js";
 import type { Column, SqlValue, Statement } from "./postgres-tables.js";
 
 /** One value of an answer. */
-export type Cell = number | boolean | string | Uint8Array | undefined;
+type Cell = number | boolean | string | Uint8Array | undefined;
 /** The rows of one statement. */
 export type Answer = readonly (readonly Cell[])[];
 
 /** The part of an address that may be shown. */
-export interface Shown {
+interface Shown {
   readonly shown: string;
 }
 

@@ -5,7 +5,7 @@
  * reads what it shows, and the past reads that and what has changed since.
  */
 
-import { readText, readU16, readU32 } from "../codec/keys.js";
+import { readU16, readU32, textInKey } from "../codec/keys.js";
 import { normaliseSlot } from "../codec/text.js";
 import { EDGES_MAX } from "../contract/links.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
@@ -35,7 +35,7 @@ import type { Access } from "../scope/access.js";
 export type Side = "out" | "in";
 
 /** Which edges to read. */
-export interface AdjacencyQuery {
+interface AdjacencyQuery {
   readonly side: Side;
   /** Codes of the kinds to keep; all when empty. */
   readonly codes: readonly number[];
@@ -177,7 +177,7 @@ export async function edgePointer(
 }
 
 /** No filter at all. */
-export const EVERYTHING: AdjacencyQuery = {
+const EVERYTHING: AdjacencyQuery = {
   side: "out",
   codes: [],
   includeTombstoned: true,
@@ -228,7 +228,7 @@ export interface SidedEdge {
 }
 
 /** The stored codes of kinds, as a walk needs them. */
-export interface KindCodes {
+interface KindCodes {
   /** No filter: every kind. */
   readonly all: boolean;
   readonly plain: readonly number[];
@@ -275,7 +275,7 @@ async function openCodes(
   const prefix = Uint8Array.of(KEYSPACE.edgeKind.byte);
   const [rows = []] = await reader.ranges([prefixRange(prefix, LIMITS.edgeKinds)]);
   return rows.flatMap(({ key, value }) => {
-    const name = readText(key, 1);
+    const name = textInKey(key, 1);
     return wanted.has(name) || wanted.has(normaliseSlot(name) || name) ? [readU16(value, 0)] : [];
   });
 }

@@ -70,7 +70,7 @@ import { checkActorName } from "../records/uri.js";
 import { edgePointer, edgeRecords, kindCodes, readableIds } from "./adjacency.js";
 
 /** An edge to be, checked. */
-export interface PreparedEdge {
+interface PreparedEdge {
   readonly from: ParsedRef;
   readonly to: ParsedRef;
   readonly kind: string;
@@ -119,7 +119,7 @@ export function edgeOperation(
 }
 
 /** An edge as a caller asks for it, checked by its contract. */
-export interface EdgeRequest extends EdgeFields {
+interface EdgeRequest extends EdgeFields {
   readonly from: Ref;
   readonly kind: string;
   readonly to: Ref;

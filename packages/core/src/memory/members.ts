@@ -65,7 +65,7 @@ export interface MembersQuery {
 }
 
 /** A page of members. */
-export interface Members {
+interface Members {
   /** In order: a seq and an id, or a place and an id for turns. */
   readonly members: readonly Bytes[];
   readonly more: boolean;
@@ -76,7 +76,7 @@ export interface Members {
 }
 
 /** Reads pages of members; see the file header. */
-export interface MemberPages {
+interface MemberPages {
   /** The next page: about `limit` members, some more where several terms have them. */
   next(limit: number): Promise<Members>;
   /** Names the rows of the next page, so that they come along with what is read before it. */
@@ -408,7 +408,7 @@ async function timesOf(reader: Reader, seqs: readonly number[]): Promise<readonl
 }
 
 /** Since when a version holds in the world, as far as it says. */
-export function startOf({ validFrom, createdAt }: Version): number {
+function startOf({ validFrom, createdAt }: Version): number {
   return validFrom ?? createdAt;
 }
 

@@ -48,17 +48,10 @@ import { CortexError, invalid } from "../errors.js";
 import type { Operation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { KvRange } from "../kv/kv.js";
-import {
-  type Data,
-  type DataOf,
-  parseData,
-  primaryText,
-  type TurnData,
-  turnData,
-} from "../records/data.js";
-import { memoryTreeKey } from "../records/edge-record.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
+import { type Data, type DataOf, parseData, type TurnData, turnData } from "../records/data.js";
 import { parseWith } from "../records/fields.js";
-import type { Head, Version } from "../records/memory-record.js";
+import { type Head, primaryText, type Version } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { checkRevision, checkStatusChange } from "../trust/gate.js";
 import {
@@ -124,7 +117,7 @@ export function memoryNeeds(
     leaves: () =>
       parsed.id === undefined
         ? []
-        : [{ tree: "memories", key: memoryTreeKey(engine.sha256, parsed.id) }],
+        : [{ tree: "memories", key: memoryStateKey(engine.sha256, parsed.id) }],
   };
 }
 
@@ -148,7 +141,7 @@ function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteRe
 }
 
 /** A version to be appended to a memory that was found. */
-export interface NextVersion extends PreparedUpdate {
+interface NextVersion extends PreparedUpdate {
   readonly found: Located;
   /** The head before, with what else is to change of it. */
   readonly head: Head;

@@ -41,10 +41,9 @@ import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { INDEX, idKey, indexPrefix, prefixRange, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { primaryText } from "../records/data.js";
-import { memoryTreeKey } from "../records/edge-record.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import { jsonBytes } from "../records/fields.js";
-import type { Head, MemoryRecord } from "../records/memory-record.js";
+import { type Head, type MemoryRecord, primaryText } from "../records/memory-record.js";
 import { LIFECYCLES, type Status } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import type { Access } from "../scope/access.js";
@@ -131,7 +130,7 @@ function writeNeeds(
   return {
     hints,
     ranges: head.slot === undefined ? [] : [slotRange(head.slot)],
-    leaves: () => [{ tree: "memories", key: memoryTreeKey(engine.sha256, id) }],
+    leaves: () => [{ tree: "memories", key: memoryStateKey(engine.sha256, id) }],
     bytes: 1024 + jsonBytes(prepared.data),
   };
 }

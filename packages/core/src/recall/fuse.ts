@@ -28,13 +28,14 @@
  */
 import type { LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
-import { primaryText, type TurnData } from "../records/data.js";
+import type { TurnData } from "../records/data.js";
+import { primaryText } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import { titleOf } from "../text/document.js";
 import { outranks, TRUST } from "../trust/gate.js";
 
 /** How much each lane counts. */
-export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
+const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
   lexical: 1,
   vector: 1,
   slot: 0.8,
@@ -210,7 +211,7 @@ function saysNearly(own: Float64Array, { own: other, weights }: Voiced): boolean
 }
 
 /** A memory as the set of its words. */
-export interface WordSet {
+interface WordSet {
   readonly key: string;
   readonly words: ReadonlySet<string>;
 }

@@ -27,6 +27,7 @@ import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { readIndex, turnsAround } from "../sessions/session-read.js";
 import type { Analyser, Token } from "../text/analyse.js";
+import { TELLING } from "../text/asking-words.js";
 import { titleOf } from "../text/document.js";
 import {
   nameWords,
@@ -35,7 +36,6 @@ import {
   STANDING_MARK,
   stretches,
 } from "../text/names.js";
-import { TELLING } from "../text/question-shape.js";
 import {
   markedMemories,
   type QuestionEvidence,
@@ -113,7 +113,7 @@ const TELLING_WEIGHT = 0.3;
 const SPEAKER_WEIGHT = 0.3;
 
 /** A question, and what may answer it. */
-export interface Question {
+interface Question {
   readonly text: string;
   readonly lifecycles: readonly Lifecycle[];
   /** Judges memories: access and filters. */

@@ -30,9 +30,15 @@ import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
-import { questionShape } from "../text/question-shape.js";
+import { questionShape } from "../text/asking-words.js";
 import { quoted } from "../trust/scan.js";
-import { type RankedSession, rankSessions } from "./by-session.js";
+import {
+  inOrderOfTime,
+  type PlacedHit,
+  type RankedSession,
+  rankSessions,
+  spreadOut,
+} from "./arrange-hits.js";
 import {
   belowTrusted,
   type Contender,
@@ -46,7 +52,6 @@ import {
   voiceOf,
   worldTimeOf,
 } from "./fuse.js";
-import { inOrderOfTime, type PlacedHit, spreadOut } from "./gathering.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
 import { fitOf, type TimeWords, timeWords } from "./time-words.js";
 

@@ -50,7 +50,7 @@ export const LABEL: TextRule = { maxBytes: LIMITS.labelBytes, control: true };
 export const TIME_MAX_MS = 8.64e15;
 
 /** A refusal: its code, what was expected and what came. */
-export interface Problem {
+interface Problem {
   readonly code: ErrorCode;
   readonly expected: string;
   readonly got: string;
@@ -501,7 +501,7 @@ export function fieldPath(prefix: string, path: readonly PropertyKey[]): string 
 }
 
 /** What an input holds at a path. */
-export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input;
   for (const step of path) {
     if (typeof value !== "object" || value === null) return undefined;

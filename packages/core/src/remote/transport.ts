@@ -46,7 +46,7 @@ export function bodyText(body: Body): string {
 }
 
 /** The header in which a caller lowers itself: a source and, after a space, a principal. */
-export const SPEAKS_AS = "Cortex-Speaks-As";
+const SPEAKS_AS = "Cortex-Speaks-As";
 
 /** What the header says for an input; `undefined` where nobody else speaks than the client itself. */
 export function speaksAs({ access }: Body): string | undefined {
@@ -138,12 +138,12 @@ function batchAnswer({ results, seq }: Body): Answer<"batch"> {
 }
 
 /** A code of the list; a newer server may have others, which say that something is not known here. */
-export function knownCode(code: unknown): ErrorCode {
+function knownCode(code: unknown): ErrorCode {
   return isKnownCode(code) ? code : "ERR_UNSUPPORTED";
 }
 
 /** Whether a code is one of the list. */
-export function isKnownCode(code: unknown): code is ErrorCode {
+function isKnownCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 }
 

@@ -39,7 +39,7 @@ import {
 import { verifyConsistency } from "../merkle/log-proof.js";
 
 /** What a replica is written with. */
-export interface ReplicaParts {
+interface ReplicaParts {
   readonly kv: Kv;
   readonly sha256: Sha256;
   /** Whose store it must be. */
@@ -49,7 +49,7 @@ export interface ReplicaParts {
 }
 
 /** What became of a page. */
-export type PageOutcome =
+type PageOutcome =
   /** Somebody else moved the replica on: ask for another page. */
   | { readonly kind: "moved" }
   /** The source had another history before this page already. */

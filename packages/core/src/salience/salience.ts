@@ -27,7 +27,7 @@ import type { MemoryType } from "../records/types.js";
 export const FACTORS = ["recency", "access", "citations", "importance", "similarity"] as const;
 
 /** The name of a factor. */
-export type FactorName = (typeof FACTORS)[number];
+type FactorName = (typeof FACTORS)[number];
 
 /** How much each factor counts; the five sum to 1. */
 export type Weights = { readonly [name in FactorName]: number };
@@ -96,7 +96,7 @@ export function factorsOf(use: Use, nowMs: number, cosine?: number): Factors {
 }
 
 /** What bears on a score beside its factors. */
-export interface Standing {
+interface Standing {
   readonly pinned?: boolean;
   /** Tombstoned: it ranks last, whatever its factors say. */
   readonly hidden?: boolean;

@@ -18,8 +18,8 @@ import { idKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { INDEX_MAX } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import type { TurnData } from "../records/data.js";
-import { memoryTreeKey } from "../records/edge-record.js";
 import type { Json } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
 import { type Head, IMPORTANCE_DEFAULT, piecesOf, type Version } from "../records/memory-record.js";
@@ -61,7 +61,7 @@ function rememberOperation(
     leaves: () =>
       prepared.map(({ id }) => ({
         tree: "memories" as const,
-        key: memoryTreeKey(engine.sha256, id),
+        key: memoryStateKey(engine.sha256, id),
       })),
     again: {
       keep: ({ turns, seq }) => ({

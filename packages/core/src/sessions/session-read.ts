@@ -3,7 +3,7 @@
  * there are; at one journal position and through the caller's access. Writing turns is in `remember.ts`.
  */
 
-import { readText, skipVariable } from "../codec/keys.js";
+import { skipVariable, textInKey } from "../codec/keys.js";
 import { truncateUtf8 } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
 import type { SessionList, SessionPage, SessionSummary, Turn } from "../contract/sessions.js";
@@ -249,7 +249,7 @@ async function* turnRows(reader: Reader, prefix: string): AsyncGenerator<readonl
       const seq = getU64(value, 0);
       const isThere = !closed || getU64(key, skipVariable(key, TERM_OFFSET)) > reader.seq;
       if (seq > reader.seq || !isThere) continue;
-      page.push({ session: readText(key, TERM_OFFSET), member: key.slice(-MEMBER_BYTES), seq });
+      page.push({ session: textInKey(key, TERM_OFFSET), member: key.slice(-MEMBER_BYTES), seq });
       if (page.length < LIST_ROWS) continue;
       yield page;
       page = [];

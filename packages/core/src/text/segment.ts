@@ -22,7 +22,7 @@ import {
 } from "./segment-rows.js";
 
 /** A document of an older segment that ended while this one was gathered. */
-export interface OlderEnd {
+interface OlderEnd {
   readonly id: Bytes;
   readonly begin: number;
   readonly end: number;
@@ -102,7 +102,7 @@ export class DraftSegment {
 }
 
 /** What a segment will be called, and where it stands. */
-export interface SegmentPlace {
+interface SegmentPlace {
   readonly number: number;
   readonly lifecycle: number;
   readonly from: number;
@@ -233,7 +233,7 @@ export interface SegmentWord extends WordDocuments {
 }
 
 /** Everything a segment consists of. */
-export interface SegmentContent {
+interface SegmentContent {
   readonly documents: readonly DocumentEntry[];
   readonly lengths: ArrayLike<number>;
   readonly ends: readonly { readonly document: number; readonly end: number }[];

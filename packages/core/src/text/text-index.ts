@@ -45,7 +45,7 @@ import { TextTail } from "./text-tail.js";
 import { allRowKeys, type IndexChange, nextMerge, planFlush, planMerge } from "./text-upkeep.js";
 
 /** What the index of a store is made of. */
-export interface TextIndexParts {
+interface TextIndexParts {
   readonly kv: Kv;
   readonly signal: CommitSignal;
   /** The language that the graph is configured for, and the rows it is read from. */
@@ -61,7 +61,7 @@ export interface TextIndexParts {
 const SOON_ENTRIES = 128;
 
 /** What a search will read beside the index itself, and the texts whose words it looks for. */
-export interface SearchSoon extends KvSoon {
+interface SearchSoon extends KvSoon {
   readonly texts?: readonly string[];
 }
 
@@ -86,7 +86,7 @@ export interface TextLook {
 }
 
 /** How the index stands. */
-export interface TextStatus {
+interface TextStatus {
   /** The words it is made of: a version and a language. */
   readonly analyser: string;
   /** The first seq that no segment knows. */

@@ -35,7 +35,7 @@ import { LENGTH_MAX } from "./segment-rows.js";
 const PAGE_ENTRIES = 512;
 
 /** A memory that was forgotten, and by which entry. */
-export interface ForgottenMemory {
+interface ForgottenMemory {
   readonly id: Bytes;
   readonly seq: number;
 }

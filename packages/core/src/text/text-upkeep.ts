@@ -123,7 +123,7 @@ export async function planFlush(
 }
 
 /** What is to be written out: the tail that goes with a manifest, up to a seq. */
-export interface Flush {
+interface Flush {
   readonly manifest: Manifest;
   readonly tail: TextTail;
   readonly to: number;

@@ -26,7 +26,7 @@ import type { MemoryType, Source, Status } from "../records/types.js";
 import type { Speaker } from "../scope/access.js";
 
 /** What a source's word is worth. */
-export interface TrustLevel {
+interface TrustLevel {
   /** Factor of a rank, 0 to 1. */
   readonly rank: number;
   /** Whether it speaks for the owner: only such a source may replace the owner's words. */
@@ -106,7 +106,7 @@ export function wordOf({ source, status }: Word): Source {
 }
 
 /** What tells whose word a memory is. */
-export interface Word {
+interface Word {
   readonly source: Source;
   readonly status: Status;
 }

@@ -28,7 +28,7 @@ import type { Host } from "./host.js";
 import type { GlobalFlags } from "./program.js";
 
 /** What the demo did, for scripts. */
-export interface DemoResult {
+interface DemoResult {
   readonly memories: number;
   readonly edges: number;
   /** What the slot held before. */
@@ -53,7 +53,7 @@ export interface DemoResult {
 }
 
 /** What every chapter works with. */
-export interface Stage {
+interface Stage {
   readonly memory: Cortex;
   readonly ink: Ink;
   readonly say: (text: string) => void;
@@ -64,7 +64,7 @@ export interface Stage {
 }
 
 /** A stage whose chapters are numbered. */
-export function setStage(stage: Omit<Stage, "chapter">): Stage {
+function setStage(stage: Omit<Stage, "chapter">): Stage {
   const { ink, say } = stage;
   let number = 0;
   const chapter = (title: string, command: string): void => {
@@ -76,7 +76,7 @@ export function setStage(stage: Omit<Stage, "chapter">): Stage {
 }
 
 /** Tells all of it. */
-export async function tellStory(stage: Stage): Promise<DemoResult> {
+async function tellStory(stage: Stage): Promise<DemoResult> {
   const { memory } = stage;
   const wish = await converse(stage);
   const city = await settle(stage);

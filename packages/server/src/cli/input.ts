@@ -86,7 +86,7 @@ function tryObject(text: string): Fields | undefined {
 }
 
 /** Text from a pipe ends with a line break that nobody meant. */
-export function withoutLastBreak(text: string): string {
+function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, "");
 }
 

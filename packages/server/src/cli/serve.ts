@@ -31,7 +31,7 @@ import { secretAt } from "./open-store.js";
 import type { GlobalFlags } from "./program.js";
 
 /** The flags of `cortex serve`. */
-export type ServeFlags = { readonly [name in ServeSettingName]?: string };
+type ServeFlags = { readonly [name in ServeSettingName]?: string };
 
 /** Serves until told to stop; the result is the exit code. */
 export async function runServe(

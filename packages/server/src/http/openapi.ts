@@ -33,7 +33,7 @@ const ABOUT = `Every operation is a POST with a JSON body; one that only reads a
 an actor in the path the server's own is meant. Failures are problem details (RFC 9457) with a code.`;
 
 /** A JSON document, or a part of one. */
-export type Json = { readonly [member: string]: unknown };
+type Json = { readonly [member: string]: unknown };
 
 /** What our schemas say about themselves for other doors. */
 const OWN_KEYWORDS = ["code", "file", "standard", "time"];
@@ -44,7 +44,7 @@ function pointer(name: string): Json {
 }
 
 /** The JSON Schema of what a caller sends or gets. */
-export function schemaOf(schema: z.ZodType): Json {
+function schemaOf(schema: z.ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     // Answers, too, are described as what may come: members that are not named are no error.
     io: "input",
@@ -71,7 +71,7 @@ const FAILURES: readonly number[] = [
 ].sort((one, other) => one - other);
 
 /** The responses that any request may meet when it fails. */
-export function failures(): Json {
+function failures(): Json {
   return Object.fromEntries(
     FAILURES.map((status) => [String(status), { $ref: "#/components/responses/Problem" }]),
   );
@@ -83,7 +83,7 @@ export function templateOf(path: string): string {
 }
 
 /** What routes outside the table add to the document. */
-export interface DocumentPart {
+interface DocumentPart {
   readonly tag: string;
   readonly paths: { readonly [path: string]: Json };
   readonly schemas: { readonly [name: string]: Json };

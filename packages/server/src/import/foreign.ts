@@ -33,14 +33,14 @@ export interface Target {
 }
 
 /** The place of a store or of graphs. */
-export interface TargetPlace {
+interface TargetPlace {
   /** A folder, an address or `memory:`. */
   readonly location: string;
   readonly actor: string;
 }
 
 /** Opens where an import goes. */
-export async function openTarget(
+async function openTarget(
   place: TargetPlace,
   how: { readonly graphs: boolean; readonly dryRun: boolean },
 ): Promise<Target> {
@@ -116,7 +116,7 @@ export const PROGRAMS = {
 export type Program = keyof typeof PROGRAMS;
 
 /** How an import is done. */
-export interface ForeignOptions extends TargetPlace {
+interface ForeignOptions extends TargetPlace {
   readonly from: Program;
   /** The path of the file, or the address of a database. */
   readonly file: string;

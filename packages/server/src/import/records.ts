@@ -3,7 +3,7 @@
  * them with all their versions, then links between them, each with the place in the file that it came
  * from.
  *
- * Left to others: reading files (`lines.ts`, `elements.ts`, `sqlite-file.ts`), what the fields of a
+ * Left to others: reading files (`lines.ts`, `sqlite-file.ts`), what the fields of a
  * program mean (`from-*.ts`), what the store has already and what is new (`memories.ts`, `links.ts`).
  */
 import { CortexError, type ErrorCode, isCortexError, type WriteInput } from "@cortex-memory/core";
@@ -77,7 +77,7 @@ export interface GraphPlan {
 }
 
 /** What another program knew a graph by. */
-export interface GraphOrigin {
+interface GraphOrigin {
   readonly id: string;
   readonly createdAt: number;
   readonly nanos?: number;

@@ -99,7 +99,7 @@ export interface Tool {
 }
 
 /** Everything that is said about a tool. */
-export interface ToolSpec<I extends z.ZodObject, O extends z.ZodObject>
+interface ToolSpec<I extends z.ZodObject, O extends z.ZodObject>
   extends Pick<Tool, "name" | "title" | "description" | "verbs" | "effect" | "idempotent"> {
   readonly input: I;
   readonly output: O;

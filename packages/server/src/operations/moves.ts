@@ -36,7 +36,7 @@ export const importedShape = z.object({
 });
 
 /** What was restored, and what to be warned of. */
-export const restoredShape = importedShape.extend({ warning: z.string().exactOptional() });
+const restoredShape = importedShape.extend({ warning: z.string().exactOptional() });
 
 /** How much a list of erasures names. */
 export const erasuresShape = z.object({ entries: z.int(), seq, erased: z.int() });
