@@ -184,7 +184,7 @@ export const SIZES = {
 /** Files nothing imports because something else starts them, each with its reason. */
 export const STARTED: Readonly<Record<string, string>> = {
   "vitest.config.ts": "the test runner reads it",
-  "packages/core/test/database-setup.ts": "the test runner starts it before all tests",
+  "packages/core/test/suite-setup.ts": "the test runner starts it before all tests",
   "bench/main.mjs": "`npm run bench` starts it",
   "packages/studio/vite.config.ts": "`npm run build` reads it to build the studio",
   "packages/studio/src/main.tsx": "the page of the studio loads it",

@@ -1,5 +1,5 @@
 /**
- * Kill -9 of the writer, at any moment, thirty times; `CORTEX_STORES=40` makes it two hundred.
+ * Kill -9 of the writer, at any moment, fifteen times, thirty in a long run; `CORTEX_STORES=40` makes it two hundred.
  *
  * Each round a process opens the store and writes until its group is killed; then the store is opened
  * again and held to its word: every acknowledged operation is there with its content, an operation
@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
 import {
   cleanUp,
   isUnbuilt,
@@ -33,7 +34,7 @@ type Tried = { readonly n: number } & (
   | { readonly verb: "remember"; readonly session: string; readonly turns: readonly string[] }
 );
 
-const STORES = Number(process.env.CORTEX_STORES ?? 6);
+const STORES = Number(process.env.CORTEX_STORES ?? rounds(3, 6));
 const ROUNDS_PER_STORE = 5;
 /** In this round the store is rebuilt while it is written, once to its end in every other store. */
 const REBUILDING_ROUND = 3;

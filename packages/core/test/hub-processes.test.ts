@@ -12,6 +12,7 @@ import { openHub } from "../src/index.js";
 import { type Memgraph, memgraph } from "../src/memgraph/index.js";
 import { openKv } from "../src/open.js";
 import { seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
 import {
   atCleanUp,
   cleanUp,
@@ -25,7 +26,7 @@ import {
 const UNBUILT = isUnbuilt();
 const SEED = seedOfRun("hub");
 /** Of the commits of the catalogue one in so many is tried in a run. */
-const EACH = 3;
+const EACH = rounds(5, 3);
 
 afterEach(cleanUp);
 

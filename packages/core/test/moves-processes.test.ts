@@ -12,6 +12,7 @@ import { type Cortex, importJournal, isCortexError, open, upgrade } from "../src
 import { HEAD_KEY } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
 import {
   cleanUp,
   copyOfFolder,
@@ -27,9 +28,9 @@ const UNBUILT = isUnbuilt();
 afterEach(cleanUp);
 
 const SEED = seedOfRun("moves");
-const ENTRIES = 600;
+const ENTRIES = 300;
 /** Kills of each kind of move in one run. */
-const KILLS = 3;
+const KILLS = rounds(2, 3);
 
 /** A store with some history, closed, and its export: made once, copied for every case. */
 const prepared = mkdtempSync(join(tmpdir(), "cortex-test-"));
@@ -170,7 +171,7 @@ describe("kill -9", () => {
       await neighbour.until("wrote");
       let moved = 0;
       for (let round = 0; round < KILLS; round += 1) {
-        moved += await killDuring(random, { folder, what }, 700);
+        moved += await killDuring(random, { folder, what }, 400);
         // The neighbour gets on: nobody waits for the dead.
         await neighbour.until("wrote");
         await using memory = await open(folder, { actor: "ada" });
@@ -189,7 +190,7 @@ describe("kill -9", () => {
     let complete = 0;
     for (let round = 0; round < KILLS; round += 1) {
       const target = temporaryFolder();
-      await killDuring(random, { folder: target, what: "import", file: EXPORT }, 400);
+      await killDuring(random, { folder: target, what: "import", file: EXPORT }, 250);
       const before = await open(target, { actor: "ada", create: false }).then(
         (memory) => memory,
         (error: unknown) => (isCortexError(error) ? error.code : error),
@@ -216,7 +217,7 @@ describe("kill -9", () => {
     for (let round = 0; round < KILLS; round += 1) {
       const folder = furnished();
       await age(folder);
-      await killDuring(random, { folder, what: "upgrade" }, 600);
+      await killDuring(random, { folder, what: "upgrade" }, 350);
       const report = await upgrade(folder, { actor: "ada" });
       if (!report.needed) complete += 1;
       await using memory = await open(folder, { actor: "ada", create: false });

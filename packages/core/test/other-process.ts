@@ -1,6 +1,6 @@
 /**
  * Other processes for tests: temporary folders, and the programs in `programs/`, which run the built
- * output as a process group of their own.
+ * output, bundled by `suite-setup.ts`, as a process group of their own.
  *
  * Promise: a program is given one line of JSON and answers in lines; `kill` ends its whole group by
  * SIGKILL and returns after the last line it got out; `cleanUp` leaves neither a process nor a folder.
@@ -78,7 +78,11 @@ export function startProgram(
   name: string,
   options: { readonly wrap?: readonly string[] } = {},
 ): Program {
-  const path = fileURLToPath(new URL(`programs/${name}`, import.meta.url));
+  const bundled = process.env.CORTEX_TEST_PROGRAMS;
+  const path =
+    bundled === undefined
+      ? fileURLToPath(new URL(`programs/${name}`, import.meta.url))
+      : join(bundled, name);
   const [command = process.execPath, ...args] = [...(options.wrap ?? []), process.execPath, path];
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
   const ended = once(child, "close") as Promise<[number | null]>;

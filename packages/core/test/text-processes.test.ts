@@ -5,6 +5,7 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { openGraph } from "../src/open.js";
+import { rounds } from "../src/testing/lacking.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
 import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
 
@@ -122,7 +123,7 @@ describe("kill -9", () => {
     const random = seededRandom(SEED);
     const folder = temporaryFolder();
     const kept: string[] = [];
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < rounds(3, 6); round += 1) {
       const { program } = await startPeer(folder);
       program.send({ verb: "churn", prefix: `k${round}` });
       const batches = random.between(1, 6);

@@ -66,8 +66,8 @@ function shares(seqs: readonly (readonly number[])[]): readonly number[] {
 }
 
 describe.each([
-  { processes: 2, times: 50 },
-  { processes: 4, times: 20 },
+  { processes: 2, times: 25 },
+  { processes: 4, times: 10 },
 ])("$processes processes", ({ processes, times }) => {
   test.skipIf(UNBUILT)(
     "compare-and-set loses no update, and every acknowledged write is there (defect 18)",
@@ -135,7 +135,7 @@ describe.each([
       const prefix = `r${round}`;
       const results = await Promise.all(
         peers.map((peer, at) =>
-          peer.ask<{ seqs: number[] }>("write", { prefix: `${prefix}p${at}`, ms: 800, lanes }),
+          peer.ask<{ seqs: number[] }>("write", { prefix: `${prefix}p${at}`, ms: 400, lanes }),
         ),
       );
       for (const [at, result] of results.entries()) seqs[at]?.push(...result.seqs);
@@ -160,8 +160,8 @@ describe("between processes", () => {
       const folder = temporaryFolder();
       const memory = await here(folder);
       const [one, two, busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
-      const noise = busy.ask("write", { prefix: "noise", ms: 800, lanes: 2 });
-      for (let i = 0; i < 30; i += 1) {
+      const noise = busy.ask("write", { prefix: "noise", ms: 400, lanes: 2 });
+      for (let i = 0; i < 20; i += 1) {
         const [writer, reader] = i % 2 === 0 ? [one, two] : [two, one];
         const note = { name: `n${i}`, text: `text ${i}` };
         const { seq } = await writer.ask<{ seq: number }>("note", note);
@@ -197,7 +197,7 @@ describe("between processes", () => {
       const memory = await here(folder);
       const peers = (await startPeers(folder, 4)) as [Peer, Peer, Peer, Peer];
       const [rebuilder, first, second, watcher] = peers;
-      const count = 30;
+      const count = 15;
       const watch = watcher.ask<{ reads: number; full: number; halves: string[] }>("watch", {
         prefix: "a",
         count,
@@ -208,7 +208,7 @@ describe("between processes", () => {
       );
       const rebuilds = await rebuilder.ask<{ reports: { ok: boolean; differences: string[] }[] }>(
         "rebuild",
-        { times: 4 },
+        { times: 2 },
       );
       for (const report of rebuilds.reports) {
         expect(report).toMatchObject({ ok: true, differences: [] });

@@ -11,11 +11,11 @@ import { fileURLToPath } from "node:url";
 import { type Host, startOf } from "../src/cli/host.js";
 import { runCli } from "../src/cli/run.js";
 
-/** The built binary. */
 /** Answers of a process must not depend on how far its background jobs are: what tests meaning sets its own. */
 export const NO_EMBEDDER = { CORTEX_EMBEDDER_ENDPOINT: "none" };
 
-export const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+/** The command as npm links it: bundled, which starts in half the time of the modules that it is made of. */
+export const MAIN = fileURLToPath(new URL("../bin/cortex.js", import.meta.url));
 
 /** How a command ended. */
 export interface Ended {

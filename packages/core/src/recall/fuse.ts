@@ -131,7 +131,10 @@ export function meaningWeight(texts: number, explained: number): number {
 /** How much a memory's meaning counts, where that of a user's turn counts so much. */
 export function meaningOf(memory: FoundMemory | undefined, weight: number): number {
   if (memory === undefined) return weight;
-  if ((titleOf(bodyOf(memory.body).data)?.length ?? 0) > 0) return TITLED_SHARE * weight;
+  // Whom a fact is about is no title: each fact has it, and would count for less than any preference.
+  const data = bodyOf(memory.body).data;
+  const isTitled = !("subject" in data) && (titleOf(data)?.length ?? 0) > 0;
+  if (isTitled) return TITLED_SHARE * weight;
   return voiceOf(memory) < 1 ? ASSISTANT_MEANING * weight : weight;
 }
 
