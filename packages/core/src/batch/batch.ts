@@ -32,7 +32,7 @@ import {
 } from "../engine/idempotency.js";
 import { CortexError, describe, invalid, isCortexError, shortName } from "../errors.js";
 import { Unread } from "../history/write-view.js";
-import type { Operation, WriteTx } from "../history/writer.js";
+import type { WriteOperation, WriteTx } from "../history/writer.js";
 import { type Entry, partContext, partRecord } from "../journal/entry.js";
 import { keyString, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
@@ -48,7 +48,7 @@ import { decodeMemoryRecord } from "../records/memory-record.js";
 import { checkSaid } from "../trust/gate.js";
 
 interface Step {
-  readonly needs: Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
+  readonly needs: Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
   /** The name by which later items mean its memory. */
   readonly ref: string | undefined;
   /** The id a write gives to its memory. */
@@ -102,7 +102,7 @@ export async function batch(
 function gatherNeeds(
   steps: readonly (Step | Failure)[],
   request: Uint8Array | undefined,
-): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves">> {
+): Required<Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves">> {
   const hints: Bytes[] = request === undefined ? [] : idempotencyKeys(request);
   const ranges: KvRange[] = [];
   for (const step of steps) {

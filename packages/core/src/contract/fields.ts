@@ -16,7 +16,7 @@ import {
   saying,
   timeField,
 } from "../records/fields.js";
-import { namesOf, type Vocabulary } from "../records/types.js";
+import { namesOf, type WordTable } from "../records/types.js";
 
 /** What a field says about itself beside its rules. */
 export interface FieldNote {
@@ -84,7 +84,7 @@ export function oneOrMore<S extends z.ZodType>(item: S, max: number = LIMITS.lis
 }
 
 /** One word of a vocabulary. */
-export function words<T extends Vocabulary>(table: T) {
+export function words<T extends WordTable>(table: T) {
   return z.enum(namesOf(table));
 }
 

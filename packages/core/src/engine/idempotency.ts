@@ -15,7 +15,7 @@ import { utf8 } from "../codec/text.js";
 import type { EdgeResult, MemoryRef, WriteResult } from "../contract/shapes.js";
 import { CortexError } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
-import type { Again, Operation, WriteTx, Written } from "../history/writer.js";
+import type { Again, WriteOperation, WriteTx, Written } from "../history/writer.js";
 import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -83,12 +83,12 @@ function plainJson(request: unknown): CborValue {
 
 /** An engine whose one write carries the mark of a request, or gives the answer of the first that did. */
 export function underMark(engine: Engine, request: Uint8Array): Engine {
-  const submit = <T>(operation: Operation<T>): Promise<Written<T>> =>
+  const submit = <T>(operation: WriteOperation<T>): Promise<Written<T>> =>
     engine.writer.submit(markedOperation(operation, request));
   return { ...engine, writer: { submit, invalidate: () => engine.writer.invalidate() } };
 }
 
-function markedOperation<T>(operation: Operation<T>, request: Uint8Array): Operation<T> {
+function markedOperation<T>(operation: WriteOperation<T>, request: Uint8Array): WriteOperation<T> {
   const { again } = operation;
   if (again === undefined)
     throw new Error("an operation under a key does not say how it is repeated");

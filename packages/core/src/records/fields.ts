@@ -9,11 +9,13 @@
  *
  * Left to others: which fields a type has (`data.ts`, `frames.ts`), and which a verb takes (`contract/`).
  */
+
 import * as z from "zod";
+import { isPlainObject } from "../codec/cbor-value.js";
 import { CONTROLS, isWellFormed, utf8Length } from "../codec/text.js";
 import { CortexError, describe, type ErrorCode, invalid, refusal, shortName } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
-import { namesOf, type Vocabulary } from "./types.js";
+import { namesOf, type WordTable } from "./types.js";
 
 /** A value that JSON can say. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -98,7 +100,7 @@ export function patternField(pattern: RegExp, expected: string, maxBytes: number
 }
 
 /** A schema for one word of a closed vocabulary. */
-export function wordField<T extends Vocabulary>(table: T) {
+export function wordField<T extends WordTable>(table: T) {
   return z.enum(namesOf(table));
 }
 
@@ -471,12 +473,6 @@ export function complain(
   path: PropertyKey[],
 ): void {
   payload.issues.push({ code: "custom", input: payload.value, path, params: { ...problem } });
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 function withoutUndefined<T extends object>(value: T): T {
