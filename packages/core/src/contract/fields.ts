@@ -94,7 +94,7 @@ export const anyObject = z
     (value) => typeof value === "object" && value !== null && !Array.isArray(value),
     saying("an object"),
   )
-  .meta({ type: "object", additionalProperties: {} });
+  .meta({ type: "object", additionalProperties: {}, form: "JsonObject" });
 
 /** A whole number between two bounds, both included; without an upper one, as large as can be counted on from. */
 export function whole(min: number, max: number = SEQ_MAX) {

@@ -21,7 +21,7 @@ import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import type { Json } from "../records/fields.js";
+import { checkJson, type Json } from "../records/fields.js";
 import { decodeMemoryRecord, type Head } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { RIVAL, versionsOf } from "./drafts.js";
@@ -60,6 +60,14 @@ function keyName(
   if (defaults !== undefined) return `${defaults.realm} ${key}`;
   // No text begins with the byte that begins a pair, so the owner's own keys stand apart.
   return by === undefined || by === principal ? key : [by, key];
+}
+
+/**
+ * Refuses, by the name of its member, what could not be told apart later: for a request that is marked
+ * before all of it is checked.
+ */
+export function checkMarkable(input: object): void {
+  checkJson(plainJson(input), "");
 }
 
 /** A request as JSON says it, whatever the order of its members. */

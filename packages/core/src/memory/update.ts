@@ -34,6 +34,7 @@ import {
   refKeys,
 } from "../engine/engine.js";
 import {
+  checkMarkable,
   firstResult,
   idempotencyKeys,
   requestMark,
@@ -81,6 +82,8 @@ export function updateOperation(
 ): WriteOperation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
+  // What its type has to say about it is known when the memory was read.
+  if (input.idempotencyKey !== undefined) checkMarkable(input);
   const { request } = requestMark(engine, input.idempotencyKey, {
     operation: "update",
     request: [ref, input],

@@ -184,9 +184,12 @@ export const amountField = patternField(
 );
 
 /** A schema for any JSON value up to `LIMITS.metadataBytes`, copied. */
-export const jsonField = z.custom<Json>().check((payload) => {
-  payload.value = copyInto(payload, payload.value);
-}) as unknown as z.ZodType<Json, unknown>;
+export const jsonField = z
+  .custom<Json>()
+  .check((payload) => {
+    payload.value = copyInto(payload, payload.value);
+  })
+  .meta({ form: "Json" }) as unknown as z.ZodType<Json, unknown>;
 
 /** A schema for a JSON object up to `LIMITS.metadataBytes`, copied. */
 export const jsonObjectField = z
@@ -197,7 +200,7 @@ export const jsonObjectField = z
     else
       complain(payload, { code: "ERR_INVALID", expected: "an object", got: describe(value) }, []);
   })
-  .meta({ type: "object" }) as unknown as z.ZodType<
+  .meta({ type: "object", form: "JsonObject" }) as unknown as z.ZodType<
   JsonObject,
   { readonly [member: string]: unknown }
 >;
@@ -296,6 +299,19 @@ export function isListLength(issue: z.core.$ZodIssue): boolean {
 /** Checks metadata that stands outside a schema, and copies it. */
 export function checkMetadata(value: unknown, field: string): JsonObject {
   return parseWith(jsonObjectField, value, field) as JsonObject;
+}
+
+/**
+ * Checks that a value is JSON all through, before it is known what it is for: how much it holds is for
+ * its own schema to say.
+ */
+export function checkJson(value: unknown, field: string): void {
+  const state: CopyState = { bytes: Number.NEGATIVE_INFINITY, path: [] };
+  // JSON inside data may be as deep as metadata, and stands a few levels down itself.
+  copyJson(value, -4, state);
+  if (state.problem === undefined) return;
+  const { code, expected, got } = state.problem;
+  throw refusal(code, fieldPath(field, state.path.reverse()), expected, got);
 }
 
 /**
