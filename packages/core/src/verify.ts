@@ -175,7 +175,7 @@ export type VerifyCheckpointResult = VerifiedCheckpoint | Refused;
 
 /** Checks a proof, against a checkpoint the caller trusts if there is one. */
 export function verify(proof: Proof | Uint8Array | string, trusted?: string): VerifyResult {
-  return settle(() => checkDocument(decodeProof(proofBytes(proof)), trusted));
+  return asResult(() => checkDocument(decodeProof(proofBytes(proof)), trusted));
 }
 
 function checkDocument(document: ProofDocument, trusted: string | undefined): Verified {
@@ -201,7 +201,7 @@ function checkDocument(document: ProofDocument, trusted: string | undefined): Ve
  * document is what the proof commits to. Whatever was changed, added, left out or moved is named.
  */
 export function verifySlice(slice: unknown, trusted?: string): VerifyResult {
-  return settle(() => {
+  return asResult(() => {
     const { memories, proof, checkpoint, seq } = sliceMembers(slice);
     const document = decodeProof(proofBytes(proof));
     const verified = checkDocument(document, trusted);
@@ -284,7 +284,7 @@ export function verifyCheckpoint(
   trusted?: string,
   consistency?: Proof | Uint8Array | string,
 ): VerifyCheckpointResult {
-  return settle(() => {
+  return asResult(() => {
     const checkpoint = parseCheckpoint(sha256Pure, text);
     const document = consistency === undefined ? undefined : decodeProof(proofBytes(consistency));
     if (document !== undefined) {
@@ -324,7 +324,7 @@ export function edgeKeyOf(edge: {
   return toHex(edgeStateKey(sha256Pure, { from, kind, to, n: edge.n ?? 0 }));
 }
 
-function settle<T>(run: () => T): T | Refused {
+function asResult<T>(run: () => T): T | Refused {
   try {
     return run();
   } catch (error) {

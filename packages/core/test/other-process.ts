@@ -1,5 +1,5 @@
 /**
- * Other processes for tests: temporary folders, and the programs in `programs/`, which run the built
+ * Other processes for tests: temporary folders and stores, and the programs in `programs/`, which run the built
  * output, bundled by `suite-setup.ts`, as a process group of their own.
  *
  * Promise: a program is given one line of JSON and answers in lines; `kill` ends its whole group by
@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { hubIn } from "../src/testing/fixtures.js";
 import { isLacking } from "../src/testing/lacking.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -35,6 +36,12 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "cortex-test-"));
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Where stores of a test may be: an empty folder, or a hub of its own in the database that tests are run on. */
+export function temporaryStore(): string {
+  const database = process.env.CORTEX_TEST_POSTGRES ?? "";
+  return database === "" ? temporaryFolder() : hubIn(database);
 }
 
 /** A folder like `prepared`, whose stores are closed, for as long as the test lives. */

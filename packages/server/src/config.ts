@@ -399,9 +399,14 @@ export function isDatabaseAddress(location: string): boolean {
   return /^postgres(ql)?:\/\//i.test(location);
 }
 
-/** A location as it may be shown: an address without its password. */
+/** A location as it may be shown: an address without its password, wherever that stands in it. */
 export function shownLocation(location: string): string {
-  return isAddress(location) ? location.replace(/^([^/]+\/\/[^/:@]*):[^/@]*@/, "$1@") : location;
+  if (!isAddress(location)) return location;
+  // Of one that cannot be read nobody can say where it ends.
+  if (!URL.canParse(location)) return location.replace(/:\/\/.*/s, "://…");
+  return location
+    .replace(/^([^/]+\/\/[^/:@]*):[^/]*@/, "$1@")
+    .replace(/([?&]password=)[^&#]*/gi, "$1…");
 }
 
 /** Whether a location is the address of a running server. */

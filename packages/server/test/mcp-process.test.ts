@@ -166,7 +166,7 @@ describe("streams and stores", () => {
     expect(await server.next()).toMatchObject({ jsonrpc: "2.0", id: 1 });
     server.child.stdin.end();
     await server.ended;
-    expect(server.log()).toBe(`cortex: ${place.data}, actor default\n`);
+    expect(server.log()).toBe(`cortex: ${place.shown}, actor default\n`);
   });
 
   test("with the root folder as cwd, the first write goes to the user's data folder", async () => {

@@ -1,6 +1,7 @@
 /** `cortex serve` as a process of its own: started, spoken to, and ended by signals. */
 import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -21,6 +22,8 @@ export interface ServeProcess {
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
+const isPostgres = (location: string): boolean => /^postgres(ql)?:/.test(location);
+
 function serveWords(folder: string, args: readonly string[]): readonly string[] {
   return [MAIN, "serve", "--data", folder, "--port", "0", ...args];
 }
@@ -32,7 +35,12 @@ export async function whileServing(
   use: (said: string) => Promise<void>,
 ): Promise<void> {
   const child = spawn(process.execPath, serveWords(folder, []), {
-    env: { PATH: process.env.PATH, HOME: folder, ...NO_EMBEDDER, ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: isPostgres(folder) ? tmpdir() : folder,
+      ...NO_EMBEDDER,
+      ...env,
+    },
     stdio: ["ignore", "pipe", "ignore"],
   });
   await untilTold(child, use, () => child.kill("SIGTERM"));
@@ -103,7 +111,8 @@ export async function startServe(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServeProcess> {
-  const home = join(folder, "..", "home");
+  // Beside a store in a folder; one in a database has nothing beside it, and nothing is kept at home there.
+  const home = isPostgres(folder) ? tmpdir() : join(folder, "..", "home");
   mkdirSync(home, { recursive: true });
   const child = spawn(process.execPath, serveWords(folder, ["--json", ...args]), {
     env: { PATH: process.env.PATH, HOME: home, ...NO_EMBEDDER, ...env },

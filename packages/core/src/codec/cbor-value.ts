@@ -192,3 +192,15 @@ function firstOf<T, R>(items: readonly T[], find: (item: T, at: number) => R | u
   }
   return undefined;
 }
+
+/** An object that is nothing but its members: no list, no bytes, nothing with a prototype of its own. */
+export function isPlainObject(value: unknown): value is { readonly [name: string]: unknown } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** A whole number of at least 0. */
+export function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

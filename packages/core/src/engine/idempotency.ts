@@ -15,13 +15,13 @@ import { utf8 } from "../codec/text.js";
 import type { EdgeResult, MemoryRef, WriteResult } from "../contract/shapes.js";
 import { CortexError } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
-import type { Again, Operation, WriteTx, Written } from "../history/writer.js";
+import type { Again, WriteOperation, WriteTx, Written } from "../history/writer.js";
 import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import type { Json } from "../records/fields.js";
+import { checkJson, type Json } from "../records/fields.js";
 import { decodeMemoryRecord, type Head } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { RIVAL, versionsOf } from "./drafts.js";
@@ -62,6 +62,14 @@ function keyName(
   return by === undefined || by === principal ? key : [by, key];
 }
 
+/**
+ * Refuses, by the name of its member, what could not be told apart later: for a request that is marked
+ * before all of it is checked.
+ */
+export function checkMarkable(input: object): void {
+  checkJson(plainJson(input), "");
+}
+
 /** A request as JSON says it, whatever the order of its members. */
 function plainJson(request: unknown): CborValue {
   try {
@@ -75,12 +83,12 @@ function plainJson(request: unknown): CborValue {
 
 /** An engine whose one write carries the mark of a request, or gives the answer of the first that did. */
 export function underMark(engine: Engine, request: Uint8Array): Engine {
-  const submit = <T>(operation: Operation<T>): Promise<Written<T>> =>
+  const submit = <T>(operation: WriteOperation<T>): Promise<Written<T>> =>
     engine.writer.submit(markedOperation(operation, request));
   return { ...engine, writer: { submit, invalidate: () => engine.writer.invalidate() } };
 }
 
-function markedOperation<T>(operation: Operation<T>, request: Uint8Array): Operation<T> {
+function markedOperation<T>(operation: WriteOperation<T>, request: Uint8Array): WriteOperation<T> {
   const { again } = operation;
   if (again === undefined)
     throw new Error("an operation under a key does not say how it is repeated");

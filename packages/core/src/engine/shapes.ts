@@ -1,14 +1,13 @@
 /**
- * How records become the shapes that callers get back. Times are integer milliseconds; ids and
- * URIs are text; what is absent is not there.
+ * How records become what callers get back: memories, edges and references as plain objects, and memories as lines of
+ * a prompt.
  *
- * Memories as lines of a prompt: id, date and status of each, then what it says, the whole inside the
- * fence that `remember` drops.
+ * In objects times are integer milliseconds, ids and URIs are text, and what is absent is not there.
  *
- * Promise: the same bytes for the same memories in the same order; no clock, no locale. One memory is
- * one line, and no memory can end its line, its quotes or the fence. What came from outside, through a
- * tool, a document or somebody else's channel, stands in quotes with its source, so that a model can
- * tell what the owner and the agent said from what was merely read.
+ * In a prompt a memory is one line, with its id, its date and its status, inside the fence that `remember` drops; none
+ * can end its line, its quotes or the fence. What came from outside, through a tool, a document or somebody else's
+ * channel, stands in quotes with its source, so that a model can tell what the owner and the agent said from what was
+ * merely read. The same memories in the same order give the same bytes: no clock, no locale.
  */
 import { ulidText } from "../codec/ulid.js";
 import type { Form } from "../contract/hits.js";
@@ -133,6 +132,11 @@ export function shapeEdge(edge: EdgeRecord, seq: number): Edge {
     ...(edge.origin === undefined ? {} : { origin: edge.origin }),
     seq,
   };
+}
+
+/** What a memory says, in full. */
+export function sentenceOf({ head, body }: FoundMemory): string {
+  return primaryText(head.record.head.type, bodyOf(body).data);
 }
 
 /** What a memory says, in a form. */

@@ -17,7 +17,7 @@ import { RE2JS, RE2JSException } from "re2js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { CortexError, invalid, unreachable } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import type { Frame } from "../records/frames.js";
+import { isSameFrame } from "../scope/selector.js";
 import type { Subject } from "./find-fields.js";
 import type { Checked, Comparison, Literal } from "./predicate.js";
 
@@ -67,7 +67,7 @@ function compile(node: Checked, budget: MatchBudget): Test {
       return (subject) => !child(subject);
     }
     case "frame":
-      return ({ head }) => head.record.head.frames.some((frame) => sameFrame(frame, node.frame));
+      return ({ head }) => head.record.head.frames.some((frame) => isSameFrame(frame, node.frame));
     case "session":
       return ({ head }) => head.record.head.turn?.session === node.session;
     default:
@@ -80,10 +80,6 @@ function valueTest(read: (subject: Subject) => unknown, holds: (value: unknown) 
     const value = read(subject);
     return Array.isArray(value) ? value.some(holds) : holds(value);
   };
-}
-
-function sameFrame(a: Frame, b: Frame): boolean {
-  return a.verb === b.verb && a.object === b.object && a.ref === b.ref;
 }
 
 function comparisonOf(

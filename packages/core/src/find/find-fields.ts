@@ -34,7 +34,7 @@ import {
   SOURCES,
   STATUSES,
   VISIBILITIES,
-  type Vocabulary,
+  type WordTable,
 } from "../records/types.js";
 
 /** What a predicate looks at: a memory and one of its versions. */
@@ -83,7 +83,7 @@ type Kinds = Pick<Field, "kinds" | "words" | "many">;
 
 const one = (kind: FieldKind): Kinds => ({ kinds: [kind], words: [], many: false });
 const several = (kind: FieldKind): Kinds => ({ kinds: [kind], words: [], many: true });
-const word = (table: Vocabulary, many = false): Kinds => ({
+const word = (table: WordTable, many = false): Kinds => ({
   kinds: ["word"],
   words: namesOf(table),
   many,

@@ -9,7 +9,9 @@
  * and the path it was read from; in other orders the last hit, its values and the position of the first
  * page, so that later pages are of the same state.
  */
+
 import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { isCount } from "../codec/cbor-value.js";
 import { equalBytes, fromHex, toHex } from "../codec/keys.js";
 import type { OrderClause } from "../contract/find.js";
 import { invalid } from "../errors.js";
@@ -203,8 +205,4 @@ function sortedCursor(parts: readonly CborValue[]): SortedCursor | undefined {
     nowMs,
     last: { values: read, id: keyString(id) },
   };
-}
-
-function isCount(value: CborValue | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

@@ -214,8 +214,8 @@ function earlierBody(
   { seq }: PartPointer,
 ): PartPointer {
   if (version === 1) {
-    const [birth] = view.range(prefixRange(ownedPrefix("history", id), 1));
-    if (birth !== undefined) return bodyPointer(decodeMemoryRow(birth.value));
+    const [firstRow] = view.range(prefixRange(ownedPrefix("history", id), 1));
+    if (firstRow !== undefined) return bodyPointer(decodeMemoryRow(firstRow.value));
   } else {
     const row = view.get(versionKey(id, version));
     if (row !== undefined) return decodePointer(row);

@@ -14,6 +14,7 @@
  * and every later call fail with `ERR_ROLLED_BACK`, which names both positions. Opening the store again accepts
  * where it stands. A restore of ours continues under a new epoch and is not held to be one.
  */
+
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { CortexError } from "../errors.js";
 import { corruptEntry, partHash } from "../journal/entry.js";
@@ -21,7 +22,7 @@ import { getU64 } from "../kv/keyspace.js";
 import {
   around,
   type Bytes,
-  HEAD_KEY,
+  isHeadKey,
   isMovedHead,
   type Kv,
   type KvSnapshot,
@@ -152,7 +153,7 @@ export function guardPosition(kv: Kv): Kv {
   const watched = (inner: KvSnapshot, before: Position | undefined): KvSnapshot => ({
     async getMany(keys) {
       const values = await inner.getMany(keys);
-      const at = keys.findIndex((key) => key.length === 1 && key[0] === HEAD_KEY[0]);
+      const at = keys.findIndex(isHeadKey);
       if (at >= 0) note(values[at], before);
       return values;
     },

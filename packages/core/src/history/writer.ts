@@ -76,7 +76,7 @@ export interface WriteTx {
 }
 
 /** One change, as a plain function of the view. */
-export interface Operation<T> {
+export interface WriteOperation<T> {
   /** Rows it will want for sure: loaded in the first read. */
   readonly hints?: readonly Bytes[];
   /** Ranges it will want for sure. */
@@ -123,7 +123,7 @@ export interface WriterParts {
 }
 
 interface Waiting {
-  readonly operation: Operation<unknown>;
+  readonly operation: WriteOperation<unknown>;
   readonly resolve: (written: Written<unknown>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -166,7 +166,7 @@ export class Writer {
   }
 
   /** Queues an operation; resolves when it is durable. */
-  submit<T>(operation: Operation<T>): Promise<Written<T>> {
+  submit<T>(operation: WriteOperation<T>): Promise<Written<T>> {
     if (this.#closed) return Promise.reject(new CortexError("ERR_CLOSED", "the store is closed"));
     return new Promise((resolve, reject) => {
       this.#queue.push({
@@ -238,7 +238,7 @@ export class Writer {
       }
       const contended = attempt > 1;
       this.#keep(prepared);
-      settle(group, prepared);
+      answerAll(group, prepared);
       if (prepared.commit !== undefined) {
         await this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
       }
@@ -385,7 +385,7 @@ class GroupRun {
     return stuck ? new Unread(keys, ranges) : undefined;
   }
 
-  #runOne(operation: Operation<unknown>, dry: boolean): Outcome | Unread {
+  #runOne(operation: WriteOperation<unknown>, dry: boolean): Outcome | Unread {
     const undo = this.#mark();
     this.#open = [];
     try {
@@ -511,7 +511,7 @@ function withoutEntry(): CortexError {
   );
 }
 
-function settle(group: readonly Waiting[], prepared: Prepared): void {
+function answerAll(group: readonly Waiting[], prepared: Prepared): void {
   for (const [at, waiting] of group.entries()) {
     const outcome = prepared.outcomes[at];
     if (outcome === undefined) waiting.reject(new Error("an operation has no outcome"));

@@ -238,6 +238,18 @@ export function postgresError(error: unknown, address: Shown): CortexError {
       return failure("ERR_CLOSED", "the snapshot was held for too long");
     default:
   }
+  if (/does not support SSL/.test(told)) {
+    return failure(
+      "ERR_UNREACHABLE",
+      `${shown}: the server takes no TLS; switch ssl on there, or leave sslmode out of the address where nobody can listen`,
+    );
+  }
+  if (/CERT|SIGNATURE/.test(code)) {
+    return failure(
+      "ERR_UNREACHABLE",
+      `${shown}: the server's certificate is not trusted (${told}); name its authority with sslrootcert=FILE`,
+    );
+  }
   if (isPassing(error)) {
     return failure(
       "ERR_UNREACHABLE",

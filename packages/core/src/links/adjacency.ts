@@ -24,7 +24,7 @@ import {
   seqValue,
   textKey,
 } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes, type KvRange, type KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
 import { askedKind, BOTH_WAYS, canonicalKind, kindByCode } from "../records/edge-kinds.js";
@@ -181,7 +181,7 @@ const EVERYTHING: AdjacencyQuery = {
   side: "out",
   codes: [],
   includeTombstoned: true,
-  limit: 1_000_000,
+  limit: ALL_ROWS,
 };
 
 /** Of the given memories, those that exist at the position and that the caller may see. */

@@ -41,7 +41,7 @@ import { kindCode } from "../history/fold-edges.js";
 import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
-import type { Again, Operation, WriteTx } from "../history/writer.js";
+import type { Again, WriteOperation, WriteTx } from "../history/writer.js";
 import {
   EDGE_STATE,
   type EdgePlace,
@@ -104,7 +104,7 @@ export async function addEdge(
 export function edgeOperation(
   engine: Engine,
   prepared: PreparedEdge,
-): Operation<EdgeResult> & Required<Pick<Operation<EdgeResult>, "hints" | "leaves">> {
+): WriteOperation<EdgeResult> & Required<Pick<WriteOperation<EdgeResult>, "hints" | "leaves">> {
   return {
     hints: [
       ...refKeys(prepared.from),

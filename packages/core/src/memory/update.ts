@@ -34,6 +34,7 @@ import {
   refKeys,
 } from "../engine/engine.js";
 import {
+  checkMarkable,
   firstResult,
   idempotencyKeys,
   requestMark,
@@ -44,7 +45,7 @@ import {
 import { askMoves, askRecords } from "../engine/read-ahead.js";
 import { shapeParts } from "../engine/shapes.js";
 import { CortexError, invalid } from "../errors.js";
-import type { Operation, WriteTx } from "../history/writer.js";
+import type { WriteOperation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { KvRange } from "../kv/kv.js";
 import { memoryStateKey } from "../merkle/state-keys.js";
@@ -78,9 +79,11 @@ export function updateOperation(
   engine: Engine,
   ref: Ref,
   input: UpdateRequest,
-): Operation<WriteResult> {
+): WriteOperation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
+  // What its type has to say about it is known when the memory was read.
+  if (input.idempotencyKey !== undefined) checkMarkable(input);
   const { request } = requestMark(engine, input.idempotencyKey, {
     operation: "update",
     request: [ref, input],
@@ -108,7 +111,7 @@ function roughBytes(value: unknown, depth: number): number {
 export function memoryNeeds(
   engine: Engine,
   parsed: ParsedRef,
-): Required<Pick<Operation<unknown>, "hints" | "leaves">> {
+): Required<Pick<WriteOperation<unknown>, "hints" | "leaves">> {
   return {
     hints: refKeys(parsed),
     leaves: () =>

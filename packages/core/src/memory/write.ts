@@ -37,7 +37,7 @@ import { firstResult, idempotencyKeys, writeResultOf } from "../engine/idempoten
 import { ask, configEntry, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
 import { shapeParts, shapeRef } from "../engine/shapes.js";
 import { CortexError, describe } from "../errors.js";
-import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
+import type { RecordDraft, WriteOperation, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { INDEX, idKey, indexPrefix, prefixRange, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
@@ -94,7 +94,7 @@ export function writeOperation(
   engine: Engine,
   prepared: PreparedWrite,
   how: WriteHow = {},
-): Operation<WriteResult> {
+): WriteOperation<WriteResult> {
   const { upsert, wantsMemory = false } = how;
   const { hints, ranges, leaves, bytes } = writeNeeds(engine, prepared);
   return {
@@ -120,7 +120,7 @@ export function writeOperation(
 function writeNeeds(
   engine: Engine,
   prepared: PreparedWrite,
-): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
+): Required<Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
   const { head, id } = prepared;
   const hints: Bytes[] = [idKey("memory", id)];
   if (head.externalId !== undefined) hints.push(textKey("externalId", head.externalId));

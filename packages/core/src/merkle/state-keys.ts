@@ -1,9 +1,9 @@
 /**
- * Where a memory and an edge stand in their state trees: the id of the memory, or of the edge's source,
- * and then half a hash, so that keys keep the order of ids.
+ * Where a memory and an edge stand in their state trees, and the one hash over everything.
  *
- * The one hash over everything: schema, the genesis entry, the journal, and each state tree by name.
- * Pure; verifiers use it too.
+ * A key is the id of the memory, or of the edge's source, and then half a hash, so that keys keep the order of ids. The
+ * hash over everything commits to the schema, the genesis entry, the journal, and each state tree by name. Pure;
+ * verifiers use it too.
  */
 import { type CborValue, encode } from "../codec/cbor.js";
 import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";

@@ -8,6 +8,7 @@
  * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there. A rival
  * is never shown above what it disputes, nor without it: what it disputes stands directly above.
  */
+
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
@@ -16,7 +17,7 @@ import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { countLanes, meterOf } from "../engine/read-plan.js";
 import { salienceOf } from "../engine/salience-reader.js";
-import { formText, frameTokens, promptLine, promptText } from "../engine/shapes.js";
+import { formText, frameTokens, promptLine, promptText, sentenceOf } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
@@ -43,7 +44,6 @@ import {
   belowTrusted,
   type Contender,
   collapse,
-  fullText,
   fuse,
   isConfident,
   type Ranked,
@@ -424,7 +424,7 @@ async function collapsed(
   function* wordSets() {
     for (const { ranked, memory } of finalists) {
       const words = new Set<string>();
-      analyser.eachWord(fullText(memory), (word) => words.add(word));
+      analyser.eachWord(sentenceOf(memory), (word) => words.add(word));
       yield { key: ranked.key, words };
     }
   }

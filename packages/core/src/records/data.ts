@@ -281,6 +281,11 @@ const PRIMARY = {
   artifact: { name: "title", rule: LABEL },
 } as const satisfies { readonly [T in MemoryType]: { name: string; rule: TextRule } };
 
+/** What the sentence of a memory may be, by its type. */
+export function sentenceField(type: MemoryType) {
+  return textField(PRIMARY[type].rule);
+}
+
 /** What must be in `data` when there is no sentence; types without a line need the sentence. */
 const MINIMUM: { readonly [T in MemoryType]?: string } = {
   identity: "name",

@@ -1,5 +1,6 @@
 /**
- * Requests to a server and what comes back of them: time limits, repeated reads, failures as errors.
+ * Requests to a server and what comes back of them: what a call may send, time limits, repeated reads, answers as the
+ * verb gives them, failures as errors.
  *
  * Promises: a failure that the server named comes back as the `CortexError` that it was over there. A
  * server that cannot be reached, does not answer in time or is none of ours is `ERR_STORAGE`, with the

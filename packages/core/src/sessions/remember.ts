@@ -13,7 +13,7 @@ import type { RememberResult } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
 import { type Engine, freshId, memoryId, ownSource } from "../engine/engine.js";
 import { CortexError, describe } from "../errors.js";
-import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
+import type { RecordDraft, WriteOperation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { INDEX_MAX } from "../limits.js";
@@ -48,7 +48,7 @@ function rememberOperation(
   engine: Engine,
   session: string,
   asked: Asked<"remember">,
-): Operation<Remembered> {
+): WriteOperation<Remembered> {
   const { turns, by = engine.principal } = asked;
   const { source = ownSource(engine) } = asked;
   const { visibility = engine.defaults?.visibility ?? "private" } = asked;

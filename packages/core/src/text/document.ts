@@ -186,8 +186,9 @@ export class Rivals {
       reader.ranges(wanted.map(({ id }) => prefixRange(ownedPrefix("history", id), 1))),
     ]);
     const pointers = wanted.flatMap(({ id, number }, at): (PartPointer & { name: string })[] => {
-      const [row, birth] = [rows[at], first[at]?.[0]?.value];
-      const pointer = number > 1 ? row && decodePointer(row) : birth && decodeMemoryRow(birth);
+      const [row, firstRow] = [rows[at], first[at]?.[0]?.value];
+      const pointer =
+        number > 1 ? row && decodePointer(row) : firstRow && decodeMemoryRow(firstRow);
       return pointer === undefined ? [] : [{ ...pointer, name: nameOf(id, number) }];
     });
     const bodies = await reader.records(pointers, decodeMemoryRecord);

@@ -29,7 +29,7 @@ import {
   type SegmentInfo,
 } from "./manifest.js";
 import { acceptPhrases, everyWord, parseQuery, type TextQuery } from "./query.js";
-import type { Breathe } from "./segment.js";
+import type { YieldTurn } from "./segment.js";
 import { checkSegments } from "./text-check.js";
 import { type ErasedDocument, planPurge } from "./text-purge.js";
 import {
@@ -54,7 +54,7 @@ interface TextIndexParts {
     soon(): readonly Bytes[];
   };
   /** Lets the process do something else. */
-  readonly turn: Breathe;
+  readonly turn: YieldTurn;
 }
 
 /** New entries that are read along with the first rows of a search, at most. */

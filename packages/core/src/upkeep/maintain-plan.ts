@@ -28,7 +28,6 @@ import type { Bytes } from "../kv/kv.js";
 import { adjacent } from "../links/adjacency.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import { primaryText } from "../records/memory-record.js";
 import type { TextIndex } from "../text/text-index.js";
 import { standingOf } from "../trust/gate.js";
 
@@ -144,11 +143,6 @@ export function isTrusted(found: FoundMemory): boolean {
   const { provenance, flags } = bodyOf(found.body);
   const sources = [found.head.record.head.source, provenance.source];
   return flags === undefined && sources.every((source) => standingOf(source) !== "outside");
-}
-
-/** The sentence or content of a memory. */
-export function sentenceOf({ head, body }: FoundMemory): string {
-  return primaryText(head.record.head.type, bodyOf(body).data);
 }
 
 /** Memories by id, each once, by their `keyString`; those that are not there are left out. */

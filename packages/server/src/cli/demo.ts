@@ -79,7 +79,7 @@ function setStage(stage: Omit<Stage, "chapter">): Stage {
 async function tellStory(stage: Stage): Promise<DemoResult> {
   const { memory } = stage;
   const wish = await converse(stage);
-  const city = await settle(stage);
+  const city = await fillSlot(stage);
   const { walked, secret } = await connect(stage, { city: city.now, wish });
   const recalled = await recall(stage);
   const sealed = await prove(stage, [city.now, secret]);
@@ -137,7 +137,7 @@ interface City {
   readonly replaced: readonly string[];
 }
 
-async function settle({ memory, ink, say, chapter }: Stage): Promise<City> {
+async function fillSlot({ memory, ink, say, chapter }: Stage): Promise<City> {
   chapter(
     "A slot has one value at a time; what it held before is history",
     `cortex write fact "Ada lives in Porto" --slot "${SLOT}"`,

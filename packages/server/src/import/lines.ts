@@ -57,22 +57,35 @@ async function* chunksOf(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** The lines of a file that are not blank. */
-async function* jsonLines(path: string): AsyncGenerator<JsonLine> {
+/** A line as text. */
+export interface TextLine {
+  readonly at: string;
+  readonly line: { readonly text: string } | Unusable;
+  readonly done: number;
+}
+
+/** The lines of a file, without the mark that a text may begin with. */
+export async function* textLines(path: string): AsyncGenerator<TextLine> {
   let number = 0;
   let done = 0;
   for await (const bytes of rawLines(path)) {
     number += 1;
     done += bytes.length + 1;
     const at = `line ${number}`;
-    if (bytes.kept === undefined) {
+    const { kept } = bytes;
+    if (kept === undefined) {
       yield { at, line: tooLong(at), done };
       continue;
     }
-    const start =
-      number === 1 && bytes.kept.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
-    const line = attempt(at, () => ({ text: utf8Text(bytes.kept?.subarray(start) ?? MARK) }));
-    if (!("text" in line)) yield { at, line, done };
+    const start = number === 1 && kept.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
+    yield { at, line: attempt(at, () => ({ text: utf8Text(kept.subarray(start)) })), done };
+  }
+}
+
+/** The lines of a file that are not blank. */
+async function* jsonLines(path: string): AsyncGenerator<JsonLine> {
+  for await (const { at, line, done } of textLines(path)) {
+    if (isUnusable(line)) yield { at, line, done };
     else if (line.text.trim() !== "") {
       yield { at, line: attempt(at, () => ({ value: jsonIn(line.text, "line") })), done };
     }

@@ -8,6 +8,7 @@
  */
 import { CortexError, type ErrorCode, isCortexError, type WriteInput } from "@cortex-memory/core";
 import type { ConflictPolicy, ImportedEdge, ImportedVersion } from "@cortex-memory/core/contract";
+import type { Speech } from "./speech.js";
 
 /** A memory to be. */
 export interface MemoryRecord {
@@ -52,6 +53,13 @@ export interface LinkRecord {
   readonly imported?: ImportedEdge;
   /** The member of `metadata` by which the link is known again, in a file that may repeat links. */
   readonly mark?: string;
+}
+
+/** A turn of a conversation to be. */
+export interface TurnRecord extends Speech {
+  readonly at: string;
+  /** Its place in the conversation: by it the turn is known again. */
+  readonly index: number;
 }
 
 /** A graph that a file has. */
@@ -102,6 +110,11 @@ export interface ForeignFile {
   memories(): AsyncIterable<Step<MemoryRecord>>;
   /** Versions that are kept as they were, where the file has such; then there are no memories. */
   nodes?(): AsyncIterable<Step<NodeRecord>>;
+  /** The turns of a conversation, where the file is one; then there are no memories. */
+  readonly turns?: {
+    readonly session: string;
+    items(): AsyncIterable<Step<TurnRecord>>;
+  };
   links(): AsyncIterable<Step<LinkRecord>>;
   close(): Promise<void>;
 }

@@ -154,6 +154,8 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   readonly whenMeans?: string;
   /** Of operations that share a command, this one is meant when the arguments are backup files. */
   readonly whenBackups?: true;
+  /** Of operations that share a command, this one is meant when the file is a transcript. */
+  readonly whenTranscript?: true;
   /**
    * Where there is no store yet: `create` makes one, `optional` answers with defaults. Everything
    * else fails, so that a slip in a path never looks like an empty store. `none` needs no store.
