@@ -5,6 +5,7 @@
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { Fragment } from "react";
 import { count, counted, oneLine, percent } from "../base/format.tsx";
+import { MemoryName } from "../base/memory-name.tsx";
 import { hrefWith } from "../base/route.ts";
 import { Empty, ShareBar, TypeMark } from "../base/ui.tsx";
 import { LANE_NAMES, LANES, spaced } from "../base/words.ts";
@@ -174,10 +175,8 @@ function HitView({ hit, question, texts }: HitProps) {
       </div>
       {why.via !== undefined && (why.lanes.graph ?? 0) > 0 && (
         <p className="hit-via">
-          <a href={hrefWith({ m: why.via.from })} dir="auto">
-            {oneLine(texts.get(why.via.from) ?? "another memory", 80)}
-          </a>{" "}
-          → {spaced(why.via.kind)} → this
+          <MemoryName id={why.via.from} {...textOf(texts.get(why.via.from))} /> →{" "}
+          {spaced(why.via.kind)} → this
         </p>
       )}
       {hit.duplicates.length > 0 && (
@@ -187,6 +186,11 @@ function HitView({ hit, question, texts }: HitProps) {
       )}
     </li>
   );
+}
+
+/** A text that is known already; what is no hit itself is read by its name. */
+function textOf(text: string | undefined): { readonly text?: string } {
+  return text === undefined ? {} : { text };
 }
 
 /** A text with the words of the question marked. */
