@@ -26,7 +26,6 @@ import {
   assertRange,
   assertRows,
   type Bytes,
-  HEAD_KEY,
   isHeadKey,
   isMovedHead,
   type Kv,
