@@ -253,7 +253,7 @@ export function decodeEntry(row: Uint8Array): Entry {
 }
 
 /** One part of a stored row: its record as a value, and the header. */
-export interface OpenedPart {
+interface OpenedPart {
   readonly header: EntryHeader;
   /** `undefined` where it is erased or was never there. */
   readonly record: CborValue | undefined;

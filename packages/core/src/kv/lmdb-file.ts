@@ -36,7 +36,6 @@ import {
   JOURNAL_KEY_BYTE,
   type KvRange,
   type KvRow,
-  MOVED_HEAD_BYTE,
   REMOVED_HEAD,
 } from "./kv.js";
 import { assertWhole } from "./lmdb-pages.js";
@@ -270,16 +269,8 @@ export class LmdbFile {
     if (this.#retired && this.#reads === 0) void this.close();
   }
 
-  /** Whether the head row says "moved". */
-  isMoved(read: LmdbRead): boolean {
-    // The buffer is only good until the next read; its first byte is all that is wanted.
-    const head = this.#open().state.getBinaryFast(HEAD_KEY, read);
-    return head !== undefined && head.length > 0 && head[0] === MOVED_HEAD_BYTE;
-  }
-
-  /** The head row; the array in `known` where it holds the same bytes. */
+  /** The head row, copied out of the volatile buffer; `known` where that holds the same bytes. */
   head(read: LmdbRead, known: Bytes | undefined): Bytes | undefined {
-    // The buffer is only good until the next read.
     const found = this.#open().state.getBinaryFast(HEAD_KEY, read);
     if (found === undefined) return undefined;
     const { length } = found;

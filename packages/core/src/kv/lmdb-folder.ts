@@ -294,7 +294,7 @@ function standingOf(
   try {
     if (!file.isConfirmed() && !confirm(place, file, pointedAt)) return "unconfirmed";
     const read = file.beginRead();
-    const moved = file.isMoved(read);
+    const moved = isMovedHead(file.head(read, undefined));
     file.endRead(read);
     if (!moved) return "store";
     return file.isRemoved() ? "removed" : "moved";
