@@ -4,10 +4,39 @@
  */
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
+import {
+  BaseSequencer,
+  type TestSequencer,
+  type TestSpecification,
+  type Vitest,
+} from "vitest/node";
 
 const core = (file: string) => fileURLToPath(new URL(`packages/core/src/${file}`, import.meta.url));
 
 const embed = fileURLToPath(new URL("packages/embed/src/index.ts", import.meta.url));
+
+/** Names of files with a browser or with many processes, however short they are. */
+const LONG =
+  /studio\/test\/[^/]+$|(process|crash|simulation|operating|interrupted|serve|reliability|kills|new-verb|package)[^/]*$/;
+
+/** What takes long begins first, so that in the end no worker waits for the other. */
+class LongFirst implements TestSequencer {
+  readonly #usual: BaseSequencer;
+
+  constructor(run: Vitest) {
+    this.#usual = new BaseSequencer(run);
+  }
+
+  shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return this.#usual.shard(files);
+  }
+
+  async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await this.#usual.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   resolve: {
@@ -33,7 +62,8 @@ export default defineConfig({
         ? []
         : ["packages/core/test/postgres-servers.test.ts"]),
     ],
-    globalSetup: ["packages/core/test/database-setup.ts"],
+    sequence: { sequencer: LongFirst },
+    globalSetup: ["packages/core/test/suite-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     // Files of one worker share loaded modules, which halves the time; nothing below keeps state that

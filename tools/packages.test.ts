@@ -1,7 +1,12 @@
 /**
- * The packages as the registry would hand them out: packed, unpacked in an empty folder, and used there, on this
- * Node and on the others that `CORTEX_NODES` names. Other packages are the ones installed here, so that nothing is
- * fetched. Needs what `npm run build` makes.
+ * The packages as the registry would hand them out, packed once.
+ *
+ * Unpacked in an empty folder they are used on this Node and on the others that `CORTEX_NODES` names; other packages
+ * are then the ones installed here, so that nothing is fetched. And installed by npm into another one, as users do,
+ * they run the README's example; the libraries come from the registry or from npm's cache, and with neither there is
+ * nothing to test: a line says so and the tests are skipped, unless CORTEX_REQUIRE_ALL asks for a failure.
+ *
+ * Needs what `npm run build` makes.
  */
 import { spawnSync } from "node:child_process";
 import {
@@ -21,6 +26,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isLacking } from "../packages/core/src/testing/lacking.js";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
+const requireAll = process.env.CORTEX_REQUIRE_ALL === "1";
 const PACKAGES = ["core", "embed", "server"] as const;
 const isBuilt = existsSync(join(root, "packages/server/dist/bundle/main.js"));
 const UNBUILT = isLacking(isBuilt, "the packages need `npm run build` first");
@@ -40,6 +46,35 @@ const own = (name: string): string => join(root, "packages", name);
 /** Addresses of files of the repository, as pages name them. */
 const FILES = "https://github.com/cortex-memory/cortex/blob/main/";
 
+interface Outcome {
+  readonly status: number;
+  readonly stdout: string;
+  /** Both streams, for messages. */
+  readonly all: string;
+}
+
+function start(command: string, args: readonly string[], cwd: string): Outcome {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8" });
+  if (error !== undefined) throw error;
+  return { status: status ?? 1, stdout, all: `${stdout}${stderr}` };
+}
+
+function npm(args: readonly string[], cwd: string): Outcome {
+  return start("npm", [...args, "--no-audit", "--no-fund"], cwd);
+}
+
+interface PackedFile {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+function archivesIn(packed: Outcome): readonly PackedFile[] {
+  const printed: unknown = JSON.parse(packed.stdout);
+  if (!Array.isArray(printed)) throw new Error(`npm pack printed no list: ${packed.stdout}`);
+  return printed as readonly PackedFile[];
+}
+
+let archives: readonly PackedFile[] = [];
 let place: string;
 /** Where the packages lie unpacked, by name. */
 const unpacked = (name: string): string => join(place, "node_modules/@cortex-memory", name);
@@ -47,15 +82,10 @@ const unpacked = (name: string): string => join(place, "node_modules/@cortex-mem
 beforeAll(() => {
   place = mkdtempSync(join(tmpdir(), "cortex-packages-"));
   if (UNBUILT) return;
-  const args = [
-    "pack",
-    "--silent",
-    "--pack-destination",
-    place,
-    ...PACKAGES.map((name) => own(name)),
-  ];
-  const packed = spawnSync("npm", args, { cwd: root, encoding: "utf8" });
-  expect(packed.status, packed.stderr).toBe(0);
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", place];
+  const packed = npm([...args, ...PACKAGES.map((name) => own(name))], root);
+  if (packed.status !== 0) throw new Error(packed.all);
+  archives = archivesIn(packed);
   for (const name of PACKAGES) {
     const folder = unpacked(name);
     mkdirSync(folder, { recursive: true });
@@ -210,3 +240,68 @@ const HELLO = {
   capabilities: {},
   clientInfo: { name: "test", version: "1" },
 };
+
+/** Whether npm failed only because neither a registry nor its cache could serve a library. */
+function isOffline(outcome: Outcome): boolean {
+  const code = /E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH|NOTCACHED)\b/;
+  return outcome.status !== 0 && code.test(outcome.all);
+}
+
+describe.skipIf(UNBUILT)("the packages as npm installs them", () => {
+  let home: string;
+  let installed: Outcome | undefined;
+
+  beforeAll(() => {
+    // Nothing that lies above it may help.
+    home = mkdtempSync(join(tmpdir(), "cortex-installed-"));
+    writeFileSync(join(home, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    const paths = archives.map(({ filename }) => join(place, filename));
+    installed = npm(["install", ...paths, "--prefer-offline", "--ignore-scripts"], home);
+    if (isOffline(installed)) console.log("cannot install: no registry and no cache");
+  });
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+  /** True when the caller should skip; a failed installation throws with npm's own words. */
+  function cannotInstall(): boolean {
+    if (installed === undefined) throw new Error("nothing was installed");
+    if (isOffline(installed) && !requireAll) return true;
+    expect(installed.status, installed.all).toBe(0);
+    return false;
+  }
+
+  test("hold the built files and a README, and neither tests nor sources", () => {
+    expect(archives).toHaveLength(3);
+    for (const { files } of archives) {
+      const paths = files.map(({ path }) => path);
+      expect(paths).toContain("README.md");
+      expect(paths).toContain("dist/index.js");
+      const known =
+        /^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|dist\/studio\/(index\.html|studio\/[\w-]+\.(css|svg))|model\/[\w-]+\.bin|dist\/bundle\/LICENCES\.txt|bin\/cortex\.js|README\.md|LICENSE|NOTICE|package\.json)$/;
+      expect(paths.filter((path) => !known.test(path) || /\.test\./.test(path))).toEqual([]);
+    }
+  });
+
+  test("run the README's example, which prints what the README says", (ctx) => {
+    if (cannotInstall()) return ctx.skip();
+    const compiled = start(process.execPath, ["tools/readme-example.mjs", home], root);
+    expect(compiled.status, compiled.all).toBe(0);
+    const ran = start(process.execPath, ["example.js"], home);
+    expect(ran.status, ran.all).toBe(0);
+    expect(ran.stdout).toBe(promisedOutput());
+  });
+
+  test("give the command line, which explains itself", (ctx) => {
+    if (cannotInstall()) return ctx.skip();
+    const help = start(join(home, "node_modules", ".bin", "cortex"), ["--help"], home);
+    expect(help.status, help.all).toBe(0);
+    expect(help.stdout).toMatch(/^Usage: cortex /m);
+  });
+});
+
+/** The README's first `text` block after its example. */
+function promisedOutput(): string {
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const found = /^```ts\n[\s\S]*?^```$[\s\S]*?^```text\n([\s\S]*?)^```$/m.exec(readme);
+  if (found?.[1] === undefined) throw new Error("README.md does not say what its example prints");
+  return found[1];
+}

@@ -6,7 +6,7 @@
  *     node tools/readme-example.mjs FOLDER     compile into FOLDER, which has its own node_modules
  *
  * The target is ES2022, which lowers `await using` for the oldest Node we support. A type error in
- * the example fails the run. What the example should print is compared by tools/package.test.ts.
+ * the example fails the run. What the example should print is compared by tools/packages.test.ts.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

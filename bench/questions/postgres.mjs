@@ -2,7 +2,9 @@
  * What does the Postgres backend cost beside the same work done by hand? A server is started in a
  * folder of its own, with its usual settings and `synchronous_commit` on. Each figure has its
  * alternative in the same run, in turns with it: one insert of the rows that a batch wrote, a
- * transaction of one row, pgbench's simple update by as many clients, a select by primary key.
+ * transaction of one row, pgbench's simple update by as many clients, a select by primary key. Since
+ * pgbench is a program in C that computes nothing, the same rows are also written by one Node process on
+ * as many connections, one statement a write: what is left between the two is Node and its driver.
  *
  * Without a PostgreSQL server on the machine nothing is measured, and a note says so.
  */
@@ -26,9 +28,10 @@ const MEMORIES = 100_000;
 const MEMORIES_QUICK = 300;
 const ACTORS = 64;
 const SYNC = "synchronous_commit on";
-/** The parts of one actor's rows that a batch has just written, as the server knows them. */
-const NEWEST = `SELECT key, value FROM cortex_rows
-  WHERE xmin = (SELECT xmin FROM cortex_heads WHERE actor = 'main/ada' AND slot = 0)`;
+/** The rows that an actor's last commit wrote, as the server knows them. */
+const newestOf = (/** @type {string} */ actor) => `SELECT key, value FROM cortex_rows
+  WHERE actor = 'main/${actor}'
+    AND xmin = (SELECT xmin FROM cortex_heads WHERE actor = 'main/${actor}' AND slot = 0)`;
 
 /**
  * Answers the question.
@@ -90,7 +93,7 @@ async function batches({ rounds, batchItems }, { memory, plain, workload }) {
   for (let round = 0; round < rounds.batch; round += 1) {
     const items = workload.take(batchItems);
     pair.ours.push(await timeMs(() => writeBatch(memory, items)));
-    const { rows } = await plain.query(NEWEST);
+    const { rows } = await plain.query(newestOf("ada"));
     pair.theirs.push(await timeMs(() => insertRows(plain, rows)));
   }
   return pair;
@@ -128,25 +131,76 @@ async function singles({ memory, plain, workload, calls }) {
  * @param {Settings} settings
  * @param {Bench} bench
  */
-async function manyActors(settings, { database, workload, calls }) {
+async function manyActors(settings, { database, plain, workload, calls }) {
   const each = Math.max(2, calls >> 3);
   const memories = await Promise.all(
     Array.from({ length: ACTORS }, (_, at) =>
       open(`${database.url}?pool=80`, { actor: `actor-${at}` }),
     ),
   );
-  const items = workload.take(ACTORS * each);
+  const round = (/** @type {number} */ writes) => {
+    const items = workload.take(ACTORS * writes);
+    return timeMs(() =>
+      Promise.all(
+        memories.map(async (memory, at) => {
+          for (const item of items.slice(at * writes, (at + 1) * writes))
+            await memory.write(asWrite(item));
+        }),
+      ),
+    );
+  };
+  // The first writes of a store give birth to it, as pgbench's first step fills its tables.
+  const first = 2;
+  await round(first);
+  const ms = await round(each);
+  await Promise.all(memories.map((memory) => memory.close()));
+  const theirs = await database.pgbench(ACTORS, settings.quick ? 1 : 10);
+  const inNode = await manyByHand(database, plain, each);
+  return { ours: (ACTORS * each * 1000) / ms, theirs, inNode, writes: ACTORS * (first + each) };
+}
+
+/** A head that is compared and the rows behind it, in one statement and so in one transaction. */
+const BY_HAND = `WITH head AS (
+    UPDATE hand_heads SET head = $2 WHERE actor = $1 AND head = $3 RETURNING actor)
+  INSERT INTO hand_rows (actor, key, value)
+  SELECT head.actor, $2::bytea || row.key, row.value FROM head, unnest($4::bytea[], $5::bytea[]) AS row(key, value)`;
+
+/**
+ * The rows of one write, written by hand from one Node process over as many connections: writes a second.
+ * @param {Database} database
+ * @param {import("pg").Client} plain
+ * @param {number} each
+ */
+async function manyByHand(database, plain, each) {
+  const { rows } = await plain.query(newestOf(`actor-${ACTORS - 1}`));
+  const keys = rows.map(({ key }) => key);
+  const values = rows.map(({ value }) => value);
+  await plain.query("CREATE TABLE hand_heads (actor text PRIMARY KEY, head bytea)");
+  await plain.query(
+    "CREATE TABLE hand_rows (actor text, key bytea, value bytea, PRIMARY KEY (actor, key))",
+  );
+  const numbered = (/** @type {number} */ at) => Buffer.from([at >> 8, at & 255]);
+  const clients = await Promise.all(
+    Array.from({ length: ACTORS }, async (_, at) => {
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      await client.query("INSERT INTO hand_heads VALUES ($1, $2)", [`actor-${at}`, numbered(0)]);
+      return client;
+    }),
+  );
   const ms = await timeMs(() =>
     Promise.all(
-      memories.map(async (memory, at) => {
-        for (const item of items.slice(at * each, (at + 1) * each))
-          await memory.write(asWrite(item));
+      clients.map(async (client, at) => {
+        for (let n = 1; n <= each; n += 1) {
+          const given = [`actor-${at}`, numbered(n), numbered(n - 1), keys, values];
+          const { rowCount } = await client.query({ name: "write", text: BY_HAND, values: given });
+          if (rowCount !== rows.length) throw new Error(`${rowCount} rows were written`);
+        }
       }),
     ),
   );
-  await Promise.all(memories.map((memory) => memory.close()));
-  const theirs = await database.pgbench(ACTORS, settings.quick ? 1 : 10);
-  return { ours: (ACTORS * each * 1000) / ms, theirs, writes: ACTORS * each };
+  await Promise.all(clients.map((client) => client.end()));
+  return (ACTORS * each * 1000) / ms;
 }
 
 /**
@@ -203,7 +257,7 @@ async function questions({ memory, workload, calls }) {
 /**
  * @param {number} memories
  * @param {{ batch: Pair, single: Pair, get: Pair, perMemory: number, rebuild: number,
- *   many: { ours: number, theirs: number }, reads: Awaited<ReturnType<typeof questions>> }} found
+ *   many: { ours: number, theirs: number, inNode: number }, reads: Awaited<ReturnType<typeof questions>> }} found
  * @returns {import("../lib/settings.mjs").Answer}
  */
 function report(memories, { batch, single, get, many, reads, perMemory, rebuild }) {
@@ -223,6 +277,10 @@ function report(memories, { batch, single, get, many, reads, perMemory, rebuild 
       plain("a transaction of one row", single.theirs),
       engineRow(about, `writers on ${ACTORS} actors`, "writes/s", [many.ours]),
       { ...engineRow(about, "pgbench -N", "transactions/s", [many.theirs]), store: "by hand" },
+      {
+        ...engineRow(about, "the same rows from one Node process", "writes/s", [many.inNode]),
+        store: "by hand",
+      },
       ms("get", get.ours),
       plain("select by primary key", get.theirs),
       ms("find", reads.find),

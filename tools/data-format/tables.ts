@@ -18,7 +18,7 @@ import {
   SOURCES,
   STATUSES,
   VISIBILITIES,
-  type Vocabulary,
+  type WordTable,
 } from "../../packages/core/src/records/types.js";
 
 /** One byte in hex. */
@@ -185,7 +185,7 @@ export function indexTable(): string {
 
 /** The codes of closed vocabularies that records store. */
 export function codeTable(): string {
-  const list = (vocabulary: Vocabulary): string =>
+  const list = (vocabulary: WordTable): string =>
     Object.entries(vocabulary)
       .map(([name, { code }]) => `${code} ${name}`)
       .join(", ");

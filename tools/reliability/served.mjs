@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const MAIN = fileURLToPath(new URL("../../packages/server/dist/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/server/bin/cortex.js", import.meta.url));
 
 /** Starts a server; resolves when it says where it is. */
 export async function startServer(folder, args = []) {
@@ -21,11 +21,7 @@ export async function startServer(folder, args = []) {
     errors = (errors + text).slice(-4000);
   });
   const ended = once(child, "close");
-  let out = "";
-  for await (const text of child.stdout.setEncoding("utf8")) {
-    out += text;
-    if (out.trimEnd().endsWith("}")) break;
-  }
+  const out = await announced(child.stdout);
   if (out === "") throw new Error(`the server did not start: ${errors}`);
   return {
     url: JSON.parse(out).url,
@@ -38,6 +34,18 @@ export async function startServer(folder, args = []) {
       return code ?? by;
     },
   };
+}
+
+/** The document in which a server says where it is, or nothing; the pipe stays open, or a server might end by it. */
+function announced(stdout) {
+  return new Promise((resolve) => {
+    let out = "";
+    stdout.setEncoding("utf8").on("data", (text) => {
+      out += text;
+      if (out.endsWith("\n}\n")) resolve(out);
+    });
+    stdout.once("close", () => resolve(""));
+  });
 }
 
 /** Resident memory in MiB, descriptors, and processor seconds of a process; Linux only. */

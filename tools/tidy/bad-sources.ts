@@ -221,6 +221,10 @@ function treeCases(): readonly BadSource[] {
       "cortex.ts": code("export const x = 1;"),
       "cortex.test.ts": code('import { x } from "./cortex.js";\nx;'),
     }),
+    core("unused-export", "a name nobody imports", {
+      "cortex.ts": code("export const x = 1;\nexport const y = x;"),
+      "index.ts": code('export { x } from "./cortex.js";'),
+    }),
     prose("lock-file", "a registry address", {
       "package-lock.json": lock({ version: "1.0.0", resolved: "https://registry.example/x.tgz" }),
     }),

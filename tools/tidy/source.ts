@@ -44,6 +44,8 @@ export interface Import {
   readonly target: string | undefined;
   /** True where nothing is left of it when the program runs. */
   readonly isType: boolean;
+  /** The names taken of it, as the other file exports them; `undefined` where that may be any. */
+  readonly names: readonly string[] | undefined;
   readonly at: number;
 }
 
@@ -107,6 +109,8 @@ export function walk(
 
 /** Every module the file names, type-only imports and dynamic imports included. */
 export function importsOf(file: CodeFile): readonly Import[] {
+  const known = IMPORTS.get(file);
+  if (known !== undefined) return known;
   const found: Import[] = [];
   walk(file.program, (node) => {
     if (!IMPORTING.has(node.type)) return;
@@ -115,9 +119,21 @@ export function importsOf(file: CodeFile): readonly Import[] {
     const specifier = source.value;
     const isType =
       node.type === "TSImportType" || node.importKind === "type" || node.exportKind === "type";
-    found.push({ specifier, target: resolveImport(file.path, specifier), isType, at: node.start });
+    const target = resolveImport(file.path, specifier);
+    found.push({ specifier, target, isType, names: namesTaken(node), at: node.start });
   });
+  IMPORTS.set(file, found);
   return found;
+}
+
+/** Several rules ask for the imports of a file, and its whole tree is walked to find them. */
+const IMPORTS = new WeakMap<CodeFile, readonly Import[]>();
+
+function namesTaken(node: Node): readonly string[] | undefined {
+  const named = nodes(node.specifiers).map((one) => nameOf(one.imported ?? one.local));
+  const known = named.filter((name) => name !== undefined);
+  const isNamed = (one: Node) => one.type === "ImportSpecifier" || one.type === "ExportSpecifier";
+  return known.length > 0 && nodes(node.specifiers).every(isNamed) ? known : undefined;
 }
 
 /** The name written at a node: an identifier, a literal key or `this`. */
@@ -153,6 +169,8 @@ function asNode(value: unknown): Node {
 
 function resolveImport(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith("./") && !specifier.startsWith("../")) return undefined;
-  const path = posix.join(posix.dirname(from), specifier);
+  const written = posix.join(posix.dirname(from), specifier);
+  // Programs that run the built packages name what is made of a source.
+  const path = written.replace(/^(packages\/[^/]+)\/dist\//, "$1/src/");
   return /^packages\/[^/]+\/|^tools\//.test(path) ? path.replace(/\.js$/, ".ts") : path;
 }

@@ -7,12 +7,15 @@ import { join } from "node:path";
 import { checkCode } from "./code.js";
 import { checkLayers, type Packages } from "./layers.js";
 import { checkCommands, checkDocuments, checkLockFile, checkWords } from "./prose.js";
-import { type Exemption, STARTED, STARTED_FOLDERS } from "./rules.js";
+import { type Exemption, STARTED, STARTED_FOLDERS, UNUSED_EXPORTS_IN } from "./rules.js";
 import {
   type CodeFile,
   importsOf,
   isCode,
+  isNode,
   isTest,
+  nameOf,
+  nodes,
   type Problem,
   parse,
   problem,
@@ -117,6 +120,7 @@ function rawProblems(files: readonly TextFile[]): readonly Problem[] {
     ...checkLayers(code, packages),
     ...code.flatMap(checkCode),
     ...checkOrphans(code, entriesOf(files)),
+    ...checkUnusedExports(code, entriesOf(files)),
     ...checkDocuments(files),
     ...files.flatMap((file) => checkCommands(file, scripts)),
     ...files.flatMap(checkWords),
@@ -161,6 +165,46 @@ function checkOrphans(code: readonly CodeFile[], entries: ReadonlySet<string>): 
       return !(isHelper(path) && (byTests.has(path) || isNamed(path, code)));
     })
     .map((file) => problem("orphan", file, { at: 0 }, "nothing imports this file"));
+}
+
+/**
+ * Names that a product file exports and no other file takes: the export is dropped, and where nothing in
+ * the file uses the name either, the compiler says so. What a package publishes is for others to take.
+ */
+function checkUnusedExports(code: readonly CodeFile[], entries: ReadonlySet<string>): Problem[] {
+  const taken = new Map<string, Set<string> | "any">();
+  for (const file of code) {
+    for (const { target, names } of importsOf(file)) {
+      if (target === undefined || target === file.path) continue;
+      const before = taken.get(target);
+      if (names === undefined || before === "any") taken.set(target, "any");
+      else taken.set(target, new Set([...(before ?? []), ...names]));
+    }
+  }
+  return code.flatMap((file) => {
+    const names = taken.get(file.path);
+    const isProduct = UNUSED_EXPORTS_IN.test(file.path) && !isHelper(file.path);
+    if (!isProduct || entries.has(file.path) || names === undefined || names === "any") return [];
+    return exportedNames(file)
+      .filter(({ name }) => !names.has(name))
+      .map(({ name, at }) => {
+        const message = `nothing imports ${name}; it need not be exported`;
+        return problem("unused-export", file, { at, subject: name }, message);
+      });
+  });
+}
+
+/** The names that a file declares and exports in one statement. */
+function exportedNames(file: CodeFile): { readonly name: string; readonly at: number }[] {
+  return file.body.flatMap((node) => {
+    const { declaration } = node;
+    if (node.type !== "ExportNamedDeclaration" || !isNode(declaration)) return [];
+    const declared = [declaration, ...nodes(declaration.declarations)];
+    return declared.flatMap((one) => {
+      const name = nameOf(one.id);
+      return name === undefined ? [] : [{ name, at: node.start }];
+    });
+  });
 }
 
 function isHelper(path: string): boolean {

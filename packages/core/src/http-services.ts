@@ -1,13 +1,11 @@
 /**
  * The HTTP clients as users make them: bound to the network, the clock and chance of this process. What
- * they promise is in `vector/http-embedder.ts` and `model/http-model.ts`.
+ * they promise is in `vector/embedder.ts` and `model/model.ts`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type HttpModelOptions, httpModelOver } from "./model/http-model.js";
-import type { Model } from "./model/model.js";
+import { type HttpModelOptions, httpModelOver, type Model } from "./model/model.js";
 import type { Fetch, HttpEffects } from "./net/http-post.js";
-import type { Embedder } from "./vector/embedder.js";
-import { type HttpEmbedderOptions, httpEmbedderOver } from "./vector/http-embedder.js";
+import { type Embedder, type HttpEmbedderOptions, httpEmbedderOver } from "./vector/embedder.js";
 
 /** How an HTTP embedder is made. */
 export interface EmbedderOptions extends HttpEmbedderOptions {

@@ -48,11 +48,11 @@ export type {
   GraphList,
   RemovedGraph,
 } from "./hub/graphs.js";
+export type { UserMemory, UserOptions } from "./hub/hub.js";
 export { Hub } from "./hub/hub.js";
 export { actorFor } from "./hub/names.js";
 export { type OpenHubOptions, openHub } from "./hub/open-hub.js";
 export type { SymlinkManifest } from "./hub/symlinks.js";
-export type { UserMemory, UserOptions } from "./hub/users.js";
 export type { HubEdge, HubTraversal, HubTraverseOptions } from "./hub/walk.js";
 export type { JobReport, JobStatus } from "./jobs/lease.js";
 export type { Jobs, JobsOptions } from "./jobs.js";

@@ -17,7 +17,7 @@ import { isReplica } from "./history/replica-mark.js";
 import { type JobStatus, LEASE_MS_MAX, OWNER_BYTES, readJobs } from "./jobs/lease.js";
 import { type Job, JobRunner, type RunnerParts, type RunnerSettings } from "./jobs/runner.js";
 import { OWNER } from "./scope/access.js";
-import { maintainJob, sealJob, textJob } from "./upkeep/upkeep-jobs.js";
+import { maintainJob, sealJob, textJob } from "./upkeep/maintain.js";
 import { noEmbedder } from "./vector/vector-index.js";
 
 /** How background jobs are run; everything may be left out. */
@@ -41,7 +41,7 @@ export interface JobsOptions {
 }
 
 /** What `open` was told about jobs, checked. */
-export interface JobsPlan {
+interface JobsPlan {
   /** Whether they run from the start. */
   readonly isOn: boolean;
   readonly settings: RunnerSettings;

@@ -11,7 +11,7 @@ import type { ExportTarget } from "./contract/move.js";
 import type { OnProgress } from "./contract/verb.js";
 import { checkOptions, checkPrincipal } from "./engine/engine.js";
 import { CortexError, invalid, isCortexError } from "./errors.js";
-import { verified } from "./history/verified-reads.js";
+import { verified } from "./history/guarded-reads.js";
 import { type Checkpoint, parseCheckpoint } from "./journal/checkpoint.js";
 import { type ErasureDocument, type ErasureList, parseErasures } from "./journal/erasure-list.js";
 import type { Kv } from "./kv/kv.js";
@@ -35,6 +35,7 @@ import {
 } from "./move/upgrade.js";
 import {
   examineStore,
+  isPostgresLocation,
   type OpenKvOptions,
   open,
   openKv,
@@ -220,6 +221,7 @@ export async function repair(location: string, options: RepairOptions = {}): Pro
   checkOptions(options, ["actor", "onProgress", "from", "dryRun", "was"]);
   const actor = checkActorName(options.actor ?? "default");
   const dryRun = options.dryRun === true;
+  if (isPostgresLocation(location)) throw noFolder();
   if (/^[a-z][a-z0-9+.-]+:/i.test(location)) throw invalid("location", "a folder", location);
   const root = resolve(location);
   const folders = await storeFolders();
@@ -360,8 +362,16 @@ function warningOf(
   return `${after}; restore again with the newest list, or forget it again`;
 }
 
+function noFolder(): CortexError {
+  return new CortexError(
+    "ERR_UNSUPPORTED",
+    "repair mends the files of a folder; in a database, rebuild makes again what is derived, and a journal comes back from a backup of the server or by restore",
+    { field: "location" },
+  );
+}
+
 function backupPath(location: string, options: PlaceOptions, actor: string, seq: number): string {
-  if (options.kv !== undefined || location === "memory:") {
+  if (options.kv !== undefined || location === "memory:" || isPostgresLocation(location)) {
     throw invalid("backup", "where the backup goes, for a store that is no folder", undefined);
   }
   return join(resolve(location), `${actor}.before-upgrade-at-${seq}.cortex`);

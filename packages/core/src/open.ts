@@ -13,22 +13,27 @@ import { newUlid, ulidText } from "./codec/ulid.js";
 import { languageReader } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
 import { vectorFiles } from "./embedding/vector-files.js";
-import { type Activity, checkOptions, checkPrincipal, type Engine } from "./engine/engine.js";
-import { openGenesis } from "./engine/genesis.js";
+import {
+  type Activity,
+  checkOptions,
+  checkPrincipal,
+  type Engine,
+  openGenesis,
+} from "./engine/engine.js";
 import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-limits.js";
 import { Vocabulary } from "./engine/vocabulary.js";
 import { CortexError, invalid } from "./errors.js";
 import { CommitSignal, type Pause } from "./history/growth.js";
+import { guardPosition, verified } from "./history/guarded-reads.js";
 import { sizeIn } from "./history/head-row.js";
 import { guessEntries } from "./history/likely-entries.js";
-import { guardPosition } from "./history/position-guard.js";
-import { verified } from "./history/verified-reads.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";
 import type { Quarantined } from "./kv/lmdb-quarantine.js";
 import type { DatabaseStores } from "./kv/postgres-stamp.js";
 import { checkModel, type Model } from "./model/model.js";
+import { writeVia } from "./move/move-files.js";
 import { checkActorName } from "./records/uri.js";
 import type { RemoteCortex } from "./remote/client.js";
 import { isRemoteLocation, type RemoteLocation, type RemoteOptions } from "./remote/settings.js";
@@ -82,7 +87,6 @@ export async function open(
   if (!isRemoteLocation(location)) return (await openGraph(location, options)).memory;
   refuseStoreOptions(options);
   const { openRemote } = await import("./remote/client.js");
-  const { withFiles } = await import("./remote/node-files.js");
   return withFiles(await openRemote(location, options));
 }
 
@@ -368,5 +372,15 @@ export function pooledRandom(): (bytes: number) => Uint8Array {
     }
     used += bytes;
     return pool.slice(used - bytes, used);
+  };
+}
+
+/** The client, taking paths as targets as well. */
+function withFiles(remote: RemoteCortex): RemoteCortex {
+  return {
+    ...remote,
+    exportJournal: (target, options) =>
+      writeVia(target, (sink) => remote.exportJournal(sink, options)),
+    backup: (target, options) => writeVia(target, (sink) => remote.backup(sink, options)),
   };
 }

@@ -10,18 +10,10 @@
  * and checkpoint together, and all of it will fit. What a proof does not show at all is said in
  * `docs/verification.md`. Signatures are not checked here: that takes the signer's public key.
  *
- * How a record is read is left to `records/plain-record.ts`.
+ * How a record is read is left to `records/`.
  */
-import { type CborValue, decode } from "./codec/cbor.js";
-import {
-  readBytesOf,
-  readInteger,
-  readList,
-  readMap,
-  readObject,
-  readText,
-} from "./codec/cbor-value.js";
-import { differenceOf } from "./codec/difference.js";
+import type { CborValue } from "./codec/cbor.js";
+import { differenceOf } from "./codec/cbor-value.js";
 import { equalBytes, toHex } from "./codec/keys.js";
 import { sha256Pure } from "./codec/sha256-pure.js";
 import { normaliseKind } from "./codec/text.js";
@@ -61,22 +53,33 @@ import {
 } from "./journal/proof.js";
 import { verifyConsistency, verifyInclusion } from "./merkle/log-proof.js";
 import { edgeStateKey, memoryStateKey } from "./merkle/state-keys.js";
+import { decodeEdgeRecord, edgeTreeKey } from "./records/edge-record.js";
 import {
-  type PlainValue,
+  decodeMemoryRecord,
+  type MemoryRecord,
   primaryText,
-  readData,
-  readHead,
-  readTombstone,
-  readVersion,
-  type VerifiedHead,
-  type VerifiedTombstone,
-} from "./records/plain-record.js";
-import { LIFECYCLES, MEMORY_TYPES, type MemoryType, nameOf, SOURCES } from "./records/types.js";
+  type ShownHead,
+  shownHead,
+  shownVersion,
+  type Tombstone,
+  type Version,
+} from "./records/memory-record.js";
+import type { MemoryType } from "./records/types.js";
 import { buildUri } from "./records/uri.js";
 
 export type { Proof } from "./journal/proof.js";
 export { type PathStep, type ProofPath, proofPath } from "./journal/proof-path.js";
-export type { PlainValue, VerifiedHead, VerifiedTombstone } from "./records/plain-record.js";
+export type { Tombstone as VerifiedTombstone } from "./records/memory-record.js";
+
+/** A value as JSON has it; byte strings, which open data never holds, aside. */
+export type PlainValue = CborValue;
+
+/** The mutable side of a memory. Its times are known where the proof also shows the entry. */
+export interface VerifiedHead
+  extends Omit<ShownHead, "version" | HeadTimes>,
+    Partial<Pick<ShownHead, HeadTimes>> {}
+
+type HeadTimes = "createdAt" | "updatedAt";
 
 /** What a checkpoint says, in brief. */
 export interface CheckpointSummary {
@@ -123,7 +126,7 @@ export interface VerifiedEdge {
   readonly validFrom?: number;
   readonly validTo?: number;
   /** Present when the edge was removed. */
-  readonly tombstone?: VerifiedTombstone;
+  readonly tombstone?: Tombstone;
   readonly seq?: number;
 }
 
@@ -172,7 +175,7 @@ export type VerifyCheckpointResult = VerifiedCheckpoint | Refused;
 
 /** Checks a proof, against a checkpoint the caller trusts if there is one. */
 export function verify(proof: Proof | Uint8Array | string, trusted?: string): VerifyResult {
-  return settle(() => checkDocument(decodeProof(proofBytes(proof)), trusted));
+  return asResult(() => checkDocument(decodeProof(proofBytes(proof)), trusted));
 }
 
 function checkDocument(document: ProofDocument, trusted: string | undefined): Verified {
@@ -198,7 +201,7 @@ function checkDocument(document: ProofDocument, trusted: string | undefined): Ve
  * document is what the proof commits to. Whatever was changed, added, left out or moved is named.
  */
 export function verifySlice(slice: unknown, trusted?: string): VerifyResult {
-  return settle(() => {
+  return asResult(() => {
     const { memories, proof, checkpoint, seq } = sliceMembers(slice);
     const document = decodeProof(proofBytes(proof));
     const verified = checkDocument(document, trusted);
@@ -253,30 +256,20 @@ function wholeMemory(
     throw refused(`slice: the entry that holds ${what} is not shown`);
   }
   const read = checkMemory(item, { bytes: part, hash: hashOf(part) }, [first.header, last.header]);
-  const { type, data, text, version } = read;
-  if (type === undefined || data === undefined || version === undefined) {
-    throw refused(`slice: ${what} was forgotten`);
-  }
-  const [, bodyHead, bodyFields] = readMap(decode(partRecord(bodyPart)), what);
-  const { source } = readHead(readMap(bodyHead, what), what, undefined);
-  const { at, by } = first.context;
-  const context = { type, data, source, at, by };
-  const head = readHead(readMap(readMap(decode(partRecord(part)), what)[1], what), what, {
-    at: last.header.at,
-    firstAt: last.context.at,
-  });
+  const { type, data, text } = read;
+  if (type === undefined) throw refused(`slice: ${what} was forgotten`);
+  const { head } = decodeMemoryRecord(partRecord(part), last.context);
+  const { version } = decodeMemoryRecord(partRecord(bodyPart), first.context);
+  if (version === undefined) throw refused(`slice: ${what} was forgotten`);
   const memory = {
     id: read.id,
-    uri: buildUri({ actor, type, id, version }),
+    uri: buildUri({ actor, type, id, version: version.number }),
     type,
-    version,
+    version: version.number,
     text,
     data,
-    head: { ...head, version },
-    versionRecord: {
-      ...readVersion(readMap(bodyFields, what), what, context),
-      seq: first.header.seq,
-    },
+    head: shownHead(head, last.header.at),
+    versionRecord: shownVersion(version, first.header.seq),
     seq: last.header.seq,
   };
   return { memory, seqs: [first.header.seq, last.header.seq] };
@@ -291,7 +284,7 @@ export function verifyCheckpoint(
   trusted?: string,
   consistency?: Proof | Uint8Array | string,
 ): VerifyCheckpointResult {
-  return settle(() => {
+  return asResult(() => {
     const checkpoint = parseCheckpoint(sha256Pure, text);
     const document = consistency === undefined ? undefined : decodeProof(proofBytes(consistency));
     if (document !== undefined) {
@@ -331,7 +324,7 @@ export function edgeKeyOf(edge: {
   return toHex(edgeStateKey(sha256Pure, { from, kind, to, n: edge.n ?? 0 }));
 }
 
-function settle<T>(run: () => T): T | Refused {
+function asResult<T>(run: () => T): T | Refused {
   try {
     return run();
   } catch (error) {
@@ -410,50 +403,68 @@ function checkMemory(
   const id = ulidText(item.id);
   const what = memoryName(item);
   if (part === undefined) return { id, status: "absent" };
-  const [, head, version, named] = readMap(decode(partRecord(part.bytes)), what);
-  const shown = readMap(head, `${what}: its head`);
-  const type = nameOf(MEMORY_TYPES, shown[1], "type");
   const entry = entryOf(entries, SUBJECT.memory, item.id, part.hash);
+  const record = decodeMemoryRecord(partRecord(part.bytes), contextOf(entry));
+  const { head, version: own, versionPart: named } = record;
+  const { type } = head;
   const place = entry === undefined ? {} : { seq: entry.seq };
-  if (shown[3] === LIFECYCLES.erased.code) {
-    if (version !== undefined || named !== undefined || item.versionPart !== undefined) {
+  if (head.lifecycle === "erased") {
+    if (own !== undefined || named !== undefined || item.versionPart !== undefined) {
       throw refused(`${what} was forgotten, yet a version of it is shown`);
     }
     return { id, status: "erased", type, ...place };
   }
-  const body = version ?? namedVersion(what, named, item.versionPart);
-  if (version !== undefined && (named !== undefined || item.versionPart !== undefined)) {
+  if (own !== undefined && (named !== undefined || item.versionPart !== undefined)) {
     throw malformed(`${what} has its version in two places`);
   }
-  const fields = readMap(body, `${what}: its version`);
-  const number = readInteger(fields[1], `${what}: its version number`);
-  if (number !== shown[2]) throw refused(`${what}: the version shown is not the current one`);
-  const data = readData(fields, `${what}: its data`);
-  const stored = fields[3] === undefined ? "" : readText(fields[3], `${what}: its short form`);
+  const version = own ?? namedVersion(what, record, item.versionPart);
+  if (version.number !== head.version) {
+    throw refused(`${what}: the version shown is not the current one`);
+  }
   return {
     id,
     status: "present",
     type,
-    version: number,
-    text: primaryText(type, data) || stored,
-    data,
-    head: readHead(shown, what, entry),
+    version: version.number,
+    text: primaryText(type, version.data) || version.forms.short,
+    data: version.data as unknown as { readonly [name: string]: PlainValue },
+    head: verifiedHead(record, entry),
     ...place,
   };
+}
+
+/** What is read of a head without its entry: everything but the times that the entry alone says. */
+function verifiedHead({ head }: MemoryRecord, entry: HoldingEntry | undefined): VerifiedHead {
+  const { version: _, createdAt, updatedAt, ...rest } = shownHead(head, entry?.at ?? UNKNOWN);
+  return {
+    ...rest,
+    ...(Number.isNaN(createdAt) ? {} : { createdAt }),
+    ...(Number.isNaN(updatedAt) ? {} : { updatedAt }),
+  };
+}
+
+/** A time that stands in an entry which the proof does not show. */
+const UNKNOWN = Number.NaN;
+
+/** What the record of a part is read with, as far as the proof shows it. */
+function contextOf(entry: HoldingEntry | undefined): PartContext {
+  return { at: entry?.firstAt ?? UNKNOWN, by: "" };
 }
 
 /** The Version in the part that the Head's part names by its hash. */
 function namedVersion(
   what: string,
-  named: CborValue | undefined,
+  { versionPart: named }: MemoryRecord,
   part: Uint8Array | undefined,
-): CborValue | undefined {
-  if (!(named instanceof Uint8Array)) throw malformed(`${what} has neither version nor its hash`);
+): Version {
+  if (named === undefined) throw malformed(`${what} has neither version nor its hash`);
   if (part === undefined) throw malformed(`${what}: the part that holds its version is missing`);
   if (!equalBytes(partHash(sha256Pure, part), named)) {
     throw refused(`${what}: the version part is not the one its head names`);
   }
-  return readMap(decode(partRecord(part)), `${what}: its version part`)[2];
+  const { version } = decodeMemoryRecord(partRecord(part), contextOf(undefined));
+  if (version === undefined) throw malformed(`${what}: its version part holds no version`);
+  return version;
 }
 
 function checkEdges(
@@ -483,51 +494,25 @@ function checkEdge(
   const what = edgeName(item);
   const from = ulidText(item.key.subarray(0, ULID_BYTES));
   if (part === undefined) return { key, status: "absent", from };
-  const at = readMap(decode(partRecord(part.bytes)), what);
-  const near = readBytesOf(at[1], ULID_BYTES, `${what}: its source`);
-  const kind = readText(at[2], `${what}: its kind`);
-  const n = at[4] === undefined ? 0 : readInteger(at[4], `${what}: its number`);
-  const to = farEnd(at[3], what);
+  const entry = entryOf(entries, SUBJECT.edge, item.key, part.hash);
+  const record = decodeEdgeRecord(partRecord(part.bytes), contextOf(entry));
   // The key commits to ends and kind by a hash; a record of another edge gives another key.
-  const own = edgeStateKey(sha256Pure, { from: near, kind, to: at[3] ?? null, n });
-  if (!equalBytes(own, item.key)) {
+  if (!equalBytes(edgeTreeKey(sha256Pure, record), item.key)) {
     throw refused(`${what}: its record is of another edge`);
   }
-  const entry = entryOf(entries, SUBJECT.edge, item.key, part.hash);
-  const number = (index: number, name: string) =>
-    at[index] === undefined ? {} : { [name]: readInteger(at[index], `${what}: its ${name}`) };
+  const { id, from: _, kind, to, createdAt, createdBy, origin, asksReview, ...shown } = record;
   return {
     key,
     status: "present",
     from,
-    id: ulidText(readBytesOf(at[0], ULID_BYTES, `${what}: its id`)),
+    id: ulidText(id),
     kind,
-    ...to,
-    n,
-    source: at[10] === undefined ? "user_input" : nameOf(SOURCES, at[10], "source"),
-    ...(typeof at[5] === "number" ? { weight: at[5] } : {}),
-    ...(at[6] === undefined ? {} : { reason: readText(at[6], `${what}: its reason`) }),
-    ...number(7, "strength"),
-    ...number(8, "ordinal"),
-    ...(at[9] === undefined ? {} : { metadata: readObject(at[9], `${what}: its metadata`) }),
-    ...number(13, "validFrom"),
-    ...number(14, "validTo"),
-    ...(at[15] === undefined ? {} : { tombstone: readTombstone(at[15], what) }),
+    ...(to instanceof Uint8Array
+      ? { to: ulidText(to) }
+      : { to: to.name, ...(to.graph === "" ? {} : { toGraph: to.graph }) }),
+    ...shown,
     ...(entry === undefined ? {} : { seq: entry.seq }),
   };
-}
-
-function farEnd(
-  value: CborValue | undefined,
-  what: string,
-): { readonly to: string; readonly toGraph?: string } {
-  if (value instanceof Uint8Array)
-    return { to: ulidText(readBytesOf(value, ULID_BYTES, `${what}: its far end`)) };
-  const [graph, name] = readList(value, `${what}: its far end`).map((item) =>
-    readText(item, `${what}: its far end`),
-  );
-  if (graph === undefined || name === undefined) throw malformed(`${what}: its far end is no pair`);
-  return { to: name, ...(graph === "" ? {} : { toGraph: graph }) };
 }
 
 /** A shown entry that holds a part. */

@@ -1,24 +1,25 @@
 /**
  * Backups and what they must not bring back, and upgrading what an older release wrote.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ErasureDocument } from "../src/contract/entry.js";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
 import { type Cortex, importJournal, open, restoreBackup, upgrade } from "../src/index.js";
-import { openLmdbKv } from "../src/kv/lmdb-backend.js";
+import { isPostgresLocation, openKv } from "../src/open.js";
 import {
   backedUp,
   emptyKv,
   furnish,
+  generationsOf,
   graphOver,
   headOf,
   inPieces,
   put,
   rowsOf,
 } from "./moves-support.js";
-import { cleanUp, temporaryFolder } from "./other-process.js";
+import { cleanUp, temporaryFolder, temporaryStore } from "./other-process.js";
 
 afterEach(cleanUp);
 
@@ -211,12 +212,12 @@ describe("backups", () => {
 
 describe("upgrade", () => {
   async function olderStore(): Promise<{ readonly folder: string; readonly root: string }> {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const memory = await open(folder, { actor: "ada" });
     await furnish(memory);
     const { root } = await memory.root();
     await memory.close();
-    const kv = await openLmdbKv(join(folder, "ada"));
+    const kv = await openKv(folder, "ada", {});
     const head = decodeHeadRow(await headOf(kv));
     await put(kv, [], encodeHeadRow({ ...head, foldVersion: 0 }));
     await kv.close();
@@ -224,7 +225,7 @@ describe("upgrade", () => {
   }
 
   test("a store of this release needs none", async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     await (await open(folder, { actor: "ada" })).close();
     const form = { format: 1, foldVersion: 1 };
     const nothing = { needed: false, from: form, to: form, steps: [] };
@@ -233,7 +234,9 @@ describe("upgrade", () => {
     await expect(upgrade(folder, { actor: "bob" })).rejects.toMatchObject({
       code: "ERR_FORMAT_UNKNOWN",
     });
-    expect(existsSync(join(folder, "bob"))).toBe(false);
+    await expect(open(folder, { actor: "bob", create: false })).rejects.toMatchObject({
+      code: "ERR_FORMAT_UNKNOWN",
+    });
   });
 
   test("an older fold is refused by open, shown by a dry run, and upgraded after a backup", async () => {
@@ -241,12 +244,25 @@ describe("upgrade", () => {
     const opened = open(folder, { actor: "ada" });
     await expect(opened).rejects.toMatchObject({ code: "ERR_FORMAT_OLDER" });
     await expect(open(folder, { actor: "ada" })).rejects.toThrow("cortex upgrade");
-    const files = readdirSync(folder, { recursive: true }).sort();
-    const plan = await upgrade(folder, { actor: "ada", dryRun: true });
+    const before = await generationsOf(folder);
+    const backup = join(temporaryFolder(), "before.cortex");
+    // Beside the store there is no place for a file, where that is in a database.
+    const place = isPostgresLocation(folder) ? { backup } : {};
+    if (isPostgresLocation(folder)) {
+      await expect(upgrade(folder, { actor: "ada" })).rejects.toMatchObject({
+        code: "ERR_INVALID",
+        details: { field: "backup" },
+      });
+    }
+    const plan = await upgrade(folder, { actor: "ada", dryRun: true, ...place });
     expect(plan).toMatchObject({ needed: true, from: { foldVersion: 0 }, to: { foldVersion: 1 } });
     expect(plan.steps).toHaveLength(3);
-    expect(readdirSync(folder, { recursive: true }).sort()).toEqual(files);
-    const report = await upgrade(folder, { actor: "ada" });
+    expect(await generationsOf(folder)).toBe(before);
+    expect(existsSync(plan.backup ?? "")).toBe(false);
+    await expect(open(folder, { actor: "ada" })).rejects.toMatchObject({
+      code: "ERR_FORMAT_OLDER",
+    });
+    const report = await upgrade(folder, { actor: "ada", ...place });
     await using memory = await open(folder, { actor: "ada" });
     expect(await memory.root()).toMatchObject({ root: report.upgraded?.root });
     const { entries } = await memory.log({ from: report.upgraded?.seq ?? 0 });
@@ -254,9 +270,9 @@ describe("upgrade", () => {
     expect(await memory.check()).toMatchObject({ ok: true });
     expect(await memory.stats()).toMatchObject({ foldVersion: 1 });
     // The backup is of the store as it was.
-    const backup = readFileSync(report.backup ?? "");
+    const kept = readFileSync(report.backup ?? "");
     const kv = await emptyKv("memory");
-    const back = await importJournal("memory:", inPieces(backup), { actor: "ada", kv });
+    const back = await importJournal("memory:", inPieces(kept), { actor: "ada", kv });
     expect(back.root).toBe(root);
     expect((await (await graphOver(kv, 3)).snapshots()).length).toBe(2);
     expect(await upgrade(folder, { actor: "ada" })).toMatchObject({ needed: false });
@@ -264,7 +280,7 @@ describe("upgrade", () => {
 
   test("a newer store is not touched", async () => {
     const { folder } = await olderStore();
-    const kv = await openLmdbKv(join(folder, "ada"));
+    const kv = await openKv(folder, "ada", {});
     const head = encodeHeadRow({ ...decodeHeadRow(undefined), foldVersion: 2, size: 5 });
     await put(kv, [], head);
     await kv.close();

@@ -1,24 +1,24 @@
 /**
- * Kill -9 of the writer, at any moment, thirty times; `CORTEX_STORES=40` makes it two hundred.
+ * Kill -9 of the writer, at any moment, fifteen times, thirty in a long run; `CORTEX_STORES=40` makes it two hundred.
  *
  * Each round a process opens the store and writes until its group is killed; then the store is opened
  * again and held to its word: every acknowledged operation is there with its content, an operation
  * that was not acknowledged is there wholly or not at all, what is there is an exact prefix of what
  * was submitted, and the full check finds nothing. The same store goes on into the next round.
  */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
+import { generationsOf, letLeftoversAge } from "./moves-support.js";
 import {
   cleanUp,
   isUnbuilt,
   type Program,
   seedOfRun,
   startProgram,
-  temporaryFolder,
+  temporaryStore,
 } from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
@@ -33,7 +33,7 @@ type Tried = { readonly n: number } & (
   | { readonly verb: "remember"; readonly session: string; readonly turns: readonly string[] }
 );
 
-const STORES = Number(process.env.CORTEX_STORES ?? 6);
+const STORES = Number(process.env.CORTEX_STORES ?? rounds(3, 6));
 const ROUNDS_PER_STORE = 5;
 /** In this round the store is rebuilt while it is written, once to its end in every other store. */
 const REBUILDING_ROUND = 3;
@@ -155,7 +155,7 @@ describe("kill -9", () => {
     test.skipIf(UNBUILT)(`store ${store}: ${ROUNDS_PER_STORE} rounds`, async () => {
       const seed = SEED + store;
       const random = seededRandom(seed);
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const kept: Tried[] = [];
       for (let round = 0; round < ROUNDS_PER_STORE; round += 1) {
         const rebuild = round === REBUILDING_ROUND;
@@ -172,9 +172,9 @@ describe("kill -9", () => {
       totals.kept += kept.length;
       await using memory = await open(folder, { actor: "ada" });
       for (const tried of kept) expect(await isThere(memory, tried), `lost: ${tried.n}`).toBe(true);
+      await letLeftoversAge(folder);
       expect((await memory.rebuild()).ok).toBe(true);
-      const files = readdirSync(join(folder, "ada")).filter((name) => !name.endsWith("-lock"));
-      expect(files, "leftovers of killed rebuilds").toHaveLength(1);
+      expect(await generationsOf(folder), "leftovers of killed rebuilds").toBe(1);
     });
   }
 
@@ -190,7 +190,7 @@ describe("kill -9", () => {
 test.skipIf(UNBUILT)(
   "a call under a key that was killed after its commit and before its answer is done once",
   async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const key = { idempotencyKey: "request-7" };
     const turns = [{ role: "user", content: "ok" }];
     const calls: readonly (readonly [verb: string, ...args: unknown[]])[] = [

@@ -11,6 +11,7 @@ import {
   copyFileSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
@@ -208,6 +209,52 @@ describe("a process that ends in one of its stores", () => {
       expect(await hub.use("bob", async (memory) => (await memory.get("n"))?.text)).toBe("of bob");
     },
   );
+
+  /** The stores that this process names in a folder, as they stand in its file. */
+  function named(folder: string): readonly string[] {
+    const [file = ""] = readdirSync(folder).filter((name) => name.startsWith(".in-use-"));
+    return readFileSync(join(folder, file), "latin1").trim().split(/ +/);
+  }
+
+  test("the store in use is always among the two that are named, in whatever order they are used", async () => {
+    const folder = temporaryFolder();
+    const random = seededRandom(SEED);
+    const graphs = ["ada", "bob", "eve"];
+    await using hub = await openHub(folder, { create: true });
+    for (const graph of graphs) {
+      await hub.use(graph, (memory) => memory.write({ type: "note", text: graph }), {
+        create: true,
+      });
+    }
+    for (let at = 0; at < 60; at += 1) {
+      const graph = graphs[(random.bytes(1)[0] ?? 0) % graphs.length] ?? "";
+      if (at % 2 === 0) await hub.listGraphs();
+      const names = await hub.use(graph, async (memory) => {
+        await memory.root();
+        return named(folder);
+      });
+      expect(names, `call ${at}`).toContain(graph);
+      expect(names.length, `call ${at}`).toBeLessThanOrEqual(2);
+    }
+  });
+
+  test("of the stores that a process named, each that is damaged is refused, and no other", async () => {
+    const folder = temporaryFolder();
+    for (const actor of ["ada", "bob", "eve"]) {
+      await using memory = await open(folder, { actor });
+      await memory.write({ type: "note", externalId: "n", text: `of ${actor}` });
+    }
+    for (const actor of ["bob", "eve"]) {
+      const path = join(folder, actor, "g000001.mdb");
+      writeFileSync(path, readFileSync(path).fill(0, 2 * PAGE));
+    }
+    const left = ["eve", "ada", "bob"].map((name) => name.padEnd(128)).join("");
+    writeFileSync(join(folder, ".in-use-999999999-0badcafe"), left);
+    await using hub = await openHub(folder);
+    const refused = (await quarantinedStores(folder)).map(({ store }) => store);
+    expect(refused).toEqual(["bob", "eve"]);
+    expect(await hub.use("ada", async (memory) => (await memory.get("n"))?.text)).toBe("of ada");
+  });
 
   test("a damaged catalogue is made again", async () => {
     const folder = temporaryFolder();

@@ -2,18 +2,11 @@
  * Embedding in processes of its own, over a real server: a process that is killed leaves what it has
  * committed and the next goes on from there; two at once leave rows that agree.
  */
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { open } from "../src/index.js";
-import { openLmdbKv } from "../src/kv/lmdb-backend.js";
+import { openKv } from "../src/open.js";
 import { type EmbeddingsServer, startEmbeddingsServer } from "./embeddings-server.js";
-import {
-  cleanUp,
-  isUnbuilt,
-  type Program,
-  startProgram,
-  temporaryFolder,
-} from "./other-process.js";
+import { cleanUp, isUnbuilt, type Program, startProgram, temporaryStore } from "./other-process.js";
 import { readVectorRows, wordEmbedder } from "./vector-support.js";
 
 const UNBUILT = isUnbuilt();
@@ -41,7 +34,7 @@ async function start(task: Readonly<Record<string, unknown>>): Promise<Program> 
 }
 
 async function rowsIn(folder: string): ReturnType<typeof readVectorRows> {
-  const kv = await openLmdbKv(join(folder, "ada"), { create: false });
+  const kv = await openKv(folder, "ada", { create: false });
   try {
     return await readVectorRows(kv);
   } finally {
@@ -53,7 +46,7 @@ describe("embedding in other processes", () => {
   test.skipIf(UNBUILT)(
     "a process that is killed is followed by one that asks only for the rest",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const memory = await open(folder, { actor: "ada" });
       const texts = Array.from({ length: 600 }, (_, at) => `text number ${at}`);
       const { results } = await memory.batch(
@@ -92,7 +85,7 @@ describe("embedding in other processes", () => {
   );
 
   test.skipIf(UNBUILT)("two processes at once embed everything, and their rows agree", async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const programs = [
       await start({ folder, write: 150, name: "one" }),
       await start({ folder, write: 150, name: "two" }),

@@ -5,7 +5,7 @@
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Cortex, httpModel, type Model } from "../src/index.js";
-import { type HttpModelOptions, httpModelOver } from "../src/model/http-model.js";
+import { type HttpModelOptions, httpModelOver } from "../src/model/model.js";
 import type { HttpEffects } from "../src/net/http-post.js";
 import { openTestStore, TEST_EPOCH_MS, type TestStore } from "../src/testing/fixtures.js";
 import { settle } from "../src/testing/manual-time.js";

@@ -7,13 +7,14 @@ import { describe, expect, test } from "vitest";
 import type { OrderClause } from "../src/contract/find.js";
 import { type Cortex, GUEST, type MemoryId, OWNER, type Predicate } from "../src/index.js";
 import { openTestStore, seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
 import { expectedIds, type FindQuery, makeHistory, WORDS } from "./find-reference.js";
 
 const SEEDS = [11, 22, 33, 44, 55];
 /** One store lies in a file. */
 const LMDB_SEED = 55;
 const STEPS = 260;
-const RUNS = 100;
+const RUNS = rounds(40, 100);
 
 const EPOCH = Date.UTC(2030, 0, 1);
 const times = fc.integer({ min: EPOCH, max: EPOCH + 1200 });

@@ -5,8 +5,14 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { httpEmbedder, isCortexError } from "../src/index.js";
-import { checkEmbedder, type Embedder, hashEmbedder, refusesText } from "../src/vector/embedder.js";
-import { type HttpEmbedderOptions, httpEmbedderOver } from "../src/vector/http-embedder.js";
+import {
+  checkEmbedder,
+  type Embedder,
+  type HttpEmbedderOptions,
+  hashEmbedder,
+  httpEmbedderOver,
+  refusesText,
+} from "../src/vector/embedder.js";
 import {
   type Behaviour,
   type EmbeddingsServer,

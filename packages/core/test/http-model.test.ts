@@ -5,8 +5,12 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { httpModel, isCortexError, type Model } from "../src/index.js";
-import { type HttpModelOptions, httpModelOver } from "../src/model/http-model.js";
-import { blamesReply, checkModel } from "../src/model/model.js";
+import {
+  blamesReply,
+  checkModel,
+  type HttpModelOptions,
+  httpModelOver,
+} from "../src/model/model.js";
 import { type ModelBehaviour, type ModelServer, startModelServer } from "./model-server.js";
 
 const KEY = "sk-very-secret-5678";

@@ -12,6 +12,7 @@ import { openHub } from "../src/index.js";
 import { type Memgraph, memgraph } from "../src/memgraph/index.js";
 import { openKv } from "../src/open.js";
 import { seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
 import {
   atCleanUp,
   cleanUp,
@@ -20,12 +21,13 @@ import {
   seedOfRun,
   startProgram,
   temporaryFolder,
+  temporaryStore,
 } from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
 const SEED = seedOfRun("hub");
 /** Of the commits of the catalogue one in so many is tried in a run. */
-const EACH = 3;
+const EACH = rounds(5, 3);
 
 afterEach(cleanUp);
 
@@ -121,7 +123,7 @@ test.skipIf(UNBUILT).each(["before", "after"] as const)(
     let done = 0;
     const first = seededRandom(SEED).between(1, EACH);
     for (let commit = first; done < STEPS.length; commit += EACH) {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       done = await runSteps(folder, { commit, when });
       const hub = await hubAt(folder, () => Date.now() + 120_000);
       const store = memgraph(hub);
@@ -180,7 +182,7 @@ test.skipIf(UNBUILT)(
 test.skipIf(UNBUILT)(
   "what a process without a hub wrote is known, also when it was killed",
   async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const hub = await hubAt(folder);
     const store = memgraph(hub);
     const writer = startProgram("shared-writer.mjs");
@@ -207,7 +209,7 @@ test.skipIf(UNBUILT)(
 test.skipIf(UNBUILT)(
   "a lineage that two processes make in two graphs at once is visible in one of them, and nothing is lost",
   async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const hub = await hubAt(folder);
     const store = memgraph(hub);
     for (const id of ["one", "two"]) await hub.createGraph({ name: id, id });
@@ -231,7 +233,7 @@ test.skipIf(UNBUILT)(
 test.skipIf(UNBUILT)(
   "two processes that write through memgraph's calls at once fail at nothing and lose nothing",
   async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const hub = await hubAt(folder);
     const store = memgraph(hub);
     await hub.createGraph({ name: "g", id: "g" });

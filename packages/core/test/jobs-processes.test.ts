@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, test } from "vitest";
 import { type Cortex, type JobStatus, open } from "../src/index.js";
-import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryStore } from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
 
@@ -31,7 +31,7 @@ async function until(
 test.skipIf(UNBUILT)(
   "kill -9 of an owner: the next one takes the leases over when they have run out",
   async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const holder = startProgram("job-holder.mjs");
     holder.send({ folder, jobs: JOBS });
     const owner = JSON.parse((await holder.until("owner")).slice("owner ".length)) as string;

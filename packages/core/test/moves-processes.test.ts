@@ -1,17 +1,20 @@
 /**
  * Moves of a store while a second process reads and writes it, and while the moving process is
- * killed: nothing is lost, nothing is seen in part, and the store opens and is sound.
+ * killed: nothing is lost, nothing is seen in part, and the store opens and is sound. In folders, or in
+ * the database that tests are run on.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
-import { type Cortex, importJournal, isCortexError, open, upgrade } from "../src/index.js";
+import { type Cortex, copyHub, importJournal, isCortexError, open, upgrade } from "../src/index.js";
 import { HEAD_KEY } from "../src/kv/kv.js";
-import { openLmdbKv } from "../src/kv/lmdb-backend.js";
+import { isPostgresLocation, openKv } from "../src/open.js";
 import { type SeededRandom, seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
+import { generationsOf, letLeftoversAge } from "./moves-support.js";
 import {
   cleanUp,
   copyOfFolder,
@@ -20,6 +23,7 @@ import {
   seedOfRun,
   startProgram,
   temporaryFolder,
+  temporaryStore,
 } from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
@@ -27,9 +31,9 @@ const UNBUILT = isUnbuilt();
 afterEach(cleanUp);
 
 const SEED = seedOfRun("moves");
-const ENTRIES = 600;
+const ENTRIES = 300;
 /** Kills of each kind of move in one run. */
-const KILLS = 3;
+const KILLS = rounds(2, 3);
 
 /** A store with some history, closed, and its export: made once, copied for every case. */
 const prepared = mkdtempSync(join(tmpdir(), "cortex-test-"));
@@ -41,8 +45,13 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(prepared, { recursive: true, force: true }));
 
-/** A folder with a copy of the prepared store. */
-const furnished = (): string => copyOfFolder(prepared);
+/** A place with a copy of the prepared store. */
+async function furnished(): Promise<string> {
+  if ((process.env.CORTEX_TEST_POSTGRES ?? "") === "") return copyOfFolder(prepared);
+  const location = temporaryStore();
+  expect(await copyHub(prepared, location)).toMatchObject({ ok: true, copied: 1 });
+  return location;
+}
 
 async function furnish(folder: string): Promise<{ readonly root: string; readonly seq: number }> {
   await using memory = await open(folder, { actor: "ada", relaxedDurability: true });
@@ -58,13 +67,24 @@ async function furnish(folder: string): Promise<{ readonly root: string; readonl
 
 /** Makes a store look as if an older release had written it. */
 async function age(folder: string): Promise<void> {
-  const kv = await openLmdbKv(join(folder, "ada"));
+  const kv = await openKv(folder, "ada", {});
   const snapshot = await kv.snapshot();
   const [expectHead] = await snapshot.getMany([HEAD_KEY]);
   snapshot.close();
   const head = encodeHeadRow({ ...decodeHeadRow(expectHead), foldVersion: 0 });
   expect(await kv.commit({ expectHead, head, puts: [], deletes: [] })).toEqual({ ok: true });
   await kv.close();
+}
+
+/** Where an upgrade puts its backup: beside a store in a database there is no place. */
+const backupFile = (): string => join(temporaryFolder(), "before.cortex");
+
+/** Takes away what dead processes left in a database, which is done by the next move. */
+async function sweep(location: string): Promise<void> {
+  if (!isPostgresLocation(location)) return;
+  await letLeftoversAge(location);
+  await using memory = await open(location, { actor: "ada" });
+  await memory.vacuum();
 }
 
 async function neighbourOf(folder: string, seed: number): Promise<Program> {
@@ -89,15 +109,11 @@ async function judge(program: Program, memory: Cortex): Promise<number> {
   return written;
 }
 
-function storeFiles(folder: string): readonly string[] {
-  return readdirSync(join(folder, "ada")).filter((name) => !name.endsWith("-lock"));
-}
-
 describe("while a second process reads and writes", () => {
   test.skipIf(UNBUILT)(
     "vacuum and rebuild, again and again, lose nothing and come to an end",
     async () => {
-      const folder = furnished();
+      const folder = await furnished();
       await using memory = await open(folder, { actor: "ada" });
       const neighbour = await neighbourOf(folder, SEED);
       await neighbour.until("wrote 3");
@@ -110,12 +126,38 @@ describe("while a second process reads and writes", () => {
       const written = await judge(neighbour, memory);
       console.log(`4 moves, ${written} pairs of the neighbour meanwhile`);
       expect((await memory.stats()).entries).toBe(seq + 1 + 3 * written);
-      expect(storeFiles(folder)).toEqual(["g000005.mdb"]);
+      expect(await generationsOf(folder)).toBe(1);
     },
   );
 
+  test.skipIf(UNBUILT)("two processes vacuum and one rebuilds at once: all get on", async () => {
+    const folder = await furnished();
+    const neighbour = await neighbourOf(folder, SEED);
+    await neighbour.until("wrote 3");
+    const movers = ["vacuum", "vacuum", "rebuild"].map((what) => {
+      const mover = startProgram("moves-mover.mjs");
+      mover.send({ folder, what });
+      return mover;
+    });
+    await Promise.all(
+      movers.map(async (mover) => {
+        await mover.until("moved");
+        await mover.until("moved");
+      }),
+    );
+    await neighbour.until("wrote");
+    // They are killed in the middle of the next ones.
+    for (const mover of movers) await mover.kill();
+    await using memory = await open(folder, { actor: "ada" });
+    const written = await judge(neighbour, memory);
+    expect((await memory.stats()).entries).toBe(seq + 1 + 3 * written);
+    await letLeftoversAge(folder);
+    await memory.vacuum();
+    expect(await generationsOf(folder)).toBe(1);
+  });
+
   test.skipIf(UNBUILT)("an import is not there until it is complete", async () => {
-    const other = temporaryFolder();
+    const other = temporaryStore();
     const neighbour = await neighbourOf(other, SEED);
     await neighbour.until("refused");
     const report = await importJournal(other, EXPORT, { actor: "ada" });
@@ -130,11 +172,11 @@ describe("while a second process reads and writes", () => {
   });
 
   test.skipIf(UNBUILT)("an upgrade is refused entry until it is complete", async () => {
-    const folder = furnished();
+    const folder = await furnished();
     await age(folder);
     const neighbour = await neighbourOf(folder, SEED);
     await neighbour.until("refused");
-    const report = await upgrade(folder, { actor: "ada" });
+    const report = await upgrade(folder, { actor: "ada", backup: backupFile() });
     expect(report.upgraded).toMatchObject({ seq: seq + 1 });
     expect(await neighbour.until("open")).toBe(`open ${seq + 1}`);
     await neighbour.until("wrote 3");
@@ -165,12 +207,12 @@ describe("kill -9", () => {
     "during %s, with a neighbour that goes on",
     async (what) => {
       const random = seededRandom(SEED);
-      const folder = furnished();
+      const folder = await furnished();
       const neighbour = await neighbourOf(folder, SEED);
       await neighbour.until("wrote");
       let moved = 0;
       for (let round = 0; round < KILLS; round += 1) {
-        moved += await killDuring(random, { folder, what }, 700);
+        moved += await killDuring(random, { folder, what }, 400);
         // The neighbour gets on: nobody waits for the dead.
         await neighbour.until("wrote");
         await using memory = await open(folder, { actor: "ada" });
@@ -179,8 +221,9 @@ describe("kill -9", () => {
       console.log(`${moved} moves were complete`);
       await using memory = await open(folder, { actor: "ada" });
       await judge(neighbour, memory);
+      await letLeftoversAge(folder);
       await memory.vacuum();
-      expect(storeFiles(folder), "leftovers of the killed").toHaveLength(1);
+      expect(await generationsOf(folder), "leftovers of the killed").toBe(1);
     },
   );
 
@@ -188,8 +231,8 @@ describe("kill -9", () => {
     const random = seededRandom(SEED + 1);
     let complete = 0;
     for (let round = 0; round < KILLS; round += 1) {
-      const target = temporaryFolder();
-      await killDuring(random, { folder: target, what: "import", file: EXPORT }, 400);
+      const target = temporaryStore();
+      await killDuring(random, { folder: target, what: "import", file: EXPORT }, 250);
       const before = await open(target, { actor: "ada", create: false }).then(
         (memory) => memory,
         (error: unknown) => (isCortexError(error) ? error.code : error),
@@ -205,7 +248,8 @@ describe("kill -9", () => {
       await using memory = await open(target, { actor: "ada", create: false });
       expect(await memory.root()).toMatchObject({ root });
       expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
-      expect(storeFiles(target)).toHaveLength(1);
+      await sweep(target);
+      expect(await generationsOf(target)).toBe(1);
     }
     console.log(`${complete} of ${KILLS} imports were complete when they were killed`);
   });
@@ -214,15 +258,17 @@ describe("kill -9", () => {
     const random = seededRandom(SEED + 2);
     let complete = 0;
     for (let round = 0; round < KILLS; round += 1) {
-      const folder = furnished();
+      const folder = await furnished();
       await age(folder);
-      await killDuring(random, { folder, what: "upgrade" }, 600);
-      const report = await upgrade(folder, { actor: "ada" });
+      const file = backupFile();
+      await killDuring(random, { folder, what: "upgrade", file }, 350);
+      const report = await upgrade(folder, { actor: "ada", backup: file });
       if (!report.needed) complete += 1;
       await using memory = await open(folder, { actor: "ada", create: false });
       expect(await memory.root()).toMatchObject({ seq: seq + 1 });
       expect(await memory.check()).toMatchObject({ ok: true, problems: [] });
-      expect(storeFiles(folder)).toHaveLength(1);
+      await sweep(folder);
+      expect(await generationsOf(folder)).toBe(1);
     }
     console.log(`${complete} of ${KILLS} upgrades were complete when they were killed`);
   });

@@ -2,7 +2,9 @@
  * What the tests of moves share: empty stores of every backend, exports as bytes, files taken apart
  * and put together again.
  */
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import pg from "pg";
 import { expect } from "vitest";
 import { hasherNode, sha256Node } from "../src/codec/sha256-node.js";
 import { type Cortex, open } from "../src/index.js";
@@ -16,14 +18,15 @@ import {
   readFrames,
 } from "../src/journal/export-format.js";
 import { HEAD_KEY, type Kv, type KvRow } from "../src/kv/kv.js";
-import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
+import { readAddress } from "../src/kv/postgres-address.js";
+import { isPostgresLocation, openKv } from "../src/open.js";
 import { seededRandom } from "../src/testing/index.js";
-import { atCleanUp, temporaryFolder } from "./other-process.js";
+import { atCleanUp, temporaryStore } from "./other-process.js";
 
 export { exactRows as rowsOf } from "../src/testing/bare-journal.js";
 
-/** The backends that can move. */
+/** The backends that can move; the second is the database, where tests are run on one. */
 export const BACKENDS = ["memory", "lmdb"] as const;
 
 /** A backend that can move. */
@@ -34,9 +37,42 @@ export async function emptyKv(backend: Backend): Promise<Kv> {
   const kv =
     backend === "memory"
       ? openMemoryKv(new MemoryStore())
-      : await openLmdbKv(join(temporaryFolder(), "ada"), { relaxed: true });
+      : await openKv(temporaryStore(), "ada", { relaxedDurability: true });
   atCleanUp(() => kv.close());
   return kv;
+}
+
+/** How many generations of a store are kept: files of a folder, or in a database those that have a head row. */
+export async function generationsOf(location: string): Promise<number> {
+  if (!isPostgresLocation(location)) {
+    return readdirSync(join(location, "ada")).filter((name) => !name.endsWith("-lock")).length;
+  }
+  const [row] = await ask(location, "SELECT count(*) FROM cortex_heads WHERE actor = $1");
+  return Number(row?.count);
+}
+
+/**
+ * Lets six hours pass since anybody touched what dead processes left in a database: until then it might be
+ * somebody's. In a folder it is known to be nobody's at once.
+ */
+export async function letLeftoversAge(location: string): Promise<void> {
+  if (!isPostgresLocation(location)) return;
+  const back = "SET touched_at = touched_at - interval '7 hours'";
+  await ask(location, `UPDATE cortex_heads ${back} WHERE actor = $1 AND slot <> 0`);
+}
+
+async function ask(
+  location: string,
+  text: string,
+): Promise<readonly { readonly count?: string }[]> {
+  const { url, hub } = readAddress(location);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text, [`${hub}/ada`])).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 /** A graph over a store, with a clock and a randomness that repeat. */

@@ -25,7 +25,7 @@ import {
   rowsOf,
   withHeader,
 } from "./moves-support.js";
-import { cleanUp, temporaryFolder } from "./other-process.js";
+import { cleanUp, temporaryFolder, temporaryStore } from "./other-process.js";
 
 afterEach(cleanUp);
 
@@ -315,7 +315,7 @@ describe("files", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder)).toEqual(["ada.cortex"]);
     await expect(memory.backup(file)).rejects.toMatchObject({ code: "ERR_EXISTS" });
-    const location = join(folder, "stores");
+    const location = temporaryStore();
     const imported = await importJournal(location, file, { actor: "ada" });
     expect(imported.root).toBe(report.root);
     await using again = await open(location, { actor: "ada", create: false });
@@ -327,7 +327,7 @@ describe("files", () => {
   });
 
   test("a store is not openable before its import is complete", async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const memory = await graphOver(await emptyKv("memory"));
     await furnish(memory);
     const { bytes } = await exported(memory);

@@ -1,6 +1,6 @@
 /**
- * Other processes for tests: temporary folders, and the programs in `programs/`, which run the built
- * output as a process group of their own.
+ * Other processes for tests: temporary folders and stores, and the programs in `programs/`, which run the built
+ * output, bundled by `suite-setup.ts`, as a process group of their own.
  *
  * Promise: a program is given one line of JSON and answers in lines; `kill` ends its whole group by
  * SIGKILL and returns after the last line it got out; `cleanUp` leaves neither a process nor a folder.
@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { hubIn } from "../src/testing/fixtures.js";
 import { isLacking } from "../src/testing/lacking.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -35,6 +36,12 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "cortex-test-"));
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Where stores of a test may be: an empty folder, or a hub of its own in the database that tests are run on. */
+export function temporaryStore(): string {
+  const database = process.env.CORTEX_TEST_POSTGRES ?? "";
+  return database === "" ? temporaryFolder() : hubIn(database);
 }
 
 /** A folder like `prepared`, whose stores are closed, for as long as the test lives. */
@@ -78,7 +85,11 @@ export function startProgram(
   name: string,
   options: { readonly wrap?: readonly string[] } = {},
 ): Program {
-  const path = fileURLToPath(new URL(`programs/${name}`, import.meta.url));
+  const bundled = process.env.CORTEX_TEST_PROGRAMS;
+  const path =
+    bundled === undefined
+      ? fileURLToPath(new URL(`programs/${name}`, import.meta.url))
+      : join(bundled, name);
   const [command = process.execPath, ...args] = [...(options.wrap ?? []), process.execPath, path];
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
   const ended = once(child, "close") as Promise<[number | null]>;

@@ -16,6 +16,7 @@ import { openMemoryKv } from "../src/kv/memory-backend.js";
 import { openPostgresKv } from "../src/kv/postgres-backend.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { seededRandom } from "../src/testing/index.js";
+import { rounds } from "../src/testing/lacking.js";
 import { applyToModel } from "../src/testing/model.js";
 import { bornModel, type ModelState } from "../src/testing/model-state.js";
 import {
@@ -31,7 +32,7 @@ import { cleanUp, temporaryFolder } from "./other-process.js";
 import { type PgliteServer, startPglite } from "./pglite-server.js";
 
 const FIRST_SEED = Number(process.env.CORTEX_SEED ?? 1);
-const SEEDS = Number(process.env.CORTEX_SEEDS ?? 24);
+const SEEDS = Number(process.env.CORTEX_SEEDS ?? rounds(12, 24));
 const STEPS = 50;
 /** A server plays every so many-th history; PGlite is slow and plays one. */
 const DATABASE = process.env.CORTEX_TEST_POSTGRES ?? "";

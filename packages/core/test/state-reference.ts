@@ -23,13 +23,18 @@ export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("h
 
 const bit = (key: Uint8Array, i: number): number => ((key[i >> 3] ?? 0) >> (7 - (i % 8))) & 1;
 
+/** The first bit on which two keys differ. */
+function partsAt(one: Uint8Array, other: Uint8Array): number {
+  let byte = 0;
+  while (byte < one.length && one[byte] === other[byte]) byte += 1;
+  if (byte === one.length) throw new Error("two entries have one key");
+  return byte * 8 + Math.clz32((one[byte] ?? 0) ^ (other[byte] ?? 0)) - 24;
+}
+
 /** The first bit on which entries part; there are at least two. */
-function branch(entries: readonly Entry[]): number {
-  for (let i = 0; i < 256; i++) {
-    const first = bit(entries[0]?.key ?? new Uint8Array(0), i);
-    if (entries.some(({ key }) => bit(key, i) !== first)) return i;
-  }
-  throw new Error("two entries have one key");
+function branch([first, ...others]: readonly Entry[]): number {
+  if (first === undefined) throw new Error("nothing parts");
+  return others.reduce((least, { key }) => Math.min(least, partsAt(first.key, key)), 256);
 }
 
 /** The root over any entries with distinct keys, in any order. */

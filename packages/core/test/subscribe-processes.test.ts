@@ -5,7 +5,7 @@
  */
 import { afterEach, expect, test } from "vitest";
 import { type Cortex, type JournalEvent, open, type Subscription } from "../src/index.js";
-import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryStore } from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
 
@@ -62,7 +62,7 @@ function brokenBatches(events: readonly JournalEvent[]): JournalEvent[] {
 test.skipIf(UNBUILT)(
   "two processes and this one write: all of it, once, in order, batches whole",
   async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const memory = await here(folder);
     const peer = await startPeer(folder);
     const peers = [peer, await startPeer(folder)];
@@ -98,7 +98,7 @@ test.skipIf(UNBUILT)(
 test.skipIf(UNBUILT)(
   "a subscription follows the store to its next file, and nothing is lost on the way",
   async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const memory = await here(folder);
     const peer = await startPeer(folder);
     const subscription = memory.subscribe({ from: 0, pollMs: 20 });

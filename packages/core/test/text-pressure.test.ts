@@ -13,13 +13,16 @@ import { atCleanUp, cleanUp, temporaryFolder } from "./other-process.js";
 afterEach(cleanUp);
 
 const BATCH = 1000;
-const BATCHES = 40;
+/** More than may lie unwritten, and more than that and a segment together. */
+const [SOME, MANY] = [LIMITS.textUnflushedEntries, 2 * LIMITS.textFlushEntries].map(
+  (entries) => Math.ceil(entries / BATCH) + 3,
+) as [number, number];
 
-async function writeOnly(wrap: (kv: Kv) => Kv = (kv) => kv) {
+async function writeOnly(batches: number, wrap: (kv: Kv) => Kv = (kv) => kv) {
   const kv = wrap(await openLmdbKv(temporaryFolder(), { relaxed: true }));
   const { memory, engine } = await openGraph("memory:", { actor: "ada", kv });
   atCleanUp(() => memory.close());
-  for (let batch = 0; batch < BATCHES; batch += 1) {
+  for (let batch = 0; batch < batches; batch += 1) {
     const items = Array.from({ length: BATCH }, (_, at) => ({
       write: { type: "fact" as const, text: `fact ${batch * BATCH + at} about thing ${at % 17}` },
     }));
@@ -30,18 +33,18 @@ async function writeOnly(wrap: (kv: Kv) => Kv = (kv) => kv) {
 
 describe("a loop of awaited writes", () => {
   test("does not outrun the index, and leaves no pages that nobody can use again", async () => {
-    const { memory, engine, kv } = await writeOnly();
+    const { memory, engine, kv } = await writeOnly(MANY);
     const { tail, segments } = await engine.text.status();
     expect(segments).toBeGreaterThan(0);
     expect(tail).toBeLessThanOrEqual(LIMITS.textUnflushedEntries + LIMITS.textFlushEntries);
     // Pages of four states at a time are in use; a state that is held for long keeps all since.
-    expect((await kv.sizeBytes()) / (BATCH * BATCHES)).toBeLessThan(1600);
-    expect((await memory.search("39999", { limit: 1 })).hits).toHaveLength(1);
+    expect((await kv.sizeBytes()) / (BATCH * MANY)).toBeLessThan(1600);
+    expect((await memory.search(`${BATCH * MANY - 1}`, { limit: 1 })).hits).toHaveLength(1);
   });
 
   test("goes on where the index cannot be written", async () => {
     let refused = 0;
-    const { memory, engine } = await writeOnly((kv) =>
+    const { memory, engine } = await writeOnly(SOME, (kv) =>
       around(kv, {
         commitCaches: () => {
           refused += 1;
@@ -53,7 +56,7 @@ describe("a loop of awaited writes", () => {
       segments: 0,
       failure: "ERR_DISK_FULL: no room",
     });
-    expect((await memory.stats()).entries).toBe(BATCH * BATCHES + 1);
-    expect(refused).toBeLessThan(BATCHES);
+    expect((await memory.stats()).entries).toBe(BATCH * SOME + 1);
+    expect(refused).toBeLessThan(SOME);
   });
 });

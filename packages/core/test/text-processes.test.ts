@@ -5,8 +5,9 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { openGraph } from "../src/open.js";
+import { rounds } from "../src/testing/lacking.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
-import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryStore } from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
 
@@ -37,7 +38,7 @@ describe("two processes", () => {
   test.skipIf(UNBUILT)(
     "what one writes, changes or forgets, the other knows at once, and nobody flushes",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const { memory } = await here(folder);
       const peer = await startPeer(folder);
       for (let i = 0; i < 20; i += 1) {
@@ -63,7 +64,7 @@ describe("two processes", () => {
   test.skipIf(UNBUILT)(
     "a flush, a merge and a forget elsewhere leave searches here as they were",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const { memory, engine } = await here(folder);
       const peer = await startPeer(folder);
       const texts = Array.from({ length: 40 }, (_, at) => `harbour ${"wave ".repeat(at % 7)}${at}`);
@@ -94,7 +95,7 @@ describe("two processes", () => {
   test.skipIf(UNBUILT)(
     "both flush and merge as fast as they can, and nothing is lost or counted twice",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const { memory, engine } = await here(folder);
       const peers = [await startPeer(folder), await startPeer(folder)];
       await Promise.all(
@@ -120,9 +121,9 @@ describe("kill -9", () => {
   const SEED = 77;
   test.skipIf(UNBUILT)(`at any moment of upkeep, seed ${SEED}`, async () => {
     const random = seededRandom(SEED);
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const kept: string[] = [];
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < rounds(3, 6); round += 1) {
       const { program } = await startPeer(folder);
       program.send({ verb: "churn", prefix: `k${round}` });
       const batches = random.between(1, 6);

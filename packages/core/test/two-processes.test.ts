@@ -8,7 +8,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { COLD_WEIGHTS } from "../src/contract/entry.js";
 import { type Cortex, open } from "../src/index.js";
-import { atCleanUp, cleanUp, isUnbuilt, startProgram, temporaryFolder } from "./other-process.js";
+import {
+  atCleanUp,
+  cleanUp,
+  isUnbuilt,
+  startProgram,
+  temporaryFolder,
+  temporaryStore,
+} from "./other-process.js";
 
 const UNBUILT = isUnbuilt();
 
@@ -66,13 +73,13 @@ function shares(seqs: readonly (readonly number[])[]): readonly number[] {
 }
 
 describe.each([
-  { processes: 2, times: 50 },
-  { processes: 4, times: 20 },
+  { processes: 2, times: 25 },
+  { processes: 4, times: 10 },
 ])("$processes processes", ({ processes, times }) => {
   test.skipIf(UNBUILT)(
     "compare-and-set loses no update, and every acknowledged write is there (defect 18)",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const memory = await here(folder);
       await memory.write({ type: "note", externalId: "counter", text: "0" });
       const peers = await startPeers(folder, processes);
@@ -100,7 +107,7 @@ describe.each([
   test.skipIf(UNBUILT)(
     "attestations of all of them count, each learning from the one before",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const memory = await here(folder);
       const { id } = await memory.write({ type: "note", externalId: "used", text: "used" });
       const peers = await startPeers(folder, processes);
@@ -123,6 +130,7 @@ describe.each([
     },
   );
 
+  // In a folder always: who of several gets a lock of a database is the database's own affair.
   test.skipIf(UNBUILT).each([1, 16])("nobody starves, %i writes in flight each", async (lanes) => {
     const folder = temporaryFolder();
     const memory = await here(folder);
@@ -135,7 +143,7 @@ describe.each([
       const prefix = `r${round}`;
       const results = await Promise.all(
         peers.map((peer, at) =>
-          peer.ask<{ seqs: number[] }>("write", { prefix: `${prefix}p${at}`, ms: 800, lanes }),
+          peer.ask<{ seqs: number[] }>("write", { prefix: `${prefix}p${at}`, ms: 400, lanes }),
         ),
       );
       for (const [at, result] of results.entries()) seqs[at]?.push(...result.seqs);
@@ -157,11 +165,11 @@ describe("between processes", () => {
   test.skipIf(UNBUILT)(
     "a read sees what another process was acknowledged a moment ago",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const memory = await here(folder);
       const [one, two, busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
-      const noise = busy.ask("write", { prefix: "noise", ms: 800, lanes: 2 });
-      for (let i = 0; i < 30; i += 1) {
+      const noise = busy.ask("write", { prefix: "noise", ms: 400, lanes: 2 });
+      for (let i = 0; i < 20; i += 1) {
         const [writer, reader] = i % 2 === 0 ? [one, two] : [two, one];
         const note = { name: `n${i}`, text: `text ${i}` };
         const { seq } = await writer.ask<{ seq: number }>("note", note);
@@ -175,7 +183,7 @@ describe("between processes", () => {
   );
 
   test.skipIf(UNBUILT)("a rebuild ends although others write as fast as they can", async () => {
-    const folder = temporaryFolder();
+    const folder = temporaryStore();
     const memory = await here(folder);
     const [rebuilder, ...busy] = (await startPeers(folder, 3)) as [Peer, Peer, Peer];
     const lines = busy.map((peer, at) =>
@@ -193,11 +201,11 @@ describe("between processes", () => {
   test.skipIf(UNBUILT)(
     "a rebuild beside readers and writers: nothing lost, nothing half seen",
     async () => {
-      const folder = temporaryFolder();
+      const folder = temporaryStore();
       const memory = await here(folder);
       const peers = (await startPeers(folder, 4)) as [Peer, Peer, Peer, Peer];
       const [rebuilder, first, second, watcher] = peers;
-      const count = 30;
+      const count = 15;
       const watch = watcher.ask<{ reads: number; full: number; halves: string[] }>("watch", {
         prefix: "a",
         count,
@@ -208,7 +216,7 @@ describe("between processes", () => {
       );
       const rebuilds = await rebuilder.ask<{ reports: { ok: boolean; differences: string[] }[] }>(
         "rebuild",
-        { times: 4 },
+        { times: 2 },
       );
       for (const report of rebuilds.reports) {
         expect(report).toMatchObject({ ok: true, differences: [] });

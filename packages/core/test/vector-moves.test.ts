@@ -12,14 +12,14 @@ import { Reader } from "../src/history/reader.js";
 import { open, upgrade } from "../src/index.js";
 import { KEYSPACE } from "../src/kv/keyspace.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
-import type { OpenedGraph } from "../src/open.js";
+import { type OpenedGraph, openKv } from "../src/open.js";
 import { encodeVector } from "../src/records/vector-rows.js";
 import { isLacking } from "../src/testing/lacking.js";
 import { checkEmbedder } from "../src/vector/embedder.js";
 import { type GraphMaker, loadUsearch } from "../src/vector/usearch-graph.js";
 import type { VectorIndex } from "../src/vector/vector-index.js";
 import { BACKENDS, emptyKv, headOf, put } from "./moves-support.js";
-import { cleanUp, temporaryFolder } from "./other-process.js";
+import { cleanUp, temporaryFolder, temporaryStore } from "./other-process.js";
 import {
   graphWith,
   indexOver,
@@ -100,18 +100,19 @@ describe.each(BACKENDS)("on %s", (backend) => {
 });
 
 test("upgrade keeps vectors", async () => {
-  const folder = temporaryFolder();
+  const folder = temporaryStore();
   const embedder = wordEmbedder();
   const memory = await open(folder, { actor: "ada", embedder });
   for (const text of texts(20)) await memory.write({ type: "note", text });
   await memory.embedPending();
   await memory.close();
-  const old = await openLmdbKv(join(folder, "ada"));
+  const old = await openKv(folder, "ada", {});
   const before = await readVectorRows(old);
   await put(old, [], encodeHeadRow({ ...decodeHeadRow(await headOf(old)), foldVersion: 0 }));
   await old.close();
-  expect(await upgrade(folder, { actor: "ada" })).toMatchObject({ needed: true });
-  const kv = await openLmdbKv(join(folder, "ada"));
+  const backup = join(temporaryFolder(), "before.cortex");
+  expect(await upgrade(folder, { actor: "ada", backup })).toMatchObject({ needed: true });
+  const kv = await openKv(folder, "ada", {});
   expect(await readVectorRows(kv)).toEqual(before);
   await kv.close();
   await using again = await open(folder, { actor: "ada", embedder });

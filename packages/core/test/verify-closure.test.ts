@@ -33,7 +33,7 @@ describe("the built verifier", () => {
     const files = closureOf(ENTRY).map((file) => relative(PACKAGE, file));
     const own = files.filter((file) => file.startsWith("dist/")).map((file) => file.slice(5));
     const allowed =
-      /^(verify|errors|limits|records\/(types|uri|plain-record)|(codec|merkle)\/[a-z0-9-]+|journal\/(entry|checkpoint|proof|proof-path))\.js$/;
+      /^(verify|errors|limits|records\/(types|uri|edge-record|memory-record)|(codec|merkle)\/[a-z0-9-]+|journal\/(entry|checkpoint|proof|proof-path))\.js$/;
     expect(own.filter((file) => !allowed.test(file))).toEqual([]);
     expect(own).not.toContain("codec/sha256-node.js");
     expect(own).toContain("codec/sha256-pure.js");

@@ -181,7 +181,7 @@ export const SERVE_SETTINGS = {
 export type ServeSettingName = keyof typeof SERVE_SETTINGS;
 
 /** A setting of a service: set by a variable alone, because every command may need it. */
-export interface ServiceSettingSpec {
+interface ServiceSettingSpec {
   readonly variable: string;
   /** The value when nobody says otherwise; none when absent. */
   readonly standard?: string;
@@ -211,7 +211,7 @@ export const EMBEDDER_SETTINGS = {
 } as const satisfies { readonly [name: string]: ServiceSettingSpec };
 
 /** The name of a setting of the embedder. */
-export type EmbedderSettingName = keyof typeof EMBEDDER_SETTINGS;
+type EmbedderSettingName = keyof typeof EMBEDDER_SETTINGS;
 
 /** The settings of the model: documentation and `cortex config` read this. */
 export const MODEL_SETTINGS = {
@@ -230,7 +230,7 @@ export const MODEL_SETTINGS = {
 } as const satisfies { readonly [name: string]: ServiceSettingSpec };
 
 /** The name of a setting of the model. */
-export type ModelSettingName = keyof typeof MODEL_SETTINGS;
+type ModelSettingName = keyof typeof MODEL_SETTINGS;
 
 /** The settings of background jobs: documentation and `cortex config` read this. */
 export const JOBS_SETTINGS = {
@@ -252,10 +252,10 @@ export const JOBS_SETTINGS = {
 } as const satisfies { readonly [name: string]: ServiceSettingSpec };
 
 /** The name of a setting of background jobs. */
-export type JobsSettingName = keyof typeof JOBS_SETTINGS;
+type JobsSettingName = keyof typeof JOBS_SETTINGS;
 
 /** The actor when nobody says otherwise. */
-export const DEFAULT_ACTOR = "default";
+const DEFAULT_ACTOR = "default";
 
 /** The machine as far as settings depend on it. */
 export interface Surroundings {
@@ -399,9 +399,14 @@ export function isDatabaseAddress(location: string): boolean {
   return /^postgres(ql)?:\/\//i.test(location);
 }
 
-/** A location as it may be shown: an address without its password. */
+/** A location as it may be shown: an address without its password, wherever that stands in it. */
 export function shownLocation(location: string): string {
-  return isAddress(location) ? location.replace(/^([^/]+\/\/[^/:@]*):[^/@]*@/, "$1@") : location;
+  if (!isAddress(location)) return location;
+  // Of one that cannot be read nobody can say where it ends.
+  if (!URL.canParse(location)) return location.replace(/:\/\/.*/s, "://…");
+  return location
+    .replace(/^([^/]+\/\/[^/:@]*):[^/]*@/, "$1@")
+    .replace(/([?&]password=)[^&#]*/gi, "$1…");
 }
 
 /** Whether a location is the address of a running server. */

@@ -11,10 +11,9 @@ import {
   SESSION_OPERATIONS,
 } from "./operations/asking.js";
 import type { Operation } from "./operations/define.js";
-import { EDGE_OPERATIONS } from "./operations/edges.js";
 import { GRAPH_OPERATIONS } from "./operations/graphs.js";
 import { JOURNAL_OPERATIONS, PROOF_OPERATIONS } from "./operations/journal.js";
-import { GOAL_OPERATIONS, MEMORY_OPERATIONS } from "./operations/memories.js";
+import { EDGE_OPERATIONS, GOAL_OPERATIONS, MEMORY_OPERATIONS } from "./operations/memories.js";
 import { IMPORT_OPERATIONS, MOVE_OPERATIONS } from "./operations/moves.js";
 import { REPLICA_OPERATIONS } from "./operations/replicas.js";
 import { SCOPE_OPERATIONS } from "./operations/scopes.js";

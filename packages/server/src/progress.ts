@@ -13,14 +13,14 @@ export interface ProgressTarget {
 }
 
 /** What work is shown as. */
-export interface Work {
+interface Work {
   readonly label: string;
   /** What is counted, in the plural: `entries`. */
   readonly unit: string;
 }
 
 /** How progress is reported. */
-export interface Progress {
+interface Progress {
   /** A total of 0 is one that nobody knows; a unit is given where it is not the work's. */
   report(done: number, total: number, unit?: string): void;
   /** Ends the line, so that what follows starts on a clean one. */

@@ -4,7 +4,7 @@ import { open } from "@cortex-memory/core";
 import { LOCAL_MODEL } from "@cortex-memory/embed";
 import { describe, expect, test } from "vitest";
 import { DEBOUNCE_MS } from "../../core/src/extract/extract.js";
-import { MAINTAIN_EVERY_MS } from "../../core/src/upkeep/upkeep-jobs.js";
+import { MAINTAIN_EVERY_MS } from "../../core/src/upkeep/maintain.js";
 import { embedderSettingsFor, serviceSettingsFor, shownSettings } from "./config.js";
 import { backgroundIn, servicesIn } from "./services.js";
 

@@ -8,7 +8,7 @@ import { isAddress, shownLocation } from "./config.js";
 import type { Operation } from "./operations/define.js";
 
 /** Where a store would be. */
-export interface StorePlace {
+interface StorePlace {
   /** A folder, an address or `memory:`. */
   readonly data: string;
   readonly actor: string;

@@ -474,7 +474,7 @@ describe("for people", () => {
     const { out, err } = await place.cortex(["get", "esc"]);
     expect(out).toContain("red\\u001b[31m alert");
     expect(out).not.toContain("\u001b");
-    expect(err).toBe(`cortex: ${place.data}, actor default\n`);
+    expect(err).toBe(`cortex: ${place.shown}, actor default\n`);
     expect((await place.cortex(["root", "--json"])).err).toBe(err);
   });
 

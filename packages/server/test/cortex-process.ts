@@ -1,6 +1,7 @@
 /**
  * A home and a store for the command line, and two ways to run it there: inside the test, which is
- * quick, and as the built binary in a process of its own, which is what people have.
+ * quick, and as the built binary in a process of its own, which is what people have. The store is a
+ * folder, or a hub of its own in the database that tests are run on (`CORTEX_TEST_POSTGRES`).
  */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -8,14 +9,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
+import { hubIn } from "../../core/src/testing/fixtures.js";
 import { type Host, startOf } from "../src/cli/host.js";
 import { runCli } from "../src/cli/run.js";
+import { shownLocation } from "../src/config.js";
 
-/** The built binary. */
 /** Answers of a process must not depend on how far its background jobs are: what tests meaning sets its own. */
 export const NO_EMBEDDER = { CORTEX_EMBEDDER_ENDPOINT: "none" };
 
-export const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+/** The command as npm links it: bundled, which starts in half the time of the modules that it is made of. */
+export const MAIN = fileURLToPath(new URL("../bin/cortex.js", import.meta.url));
 
 /** How a command ended. */
 export interface Ended {
@@ -37,8 +40,10 @@ export interface Start {
 export interface Place {
   readonly folder: string;
   readonly home: string;
-  /** The store that `cortex` and `json` work on. */
+  /** The store that `cortex` and `json` work on: a folder, or an address. */
   readonly data: string;
+  /** The same as commands tell it: without a password. */
+  readonly shown: string;
   /** Runs a command line inside the test, as it is. */
   bare(args: readonly string[], start?: Start): Promise<Ended>;
   /** Runs a command line inside the test, on the store. */
@@ -67,7 +72,8 @@ export function makePlace(): Place {
     mkdirSync(join(folder, name));
     return join(folder, name);
   }) as [string, string, string, string];
-  const data = join(folder, "data");
+  const database = process.env.CORTEX_TEST_POSTGRES ?? "";
+  const data = database === "" ? join(folder, "data") : hubIn(database);
   const script = `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`;
   writeFileSync(join(bin, "cortex"), script, { mode: 0o755 });
   writeFileSync(join(echo, "cortex"), ECHO, { mode: 0o755 });
@@ -94,6 +100,7 @@ export function makePlace(): Place {
     folder,
     home,
     data,
+    shown: shownLocation(data),
     bare,
     cortex,
     async json(args, start) {

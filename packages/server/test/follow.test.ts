@@ -33,7 +33,7 @@ describe("inside the test", () => {
   test("under --json one document a line, each what the library delivers", async () => {
     const args = [...follow, "--from", "0", "--limit", "5", "--json"];
     const { exit, out, err } = await place.cortex(args);
-    expect([exit, err]).toEqual([0, `cortex: ${place.data}, actor default\n`]);
+    expect([exit, err]).toEqual([0, `cortex: ${place.shown}, actor default\n`]);
     const events = out
       .trimEnd()
       .split("\n")

@@ -25,6 +25,12 @@ export interface Got {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * A connection of its own for a request. A server closes a connection that has idled for five seconds; a test that
+ * was held up for as long, by a process that it waited for, would send its next request into the closed one.
+ */
+export const ALONE = { Connection: "close" } as const;
+
 /** A server of a test. */
 export interface TestServer {
   readonly url: string;
@@ -85,12 +91,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         .split("\n")
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as Record<string, unknown>),
-    get: async (path, headers = {}) => readAll(await fetch(url + path, { headers })),
+    get: async (path, headers = {}) =>
+      readAll(await fetch(url + path, { headers: { ...ALONE, ...headers } })),
     post: async (path, body, headers = {}) =>
       readAll(
         await fetch(url + path, {
           method: "POST",
-          headers: { "Content-Type": "application/json", ...headers },
+          headers: { ...ALONE, "Content-Type": "application/json", ...headers },
           body: typeof body === "string" ? body : JSON.stringify(body),
         }),
       ),

@@ -370,3 +370,61 @@ test("nothing is left in the folder of the file", async () => {
   await run("mcp-memory", "--dry-run");
   expect(readdirSync(place.folder)).toEqual(before);
 });
+
+describe("a transcript", () => {
+  const SPOKEN =
+    "\uFEFFUser: I moved to Porto.\r\nNever a red-eye.\r\n\r\n**Assistant**: Noted.\nAI: More.\n";
+  const turns = (added: number, unchanged: number) => counts(added, unchanged, [0, 0]);
+  const read = async (): Promise<readonly string[]> => {
+    const { turns: kept } = await place.json(["session", "foreign"]);
+    const said = kept as readonly { readonly role: string; readonly content: string }[];
+    return said.map(({ role, content }) => `${role}: ${content}`);
+  };
+
+  test("is known by how it begins; its turns come in once, and later ones behind them", async () => {
+    writeFileSync(file, SPOKEN);
+    expect(await place.json(["import", file, "--dry-run"])).toMatchObject({
+      ...turns(3, 0),
+      dryRun: true,
+    });
+    expect(existsSync(place.data)).toBe(false);
+    expect(await place.json(["import", file])).toMatchObject(turns(3, 0));
+    expect(await run("transcript", "--dry-run")).toMatchObject(turns(0, 3));
+    expect(await run("transcript")).toMatchObject(turns(0, 3));
+    appendFileSync(file, "System: ended");
+    expect(await place.json(["import", file])).toMatchObject(turns(1, 3));
+    expect(await read()).toEqual([
+      "user: I moved to Porto.\nNever a red-eye.",
+      "assistant: Noted.",
+      "assistant: More.",
+      "system: ended",
+    ]);
+    const { hits } = await place.json(["search", "red-eye"]);
+    const [hit] = hits as readonly { readonly id: string }[];
+    expect(await place.json(["get", hit?.id ?? ""])).toMatchObject({
+      head: { source: "imported", kind: "turn" },
+      versionRecord: { createdBy: "import" },
+    });
+  });
+
+  test("leaves a turn alone whose place is taken, and names the line", async () => {
+    writeFileSync(file, SPOKEN);
+    await run("transcript");
+    writeFileSync(file, SPOKEN.replace("Noted", "Not noted"));
+    expect(await run("transcript")).toMatchObject({
+      ...turns(0, 2),
+      skipped: { count: 1, first: [{ at: "line 4", reason: expect.stringContaining("stays") }] },
+    });
+    expect((await read())[1]).toBe("assistant: Noted.");
+  });
+
+  test("stops where nobody speaks, or passes that line over", async () => {
+    writeFileSync(file, `a title\n${SPOKEN.slice(1)}`);
+    expect(await refusal(["import", file])).toContain("ERR_EXPORT_MALFORMED");
+    expect(await stopped("transcript")).toMatchObject({
+      ok: false,
+      stopped: { at: "line 1", message: expect.stringContaining("who speaks") },
+    });
+    expect(await leftOut("transcript")).toMatchObject({ memories: { added: 3 } });
+  });
+});

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type Hub, OWNER, openHub } from "@cortex-memory/core";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { rounds } from "../../core/src/testing/lacking.js";
 import { startPglite } from "../../core/test/pglite-server.js";
 import { importForeign } from "../src/import/foreign.js";
 import type { ForeignReport } from "../src/import/tally.js";
@@ -27,7 +28,7 @@ import {
 } from "./memgraph-world.js";
 
 const SEED = 20260518;
-const SIZE = { lineages: 360, nodes: 500, edges: 300 };
+const SIZE = { lineages: rounds(180, 360), nodes: rounds(250, 500), edges: rounds(150, 300) };
 /** A time at which some of what has a freshness is stale. */
 const NOW = Date.UTC(2026, 1, 20);
 

@@ -38,6 +38,8 @@ test("the page is a script that works from top to bottom, and quotes what it pri
     expect(out).toContain("✓ imported 2 memories, 0 unchanged\n  1 link added, 0 unchanged");
     expect(out).toContain("✓ imported 0 memories, 2 unchanged\n  0 links added, 1 unchanged");
     expect(out).toContain("Ada lives in Porto");
+    expect(out).toContain("✓ imported 1 memory, 2 unchanged");
+    expect(out).toContain("The Hotel Lisboa, near the river.");
   } finally {
     place.remove();
   }

@@ -100,6 +100,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
     !Array.isArray(value)
       ? []
       : value.flatMap((one, index) => mismatches(one, rule as Schema, root, `${at}[${index}]`)),
+  prefixItems: (value, rule, { root, at }) =>
+    !Array.isArray(value)
+      ? []
+      : (rule as Schema[]).flatMap((one, index) =>
+          index < value.length ? mismatches(value[index], one, root, `${at}[${index}]`) : [],
+        ),
   minimum: (value, rule, place) =>
     fails(typeof value === "number" && value < Number(rule), place, `is below ${rule}`),
   maximum: (value, rule, place) =>
@@ -170,14 +176,23 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("\ud800", "2026-03-01T12:00:00Z", "../../etc", "1e309") },
 );
 
+/** How many levels of a schema that holds itself are made. */
+const DEEPEST = 3;
+
 /** Values that fit a schema, mostly. */
 export function arbitraryOf(schema: Schema, root: Schema, depth = 0): fc.Arbitrary<unknown> {
   if (typeof schema.$ref === "string") return arbitraryOf(resolve(schema.$ref, root), root, depth);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...(schema.enum as unknown[]));
   const either = (schema.anyOf ?? schema.oneOf) as readonly Schema[] | undefined;
-  if (either !== undefined) return fc.oneof(...either.map((one) => arbitraryOf(one, root, depth)));
-  const [type] = [schema.type].flat() as (string | undefined)[];
+  // What holds itself goes on in its first form, which is a plain one, or nothing would end it.
+  const forms = depth > DEEPEST ? either?.slice(0, 1) : either;
+  if (forms !== undefined) return fc.oneof(...forms.map((one) => arbitraryOf(one, root, depth)));
+  const types = [schema.type].flat() as (string | undefined)[];
+  if (types.length > 1) {
+    return fc.oneof(...types.map((type) => arbitraryOf({ ...schema, type }, root, depth)));
+  }
+  const [type] = types;
   const min = Math.max(Number(schema.minimum ?? -5), Number.MIN_SAFE_INTEGER);
   switch (type) {
     case "string":
@@ -189,8 +204,17 @@ export function arbitraryOf(schema: Schema, root: Schema, depth = 0): fc.Arbitra
       return fc.integer({ min: low, max: Math.min(Number(schema.maximum ?? low + 20), low + 20) });
     }
     case "number":
-      return fc.double({ min, max: Number(schema.maximum ?? 10), noNaN: true });
+      return fc.oneof(
+        fc.double({ min, max: Number(schema.maximum ?? 10), noNaN: true }),
+        fc.constantFrom(min, Number(schema.maximum ?? 10)),
+      );
+    case "null":
+      return fc.constant(null);
     case "array":
+      if (schema.prefixItems !== undefined) {
+        const places = schema.prefixItems as readonly Schema[];
+        return fc.tuple(...places.map((one) => arbitraryOf(one, root, depth + 1)));
+      }
       return fc.array(arbitraryOf((schema.items ?? {}) as Schema, root, depth + 1), {
         maxLength: 3,
       });
@@ -203,8 +227,12 @@ export function arbitraryOf(schema: Schema, root: Schema, depth = 0): fc.Arbitra
 
 function objectOf(schema: Schema, root: Schema, depth: number): fc.Arbitrary<unknown> {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
-  if (properties.length === 0)
-    return fc.dictionary(text, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
+  if (properties.length === 0) {
+    const others = schema.additionalProperties as Schema | boolean | undefined;
+    const isSaid = typeof others === "object" && Object.keys(others).length > 0;
+    const value = isSaid ? arbitraryOf(others, root, depth + 1) : fc.jsonValue({ maxDepth: 1 });
+    return fc.dictionary(text, value, { maxKeys: 2 });
+  }
   const required = (schema.required ?? []) as string[];
   const model = Object.fromEntries(
     properties.map(([name, one]) => [name, arbitraryOf(one, root, depth + 1)]),
@@ -214,7 +242,13 @@ function objectOf(schema: Schema, root: Schema, depth: number): fc.Arbitrary<unk
 
 /** The same with one thing wrong: a member of another kind, one too many, or one that is missing. */
 export function spoiled(schema: Schema, root: Schema): fc.Arbitrary<unknown> {
-  const wrong = fc.constantFrom<unknown>(null, 7, -1, 1.5, "", [], {}, [null], true, 1e300, "x");
+  const forms = schema.anyOf as readonly Schema[] | undefined;
+  if (forms !== undefined) return fc.oneof(...forms.map((one) => spoiled(one, root)));
+  const numbers = [1e300, { n: 2 ** 53 }, { n: [-1e300] }];
+  const wrong = fc.constantFrom<unknown>(
+    ...[null, 7, -1, 1.5, "", [], {}, [null], true, "x"],
+    ...numbers,
+  );
   const names = Object.keys((schema.properties ?? {}) as object);
   return fc
     .tuple(arbitraryOf(schema, root), fc.constantFrom(...names, "unheardOf"), wrong, fc.boolean())

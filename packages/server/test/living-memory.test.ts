@@ -41,7 +41,7 @@ const cortex = (args: readonly string[], start: Start = {}): Promise<Ended> =>
 async function json(args: readonly string[], start?: Start): Promise<Record<string, unknown>> {
   const { exit, out, err } = await cortex([...args, "--json"], start);
   expect(exit, err).toBe(0);
-  expect(err).toBe(`cortex: ${place.data}, actor default\n`);
+  expect(err).toBe(`cortex: ${place.shown}, actor default\n`);
   return JSON.parse(out) as Record<string, unknown>;
 }
 

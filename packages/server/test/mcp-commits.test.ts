@@ -21,7 +21,7 @@ function transactionsIn(file: string): number {
 test("many calls at once take few commits", async () => {
   const COUNT = 20;
   const server = await startTestServer();
-  const headers = { Accept: "application/json, text/event-stream" };
+  const headers = { Accept: "application/json, text/event-stream", Connection: "keep-alive" };
   const remember = async (text: string): Promise<void> => {
     const call = toolCall(1, "memory_remember", { text, type: "event" });
     const got = await server.post("/mcp", call, headers);

@@ -1,18 +1,16 @@
 /** MCP at `/mcp` of `cortex serve`: the built server over HTTP, driven by the official client. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { STANDARD_TOOLS, toolsOf } from "../src/mcp/tools.js";
-import { MAIN, makePlace, type Place } from "./cortex-process.js";
+import { makePlace, type Place } from "./cortex-process.js";
+import { startServe } from "./serve-process.js";
 
 const TOKEN = "a-token-for-tests";
 
 interface Served {
   readonly url: string;
-  readonly child: ChildProcess;
-  readonly stop: () => Promise<number | null>;
+  readonly stop: () => Promise<number | string>;
 }
 
 let place: Place;
@@ -21,27 +19,8 @@ let closed: Served;
 
 /** Starts `cortex serve` on a free port. */
 async function serve(data: string, env: Record<string, string> = {}): Promise<Served> {
-  const args = [MAIN, "serve", "--port", "0", "--json", "--data", data];
-  const child = spawn(process.execPath, args, {
-    env: { PATH: process.env.PATH ?? "", HOME: place.home, ...env },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const ended = once(child, "close");
-  let out = "";
-  for await (const chunk of child.stdout ?? []) {
-    out += String(chunk);
-    if (/\n}\n$/.test(out)) break;
-  }
-  const { mcp } = JSON.parse(out) as { readonly mcp: string };
-  return {
-    url: mcp,
-    child,
-    async stop() {
-      child.kill("SIGTERM");
-      const [exit] = (await ended) as [number | null];
-      return exit;
-    },
-  };
+  const { url, stop } = await startServe(data, [], env);
+  return { url: `${url}/mcp`, stop: () => stop() };
 }
 
 beforeAll(async () => {

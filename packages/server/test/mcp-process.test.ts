@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "../src/cli/clients.js";
 import { userDataFolder } from "../src/config.js";
 import { IS_PUBLISHED } from "../src/version.js";
-import { makePlace, type Place } from "./cortex-process.js";
+import { type Ended, makePlace, type Place } from "./cortex-process.js";
 import { connect, INITIALIZE, type RawServer, startRaw, toolCall } from "./mcp-client.js";
 
 let place: Place;
@@ -166,7 +166,7 @@ describe("streams and stores", () => {
     expect(await server.next()).toMatchObject({ jsonrpc: "2.0", id: 1 });
     server.child.stdin.end();
     await server.ended;
-    expect(server.log()).toBe(`cortex: ${place.data}, actor default\n`);
+    expect(server.log()).toBe(`cortex: ${place.shown}, actor default\n`);
   });
 
   test("with the root folder as cwd, the first write goes to the user's data folder", async () => {
@@ -208,14 +208,14 @@ describe("streams and stores", () => {
     }
   });
 
-  test("a store that cannot be opened is said on stderr, with exit 1", () => {
-    const { exit, out, err } = place.process(["mcp", "--data", "mysql://nowhere/x"]);
+  test("a store that cannot be opened is said on stderr, with exit 1", async () => {
+    const { exit, out, err } = await place.bare(["mcp", "--data", "mysql://nowhere/x"]);
     expect([exit, out]).toEqual([1, ""]);
     expect(err).toContain("ERR_UNSUPPORTED");
   });
 
-  test("a profile that there is not is used wrongly", () => {
-    const { exit, err } = place.process(["mcp", "--profile", "huge"]);
+  test("a profile that there is not is used wrongly", async () => {
+    const { exit, err } = await place.bare(["mcp", "--profile", "huge"]);
     expect(exit).toBe(2);
     expect(err).toContain("try: cortex mcp --help");
   });
@@ -228,9 +228,7 @@ describe("what clients paste", () => {
   }
 
   /** The block that a client is told to paste, and its server. */
-  function pasted(client: string, ...more: readonly string[]): Server {
-    const args = ["mcp", "config", client, ...more];
-    const { exit, out, err } = place.process(args, { cwd: place.folder });
+  function pasted({ exit, out, err }: Ended): Server {
     expect([exit, err.includes("add this to")]).toEqual([0, true]);
     const block = JSON.parse(out) as { readonly [member: string]: { readonly cortex: Server } };
     const [member] = Object.values(block);
@@ -238,15 +236,20 @@ describe("what clients paste", () => {
     return member.cortex;
   }
 
-  test.each(Object.keys(CLIENTS))("%s gets a block with absolute paths", (client) => {
-    const { command, args } = pasted(client, "--data", "relative", "--actor", "ada");
+  /** Asks for a client's block inside the test. */
+  const blockOf = (...words: readonly string[]): Promise<Ended> =>
+    place.bare(["mcp", "config", ...words], { cwd: place.folder });
+
+  test.each(Object.keys(CLIENTS))("%s gets a block with absolute paths", async (client) => {
+    const { command, args } = pasted(await blockOf(client, "--data", "relative", "--actor", "ada"));
     expect([command, args[0]].map((path) => isAbsolute(path ?? ""))).toEqual([true, true]);
     const data = join(place.folder, "relative");
     expect(args.slice(1)).toEqual(["mcp", "--data", data, "--actor", "ada"]);
   });
 
   test("the block starts a server, from any folder", async () => {
-    const { command, args } = pasted("claude", "--data", "pasted", "--actor", "ada");
+    const words = ["mcp", "config", "claude", "--data", "pasted", "--actor", "ada"];
+    const { command, args } = pasted(place.process(words, { cwd: place.folder }));
     const env = { HOME: place.home };
     const started = new Client({ name: "pasted", version: "1" });
     await started.connect(
@@ -257,19 +260,19 @@ describe("what clients paste", () => {
     expect(existsSync(join(place.folder, "pasted", "ada"))).toBe(true);
   });
 
-  test("with another profile when asked", () => {
-    const { args } = pasted("cursor", "--profile", "full");
+  test("with another profile when asked", async () => {
+    const { args } = pasted(await blockOf("cursor", "--profile", "full"));
     expect(args.slice(-2)).toEqual(["--profile", "full"]);
   });
 
-  test("through npx only once the package is published: the name could be anybody's", () => {
-    const { exit, err, out } = place.process(["mcp", "config", "cursor", "--npx"]);
+  test("through npx only once the package is published: the name could be anybody's", async () => {
+    const { exit, err, out } = await blockOf("cursor", "--npx");
     if (IS_PUBLISHED) expect(out).toContain("@cortex-memory/server");
     else expect([exit, err]).toEqual([2, expect.stringContaining("in no registry yet")]);
   });
 
-  test("a client that is not known is used wrongly, and the known ones are named", () => {
-    const { exit, err } = place.process(["mcp", "config", "nonsense"]);
+  test("a client that is not known is used wrongly, and the known ones are named", async () => {
+    const { exit, err } = await blockOf("nonsense");
     expect(exit).toBe(2);
     for (const name of Object.keys(CLIENTS)) expect(err).toContain(name);
   });

@@ -7,12 +7,22 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openPostgresKv } from "../../core/src/kv/postgres-backend.js";
+import { isLacking } from "../../core/src/testing/lacking.js";
 import { startPglite } from "../../core/test/pglite-server.js";
-import { startPostgres, whyNoPostgres } from "../../core/test/postgres-server.js";
+import {
+  type PostgresServer,
+  startPostgres,
+  startStandby,
+  whyNoPostgres,
+} from "../../core/test/postgres-server.js";
+import { OPERATIONS } from "../src/operations.js";
 import { type Ended, MAIN, makePlace, NO_EMBEDDER, type Place } from "./cortex-process.js";
 import { follow } from "./event-client.js";
-import { type ServeProcess, startServe } from "./serve-process.js";
+import { startTestServer, type TestServer } from "./http-server.js";
+import { type ServeProcess, startServe, whileServing } from "./serve-process.js";
 
 const scratch = mkdtempSync(join(tmpdir(), "cortex-serve-"));
 let database: { readonly url: string; stop(): Promise<void> };
@@ -126,7 +136,171 @@ test("the password is shown nowhere, and the metrics tell of the database", asyn
   expect(told.database).toMatchObject({ commits: expect.any(Number), most: 10 });
   expect(stats).toContain("postgres://");
   const password = new URL(database.url).password;
-  for (const text of [metrics, stats, server(0).err()]) {
+  let announced = "";
+  await whileServing(database.url, {}, async (said) => {
+    announced = said;
+  });
+  expect(announced).toContain("cortex serves postgres://");
+  for (const text of [metrics, stats, server(0).err(), announced]) {
     if (password !== "") expect(text).not.toContain(password);
   }
+});
+
+test("no command shows a password, whatever becomes of it", async () => {
+  const place = makePlace();
+  // A fake each: they differ in where the password stands, and whether the address can be read at all.
+  const addresses = [
+    "postgres://ada:hunter2@127.0.0.1:1/none?retry=0",
+    "postgres://ada:hunt@er2@127.0.0.1:1/none?retry=0",
+    "postgres://127.0.0.1:1/none?user=ada&password=hunter2&retry=0",
+    "postgres://ada:hunt/er2@127.0.0.1:1/none?retry=0",
+  ];
+  const commands = OPERATIONS.flatMap(({ cli, example = "" }) => {
+    if (cli === undefined || !("command" in cli)) return [];
+    const words = example.match(/'[^']*'|"[^"]*"|\S+/g) ?? ["cortex", cli.command];
+    return [words.slice(1).map((word) => word.replaceAll(/['"]/g, ""))];
+  });
+  commands.push(["serve", "--port", "0"], ["mcp"], ["demo"], ["copy", place.folder]);
+  expect(commands.length).toBeGreaterThan(50);
+  try {
+    for (const [at, words] of commands.entries()) {
+      // Each command with one of them, and the first of each kind with all.
+      const some = at % 10 === 0 ? addresses : [addresses[at % addresses.length] ?? ""];
+      for (const address of some) {
+        const to =
+          words[0] === "copy" ? [...words.slice(0, 2), address] : [...words, "--data", address];
+        const { out, err } = await place.bare(to, { input: "" });
+        for (const part of ["hunter2", "er2@", "hunt@", "hunt/"]) {
+          expect(out + err, to.join(" ")).not.toContain(part);
+        }
+      }
+    }
+  } finally {
+    place.remove();
+  }
+});
+
+test("a server whose database cannot be opened says so and ends", async () => {
+  const place = makePlace();
+  const { port } = new URL(database.url);
+  const wrong = `postgres://cortex:wrong@127.0.0.1:${port}/nothere`;
+  try {
+    const { exit, out, err } = await place.bare(["serve", "--port", "0", "--data", wrong]);
+    expect([exit, out]).toEqual([1, ""]);
+    expect(err).toContain("ERR_UNREACHABLE");
+  } finally {
+    place.remove();
+  }
+});
+
+const missing = whyNoPostgres();
+
+describe.skipIf(isLacking(missing === undefined, missing ?? ""))("what is watched moves", () => {
+  let primary: PostgresServer;
+  let watched: TestServer;
+  beforeAll(async () => {
+    primary = await startPostgres(["max_wal_senders = 4"]);
+    watched = await startTestServer({ location: `${primary.url}?partitions=2` });
+    await watched.post("/v1/write", { type: "note", text: "first" });
+  });
+  afterAll(async () => {
+    await watched?.close();
+    await primary?.stop();
+  });
+
+  /** A family of the metrics; undefined where it is not shown. */
+  async function metric(name: string): Promise<number | undefined> {
+    const { text } = await watched.get("/metrics");
+    const found = new RegExp(`^cortex_postgres_${name} (.*)$`, "m").exec(text)?.[1];
+    return found === undefined ? undefined : Number(found);
+  }
+
+  /** What `cortex stats` shows of the database. */
+  async function told(): Promise<Record<string, number>> {
+    return (await watched.post("/v1/stats", {})).json.database as Record<string, number>;
+  }
+
+  /** Another handle on the same pool. */
+  const another = (actor: string) => openPostgresKv(`${primary.url}?partitions=2`, actor);
+  const row = Uint8Array.of(1);
+
+  test("commits and the time that they take", async () => {
+    const [commits, ms, trips] = await Promise.all(
+      ["commits_total", "commit_milliseconds_total", "round_trips_total"].map(metric),
+    );
+    await watched.post("/v1/write", { type: "note", text: "second" });
+    // At the least: jobs commit as well.
+    expect(await metric("commits_total")).toBeGreaterThan(commits ?? 0);
+    expect(await metric("commit_milliseconds_total")).toBeGreaterThan(ms ?? 0);
+    expect(await metric("round_trips_total")).toBeGreaterThan(trips ?? 0);
+    const database = await told();
+    expect(database.commits).toBeGreaterThan(commits ?? 0);
+    expect(database.commitMs).toBeGreaterThan(0);
+  });
+
+  test("a lost race, and a writer that waits for a store being rebuilt", async () => {
+    const kv = await another("raced");
+    const change = { head: row, puts: [], deletes: [] };
+    await kv.commit({ ...change, expectHead: undefined });
+    const lost = await metric("lost_races_total");
+    expect(await kv.commit({ ...change, expectHead: Uint8Array.of(9) })).toMatchObject({
+      ok: false,
+    });
+    expect(await metric("lost_races_total")).toBeGreaterThan(lost ?? 0);
+    expect((await told()).lostRaces).toBeGreaterThan(lost ?? 0);
+    const generation = await kv.nextGeneration();
+    await generation.hold?.();
+    const waiting = kv.commit({ ...change, expectHead: row });
+    await expect.poll(() => metric("lock_waits_total")).toBeGreaterThan(0);
+    await expect.poll(async () => (await told()).heldWaits).toBeGreaterThan(0);
+    await generation.abandon();
+    expect(await waiting).toEqual({ ok: true });
+    await kv.close();
+  });
+
+  test("locks that somebody waits for on the server, and connections in use", async () => {
+    await expect.poll(() => metric("server_lock_waits")).toBe(0);
+    const holder = new pg.Client({ connectionString: primary.url });
+    await holder.connect();
+    await holder.query("BEGIN");
+    await holder.query("SELECT 1 FROM cortex_heads FOR UPDATE");
+    const writing = watched.post("/v1/write", { type: "note", text: "waits" });
+    await expect.poll(() => metric("server_lock_waits")).toBe(1);
+    expect(await metric("connections_busy")).toBeGreaterThan(0);
+    expect(await told()).toMatchObject({ lockWaits: 1 });
+    await holder.query("COMMIT");
+    await holder.end();
+    expect((await writing).status).toBe(200);
+    await expect.poll(() => metric("server_lock_waits")).toBe(0);
+  });
+
+  test("calls that wait for a connection", async () => {
+    const kv = await openPostgresKv(`${primary.url}?partitions=2&pool=2`, "crowded");
+    const snapshots = await Promise.all([kv.snapshot(), kv.snapshot(), kv.snapshot()]);
+    const [first, second, third] = snapshots.map((one) => one.getMany([row]));
+    await Promise.all([first, second]);
+    expect(await metric("connections_waited_for")).toBe(1);
+    snapshots[0]?.close();
+    expect(await third).toEqual([undefined]);
+    expect(await metric("connections_waited_for")).toBe(0);
+    for (const one of snapshots) one.close();
+    await kv.close();
+  });
+
+  test("how far a standby is behind", async () => {
+    expect(await metric("standby_lag_seconds")).toBeUndefined();
+    const standby = await startStandby(primary);
+    try {
+      standby.psql("SELECT pg_wal_replay_pause()");
+      const since = performance.now();
+      await watched.post("/v1/write", { type: "note", text: "not yet there" });
+      // It grows while the standby stands still, and the standby tells so now and then.
+      await expect.poll(() => metric("standby_lag_seconds")).toBeGreaterThan(0);
+      const { lagSeconds } = await told();
+      expect(lagSeconds).toBeGreaterThan(0);
+      expect(lagSeconds).toBeLessThan((performance.now() - since) / 1000 + 1);
+    } finally {
+      await standby.stop();
+    }
+  });
 });

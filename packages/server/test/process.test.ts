@@ -39,7 +39,7 @@ describe("a script", () => {
 
   test("gets one document on stdout, or one on stderr and exit 1", () => {
     const good = place.process(on("root", "--json"));
-    expect([good.exit, good.err]).toEqual([0, `cortex: ${place.data}, actor default\n`]);
+    expect([good.exit, good.err]).toEqual([0, `cortex: ${place.shown}, actor default\n`]);
     expect(JSON.parse(good.out)).toMatchObject({ seq: 3 });
     const bad = place.process(on("get", "nobody", "--json"));
     expect([bad.exit, bad.out]).toEqual([1, ""]);

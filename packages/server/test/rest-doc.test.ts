@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacksTools } from "../../core/src/testing/lacking.js";
 import { REFUSALS } from "../src/http/problem.js";
 import { makePlace, type Place } from "./cortex-process.js";
+import { ALONE } from "./http-server.js";
 import { type ServeProcess, startServe } from "./serve-process.js";
 
 const PAGE = readFileSync(fileURLToPath(new URL("../../../docs/rest.md", import.meta.url)), "utf8");
@@ -72,6 +73,6 @@ describe("the page about REST", () => {
   });
 
   async function read(path: string): Promise<unknown> {
-    return (await fetch(server.url + path)).json();
+    return (await fetch(server.url + path, { headers: ALONE })).json();
   }
 });

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makePlace, type Place } from "./cortex-process.js";
-import { type Got, readAll } from "./http-server.js";
+import { ALONE, type Got, readAll } from "./http-server.js";
 import { toolCall } from "./mcp-client.js";
 import { type ServeProcess, startServe } from "./serve-process.js";
 
@@ -46,7 +46,7 @@ async function issued(name: string): Promise<string> {
 }
 
 async function read(presented: string): Promise<Got> {
-  const headers = { Authorization: `Bearer ${presented}` };
+  const headers = { ...ALONE, Authorization: `Bearer ${presented}` };
   return readAll(await fetch(`${server.url}/v1/get?id=flight`, { headers }));
 }
 
@@ -54,6 +54,7 @@ async function readByTool(presented: string): Promise<Got> {
   const response = await fetch(`${server.url}/mcp`, {
     method: "POST",
     headers: {
+      ...ALONE,
       Authorization: `Bearer ${presented}`,
       "Content-Type": "application/json",
       Accept: "application/json, text/event-stream",

@@ -1,10 +1,12 @@
 /** `cortex serve` as a process of its own: started, spoken to, and ended by signals. */
 import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { MAIN, NO_EMBEDDER } from "./cortex-process.js";
+import { ALONE } from "./http-server.js";
 
 /** A server in a process. */
 export interface ServeProcess {
@@ -20,6 +22,8 @@ export interface ServeProcess {
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
+const isPostgres = (location: string): boolean => /^postgres(ql)?:/.test(location);
+
 function serveWords(folder: string, args: readonly string[]): readonly string[] {
   return [MAIN, "serve", "--data", folder, "--port", "0", ...args];
 }
@@ -31,23 +35,34 @@ export async function whileServing(
   use: (said: string) => Promise<void>,
 ): Promise<void> {
   const child = spawn(process.execPath, serveWords(folder, []), {
-    env: { PATH: process.env.PATH, HOME: folder, ...NO_EMBEDDER, ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: isPostgres(folder) ? tmpdir() : folder,
+      ...NO_EMBEDDER,
+      ...env,
+    },
     stdio: ["ignore", "pipe", "ignore"],
   });
   await untilTold(child, use, () => child.kill("SIGTERM"));
 }
 
-/** Runs `npm start` in this checkout, on a free port, for the user of a home; gives what it said. */
+/**
+ * Runs what `npm start` runs in this checkout once it is built, on a free port, for the user of a home; gives what
+ * it said. Building belongs to `npm test`: here it would replace the files that other tests are starting.
+ */
 export function npmStart(home: string, use: (said: string) => Promise<void>): Promise<string> {
   const cwd = fileURLToPath(new URL("../../..", import.meta.url));
-  // A group of its own, since npm hands no signals on to what its shell started.
-  const child = spawn("npm", ["start", "--", "--port", "0"], {
+  const { scripts } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8")) as {
+    readonly scripts: { readonly start: string };
+  };
+  const [build, line = ""] = scripts.start.split(" && ");
+  if (build !== "npm run build") throw new Error(`npm start builds nothing: ${scripts.start}`);
+  const child = spawn("sh", ["-c", `exec ${line} --port 0`], {
     cwd,
-    detached: true,
     env: { PATH: process.env.PATH, HOME: home, ...NO_EMBEDDER },
     stdio: ["ignore", "pipe", "ignore"],
   });
-  return untilTold(child, use, () => process.kill(-(child.pid ?? 0), "SIGTERM"));
+  return untilTold(child, use, () => child.kill("SIGTERM"));
 }
 
 /** Waits until a server has told people where it is, lets `use` work with it, and ends it. */
@@ -74,13 +89,30 @@ async function untilTold(
   return said;
 }
 
+/**
+ * The document in which a server says where it is; empty when it ended instead. The pipe stays open: who stops
+ * reading closes it, and a server that then has something to say ends.
+ */
+function announced(stdout: Readable): Promise<string> {
+  return new Promise((resolve) => {
+    let out = "";
+    stdout.setEncoding("utf8");
+    stdout.on("data", (text: string) => {
+      out += text;
+      if (out.endsWith("\n}\n")) resolve(out);
+    });
+    stdout.once("close", () => resolve(""));
+  });
+}
+
 /** Starts a server over a folder; resolves when it says where it is. */
 export async function startServe(
   folder: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServeProcess> {
-  const home = join(folder, "..", "home");
+  // Beside a store in a folder; one in a database has nothing beside it, and nothing is kept at home there.
+  const home = isPostgres(folder) ? tmpdir() : join(folder, "..", "home");
   mkdirSync(home, { recursive: true });
   const child = spawn(process.execPath, serveWords(folder, ["--json", ...args]), {
     env: { PATH: process.env.PATH, HOME: home, ...NO_EMBEDDER, ...env },
@@ -94,12 +126,7 @@ export async function startServe(
   const ended = new Promise<number | string>((resolve) => {
     child.once("close", (code, signal) => resolve(code ?? signal ?? "nothing"));
   });
-  let out = "";
-  child.stdout.setEncoding("utf8");
-  for await (const text of child.stdout) {
-    out += text;
-    if (out.trimEnd().endsWith("}")) break;
-  }
+  const out = await announced(child.stdout);
   if (out === "") throw new Error(`serve ended with ${await ended}: ${err}`);
   const { url } = JSON.parse(out) as { readonly url: string };
   return {
@@ -111,7 +138,7 @@ export async function startServe(
     post: (path, body) =>
       fetch(url + path, {
         method: "POST",
-        headers: { "Content-Type": "application/json" },
+        headers: { ...ALONE, "Content-Type": "application/json" },
         body: JSON.stringify(body),
       }),
     stop(signal = "SIGTERM") {

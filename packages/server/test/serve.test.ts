@@ -50,11 +50,18 @@ describe("starting", () => {
     ["an origin that is none", ["--cors-origins", "example.com"], {}, /origins such as/],
     ["a limit that is none", [], { CORTEX_BODY_LIMIT_BYTES: "much" }, /CORTEX_BODY_LIMIT_BYTES/],
     ["a time that is none", [], { CORTEX_JOBS_MAINTAIN_EVERY_MS: "1h" }, /EVERY_MS: expected a wh/],
-  ])("refuses %s", (_, args, env, message) => {
-    const ended = place.process(["serve", "--data", place.data, "--port", "0", ...args], { env });
+  ])("refuses %s", async (_, args, env, message) => {
+    const words = ["serve", "--data", place.data, "--port", "0", ...args];
+    const ended = await place.bare(words, { env });
     expect(ended.exit, ended.err).toBe(2);
     expect(ended.err).toMatch(message);
     expect(ended.err + ended.out).not.toMatch(/secret|a b c/);
+  });
+
+  test("and the process that refuses ends with the same", () => {
+    const ended = place.process(["serve", "--data", place.data, "--port", "70000"]);
+    expect([ended.exit, ended.out]).toEqual([2, ""]);
+    expect(ended.err).toMatch(/0 to 65535/);
   });
 
   test("npm start serves the store in the user's data folder", async () => {
@@ -217,7 +224,7 @@ describe("ending", () => {
     for (let at = 0; at < 20; at += 1) {
       await memory.batch(
         Array.from({ length: 25 }, (_, n) => ({
-          write: { type: "note", kind: "big", text: `${at} ${n} ${"z".repeat(30_000)}` } as const,
+          write: { type: "note", kind: "big", text: `${at} ${n} ${"zz ".repeat(10_000)}` } as const,
         })),
       );
     }

@@ -1,11 +1,12 @@
 /**
- * What the built binary loads before it answers. Loading is most of what a short command costs, so what
+ * What the built program loads before it answers, module by module, before it is bundled. Loading is most of what a short command costs, so what
  * needs neither the engine nor the table of operations must not load them; and a command must not load the
  * door of another. Modules are counted and named; nothing is timed.
  */
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildProgram } from "../src/cli/program.js";
@@ -14,6 +15,7 @@ import { OPERATIONS } from "../src/operations.js";
 import { makePlace, type Place } from "./cortex-process.js";
 
 const dist = new URL("../dist/", import.meta.url).href;
+const main = fileURLToPath(new URL("main.js", dist));
 
 let place: Place;
 beforeAll(() => {
@@ -40,9 +42,10 @@ function loadedBy(args: readonly string[]): readonly string[] {
   const list = join(place.folder, "loaded.txt");
   rmSync(list, { force: true });
   const hook = pathToFileURL(join(place.folder, "register.mjs")).href;
-  const env = { NODE_OPTIONS: `--import ${hook}`, LOADED_LIST: list };
-  const { exit, err } = place.process(args, { env });
-  expect(exit, err).toBe(0);
+  const env = { PATH: process.env.PATH, HOME: place.home, LOADED_LIST: list };
+  const words = ["--import", hook, main, ...args];
+  const { status, stderr } = spawnSync(process.execPath, words, { env, encoding: "utf8" });
+  expect(status, stderr).toBe(0);
   expect(existsSync(list)).toBe(true);
   const urls = readFileSync(list, "utf8").trim().split("\n");
   const files = urls.filter((url) => url.startsWith("file:") && !url.endsWith("/register.mjs"));

@@ -32,11 +32,11 @@ export function launch(): Promise<Browser> {
   if (executablePath === undefined) throw new Error("no browser");
   return chromium.launch({
     executablePath,
-    // WebGL in software, and no sandbox, which root may not have.
+    // WebGL in software, the page itself without any, and no sandbox, which root may not have.
     args: [
       "--no-sandbox",
       "--use-gl=angle",
-      "--use-angle=swiftshader",
+      "--use-angle=swiftshader-webgl",
       "--enable-unsafe-swiftshader",
     ],
   });

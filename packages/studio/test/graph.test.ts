@@ -48,7 +48,7 @@ describe.skipIf(isLackingBrowser)("the graph", () => {
 
     await page.getByRole("button", { name: "goal" }).click();
     await expect.poll(() => summary(page)).toContain("1 loaded but hidden by the filter");
-    await page.getByRole("button", { name: "factual" }).click();
+    await page.getByRole("button", { name: "causes, part of" }).click();
     await expect.poll(() => summary(page)).toContain("0 links");
     expect(page.url()).toContain("hide=goal");
     expect(studio.complaints).toEqual([]);

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  type Look,
   lacksBrowser,
   launch,
   openStudio,
@@ -108,7 +109,14 @@ describe.skipIf(isLackingBrowser)("every page", () => {
       hash,
     })),
   );
-  const opened = new Map<string, Promise<StudioPage>>();
+  let shown: { readonly key: string; readonly studio: StudioPage } | undefined;
+
+  async function openLook(server: TestServer, look: Look): Promise<StudioPage> {
+    const studio = await openStudio(browser, server, "#/", look);
+    // The policy of the page refuses scripts from elsewhere; this one comes by the debugger.
+    await studio.page.evaluate(axe);
+    return studio;
+  }
 
   test.each(tests)(
     "$name, $filling, $theme, $size: axe finds nothing",
@@ -116,15 +124,16 @@ describe.skipIf(isLackingBrowser)("every page", () => {
       const look = { width, height: width < 760 ? 844 : 800, dark: theme === "dark" };
       const key = `${filling}-${theme}-${size}`;
       const server = filling === "full" ? full : empty;
-      const opening = opened.get(key) ?? openStudio(browser, server, "#/", look);
-      opened.set(key, opening);
-      const studio = await opening;
+      if (shown?.key !== key) {
+        await shown?.studio.close();
+        shown = { key, studio: await openLook(server, look) };
+      }
+      const { studio } = shown;
       await settle(studio, name, hash);
       await studio.picture(`look-${name}-${key}`);
-      // The policy of the page refuses scripts from elsewhere; this one comes by the debugger.
       const found = await studio.page.evaluate<
         Found[]
-      >(`${axe};axe.run().then(({ violations }) => violations.map(
+      >(`axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.map(
         ({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html }) => html) })))`);
       expect(found).toEqual([]);
       const tooWide = "document.documentElement.scrollWidth - window.innerWidth";

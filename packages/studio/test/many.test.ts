@@ -144,7 +144,7 @@ describe.skipIf(isLackingBrowser)("many", () => {
         .getByLabel("or choose a file")
         .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
     for (const [name, content, command] of [
-      ["notes.db", "SQLite format 3\0and pages", "cortex import notes.db --from memgraph"],
+      ["notes.db", "SQLite format 3\0and pages", "of a program that is not known"],
       ["my memory.json", '{"type":"entity","name":"Ada"}', "'my memory.json' --from mcp-memory"],
       ["mem0.json", '{"results":[{"memory":"likes tea"}]}', "mem0.json --from mem0"],
       ["all.cortex", "cortex-journal 1\n...", "cortex import all.cortex"],

@@ -26,7 +26,7 @@ import { engineFor } from "./scoped-engine.js";
 import { checkCall, speaksForOwner } from "./standing.js";
 
 /** The engine that a caller gets for a verb; throws when its access does not admit it. */
-export function admitted(
+function admitted(
   engine: Engine,
   access: Access,
   { name, policy }: { readonly name: string; readonly policy: Policy },
@@ -46,7 +46,7 @@ export function admitted(
 }
 
 /** The function of a verb, its types aside. */
-export type AnyRun = (engine: Engine, asked: never) => unknown;
+type AnyRun = (engine: Engine, asked: never) => unknown;
 
 /** A verb with what a call needs of it at hand. */
 export interface Callable extends ArgumentNames {

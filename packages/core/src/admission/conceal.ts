@@ -31,7 +31,12 @@ export async function concealed(engine: Engine, verb: Verb, answer: unknown): Pr
   const schema = answerSchema(verb);
   const seqs = new Set<number>();
   const sources: Provenance[] = [];
+  const failures: CortexError[] = [];
   walk(schema, answer, {
+    failure: (error) => {
+      failures.push(error);
+      return error;
+    },
     seq: (seq) => {
       seqs.add(seq);
       return seq;
@@ -41,7 +46,7 @@ export async function concealed(engine: Engine, verb: Verb, answer: unknown): Pr
       return from;
     },
   });
-  if (seqs.size === 0 && sources.length === 0) return answer;
+  if (seqs.size + sources.length + failures.length === 0) return answer;
   const snapshot = await engine.kv.snapshot();
   try {
     const seen = seenIn(snapshot);
@@ -52,6 +57,7 @@ export async function concealed(engine: Engine, verb: Verb, answer: unknown): Pr
       seq: (seq) =>
         seen.isOpaque ? (times.get(Math.min(seq, seen.lastSeq)) ?? seen.position) : seq,
       provenance: (from) => shownProvenance(seen, from, sessions),
+      failure: (error) => (seen.isOpaque ? withoutNumbers(error) : error),
     });
   } finally {
     snapshot.close();
@@ -60,8 +66,11 @@ export async function concealed(engine: Engine, verb: Verb, answer: unknown): Pr
 
 /** A failure as such a caller is told it: without the numbers of entries, unless its scope grants proofs. */
 export function concealedFailure(access: Access, error: unknown): unknown {
-  if (!isCortexError(error) || error.details.seq === undefined || grantsProofs(access))
-    return error;
+  return isCortexError(error) && !grantsProofs(access) ? withoutNumbers(error) : error;
+}
+
+function withoutNumbers(error: CortexError): CortexError {
+  if (error.details.seq === undefined) return error;
   const { seq: _, ...details } = error.details;
   return new CortexError(error.code, error.message.replaceAll(/\bentry \d+/g, "an entry"), details);
 }
@@ -74,11 +83,14 @@ function answerSchema({ output, member }: Verb): z.ZodType {
 interface Mapping {
   readonly seq: (seq: number) => number;
   readonly provenance: (from: Provenance) => Provenance;
+  /** What went wrong with a part of what was asked. */
+  readonly failure: (error: CortexError) => CortexError;
 }
 
-/** The value with every seq and provenance in it mapped; what has none is the same object. */
+/** The value with every seq, provenance and failure in it mapped; what has none is the same object. */
 function walk(schema: z.ZodType | undefined, value: unknown, mapping: Mapping): unknown {
   if (schema === undefined || value === undefined || value === null) return value;
+  if (isCortexError(value)) return mapping.failure(value);
   if (schema === (seqShape as z.ZodType)) {
     return typeof value === "number" ? mapping.seq(value) : value;
   }

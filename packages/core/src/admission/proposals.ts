@@ -19,7 +19,7 @@ import { ask, askEntries } from "../engine/read-ahead.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import { decodeMemoryRow, decodePointer } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
-import type { Operation, WriteTx } from "../history/writer.js";
+import type { WriteOperation, WriteTx } from "../history/writer.js";
 import { partRecord, SUBJECT } from "../journal/entry.js";
 import { idKey } from "../kv/keyspace.js";
 import { type Bytes, sameBytes } from "../kv/kv.js";
@@ -236,7 +236,7 @@ function closingEngine(
     const parts = [{ subject: subject(SUBJECT.attachment, proposal.id), record }];
     tx.append({ kind: "settle", by, parts });
   };
-  const submit = <T>(operation: Operation<T>) => {
+  const submit = <T>(operation: WriteOperation<T>) => {
     if (isClosed) return engine.writer.submit(operation);
     isClosed = true;
     return engine.writer.submit<T>({

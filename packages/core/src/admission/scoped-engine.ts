@@ -18,7 +18,7 @@ import { decodeHeadRow } from "../history/head-row.js";
 import { decodeEdgeRow, decodeMemoryRow } from "../history/pointers.js";
 import { hiding } from "../history/seen-snapshot.js";
 import { SeenView } from "../history/seen-view.js";
-import type { Draft, Operation, RecordDraft, WriteTx, Written } from "../history/writer.js";
+import type { Draft, RecordDraft, WriteOperation, WriteTx, Written } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { idKey, KEYSPACE } from "../kv/keyspace.js";
 import {
@@ -121,7 +121,7 @@ function unrevokedKv(kv: Kv, { hash, scope }: ScopeAccess): Kv {
 async function submitWithin<T>(
   engine: Engine,
   access: ScopeAccess,
-  operation: Operation<T>,
+  operation: WriteOperation<T>,
 ): Promise<Written<T>> {
   const key = idKey("revokedScope", access.hash);
   let reached: Bytes | undefined;

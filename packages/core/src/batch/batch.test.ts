@@ -108,6 +108,34 @@ describe("atomic", () => {
 });
 
 describe("best effort", () => {
+  test("what is no item at all is refused, and nothing is written", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const good = { type: "note", text: "good" };
+    const odd: readonly (readonly [unknown, string])[] = [
+      [null, "items[1].item"],
+      [7, "items[1].item"],
+      [[], "items[1].item"],
+      [{}, "items[1].item"],
+      [{ write: good, link: {} }, "items[1].item"],
+      [{ write: good, more: 1 }, "items[1].item"],
+      [{ write: good, upsert: {} }, "items[1].item"],
+      [{ write: 7 }, "items[1].write"],
+      [{ update: null }, "items[1].update"],
+      [{ link: [] }, "items[1].link"],
+      [{ link: {}, ref: "" }, "items[1].ref"],
+      [{ write: good, ref: 7 }, "items[1].ref"],
+    ];
+    for (const [item, field] of odd) {
+      for (const atomic of [true, false]) {
+        const items = [{ write: good }, item] as never;
+        const error = await refusalOf(memory, () => memory.batch(items, { atomic }));
+        expect([item, atomic, error.details.field]).toEqual([item, atomic, field]);
+      }
+    }
+    expect((await memory.stats()).memories.active).toBe(0);
+  });
+
   test("good items stand, bad ones say why", async () => {
     await using store = await openTestStore();
     const { memory } = store;
@@ -120,7 +148,7 @@ describe("best effort", () => {
         { link: { from: { ref: "one" }, kind: "uses", to: { ref: "two" } } },
         { link: { from: { ref: "one" }, kind: "uses", to: "x" } },
         { update: { id: "x", text: "stale", basedOnVersion: 7 } },
-        null as never,
+        { update: { id: "x", text: "y", unheardOf: 1 } as never },
         { write: { type: "note", text: "last" } },
       ],
       { atomic: false },
@@ -132,7 +160,7 @@ describe("best effort", () => {
       "ERR_REF",
       "ok",
       "ERR_CONFLICT",
-      "ERR_INVALID",
+      "ERR_UNKNOWN_FIELD",
       "ok",
     ]);
     expect(results[2]).toMatchObject({ error: { details: { field: "items[2].externalId" } } });

@@ -22,6 +22,7 @@ import type { EdgeResult, Ref, WriteResult } from "../contract/shapes.js";
 import { checkObject, type Engine, memoryId, parseRef, refKeys } from "../engine/engine.js";
 import {
   askResults,
+  checkMarkable,
   edgeResultOf,
   firstEntries,
   idempotencyKeys,
@@ -29,9 +30,9 @@ import {
   requestMark,
   writeResultOf,
 } from "../engine/idempotency.js";
-import { CortexError, describe, invalid, isCortexError } from "../errors.js";
+import { CortexError, describe, invalid, isCortexError, shortName } from "../errors.js";
 import { Unread } from "../history/write-view.js";
-import type { Operation, WriteTx } from "../history/writer.js";
+import type { WriteOperation, WriteTx } from "../history/writer.js";
 import { type Entry, partContext, partRecord } from "../journal/entry.js";
 import { keyString, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
@@ -47,7 +48,7 @@ import { decodeMemoryRecord } from "../records/memory-record.js";
 import { checkSaid } from "../trust/gate.js";
 
 interface Step {
-  readonly needs: Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
+  readonly needs: Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves" | "bytes">;
   /** The name by which later items mean its memory. */
   readonly ref: string | undefined;
   /** The id a write gives to its memory. */
@@ -71,6 +72,7 @@ export async function batch(
   { items, atomic = true, idempotencyKey, loose: isLoose = false }: Asked<"batch">,
 ): Promise<BatchResult> {
   const keyed = idempotencyKey !== undefined;
+  for (const [at, item] of items.entries()) checkItem(item, at, isLoose);
   const steps = items.map((item, at) => prepareStep(engine, item, at, { atomic, keyed, isLoose }));
   const bytes = steps.reduce(
     (sum, step) => sum + (isFailure(step) ? 0 : (step.needs.bytes ?? 512)),
@@ -100,7 +102,7 @@ export async function batch(
 function gatherNeeds(
   steps: readonly (Step | Failure)[],
   request: Uint8Array | undefined,
-): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves">> {
+): Required<Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves">> {
   const hints: Bytes[] = request === undefined ? [] : idempotencyKeys(request);
   const ranges: KvRange[] = [];
   for (const step of steps) {
@@ -147,22 +149,41 @@ interface StepHow {
   readonly isLoose: boolean;
 }
 
-function stepOf(engine: Engine, item: BatchItem, { keyed, isLoose }: StepHow): Step {
-  let verbs = 0;
+/**
+ * Refuses what is no item at all, and with it the batch, best effort or not: of such a thing nobody could
+ * say what became of it.
+ */
+function checkItem(item: BatchItem, at: number, isLoose: boolean): void {
+  try {
+    checkForm(item, isLoose);
+  } catch (error) {
+    throw isCortexError(error) ? atItem(error, at) : error;
+  }
+}
+
+function checkForm(item: BatchItem, isLoose: boolean): void {
+  const verbs: string[] = [];
   let others = 0;
   for (const name of Object.keys(checkObject(item, "item"))) {
-    if (name === "write" || name === "update" || name === "link") verbs += 1;
+    if (name === "write" || name === "update" || name === "link") verbs.push(name);
     else if (name !== "ref" && !(isLoose && name === "upsert")) others += 1;
   }
-  if (verbs !== 1 || others > 0) {
-    const got = Object.keys(item).join(", ");
+  const [verb] = verbs;
+  if (verb === undefined || verbs.length > 1 || others > 0) {
+    const got = Object.keys(item).map(shortName).join(", ");
     throw invalid("item", "exactly one of write, update, link, and perhaps ref", got);
   }
+  const { [verb]: asked, ref } = item as { readonly [name: string]: unknown };
+  checkObject(asked, verb);
+  if (ref === undefined || (typeof ref === "string" && ref !== "")) return;
+  throw invalid("ref", "a name that is not empty", ref, "ERR_REF");
+}
+
+function stepOf(engine: Engine, item: BatchItem, { keyed, isLoose }: StepHow): Step {
   if (engine.speaker !== undefined) {
     for (const said of Object.values(item)) checkSaid(engine.speaker, said);
   }
   if ("link" in item) return linkStep(engine, item.link, isLoose);
-  checkRef(item.ref);
   return "write" in item ? writeStep(engine, item, keyed) : updateStep(engine, item, keyed);
 }
 
@@ -201,6 +222,7 @@ function sameData(a: Data, b: Data): boolean {
 function updateStep(engine: Engine, { update: given, ref }: UpdateItem, keyed: boolean): Step {
   const { id, ...input } = checkInput(update.input, given) as UpdateRequest & { readonly id: Ref };
   refuseTwoKeys(keyed, input.idempotencyKey);
+  if (keyed) checkMarkable(input);
   const operation = updateOperation(engine, id, input);
   const parsed = parseRef(engine, id, "id");
   return {
@@ -220,11 +242,6 @@ function updateStep(engine: Engine, { update: given, ref }: UpdateItem, keyed: b
 function refuseTwoKeys(keyed: boolean, key: unknown): void {
   if (!keyed || key === undefined) return;
   throw invalid("idempotencyKey", "one key for the batch or one for each item", "both");
-}
-
-function checkRef(ref: unknown): void {
-  if (ref === undefined || (typeof ref === "string" && ref !== "")) return;
-  throw invalid("ref", "a name that is not empty", ref, "ERR_REF");
 }
 
 function linkStep(engine: Engine, given: BatchLink, isLoose: boolean): Step {

@@ -1,15 +1,13 @@
 /**
- * The values that canonical CBOR carries here, and what both directions share: the carrier of maps
- * with integer keys and the arithmetic of half-precision floats.
+ * The values that canonical CBOR carries here, and what is done with them outside the codec: typed reads, the one
+ * JSON text of open data, where two values differ.
  *
- * The set is closed on purpose: no tags, no dates, no big integers, no `undefined`. What has no place
- * in it is turned into something that has by the owner of the record. Import from `cbor.ts`.
+ * The set is closed on purpose: no tags, no dates, no big integers, no `undefined`. What has no place in it is
+ * turned into something that has by the owner of the record. The codec takes its carrier of maps with integer keys
+ * and the arithmetic of half-precision floats from here; others import both from `cbor.ts`.
  *
- * Typed reads of decoded CBOR, for readers that trust no byte: each takes a value and a name for it,
- * and gives the value in the type asked for, or throws `ERR_CORRUPT` with the name and what came
- * instead. Also the one JSON text of open data.
- *
- * What the fields of a record mean is left to the callers.
+ * A typed read trusts no byte: it takes a value and a name for it, and gives the value in the type asked for, or
+ * throws `ERR_CORRUPT` with the name and what came instead. What the fields of a record mean is left to the callers.
  */
 import { describe, invalid } from "../errors.js";
 
@@ -112,26 +110,34 @@ export function readObject(value: Value, what: string): { readonly [name: string
 }
 
 /** A list. */
-export function readList(value: Value, what: string): readonly CborValue[] {
+export function readList(value: Value, what = "record"): readonly CborValue[] {
   if (Array.isArray(value)) return value as readonly CborValue[];
   throw wrong(what, "a list", value);
 }
 
 /** A list of texts; an absent one is empty. */
-export function readTexts(value: Value, what: string): readonly string[] {
-  return value === undefined ? [] : readList(value, what).map((item) => readText(item, what));
+export function readTexts(value: Value, what?: string): readonly string[] {
+  if (value === undefined) return [];
+  const items = readList(value, what);
+  for (const item of items) readText(item, what);
+  return items as readonly string[];
 }
 
 /** A text. */
-export function readText(value: Value, what: string): string {
+export function readText(value: Value, what = "record"): string {
   if (typeof value === "string") return value;
   throw wrong(what, "text", value);
 }
 
 /** A whole number. */
-export function readInteger(value: Value, what: string): number {
+export function readInteger(value: Value, what = "record"): number {
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
   throw wrong(what, "an integer", value);
+}
+
+/** A whole number, or the default where it is absent. */
+export function readIntegerOr(value: Value, fallback: number, what?: string): number {
+  return value === undefined ? fallback : readInteger(value, what);
 }
 
 /** Exactly so many bytes. */
@@ -150,7 +156,7 @@ export function stableText(value: CborValue): string {
   return `{${texts.join(",")}}`;
 }
 
-function isObject(value: Value): value is { readonly [name: string]: CborValue } {
+function isObject(value: unknown): value is { readonly [name: string]: CborValue } {
   if (typeof value !== "object" || value === null) return false;
   return !Array.isArray(value) && !(value instanceof Uint8Array) && !isFields(value);
 }
@@ -159,4 +165,42 @@ function wrong(what: string, expected: string, value: Value): Error {
   // Kinds only, never the value itself: it may be content.
   const got = typeof value === "string" ? "text" : describe(value);
   return invalid(what, expected, got, "ERR_CORRUPT");
+}
+
+/** Where two values differ first; `undefined` when they say the same. */
+export function differenceOf(shown: unknown, said: unknown, path: string): string | undefined {
+  if (Array.isArray(shown)) {
+    if (!Array.isArray(said) || said.length !== shown.length) return path;
+    return firstOf(shown, (one, at) => differenceOf(one, said[at], `${path}[${at}]`));
+  }
+  if (!isObject(shown)) return Object.is(shown, said) ? undefined : path;
+  if (!isObject(said)) return path;
+  const names = [...new Set([...Object.keys(shown), ...Object.keys(said)])];
+  return firstOf(names, (name) => {
+    const at = `${path}.${name}`;
+    const own = Object.hasOwn(shown, name) ? shown[name] : undefined;
+    const theirs = Object.hasOwn(said, name) ? said[name] : undefined;
+    if (own === undefined) return theirs === undefined ? undefined : at;
+    return differenceOf(own, theirs, at);
+  });
+}
+
+function firstOf<T, R>(items: readonly T[], find: (item: T, at: number) => R | undefined) {
+  for (const [at, item] of items.entries()) {
+    const found = find(item, at);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** An object that is nothing but its members: no list, no bytes, nothing with a prototype of its own. */
+export function isPlainObject(value: unknown): value is { readonly [name: string]: unknown } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** A whole number of at least 0. */
+export function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

@@ -11,11 +11,11 @@ import {
   keyOf,
   prefixEnd,
   readBytes,
-  readText,
   readU16,
   readU32,
   readU64,
   skipVariable,
+  textInKey,
   toHex,
 } from "./keys.js";
 
@@ -103,7 +103,7 @@ describe(`tuples (seed ${SEED})`, () => {
       const afterBytes = skipVariable(key, afterText + 2);
       expect({
         tiny: key[1],
-        text: readText(key, 2),
+        text: textInKey(key, 2),
         small: readU16(key, afterText),
         bytes: readBytes(key, afterText + 2),
         medium: readU32(key, afterBytes),
@@ -220,7 +220,7 @@ describe("refusals", () => {
       () => readU32(Uint8Array.of(1, 2, 3), 0),
       () => readU64(Uint8Array.of(1, 2, 3, 4, 5), 0),
       () => readU64(new Uint8Array(8).fill(0xff), 0),
-      () => readText(Uint8Array.of(5, 6, 7), 0),
+      () => textInKey(Uint8Array.of(5, 6, 7), 0),
       () => readBytes(Uint8Array.of(0xff, 0x03, 0x00), 0),
       () => readBytes(Uint8Array.of(0xff, 0x00), 0),
       () => skipVariable(new Uint8Array(0), 0),

@@ -22,7 +22,7 @@ import { cutBytes } from "./slab.js";
 import { fromUtf8, utf8 } from "./text.js";
 
 /** Appends components and then gives the key. Every call but `end` returns the builder itself. */
-export interface KeyBuilder {
+interface KeyBuilder {
   /** One byte. */
   u8(value: number): KeyBuilder;
   /** Two bytes, big-endian. */
@@ -213,7 +213,7 @@ export function readU64(bytes: Uint8Array, offset: number): number {
 }
 
 /** The text of the component at `offset`; the next component starts at `skipVariable`. */
-export function readText(bytes: Uint8Array, offset: number): string {
+export function textInKey(bytes: Uint8Array, offset: number): string {
   return fromUtf8(readBytes(bytes, offset));
 }
 

@@ -1,6 +1,6 @@
 /**
  * Text as Cortex needs it: strict UTF-8 both ways, lengths in bytes, cutting without breaking a
- * character, and the two normal forms by which sentences and slot names are compared.
+ * character, the two normal forms by which sentences and slot names are compared, and base64.
  *
  * Promises: nothing here replaces a character silently; a string with a lone surrogate, or bytes that
  * are not UTF-8, are `ERR_ILL_FORMED`. A byte order mark is an ordinary character and survives. The

@@ -13,7 +13,7 @@ import { invalid } from "../errors.js";
 export const ULID_BYTES = 16;
 
 /** Length of an id as text. */
-export const ULID_CHARS = 26;
+const ULID_CHARS = 26;
 
 /** The last millisecond six bytes can say; the year 10889. */
 export const ULID_TIME_MAX_MS = 2 ** 48 - 1;

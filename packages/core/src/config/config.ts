@@ -28,7 +28,7 @@ import { checkMetadata, type JsonObject } from "../records/fields.js";
 import { isLanguage, LANGUAGE_DEFAULT } from "../text/languages.js";
 
 /** What holds until something else is configured. */
-export const DEFAULT_CONFIG: GraphConfig = { conflictPolicy: "lww", kindWhitelist: [] };
+const DEFAULT_CONFIG: GraphConfig = { conflictPolicy: "lww", kindWhitelist: [] };
 
 /** The configuration as a write sees it. */
 export function configOf(tx: WriteTx): GraphConfig {
@@ -67,7 +67,7 @@ async function configAt(reader: Reader, at: PartPointer | undefined): Promise<Gr
 }
 
 /** Reads the language whose words a graph is searched by. */
-export interface LanguageReader {
+interface LanguageReader {
   /** As a reader sees it. */
   of(reader: Reader): Promise<Language>;
   /** The rows that it will most likely read. */

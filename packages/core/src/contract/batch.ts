@@ -40,9 +40,13 @@ export type BatchItem =
   | { readonly update: { readonly id: Ref } & UpdateInput; readonly ref?: string | undefined }
   | { readonly link: BatchLink };
 
-const end = noted(z.union([z.string(), z.strictObject({ ref: z.string().min(1) })]), {
-  code: "ERR_REF",
-});
+const end = noted(
+  z.union([
+    z.string().meta({ minLength: 1, maxLength: LIMITS.externalIdBytes }),
+    z.strictObject({ ref: z.string().min(1) }),
+  ]),
+  { code: "ERR_REF" },
+);
 
 /** A link in a batch, as the check reads it; whether its ends are there is known when it is made. */
 export const batchLink = z.strictObject({ from: end, kind: edgeKind, to: end, ...edgeFields });

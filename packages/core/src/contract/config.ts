@@ -77,11 +77,15 @@ export interface GraphConfig extends Omit<ShapeOf<typeof graphConfigShape>, "met
   readonly metadata?: JsonObject;
 }
 
-const publicKey = z.string().check((payload) => {
-  if (keyOf(payload.value) !== undefined) return;
-  const expected = "a public key of 32 bytes in base64";
-  complain(payload, { code: "ERR_INVALID", expected, got: describe(payload.value) }, []);
-});
+const publicKey = z
+  .string()
+  .check((payload) => {
+    if (keyOf(payload.value) !== undefined) return;
+    const expected = "a public key of 32 bytes in base64";
+    complain(payload, { code: "ERR_INVALID", expected, got: describe(payload.value) }, []);
+  })
+  // Of the last character before the padding, two bits say nothing and are zero.
+  .meta({ pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$" });
 
 /** A change of the configuration: what is left out stays, `null` takes away. */
 export const configFields = {

@@ -17,6 +17,7 @@ export {
   ISO_PATTERN,
   isoTimeMs,
   type ListSchema,
+  patternOf,
 } from "../records/fields.js";
 export { countTokens, truncateToTokens } from "../records/forms.js";
 export { frameSchema, goalStateSchema } from "../records/frames.js";
@@ -50,6 +51,7 @@ export type { Counter } from "../salience/use-record.js";
 export { quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
+export { describedInput, NAME_PATTERN, namedForms } from "./document.js";
 export {
   anyObject,
   type FieldNote,

@@ -16,7 +16,7 @@ import {
   saying,
   timeField,
 } from "../records/fields.js";
-import { namesOf, type Vocabulary } from "../records/types.js";
+import { namesOf, type WordTable } from "../records/types.js";
 
 /** What a field says about itself beside its rules. */
 export interface FieldNote {
@@ -84,7 +84,7 @@ export function oneOrMore<S extends z.ZodType>(item: S, max: number = LIMITS.lis
 }
 
 /** One word of a vocabulary. */
-export function words<T extends Vocabulary>(table: T) {
+export function words<T extends WordTable>(table: T) {
   return z.enum(namesOf(table));
 }
 
@@ -94,7 +94,7 @@ export const anyObject = z
     (value) => typeof value === "object" && value !== null && !Array.isArray(value),
     saying("an object"),
   )
-  .meta({ type: "object", additionalProperties: {} });
+  .meta({ type: "object", additionalProperties: {}, form: "JsonObject" });
 
 /** A whole number between two bounds, both included; without an upper one, as large as can be counted on from. */
 export function whole(min: number, max: number = SEQ_MAX) {

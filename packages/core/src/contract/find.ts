@@ -67,6 +67,7 @@ const predicate = z.custom<Predicate>().meta({
   description: `a predicate, as JSON: an object with one of ${OPERATORS.join(", ")}`,
   minProperties: 1,
   maxProperties: 1,
+  form: "Predicate",
 });
 
 /** What hits are near to: one of a text, a memory or a vector. */
@@ -75,7 +76,7 @@ const nearFields = strictFields({
   uri: refField("a memory").optional(),
   vector: z
     .custom<Float32Array | readonly number[]>()
-    .meta({ description: "a vector", type: "array", items: { type: "number" } })
+    .meta({ description: "a vector", type: "array", items: { type: "number" }, minItems: 1 })
     .optional(),
   k: whole(1, LIMITS.listLimit).describe("how many memories are hits").optional(),
 });

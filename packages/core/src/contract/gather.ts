@@ -6,6 +6,7 @@
  * An object where an argument is expected gives that argument, and others, by name: `get({ id })` is
  * `get(id)`, and `forget({ session }, reason)` names what is forgotten by another field than the id.
  */
+import { isPlainObject } from "../codec/cbor-value.js";
 import { CortexError, invalid } from "../errors.js";
 
 /** What a call gave, by name. */
@@ -59,10 +60,4 @@ function addAll(all: { [field: string]: unknown }, more: unknown, rest: string):
     if (field === "__proto__") Object.defineProperty(all, field, { value, enumerable: true });
     else all[field] = value;
   }
-}
-
-function isPlainObject(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }

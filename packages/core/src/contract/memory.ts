@@ -73,7 +73,11 @@ export function limitUpTo(max: number) {
 }
 
 /** Where the page before ended. */
-export const cursor = z.string().max(4096).describe("where the page before ended").optional();
+export const cursor = z
+  .string()
+  .max(4096)
+  .meta({ description: "where the page before ended", minLength: 1 })
+  .optional();
 
 /** The type of a memory. */
 export const memoryType = noted(
@@ -156,8 +160,18 @@ function formUpTo(maxTokens: number) {
   });
 }
 
+const URI_NAMES = Object.values(MEMORY_TYPES)
+  .map(({ uriName }) => uriName)
+  .join("|");
+
+/** The form of a URI with its version. */
+const URI_PATTERN = `^cortex://[a-z0-9][a-z0-9._-]{0,63}/(${URI_NAMES})/(?!0{26})[0-7][0-9A-HJKMNP-TV-Z]{25}#[1-9][0-9]{0,8}$`;
+
+/** The form of an id that a caller makes. */
+const ULID_PATTERN = "^(?!0{26})[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$";
+
 /** A URI by its length; its form is read when the version is made. */
-const uriText = textField({ maxBytes: LIMITS.labelBytes });
+const uriText = textField({ maxBytes: LIMITS.labelBytes }).meta({ pattern: URI_PATTERN });
 
 /** The fields of a version. */
 export const versionFields = {
@@ -199,9 +213,10 @@ export const NEW_ID = "a ULID of 26 characters other than zero";
 /** The fields of a write that are not fields of the type's data. */
 export const writeFields = {
   type: memoryType,
-  id: noted(z.string(saying(NEW_ID)).describe("a new ULID of your own"), {
-    code: "ERR_BAD_ID",
-  }).optional(),
+  id: noted(
+    z.string(saying(NEW_ID)).meta({ description: "a new ULID of your own", pattern: ULID_PATTERN }),
+    { code: "ERR_BAD_ID" },
+  ).optional(),
   externalId: externalIdField.describe("a name of your own, unique in the graph").optional(),
   slot: slot.describe("the single-valued attribute this is the value of").optional(),
   source,
@@ -291,10 +306,6 @@ export const get = verb("get", {
   mayMiss: true,
 });
 
-const URI_NAMES = Object.values(MEMORY_TYPES)
-  .map(({ uriName }) => uriName)
-  .join("|");
-
 /** Reads what a URI pins. */
 export const resolve = verb("resolve", {
   summary: "Read exactly what a URI pins",
@@ -305,10 +316,7 @@ export const resolve = verb("resolve", {
       z
         .string()
         .max(LIMITS.externalIdBytes)
-        .meta({
-          description: "a URI with its version",
-          pattern: `^cortex://[a-z0-9][a-z0-9._-]{0,63}/(${URI_NAMES})/(?!0{26})[0-7][0-9A-HJKMNP-TV-Z]{25}#[1-9][0-9]{0,9}$`,
-        }),
+        .meta({ description: "a URI with its version", pattern: URI_PATTERN }),
       { code: "ERR_BAD_URI" },
     ),
   },

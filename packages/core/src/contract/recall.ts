@@ -263,7 +263,8 @@ export const recall = verb("recall", {
   },
   labels: type<[question: string | readonly string[]]>(),
   options: {
-    also: listUpTo(wordsAsked, LIMITS.recallQuestions)
+    // The question itself is one of the ways of putting it.
+    also: listUpTo(wordsAsked, LIMITS.recallQuestions - 1)
       .describe("another way of putting it; may be repeated")
       .optional(),
     limit: limitUpTo(LIMITS.recallHits),
@@ -352,14 +353,12 @@ export interface ContextBundle extends ShapeOf<typeof contextShape> {}
 
 const KINDS = Object.keys(OBJECT_KINDS).join(", ");
 
-const objects = z.partialRecord(
-  words(OBJECT_KINDS),
-  textField({ maxBytes: LIMITS.frameRefBytes }),
-  {
+const objects = z
+  .partialRecord(words(OBJECT_KINDS), textField({ maxBytes: LIMITS.frameRefBytes }), {
     error: ({ code }) =>
       code !== "invalid_type" ? `expected one of the kinds ${KINDS}` : undefined,
-  },
-) as unknown as z.ZodType<{ readonly [kind in ObjectKind]?: string }>;
+  })
+  .meta({ minProperties: 1 }) as unknown as z.ZodType<{ readonly [kind in ObjectKind]?: string }>;
 
 /** Builds the context of a task, or of none in particular. */
 export const context = verb("context", {

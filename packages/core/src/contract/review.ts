@@ -131,7 +131,10 @@ export const settle = verb("settle", {
   standing: "overrule",
   retry: "key",
   args: {
-    item: z.string().max(LIMITS.externalIdBytes).describe("the item, as the review names it"),
+    item: z
+      .string()
+      .max(LIMITS.externalIdBytes)
+      .meta({ description: "the item, as the review names it", minLength: 1 }),
   },
   labels: type<[item: string]>(),
   options: {

@@ -27,7 +27,7 @@ export type Ref = string;
 /** A memory's id in an answer. */
 export const memoryIdShape = z.string() as unknown as z.ZodType<MemoryId, MemoryId>;
 /** An edge's id in an answer. */
-export const edgeIdShape = z.string() as unknown as z.ZodType<EdgeId, EdgeId>;
+const edgeIdShape = z.string() as unknown as z.ZodType<EdgeId, EdgeId>;
 /** A time in an answer. */
 export const timeShape = z.int();
 /** A position of the journal in an answer. */
@@ -126,7 +126,7 @@ export const memoryShape = z.object({
 });
 
 /** A memory of one type. */
-export interface MemoryOf<T extends MemoryType> {
+interface MemoryOf<T extends MemoryType> {
   readonly id: MemoryId;
   readonly uri: string;
   readonly type: T;

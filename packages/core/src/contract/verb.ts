@@ -23,7 +23,7 @@ export type Policy = "filtered" | "write" | "owner" | "open";
  * doing it once leaves, `key` by the caller's idempotency key, which is kept with what the call wrote.
  * A key is also taken where the retry is natural; then it repeats the answer, in the process that gave it.
  */
-export type Retry = "natural" | "key";
+type Retry = "natural" | "key";
 
 /**
  * Whose word a verb needs: `none` changes nothing that anybody said, `claim` adds words under the
@@ -31,13 +31,13 @@ export type Retry = "natural" | "key";
  * caller below it is refused, and its wish becomes a proposal of the review), `owner` is for whoever
  * speaks for the owner.
  */
-export type NeededStanding = "none" | "claim" | "overrule" | "owner";
+type NeededStanding = "none" | "claim" | "overrule" | "owner";
 
 /** How the answer comes: at once, as the bytes of a file, or item by item for as long as it is read. */
-export type Sends = "json" | "file" | "events";
+type Sends = "json" | "file" | "events";
 
 /** A phantom: a type that a declaration carries and no program reads. */
-export type Phantom<T> = { readonly type?: T };
+type Phantom<T> = { readonly type?: T };
 
 /** Carries a type into a declaration. */
 export function type<T>(): Phantom<T> {
@@ -173,7 +173,7 @@ function takesObject(schema: z.ZodType | undefined): boolean {
 export type OnProgress = (done: number, total: number) => void;
 
 /** What every call may say beside its input. */
-export interface CallOptions {
+interface CallOptions {
   /** Who is asking; the owner when not given. */
   readonly access?: Access | undefined;
 }
@@ -224,7 +224,7 @@ type MayLeaveOut<T> = Partial<T> extends T ? true : false;
  * The parameters of a verb's method: its arguments, then its options. They may stand in two objects, what
  * is written in one and who asks in the other; a member that both name is refused.
  */
-export type ParametersOf<V> =
+type ParametersOf<V> =
   MayLeaveOut<OptionsOf<V>> extends true
     ? [...ArgumentsOf<V>, options?: OptionsOf<V>, more?: Partial<OptionsOf<V>>]
     : [...ArgumentsOf<V>, input: OptionsOf<V>, more?: Partial<OptionsOf<V>>];

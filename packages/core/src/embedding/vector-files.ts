@@ -8,6 +8,7 @@
  * inside the library. Whatever does not agree is removed. Keeping and finding never fail, because all of
  * it can be made again; removing says so when it could not, because somebody wanted vectors gone.
  */
+
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -15,6 +16,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { decode, encode } from "../codec/cbor.js";
 import { equalBytes, toHex } from "../codec/keys.js";
+import { sha256Node } from "../codec/sha256-node.js";
 import { CortexError } from "../errors.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -92,7 +94,7 @@ async function keep(
   ]);
   const list = join(folder, `${model}.list`);
   const half = `${list}.${token}`;
-  await writeFile(half, Buffer.concat([body, sha256(body)]), { mode: 0o600, flag: "wx" });
+  await writeFile(half, Buffer.concat([body, sha256Node(body)]), { mode: 0o600, flag: "wx" });
   await rename(half, list);
   await remove(folder, (file) => file.startsWith(`${model}-`) && file !== graph);
 }
@@ -101,7 +103,7 @@ async function readList(folder: string, name: KeptGraphName): Promise<List | und
   try {
     const bytes = await readFile(join(folder, `${toHex(name.tag)}.list`));
     const body = bytes.subarray(0, Math.max(0, bytes.length - HASH_BYTES));
-    if (!equalBytes(sha256(body), bytes.subarray(body.length))) return undefined;
+    if (!equalBytes(sha256Node(body), bytes.subarray(body.length))) return undefined;
     const fields = decode(body);
     if (!Array.isArray(fields)) return undefined;
     const [form, tag, dimensions, purged, graph, digest, hashes] = fields as readonly unknown[];
@@ -132,10 +134,6 @@ async function remove(folder: string, isMeant: (name: string) => boolean): Promi
   for (const name of names) {
     if (OUR_NAME.test(name) && isMeant(name)) await rm(join(folder, name), { force: true });
   }
-}
-
-function sha256(bytes: Bytes): Bytes {
-  return createHash("sha256").update(bytes).digest();
 }
 
 async function hashOf(path: string): Promise<Bytes> {

@@ -198,7 +198,7 @@ export interface EdgeDraft {
 }
 
 /** What became of an edge that was to be added. */
-export interface MintedEdge {
+interface MintedEdge {
   readonly edge: EdgeRecord;
   /** What is to be appended, or the entry that left the edge as it is. */
   readonly outcome: { readonly part: RecordDraft } | { readonly seq: number };

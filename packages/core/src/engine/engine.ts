@@ -1,9 +1,12 @@
 /**
- * What every verb works with, and how a caller's reference becomes a memory.
+ * What every verb works with, how a caller's reference becomes a memory, and how a store begins.
  *
  * A verb is a plain function of the engine; `cortex.ts` binds them to one object. References are
- * accepted in three forms everywhere: an id, a URI of this actor, an external id.
+ * accepted in three forms everywhere: an id, a URI of this actor, an external id. A store begins with the entry
+ * that says whose it is; one that is there already is held against the actor who was asked for.
  */
+
+import { encode } from "../codec/cbor.js";
 import type { VerifyEd25519 } from "../codec/ed25519-node.js";
 import type { Hasher, Sha256 } from "../codec/hash.js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
@@ -11,11 +14,13 @@ import { isZeroUlid, newUlid, parseUlid, ulidText } from "../codec/ulid.js";
 import type { EdgeId, MemoryId } from "../contract/shapes.js";
 import { CortexError, describe, invalid, shortName } from "../errors.js";
 import type { CommitSignal, Pause } from "../history/growth.js";
+import { FORMAT } from "../history/head-row.js";
 import { decodeMemoryRow, type MemoryRow } from "../history/pointers.js";
-import type { Reader } from "../history/reader.js";
+import { Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
 import type { Writer, WriteTx } from "../history/writer.js";
-import { idKey, textKey } from "../kv/keyspace.js";
+import { decodeGenesis, type Genesis, HASH_SUITE, SUBJECT } from "../journal/entry.js";
+import { idKey, journalKey, textKey } from "../kv/keyspace.js";
 import type { Bytes, Kv, KvGeneration } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Model } from "../model/model.js";
@@ -79,7 +84,7 @@ export interface Activity {
 }
 
 /** What the writes of a holder of a scope get unless they say otherwise. */
-export interface WriteDefaults {
+interface WriteDefaults {
   readonly visibility: Visibility;
   /** Keeps the holder's idempotency keys apart from everybody else's. */
   readonly realm: string;
@@ -277,4 +282,55 @@ export function checkOptions(options: unknown, known: readonly string[], field =
       { field: shortName(name), expected: `one of ${known.join(", ")}`, got: "an unknown field" },
     );
   }
+}
+
+/**
+ * Writes entry 0 if the store is new, unless `create` forbids it, then checks that the store is this
+ * actor's.
+ */
+export async function openGenesis(engine: Engine, create = true): Promise<Genesis> {
+  const found = await readGenesis(engine);
+  if (found === undefined && !create) {
+    throw new CortexError("ERR_FORMAT_UNKNOWN", "the store is empty: nothing was ever written");
+  }
+  const genesis = found ?? (await writeGenesis(engine));
+  if (genesis.actor !== engine.actor) {
+    throw new CortexError(
+      "ERR_ACTOR_MISMATCH",
+      `the store belongs to actor ${genesis.actor}, expected ${engine.actor}`,
+      { expected: engine.actor, got: genesis.actor },
+    );
+  }
+  return genesis;
+}
+
+async function writeGenesis(engine: Engine): Promise<Genesis> {
+  const storeId = engine.random(16);
+  await engine.writer.submit({
+    hints: [journalKey(0)],
+    run: (tx) => {
+      // Another process may have been first.
+      if (tx.nextSeq() > 0) return;
+      const record = encode({ format: FORMAT, actor: engine.actor, storeId, suite: HASH_SUITE });
+      tx.append({
+        kind: "genesis",
+        by: engine.principal,
+        parts: [{ subject: Uint8Array.of(SUBJECT.store), record }],
+      });
+    },
+  });
+  const genesis = await readGenesis(engine);
+  if (genesis === undefined) throw new Error("a new store has no entry 0");
+  return genesis;
+}
+
+async function readGenesis(engine: Engine): Promise<Genesis | undefined> {
+  return Reader.with(engine.kv, undefined, async (reader) => {
+    if (reader.head.size === 0) return undefined;
+    const [row] = await reader.getMany([journalKey(0)]);
+    if (row === undefined) {
+      throw new CortexError("ERR_JOURNAL_GAP", "journal entry 0 is missing", { seq: 0 });
+    }
+    return decodeGenesis(row);
+  });
 }

@@ -215,6 +215,25 @@ describe("batch", () => {
     });
   });
 
+  test("what no key can mark is refused by the name of its member", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    const { id } = await memory.write({ type: "fact", text: "a fact" });
+    const patches: readonly (readonly [object, string])[] = [
+      [{ data: { object: { deep: [1e300] } } }, "data.object.deep[0]"],
+      [{ object: { n: 2 ** 53 } }, "object.n"],
+      [{ metadata: { text: "\ud800" } }, "metadata.text"],
+    ];
+    for (const [patch, field] of patches) {
+      const key = { idempotencyKey: "k" };
+      const alone = await refusalOf(memory, () => memory.update(id, { ...patch, ...key }));
+      expect([alone.details.field, alone.message.startsWith(`${field}: `)]).toEqual([field, true]);
+      const items = [{ update: { id, ...patch } }];
+      const error = await refusalOf(memory, () => memory.batch(items, key));
+      expect(error.details.field).toBe(`items[0].${field}`);
+    }
+  });
+
   test("one key cannot stand for two things at once", async () => {
     await using store = await openTestStore();
     const { memory } = store;

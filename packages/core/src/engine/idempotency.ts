@@ -9,19 +9,20 @@
  * that wrote nothing leaves no mark: repeated, it is simply done again.
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import { domainHash } from "../codec/hash.js";
 import { utf8 } from "../codec/text.js";
 import type { EdgeResult, MemoryRef, WriteResult } from "../contract/shapes.js";
 import { CortexError } from "../errors.js";
 import { decodeMemoryRow } from "../history/pointers.js";
-import type { Again, Operation, WriteTx, Written } from "../history/writer.js";
+import type { Again, WriteOperation, WriteTx, Written } from "../history/writer.js";
 import { decodeEntry, type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import type { Json } from "../records/fields.js";
-import { decodeMemoryRecord, type Head, int, list } from "../records/memory-record.js";
+import { checkJson, type Json } from "../records/fields.js";
+import { decodeMemoryRecord, type Head } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { RIVAL, versionsOf } from "./drafts.js";
 import { type Engine, edgeId, type Located, memoryId } from "./engine.js";
@@ -61,6 +62,14 @@ function keyName(
   return by === undefined || by === principal ? key : [by, key];
 }
 
+/**
+ * Refuses, by the name of its member, what could not be told apart later: for a request that is marked
+ * before all of it is checked.
+ */
+export function checkMarkable(input: object): void {
+  checkJson(plainJson(input), "");
+}
+
 /** A request as JSON says it, whatever the order of its members. */
 function plainJson(request: unknown): CborValue {
   try {
@@ -74,12 +83,12 @@ function plainJson(request: unknown): CborValue {
 
 /** An engine whose one write carries the mark of a request, or gives the answer of the first that did. */
 export function underMark(engine: Engine, request: Uint8Array): Engine {
-  const submit = <T>(operation: Operation<T>): Promise<Written<T>> =>
+  const submit = <T>(operation: WriteOperation<T>): Promise<Written<T>> =>
     engine.writer.submit(markedOperation(operation, request));
   return { ...engine, writer: { submit, invalidate: () => engine.writer.invalidate() } };
 }
 
-function markedOperation<T>(operation: Operation<T>, request: Uint8Array): Operation<T> {
+function markedOperation<T>(operation: WriteOperation<T>, request: Uint8Array): WriteOperation<T> {
   const { again } = operation;
   if (again === undefined)
     throw new Error("an operation under a key does not say how it is repeated");
@@ -171,8 +180,8 @@ export function firstEntries(
 function firstSeq(tx: WriteTx, request: Uint8Array): number | undefined {
   const row = tx.view.get(idKey("idempotency", request.subarray(0, 16)));
   if (row === undefined) return undefined;
-  const [seqValue, hash] = list(decode(row));
-  const seq = int(seqValue, 0);
+  const [seqValue, hash] = readList(decode(row));
+  const seq = readIntegerOr(seqValue, 0);
   if (tx.nextSeq() - seq > LIMITS.idempotencyEntries) return undefined;
   if (!(hash instanceof Uint8Array) || keyString(hash) !== keyString(request.subarray(16))) {
     throw keyError("expected the request it was first used for, got another one", seq);
@@ -251,7 +260,7 @@ export const edgeAgain: Again<EdgeResult> = {
 };
 
 /** The entry with the edge: the first one, or the next where that registers the kind. */
-export function edgeEntry(tx: WriteTx, first: Entry): Entry {
+function edgeEntry(tx: WriteTx, first: Entry): Entry {
   const { kind, seq } = first.header;
   const [next] = kind === "register_edge_kind" ? readEntries(tx, [seq + 1]) : [];
   return next ?? first;
@@ -305,7 +314,7 @@ function disputedBy(engine: Engine, tx: WriteTx, entry: Entry): MemoryRef[] {
     const context = partContext(entry.header, at);
     const { metadata, to } = decodeEdgeRecord(partRecord(bytes), context);
     if (metadata?.[RIVAL] === undefined || !(to instanceof Uint8Array)) return [];
-    return [{ id: to, version: int(metadata.version, 1) }];
+    return [{ id: to, version: readIntegerOr(metadata.version, 1) }];
   });
   ask(
     tx,
@@ -332,5 +341,5 @@ function headAt(entry: Entry, part: number): Head | undefined {
 function reinforcedVersion(entry: Entry): number {
   const bytes = entry.parts[0];
   if (bytes === undefined || entry.header.kind !== "reinforce") return 1;
-  return int(list(decode(partRecord(bytes)))[1], 1);
+  return readIntegerOr(readList(decode(partRecord(bytes)))[1], 1);
 }

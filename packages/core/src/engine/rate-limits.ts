@@ -31,7 +31,7 @@ export interface RateLimits {
 }
 
 /** The name of a limit. */
-export type Gate = keyof RateLimits;
+type Gate = keyof RateLimits;
 
 /** The limits unless `open` is given others. */
 export const DEFAULT_RATE_LIMITS: RateLimits = {
@@ -76,7 +76,7 @@ interface Bucket {
 }
 
 /** One call that must pass a gate. */
-export interface Passage {
+interface Passage {
   readonly gate: Gate;
   /** Whose bucket it is. */
   readonly key: string;

@@ -19,11 +19,11 @@ import { Unread } from "../history/write-view.js";
 import type { WriteTx } from "../history/writer.js";
 import { CONFIG_KEY, idKey, journalKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { memoryTreeKey } from "../records/edge-record.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import type { Head } from "../records/memory-record.js";
 
 /** What else is known to be wanted together with some rows. */
-export interface AskMore {
+interface AskMore {
   readonly ranges?: readonly KvRange[];
   /** Leaves that the operation will change. */
   readonly leaves?: readonly LeafRef[];
@@ -55,7 +55,7 @@ export function configEntry(tx: WriteTx): readonly Bytes[] {
 
 /** The leaf of a memory. */
 export function memoryLeaf(tx: WriteTx, id: Bytes): LeafRef {
-  return { tree: "memories", key: memoryTreeKey(tx.fold.sha256, id) };
+  return { tree: "memories", key: memoryStateKey(tx.fold.sha256, id) };
 }
 
 /** The entries that hold a memory's records, as far as its row is loaded. */

@@ -6,6 +6,7 @@
  * the parts attached to them are counted again, up to the position. So what was scored then can be
  * scored again, as long as nothing was forgotten since.
  */
+
 import { invalid } from "../errors.js";
 import { decodeCounter, decodePointer, type PartPointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
@@ -19,7 +20,7 @@ import {
   keyString,
   WEIGHTS_KEY,
 } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes } from "../kv/kv.js";
 import { isPinned } from "../records/frames.js";
 import { decodeLearnRecord } from "../salience/learn.js";
 import {
@@ -34,7 +35,7 @@ import {
 import { type Counter, countUse, isUse, UNUSED } from "../salience/use-record.js";
 
 /** When salience is asked for, and what a query adds to it. */
-export interface SalienceOptions {
+interface SalienceOptions {
   readonly nowMs: number;
   /** Cosine of each memory and the query, by the `keyString` of the id; absent ones have none. */
   readonly similarity?: ReadonlyMap<string, number>;
@@ -102,9 +103,6 @@ async function formerWeights(reader: Reader): Promise<PartPointer | undefined> {
   return row === undefined ? undefined : decodePointer(row.value);
 }
 
-/** Uses of one memory that one read of the past counts again. */
-const USES_MAX = 1_000_000;
-
 async function countersFrom(
   reader: Reader,
   found: readonly FoundMemory[],
@@ -117,7 +115,7 @@ async function countersFrom(
     used.map(({ id }) => ({
       gte: attachmentKey(id, 0, 0),
       lt: attachmentKey(id, reader.seq + 1, 0),
-      limit: USES_MAX,
+      limit: ALL_ROWS,
       keysOnly: true,
     })),
   );

@@ -1,50 +1,35 @@
 /**
- * How records become the shapes that callers get back. Times are integer milliseconds; ids and
- * URIs are text; what is absent is not there.
+ * How records become what callers get back: memories, edges and references as plain objects, and memories as lines of
+ * a prompt.
  *
- * Memories as lines of a prompt: id, date and status of each, then what it says, the whole inside the
- * fence that `remember` drops.
+ * In objects times are integer milliseconds, ids and URIs are text, and what is absent is not there.
  *
- * Promise: the same bytes for the same memories in the same order; no clock, no locale. One memory is
- * one line, and no memory can end its line, its quotes or the fence. What came from outside, through a
- * tool, a document or somebody else's channel, stands in quotes with its source, so that a model can
- * tell what the owner and the agent said from what was merely read.
+ * In a prompt a memory is one line, with its id, its date and its status, inside the fence that `remember` drops; none
+ * can end its line, its quotes or the fence. What came from outside, through a tool, a document or somebody else's
+ * channel, stands in quotes with its source, so that a model can tell what the owner and the agent said from what was
+ * merely read. The same memories in the same order give the same bytes: no clock, no locale.
  */
 import { ulidText } from "../codec/ulid.js";
 import type { Form } from "../contract/hits.js";
-import type { Edge, Memory, MemoryHead, MemoryRef, VersionRecord } from "../contract/shapes.js";
+import type { Edge, Memory, MemoryRef } from "../contract/shapes.js";
 import { bodyOf, type FoundMemory, type Read } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
-import { primaryText } from "../records/data.js";
 import type { EdgeRecord } from "../records/edge-record.js";
 import { fence } from "../records/fence.js";
 import { countTokens, renderFull } from "../records/forms.js";
-import type { Head, MemoryRecord, Version } from "../records/memory-record.js";
+import {
+  type Head,
+  type MemoryRecord,
+  primaryText,
+  shownHead,
+  shownVersion,
+  type Version,
+} from "../records/memory-record.js";
 import type { MemoryType } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { TRUST } from "../trust/gate.js";
 import { quoted, withheld } from "../trust/scan.js";
 import { edgeId, memoryId } from "./engine.js";
-
-/** The version of a memory's record, as callers see it. */
-export function versionRecord(version: Version, seq: number): VersionRecord {
-  const shaped: { -readonly [K in keyof VersionRecord]: VersionRecord[K] } = {
-    number: version.number,
-    createdAt: version.createdAt,
-    createdBy: version.createdBy,
-    confidence: version.confidence,
-    provenance: version.provenance,
-    forms: version.forms,
-    supersedes: version.supersedes,
-    seq,
-  };
-  if (version.validFrom !== undefined) shaped.validFrom = version.validFrom;
-  if (version.validTo !== undefined) shaped.validTo = version.validTo;
-  if (version.expiresAt !== undefined) shaped.expiresAt = version.expiresAt;
-  if (version.flags !== undefined) shaped.flags = version.flags;
-  if (version.origin !== undefined) shaped.origin = version.origin;
-  return shaped;
-}
 
 /** A memory as callers see it; `body` may be another version than the current one. */
 export function shapeMemory(
@@ -80,7 +65,7 @@ export function shapeOpen(actor: string, found: FoundMemory, body: Read<MemoryRe
 }
 
 /** What a memory is shaped from: a head, a version, and the entries that left them so. */
-export interface MemoryParts {
+interface MemoryParts {
   readonly id: Bytes;
   readonly head: Head;
   /** When the head was left so, and by which entry. */
@@ -101,34 +86,11 @@ export function shapeParts(actor: string, parts: MemoryParts): Memory {
     version: version.number,
     text: primaryText(head.type, version.data) || version.forms.short,
     data: version.data,
-    head: shapeHead(head, parts.at),
-    versionRecord: versionRecord(version, parts.versionSeq),
+    head: shownHead(head, parts.at),
+    versionRecord: shownVersion(version, parts.versionSeq),
     seq: parts.seq,
     // The record was read as one: its data is that of its type.
   } as Memory;
-}
-
-function shapeHead(head: Head, updatedAt: number): MemoryHead {
-  const shaped: { -readonly [K in keyof MemoryHead]: MemoryHead[K] } = {
-    lifecycle: head.lifecycle,
-    status: head.status,
-    visibility: head.visibility,
-    importance: head.importance,
-    source: head.source,
-    tags: head.tags,
-    frames: head.frames,
-    createdAt: head.createdAt,
-    updatedAt,
-    version: head.version,
-    siblings: head.siblings,
-  };
-  if (head.slot !== undefined) shaped.slot = head.slot;
-  if (head.kind !== undefined) shaped.kind = head.kind;
-  if (head.externalId !== undefined) shaped.externalId = head.externalId;
-  if (head.freshnessAt !== undefined) shaped.freshnessAt = head.freshnessAt;
-  if (head.tombstone !== undefined) shaped.tombstone = head.tombstone;
-  if (head.waits !== undefined) shaped.waits = head.waits;
-  return shaped;
 }
 
 /** A memory in brief. */
@@ -172,6 +134,11 @@ export function shapeEdge(edge: EdgeRecord, seq: number): Edge {
   };
 }
 
+/** What a memory says, in full. */
+export function sentenceOf({ head, body }: FoundMemory): string {
+  return primaryText(head.record.head.type, bodyOf(body).data);
+}
+
 /** What a memory says, in a form. */
 export function formText({ head, body }: FoundMemory, form: Form): string {
   const { forms, data, flags } = bodyOf(body);
@@ -198,7 +165,7 @@ function dayOf(ms: number): string {
 }
 
 /** A heading and the lines below it. */
-export interface Section {
+interface Section {
   readonly title: string;
   readonly lines: readonly string[];
 }

@@ -42,7 +42,7 @@ import { LIFECYCLES } from "../records/types.js";
 import { type Access, maySee } from "../scope/access.js";
 
 /** The indexes whose terms are counted. */
-export type CountedIndex = "type" | "tag" | "kind" | "slot";
+type CountedIndex = "type" | "tag" | "kind" | "slot";
 
 /** Counts at one position; terms are the `keyString` of their bytes, edge kinds are codes. */
 export interface Tally {

@@ -16,7 +16,7 @@ import { flatten } from "../records/fence.js";
 import type { MemoryType, TurnRole } from "../records/types.js";
 
 /** A turn as a model sees it. */
-export interface OfferedTurn {
+interface OfferedTurn {
   readonly role: TurnRole;
   readonly content: string;
   readonly speaker?: string;
@@ -25,7 +25,7 @@ export interface OfferedTurn {
 }
 
 /** A memory as a model sees it. */
-export interface OfferedMemory {
+interface OfferedMemory {
   readonly type: MemoryType;
   readonly text: string;
   readonly slot?: string;

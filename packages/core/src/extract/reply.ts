@@ -12,6 +12,7 @@
  *
  * Pure. Who may replace whom is decided when facts are written (`memory/claims.ts`).
  */
+import { isPlainObject } from "../codec/cbor-value.js";
 import { isWellFormed, normaliseClaim, normaliseSlot, utf8Length } from "../codec/text.js";
 import { type DropRule, LINK_KINDS, type LinkKind } from "../contract/upkeep.js";
 import { LIMITS } from "../limits.js";
@@ -53,7 +54,7 @@ export interface Proposal {
 }
 
 /** A reply read: what holds, or why nothing does. */
-export type ReadReply = { readonly proposal: Proposal } | { readonly refused: string };
+type ReadReply = { readonly proposal: Proposal } | { readonly refused: string };
 
 const MEMBERS = ["facts", "relationships"];
 const FACT_MEMBERS = ["text", "type", "turns", "slot", "importance", "replaces"];
@@ -72,7 +73,7 @@ export function readReply(reply: string, offer: Offer, source: Source): ReadRepl
   } catch {
     return { refused: "expected one JSON object and nothing else" };
   }
-  if (!isObject(value)) return { refused: "expected a JSON object" };
+  if (!isPlainObject(value)) return { refused: "expected a JSON object" };
   const { facts, relationships = [] } = value;
   if (Object.keys(value).some((name) => !MEMBERS.includes(name))) {
     return { refused: `expected no members but ${MEMBERS.join(" and ")}` };
@@ -148,7 +149,7 @@ class Judge {
 
   /** A fact that holds, the rule it breaks, or nothing when it is known. */
   #fact(given: unknown, name: string): ProposedFact | DropRule | undefined {
-    if (!isObject(given) || !hasOnly(given, FACT_MEMBERS)) return "shape";
+    if (!isPlainObject(given) || !hasOnly(given, FACT_MEMBERS)) return "shape";
     const text = cleanText(given.text, LIMITS.extractFactBytes);
     if (text === undefined) return "text";
     const type = FACT_TYPES.find((known) => known === given.type);
@@ -191,7 +192,7 @@ class Judge {
   }
 
   #link(given: unknown): ProposedLink | DropRule {
-    if (!isObject(given) || !hasOnly(given, LINK_MEMBERS)) return "shape";
+    if (!isPlainObject(given) || !hasOnly(given, LINK_MEMBERS)) return "shape";
     const [from, to] = [given.from, given.to].map((end) =>
       typeof end === "string" ? this.#ends.get(end) : undefined,
     );
@@ -218,10 +219,6 @@ class Judge {
     for (const [at, end] of ends.entries()) this.#topics.set(end, (counts[at] ?? 0) + 1);
     return true;
   }
-}
-
-function isObject(value: unknown): value is { readonly [name: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function hasOnly(value: object, members: readonly string[]): boolean {

@@ -11,7 +11,8 @@
  * Promise: the cursor moves beyond a turn only when its thread did. A turn that is hidden or forgotten
  * while it waits is not distilled.
  */
-import { decode, encode } from "../codec/cbor.js";
+import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList, readText } from "../codec/cbor-value.js";
 import { toHex } from "../codec/keys.js";
 import { sha256Pure } from "../codec/sha256-pure.js";
 import { utf8 } from "../codec/text.js";
@@ -21,7 +22,6 @@ import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { TurnData } from "../records/data.js";
 import { dropFenced } from "../records/fence.js";
-import { int, list, text } from "../records/memory-record.js";
 import type { Source } from "../records/types.js";
 import { standingOf } from "../trust/gate.js";
 import { memoriesOf } from "../vector/loaded-vectors.js";
@@ -42,7 +42,7 @@ export interface WaitingTurn {
 }
 
 /** A thread whose last try failed. */
-export interface FailedThread {
+interface FailedThread {
   /** Failures since it last went well. */
   readonly count: number;
   readonly retryAt: number;
@@ -110,22 +110,25 @@ export function threadOf(session: string, source: Source): { thread: string; sou
 /** The queue in a row; everything waits where there is none. */
 export function decodeQueue(row: Bytes | undefined): Queue {
   if (row === undefined) return EMPTY;
-  const [cursor, ahead, failed] = list(decode(row));
+  const [cursor, ahead, failed] = readList(decode(row));
   return {
-    cursor: int(cursor, 0),
-    ahead: new Map(list(ahead).map((item) => pairOf(item))),
+    cursor: readIntegerOr(cursor, 0),
+    ahead: new Map(readList(ahead).map((item) => pairOf(item))),
     failed: new Map(
-      list(failed).map((item) => {
-        const [thread, count, retryAt] = list(item);
-        return [text(thread), { count: int(count, 0), retryAt: int(retryAt, 0) }];
+      readList(failed).map((item) => {
+        const [thread, count, retryAt] = readList(item);
+        return [
+          readText(thread),
+          { count: readIntegerOr(count, 0), retryAt: readIntegerOr(retryAt, 0) },
+        ];
       }),
     ),
   };
 }
 
-function pairOf(item: Parameters<typeof list>[0]): [string, number] {
-  const [thread, seq] = list(item);
-  return [text(thread), int(seq, 0)];
+function pairOf(item: CborValue): [string, number] {
+  const [thread, seq] = readList(item);
+  return [readText(thread), readIntegerOr(seq, 0)];
 }
 
 /** The bytes of a queue. */

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { compareAmounts, compareText } from "./evaluate.js";
-import { compilePattern, matchBudget } from "./pattern.js";
+import { compareAmounts, compareText, compilePattern, matchBudget } from "./evaluate.js";
 
 const SEED = 20_301;
 

@@ -16,9 +16,14 @@ import { ulidText } from "../codec/ulid.js";
 import type { Read } from "../history/reader.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { DATA_SCHEMAS, primaryText, turnData } from "../records/data.js";
+import { DATA_SCHEMAS, turnData } from "../records/data.js";
 import { amountField, timeField } from "../records/fields.js";
-import type { Head, MemoryRecord, Version } from "../records/memory-record.js";
+import {
+  type Head,
+  type MemoryRecord,
+  primaryText,
+  type Version,
+} from "../records/memory-record.js";
 import {
   FRAME_VERBS,
   LIFECYCLES,
@@ -29,7 +34,7 @@ import {
   SOURCES,
   STATUSES,
   VISIBILITIES,
-  type Vocabulary,
+  type WordTable,
 } from "../records/types.js";
 
 /** What a predicate looks at: a memory and one of its versions. */
@@ -41,7 +46,7 @@ export interface Subject {
 }
 
 /** What a field can hold. */
-export type FieldKind = "text" | "word" | "id" | "number" | "time" | "flag" | "amount" | "json";
+type FieldKind = "text" | "word" | "id" | "number" | "time" | "flag" | "amount" | "json";
 
 /** One field. */
 export interface Field {
@@ -78,7 +83,7 @@ type Kinds = Pick<Field, "kinds" | "words" | "many">;
 
 const one = (kind: FieldKind): Kinds => ({ kinds: [kind], words: [], many: false });
 const several = (kind: FieldKind): Kinds => ({ kinds: [kind], words: [], many: true });
-const word = (table: Vocabulary, many = false): Kinds => ({
+const word = (table: WordTable, many = false): Kinds => ({
   kinds: ["word"],
   words: namesOf(table),
   many,

@@ -23,11 +23,11 @@ import { timeAt } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
 import { type CheckedFind, checkFind, hashOf } from "./find-input.js";
-import { matcherOf } from "./find-match.js";
 import { type CheckedNear, embedded, isFew, nearest } from "./find-near.js";
 import {
   inIndexOrder,
   inSortedOrder,
+  matcherOf,
   type Page,
   type Run,
   type Scoring,

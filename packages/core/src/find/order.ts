@@ -9,7 +9,9 @@
  * and the path it was read from; in other orders the last hit, its values and the position of the first
  * page, so that later pages are of the same state.
  */
+
 import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { isCount } from "../codec/cbor-value.js";
 import { equalBytes, fromHex, toHex } from "../codec/keys.js";
 import type { OrderClause } from "../contract/find.js";
 import { invalid } from "../errors.js";
@@ -84,7 +86,7 @@ function compareValues(a: SortValue, b: SortValue, descending: boolean): number 
 }
 
 /** Where a page in the order of arrival ended. */
-export interface ArrivalCursor {
+interface ArrivalCursor {
   readonly kind: "arrival";
   readonly path: string;
   /** The mark of the last hit; absent when there was none yet. */
@@ -94,7 +96,7 @@ export interface ArrivalCursor {
 }
 
 /** Where a page in another order ended. */
-export interface SortedCursor {
+interface SortedCursor {
   readonly kind: "sorted";
   /** The position of the first page; absent when the order knows only the present. */
   readonly seq?: number;
@@ -203,8 +205,4 @@ function sortedCursor(parts: readonly CborValue[]): SortedCursor | undefined {
     nowMs,
     last: { values: read, id: keyString(id) },
   };
-}
-
-function isCount(value: CborValue | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

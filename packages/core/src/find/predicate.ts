@@ -16,8 +16,8 @@ import { timeOfText } from "../history/reader.js";
 import { LIMITS } from "../limits.js";
 import { amountField, checkText, TIME_MAX_MS } from "../records/fields.js";
 import type { Frame } from "../records/frames.js";
+import { compilePattern, type Pattern } from "./evaluate.js";
 import { type Field, fieldOf, similarField } from "./find-fields.js";
-import { compilePattern, type Pattern } from "./pattern.js";
 
 /** The name of a comparison. */
 export type Comparison = (typeof COMPARISONS)[number];

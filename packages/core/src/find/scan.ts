@@ -53,7 +53,7 @@ export interface PageWish {
 }
 
 /** A page of hits. */
-export interface NewestPage {
+interface NewestPage {
   readonly matches: readonly Match[];
   /** How to go on; absent at the end. */
   readonly next?: { readonly emitted?: string; readonly before?: string };

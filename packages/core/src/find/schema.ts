@@ -6,7 +6,7 @@
  * both ends in sight. Every list goes by count, then by the name's code points; the long ones are cut,
  * and `distinct` says how many names there are.
  */
-import { readText, readU16 } from "../codec/keys.js";
+import { readU16, textInKey } from "../codec/keys.js";
 import { fromUtf8, truncateUtf8, utf8 } from "../codec/text.js";
 import type { Schema, TagCount, TagList } from "../contract/find.js";
 import type { Asked } from "../contract/index.js";
@@ -18,9 +18,8 @@ import { KEYSPACE, keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { memoriesWithRivals, openBodies, shownMemories } from "../memory/read.js";
-import { primaryText } from "../records/data.js";
 import { kindByCode } from "../records/edge-kinds.js";
-import type { Head } from "../records/memory-record.js";
+import { type Head, primaryText } from "../records/memory-record.js";
 import { MEMORY_TYPES, nameOf } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 
@@ -255,7 +254,7 @@ async function namedEdges(
       reader.snapshot,
       Uint8Array.of(KEYSPACE.edgeKind.byte),
     )) {
-      open.set(readU16(value, 0), readText(key, 1));
+      open.set(readU16(value, 0), textInKey(key, 1));
     }
   }
   return counts

@@ -140,7 +140,7 @@ async function sessionIds(reader: Reader, terms: readonly Term[]): Promise<reado
 const ROWS_AT_ONCE = 4096;
 
 /** Candidates that are known by id alone: their rows say where they stand. */
-export async function idStream(
+async function idStream(
   reader: Reader,
   ids: readonly Bytes[],
   before: string | undefined,

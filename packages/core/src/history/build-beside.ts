@@ -217,7 +217,7 @@ function beyondTheEnd({ number, size }: Manifest): CortexError {
 }
 
 /** The rows of the journal from `from` on, in order; a missing one stops with its seq. */
-export async function* journalRows(source: Kv, from: number): AsyncGenerator<Bytes> {
+async function* journalRows(source: Kv, from: number): AsyncGenerator<Bytes> {
   for (let seq = from; ; ) {
     const { rows, size } = await withSnapshot(source, async (snapshot) => {
       const head = decodeAnyHeadRow(await headBytesAt(snapshot));

@@ -66,7 +66,7 @@ function trouble(left: Bytes | undefined, right: Bytes | undefined): string {
 }
 
 /** Which rows an alignment is about. */
-export interface Alignment {
+interface Alignment {
   /** First bytes of the prefixes that are left as they are. */
   readonly skip?: readonly number[];
   /** What a row of the source shall be in the target; `undefined` leaves it behind. */

@@ -10,6 +10,7 @@
  * hashes and URIs, no word that anybody said, and are never erased.
  */
 import { decode } from "../codec/cbor.js";
+import { readList, readText } from "../codec/cbor-value.js";
 import { CortexError } from "../errors.js";
 import { partContext, partRecord } from "../journal/entry.js";
 import {
@@ -25,7 +26,6 @@ import {
 import { canonicalKind } from "../records/edge-kinds.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
 import { readRevocation } from "../records/frames.js";
-import { list, text } from "../records/memory-record.js";
 import { decodeLearnRecord } from "../salience/learn.js";
 import { countUse, decodeContextRecord, isUse } from "../salience/use-record.js";
 import type { Fold, FoldEntry, FoldPart } from "./fold-state.js";
@@ -133,8 +133,8 @@ export function kindCode(view: Pick<WriteView, "get">, name: string): number | u
 
 /** Applies the registration of an open kind: record [name], subject its two-byte code. */
 export function foldEdgeKind(fold: Fold, part: Uint8Array, code: Uint8Array): void {
-  const [name] = list(decode(partRecord(part)));
-  fold.view.put(textKey("edgeKind", text(name)), code);
+  const [name] = readList(decode(partRecord(part)));
+  fold.view.put(textKey("edgeKind", readText(name)), code);
   fold.counts = { ...fold.counts, openEdgeKinds: fold.counts.openEdgeKinds + 1 };
 }
 

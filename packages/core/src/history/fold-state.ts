@@ -39,7 +39,7 @@ export interface FoldEntry {
 }
 
 /** A leaf that a commit sets (or removes, with `undefined`) in a state tree. */
-export interface LeafChange {
+interface LeafChange {
   readonly key: Uint8Array;
   readonly value: Uint8Array | undefined;
 }

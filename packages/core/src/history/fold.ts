@@ -29,7 +29,7 @@ import {
   timeKey,
   versionKey,
 } from "../kv/keyspace.js";
-import { memoryTreeKey } from "../records/edge-record.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import { isPinned, proposalMark, proposalName } from "../records/frames.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
 import { foldEdge, foldEdgeKind, foldStorePart, foldUse } from "./fold-edges.js";
@@ -97,7 +97,7 @@ function foldPart(fold: Fold, entry: FoldEntry, part: FoldPart, index: number): 
       return;
     case SUBJECT.memory:
       fold.leaves.set("memories", {
-        key: memoryTreeKey(fold.sha256, id),
+        key: memoryStateKey(fold.sha256, id),
         value: part.hash ?? undefined,
       });
       if (part.bytes !== undefined) foldMemory(fold, entry, part, id, index);
@@ -214,8 +214,8 @@ function earlierBody(
   { seq }: PartPointer,
 ): PartPointer {
   if (version === 1) {
-    const [birth] = view.range(prefixRange(ownedPrefix("history", id), 1));
-    if (birth !== undefined) return bodyPointer(decodeMemoryRow(birth.value));
+    const [firstRow] = view.range(prefixRange(ownedPrefix("history", id), 1));
+    if (firstRow !== undefined) return bodyPointer(decodeMemoryRow(firstRow.value));
   } else {
     const row = view.get(versionKey(id, version));
     if (row !== undefined) return decodePointer(row);

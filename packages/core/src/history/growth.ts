@@ -17,7 +17,7 @@ import { headOf } from "./build-beside.js";
  * Called after a commit, with the number of entries the journal then has, and had before it. A promise
  * that it gives back is one that the next commit of this process waits for.
  */
-export type CommitListener = (size: number, before: number) => Promise<void> | undefined | void;
+type CommitListener = (size: number, before: number) => Promise<void> | undefined | void;
 
 /** See the file header. */
 export class CommitSignal {
@@ -42,14 +42,14 @@ export class CommitSignal {
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 
 /** What waiting needs. */
-export interface GrowthParts {
+interface GrowthParts {
   readonly kv: Kv;
   readonly signal: CommitSignal;
   readonly pause: Pause;
 }
 
 /** How to wait. */
-export interface GrowthOptions {
+interface GrowthOptions {
   /** The longest pause between two looks at the head row. */
   readonly pollMs: number;
   /** Any of these ends the waiting. */

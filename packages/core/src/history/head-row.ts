@@ -6,9 +6,9 @@
  * every commit anyway.
  */
 import { decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import { CortexError } from "../errors.js";
 import { sameBytes } from "../kv/kv.js";
-import { int, list } from "../records/memory-record.js";
 
 /** The format of entries, parts and hashes this release writes. */
 export const FORMAT = 1;
@@ -110,9 +110,9 @@ export function sizeIn(bytes: Uint8Array): number {
 let lastRead: { readonly bytes: Uint8Array; readonly head: HeadRow } | undefined;
 
 function readHeadRow(bytes: Uint8Array): HeadRow {
-  const row = list(decode(bytes));
-  const format = int(row[0], 0);
-  const foldVersion = int(row[1], 0);
+  const row = readList(decode(bytes));
+  const format = readIntegerOr(row[0], 0);
+  const foldVersion = readIntegerOr(row[1], 0);
   if (format > FORMAT || foldVersion > FOLD_VERSION) {
     throw new CortexError(
       "ERR_FORMAT_NEWER",
@@ -121,14 +121,14 @@ function readHeadRow(bytes: Uint8Array): HeadRow {
       { expected: `${FORMAT}/${FOLD_VERSION}`, got: `${format}/${foldVersion}` },
     );
   }
-  const counts = list(row[5]).map((count) => int(count, 0));
+  const counts = readList(row[5]).map((count) => readIntegerOr(count, 0));
   const [active, archived, tombstoned, erased, edgesLive, edgesRemoved, openEdgeKinds] = counts;
   return {
     format,
     foldVersion,
-    size: int(row[2], 0),
-    at: int(row[3], 0),
-    epoch: int(row[4], 0),
+    size: readIntegerOr(row[2], 0),
+    at: readIntegerOr(row[3], 0),
+    epoch: readIntegerOr(row[4], 0),
     counts: {
       active: active ?? 0,
       archived: archived ?? 0,

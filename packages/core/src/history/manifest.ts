@@ -7,16 +7,15 @@
  * stay. So a number says in which order snapshots were taken and may repeat; number and mark name one.
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
-import { readBytesOf } from "../codec/cbor-value.js";
+import { readBytesOf, readIntegerOr, readList, readMap, readText } from "../codec/cbor-value.js";
 import { KEYSPACE, snapshotKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
 import type { Roots } from "../merkle/state-keys.js";
-import { asFields, int, list, text } from "../records/memory-record.js";
 import type { Counts } from "./head-row.js";
 import { scan } from "./reader.js";
 
 /** A signature over the checkpoint text, made by whoever owns the key. */
-export interface ManifestSignature {
+interface ManifestSignature {
   /** The name of the key, as in the signed note. */
   readonly name: string;
   /** Four bytes that hint at the key, then the signature. */
@@ -85,17 +84,17 @@ export function manifestKey({ number, mark }: Pick<Manifest, "number" | "mark">)
 
 /** Reads a manifest. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
-  const at = asFields(decode(bytes), "manifest").at;
-  const [genesis, journal, edges, memories] = list(at[6]) as readonly Uint8Array[];
-  const counts = list(at[8]).map((count) => int(count, 0));
+  const at = readMap(decode(bytes), "manifest");
+  const [genesis, journal, edges, memories] = readList(at[6]) as readonly Uint8Array[];
+  const counts = readList(at[8]).map((count) => readIntegerOr(count, 0));
   const signature = at[9];
   return {
-    number: int(at[1], 0),
-    size: int(at[2], 0),
-    at: int(at[3], 0),
-    epoch: int(at[4], 0),
-    reason: text(at[5]),
-    by: text(at[10]),
+    number: readIntegerOr(at[1], 0),
+    size: readIntegerOr(at[2], 0),
+    at: readIntegerOr(at[3], 0),
+    epoch: readIntegerOr(at[4], 0),
+    reason: readText(at[5]),
+    by: readText(at[10]),
     mark: readBytesOf(at[11], MARK_BYTES, "manifest: its mark"),
     roots: {
       genesis: genesis as Uint8Array,
@@ -118,8 +117,8 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
 }
 
 function decodeSignature(value: CborValue): ManifestSignature {
-  const [name, bytes] = list(value);
-  return { name: text(name), bytes: bytes as Uint8Array };
+  const [name, bytes] = readList(value);
+  return { name: readText(name), bytes: bytes as Uint8Array };
 }
 
 /** Every manifest of a store, ascending by number, then by mark. */

@@ -5,6 +5,7 @@
  * Records as the journal holds them: read by pointers, each journal row once.
  */
 import { decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import { CortexError } from "../errors.js";
 import {
   decodeHeader,
@@ -16,7 +17,6 @@ import {
 } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
-import { int, list } from "../records/memory-record.js";
 import {
   LIFECYCLES,
   type Lifecycle,
@@ -66,19 +66,19 @@ export function encodeMemoryRow(row: MemoryRow): Uint8Array {
 
 /** Reads a memory's row. */
 export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
-  const at = list(decode(bytes));
+  const at = readList(decode(bytes));
   const since = at[5];
   const fingerprint = at[6];
   return {
     type: nameOf(MEMORY_TYPES, at[0], "type"),
     lifecycle: nameOf(LIFECYCLES, at[1], "lifecycle"),
-    version: int(at[2], 0),
-    seq: int(at[3], 0),
-    part: int(at[4], 0),
-    since: since === null ? NO_SEQS : (list(since) as readonly number[]),
+    version: readIntegerOr(at[2], 0),
+    seq: readIntegerOr(at[3], 0),
+    part: readIntegerOr(at[4], 0),
+    since: since === null ? NO_SEQS : (readList(since) as readonly number[]),
     fingerprint: fingerprint instanceof Uint8Array ? fingerprint : undefined,
-    ...(typeof at[7] === "number" ? { body: { seq: at[7], part: int(at[8], 0) } } : {}),
-    ...(at[9] === undefined ? {} : { highest: int(at[9], 0) }),
+    ...(typeof at[7] === "number" ? { body: { seq: at[7], part: readIntegerOr(at[8], 0) } } : {}),
+    ...(at[9] === undefined ? {} : { highest: readIntegerOr(at[9], 0) }),
   };
 }
 
@@ -106,8 +106,8 @@ export function encodePointer(pointer: PartPointer): Uint8Array {
 
 /** Reads a plain pointer. */
 export function decodePointer(bytes: Uint8Array): PartPointer {
-  const [seq, part] = list(decode(bytes));
-  return { seq: int(seq, 0), part: int(part, 0) };
+  const [seq, part] = readList(decode(bytes));
+  return { seq: readIntegerOr(seq, 0), part: readIntegerOr(part, 0) };
 }
 
 /** The row of an edge: its state, where its record lies, and its place in the adjacency ranges. */
@@ -126,20 +126,20 @@ export function encodeEdgeRow(row: EdgeRow): Uint8Array {
 
 /** Reads an edge's row. */
 export function decodeEdgeRow(bytes: Uint8Array): EdgeRow {
-  const [state, seq, part, from, code, far, n] = list(decode(bytes));
+  const [state, seq, part, from, code, far, n] = readList(decode(bytes));
   return {
-    state: int(state, 0),
-    seq: int(seq, 0),
-    part: int(part, 0),
+    state: readIntegerOr(state, 0),
+    seq: readIntegerOr(seq, 0),
+    part: readIntegerOr(part, 0),
     from: from as Uint8Array,
-    code: int(code, 0),
+    code: readIntegerOr(code, 0),
     far: far as Uint8Array,
-    n: int(n, 0),
+    n: readIntegerOr(n, 0),
   };
 }
 
 /** The value of an adjacency row: where the edge's record lies, and its id. */
-export interface AdjacencyRow extends PartPointer {
+interface AdjacencyRow extends PartPointer {
   readonly id: Uint8Array;
 }
 
@@ -159,8 +159,8 @@ export function decodeAdjacency(bytes: Uint8Array): AdjacencyRow {
   if (isUsual) {
     return { seq: uintAt(bytes, 1), part: uintAt(bytes, partAt), id: bytes.subarray(idAt) };
   }
-  const [seq, part, id] = list(decode(bytes));
-  return { seq: int(seq, 0), part: int(part, 0), id: id as Uint8Array };
+  const [seq, part, id] = readList(decode(bytes));
+  return { seq: readIntegerOr(seq, 0), part: readIntegerOr(part, 0), id: id as Uint8Array };
 }
 
 /** The seq in an adjacency row's value, without the rest. */
@@ -198,12 +198,12 @@ export function encodeCounter(counter: Counter): Uint8Array {
 /** Reads a counter row; an absent one is all zeros. */
 export function decodeCounter(bytes: Uint8Array | undefined): Counter {
   if (bytes === undefined) return UNUSED;
-  const [reinforced, accessed, cited, lastUsedAt] = list(decode(bytes));
+  const [reinforced, accessed, cited, lastUsedAt] = readList(decode(bytes));
   return {
-    reinforced: int(reinforced, 0),
-    accessed: int(accessed, 0),
-    cited: int(cited, 0),
-    lastUsedAt: int(lastUsedAt, 0),
+    reinforced: readIntegerOr(reinforced, 0),
+    accessed: readIntegerOr(accessed, 0),
+    cited: readIntegerOr(cited, 0),
+    lastUsedAt: readIntegerOr(lastUsedAt, 0),
   };
 }
 

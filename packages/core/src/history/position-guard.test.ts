@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { HEAD_KEY, type Kv } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
+import { guardPosition } from "./guarded-reads.js";
 import { encodeHeadRow, UNBORN } from "./head-row.js";
-import { guardPosition } from "./position-guard.js";
 
 async function grow(kv: Kv, from: number, to: number, epoch = 0): Promise<void> {
   const head = (size: number) =>

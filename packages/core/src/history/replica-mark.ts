@@ -7,17 +7,17 @@
  * `promote`, both together with another head row, so a write that was prepared before loses its race.
  */
 import { decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList, readText } from "../codec/cbor-value.js";
 import { CortexError } from "../errors.js";
 import { FOLLOW_KEY, REPLICA_KEY } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import { int, list, text } from "../records/memory-record.js";
 import { withSnapshot } from "./build-beside.js";
-import { checkClasses } from "./commit.js";
 import { decodeHeadRow, encodeHeadRow, type HeadRow } from "./head-row.js";
+import { checkClasses } from "./trees.js";
 
 /** A failure of following, fit to be shown. */
-export interface FollowFailure {
+interface FollowFailure {
   readonly code: string;
   readonly message: string;
   /** When it was met, in milliseconds. */
@@ -60,7 +60,7 @@ function isMark(row: Bytes): boolean {
 
 /** The source that a replica's row names. */
 export function sourceIn(row: Bytes): string {
-  return text(list(decode(row))[0]);
+  return readText(readList(decode(row))[0]);
 }
 
 /** Refuses a write: `row` is what stands under `REPLICA_KEY`. */
@@ -92,15 +92,18 @@ async function replicaMark(kv: Kv): Promise<Bytes | undefined> {
 /** Reads how far following went. */
 export function decodeFollowStatus(row: Bytes | undefined): FollowStatus {
   if (row === undefined) return UNHEARD;
-  const [levelSize, sourceSize, heardAt, failed] = list(decode(row));
+  const [levelSize, sourceSize, heardAt, failed] = readList(decode(row));
   const status = {
-    levelSize: int(levelSize, 0),
-    sourceSize: int(sourceSize, 0),
-    heardAt: int(heardAt, 0),
+    levelSize: readIntegerOr(levelSize, 0),
+    sourceSize: readIntegerOr(sourceSize, 0),
+    heardAt: readIntegerOr(heardAt, 0),
   };
   if (failed === null || failed === undefined) return status;
-  const [code, message, at] = list(failed);
-  return { ...status, failure: { code: text(code), message: text(message), at: int(at, 0) } };
+  const [code, message, at] = readList(failed);
+  return {
+    ...status,
+    failure: { code: readText(code), message: readText(message), at: readIntegerOr(at, 0) },
+  };
 }
 
 /** Keeps how far following went; of two processes that follow, the later word stands. */
@@ -112,7 +115,7 @@ export async function putFollowStatus(kv: Kv, status: FollowStatus): Promise<voi
 }
 
 /** What a store says of itself as a replica. */
-export interface ReplicaAt {
+interface ReplicaAt {
   readonly source: string;
   readonly status: FollowStatus;
 }
@@ -125,7 +128,7 @@ export function replicaOf([mark, status]: readonly (Bytes | undefined)[]): Repli
 }
 
 /** A replica that is one no more. */
-export interface Promoted extends ReplicaAt {
+interface Promoted extends ReplicaAt {
   /** The head row as it is now. */
   readonly head: HeadRow;
 }

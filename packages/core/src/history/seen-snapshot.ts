@@ -15,7 +15,7 @@ import { decodeEdgeRow } from "./pointers.js";
 import type { Seen, SeenSince } from "./seen-view.js";
 
 /** A snapshot that hides, and what it shows. */
-export interface SeenSnapshot extends KvSnapshot {
+interface SeenSnapshot extends KvSnapshot {
   readonly seen: Seen;
 }
 

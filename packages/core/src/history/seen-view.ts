@@ -18,7 +18,7 @@ import { decodeHeadRow } from "./head-row.js";
 import { adjacencySeq, decodeMemoryRow, type MemoryRow, readRecords } from "./pointers.js";
 
 /** A memory that is seen. */
-export interface SeenMemory {
+interface SeenMemory {
   /** The entry that left it as it is, and its time. */
   readonly seq: number;
   readonly at: number;

@@ -17,12 +17,14 @@ import {
   openBareStore,
 } from "../testing/bare-journal.js";
 import { countingKv } from "../testing/counting-kv.js";
-import { checkClasses } from "./commit.js";
 import { CommitSignal } from "./growth.js";
-import type { Operation, WriteTx } from "./writer.js";
+import { checkClasses } from "./trees.js";
+import type { WriteOperation, WriteTx } from "./writer.js";
 
 /** An operation that appends one entry and says how often it ran. */
-function plain(...kinds: readonly string[]): Operation<number> & { readonly runs: () => number } {
+function plain(
+  ...kinds: readonly string[]
+): WriteOperation<number> & { readonly runs: () => number } {
   let runs = 0;
   return {
     runs: () => runs,
@@ -123,7 +125,7 @@ describe("an operation", () => {
     const kv = countingKv(store.handle());
     const writer = store.writer({ kv });
     let runs = 0;
-    const reads = (first: number): Operation<number> => ({
+    const reads = (first: number): WriteOperation<number> => ({
       run: (tx) => {
         runs += 1;
         appendPlain(tx, "half done");
@@ -187,7 +189,7 @@ describe("a failure", () => {
   ])("by %s leaves nothing and does not disturb its neighbours", async (_, errorOf) => {
     await using store = await openBareStore();
     await using other = await openBareStore();
-    const fails: Operation<number> = {
+    const fails: WriteOperation<number> = {
       run: (tx) => {
         for (let n = 0; n < 5; n += 1) appendPlain(tx, `lost ${n}`);
         throw errorOf();

@@ -37,7 +37,6 @@ import {
 } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Json } from "../records/fields.js";
-import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import type { CommitSignal } from "./growth.js";
@@ -45,7 +44,7 @@ import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { decodePointer } from "./pointers.js";
 import type { KnownPart } from "./record-reader.js";
 import { refuseReplica } from "./replica-mark.js";
-import { type LeafRef, likelyPages } from "./trees.js";
+import { type LeafRef, likelyPages, sealCommit } from "./trees.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
 
 /** A part of a draft, with the decoded record so that the fold need not decode it again. */
@@ -77,7 +76,7 @@ export interface WriteTx {
 }
 
 /** One change, as a plain function of the view. */
-export interface Operation<T> {
+export interface WriteOperation<T> {
   /** Rows it will want for sure: loaded in the first read. */
   readonly hints?: readonly Bytes[];
   /** Ranges it will want for sure. */
@@ -124,7 +123,7 @@ export interface WriterParts {
 }
 
 interface Waiting {
-  readonly operation: Operation<unknown>;
+  readonly operation: WriteOperation<unknown>;
   readonly resolve: (written: Written<unknown>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -167,7 +166,7 @@ export class Writer {
   }
 
   /** Queues an operation; resolves when it is durable. */
-  submit<T>(operation: Operation<T>): Promise<Written<T>> {
+  submit<T>(operation: WriteOperation<T>): Promise<Written<T>> {
     if (this.#closed) return Promise.reject(new CortexError("ERR_CLOSED", "the store is closed"));
     return new Promise((resolve, reject) => {
       this.#queue.push({
@@ -239,7 +238,7 @@ export class Writer {
       }
       const contended = attempt > 1;
       this.#keep(prepared);
-      settle(group, prepared);
+      answerAll(group, prepared);
       if (prepared.commit !== undefined) {
         await this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
       }
@@ -386,7 +385,7 @@ class GroupRun {
     return stuck ? new Unread(keys, ranges) : undefined;
   }
 
-  #runOne(operation: Operation<unknown>, dry: boolean): Outcome | Unread {
+  #runOne(operation: WriteOperation<unknown>, dry: boolean): Outcome | Unread {
     const undo = this.#mark();
     this.#open = [];
     try {
@@ -512,7 +511,7 @@ function withoutEntry(): CortexError {
   );
 }
 
-function settle(group: readonly Waiting[], prepared: Prepared): void {
+function answerAll(group: readonly Waiting[], prepared: Prepared): void {
   for (const [at, waiting] of group.entries()) {
     const outcome = prepared.outcomes[at];
     if (outcome === undefined) waiting.reject(new Error("an operation has no outcome"));

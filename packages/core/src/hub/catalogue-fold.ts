@@ -7,12 +7,13 @@
  * and written.
  */
 import { type CborValue, decode, encode } from "../codec/cbor.js";
+import { readList, readText } from "../codec/cbor-value.js";
 import { sha256Node } from "../codec/sha256-node.js";
 import { type Entry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
 import { keyString } from "../kv/keyspace.js";
 import { type Bytes, type KvRow, sameBytes } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
-import { decodeMemoryRecord, list, text } from "../records/memory-record.js";
+import { decodeMemoryRecord } from "../records/memory-record.js";
 import {
   decodeCount,
   edgeOriginKey,
@@ -30,7 +31,7 @@ import {
 } from "./catalogue-rows.js";
 
 /** What a fold of entries changes. */
-export interface CatalogueChanges {
+interface CatalogueChanges {
   readonly puts: readonly KvRow[];
   readonly deletes: readonly Bytes[];
 }
@@ -159,7 +160,7 @@ function foldEdge(
 }
 
 /** An edge that leads into another graph. */
-export interface Symlink {
+interface Symlink {
   /** Stands for the far end. */
   readonly far: Bytes;
   readonly graph: string;
@@ -175,8 +176,8 @@ function symlinkOf(record: EdgeRecord | undefined): Symlink | undefined {
 
 /** Reads the row of an edge that leads out of its graph. */
 export function decodeSymlink(bytes: Bytes): Symlink {
-  const [far, graph, isLive] = list(decode(bytes)) as readonly CborValue[];
-  return { far: far as Uint8Array, graph: text(graph), isLive: isLive === true };
+  const [far, graph, isLive] = readList(decode(bytes)) as readonly CborValue[];
+  return { far: far as Uint8Array, graph: readText(graph), isLive: isLive === true };
 }
 
 async function foldCounts(

@@ -54,7 +54,7 @@ const CLEAR_ROWS = 10_000;
 const EMPTY = new Uint8Array(0);
 
 /** What is known of all graphs of the hub. */
-export interface Graphs {
+interface Graphs {
   /** By name, in order of names. */
   readonly rows: ReadonlyMap<string, GraphRow>;
   /** Folders that look like graphs and cannot be read. */

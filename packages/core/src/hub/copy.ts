@@ -17,7 +17,7 @@ import type { Hub } from "./hub.js";
 import { openHub } from "./open-hub.js";
 
 /** How far a copy is. */
-export interface CopyProgress {
+interface CopyProgress {
   readonly graph: string;
   /** Entries of all graphs that are there, and entries of all graphs there are. */
   readonly done: number;
@@ -32,7 +32,7 @@ export interface CopyHubOptions {
 }
 
 /** What became of one graph that was not copied. */
-export interface CopyFailure {
+interface CopyFailure {
   readonly graph: string;
   readonly code: string;
   readonly message: string;

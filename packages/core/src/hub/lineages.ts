@@ -16,6 +16,7 @@
  * graph that the catalogue has not read to its end. Nothing is ever committed for a look.
  */
 import { decode } from "../codec/cbor.js";
+import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import { parseUlid, ulidText } from "../codec/ulid.js";
 import { findIds, memoryId, parseRef } from "../engine/engine.js";
 import { CortexError, describe, invalid } from "../errors.js";
@@ -25,7 +26,6 @@ import { prefixRange } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { allVersions } from "../memory/read.js";
 import type { OpenedGraph } from "../open.js";
-import { int, list } from "../records/memory-record.js";
 import type { Lifecycle, MemoryType } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import type { Catalogue } from "./catalogue.js";
@@ -48,7 +48,7 @@ const HOLDERS = 10_000;
 const ASKED_MAX = 8;
 
 /** What lineages are looked up with. */
-export interface LineageParts {
+interface LineageParts {
   readonly catalogue: Catalogue;
   readonly stores: GraphStores;
   /** What names of this hub's graphs begin with. */
@@ -56,7 +56,7 @@ export interface LineageParts {
 }
 
 /** Where something that was imported is here. */
-export interface OriginPlace {
+interface OriginPlace {
   readonly graph: string;
   /** The id of the memory or the edge. */
   readonly id: string;
@@ -65,7 +65,7 @@ export interface OriginPlace {
 }
 
 /** A graph that holds a lineage, or held it before it moved. */
-export interface LineagePlace {
+interface LineagePlace {
   readonly graph: string;
   /** The memory that it is there. */
   readonly id: string;
@@ -153,9 +153,9 @@ export class Lineages {
       );
       const places = rows.flatMap(({ value }, at): OriginPlace[] => {
         const graph = names[at];
-        const [own, version] = list(decode(value));
+        const [own, version] = readList(decode(value));
         if (graph === undefined || !(own instanceof Uint8Array)) return [];
-        return [{ graph, id: ulidText(own), version: int(version, 0) }];
+        return [{ graph, id: ulidText(own), version: readIntegerOr(version, 0) }];
       });
       return places[0];
     });

@@ -18,7 +18,7 @@ import { LIMITS } from "../limits.js";
 import { checkActorName } from "../records/uri.js";
 
 /** How a name is made. */
-export interface ActorForOptions {
+interface ActorForOptions {
   /** The tenant whose name it is to be. */
   readonly tenant?: string;
   /** False leaves out everything of the text that a person could recognise. */

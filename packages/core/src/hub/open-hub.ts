@@ -38,12 +38,12 @@ import {
 } from "./stores.js";
 
 /** What the catalogue is made of, and where its store comes from. */
-export interface LateCatalogueParts extends Omit<CatalogueParts, "kv"> {
+interface LateCatalogueParts extends Omit<CatalogueParts, "kv"> {
   readonly openKv: () => Promise<Kv>;
 }
 
 /** A catalogue that may not be open yet. */
-export interface LateCatalogue {
+interface LateCatalogue {
   readonly catalogue: Catalogue;
   /** Brings a graph that is about to close up to date, where that is worth its time. */
   settle(name: string, graph: Kv): Promise<void>;
@@ -57,7 +57,7 @@ export interface LateCatalogue {
 const SETTLE_ENTRIES = 8000;
 
 /** Makes a catalogue whose store is opened when it is first needed. */
-export function lateCatalogue({ openKv, ...parts }: LateCatalogueParts): LateCatalogue {
+function lateCatalogue({ openKv, ...parts }: LateCatalogueParts): LateCatalogue {
   let opening: Promise<Kv> | undefined;
   let isClosed = false;
   const get = (): Promise<Kv> => {

@@ -57,17 +57,17 @@ export interface Places {
 }
 
 /** A graph whose bytes are gone. */
-export interface Removal {
+interface Removal {
   readonly name: string;
   /** Takes away the note that it was removed, once the catalogue has forgotten it as well. */
   end(): Promise<void>;
 }
 
 /** What is done for a graph as the last thing before its storage closes. */
-export type OnClose = (name: string, kv: Kv) => Promise<void>;
+type OnClose = (name: string, kv: Kv) => Promise<void>;
 
 /** How an open graph ends: it closes, or somebody removed it under us. */
-export interface GraphEnds {
+interface GraphEnds {
   readonly onClose: OnClose;
   readonly onGone: (name: string) => void;
 }
@@ -86,7 +86,7 @@ export type GraphOptions = Pick<
 >;
 
 /** Puts something between a graph and its storage: a test's counter, for instance. */
-export type WrapGraph = (kv: Kv) => Kv;
+type WrapGraph = (kv: Kv) => Kv;
 
 /** The stores of a folder. */
 export async function folderPlaces(
@@ -282,7 +282,7 @@ export async function memoryPlaces(
 }
 
 /** How many graphs stay open, and how long. */
-export interface StoresBounds {
+interface StoresBounds {
   readonly maxOpen: number;
   readonly idleMs: number;
 }

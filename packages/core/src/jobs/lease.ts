@@ -8,13 +8,13 @@
  * owners for a moment, after a leap of the clock for instance, do the same work twice and no harm.
  */
 import { decode, encode } from "../codec/cbor.js";
-import { readText, toHex } from "../codec/keys.js";
+import { readIntegerOr, readList, readText } from "../codec/cbor-value.js";
+import { textInKey, toHex } from "../codec/keys.js";
 import { withSnapshot } from "../history/build-beside.js";
 import type { Reader } from "../history/reader.js";
 import { scan } from "../history/reader.js";
 import { KEYSPACE, textKey } from "../kv/keyspace.js";
 import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
-import { int, list, text } from "../records/memory-record.js";
 
 /** What a run of a job did. */
 export interface JobReport {
@@ -27,7 +27,7 @@ export interface JobReport {
 }
 
 /** A failure, fit to be shown: no content, no secrets. */
-export interface JobFailure {
+interface JobFailure {
   readonly at: number;
   readonly code: string;
   readonly message: string;
@@ -67,7 +67,7 @@ export const OWNER_BYTES = 16;
 export const LEASE_MS_MAX = 10 * 60_000;
 
 /** What a lease is made of. */
-export interface LeaseParts {
+interface LeaseParts {
   readonly kv: Kv;
   readonly clock: () => number;
   readonly name: string;
@@ -172,7 +172,7 @@ export class Lease {
 export async function readJobs(reader: Reader, now: number): Promise<readonly JobStatus[]> {
   const found: JobStatus[] = [];
   for await (const { key, value } of scan(reader.snapshot, Uint8Array.of(KEYSPACE.lease.byte))) {
-    found.push(shapeJob(readText(key, 1), decodeLease(value), reader.head.size, now));
+    found.push(shapeJob(textInKey(key, 1), decodeLease(value), reader.head.size, now));
   }
   return found;
 }
@@ -207,25 +207,30 @@ function encodeLease({ owner, expiresAt, run, failure }: LeaseRow): Bytes {
 }
 
 function decodeLease(bytes: Bytes): LeaseRow {
-  const [owner, expiresAt, run, failure] = list(decode(bytes));
-  const row = { owner: owner as Bytes, expiresAt: int(expiresAt, 0) };
-  const [ranAt, done, cursor, lag] = run === null ? [] : list(run);
-  const [failedAt, code, message, count] = failure === null ? [] : list(failure);
+  const [owner, expiresAt, run, failure] = readList(decode(bytes));
+  const row = { owner: owner as Bytes, expiresAt: readIntegerOr(expiresAt, 0) };
+  const [ranAt, done, cursor, lag] = run === null ? [] : readList(run);
+  const [failedAt, code, message, count] = failure === null ? [] : readList(failure);
   return {
     ...row,
     ...(run === null
       ? {}
       : {
-          run: { at: int(ranAt, 0), done: int(done, 0), cursor: int(cursor, 0), lag: int(lag, 0) },
+          run: {
+            at: readIntegerOr(ranAt, 0),
+            done: readIntegerOr(done, 0),
+            cursor: readIntegerOr(cursor, 0),
+            lag: readIntegerOr(lag, 0),
+          },
         }),
     ...(failure === null
       ? {}
       : {
           failure: {
-            at: int(failedAt, 0),
-            code: text(code),
-            message: text(message),
-            count: int(count, 0),
+            at: readIntegerOr(failedAt, 0),
+            code: readText(code),
+            message: readText(message),
+            count: readIntegerOr(count, 0),
           },
         }),
   };

@@ -113,7 +113,7 @@ export class JobRunner {
       const waitMs = outcome === "more" ? 0 : this.#waitMs(failures);
       if (!stop.aborted) await this.#parts.pause(waitMs, stop);
     }
-    await this.#lease.release().catch((error: unknown) => this.#tell(error));
+    await this.#lease.release().catch((error: unknown) => this.#report(error));
   }
 
   #waitMs(failures: number): number {
@@ -137,7 +137,7 @@ export class JobRunner {
     } catch (error) {
       this.#saw(this.#commits, false);
       if (stop.aborted) return "rest";
-      this.#tell(error);
+      this.#report(error);
       // What cannot be recorded either has been told already.
       await this.#fail(error).catch(() => false);
       return "failed";
@@ -198,7 +198,7 @@ export class JobRunner {
       await this.#parts.pause(this.#settings.leaseMs / 3, over);
       if (over.aborted) return;
       const isHeld = await this.#lease.renew().catch((error: unknown) => {
-        this.#tell(error);
+        this.#report(error);
         return false;
       });
       if (!isHeld) run.abort();
@@ -206,7 +206,7 @@ export class JobRunner {
     }
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     try {
       this.#settings.onError?.(this.job.name, error);
     } catch {

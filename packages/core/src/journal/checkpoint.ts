@@ -36,16 +36,16 @@ import { overallRoot, type Roots } from "../merkle/state-keys.js";
 export const CHECKPOINT_CHARS_MAX = 256 * 1024;
 
 /** Most signatures on one checkpoint. */
-export const SIGNATURES_MAX = 100;
+const SIGNATURES_MAX = 100;
 
 /** Longest name of a key, in bytes. */
-export const KEY_NAME_BYTES_MAX = 256;
+const KEY_NAME_BYTES_MAX = 256;
 
 /** Length of the hint that opens every signature. */
-export const KEY_HINT_BYTES = 4;
+const KEY_HINT_BYTES = 4;
 
 /** Longest signature; the largest in common use, of the hash-based kind, have about 50,000. */
-export const SIGNATURE_BYTES_MAX = 64 * 1024;
+const SIGNATURE_BYTES_MAX = 64 * 1024;
 
 /** What a checkpoint states. */
 export interface Statement {
@@ -191,7 +191,7 @@ export interface Anchor {
 }
 
 /** What a checkpoint is held against. */
-export interface Backing {
+interface Backing {
   /** The text of the checkpoint that the reader trusts, if there is one. */
   readonly trusted: string | undefined;
   /** An older journal that this one was *shown* to extend: its size and its root. */

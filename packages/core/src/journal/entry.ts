@@ -23,9 +23,11 @@
  * entry changes to `history/fold.ts`.
  *
  * What entry 0 says: whose store this is, its random id, its format and hash suite. Pure; writing it
- * is left to `engine/genesis.ts`.
+ * is left to `engine/engine.ts`.
  */
+
 import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
+import { isCount } from "../codec/cbor-value.js";
 import { domainHash, HASH_BYTES, logLeafHash, type Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
 import { CortexError, type ErrorDetails } from "../errors.js";
@@ -319,10 +321,6 @@ function decodeBatch(value: CborValue, seq: number): BatchSpan {
 function decodeRequest(value: CborValue, seq: number): Uint8Array {
   if (value instanceof Uint8Array && value.length === 32) return value;
   throw corruptEntry("an idempotency mark is 32 bytes", seq);
-}
-
-function isCount(value: CborValue | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** The failure of an entry that contradicts itself, with its seq as far as that is known. */

@@ -7,11 +7,12 @@
  *
  * Pure.
  */
+import { isCount } from "../codec/cbor-value.js";
 import { describe, invalid } from "../errors.js";
 import { decodeHeader, splitEntry } from "./entry.js";
 
 /** A place in the journal. */
-export interface ErasedPart {
+interface ErasedPart {
   readonly seq: number;
   readonly part: number;
 }
@@ -123,14 +124,14 @@ export function parseErasures(input: unknown): ErasureDocument & { readonly list
   if (cortex !== "erasures" || format !== 1) {
     throw invalid("erasures", "a list of erasures, format 1", describe(input));
   }
-  if (typeof actor !== "string" || typeof storeId !== "string" || !isSeq(size)) {
+  if (typeof actor !== "string" || typeof storeId !== "string" || !isCount(size)) {
     throw invalid("erasures", "the actor, the store id and the size", describe(input));
   }
   if (!Array.isArray(erased)) throw invalid("erasures.erased", "a list of pairs", erased);
   const list = gatherErasures();
   for (const [at, pair] of (erased as readonly unknown[]).entries()) {
     const [seq, part] = Array.isArray(pair) && pair.length === 2 ? (pair as unknown[]) : [];
-    if (isSeq(seq) && isSeq(part) && seq < size && list.add(seq, part)) continue;
+    if (isCount(seq) && isCount(part) && seq < size && list.add(seq, part)) continue;
     throw invalid(`erasures.erased[${at}]`, "the seq and the part, in ascending order", pair);
   }
   return { cortex, format, actor, storeId, size, erased, list: list.end() };
@@ -145,9 +146,5 @@ function parsedJson(text: string): unknown {
 }
 
 function isPlace(seq: number, part: number): boolean {
-  return isSeq(seq) && seq < SEQS && isSeq(part) && part < PARTS;
-}
-
-function isSeq(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  return isCount(seq) && seq < SEQS && isCount(part) && part < PARTS;
 }

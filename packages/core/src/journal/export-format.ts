@@ -32,7 +32,7 @@ import { LIMITS } from "../limits.js";
 import { type ErasureList, type ErasureListBuilder, gatherErasures } from "./erasure-list.js";
 
 /** The number of this format. */
-export const EXPORT_FORMAT = 1;
+const EXPORT_FORMAT = 1;
 
 const MAGIC = "cortex-journal ";
 const MAGIC_LINE = utf8(`${MAGIC}${EXPORT_FORMAT}\n`);
@@ -52,7 +52,7 @@ const PAYLOAD_BYTES_MAX = LIMITS.batchBytes;
 const STORE_ID_BYTES = 16;
 
 /** Erased parts in one frame. */
-export const ERASED_PER_FRAME = 4096;
+const ERASED_PER_FRAME = 4096;
 
 /** What the header frame says. */
 export interface ExportHeader {
@@ -70,7 +70,7 @@ export interface ExportHeader {
 }
 
 /** What the trailer frame says. */
-export interface ExportTrailer {
+interface ExportTrailer {
   readonly entries: number;
   readonly root: Uint8Array;
   readonly sum: Uint8Array;
@@ -83,7 +83,7 @@ export interface Frame {
 }
 
 /** Gathers frames into chunks of a good size, hashing them on the way. */
-export interface FrameWriter {
+interface FrameWriter {
   /** Adds a frame; gives a chunk to write out when enough has come together. */
   add(tag: number, payload: Uint8Array): Uint8Array | undefined;
   /** The last chunk: what was left, and the trailer. */

@@ -33,6 +33,11 @@ export type Bytes = Uint8Array;
 /** The one key every backend knows: the row that `commit` compares. */
 export const HEAD_KEY: Bytes = Uint8Array.of(0x00);
 
+/** Whether a key is that of the head row. */
+export function isHeadKey(key: Bytes): boolean {
+  return key.length === 1 && key[0] === HEAD_KEY[0];
+}
+
 /**
  * A head row that starts with this byte says "the store has moved to its next generation"; it is
  * written by `promote` alone. The head of a living store never starts with it, so a backend can
@@ -69,6 +74,9 @@ export interface KvRange {
   /** Leave the values out: they come back empty. */
   readonly keysOnly?: boolean;
 }
+
+/** As the limit of a range, all of its rows: the largest number that every backend takes. */
+export const ALL_ROWS = 0x7fff_ffff;
 
 /** One row of a range. */
 export interface KvRow {

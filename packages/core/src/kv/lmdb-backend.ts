@@ -14,6 +14,7 @@
  * write transaction. A commit that meets it waits; one that meets an expired row removes it, which
  * is how the construction learns, whatever the clocks say, that it was not alone.
  */
+
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -26,6 +27,7 @@ import {
   assertRows,
   type Bytes,
   HEAD_KEY,
+  isHeadKey,
   isMovedHead,
   type Kv,
   type KvCacheCommit,
@@ -453,10 +455,6 @@ class LmdbKv implements Kv {
     }, maxAgeMs);
     return timer.unref();
   }
-}
-
-function isHeadKey(key: Bytes): boolean {
-  return key.length === 1 && key[0] === HEAD_KEY[0];
 }
 
 class LmdbSnapshot implements KvSnapshot {

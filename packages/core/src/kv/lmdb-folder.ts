@@ -419,7 +419,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it lives, as somebody else.
+    // EPERM: the process is there, under another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

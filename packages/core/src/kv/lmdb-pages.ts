@@ -68,7 +68,7 @@ interface Meta {
 }
 
 /** What a walk found. */
-export interface PageReport {
+interface PageReport {
   /** Pages that were looked at. */
   readonly pages: number;
   /** What is wrong, each with the number of its page. */

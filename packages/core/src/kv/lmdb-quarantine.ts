@@ -2,11 +2,15 @@
  * Which store ended a process, and keeping it apart from then on.
  *
  * The engine maps its files, and a page of nonsense can end the process that reads it, with every other
- * store that it served. A process of many stores therefore keeps the name of the store whose engine it
- * entered last in a file of its own beside them (`.in-use-…`). The engine runs on the one thread there is,
- * so if it ended the process, it was in that store. A kill leaves such a name too: the file alone convicts
- * nobody. Whoever starts next walks the pages of the store that is named, by plain reads, and only if they
- * are damaged puts it under quarantine: a file in `.quarantine` that says what is wrong.
+ * store that it served. A process of many stores therefore keeps the names of the two stores whose engines
+ * it entered last in a file of its own beside them (`.in-use-…`). The engine runs on the one thread there is,
+ * so if it ended the process, it was in one of them. A kill leaves such names too: the file alone convicts
+ * nobody. Whoever starts next walks the pages of the stores that are named, by plain reads, and only those
+ * that are damaged get under quarantine: a file in `.quarantine` that says what is wrong.
+ *
+ * Two, because a call to a graph of a hub goes from the catalogue to the graph and back. With one name
+ * every call wrote the file twice, 20 microseconds each, and milliseconds while somebody else waited for
+ * the disk; the catalogue and one graph in turn write it no more.
  *
  * Promises: a store under quarantine is refused (`ERR_CORRUPT`) by whoever wants to open it, before it is
  * mapped, and the others are served. As soon as its file is another one, repaired or restored, it is looked
@@ -35,6 +39,8 @@ const STORE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const QUARANTINE_FOLDER = ".quarantine";
 /** Longer than the name of any store. */
 const NAME_BYTES = 128;
+/** Stores that are named at a time. */
+const NAMES = 2;
 
 /** A store that nobody may open. */
 export interface Quarantined {
@@ -50,7 +56,14 @@ interface Kept {
 }
 
 /** The files in which this process names stores, by the folder of the stores. */
-const naming = new Map<string, { users: number; file: number | undefined }>();
+const naming = new Map<string, Naming>();
+
+interface Naming {
+  users: number;
+  file: number | undefined;
+  /** The names that stand in the file, the one whose store was entered last at the front. */
+  names: readonly string[];
+}
 
 /**
  * Puts stores under quarantine that ended processes which are gone, and names the stores of a folder that
@@ -61,17 +74,12 @@ export async function watchStores(
   root: string,
   derived: readonly string[] = [],
 ): Promise<() => void> {
-  for (const { path, store } of leftNames(root)) {
-    if (derived.includes(store)) {
-      const problems = await examineFolder(join(root, store)).catch(() => []);
-      if (problems.length > 0) rmSync(join(root, store), { recursive: true, force: true });
-    } else if (STORE_NAME.test(store)) {
-      await suspect(root, store);
-    }
+  for (const { path, stores } of leftNames(root)) {
+    for (const store of stores) await lookAt(root, store, derived);
     rmSync(path, { force: true });
   }
   tellOfEntering(nameInUse);
-  const shared = naming.get(root) ?? { users: 0, file: undefined };
+  const shared = naming.get(root) ?? { users: 0, file: undefined, names: [] };
   shared.users += 1;
   naming.set(root, shared);
   let isOver = false;
@@ -87,14 +95,30 @@ export async function watchStores(
   };
 }
 
+/** Looks at a store that may have ended a process. */
+async function lookAt(root: string, store: string, derived: readonly string[]): Promise<void> {
+  if (derived.includes(store)) {
+    const problems = await examineFolder(join(root, store)).catch(() => []);
+    if (problems.length > 0) rmSync(join(root, store), { recursive: true, force: true });
+  } else if (STORE_NAME.test(store)) {
+    await suspect(root, store);
+  }
+}
+
 /** Notes that the engine of a store is about to be entered; called where the store differs from the last. */
 function nameInUse(folder: string): void {
   const root = dirname(folder);
   const shared = naming.get(root);
   if (shared === undefined) return;
+  const store = basename(folder);
+  const isNamed = shared.names.includes(store);
+  const others = shared.names.filter((name) => name !== store);
+  shared.names = [store, ...others].slice(0, NAMES);
+  if (isNamed) return;
   try {
     shared.file ??= openSync(ownPath(root), "w", 0o600);
-    writeSync(shared.file, basename(folder).padEnd(NAME_BYTES), 0);
+    const said = shared.names.map((name) => name.padEnd(NAME_BYTES)).join("");
+    writeSync(shared.file, said.padEnd(NAMES * NAME_BYTES), 0);
   } catch {
     // A folder that cannot be written to is served all the same.
   }
@@ -149,13 +173,15 @@ function keptOf(root: string, store: string): Kept | undefined {
   }
 }
 
-/** The files of processes that are gone, and the store that each of them named last. */
-function leftNames(root: string): readonly { readonly path: string; readonly store: string }[] {
+/** The files of processes that are gone, and the stores that each of them named last. */
+function leftNames(
+  root: string,
+): readonly { readonly path: string; readonly stores: readonly string[] }[] {
   return namesIn(root).flatMap((name) => {
     const [, pid, token] = IN_USE_NAME.exec(name) ?? [];
     if (pid === undefined || token === undefined || !isGone(Number(pid), token)) return [];
     const path = join(root, name);
-    return [{ path, store: readFileSync(path, "latin1").trim() }];
+    return [{ path, stores: readFileSync(path, "latin1").trim().split(/ +/) }];
   });
 }
 

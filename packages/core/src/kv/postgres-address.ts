@@ -54,6 +54,7 @@ export function readAddress(location: string): PostgresAddress {
   const prepares = yesOrNo(url, "prepare");
   const shown = new URL(url);
   shown.password = "";
+  shown.searchParams.delete("password");
   return { url: url.href, shown: shown.href, hub, connections, partitions, retryMs, prepares };
 }
 

@@ -4,8 +4,8 @@
  *
  * Promises: what `kv.ts` asks. A read transaction starts with the first read of a snapshot and lasts
  * until it is closed; what is asked at one moment goes over in one message, with the start of the
- * transaction in the first. A commit is one message too: it takes the head row, then changes rows if
- * it has it, and says how it ended.
+ * transaction in the first. A commit is one message too: it takes the head row, which tells whether it
+ * had it, then changes rows if it has. What stands in its way is asked by those alone who lost.
  *
  * When a connection breaks during a commit, nobody knows whether it took effect. The backend then
  * raises the fence of the head row, which waits for the commit if it is under way and shuts it out if
@@ -157,7 +157,10 @@ class PostgresKv implements Kv {
         sql.claimHead(claim, change.expectHead, change.head),
         ...rowStatements(claim, change),
       ],
-      isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
+      {
+        isToldFirst: true,
+        proof: isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
+      },
     );
     return told?.isDone === true ? { ok: true } : { ok: false, head: told?.head };
   }
@@ -258,13 +261,12 @@ class PostgresKv implements Kv {
   }
 
   /**
-   * Makes a change: takes the head row, does what follows, asks how it ended. Starts over where the
-   * store has moved or is held. `undefined` where there is no store. See the file header for `proof`.
+   * Makes a change: takes the head row, does what follows, learns how it ended. Starts over where the
+   * store has moved or is held. `undefined` where there is no store.
    */
   async #try(
     statements: (claim: sql.Claim) => readonly sql.Statement[],
-    proof?: KvRow,
-    madeBy?: (told: Told) => boolean,
+    { isToldFirst = false, proof, madeBy }: TryOptions = {},
   ): Promise<Told | undefined> {
     const patience = new Patience(this.#pool.address.retryMs);
     const { tally } = this.#pool;
@@ -276,9 +278,9 @@ class PostgresKv implements Kv {
       const claim = { ...this.#place, ...seen, stamp: randomBytes(STAMP_BYTES) };
       let told: Told | undefined;
       try {
-        const last = sql.readClaim(this.#place, claim.stamp);
-        const answers = await this.#pool.transact([...statements(claim), last], relaxed);
-        told = toldBy(answers.at(-1));
+        const asks = isToldFirst ? [] : [sql.readClaim(this.#place, claim.stamp)];
+        const answers = await this.#pool.transact([...statements(claim), ...asks], relaxed);
+        told = isToldFirst ? await this.#toldFirst(claim, answers[0]) : toldBy(answers.at(-1));
       } catch (error) {
         if (isRefusedRace(error)) continue;
         if (!isPassing(error)) throw error;
@@ -306,6 +308,16 @@ class PostgresKv implements Kv {
         return told;
       }
     }
+  }
+
+  /** A claim that gave a row was had; whoever gave none asks what is there instead. */
+  async #toldFirst(claim: sql.Claim, answer: Answer | undefined): Promise<Told | undefined> {
+    const { generation, fence, stamp } = claim;
+    if (answer?.length === 1) {
+      return { generation, fence, head: undefined, isDone: true, isHeld: false };
+    }
+    const [found] = await this.#pool.transact([sql.readClaim(this.#place, stamp)]);
+    return toldBy(found);
   }
 
   /** After a broken connection: whether the change was made. From here on it can no longer be. */
@@ -351,8 +363,7 @@ class PostgresKv implements Kv {
         sql.promoteHead(claim, number, expectHead, holder),
         ...sql.retireOld(claim, number),
       ],
-      undefined,
-      ({ generation }) => generation === number,
+      { madeBy: ({ generation }) => generation === number },
     );
     if (told?.isDone !== true) {
       construction.holder = undefined;
@@ -394,6 +405,16 @@ class PostgresKv implements Kv {
       if (!isPassing(error)) throw error;
     }
   }
+}
+
+/** How the outcome of a change is learned. */
+interface TryOptions {
+  /** Whether its first statement gives a row where the head row was had. */
+  readonly isToldFirst?: boolean;
+  /** After a broken connection: the row of the journal that it would have left; see the file header. */
+  readonly proof?: KvRow | undefined;
+  /** The same of what the head row says now. */
+  readonly madeBy?: (told: Told) => boolean;
 }
 
 interface Construction {

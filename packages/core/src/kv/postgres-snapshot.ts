@@ -75,7 +75,7 @@ const KEPT_BYTES = 4 * 1024 * 1024;
 const KEPT_OVERHEAD = 100;
 
 /** What a snapshot knows of its store. */
-export interface SnapshotOwner {
+interface SnapshotOwner {
   readonly isOpen: () => boolean;
   readonly onGeneration: (generation: number) => void;
   /** Told that there is no head row; may throw. */

@@ -199,7 +199,7 @@ export interface Claim extends Place {
   readonly stamp: Uint8Array;
 }
 
-/** Takes the head row if it is still the one expected, and writes the next. */
+/** Takes the head row if it is still the one expected, and writes the next; gives a row where it was had. */
 export function claimHead(
   claim: Claim,
   expectHead: Uint8Array | undefined,
@@ -214,15 +214,19 @@ export function claimHead(
         ON CONFLICT (actor, slot) DO UPDATE
         SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head, touched_at = now()
         WHERE h.head IS NULL AND h.fence = excluded.fence
-          AND (h.held_until IS NULL OR h.held_until < clock_timestamp())`,
+          AND (h.held_until IS NULL OR h.held_until < clock_timestamp())
+        RETURNING generation`,
       values,
+      columns: ["int"],
     };
   }
   return {
     text: `UPDATE cortex_heads
       SET stamp = $5::bytea, head = $6::bytea, held_by = NULL, held_until = NULL, touched_at = now()
-      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head = $7::bytea AND ${NOT_HELD}`,
+      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head = $7::bytea AND ${NOT_HELD}
+      RETURNING generation`,
     values: [...values, expectHead],
+    columns: ["int"],
   };
 }
 

@@ -10,12 +10,12 @@ import { CortexError, type ErrorCode } from "../errors.js";
 import type { Column, SqlValue, Statement } from "./postgres-tables.js";
 
 /** One value of an answer. */
-export type Cell = number | boolean | string | Uint8Array | undefined;
+type Cell = number | boolean | string | Uint8Array | undefined;
 /** The rows of one statement. */
 export type Answer = readonly (readonly Cell[])[];
 
 /** The part of an address that may be shown. */
-export interface Shown {
+interface Shown {
   readonly shown: string;
 }
 
@@ -237,6 +237,18 @@ export function postgresError(error: unknown, address: Shown): CortexError {
     case "25P03":
       return failure("ERR_CLOSED", "the snapshot was held for too long");
     default:
+  }
+  if (/does not support SSL/.test(told)) {
+    return failure(
+      "ERR_UNREACHABLE",
+      `${shown}: the server takes no TLS; switch ssl on there, or leave sslmode out of the address where nobody can listen`,
+    );
+  }
+  if (/CERT|SIGNATURE/.test(code)) {
+    return failure(
+      "ERR_UNREACHABLE",
+      `${shown}: the server's certificate is not trusted (${told}); name its authority with sslrootcert=FILE`,
+    );
   }
   if (isPassing(error)) {
     return failure(

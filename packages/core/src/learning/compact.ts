@@ -295,7 +295,7 @@ async function bodyAt(
 }
 
 /** What a seed is made from. Hashes are 32 bytes, or their 64 hex digits. */
-export interface SeedInput {
+interface SeedInput {
   /** The id of the intent. */
   readonly intent: string;
   readonly actor: string;

@@ -5,7 +5,7 @@
  * reads what it shows, and the past reads that and what has changed since.
  */
 
-import { readText, readU16, readU32 } from "../codec/keys.js";
+import { readU16, readU32, textInKey } from "../codec/keys.js";
 import { normaliseSlot } from "../codec/text.js";
 import { EDGES_MAX } from "../contract/links.js";
 import { decodeAdjacency, type PartPointer } from "../history/pointers.js";
@@ -24,7 +24,7 @@ import {
   seqValue,
   textKey,
 } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes, type KvRange, type KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
 import { askedKind, BOTH_WAYS, canonicalKind, kindByCode } from "../records/edge-kinds.js";
@@ -35,7 +35,7 @@ import type { Access } from "../scope/access.js";
 export type Side = "out" | "in";
 
 /** Which edges to read. */
-export interface AdjacencyQuery {
+interface AdjacencyQuery {
   readonly side: Side;
   /** Codes of the kinds to keep; all when empty. */
   readonly codes: readonly number[];
@@ -177,11 +177,11 @@ export async function edgePointer(
 }
 
 /** No filter at all. */
-export const EVERYTHING: AdjacencyQuery = {
+const EVERYTHING: AdjacencyQuery = {
   side: "out",
   codes: [],
   includeTombstoned: true,
-  limit: 1_000_000,
+  limit: ALL_ROWS,
 };
 
 /** Of the given memories, those that exist at the position and that the caller may see. */
@@ -228,7 +228,7 @@ export interface SidedEdge {
 }
 
 /** The stored codes of kinds, as a walk needs them. */
-export interface KindCodes {
+interface KindCodes {
   /** No filter: every kind. */
   readonly all: boolean;
   readonly plain: readonly number[];
@@ -275,7 +275,7 @@ async function openCodes(
   const prefix = Uint8Array.of(KEYSPACE.edgeKind.byte);
   const [rows = []] = await reader.ranges([prefixRange(prefix, LIMITS.edgeKinds)]);
   return rows.flatMap(({ key, value }) => {
-    const name = readText(key, 1);
+    const name = textInKey(key, 1);
     return wanted.has(name) || wanted.has(normaliseSlot(name) || name) ? [readU16(value, 0)] : [];
   });
 }

@@ -41,7 +41,7 @@ import { kindCode } from "../history/fold-edges.js";
 import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
-import type { Again, Operation, WriteTx } from "../history/writer.js";
+import type { Again, WriteOperation, WriteTx } from "../history/writer.js";
 import {
   EDGE_STATE,
   type EdgePlace,
@@ -70,7 +70,7 @@ import { checkActorName } from "../records/uri.js";
 import { edgePointer, edgeRecords, kindCodes, readableIds } from "./adjacency.js";
 
 /** An edge to be, checked. */
-export interface PreparedEdge {
+interface PreparedEdge {
   readonly from: ParsedRef;
   readonly to: ParsedRef;
   readonly kind: string;
@@ -104,7 +104,7 @@ export async function addEdge(
 export function edgeOperation(
   engine: Engine,
   prepared: PreparedEdge,
-): Operation<EdgeResult> & Required<Pick<Operation<EdgeResult>, "hints" | "leaves">> {
+): WriteOperation<EdgeResult> & Required<Pick<WriteOperation<EdgeResult>, "hints" | "leaves">> {
   return {
     hints: [
       ...refKeys(prepared.from),
@@ -119,7 +119,7 @@ export function edgeOperation(
 }
 
 /** An edge as a caller asks for it, checked by its contract. */
-export interface EdgeRequest extends EdgeFields {
+interface EdgeRequest extends EdgeFields {
   readonly from: Ref;
   readonly kind: string;
   readonly to: Ref;

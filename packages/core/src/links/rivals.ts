@@ -110,7 +110,7 @@ async function openDisputes(
 }
 
 /** How the members of a list are known. */
-export type KeyOf<T> = (one: T) => string;
+type KeyOf<T> = (one: T) => string;
 
 /** A member of a list that waits for others to be placed. */
 interface Blocked<T> {
@@ -183,7 +183,7 @@ function firstBelow(list: readonly { readonly at: number }[], at: number): numbe
 }
 
 /** A hit with its memory. */
-export interface RankedHit {
+interface RankedHit {
   readonly memory: FoundMemory;
   readonly score: number;
 }

@@ -189,7 +189,7 @@ export function walkPlan(asked: WalkAsked, prefix = ""): WalkPlan {
 }
 
 /** What a walk in one graph meets, by id. */
-export interface Reach {
+interface Reach {
   readonly hits: readonly { readonly id: Bytes; readonly hop: number }[];
   readonly edges: readonly MetEdge[];
   readonly truncated: boolean;

@@ -108,7 +108,7 @@ function storedKind(kind: string): string {
 }
 
 /** What an edge is to be, its ends aside. */
-export const edgeFields = {
+const edgeFields = {
   kind: z.string().min(1),
   /** The graph of the far end; the edge's own when not given. */
   toGraph: z.string().optional(),

@@ -13,8 +13,8 @@ import type { HistoryItem } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Hub } from "../hub/hub.js";
 import { openVersions } from "../memory/read.js";
-import { primaryText } from "../records/data.js";
 import type { JsonObject } from "../records/fields.js";
+import { primaryText } from "../records/memory-record.js";
 import type { Lifecycle } from "../records/types.js";
 import { shownAuthor } from "./policies.js";
 
@@ -108,7 +108,7 @@ export async function withNodes<T extends { readonly memory?: Memory | undefined
 }
 
 /** What nodes and graphs are called by those who imported them. */
-export interface NodeNames {
+interface NodeNames {
   readonly graph: string;
   /** The ids of versions that came with one. */
   readonly ids: ReadonlyMap<number, string>;

@@ -64,7 +64,7 @@ export interface NodeResult {
 }
 
 /** A note to be written, as `write` and an item of a batch take it. */
-export interface Note {
+interface Note {
   readonly write: WriteInput;
   readonly upsert?: Upsert;
 }
@@ -515,7 +515,7 @@ export interface NodePage<N extends CompactNode = GraphNode> {
 }
 
 /** What a list of the kind that was asked for holds. */
-export type Listed<C extends boolean> = C extends true ? CompactNode : GraphNode;
+type Listed<C extends boolean> = C extends true ? CompactNode : GraphNode;
 
 /** The current nodes of a graph, newest first, rivals each by itself; empty without such a graph. */
 export async function listNodes<C extends boolean = false>(

@@ -27,7 +27,7 @@ interface Piece {
 type Phrase = readonly Piece[];
 
 /** What a text asks for. */
-export type Expression =
+type Expression =
   | {
       readonly type: "near";
       readonly phrases: readonly Phrase[];

@@ -22,7 +22,7 @@ import { bodyOf } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
 import { idKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { primaryText } from "../records/data.js";
+import { primaryText } from "../records/memory-record.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { OVERLAP_MIN, overlap, tellingWords, WORDS_MIN } from "../text/alike.js";
 import { sharingWords } from "../text/text-near.js";
@@ -34,7 +34,7 @@ import type { PreparedWrite } from "./write-input.js";
 const CLAIMANTS_MAX = 16;
 
 /** A memory that was to be replaced and stays, and by what it was to be replaced. */
-export interface NotReplaced extends LocatedWithHead {
+interface NotReplaced extends LocatedWithHead {
   readonly by: "slot" | "supersedes";
 }
 
@@ -237,7 +237,7 @@ const NAMED_MAX = 3;
 const COMPARED_MAX = 12;
 
 /** What to compare with. */
-export interface SimilarQuery {
+interface SimilarQuery {
   readonly text: string;
   /** The memory that says it. */
   readonly self: Bytes;

@@ -1,6 +1,6 @@
 /**
  * The members of index terms at a reader's position, in the order in which they came there, page by
- * page. `list` and `find` both read indexes through this file.
+ * page, and which member of a slot answers at a time. `list` and `find` both read indexes through this file.
  *
  * The present is one range per term. The past is the same range without what came later, together
  * with what has left it since: rows closed after the position asked for. What was closed before is
@@ -12,7 +12,7 @@
  * A member is a seq and an id; the turns of a session are a place and an id instead. Who may see a
  * memory, and what it says, is left to the callers.
  *
- * Whose turn it is in a slot. A value that was given for a time to come waits beside the value of today:
+ * Slots. A value that was given for a time to come waits beside the value of today:
  * both are active, and the time of the read decides which of them answers. Nothing has to happen at that
  * time, and no read changes anything.
  *
@@ -36,7 +36,7 @@ import {
   memberSince,
   seqValue,
 } from "../kv/keyspace.js";
-import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes, type KvRange, type KvRow } from "../kv/kv.js";
 import type { MemoryRecord, Version } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 
@@ -65,7 +65,7 @@ export interface MembersQuery {
 }
 
 /** A page of members. */
-export interface Members {
+interface Members {
   /** In order: a seq and an id, or a place and an id for turns. */
   readonly members: readonly Bytes[];
   readonly more: boolean;
@@ -76,15 +76,12 @@ export interface Members {
 }
 
 /** Reads pages of members; see the file header. */
-export interface MemberPages {
+interface MemberPages {
   /** The next page: about `limit` members, some more where several terms have them. */
   next(limit: number): Promise<Members>;
   /** Names the rows of the next page, so that they come along with what is read before it. */
   soon(limit: number): void;
 }
-
-/** Most rows closed since a past position that one list of a session may have to look at. */
-const CLOSED_ROWS = 1_000_000;
 
 const EMPTY = new Uint8Array(0);
 
@@ -351,7 +348,7 @@ async function closedMembers(
     terms.map((term) => {
       const prefix = indexPrefix("indexClosed", term.index, term.lifecycle, term.term);
       const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
-      const most = term.index === INDEX.session ? CLOSED_ROWS : few;
+      const most = term.index === INDEX.session ? ALL_ROWS : few;
       return { gte, lt: afterPrefix(prefix), limit: most };
     }),
   );
@@ -408,7 +405,7 @@ async function timesOf(reader: Reader, seqs: readonly number[]): Promise<readonl
 }
 
 /** Since when a version holds in the world, as far as it says. */
-export function startOf({ validFrom, createdAt }: Version): number {
+function startOf({ validFrom, createdAt }: Version): number {
   return validFrom ?? createdAt;
 }
 

@@ -10,7 +10,7 @@ import type { Asked } from "../contract/index.js";
 import type { HistoryItem } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
 import { type Engine, findIds, type ParsedRef, parseRef } from "../engine/engine.js";
-import { shapeMemory, shapeOpen, versionRecord } from "../engine/shapes.js";
+import { shapeMemory, shapeOpen } from "../engine/shapes.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
 import { decodeHeader, splitEntry } from "../journal/entry.js";
@@ -28,8 +28,13 @@ import {
 } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { INTEGER_MAX } from "../limits.js";
-import { primaryText } from "../records/data.js";
-import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
+import {
+  decodeMemoryRecord,
+  type Head,
+  type MemoryRecord,
+  primaryText,
+  shownVersion,
+} from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 import { buildUri, parseUri } from "../records/uri.js";
 import { type Access, maySee } from "../scope/access.js";
@@ -117,7 +122,7 @@ function shapeHistory(
     ...(undone ? { undone } : {}),
     text: primaryText(head.type, version.data) || version.forms.short,
     data: version.data,
-    versionRecord: versionRecord(version, body.header.seq),
+    versionRecord: shownVersion(version, body.header.seq),
   };
 }
 
@@ -242,7 +247,7 @@ export async function allVersions(
  * Of the versions of a memory, those that the current ones lead back to by what they superseded. A
  * version that a revert set aside is not among them: what it said is no part of what came after.
  */
-export function standingOf(
+function standingOf(
   found: FoundMemory,
   bodies: readonly Read<MemoryRecord>[],
 ): readonly Read<MemoryRecord>[] {

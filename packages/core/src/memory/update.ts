@@ -34,6 +34,7 @@ import {
   refKeys,
 } from "../engine/engine.js";
 import {
+  checkMarkable,
   firstResult,
   idempotencyKeys,
   requestMark,
@@ -44,20 +45,13 @@ import {
 import { askMoves, askRecords } from "../engine/read-ahead.js";
 import { shapeParts } from "../engine/shapes.js";
 import { CortexError, invalid } from "../errors.js";
-import type { Operation, WriteTx } from "../history/writer.js";
+import type { WriteOperation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { KvRange } from "../kv/kv.js";
-import {
-  type Data,
-  type DataOf,
-  parseData,
-  primaryText,
-  type TurnData,
-  turnData,
-} from "../records/data.js";
-import { memoryTreeKey } from "../records/edge-record.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
+import { type Data, type DataOf, parseData, type TurnData, turnData } from "../records/data.js";
 import { parseWith } from "../records/fields.js";
-import type { Head, Version } from "../records/memory-record.js";
+import { type Head, primaryText, type Version } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { checkRevision, checkStatusChange } from "../trust/gate.js";
 import {
@@ -85,9 +79,11 @@ export function updateOperation(
   engine: Engine,
   ref: Ref,
   input: UpdateRequest,
-): Operation<WriteResult> {
+): WriteOperation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
+  // What its type has to say about it is known when the memory was read.
+  if (input.idempotencyKey !== undefined) checkMarkable(input);
   const { request } = requestMark(engine, input.idempotencyKey, {
     operation: "update",
     request: [ref, input],
@@ -115,13 +111,13 @@ function roughBytes(value: unknown, depth: number): number {
 export function memoryNeeds(
   engine: Engine,
   parsed: ParsedRef,
-): Required<Pick<Operation<unknown>, "hints" | "leaves">> {
+): Required<Pick<WriteOperation<unknown>, "hints" | "leaves">> {
   return {
     hints: refKeys(parsed),
     leaves: () =>
       parsed.id === undefined
         ? []
-        : [{ tree: "memories", key: memoryTreeKey(engine.sha256, parsed.id) }],
+        : [{ tree: "memories", key: memoryStateKey(engine.sha256, parsed.id) }],
   };
 }
 
@@ -145,7 +141,7 @@ function applyUpdate(engine: Engine, tx: WriteTx, what: PreparedUpdate): WriteRe
 }
 
 /** A version to be appended to a memory that was found. */
-export interface NextVersion extends PreparedUpdate {
+interface NextVersion extends PreparedUpdate {
   readonly found: Located;
   /** The head before, with what else is to change of it. */
   readonly head: Head;

@@ -59,7 +59,7 @@ export interface PreparedWrite {
 }
 
 /** The parts of a version that come from the input. */
-export interface PreparedVersion {
+interface PreparedVersion {
   readonly forms: Forms;
   readonly formsOverride: boolean;
   readonly confidence: number;

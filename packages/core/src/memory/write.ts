@@ -37,14 +37,13 @@ import { firstResult, idempotencyKeys, writeResultOf } from "../engine/idempoten
 import { ask, configEntry, memoryLeaf, recordKeys } from "../engine/read-ahead.js";
 import { shapeParts, shapeRef } from "../engine/shapes.js";
 import { CortexError, describe } from "../errors.js";
-import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
+import type { RecordDraft, WriteOperation, WriteTx } from "../history/writer.js";
 import { SUBJECT } from "../journal/entry.js";
 import { INDEX, idKey, indexPrefix, prefixRange, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
-import { primaryText } from "../records/data.js";
-import { memoryTreeKey } from "../records/edge-record.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import { jsonBytes } from "../records/fields.js";
-import type { Head, MemoryRecord } from "../records/memory-record.js";
+import { type Head, type MemoryRecord, primaryText } from "../records/memory-record.js";
 import { LIFECYCLES, type Status } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import type { Access } from "../scope/access.js";
@@ -95,7 +94,7 @@ export function writeOperation(
   engine: Engine,
   prepared: PreparedWrite,
   how: WriteHow = {},
-): Operation<WriteResult> {
+): WriteOperation<WriteResult> {
   const { upsert, wantsMemory = false } = how;
   const { hints, ranges, leaves, bytes } = writeNeeds(engine, prepared);
   return {
@@ -121,7 +120,7 @@ export function writeOperation(
 function writeNeeds(
   engine: Engine,
   prepared: PreparedWrite,
-): Required<Pick<Operation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
+): Required<Pick<WriteOperation<unknown>, "hints" | "ranges" | "leaves" | "bytes">> {
   const { head, id } = prepared;
   const hints: Bytes[] = [idKey("memory", id)];
   if (head.externalId !== undefined) hints.push(textKey("externalId", head.externalId));
@@ -131,7 +130,7 @@ function writeNeeds(
   return {
     hints,
     ranges: head.slot === undefined ? [] : [slotRange(head.slot)],
-    leaves: () => [{ tree: "memories", key: memoryTreeKey(engine.sha256, id) }],
+    leaves: () => [{ tree: "memories", key: memoryStateKey(engine.sha256, id) }],
     bytes: 1024 + jsonBytes(prepared.data),
   };
 }

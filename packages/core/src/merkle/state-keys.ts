@@ -1,10 +1,9 @@
 /**
- * Where a memory and an edge stand in their state trees, as verifiers compute it: the id of the
- * memory, or of the edge's source, and then half a hash, so that keys keep the order of ids.
- * `records/edge-record.ts` states the same for records; a test holds the two against each other.
+ * Where a memory and an edge stand in their state trees, and the one hash over everything.
  *
- * The one hash over everything: schema, the genesis entry, the journal, and each state tree by name.
- * Pure; verifiers use it too.
+ * A key is the id of the memory, or of the edge's source, and then half a hash, so that keys keep the order of ids. The
+ * hash over everything commits to the schema, the genesis entry, the journal, and each state tree by name. Pure;
+ * verifiers use it too.
  */
 import { type CborValue, encode } from "../codec/cbor.js";
 import { domainHash, HASH_BYTES, type Sha256 } from "../codec/hash.js";
@@ -19,7 +18,7 @@ export function memoryStateKey(sha256: Sha256, id: Uint8Array): Uint8Array {
 }
 
 /** What tells an edge from every other. */
-export interface EdgeIdentityValues {
+interface EdgeIdentityValues {
   /** 16 bytes. */
   readonly from: Uint8Array;
   /** The kind's canonical name. */
@@ -44,7 +43,7 @@ function joined(id: Uint8Array, hash: Uint8Array): Uint8Array {
 }
 
 /** The schema of `overallRoot`. */
-export const ROOT_SCHEMA = 1;
+const ROOT_SCHEMA = 1;
 
 /** The roots that are committed to, at one journal size. */
 export interface Roots {

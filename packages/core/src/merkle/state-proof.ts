@@ -51,7 +51,7 @@ export interface StateLeaf {
 }
 
 /** A leaf shown in full: a key that was asked for, or the witness of an absence. */
-export interface ProofLeaf extends StateLeaf {
+interface ProofLeaf extends StateLeaf {
   readonly kind: "leaf";
 }
 
@@ -62,7 +62,7 @@ export interface ProofClosed {
 }
 
 /** An opened inner node; at least one side is open. */
-export interface ProofInner {
+interface ProofInner {
   readonly kind: "inner";
   readonly bit: number;
   readonly left: ProofOpen | ProofClosed;
@@ -76,14 +76,14 @@ export type ProofOpen = ProofLeaf | ProofInner;
 export type StateProof = ProofOpen | { readonly kind: "empty" };
 
 /** What a checked proof says about one key. */
-export type StateAnswer =
+type StateAnswer =
   | { readonly kind: "present"; readonly value: Uint8Array }
   | { readonly kind: "absent" }
   /** The proof does not reach this key; nothing is said. */
   | { readonly kind: "uncovered" };
 
 /** A proof that held. */
-export interface CheckedState {
+interface CheckedState {
   readonly root: Uint8Array;
   /** What the proof says about a key of 32 bytes. */
   readonly lookup: (key: Uint8Array) => StateAnswer;

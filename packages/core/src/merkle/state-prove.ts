@@ -42,7 +42,7 @@ import {
 import type { KnownPage } from "./state-reads.js";
 
 /** Which tree, and which keys to prove; at least one key. */
-export interface ProveInput {
+interface ProveInput {
   readonly significantBytes: number;
   readonly keys: readonly Uint8Array[];
   /** Only to measure other page sizes. */

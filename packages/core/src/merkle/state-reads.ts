@@ -26,7 +26,7 @@ import {
 export type KnownPage = Uint8Array | "absent" | "unknown";
 
 /** What `unknownPages` works on. */
-export interface UnknownPagesInput {
+interface UnknownPagesInput {
   readonly significantBytes: number;
   readonly keys: readonly Uint8Array[];
   readonly known: (name: Uint8Array) => KnownPage;

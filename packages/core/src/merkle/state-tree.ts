@@ -54,7 +54,7 @@ export interface PageChange {
 }
 
 /** What `updateState` works on. */
-export interface StateUpdateInput {
+interface StateUpdateInput {
   readonly sha256: Sha256;
   readonly significantBytes: number;
   /** Gives a page, `undefined` when there is none; throws when the caller did not load it. */

@@ -30,7 +30,7 @@ import type { Kv, KvSnapshot } from "../kv/kv.js";
 import { writeOut } from "./move-files.js";
 
 /** What writing out needs. */
-export interface ExportParts {
+interface ExportParts {
   readonly kv: Kv;
   readonly sha256: Sha256;
   readonly hasher: () => Hasher;

@@ -51,7 +51,7 @@ export interface ImportParts {
 }
 
 /** How a journal is read in. */
-export interface ImportOptions {
+interface ImportOptions {
   /** Counts the store under the next epoch: for a restore, after which history may go another way. */
   readonly newEpoch: boolean;
   /** Erasures from elsewhere, to be applied again; `undefined` when there is no such list. */

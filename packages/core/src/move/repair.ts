@@ -51,7 +51,7 @@ export interface Remains {
 }
 
 /** The journal of a store, put together. */
-export interface Mended {
+interface Mended {
   /** Every entry that was had, in order. */
   readonly rows: readonly Bytes[];
   /** How many of them came from elsewhere. */

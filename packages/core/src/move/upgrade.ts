@@ -36,7 +36,7 @@ import { HEAD_KEY, type Kv } from "../kv/kv.js";
 import { exportChunks } from "./export-journal.js";
 
 /** What an upgrade needs. */
-export interface UpgradeParts extends BuildParts, Pick<WriterParts, "clock" | "random" | "pause"> {
+interface UpgradeParts extends BuildParts, Pick<WriterParts, "clock" | "random" | "pause"> {
   readonly hasher: () => Hasher;
   /** The principal that the entry names. */
   readonly by: string;

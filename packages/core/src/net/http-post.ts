@@ -26,7 +26,7 @@ export type Fetch = (
 ) => Promise<FetchResponse>;
 
 /** The parts of a response that are used. */
-export interface FetchResponse {
+interface FetchResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   /** The answer piece by piece; without it `text` is taken. */
@@ -35,7 +35,7 @@ export interface FetchResponse {
 }
 
 /** What reads an answer piece by piece. */
-export interface PieceReader {
+interface PieceReader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export interface PostSettings {
 }
 
 /** A request, and what its client makes of the answers. */
-export interface Post<T> {
+interface Post<T> {
   readonly body: unknown;
   /** The longest answer that is read. */
   readonly answerBytes: number;

@@ -69,13 +69,13 @@ interface KindName {
 type AskedEdge = EdgeById | EdgeByEnds;
 
 /** A memory that was looked up: no row when there is none. */
-export interface FoundSubject {
+interface FoundSubject {
   readonly id: Bytes;
   readonly row: MemoryRow | undefined;
 }
 
 /** An edge that was looked up: its tree key, and where its record lies, if there is one. */
-export interface FoundEdge {
+interface FoundEdge {
   readonly key: Bytes;
   readonly pointer: PartPointer | undefined;
 }

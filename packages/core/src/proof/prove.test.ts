@@ -2,14 +2,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { signerOf } from "../codec/ed25519-node.js";
-import { sha256Pure } from "../codec/sha256-pure.js";
 import { toBase64 } from "../codec/text.js";
 import type { Cortex } from "../cortex.js";
 import type { Proof } from "../journal/proof.js";
 import { openMemoryKv } from "../kv/memory-backend.js";
-import { edgeStateKey, memoryStateKey } from "../merkle/state-keys.js";
 import { open } from "../open.js";
-import { edgeTreeKey, memoryTreeKey } from "../records/edge-record.js";
 import { type Access, GUEST } from "../scope/access.js";
 import { issueScope } from "../scope/scope.js";
 import { countingKv } from "../testing/counting-kv.js";
@@ -263,20 +260,6 @@ describe("edges", () => {
     const edge = { from: a.id, kind: "supports", to: b.id };
     const { edges } = await shown(memory, await memory.prove({ edges: [edge] }));
     expect(edges).toMatchObject([{ status: "absent", from: a.id }]);
-  });
-
-  test("and memories stand where the engine puts them", () => {
-    const random = seededRandom(5);
-    for (let i = 0; i < 50; i += 1) {
-      const [from, to] = [random.bytes(16), random.bytes(16)];
-      const far = random.chance(50) ? to : { graph: "g", name: `n${i}` };
-      const value = far instanceof Uint8Array ? far : [far.graph, far.name];
-      const rest = { from, kind: `kind ${i}`, n: random.below(3) };
-      expect(edgeStateKey(sha256Pure, { ...rest, to: value })).toEqual(
-        edgeTreeKey(sha256Pure, { ...rest, to: far }),
-      );
-      expect(memoryStateKey(sha256Pure, from)).toEqual(memoryTreeKey(sha256Pure, from));
-    }
   });
 });
 

@@ -15,9 +15,9 @@ import { SIGNIFICANT_BYTES } from "../history/trees.js";
 import { decodeHeader, SUBJECT, splitEntry } from "../journal/entry.js";
 import { afterPrefix, edgePrefix, idKey, journalKey, keyString, pageKey } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import { encodeStateProof, type StateLeaf } from "../merkle/state-proof.js";
 import { leavesToOpen, pagesToProve, proveState } from "../merkle/state-prove.js";
-import { memoryTreeKey } from "../records/edge-record.js";
 
 /** Rows of one snapshot, each read once. */
 export interface LoadedRows {
@@ -153,7 +153,7 @@ async function openLeaves(
   const pointers = new Map<string, PartPointer>();
   const strangers: Bytes[] = [];
   for (const start of significant) {
-    const key = question.tree === "memories" ? memoryTreeKey(sha256, start) : start;
+    const key = question.tree === "memories" ? memoryStateKey(sha256, start) : start;
     const pointer = question.known.get(keyString(key));
     if (pointer === undefined) strangers.push(start);
     else pointers.set(keyString(start), pointer);
@@ -165,7 +165,7 @@ async function openLeaves(
   for (const start of significant) {
     const pointer = pointers.get(keyString(start));
     if (pointer === undefined) throw lostLeaf(question.tree);
-    const key = question.tree === "memories" ? memoryTreeKey(sha256, start) : start;
+    const key = question.tree === "memories" ? memoryStateKey(sha256, start) : start;
     leaves.set(keyString(start), { key, value: partAt(rows, pointer).hash });
   }
   return leaves;

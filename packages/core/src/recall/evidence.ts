@@ -22,13 +22,13 @@ export interface Candidate {
 }
 
 /** A turn's place. */
-export interface TurnPlaceOf {
+interface TurnPlaceOf {
   readonly session: string;
   readonly index: number;
 }
 
 /** How evidence travels; one configuration for every store. */
-export interface SpreadSettings {
+interface SpreadSettings {
   /** Share of a turn's evidence that the turn one place away takes, then two, … */
   readonly neighbours: readonly number[];
   /** Of evidence a memory has from two sides, how much the weaker side adds. */

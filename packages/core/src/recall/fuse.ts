@@ -1,40 +1,35 @@
 /**
- * From lanes to one order: what each lane says of a memory, joined into a score that explains itself.
+ * What is decided of the memories that recall found, all of it pure: one order out of what each lane says of them, in
+ * scores that explain themselves; which of them say the same; whether the answer can be relied on.
  *
- * Promise: pure. Lanes are on one scale: 1 is what the best lexical hit has. Relevance is the sum of
- * the lanes; trust, use and age are factors of it, narrow ones, so that neither a well-read memory
- * nor an old one overturns a clear difference in what was asked; only trust may halve a score, because
- * what a document says must not stand above what the owner said. Ties go to the newer, then by id.
+ * The order. Lanes are on one scale: 1 is what the best lexical hit has. Relevance is the sum of the lanes; trust,
+ * use and age are factors of it, narrow ones, so that neither a well-read memory nor an old one overturns a clear
+ * difference in what was asked; only trust may halve a score, because what a document says must not stand above what
+ * the owner said. Ties go to the newer, then by id.
  *
- * A factor alone would not do: one rare word that a question happens to share with a document outweighs
- * it. So `belowTrusted` holds such a hit below what a higher source says in nearly the same words.
+ * A factor alone would not do: one rare word that a question happens to share with a document outweighs it. So
+ * `belowTrusted` holds such a hit below what a higher source says in nearly the same words.
  *
- * Collapsing memories that say the same: of several, the best ranked is shown and names the others.
+ * Collapsing. Of several memories that say the same the best ranked is shown and names the others. Two memories say
+ * the same when they hold the same words; a word more or less is allowed in long ones, but never a different one in
+ * its place: "deploys on Fridays" and "deploys on Mondays" are two answers, however alike. Numbers and names are
+ * words like others here.
  *
- * Promise: pure. Two memories say the same when they hold the same words; a word more or less is
- * allowed in long ones, but never a different one in its place: "deploys on Fridays" and "deploys on
- * Mondays" are two answers, however alike. Numbers and names are words like others here.
- *
- * Whether an answer can be relied on: what `weak` says of it, the other way round.
- *
- * Confident is a hit that holds the slot the question names, means the same, or covers enough of the
- * question's words. What an assistant said counts less, as it does in the ranking. A question that asks
- * about one of those who speak is answered by what that person said, or by words that name them: where
- * somebody else's words cover it clearly better, the question has mixed up two people, and nothing is
- * sure. Pure; how the numbers were found is written in docs/evaluation.md.
- *
- * What is known of a memory while it is considered for an answer: where it stands, who speaks, how far it is
- * trusted. Read from the memory itself; pure.
+ * Confidence: the opposite of what `weak` says of an answer. Confident is a hit that holds the slot the question
+ * names, means the same, or covers enough of the question's words. What an assistant said counts less, as it does in
+ * the ranking. A question that asks about one of those who speak is answered by what that person said, or by words
+ * that name them: where somebody else's words cover it clearly better, the question has mixed up two people, and
+ * nothing is sure. How the numbers were found is written in docs/evaluation.md.
  */
 import type { LaneScores } from "../contract/recall.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
-import { primaryText, type TurnData } from "../records/data.js";
+import type { TurnData } from "../records/data.js";
 import type { Source } from "../records/types.js";
 import { titleOf } from "../text/document.js";
 import { outranks, TRUST } from "../trust/gate.js";
 
 /** How much each lane counts. */
-export const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
+const LANE_WEIGHTS: { readonly [lane in keyof LaneScores]-?: number } = {
   lexical: 1,
   vector: 1,
   slot: 0.8,
@@ -130,7 +125,10 @@ export function meaningWeight(texts: number, explained: number): number {
 /** How much a memory's meaning counts, where that of a user's turn counts so much. */
 export function meaningOf(memory: FoundMemory | undefined, weight: number): number {
   if (memory === undefined) return weight;
-  if ((titleOf(bodyOf(memory.body).data)?.length ?? 0) > 0) return TITLED_SHARE * weight;
+  // Whom a fact is about is no title: each fact has it, and would count for less than any preference.
+  const data = bodyOf(memory.body).data;
+  const isTitled = !("subject" in data) && (titleOf(data)?.length ?? 0) > 0;
+  if (isTitled) return TITLED_SHARE * weight;
   return voiceOf(memory) < 1 ? ASSISTANT_MEANING * weight : weight;
 }
 
@@ -210,7 +208,7 @@ function saysNearly(own: Float64Array, { own: other, weights }: Voiced): boolean
 }
 
 /** A memory as the set of its words. */
-export interface WordSet {
+interface WordSet {
   readonly key: string;
   readonly words: ReadonlySet<string>;
 }
@@ -323,11 +321,6 @@ export function askedSpeaker(
 
 /** An assistant mostly repeats what it was told or offers what was not taken up. */
 const ASSISTANT_VOICE = 2 / 3;
-
-/** What a memory says, in full. */
-export function fullText({ head, body }: FoundMemory): string {
-  return primaryText(head.record.head.type, bodyOf(body).data);
-}
 
 /** The data of a turn; `undefined` for other memories. */
 export function turnOf({ head, body }: FoundMemory): TurnData | undefined {

@@ -6,8 +6,10 @@
  * once and judged by the caller's access when they are, so no lane can lead to what is not shown.
  * Scores are on one scale: 1 is what the best lexical hit has.
  */
+
 import type { LaneScores } from "../contract/recall.js";
 import type { Engine } from "../engine/engine.js";
+import { sentenceOf } from "../engine/shapes.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import {
   getU64,
@@ -27,6 +29,7 @@ import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import { readIndex, turnsAround } from "../sessions/session-read.js";
 import type { Analyser, Token } from "../text/analyse.js";
+import { TELLING } from "../text/asking-words.js";
 import { titleOf } from "../text/document.js";
 import {
   nameWords,
@@ -35,7 +38,6 @@ import {
   STANDING_MARK,
   stretches,
 } from "../text/names.js";
-import { TELLING } from "../text/question-shape.js";
 import {
   markedMemories,
   type QuestionEvidence,
@@ -48,7 +50,6 @@ import { type Candidate, type Scored, sessionEvidence, spread } from "./evidence
 import {
   type AskedSpeaker,
   askedSpeaker,
-  fullText,
   meaningOf,
   meaningWeight,
   turnOf,
@@ -113,7 +114,7 @@ const TELLING_WEIGHT = 0.3;
 const SPEAKER_WEIGHT = 0.3;
 
 /** A question, and what may answer it. */
-export interface Question {
+interface Question {
   readonly text: string;
   readonly lifecycles: readonly Lifecycle[];
   /** Judges memories: access and filters. */
@@ -268,7 +269,7 @@ class Lanes implements Gathered {
     const asked = this.#asked;
     const speaker = turnOf(memory)?.speaker;
     if (asked === undefined || speaker === undefined || speaker === asked.speaker) return false;
-    return !this.#wordsOf(fullText(memory)).some((word) => asked.words.has(word));
+    return !this.#wordsOf(sentenceOf(memory)).some((word) => asked.words.has(word));
   }
 
   async #withNeighbours(evidence: QuestionEvidence): Promise<readonly Candidate[]> {
@@ -393,7 +394,7 @@ class Lanes implements Gathered {
     await this.#load([...asked.keys(), ...strongest, ...this.#rules]);
     const evidenceOf = (key: string): Float64Array | undefined => {
       const memory = this.memories.get(key);
-      return this.own.get(key) ?? (memory && evidence.sharesOf(fullText(memory)));
+      return this.own.get(key) ?? (memory && evidence.sharesOf(sentenceOf(memory)));
     };
     const reached = new Set(strongest.filter((key) => this.memories.has(key)));
     const kept = links.map((map) => new Map([...map].filter(([key]) => reached.has(key))));
@@ -407,7 +408,7 @@ class Lanes implements Gathered {
     return this.#fusedBest().flatMap(({ key, score }): NamedHit[] => {
       const memory = this.memories.get(key);
       if (memory === undefined) return [];
-      const text = fullText(memory);
+      const text = sentenceOf(memory);
       const names = placedNames(text, isCommon);
       return [
         {
@@ -455,7 +456,7 @@ class Lanes implements Gathered {
     for (const key of this.#rules) {
       const memory = this.memories.get(key);
       if (memory === undefined) continue;
-      const own = this.own.get(key) ?? sharesOf(fullText(memory));
+      const own = this.own.get(key) ?? sharesOf(sentenceOf(memory));
       const said = this.terms.reduce((sum, { weight }, at) => sum + (own[at] ? weight : 0), 0);
       const byWords = total === 0 ? 0 : said / total;
       const vector = this.lanes.get(key)?.vector ?? 0;

@@ -3,6 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { Cortex } from "../cortex.js";
+import { open } from "../open.js";
 import { countTokens } from "../records/forms.js";
 import { GUEST } from "../scope/access.js";
 import { openTestStore, refusalOf } from "../testing/fixtures.js";
@@ -32,6 +33,24 @@ describe("recall on data with known truth", () => {
       expect(then.hits[0]?.text).toBe(`Office ${at} is in ${city}`);
       expect(then.leftOut).toEqual(["vector", "salience"]);
     }
+  });
+
+  test("a fact that answers stands above what only sounds like the question", async () => {
+    const alike = {
+      model: "alike",
+      dimensions: 2,
+      isQuick: true as const,
+      embed: async (texts: readonly string[]) => texts.map(() => Float32Array.of(1, 0)),
+    };
+    await using memory = await open("memory:", { actor: "mara", embedder: alike });
+    for (const text of ["Mara drinks tea", "Mara avoids lifts", "Mara likes small hotels"]) {
+      await memory.write({ type: "preference", text });
+    }
+    await memory.write({ type: "fact", slot: "home city", text: "Mara lives in Porto" });
+    const { hits, weak } = await memory.recall("where does Mara live?");
+    expect(hits[0]).toMatchObject({ text: "Mara lives in Porto" });
+    expect(hits[0]?.why.lanes.vector).toBe(hits[1]?.why.lanes.vector);
+    expect(weak).toBe(false);
   });
 
   test("a question about the past opens history", async () => {

@@ -8,6 +8,7 @@
  * "I do not know" instead of repeating the least unlikely thing. Every hit says why it is there. A rival
  * is never shown above what it disputes, nor without it: what it disputes stands directly above.
  */
+
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
@@ -16,7 +17,7 @@ import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { countLanes, meterOf } from "../engine/read-plan.js";
 import { salienceOf } from "../engine/salience-reader.js";
-import { formText, frameTokens, promptLine, promptText } from "../engine/shapes.js";
+import { formText, frameTokens, promptLine, promptText, sentenceOf } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import type { Proof } from "../journal/proof.js";
@@ -30,14 +31,19 @@ import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
-import { questionShape } from "../text/question-shape.js";
+import { questionShape } from "../text/asking-words.js";
 import { quoted } from "../trust/scan.js";
-import { type RankedSession, rankSessions } from "./by-session.js";
+import {
+  inOrderOfTime,
+  type PlacedHit,
+  type RankedSession,
+  rankSessions,
+  spreadOut,
+} from "./arrange-hits.js";
 import {
   belowTrusted,
   type Contender,
   collapse,
-  fullText,
   fuse,
   isConfident,
   type Ranked,
@@ -46,7 +52,6 @@ import {
   voiceOf,
   worldTimeOf,
 } from "./fuse.js";
-import { inOrderOfTime, type PlacedHit, spreadOut } from "./gathering.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
 import { fitOf, type TimeWords, timeWords } from "./time-words.js";
 
@@ -419,7 +424,7 @@ async function collapsed(
   function* wordSets() {
     for (const { ranked, memory } of finalists) {
       const words = new Set<string>();
-      analyser.eachWord(fullText(memory), (word) => words.add(word));
+      analyser.eachWord(sentenceOf(memory), (word) => words.add(word));
       yield { key: ranked.key, words };
     }
   }

@@ -6,11 +6,16 @@
  * ordinary questions are not narrowed. Days are days of the calendar in UTC. The words are data per language
  * (`text/asking-words.ts`); what English months look like, and numbered months and dates, is here.
  */
-import { type AgoUnit, ASKING_WORDS, type RelativeDays } from "../text/asking-words.js";
-import { anyOf, plainText } from "../text/question-shape.js";
+import {
+  type AgoUnit,
+  ASKING_WORDS,
+  anyOf,
+  plainText,
+  type RelativeDays,
+} from "../text/asking-words.js";
 
 /** A stretch of world time. */
-export interface Period {
+interface Period {
   readonly fromMs: number;
   /** Exclusive. */
   readonly toMs: number;

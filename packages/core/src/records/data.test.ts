@@ -2,8 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { claimText, DATA_SCHEMAS, parseData, primaryText, turnData } from "./data.js";
+import { claimText, DATA_SCHEMAS, parseData, turnData } from "./data.js";
 import { parseWith } from "./fields.js";
+import { primaryText } from "./memory-record.js";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "./types.js";
 
 const TYPES = namesOf(MEMORY_TYPES);

@@ -35,7 +35,7 @@ import {
   unitField,
   wordField,
 } from "./fields.js";
-import { primaryText } from "./plain-record.js";
+import { primaryText } from "./memory-record.js";
 import {
   CONSTRAINT_SOURCES,
   EVENT_KINDS,
@@ -54,7 +54,7 @@ import {
  * Most bytes of one memory's data. Each field has its own limit, but many lists at their limit
  * would not fit an entry; `limits.ts` asserts that this much does.
  */
-export const DATA_BYTES_MAX =
+const DATA_BYTES_MAX =
   LIMITS.contentBytes + 2 * LIMITS.metadataBytes + LIMITS.listItems * LIMITS.labelBytes;
 
 const statement = textField(CONTENT).optional();
@@ -225,7 +225,7 @@ export type FactData = With<Parsed<"fact">, "subject">;
 /** The data of a preference. */
 export type PreferenceData = Parsed<"preference">;
 /** The data of a belief. */
-export type BeliefData = With<Parsed<"belief">, "statement" | "subject" | "stance">;
+type BeliefData = With<Parsed<"belief">, "statement" | "subject" | "stance">;
 /** The data of an event. */
 export type EventData = With<Parsed<"event">, "kind">;
 /** The data of a goal. */
@@ -235,7 +235,7 @@ export type ConstraintData = With<Parsed<"constraint">, "statement" | "strength"
 /** The data of a capability. */
 export type CapabilityData = With<Parsed<"capability">, "subject">;
 /** The data of a pattern. */
-export type PatternData = With<Parsed<"pattern">, "statement">;
+type PatternData = With<Parsed<"pattern">, "statement">;
 /** The data of a note that is not a turn. */
 export type NoteData = With<Parsed<"note">, "content">;
 /** The data of a turn. */
@@ -281,6 +281,11 @@ const PRIMARY = {
   artifact: { name: "title", rule: LABEL },
 } as const satisfies { readonly [T in MemoryType]: { name: string; rule: TextRule } };
 
+/** What the sentence of a memory may be, by its type. */
+export function sentenceField(type: MemoryType) {
+  return textField(PRIMARY[type].rule);
+}
+
 /** What must be in `data` when there is no sentence; types without a line need the sentence. */
 const MINIMUM: { readonly [T in MemoryType]?: string } = {
   identity: "name",
@@ -324,8 +329,6 @@ export function parseData<T extends MemoryType>(
   }
   return complete(type, draft, actor) as DataOf[T];
 }
-
-export { primaryText };
 
 /**
  * The text by which two memories of one type are found to say the same: `primaryText`, and the word

@@ -179,7 +179,7 @@ export const EDGE_KINDS = [
 ] as const;
 
 /** A built-in kind, and whether the ends must be swapped to store it. */
-export interface CanonicalKind {
+interface CanonicalKind {
   readonly kind: EdgeKind;
   readonly swap: boolean;
 }
@@ -203,7 +203,7 @@ export function askedKind(name: string): CanonicalKind | undefined {
 }
 
 /** A kind as it reads outward from one of its ends. */
-export interface Reading {
+interface Reading {
   readonly kind: string;
   /** The relation is stated the other way round: this is its inverse name. */
   readonly inverse: boolean;

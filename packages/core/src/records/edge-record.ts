@@ -9,17 +9,24 @@
  * Pure. Who may mint which kind is in `edge-kinds.ts`; what an edge entry changes is in `history/fold.ts`.
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
-import { domainHash, type Sha256 } from "../codec/hash.js";
 import {
-  asFields,
+  readBytesOf,
+  readIntegerOr,
+  readList,
+  readMap,
+  readObject,
+  readText,
+} from "../codec/cbor-value.js";
+import { domainHash, type Sha256 } from "../codec/hash.js";
+import { ULID_BYTES } from "../codec/ulid.js";
+import type { PartContext } from "../journal/entry.js";
+import { edgeStateKey } from "../merkle/state-keys.js";
+import {
   decodeOrigin,
   decodeTombstone,
   encodeOrigin,
-  int,
-  list,
   type Origin,
   type Tombstone,
-  text,
 } from "./memory-record.js";
 import { nameOf, SOURCES, type Source } from "./types.js";
 
@@ -30,7 +37,7 @@ export interface FarName {
 }
 
 /** What an edge joins, by which kind, and which of several. */
-export interface EdgeIdentity {
+interface EdgeIdentity {
   readonly from: Uint8Array;
   /** The kind's canonical name. */
   readonly kind: string;
@@ -59,21 +66,10 @@ export interface EdgeRecord extends EdgeIdentity {
   readonly origin?: Origin;
 }
 
-/** The 32 bytes that place an edge in the `edges` tree: source id, then half a hash of the rest. */
+/** The 32 bytes that place an edge in the `edges` tree. */
 export function edgeTreeKey(sha256: Sha256, edge: EdgeIdentity): Uint8Array {
-  const key = new Uint8Array(32);
-  key.set(edge.from, 0);
-  const rest = encode([edge.from, edge.kind, encodeFarEnd(edge.to), edge.n]);
-  key.set(domainHash(sha256, "edgeKey", rest).subarray(0, 16), 16);
-  return key;
-}
-
-/** The 32 bytes that place a memory in the `memories` tree: its id, then half a hash of it. */
-export function memoryTreeKey(sha256: Sha256, id: Uint8Array): Uint8Array {
-  const key = new Uint8Array(32);
-  key.set(id, 0);
-  key.set(domainHash(sha256, "memoryKey", id).subarray(0, 16), 16);
-  return key;
+  const { from, kind, n } = edge;
+  return edgeStateKey(sha256, { from, kind, to: encodeFarEnd(edge.to), n });
 }
 
 /** The 16 bytes that stand for the far end in adjacency keys. */
@@ -83,10 +79,7 @@ export function farKey(sha256: Sha256, to: Uint8Array | FarName): Uint8Array {
 }
 
 /** The canonical bytes of an edge's record. */
-export function encodeEdgeRecord(
-  edge: EdgeRecord,
-  entry: { readonly at: number; readonly by: string },
-): Uint8Array {
+export function encodeEdgeRecord(edge: EdgeRecord, entry: PartContext): Uint8Array {
   const { tombstone } = edge;
   return encode(
     fields([
@@ -113,27 +106,24 @@ export function encodeEdgeRecord(
 }
 
 /** Reads an edge's record; bytes of another shape are `ERR_CORRUPT`. */
-export function decodeEdgeRecord(
-  bytes: Uint8Array,
-  entry: { readonly at: number; readonly by: string },
-): EdgeRecord {
-  const at = asFields(decode(bytes), "edge record").at;
+export function decodeEdgeRecord(bytes: Uint8Array, entry: PartContext): EdgeRecord {
+  const at = readMap(decode(bytes), "edge record");
   return {
-    id: bytes16(at[0]),
-    from: bytes16(at[1]),
-    kind: text(at[2]),
+    id: readBytesOf(at[0], ULID_BYTES, "the id of an edge"),
+    from: readBytesOf(at[1], ULID_BYTES, "the source of an edge"),
+    kind: readText(at[2]),
     to: decodeFarEnd(at[3]),
-    n: int(at[4], 0),
+    n: readIntegerOr(at[4], 0),
     source: at[10] === undefined ? "user_input" : nameOf(SOURCES, at[10], "source"),
-    createdAt: int(at[11], entry.at),
-    createdBy: at[12] === undefined ? entry.by : text(at[12]),
+    createdAt: readIntegerOr(at[11], entry.at),
+    createdBy: at[12] === undefined ? entry.by : readText(at[12]),
     ...(typeof at[5] === "number" ? { weight: at[5] } : {}),
-    ...(at[6] === undefined ? {} : { reason: text(at[6]) }),
-    ...(at[7] === undefined ? {} : { strength: int(at[7], 0) }),
-    ...(at[8] === undefined ? {} : { ordinal: int(at[8], 0) }),
-    ...(at[9] === undefined ? {} : { metadata: at[9] as { readonly [key: string]: CborValue } }),
-    ...(at[13] === undefined ? {} : { validFrom: int(at[13], 0) }),
-    ...(at[14] === undefined ? {} : { validTo: int(at[14], 0) }),
+    ...(at[6] === undefined ? {} : { reason: readText(at[6]) }),
+    ...(at[7] === undefined ? {} : { strength: readIntegerOr(at[7], 0) }),
+    ...(at[8] === undefined ? {} : { ordinal: readIntegerOr(at[8], 0) }),
+    ...(at[9] === undefined ? {} : { metadata: readObject(at[9], "the metadata of an edge") }),
+    ...(at[13] === undefined ? {} : { validFrom: readIntegerOr(at[13], 0) }),
+    ...(at[14] === undefined ? {} : { validTo: readIntegerOr(at[14], 0) }),
     ...(at[15] === undefined ? {} : { tombstone: decodeTombstone(at[15]) }),
     ...(at[16] === true ? { asksReview: true } : {}),
     ...(at[17] === undefined ? {} : { origin: decodeOrigin(at[17]) }),
@@ -145,12 +135,7 @@ function encodeFarEnd(to: Uint8Array | FarName): CborValue {
 }
 
 function decodeFarEnd(value: CborValue | undefined): Uint8Array | FarName {
-  if (value instanceof Uint8Array) return bytes16(value);
-  const [graph, name] = list(value);
-  return { graph: text(graph), name: text(name) };
-}
-
-function bytes16(value: CborValue | undefined): Uint8Array {
-  if (value instanceof Uint8Array && value.length === 16) return value;
-  return asFields(undefined, "edge record: expected 16 bytes") as never;
+  if (value instanceof Uint8Array) return readBytesOf(value, ULID_BYTES, "the far end of an edge");
+  const [graph, name] = readList(value);
+  return { graph: readText(graph), name: readText(name) };
 }

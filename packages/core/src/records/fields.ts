@@ -9,11 +9,13 @@
  *
  * Left to others: which fields a type has (`data.ts`, `frames.ts`), and which a verb takes (`contract/`).
  */
+
 import * as z from "zod";
+import { isPlainObject } from "../codec/cbor-value.js";
 import { CONTROLS, isWellFormed, utf8Length } from "../codec/text.js";
 import { CortexError, describe, type ErrorCode, invalid, refusal, shortName } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
-import { namesOf, type Vocabulary } from "./types.js";
+import { namesOf, type WordTable } from "./types.js";
 
 /** A value that JSON can say. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -50,7 +52,7 @@ export const LABEL: TextRule = { maxBytes: LIMITS.labelBytes, control: true };
 export const TIME_MAX_MS = 8.64e15;
 
 /** A refusal: its code, what was expected and what came. */
-export interface Problem {
+interface Problem {
   readonly code: ErrorCode;
   readonly expected: string;
   readonly got: string;
@@ -98,7 +100,7 @@ export function patternField(pattern: RegExp, expected: string, maxBytes: number
 }
 
 /** A schema for one word of a closed vocabulary. */
-export function wordField<T extends Vocabulary>(table: T) {
+export function wordField<T extends WordTable>(table: T) {
   return z.enum(namesOf(table));
 }
 
@@ -182,9 +184,12 @@ export const amountField = patternField(
 );
 
 /** A schema for any JSON value up to `LIMITS.metadataBytes`, copied. */
-export const jsonField = z.custom<Json>().check((payload) => {
-  payload.value = copyInto(payload, payload.value);
-}) as unknown as z.ZodType<Json, unknown>;
+export const jsonField = z
+  .custom<Json>()
+  .check((payload) => {
+    payload.value = copyInto(payload, payload.value);
+  })
+  .meta({ form: "Json" }) as unknown as z.ZodType<Json, unknown>;
 
 /** A schema for a JSON object up to `LIMITS.metadataBytes`, copied. */
 export const jsonObjectField = z
@@ -195,7 +200,7 @@ export const jsonObjectField = z
     else
       complain(payload, { code: "ERR_INVALID", expected: "an object", got: describe(value) }, []);
   })
-  .meta({ type: "object" }) as unknown as z.ZodType<
+  .meta({ type: "object", form: "JsonObject" }) as unknown as z.ZodType<
   JsonObject,
   { readonly [member: string]: unknown }
 >;
@@ -294,6 +299,19 @@ export function isListLength(issue: z.core.$ZodIssue): boolean {
 /** Checks metadata that stands outside a schema, and copies it. */
 export function checkMetadata(value: unknown, field: string): JsonObject {
   return parseWith(jsonObjectField, value, field) as JsonObject;
+}
+
+/**
+ * Checks that a value is JSON all through, before it is known what it is for: how much it holds is for
+ * its own schema to say.
+ */
+export function checkJson(value: unknown, field: string): void {
+  const state: CopyState = { bytes: Number.NEGATIVE_INFINITY, path: [] };
+  // JSON inside data may be as deep as metadata, and stands a few levels down itself.
+  copyJson(value, -4, state);
+  if (state.problem === undefined) return;
+  const { code, expected, got } = state.problem;
+  throw refusal(code, fieldPath(field, state.path.reverse()), expected, got);
 }
 
 /**
@@ -457,12 +475,6 @@ export function complain(
   payload.issues.push({ code: "custom", input: payload.value, path, params: { ...problem } });
 }
 
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
 function withoutUndefined<T extends object>(value: T): T {
   for (const key in value) {
     if (value[key] === undefined) delete value[key];
@@ -485,7 +497,7 @@ export function fieldPath(prefix: string, path: readonly PropertyKey[]): string 
 }
 
 /** What an input holds at a path. */
-export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input;
   for (const step of path) {
     if (typeof value !== "object" || value === null) return undefined;

@@ -204,7 +204,7 @@ export function proposalName(id: Uint8Array, mark: Uint8Array): Uint8Array {
 }
 
 /** That a scope holds no more. */
-export interface Revocation {
+interface Revocation {
   /** What the scope is known by. */
   readonly hash: Uint8Array;
   readonly reason: string;
@@ -225,7 +225,7 @@ export function readRevocation(bytes: Uint8Array): Revocation {
 }
 
 /** That somebody reached for what a scope does not allow. */
-export interface ViolationRecord {
+interface ViolationRecord {
   readonly grantedTo: string;
   readonly grantedBy: string;
   /** The memory that was reached for; `undefined` where none was named. */

@@ -1,19 +1,33 @@
 /**
- * The records of a memory, Head and Version, and their bytes inside a journal part.
+ * The records of a memory, Head and Version, their bytes inside a journal part, and how callers see them.
  *
  * A part about a memory holds its Head and, when the entry brought one, its new Version; a part that
  * changes the Head alone names the hash of the part that holds the current Version instead, so every
  * body stays provable from the root. A field at its default is absent, which keeps a plain memory
- * near the size of its sentence; the defaults below are part of format 1.
+ * near the size of its sentence: at a constant, or at what the entry says that first held the part. The defaults
+ * below are part of format 1.
  *
- * Pure. What the fields may hold is checked by `data.ts` and `frames.ts` before a record is built.
+ * Pure, and without a schema library: the verifier reads bytes with this file that nobody has vouched for, so
+ * reading trusts none of them. What the fields may hold is checked by `data.ts` and `frames.ts` before a record is
+ * built.
  */
-import { type CborValue, decode, encode, type Fields, fields, isFields } from "../codec/cbor.js";
-import { truncateUtf8, utf8Length } from "../codec/text.js";
-import { CortexError } from "../errors.js";
+import { type CborValue, decode, encode, type Fields, fields } from "../codec/cbor.js";
+import {
+  readBytesOf,
+  readInteger,
+  readIntegerOr,
+  readList,
+  readMap,
+  readObject,
+  readText,
+  readTexts,
+  stableText,
+} from "../codec/cbor-value.js";
+import { HASH_BYTES } from "../codec/hash.js";
+import { cutToBytes, truncateUtf8, utf8Length } from "../codec/text.js";
+import type { PartContext } from "../journal/entry.js";
 import { LIMITS } from "../limits.js";
-import { type Data, primaryText } from "./data.js";
-import { truncateToTokens } from "./forms.js";
+import type { Data } from "./data.js";
 import type { Frame } from "./frames.js";
 import {
   FRAME_VERBS,
@@ -42,7 +56,7 @@ export interface Tombstone {
 }
 
 /** A turn's place in its conversation. */
-export interface TurnPlace {
+interface TurnPlace {
   readonly session: string;
   readonly index: number;
   /** Number of the chunk of a long turn; 0 for a turn in one piece. */
@@ -135,14 +149,8 @@ export interface MemoryRecord {
   readonly versionPart?: Uint8Array | undefined;
 }
 
-/** What an entry says for all its parts; record fields equal to these are absent. */
-export interface EntryContext {
-  readonly at: number;
-  readonly by: string;
-}
-
 /** The canonical bytes of a memory's record. */
-export function encodeMemoryRecord(record: MemoryRecord, entry: EntryContext): Uint8Array {
+export function encodeMemoryRecord(record: MemoryRecord, entry: PartContext): Uint8Array {
   const { head, version } = record;
   return encode(
     fields([
@@ -155,19 +163,77 @@ export function encodeMemoryRecord(record: MemoryRecord, entry: EntryContext): U
 }
 
 /** Reads a memory's record; bytes of another shape are `ERR_CORRUPT`. */
-export function decodeMemoryRecord(bytes: Uint8Array, entry: EntryContext): MemoryRecord {
-  const record = asFields(decode(bytes), "memory record").at;
-  const head = decodeHead(asFields(record[1], "head").at, entry);
+export function decodeMemoryRecord(bytes: Uint8Array, entry: PartContext): MemoryRecord {
+  const record = readMap(decode(bytes), "memory record");
+  const head = decodeHead(readMap(record[1], "head"), entry);
   const version = record[2];
   const versionPart = record[3];
   return {
     head,
     version:
-      version === undefined
+      version === undefined ? undefined : decodeVersion(readMap(version, "version"), head, entry),
+    versionPart:
+      versionPart === undefined
         ? undefined
-        : decodeVersion(asFields(version, "version").at, head, entry),
-    versionPart: versionPart instanceof Uint8Array ? versionPart : undefined,
+        : readBytesOf(versionPart, HASH_BYTES, "the hash of a version's part"),
   };
+}
+
+/** The members of a record; an optional one is there or not, and never `undefined`. */
+type Shown<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> };
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A head as callers see it. */
+export interface ShownHead extends Shown<Omit<Head, "type" | "turn" | "fingerprint">> {
+  readonly updatedAt: number;
+}
+
+interface ShownVersion extends Shown<Omit<Version, "data" | "formsOverride">> {
+  readonly seq: number;
+}
+
+/** A head as callers see it, with the time of the entry that left it so; what is absent is not there. */
+export function shownHead(head: Head, updatedAt: number): ShownHead {
+  const shown: Writable<ShownHead> = {
+    lifecycle: head.lifecycle,
+    status: head.status,
+    visibility: head.visibility,
+    importance: head.importance,
+    source: head.source,
+    tags: head.tags,
+    frames: head.frames,
+    createdAt: head.createdAt,
+    updatedAt,
+    version: head.version,
+    siblings: head.siblings,
+  };
+  if (head.slot !== undefined) shown.slot = head.slot;
+  if (head.kind !== undefined) shown.kind = head.kind;
+  if (head.externalId !== undefined) shown.externalId = head.externalId;
+  if (head.freshnessAt !== undefined) shown.freshnessAt = head.freshnessAt;
+  if (head.tombstone !== undefined) shown.tombstone = head.tombstone;
+  if (head.waits !== undefined) shown.waits = head.waits;
+  return shown;
+}
+
+/** A version as callers see it, with the entry that brought it; what is absent is not there. */
+export function shownVersion(version: Version, seq: number): ShownVersion {
+  const shown: Writable<ShownVersion> = {
+    number: version.number,
+    createdAt: version.createdAt,
+    createdBy: version.createdBy,
+    confidence: version.confidence,
+    provenance: version.provenance,
+    forms: version.forms,
+    supersedes: version.supersedes,
+    seq,
+  };
+  if (version.validFrom !== undefined) shown.validFrom = version.validFrom;
+  if (version.validTo !== undefined) shown.validTo = version.validTo;
+  if (version.expiresAt !== undefined) shown.expiresAt = version.expiresAt;
+  if (version.flags !== undefined) shown.flags = version.flags;
+  if (version.origin !== undefined) shown.origin = version.origin;
+  return shown;
 }
 
 /** The record that stays of a forgotten memory. */
@@ -180,7 +246,7 @@ export function encodeErasedRecord(type: MemoryType): Uint8Array {
   );
 }
 
-function encodeHead(head: Head, entry: EntryContext): Fields {
+function encodeHead(head: Head, entry: PartContext): Fields {
   const { tombstone, turn } = head;
   return fields([
     undefined,
@@ -208,23 +274,23 @@ function encodeHead(head: Head, entry: EntryContext): Fields {
   ]);
 }
 
-function decodeHead(at: readonly (CborValue | undefined)[], entry: EntryContext): Head {
+function decodeHead(at: readonly (CborValue | undefined)[], entry: PartContext): Head {
   const type = nameOf(MEMORY_TYPES, at[1], "type");
   const tombstone = at[15];
   const turn = at[17];
   const fingerprint = at[18];
   return {
     type,
-    version: int(at[2], 0),
+    version: readIntegerOr(at[2], 0),
     lifecycle: at[3] === undefined ? "active" : nameOf(LIFECYCLES, at[3], "lifecycle"),
     visibility: at[4] === undefined ? "private" : nameOf(VISIBILITIES, at[4], "visibility"),
-    importance: int(at[5], IMPORTANCE_DEFAULT),
-    tags: texts(at[6]),
-    frames: at[7] === undefined ? [] : list(at[7]).map(decodeFrame),
+    importance: readIntegerOr(at[5], IMPORTANCE_DEFAULT),
+    tags: readTexts(at[6]),
+    frames: at[7] === undefined ? [] : readList(at[7]).map(decodeFrame),
     status: at[9] === undefined ? "asserted" : nameOf(STATUSES, at[9], "status"),
     source: at[10] === undefined ? "user_input" : nameOf(SOURCES, at[10], "source"),
-    createdAt: int(at[13], entry.at),
-    siblings: at[16] === undefined ? [] : list(at[16]).map((n) => int(n, 0)),
+    createdAt: readIntegerOr(at[13], entry.at),
+    siblings: at[16] === undefined ? [] : readList(at[16]).map((n) => readInteger(n)),
     slot: maybeText(at[8]),
     kind: maybeText(at[11]),
     externalId: maybeText(at[12]),
@@ -236,7 +302,7 @@ function decodeHead(at: readonly (CborValue | undefined)[], entry: EntryContext)
   };
 }
 
-function encodeVersion(version: Version, head: Head, entry: EntryContext): Fields {
+function encodeVersion(version: Version, head: Head, entry: PartContext): Fields {
   const { forms, provenance } = version;
   const sentence = primaryText(head.type, version.data);
   const [replaced] = version.supersedes;
@@ -271,43 +337,48 @@ function encodeVersion(version: Version, head: Head, entry: EntryContext): Field
 function decodeVersion(
   at: readonly (CborValue | undefined)[],
   head: Head,
-  entry: EntryContext,
+  entry: PartContext,
 ): Version {
-  const number = int(at[1], 0);
-  const data = at[20] === undefined ? (at[2] as unknown as Data) : inOne(at[2], at[20]);
+  const number = readIntegerOr(at[1], 0);
+  const given = readObject(at[2], "the data of a version");
+  const data = (at[20] === undefined ? given : inOne(given, at[20])) as unknown as Data;
   const sentence = primaryText(head.type, data);
   const supersedes =
-    at[16] === undefined ? (number > 1 ? [number - 1] : []) : list(at[16]).map((n) => int(n, 0));
+    at[16] === undefined
+      ? number > 1
+        ? [number - 1]
+        : []
+      : readList(at[16]).map((n) => readInteger(n));
   return {
     number,
     data,
     forms: {
-      short: at[3] === undefined ? cutShort(sentence) : text(at[3]),
-      medium: at[4] === undefined ? cutMedium(sentence) : text(at[4]),
+      short: at[3] === undefined ? cutShort(sentence) : readText(at[3]),
+      medium: at[4] === undefined ? cutMedium(sentence) : readText(at[4]),
     },
     formsOverride: at[17] === true,
     confidence: typeof at[5] === "number" ? at[5] : 1,
     provenance: decodeProvenance(at, head),
-    createdAt: int(at[14], entry.at),
-    createdBy: at[15] === undefined ? entry.by : text(at[15]),
+    createdAt: readIntegerOr(at[14], entry.at),
+    createdBy: at[15] === undefined ? entry.by : readText(at[15]),
     supersedes,
     validFrom: maybeInt(at[11]),
     validTo: maybeInt(at[12]),
     expiresAt: maybeInt(at[13]),
-    flags: at[18] === undefined ? undefined : texts(at[18]),
+    flags: at[18] === undefined ? undefined : readTexts(at[18]),
     origin: at[19] === undefined ? undefined : decodeOrigin(at[19]),
   };
 }
 
 function decodeProvenance(at: readonly (CborValue | undefined)[], head: Head): Provenance {
   const source = at[6] === undefined ? head.source : nameOf(SOURCES, at[6], "source");
-  const plain = { source, derivedFrom: texts(at[7]), attestations: texts(at[8]) };
+  const plain = { source, derivedFrom: readTexts(at[7]), attestations: readTexts(at[8]) };
   // Spread and joined members cost more than all the rest of a version: see docs/performance.md.
   if (at[9] === undefined && at[10] === undefined) return plain;
   return {
     ...plain,
-    ...(at[9] === undefined ? {} : { session: text(at[9]) }),
-    ...(at[10] === undefined ? {} : { turn: int(at[10], 0) }),
+    ...(at[9] === undefined ? {} : { session: readText(at[9]) }),
+    ...(at[10] === undefined ? {} : { turn: readIntegerOr(at[10], 0) }),
   };
 }
 
@@ -321,9 +392,8 @@ function inPieces(data: Data): { readonly data: Data; readonly rest?: readonly s
 }
 
 /** Data as it was given, of the data and the pieces that were stored. */
-function inOne(stored: CborValue | undefined, rest: CborValue): Data {
-  const data = stored as { readonly content?: CborValue };
-  return { ...data, content: [text(data.content), ...texts(rest)].join("") } as unknown as Data;
+function inOne(data: { readonly [name: string]: CborValue }, rest: CborValue): object {
+  return { ...data, content: [readText(data.content), ...readTexts(rest)].join("") };
 }
 
 /** Cuts a long text into pieces that each are within the limit of one text. */
@@ -346,78 +416,91 @@ export function encodeOrigin(origin: Origin): Fields {
 
 /** Reads the origin of a version or an edge. */
 export function decodeOrigin(value: CborValue): Origin {
-  const [id, graph, toGraph, nanos, freshnessNanos] = asFields(value, "origin").at;
+  const [id, graph, toGraph, nanos, freshnessNanos] = readMap(value, "origin");
   return {
-    id: text(id),
-    graph: text(graph),
-    ...(toGraph === undefined ? {} : { toGraph: text(toGraph) }),
-    ...(nanos === undefined ? {} : { nanos: int(nanos, 0) }),
-    ...(freshnessNanos === undefined ? {} : { freshnessNanos: int(freshnessNanos, 0) }),
+    id: readText(id),
+    graph: readText(graph),
+    ...(toGraph === undefined ? {} : { toGraph: readText(toGraph) }),
+    ...(nanos === undefined ? {} : { nanos: readIntegerOr(nanos, 0) }),
+    ...(freshnessNanos === undefined ? {} : { freshnessNanos: readIntegerOr(freshnessNanos, 0) }),
   };
+}
+
+/** Where a type keeps its own words, first choice first. */
+const OWN_WORDS: { readonly [T in MemoryType]?: readonly string[] } = {
+  identity: ["statement", "name"],
+  event: ["statement", "summary"],
+  artifact: ["title", "uri"],
+};
+
+/** What speaks for a memory without words of its own. */
+const SPEAKING_FIELDS: { readonly [T in MemoryType]?: readonly string[] } = {
+  fact: ["subject", "predicate", "object"],
+  preference: ["polarity", "topic", "value"],
+  event: ["kind", "counterparty", "outcome"],
+  capability: ["subject", "capability"],
+};
+
+/**
+ * What a memory is known by: its own sentence; where it has none, what stands for one (a name, a summary, an address),
+ * or else its structured fields joined by spaces.
+ *
+ * Records leave out a form that equals this text, so it is part of the stored format: it may depend
+ * on nothing but the data, and may never change.
+ */
+export function primaryText(type: MemoryType, of: object): string {
+  const data = of as { readonly [name: string]: CborValue };
+  if (type === "note") {
+    const { content, summary } = data;
+    return String((content === "" && summary !== undefined ? summary : content) ?? "");
+  }
+  for (const name of OWN_WORDS[type] ?? ["statement"]) {
+    if (data[name] !== undefined) return String(data[name]);
+  }
+  return (SPEAKING_FIELDS[type] ?? [])
+    .map((name) => data[name])
+    .filter((value) => value !== undefined)
+    .map((value) => (typeof value === "string" ? value : stableText(value)))
+    .join(" ");
 }
 
 /** What a form is when it is absent: the sentence, cut to the form's budget. Fixed by format 1. */
 function cutShort(sentence: string): string {
-  return truncateToTokens(sentence, LIMITS.formShortTokens);
+  return cutToBytes(sentence, LIMITS.formShortTokens * LIMITS.bytesPerToken);
 }
 
 function cutMedium(sentence: string): string {
-  return truncateToTokens(sentence, LIMITS.formMediumTokens);
+  return cutToBytes(sentence, LIMITS.formMediumTokens * LIMITS.bytesPerToken);
 }
 
 function decodeFrame(value: CborValue): Frame {
-  const [verb, object, ref] = list(value);
+  const [verb, object, ref] = readList(value);
   return {
     verb: nameOf(FRAME_VERBS, verb, "verb"),
     object: nameOf(OBJECT_KINDS, object, "object kind"),
-    ref: text(ref),
+    ref: readText(ref),
   };
 }
 
 /** Reads the tombstone of a memory or an edge. */
 export function decodeTombstone(value: CborValue): Tombstone {
-  const [reason, at, by] = list(value);
-  return { reason: text(reason), at: int(at, 0), by: text(by) };
+  const [reason, at, by] = readList(value);
+  return { reason: readText(reason), at: readIntegerOr(at, 0), by: readText(by) };
 }
 
 function decodeTurn(value: CborValue): TurnPlace {
-  const [session, index, chunk] = list(value);
-  return { session: text(session), index: int(index, 0), chunk: int(chunk, 0) };
-}
-
-/** The fields of an integer-keyed map, or `ERR_CORRUPT`. */
-export function asFields(value: CborValue | undefined, what: string): Fields {
-  if (value !== undefined && isFields(value)) return value;
-  throw new CortexError("ERR_CORRUPT", `${what}: expected a map with integer keys`);
-}
-
-/** A stored integer, or the default where it is absent. */
-export function int(value: CborValue | undefined, fallback: number): number {
-  if (value === undefined) return fallback;
-  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  throw new CortexError("ERR_CORRUPT", "record: expected an integer");
-}
-
-/** A stored text. */
-export function text(value: CborValue | undefined): string {
-  if (typeof value === "string") return value;
-  throw new CortexError("ERR_CORRUPT", "record: expected text");
-}
-
-/** A stored list. */
-export function list(value: CborValue | undefined): readonly CborValue[] {
-  if (Array.isArray(value)) return value as readonly CborValue[];
-  throw new CortexError("ERR_CORRUPT", "record: expected a list");
+  const [session, index, chunk] = readList(value);
+  return {
+    session: readText(session),
+    index: readIntegerOr(index, 0),
+    chunk: readIntegerOr(chunk, 0),
+  };
 }
 
 function maybeText(value: CborValue | undefined): string | undefined {
-  return value === undefined ? undefined : text(value);
+  return value === undefined ? undefined : readText(value);
 }
 
 function maybeInt(value: CborValue | undefined): number | undefined {
-  return value === undefined ? undefined : int(value, 0);
-}
-
-function texts(value: CborValue | undefined): readonly string[] {
-  return value === undefined ? [] : (list(value) as readonly string[]);
+  return value === undefined ? undefined : readInteger(value);
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isCortexError } from "../errors.js";
 import * as types from "./types.js";
 
-const TABLES: { readonly [name: string]: types.Vocabulary } = {
+const TABLES: { readonly [name: string]: types.WordTable } = {
   MEMORY_TYPES: types.MEMORY_TYPES,
   VISIBILITIES: types.VISIBILITIES,
   LIFECYCLES: types.LIFECYCLES,
@@ -48,7 +48,7 @@ describe("vocabularies", () => {
   });
 
   it("holds the bytes that journals hold", () => {
-    const codes = (table: types.Vocabulary) =>
+    const codes = (table: types.WordTable) =>
       Object.fromEntries(Object.entries(table).map(([name, word]) => [name, word.code]));
     expect(codes(types.MEMORY_TYPES)).toEqual({
       identity: 1,

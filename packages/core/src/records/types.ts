@@ -20,7 +20,7 @@ export interface Word {
 }
 
 /** A closed vocabulary: words by name. */
-export type Vocabulary = { readonly [name: string]: Word };
+export type WordTable = { readonly [name: string]: Word };
 
 /** The eleven memory types. `uriName` is what URIs carry. */
 export const MEMORY_TYPES = {
@@ -42,7 +42,7 @@ export const VISIBILITIES = {
   private: { code: 1, meaning: "The actor alone." },
   scoped: { code: 2, meaning: "The actor, and whoever holds a scope that allows it." },
   public: { code: 3, meaning: "Anyone who can reach the graph." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** Where a memory stands in its life. */
 export const LIFECYCLES = {
@@ -50,7 +50,7 @@ export const LIFECYCLES = {
   archived: { code: 2, meaning: "Replaced or expired: history, still walkable." },
   tombstoned: { code: 3, meaning: "Hidden with a reason; can be restored." },
   erased: { code: 4, meaning: "Forgotten: the content is gone for good." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** How far a memory is taken to be true. */
 export const STATUSES = {
@@ -59,7 +59,7 @@ export const STATUSES = {
   confirmed: { code: 3, meaning: "Backed by distinct evidence or by the owner." },
   disputed: { code: 4, meaning: "Contradicted by another memory, not yet settled." },
   retracted: { code: 5, meaning: "Taken back; kept for the record." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** Where the content of a memory or an edge came from. */
 export const SOURCES = {
@@ -73,7 +73,7 @@ export const SOURCES = {
   imported: { code: 8, meaning: "It came with an import." },
   derived: { code: 9, meaning: "It was computed from other memories." },
   dream: { code: 10, meaning: "Maintenance made it while idle." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** What a frame does with its object. */
 export const FRAME_VERBS = {
@@ -87,7 +87,7 @@ export const FRAME_VERBS = {
   schedule: { code: 0x08, meaning: "Set a time for something." },
   monitor: { code: 0x09, meaning: "Keep watching something." },
   delegate: { code: 0x0a, meaning: "Let someone else do it." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** What kind of thing a frame or a goal is about. */
 export const OBJECT_KINDS = {
@@ -99,14 +99,14 @@ export const OBJECT_KINDS = {
   asset: { code: 0x06, meaning: "A thing of value." },
   plan: { code: 0x07, meaning: "A plan of steps." },
   capability: { code: 0x08, meaning: "An ability." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** How a belief holds its statement. */
 export const STANCES = {
   believe: { code: 1, meaning: "Takes the statement to be true." },
   doubt: { code: 2, meaning: "Takes the statement to be false or unproven." },
   suspect: { code: 3, meaning: "Thinks the statement may be true." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** Which way a preference or a rule points. */
 export const POLARITIES = {
@@ -115,21 +115,21 @@ export const POLARITIES = {
   neutral: { code: 3, meaning: "Points neither way." },
   do: { code: 4, meaning: "Wants it done." },
   dont: { code: 5, meaning: "Wants it not done." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** How binding a constraint is. */
 export const STRENGTHS = {
   soft: { code: 1, meaning: "A wish; may be set aside for a reason." },
   firm: { code: 2, meaning: "To be kept unless the owner agrees otherwise." },
   hard: { code: 3, meaning: "Never to be broken." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** Who made a constraint. */
 export const CONSTRAINT_SOURCES = {
   user_declared: { code: 1, meaning: "The owner stated it." },
   learned: { code: 2, meaning: "It was learned from outcomes." },
   inferred: { code: 3, meaning: "It follows from other memories." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** Where a goal stands. */
 export const GOAL_STATUSES = {
@@ -137,7 +137,7 @@ export const GOAL_STATUSES = {
   paused: { code: 2, meaning: "Set aside for now." },
   completed: { code: 3, meaning: "Reached." },
   abandoned: { code: 4, meaning: "Given up." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** What sort of thing happened. */
 export const EVENT_KINDS = {
@@ -147,14 +147,14 @@ export const EVENT_KINDS = {
   dispatch: { code: 4, meaning: "Work was sent to someone." },
   observation: { code: 5, meaning: "Something was noticed." },
   interaction: { code: 6, meaning: "Someone was met or talked to." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** How an event ended. */
 export const OUTCOMES = {
   success: { code: 1, meaning: "As hoped." },
   failure: { code: 2, meaning: "Not as hoped." },
   partial: { code: 3, meaning: "In part." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** What the last evaluation of a goal decided. */
 export const GOAL_DECISIONS = {
@@ -162,7 +162,7 @@ export const GOAL_DECISIONS = {
   complete: { code: 2, meaning: "The goal is reached." },
   stuck: { code: 3, meaning: "No way forward was found." },
   noop: { code: 4, meaning: "Nothing to do for now." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** Who speaks in a turn of a conversation. */
 export const TURN_ROLES = {
@@ -171,7 +171,7 @@ export const TURN_ROLES = {
   system: { code: 3, meaning: "Instructions of the program." },
   tool_call: { code: 4, meaning: "The agent calls a tool." },
   tool_result: { code: 5, meaning: "What the tool returned." },
-} as const satisfies Vocabulary;
+} as const satisfies WordTable;
 
 /** The name of a memory type. */
 export type MemoryType = keyof typeof MEMORY_TYPES;
@@ -199,22 +199,19 @@ export type Outcome = keyof typeof OUTCOMES;
 export type TurnRole = keyof typeof TURN_ROLES;
 
 /** The names of a vocabulary, in the order of the table. */
-export function namesOf<T extends Vocabulary>(
+export function namesOf<T extends WordTable>(
   table: T,
 ): [keyof T & string, ...(keyof T & string)[]] {
   return Object.keys(table) as [keyof T & string, ...(keyof T & string)[]];
 }
 
 /** True when `value` is a name of the vocabulary. */
-export function isNameOf<T extends Vocabulary>(
-  table: T,
-  value: unknown,
-): value is keyof T & string {
+export function isNameOf<T extends WordTable>(table: T, value: unknown): value is keyof T & string {
   return typeof value === "string" && Object.hasOwn(table, value);
 }
 
 /** The name that a stored code stands for; a code nobody gave is `ERR_CORRUPT`. */
-export function nameOf<T extends Vocabulary>(
+export function nameOf<T extends WordTable>(
   table: T,
   code: unknown,
   what: string,
@@ -228,7 +225,7 @@ export function nameOf<T extends Vocabulary>(
 }
 
 /** Checks that `value` is a name of the vocabulary; the failure lists the names. */
-export function checkNameOf<T extends Vocabulary>(
+export function checkNameOf<T extends WordTable>(
   table: T,
   value: unknown,
   what: { readonly field: string; readonly code?: ErrorCode },
@@ -254,9 +251,9 @@ const BY_URI_NAME: ReadonlyMap<string, MemoryType> = new Map(
 /**
  * Codes are small, so an array by code is the fastest index; one is built per table, on first use.
  */
-const BY_CODE = new WeakMap<Vocabulary, readonly string[]>();
+const BY_CODE = new WeakMap<WordTable, readonly string[]>();
 
-function byCodeOf<T extends Vocabulary>(table: T): readonly (keyof T & string)[] {
+function byCodeOf<T extends WordTable>(table: T): readonly (keyof T & string)[] {
   let names = BY_CODE.get(table);
   if (names === undefined) {
     const built: string[] = [];

@@ -12,13 +12,13 @@
  * of a model also changes its cursor row and expects it as it was read, so changes never cross.
  */
 import { decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList, readText } from "../codec/cbor-value.js";
 import { domainHash, type Sha256 } from "../codec/hash.js";
-import { equalBytes, fromHex, keyOf, readText, toHex } from "../codec/keys.js";
+import { equalBytes, fromHex, keyOf, textInKey, toHex } from "../codec/keys.js";
 import { utf8 } from "../codec/text.js";
 import { CortexError } from "../errors.js";
 import { KEYSPACE, prefixRange, textKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
-import { int, list, text } from "./memory-record.js";
 
 /** Bytes of a model's tag. */
 const TAG_BYTES = 8;
@@ -83,11 +83,11 @@ export function encodeVectorMemory({ hash, bodySeq }: VectorMemory): Bytes {
 
 /** Reads a memory's row among vectors. */
 export function decodeVectorMemory(bytes: Bytes): VectorMemory {
-  const [hash, bodySeq] = list(decode(bytes));
+  const [hash, bodySeq] = readList(decode(bytes));
   if (!(hash instanceof Uint8Array) || hash.length !== TEXT_HASH_BYTES) {
     throw new CortexError("ERR_CORRUPT", "vector row of a memory: expected a hash of 16 bytes");
   }
-  return { hash, bodySeq: int(bodySeq, 0) };
+  return { hash, bodySeq: readIntegerOr(bodySeq, 0) };
 }
 
 /** The id at the end of a memory's row, or of an owner row. */
@@ -122,14 +122,14 @@ export function encodeEmbedCursor(cursor: EmbedCursor): Bytes {
 
 /** Reads a cursor row. */
 export function decodeEmbedCursor(bytes: Bytes): EmbedCursor {
-  const [seq, model, dimensions, memories, purged, changes] = list(decode(bytes));
+  const [seq, model, dimensions, memories, purged, changes] = readList(decode(bytes));
   return {
-    seq: int(seq, 0),
-    model: text(model),
-    dimensions: int(dimensions, 0),
-    memories: int(memories, 0),
-    purged: int(purged, 0),
-    changes: int(changes, 0),
+    seq: readIntegerOr(seq, 0),
+    model: readText(model),
+    dimensions: readIntegerOr(dimensions, 0),
+    memories: readIntegerOr(memories, 0),
+    purged: readIntegerOr(purged, 0),
+    changes: readIntegerOr(changes, 0),
   };
 }
 
@@ -149,7 +149,7 @@ export function storedModelsRange(): KvRange {
 /** The models behind the rows of that range. */
 export function storedModels(rows: readonly KvRow[]): readonly StoredModel[] {
   return rows.flatMap((row): StoredModel[] => {
-    const tag = fromHex(readText(row.key, 1).slice(CURSOR_NAME.length));
+    const tag = fromHex(textInKey(row.key, 1).slice(CURSOR_NAME.length));
     return tag?.length === TAG_BYTES ? [{ tag, row, cursor: decodeEmbedCursor(row.value) }] : [];
   });
 }

@@ -10,13 +10,13 @@ import { CortexError, invalid } from "../errors.js";
 import { pause, pauseMs, problemError } from "./transport.js";
 
 /** How the events of one connection are asked for. */
-export type Connect = (
+type Connect = (
   parameters: URLSearchParams,
   signal: AbortSignal,
 ) => Promise<ReadableStream<Uint8Array>>;
 
 /** What a subscription needs of its client. */
-export interface Following {
+interface Following {
   readonly connect: Connect;
   /** The first seq to deliver. */
   readonly start: Promise<number>;
@@ -122,13 +122,13 @@ function parametersOf({ kinds, pollMs }: Options<"subscribe">, from: number): UR
 }
 
 /** One event of a stream. */
-export interface StreamEvent {
+interface StreamEvent {
   readonly name: string;
   readonly data: unknown;
 }
 
 /** The events of a stream, until it ends, breaks off, falls silent or is left. */
-export async function* readEvents(
+async function* readEvents(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent> {

@@ -1,5 +1,6 @@
 /**
- * Requests to a server and what comes back of them: time limits, repeated reads, failures as errors.
+ * Requests to a server and what comes back of them: what a call may send, time limits, repeated reads, answers as the
+ * verb gives them, failures as errors.
  *
  * Promises: a failure that the server named comes back as the `CortexError` that it was over there. A
  * server that cannot be reached, does not answer in time or is none of ours is `ERR_STORAGE`, with the
@@ -46,7 +47,7 @@ export function bodyText(body: Body): string {
 }
 
 /** The header in which a caller lowers itself: a source and, after a space, a principal. */
-export const SPEAKS_AS = "Cortex-Speaks-As";
+const SPEAKS_AS = "Cortex-Speaks-As";
 
 /** What the header says for an input; `undefined` where nobody else speaks than the client itself. */
 export function speaksAs({ access }: Body): string | undefined {
@@ -138,12 +139,12 @@ function batchAnswer({ results, seq }: Body): Answer<"batch"> {
 }
 
 /** A code of the list; a newer server may have others, which say that something is not known here. */
-export function knownCode(code: unknown): ErrorCode {
+function knownCode(code: unknown): ErrorCode {
   return isKnownCode(code) ? code : "ERR_UNSUPPORTED";
 }
 
 /** Whether a code is one of the list. */
-export function isKnownCode(code: unknown): code is ErrorCode {
+function isKnownCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 }
 

@@ -39,7 +39,7 @@ import {
 import { verifyConsistency } from "../merkle/log-proof.js";
 
 /** What a replica is written with. */
-export interface ReplicaParts {
+interface ReplicaParts {
   readonly kv: Kv;
   readonly sha256: Sha256;
   /** Whose store it must be. */
@@ -49,7 +49,7 @@ export interface ReplicaParts {
 }
 
 /** What became of a page. */
-export type PageOutcome =
+type PageOutcome =
   /** Somebody else moved the replica on: ask for another page. */
   | { readonly kind: "moved" }
   /** The source had another history before this page already. */
@@ -71,7 +71,7 @@ export interface TakenPage {
 }
 
 /** Where the replica stands when a page comes. */
-interface Standing {
+interface ReplicaState {
   readonly snapshot: KvSnapshot;
   readonly head: HeadRow;
   readonly headBytes: Bytes | undefined;
@@ -162,7 +162,7 @@ export class ReplicaWriter {
     await kv.commit({ expectHead: headBytes, head: headBytes, puts, deletes: [] });
   }
 
-  async #standing<T>(use: (standing: Standing) => Promise<T>): Promise<T> {
+  async #standing<T>(use: (standing: ReplicaState) => Promise<T>): Promise<T> {
     return withSnapshot(this.#parts.kv, async (snapshot) => {
       const [headBytes, mark] = await snapshot.getMany([HEAD_KEY, REPLICA_KEY]);
       const head = decodeHeadRow(headBytes);
@@ -173,7 +173,7 @@ export class ReplicaWriter {
   }
 
   /** A page without entries: only the source's checkpoint is new. */
-  async #stay({ snapshot, head }: Standing, checkpoint: Checkpoint): Promise<TakenPage> {
+  async #stay({ snapshot, head }: ReplicaState, checkpoint: Checkpoint): Promise<TakenPage> {
     const roots = await readRoots(this.#parts.sha256, snapshot, head);
     checkLevel(roots, checkpoint);
     await this.#checkNothingWithheld(snapshot, this.#missing);
@@ -184,7 +184,7 @@ export class ReplicaWriter {
   }
 
   async #append(
-    { snapshot, head, headBytes, mark }: Standing,
+    { snapshot, head, headBytes, mark }: ReplicaState,
     page: PageBytes,
     checkpoint: Checkpoint,
   ): Promise<PageOutcome> {
@@ -248,7 +248,10 @@ function notOurs(): CortexError {
 }
 
 /** Checks that the source is the store that was followed before, and was never restored since. */
-async function checkOrigin({ snapshot, head }: Standing, checkpoint: Checkpoint): Promise<void> {
+async function checkOrigin(
+  { snapshot, head }: ReplicaState,
+  checkpoint: Checkpoint,
+): Promise<void> {
   if (head.size === 0) return;
   const [row] = await snapshot.getMany([journalKey(0)]);
   if (row === undefined) {

@@ -70,7 +70,7 @@ const CODES = JOINED.map((name) => canonicalKind(name)?.kind.code ?? 0);
 const CONTRADICTS = canonicalKind("contradicts")?.kind.code ?? 0;
 
 /** A memory as far as it makes a claim. */
-export interface Claim {
+interface Claim {
   readonly id: Bytes;
   readonly head: Head;
   readonly version: Version;
@@ -82,7 +82,7 @@ interface AnalysedClaim extends Claim {
 }
 
 /** Two memories that make nearly the same claim. */
-export interface DuplicatePair {
+interface DuplicatePair {
   /** Of as many words, the one with the smaller id. */
   readonly shorter: FoundMemory;
   readonly longer: FoundMemory;
@@ -91,7 +91,7 @@ export interface DuplicatePair {
 }
 
 /** Where a step starts, and for whom. */
-export interface DuplicateQuery {
+interface DuplicateQuery {
   /** A place that an earlier step gave; the beginning when absent. */
   readonly after: Bytes | undefined;
   readonly access: Access;
@@ -100,7 +100,7 @@ export interface DuplicateQuery {
 }
 
 /** One step through the memories. */
-export interface DuplicateStep {
+interface DuplicateStep {
   readonly pairs: readonly DuplicatePair[];
   /** How much it looked at, in memories. */
   readonly looked: number;

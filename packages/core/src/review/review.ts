@@ -249,7 +249,7 @@ async function liveMemories(
 }
 
 /** The items of contradictions, in order; `undefined` for one that is over, or not for this caller. */
-export async function contestedItems(
+async function contestedItems(
   engine: Engine,
   reader: Reader,
   edgeIds: readonly Bytes[],
@@ -336,7 +336,7 @@ interface HeadRows {
 }
 
 /** The items of memories that are unsettled by themselves. */
-export async function headItems(
+async function headItems(
   engine: Engine,
   reader: Reader,
   { section, rows, access }: HeadRows,
@@ -439,7 +439,7 @@ function shapeSide(
 }
 
 /** An item's id, taken apart. */
-export interface ParsedItem {
+interface ParsedItem {
   readonly kind: ReviewKind;
   /** An edge, or a memory. */
   readonly id: Bytes;

@@ -9,8 +9,8 @@
  * weights never go toward what misled. Pure.
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
+import { readIntegerOr, readList, readMap } from "../codec/cbor-value.js";
 import { CortexError } from "../errors.js";
-import { asFields, int, list } from "../records/memory-record.js";
 import { FACTORS, type Factors, type Weights } from "./salience.js";
 
 /** The share of the way that one step goes. */
@@ -63,7 +63,7 @@ export function learn(
 }
 
 /** What a `learn_weights` entry says: the weights it left, and which way it went. */
-export interface LearnRecord {
+interface LearnRecord {
   readonly weights: Weights;
   readonly direction: Direction;
 }
@@ -79,9 +79,9 @@ export function encodeLearnRecord({ weights, direction }: LearnRecord): Uint8Arr
 
 /** Reads the record of a `learn_weights` entry. */
 export function decodeLearnRecord(bytes: Uint8Array): LearnRecord {
-  const { at } = asFields(decode(bytes), "learned weights");
-  const values = list(at[1]);
-  const direction = DIRECTIONS[int(at[2], 0)];
+  const at = readMap(decode(bytes), "learned weights");
+  const values = readList(at[1]);
+  const direction = DIRECTIONS[readIntegerOr(at[2], 0)];
   if (values.length !== FACTORS.length || !values.every(isWeight) || direction === undefined) {
     throw new CortexError("ERR_CORRUPT", "learned weights: expected five weights and a direction");
   }

@@ -1,24 +1,18 @@
 /**
- * Salience: how much a memory matters now, from how it was used. Five factors, each from 0 to 1, under
- * five weights that sum to 1.
+ * Salience: how much a memory matters now, from how it was used and how old it is.
  *
- * Promise: pure, the same numbers for the same input. A score is rounded to a millionth, so that two
- * machines whose logarithms differ in the last bit still order memories alike. Similarity counts
- * where a query has one; without it the other four weights are scaled to sum to 1. Nothing here is
- * stored: counters come from the journal, scores are made on reading and are part of no root.
+ * Five factors, each from 0 to 1, stand under five weights that sum to 1. Similarity counts where a query has one;
+ * without it the other four weights are scaled to sum to 1. Age then takes its share: a table gives each of the eleven
+ * types a half-life and a floor. What says who somebody is, or what is never to be done, does not age; what happened,
+ * and what was noted in passing, ages soonest. An important memory ages more slowly: at importance 10 its half-life is
+ * twice that of importance 0. The numbers of the table are choices, not measurements.
+ *
+ * Promise: pure, the same numbers for the same input. A score is rounded to a millionth, so that two machines whose
+ * logarithms differ in the last bit still order memories alike. Nothing here is stored: counters come from the journal,
+ * scores are made on reading and are part of no root. No memory is archived, hidden or forgotten because of its age.
  *
  * Left to others: where counters and weights are read from (`engine/salience-reader.ts`), how weights
  * learn (`learn.ts`).
- *
- * Decay: how much of its rank a memory keeps while nobody uses or changes it.
- *
- * A table gives each of the eleven types a half-life and a floor. What says who somebody is, or what is
- * never to be done, does not age; what happened, and what was noted in passing, ages soonest. An
- * important memory ages more slowly: at importance 10 its half-life is twice that of importance 0.
- *
- * Promise: pure. Decay is a factor of a rank, between the floor of the type and 1, and nothing else: no
- * memory is archived, hidden or forgotten because of it, however old it is. The numbers are choices, not
- * measurements.
  */
 import { LIMITS } from "../limits.js";
 import type { MemoryType } from "../records/types.js";
@@ -27,7 +21,7 @@ import type { MemoryType } from "../records/types.js";
 export const FACTORS = ["recency", "access", "citations", "importance", "similarity"] as const;
 
 /** The name of a factor. */
-export type FactorName = (typeof FACTORS)[number];
+type FactorName = (typeof FACTORS)[number];
 
 /** How much each factor counts; the five sum to 1. */
 export type Weights = { readonly [name in FactorName]: number };
@@ -96,7 +90,7 @@ export function factorsOf(use: Use, nowMs: number, cosine?: number): Factors {
 }
 
 /** What bears on a score beside its factors. */
-export interface Standing {
+interface Circumstances {
   readonly pinned?: boolean;
   /** Tombstoned: it ranks last, whatever its factors say. */
   readonly hidden?: boolean;
@@ -108,7 +102,7 @@ export interface Standing {
 export function salience(
   factors: Factors,
   weights: Weights,
-  { pinned = false, hidden = false, decay = 1 }: Standing = {},
+  { pinned = false, hidden = false, decay = 1 }: Circumstances = {},
 ): Salience {
   const { similarity } = factors;
   const own =

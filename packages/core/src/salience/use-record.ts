@@ -12,10 +12,10 @@
  * a record tells nothing of a memory that was forgotten since but that it was there. Pure.
  */
 import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
+import { readIntegerOr, readList, readMap, readText, readTexts } from "../codec/cbor-value.js";
 import { domainHash, type Sha256 } from "../codec/hash.js";
 import { CortexError, unreachable } from "../errors.js";
 import { type EntryKind, partRecord } from "../journal/entry.js";
-import { asFields, int, list, text } from "../records/memory-record.js";
 import { type AttestOutcome, directionOf } from "./learn.js";
 
 /** What use has made of a memory. */
@@ -61,25 +61,25 @@ export function encodeAttestRecord(record: AttestRecord): Uint8Array {
 
 /** Reads an attestation's part. */
 export function decodeAttestRecord(bytes: Uint8Array): AttestRecord {
-  const { at } = asFields(decode(bytes), "attestation");
-  const outcome = OUTCOMES[int(at[1], 0)];
+  const at = readMap(decode(bytes), "attestation");
+  const outcome = OUTCOMES[readIntegerOr(at[1], 0)];
   if (outcome === undefined) {
     throw new CortexError("ERR_CORRUPT", "attestation: expected the outcome 0 or 1");
   }
   return {
     outcome,
-    cited: int(at[2], 0),
-    accessed: int(at[3], 0),
-    intentId: text(at[4]),
-    ...(at[5] === undefined ? {} : { reason: text(at[5]) }),
+    cited: readIntegerOr(at[2], 0),
+    accessed: readIntegerOr(at[3], 0),
+    intentId: readText(at[4]),
+    ...(at[5] === undefined ? {} : { reason: readText(at[5]) }),
   };
 }
 
 /** The kinds of entries whose attached parts count as use of a memory. */
-export type UseKind = "reinforce" | "find_late" | "attest";
+type UseKind = "reinforce" | "find_late" | "attest";
 
 /** An entry whose attached parts count. */
-export interface UseEntry {
+interface UseEntry {
   readonly kind: UseKind;
   readonly at: number;
 }
@@ -113,7 +113,7 @@ export function countUse(counter: Counter, entry: UseEntry, part: Uint8Array): C
 }
 
 /** A memory that was kept in brief. */
-export interface CompactedUri {
+interface CompactedUri {
   readonly uri: string;
   /** Its score when the context was compacted. */
   readonly salience: number;
@@ -144,21 +144,21 @@ export function encodeContextRecord(record: ContextRecord): Uint8Array {
 
 /** Reads a context record. */
 export function decodeContextRecord(bytes: Uint8Array): ContextRecord {
-  const { at } = asFields(decode(bytes), "context record");
+  const at = readMap(decode(bytes), "context record");
   const name = at[1];
   if (!(name instanceof Uint8Array) || name.length !== NAME_BYTES) {
     throw new CortexError("ERR_CORRUPT", `context record: expected a name of ${NAME_BYTES} bytes`);
   }
   return {
     name,
-    budgetTokens: int(at[2], 0),
-    kept: list(at[3]).map(text),
-    compacted: list(at[4]).map(decodeCompacted),
+    budgetTokens: readIntegerOr(at[2], 0),
+    kept: readTexts(at[3]),
+    compacted: readList(at[4]).map(decodeCompacted),
   };
 }
 
 function decodeCompacted(value: CborValue): CompactedUri {
-  const [uri, salience] = list(value);
-  if (typeof salience === "number") return { uri: text(uri), salience };
+  const [uri, salience] = readList(value);
+  if (typeof salience === "number") return { uri: readText(uri), salience };
   throw new CortexError("ERR_CORRUPT", "context record: expected a salience");
 }

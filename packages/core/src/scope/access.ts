@@ -41,7 +41,7 @@ export type Access =
   | ScopeAccess;
 
 /** Why something a scope does not allow is on record. */
-export type Violation = "violation" | "not_writable";
+type Violation = "violation" | "not_writable";
 
 /** The access of whoever holds a scope that was found to hold. */
 export interface ScopeAccess {
@@ -81,7 +81,7 @@ export const GUEST: Access = { kind: "guest" };
  * takes the owner and holders of a writable scope, `owner` refuses others, `open` tells nothing about
  * any memory.
  */
-export type Policy = "filtered" | "write" | "owner" | "open";
+type Policy = "filtered" | "write" | "owner" | "open";
 
 const GRANTED = new WeakSet<ScopeAccess>();
 
@@ -93,7 +93,7 @@ export function grantAccess(verified: Omit<ScopeAccess, "kind">): ScopeAccess {
 }
 
 /** What of a memory decides who may see it. */
-export type Shown = Selected & Pick<Head, "visibility" | "lifecycle" | "tombstone">;
+type Shown = Selected & Pick<Head, "visibility" | "lifecycle" | "tombstone">;
 
 /** Whether the caller may see a memory; a hidden one is the owner's, and of whoever hid it. */
 export function maySee(access: Access, head: Shown, id: Uint8Array): boolean {

@@ -35,7 +35,7 @@ const HANDLE_PREFIX = "cortex-handle-1.";
 const BEARER_PREFIX = "bearer:";
 
 /** The trust that a scope may claim unless its issuer says otherwise. */
-export const MAX_SOURCE_DEFAULT: Source = "agent";
+const MAX_SOURCE_DEFAULT: Source = "agent";
 
 /** What an issuer grants. */
 export interface ScopeTerms {

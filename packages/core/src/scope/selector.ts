@@ -54,7 +54,8 @@ export function selects(selector: Selector, head: Selected, id: Uint8Array): boo
   );
 }
 
-function isSameFrame(a: Frame, b: Frame): boolean {
+/** Whether two frames name the same work. */
+export function isSameFrame(a: Frame, b: Frame): boolean {
   return a.verb === b.verb && a.object === b.object && a.ref === b.ref;
 }
 

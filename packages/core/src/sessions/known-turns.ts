@@ -102,13 +102,13 @@ export function turnNeeds(
 }
 
 /** A turn that is there: its first piece, and its place. */
-export interface KnownTurn {
+interface KnownTurn {
   readonly id: Bytes;
   readonly index: number;
 }
 
 /** Where a session stands, and what of a call it holds. */
-export interface Places {
+interface Places {
   /** The first place after the session's end, and the piece that stands before it. */
   readonly next: number;
   readonly last: Bytes | undefined;

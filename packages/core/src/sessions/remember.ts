@@ -13,13 +13,13 @@ import type { RememberResult } from "../contract/sessions.js";
 import { memoryPart, mintFresh } from "../engine/drafts.js";
 import { type Engine, freshId, memoryId, ownSource } from "../engine/engine.js";
 import { CortexError, describe } from "../errors.js";
-import type { Operation, RecordDraft, WriteTx } from "../history/writer.js";
+import type { RecordDraft, WriteOperation, WriteTx } from "../history/writer.js";
 import { idKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { INDEX_MAX } from "../limits.js";
 import { flagsOf } from "../memory/write-input.js";
+import { memoryStateKey } from "../merkle/state-keys.js";
 import type { TurnData } from "../records/data.js";
-import { memoryTreeKey } from "../records/edge-record.js";
 import type { Json } from "../records/fields.js";
 import { renderForms } from "../records/forms.js";
 import { type Head, IMPORTANCE_DEFAULT, piecesOf, type Version } from "../records/memory-record.js";
@@ -48,7 +48,7 @@ function rememberOperation(
   engine: Engine,
   session: string,
   asked: Asked<"remember">,
-): Operation<Remembered> {
+): WriteOperation<Remembered> {
   const { turns, by = engine.principal } = asked;
   const { source = ownSource(engine) } = asked;
   const { visibility = engine.defaults?.visibility ?? "private" } = asked;
@@ -61,7 +61,7 @@ function rememberOperation(
     leaves: () =>
       prepared.map(({ id }) => ({
         tree: "memories" as const,
-        key: memoryTreeKey(engine.sha256, id),
+        key: memoryStateKey(engine.sha256, id),
       })),
     again: {
       keep: ({ turns, seq }) => ({

@@ -3,14 +3,14 @@
  * there are; at one journal position and through the caller's access. Writing turns is in `remember.ts`.
  */
 
-import { readText, skipVariable } from "../codec/keys.js";
+import { skipVariable, textInKey } from "../codec/keys.js";
 import { truncateUtf8 } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
 import type { SessionList, SessionPage, SessionSummary, Turn } from "../contract/sessions.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";
-import { type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
 import { INDEX_MAX, LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
 import type { TurnData } from "../records/data.js";
@@ -103,15 +103,13 @@ function takeBelow(queue: PlaceQueue, end: number): readonly Place[] {
 async function closedPlaces(reader: Reader, name: string, from: number): Promise<readonly Place[]> {
   const prefix = sessionPrefix(name, LIFECYCLES.active.code, true);
   const gte = Buffer.concat([prefix, seqValue(reader.seq + 1)]);
-  const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit: CLOSED_ROWS }]);
+  const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit: ALL_ROWS }]);
   return rows
     .filter(({ value }) => getU64(value, 0) <= reader.seq)
     .map(({ key }) => placeOf(key.subarray(-MEMBER_BYTES)))
     .filter(({ index }) => index >= from)
     .sort((a, b) => compareBytes(a.member, b.member));
 }
-
-const CLOSED_ROWS = 1_000_000;
 
 /** The next whole turns in order, and where to read on. */
 async function readPlaces(
@@ -249,7 +247,7 @@ async function* turnRows(reader: Reader, prefix: string): AsyncGenerator<readonl
       const seq = getU64(value, 0);
       const isThere = !closed || getU64(key, skipVariable(key, TERM_OFFSET)) > reader.seq;
       if (seq > reader.seq || !isThere) continue;
-      page.push({ session: readText(key, TERM_OFFSET), member: key.slice(-MEMBER_BYTES), seq });
+      page.push({ session: textInKey(key, TERM_OFFSET), member: key.slice(-MEMBER_BYTES), seq });
       if (page.length < LIST_ROWS) continue;
       yield page;
       page = [];

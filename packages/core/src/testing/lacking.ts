@@ -1,6 +1,7 @@
 /**
- * Tests that need more than Node: what they lack is said in one line and the runner counts a skip, unless
- * `CORTEX_REQUIRE_ALL=1` asks for a failure, as continuous integration does.
+ * What a run of the tests has to do with. Tests that need more than Node: what they lack is said in one line and the
+ * runner counts a skip, unless `CORTEX_REQUIRE_ALL=1` asks for a failure, as continuous integration does. And tests
+ * that show the same again and again: `CORTEX_TEST_LONG=1`, likewise of continuous integration, asks for more of it.
  *
  * Promise: asked while a file of tests is loaded, so that `test.skipIf` can take the answer; a test never
  * passes because something is missing. Nothing here knows a test runner.
@@ -16,6 +17,11 @@ export function isLacking(isThere: boolean, what: string): boolean {
   if (process.env.CORTEX_REQUIRE_ALL === "1") throw new Error(`required, but ${what}`);
   console.log(`skipped: ${what}`);
   return true;
+}
+
+/** How often a test repeats what it shows: `few` times for people who wait, `many` under `CORTEX_TEST_LONG=1`. */
+export function rounds(few: number, many: number): number {
+  return process.env.CORTEX_TEST_LONG === "1" ? many : few;
 }
 
 /** Whether commands that tests type are not all there. */

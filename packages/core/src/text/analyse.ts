@@ -27,7 +27,7 @@ const PLACES_AT_START = 4096;
 const PLACES_PER_PIECE = 3;
 
 /** The hash of a piece, unit by unit; it starts from 0. */
-export function hashStep(hash: number, unit: number): number {
+function hashStep(hash: number, unit: number): number {
   return (Math.imul(hash ^ unit, 0x01000193) + 0x9e3779b9) | 0;
 }
 
@@ -38,7 +38,7 @@ interface Entry<Value> {
 }
 
 /** See the file header. */
-export class RunTable<Value> {
+class RunTable<Value> {
   #places: (Entry<Value> | undefined)[] = emptyPlaces(PLACES_AT_START);
   #size = 0;
 
@@ -92,10 +92,10 @@ function isAt(piece: string, text: string, start: number, end: number): boolean 
 }
 
 /** Counted up when the same text would give other words: indexes of older versions are dropped. */
-export const ANALYSER_VERSION = 2;
+const ANALYSER_VERSION = 2;
 
 /** Takes one word, and where it stands in the text: units of the string, end not included. */
-export type EachWord = (word: string, start: number, end: number) => void;
+type EachWord = (word: string, start: number, end: number) => void;
 
 /** A word in its place. */
 export interface Token {

@@ -1,12 +1,14 @@
 /**
  * The words people ask with, as data per language: how they speak of time, of what was, of all of something,
- * of an order, and how they tell an assistant what always holds.
+ * of an order, and how they tell an assistant what always holds. What a sentence is for is read off them: a
+ * question that asks for all of something, one that asks for an order, or a wish of the user that holds for every
+ * answer. A sentence that none of them fits is an ordinary one.
  *
- * Promise: data only, and the mechanisms that read it (`time-words.ts`, `question-shape.ts`) know no word of
- * their own; a language is added by one more row. Patterns are read against text in lower case without
- * accents, all languages at once, because people mix them: a phrase is written so that it says nothing
- * in the others. Where words are not spaced a pattern is a plain stretch of characters.
+ * Promise: what reads the data, here and in `recall/time-words.ts`, knows no word of its own; a language is added
+ * by one more row. Patterns are read against text in lower case without accents, all languages at once, because
+ * people mix them: a phrase is written so that it says nothing in the others. Where words are not spaced a pattern is a plain stretch of characters.
  */
+import { withoutAccents } from "./analyse.js";
 
 /** A stretch of days that a phrase means, counted back from today. */
 export type RelativeDays =
@@ -23,7 +25,7 @@ export type RelativeDays =
 export type AgoUnit = "day" | "week" | "month" | "year";
 
 /** How one language asks. Every pattern is the source of a regular expression. */
-export interface AskingWords {
+interface AskingWords {
   /** January first; each the alternatives of one month. Empty where months are numbered. */
   readonly months: readonly string[];
   /** What stands before a month that has neither day nor year. */
@@ -334,3 +336,48 @@ export const ASKING_WORDS = {
   french: FRENCH,
   chinese: CHINESE,
 } as const satisfies { readonly [language: string]: AskingWords };
+
+/** What a question wants. */
+interface QuestionShape {
+  /** All of something: several memories answer together. */
+  readonly gathers: boolean;
+  /** What came first and what then. */
+  readonly inOrder: boolean;
+}
+
+/** Text as the patterns of asking words are read against it. */
+export function plainText(text: string): string {
+  return withoutAccents(text.normalize("NFKC").toLowerCase());
+}
+
+/** One pattern of every language's words of a kind. */
+export function anyOf(words: (language: AskingWords) => readonly string[]): RegExp {
+  return new RegExp(Object.values(ASKING_WORDS).flatMap(words).join("|"), "u");
+}
+
+const GATHERING = anyOf(({ gathering, order }) => [...gathering, ...order]);
+const ORDER = anyOf(({ order }) => order);
+const STANDING = new RegExp(
+  `(?:^|[.!?\\n。！？;])\\s*(?:${anyOf(({ standing }) => standing).source})`,
+  "u",
+);
+
+/** What a question wants. */
+export function questionShape(question: string): QuestionShape {
+  const text = plainText(question);
+  return { gathers: GATHERING.test(text), inOrder: ORDER.test(text) };
+}
+
+/** Words about the telling, in every language. */
+export const TELLING = Object.values(ASKING_WORDS)
+  .map(({ telling }) => telling)
+  .join(" ");
+
+/** A longer text is material that was handed over, not a wish. */
+const STANDING_UNITS = 2000;
+
+/** Whether somebody says what shall hold for every answer: a sentence of theirs begins so. */
+export function isStanding(text: string): boolean {
+  if (text.length > STANDING_UNITS) return false;
+  return STANDING.test(plainText(text));
+}

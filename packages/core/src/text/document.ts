@@ -16,9 +16,15 @@ import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/poi
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { keyString, ownedPrefix, prefixRange, versionKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
-import { type Data, primaryText } from "../records/data.js";
-import { decodeMemoryRecord, type Head, type Version } from "../records/memory-record.js";
+import type { Data } from "../records/data.js";
+import {
+  decodeMemoryRecord,
+  type Head,
+  primaryText,
+  type Version,
+} from "../records/memory-record.js";
 import type { Analyser } from "./analyse.js";
+import { isStanding } from "./asking-words.js";
 import {
   type NameWords,
   nameMark,
@@ -27,7 +33,6 @@ import {
   STANDING_MARK,
   titleMark,
 } from "./names.js";
-import { isStanding } from "./question-shape.js";
 
 /** The bodies of a memory that are searched, the current one first. */
 export interface DocumentSource {
@@ -159,7 +164,7 @@ function isStartOf(form: string, text: string): boolean {
 }
 
 /** Whose rivals are wanted. */
-export interface RivalsOf {
+interface RivalsOf {
   readonly id: Bytes;
   readonly head: Pick<Head, "siblings">;
 }
@@ -181,8 +186,9 @@ export class Rivals {
       reader.ranges(wanted.map(({ id }) => prefixRange(ownedPrefix("history", id), 1))),
     ]);
     const pointers = wanted.flatMap(({ id, number }, at): (PartPointer & { name: string })[] => {
-      const [row, birth] = [rows[at], first[at]?.[0]?.value];
-      const pointer = number > 1 ? row && decodePointer(row) : birth && decodeMemoryRow(birth);
+      const [row, firstRow] = [rows[at], first[at]?.[0]?.value];
+      const pointer =
+        number > 1 ? row && decodePointer(row) : firstRow && decodeMemoryRow(firstRow);
       return pointer === undefined ? [] : [{ ...pointer, name: nameOf(id, number) }];
     });
     const bodies = await reader.records(pointers, decodeMemoryRecord);

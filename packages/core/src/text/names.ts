@@ -165,7 +165,7 @@ function trimmed(words: NameWords, isCommon: (word: string) => boolean): NameWor
  * index as words, under a first character that no word has, so that "who else names this" is one
  * lookup and a forget takes them along.
  */
-export const MARK = { title: "\u0002", name: "\u0001", standing: "\u0000" } as const;
+const MARK = { title: "\u0002", name: "\u0001", standing: "\u0000" } as const;
 
 /** The term under which memories stand that say what shall hold for every answer. */
 export const STANDING_MARK = `${MARK.standing}standing`;

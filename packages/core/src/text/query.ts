@@ -1,12 +1,12 @@
 /**
- * What a caller typed, as words to look for.
+ * What a caller typed, as words and phrases to look for.
  *
  * Any text is legal: there are no operators but one. Words are alternatives, the more of them the
  * better; a phrase in double quotes must be there as it stands. A quote without its partner is a
  * separator like any other. Words that say nothing are left out unless nothing else is left.
  *
- * Phrases: whether a memory holds words next to each other. The index does not know places, so the
- * text of candidates is read and taken apart again, in batches, the best candidates first.
+ * The index does not know places. So for a phrase the text of candidates is read and taken apart again, in batches, the
+ * best candidates first.
  */
 
 import type { FoundMemory, Reader } from "../history/reader.js";

@@ -2,7 +2,7 @@
  * What sentences are for, by a table of sentences in every language that is given.
  */
 import { describe, expect, test } from "vitest";
-import { isStanding, questionShape } from "./question-shape.js";
+import { isStanding, questionShape } from "./asking-words.js";
 
 describe("a question that asks for all of something", () => {
   test.each([

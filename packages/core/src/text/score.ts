@@ -25,7 +25,7 @@ export function impactOf(times: number, length: number, averageLength: number): 
 }
 
 /** A document that was found: which source it lies in, and its number there. */
-export interface ScoredDocument {
+interface ScoredDocument {
   readonly source: number;
   readonly document: number;
   readonly score: number;

@@ -197,7 +197,7 @@ export function bucketOf(hash: number, bits: number): number {
 }
 
 /** One word of a row, its documents still as bytes. */
-export interface BucketWord {
+interface BucketWord {
   readonly word: string;
   readonly documents: Uint8Array;
 }

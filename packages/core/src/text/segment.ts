@@ -22,7 +22,7 @@ import {
 } from "./segment-rows.js";
 
 /** A document of an older segment that ended while this one was gathered. */
-export interface OlderEnd {
+interface OlderEnd {
   readonly id: Bytes;
   readonly begin: number;
   readonly end: number;
@@ -102,7 +102,7 @@ export class DraftSegment {
 }
 
 /** What a segment will be called, and where it stands. */
-export interface SegmentPlace {
+interface SegmentPlace {
   readonly number: number;
   readonly lifecycle: number;
   readonly from: number;
@@ -122,7 +122,7 @@ export interface BuiltSegment {
 export function buildSegment(
   draft: DraftSegment,
   place: SegmentPlace,
-  breathe: Breathe,
+  yieldTurn: YieldTurn,
 ): Promise<BuiltSegment> {
   const cut = cutDraft(draft, place.to);
   const { kept, ends, olderEnds } = cut;
@@ -145,7 +145,7 @@ export function buildSegment(
     }),
     endedDocuments: gone.length,
     endedWords: sum(gone),
-    words: inPortions(wordsOf(draft, kept, ended), breathe),
+    words: inPortions(wordsOf(draft, kept, ended), yieldTurn),
   });
 }
 
@@ -176,14 +176,14 @@ function cutDraft(
 }
 
 /** Lets the process do something else for a moment. */
-export type Breathe = () => Promise<void>;
+export type YieldTurn = () => Promise<void>;
 
 /** Words between two breaths: a few milliseconds of work. */
 const PORTION_WORDS = 1024;
 
 async function* inPortions(
   words: Iterable<SegmentWord>,
-  breathe: Breathe,
+  yieldTurn: YieldTurn,
 ): AsyncGenerator<readonly SegmentWord[]> {
   let portion: SegmentWord[] = [];
   for (const word of words) {
@@ -191,7 +191,7 @@ async function* inPortions(
     if (portion.length < PORTION_WORDS) continue;
     yield portion;
     portion = [];
-    await breathe();
+    await yieldTurn();
   }
   yield portion;
 }
@@ -233,7 +233,7 @@ export interface SegmentWord extends WordDocuments {
 }
 
 /** Everything a segment consists of. */
-export interface SegmentContent {
+interface SegmentContent {
   readonly documents: readonly DocumentEntry[];
   readonly lengths: ArrayLike<number>;
   readonly ends: readonly { readonly document: number; readonly end: number }[];

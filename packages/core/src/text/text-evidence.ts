@@ -15,7 +15,7 @@ import type { TextIndex } from "./text-index.js";
 import { holdersOf, prepare, rankPrepared, sharesOf } from "./text-rank.js";
 
 /** A question to the index. */
-export interface EvidenceQuery {
+interface EvidenceQuery {
   readonly text: string;
   readonly limit: number;
   readonly lifecycles: readonly Lifecycle[];

@@ -29,7 +29,7 @@ import {
   type SegmentInfo,
 } from "./manifest.js";
 import { acceptPhrases, everyWord, parseQuery, type TextQuery } from "./query.js";
-import type { Breathe } from "./segment.js";
+import type { YieldTurn } from "./segment.js";
 import { checkSegments } from "./text-check.js";
 import { type ErasedDocument, planPurge } from "./text-purge.js";
 import {
@@ -45,7 +45,7 @@ import { TextTail } from "./text-tail.js";
 import { allRowKeys, type IndexChange, nextMerge, planFlush, planMerge } from "./text-upkeep.js";
 
 /** What the index of a store is made of. */
-export interface TextIndexParts {
+interface TextIndexParts {
   readonly kv: Kv;
   readonly signal: CommitSignal;
   /** The language that the graph is configured for, and the rows it is read from. */
@@ -54,14 +54,14 @@ export interface TextIndexParts {
     soon(): readonly Bytes[];
   };
   /** Lets the process do something else. */
-  readonly turn: Breathe;
+  readonly turn: YieldTurn;
 }
 
 /** New entries that are read along with the first rows of a search, at most. */
 const SOON_ENTRIES = 128;
 
 /** What a search will read beside the index itself, and the texts whose words it looks for. */
-export interface SearchSoon extends KvSoon {
+interface SearchSoon extends KvSoon {
   readonly texts?: readonly string[];
 }
 
@@ -86,7 +86,7 @@ export interface TextLook {
 }
 
 /** How the index stands. */
-export interface TextStatus {
+interface TextStatus {
   /** The words it is made of: a version and a language. */
   readonly analyser: string;
   /** The first seq that no segment knows. */

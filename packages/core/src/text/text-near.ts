@@ -26,7 +26,7 @@ const FOLLOWED_MAX = 12;
 const ANY_MAX = 32;
 
 /** What shares words with a text, and how much of it is wanted. */
-export interface SharingQuery {
+interface SharingQuery {
   readonly words: ReadonlySet<string>;
   readonly limit: number;
   /** How many documents the text itself is: words that only those hold lead nowhere. */
@@ -64,7 +64,7 @@ function countAt({ counts }: Prepared, at: number): number {
 }
 
 /** How many holders of all words of a text are named, and who may be. */
-export interface HoldersQuery {
+interface HoldersQuery {
   /** A rarest word that no more documents hold is believed: its holders are the answer. */
   readonly few: number;
   /** Where more hold it, so many that hold all words are named, the last written first. */
@@ -73,7 +73,7 @@ export interface HoldersQuery {
 }
 
 /** Who may hold all words of a text. */
-export interface Holders {
+interface Holders {
   /** By `keyString`. */
   readonly keys: readonly string[];
   /** Whether it took a search of its own. */

@@ -47,7 +47,7 @@ export interface ErasedDocument extends WantedDocument {
 }
 
 /** What a purge writes. */
-export interface PurgeChange {
+interface PurgeChange {
   readonly puts: readonly KvRow[];
   readonly deletes: readonly Bytes[];
   /** All segments, with counts as they are afterwards. */

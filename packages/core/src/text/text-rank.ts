@@ -41,7 +41,7 @@ export interface IndexView {
 }
 
 /** What is looked for. */
-export interface WordsWanted {
+interface WordsWanted {
   readonly words: readonly string[];
   readonly required: readonly string[];
   /** False leaves scores at 0: what was written last comes first. */
@@ -54,7 +54,7 @@ export type Accept = (
 ) => Promise<readonly boolean[]> | readonly boolean[];
 
 /** How many hits, and which pass. */
-export interface RankOptions {
+interface RankOptions {
   readonly limit: number;
   readonly accept?: Accept;
   /** Candidates that are looked at before giving up; without it all of them. */
@@ -71,7 +71,7 @@ export interface RankedMemory {
 }
 
 /** Where a hit lies among what was searched. */
-export interface HitPlace {
+interface HitPlace {
   /** The code of its lifecycle. */
   readonly lifecycle: number;
   /** The number of its segment among those of the lifecycle; below 0 for the tail. */

@@ -23,7 +23,7 @@ export interface SeenDocuments {
 export type IsSeen = (document: DocumentEntry) => boolean;
 
 /** What is kept of one segment for one caller. */
-interface Kept {
+interface SeenInSegment {
   /** Changes of what the caller sees that are counted in. */
   changes: number;
   readonly bits: Uint8Array;
@@ -33,7 +33,7 @@ interface Kept {
   held: number;
 }
 
-const KEPT = new WeakMap<object, Map<string, Kept>>();
+const KEPT = new WeakMap<object, Map<string, SeenInSegment>>();
 
 /** Judges documents for the caller of a reader that does not see everything. */
 export async function seenFrom(reader: Reader): Promise<IsSeen> {
@@ -62,7 +62,7 @@ export async function seenDocuments(
       }),
     );
   }
-  const kept = KEPT.get(seen.keptWith) ?? new Map<string, Kept>();
+  const kept = KEPT.get(seen.keptWith) ?? new Map<string, SeenInSegment>();
   KEPT.set(seen.keptWith, kept);
   const built = await Promise.all(
     segments.map(async (segment) => {
@@ -88,8 +88,8 @@ async function build(
   { info, lengths }: LoadedSegment,
   isSeen: IsSeen,
   changes: number,
-): Promise<Kept> {
-  const kept: Kept = {
+): Promise<SeenInSegment> {
+  const kept: SeenInSegment = {
     changes,
     bits: new Uint8Array(info.size),
     places: new Map(),
@@ -115,7 +115,7 @@ async function build(
 }
 
 /** Takes out what is no longer what a memory says, or no longer seen. */
-function correct(kept: Kept, seen: Seen, { lengths }: LoadedSegment): void {
+function correct(kept: SeenInSegment, seen: Seen, { lengths }: LoadedSegment): void {
   for (const name of seen.changedSince(kept.changes)) {
     const place = kept.places.get(name);
     if (place === undefined || seen.get(name)?.seq === place.begin) continue;

@@ -6,8 +6,9 @@
  * is told apart by what the manifest says of it. Ends are only added to; one that a reader of the past
  * should not know is of a seq that lies after its position, and it sees that.
  */
+
 import { keyString, segmentKey } from "../kv/keyspace.js";
-import type { Bytes, KvRow, KvSnapshot } from "../kv/kv.js";
+import { ALL_ROWS, type Bytes, type KvRow, type KvSnapshot } from "../kv/kv.js";
 import type { SegmentInfo } from "./manifest.js";
 import {
   DOCUMENTS_PER_ROW,
@@ -37,9 +38,6 @@ export interface LoadedSegment {
 
 /** Chunks that are kept of one segment: some megabytes. */
 const CHUNKS_KEPT = 2048;
-
-/** More rows of ends than a segment gathers before it is merged. */
-const ENDS_ROWS = 1_000_000;
 
 /** The segments that searches have used. */
 export class SegmentCache {
@@ -110,7 +108,7 @@ async function withEnds(
 export async function endRows(rows: Rows, { number }: SegmentInfo): Promise<readonly KvRow[]> {
   const gte = segmentKey("textEnds", number, 0);
   const lt = segmentKey("textEnds", number + 1, 0);
-  const [found = []] = await rows.ranges([{ gte, lt, limit: ENDS_ROWS }]);
+  const [found = []] = await rows.ranges([{ gte, lt, limit: ALL_ROWS }]);
   return found;
 }
 

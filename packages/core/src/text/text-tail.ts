@@ -28,20 +28,20 @@ import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
 import { type DocumentSource, eachDocumentWord, Rivals } from "./document.js";
 import { isMark } from "./names.js";
-import { type Breathe, DraftSegment } from "./segment.js";
+import { DraftSegment, type YieldTurn } from "./segment.js";
 import { LENGTH_MAX } from "./segment-rows.js";
 
 /** Entries of one page. */
 const PAGE_ENTRIES = 512;
 
 /** A memory that was forgotten, and by which entry. */
-export interface ForgottenMemory {
+interface ForgottenMemory {
   readonly id: Bytes;
   readonly seq: number;
 }
 
 /** Where a memory stands before the entry that is looked at. */
-interface Standing {
+interface KnownPlace {
   /** The code of its lifecycle. */
   readonly lifecycle: number;
   /** Its document in the draft of its lifecycle; `undefined` when it lies in a segment. */
@@ -79,7 +79,7 @@ export class TextTail {
   /** By the code of the lifecycle. */
   readonly drafts = new Map<number, DraftSegment>();
   readonly forgotten: ForgottenMemory[] = [];
-  readonly #standing = new Map<string, Standing>();
+  readonly #standing = new Map<string, KnownPlace>();
 
   constructor(analyser: Analyser, base: number) {
     this.analyser = analyser;
@@ -93,7 +93,7 @@ export class TextTail {
   }
 
   /** Reads the journal up to but not including `to`, as far as the reader's snapshot goes. */
-  async extend(reader: Reader, to: number, breathe?: Breathe): Promise<void> {
+  async extend(reader: Reader, to: number, yieldTurn?: YieldTurn): Promise<void> {
     const last = Math.min(to, reader.head.size);
     while (this.end < last) {
       const until = Math.min(this.end + PAGE_ENTRIES, last);
@@ -102,7 +102,7 @@ export class TextTail {
       const context = await this.#prepare(reader, events);
       for (const event of events) this.#apply(event, context);
       this.end = until;
-      await breathe?.();
+      await yieldTurn?.();
     }
   }
 
@@ -149,7 +149,7 @@ export class TextTail {
   async #standBefore(
     reader: Reader,
     events: readonly MemoryEvent[],
-  ): Promise<readonly (Standing & { readonly id: Bytes })[]> {
+  ): Promise<readonly (KnownPlace & { readonly id: Bytes })[]> {
     const changes = events.filter(({ record }) => record.head.lifecycle !== "erased");
     const rows = await reader.ranges(
       changes.map(({ id, seq }) => {
@@ -193,7 +193,7 @@ export class TextTail {
     this.#standing.set(name, { lifecycle, document, head: here, body });
   }
 
-  #end({ id, seq: end }: MemoryEvent, before: Standing, context: PageContext): void {
+  #end({ id, seq: end }: MemoryEvent, before: KnownPlace, context: PageContext): void {
     const draft = this.#draft(before.lifecycle);
     if (before.document !== undefined) {
       draft.ends[before.document] = end;

@@ -15,12 +15,12 @@ import { LIMITS } from "../limits.js";
 import type { Manifest, SegmentInfo } from "./manifest.js";
 import { allDocuments, readPostings } from "./postings.js";
 import {
-  type Breathe,
   type BuiltSegment,
   buildSegment,
   hasContent,
   type SegmentWord,
   writeSegment,
+  type YieldTurn,
 } from "./segment.js";
 import {
   bucketWords,
@@ -102,14 +102,14 @@ export async function planFlush(
   rows: Rows,
   { manifest, tail, to }: Flush,
   cache: SegmentCache,
-  breathe: Breathe,
+  yieldTurn: YieldTurn,
 ): Promise<IndexChange> {
   let { next } = manifest;
   const built: BuiltSegment[] = [];
   for (const [lifecycle, draft] of tail.drafts) {
     if (!hasContent(draft, to)) continue;
     const place = { number: next++, lifecycle, from: manifest.cursor, to };
-    built.push(await buildSegment(draft, place, breathe));
+    built.push(await buildSegment(draft, place, yieldTurn));
   }
   const flush = next++;
   const ended = await olderEnds(rows, { manifest, tail, to }, cache, flush);
@@ -123,7 +123,7 @@ export async function planFlush(
 }
 
 /** What is to be written out: the tail that goes with a manifest, up to a seq. */
-export interface Flush {
+interface Flush {
   readonly manifest: Manifest;
   readonly tail: TextTail;
   readonly to: number;
@@ -175,7 +175,7 @@ export async function planMerge(
   rows: Rows,
   manifest: Manifest,
   run: readonly LoadedSegment[],
-  breathe: Breathe,
+  yieldTurn: YieldTurn,
 ): Promise<IndexChange> {
   const sources: MergeSource[] = [];
   for (const { info, lengths, ends } of run) {
@@ -185,7 +185,7 @@ export async function planMerge(
       end > 0 ? [{ document, end }] : [],
     );
     sources.push({ info, documents, lengths, ends: ended });
-    await breathe();
+    await yieldTurn();
   }
   const buckets = async (segment: number, from: number, to: number): Promise<readonly KvRow[]> => {
     const gte = segmentKey("textWords", segment, from);
@@ -194,7 +194,7 @@ export async function planMerge(
     return page;
   };
   const { next } = manifest;
-  const merged = await mergeSegments(next, sources, { buckets, breathe });
+  const merged = await mergeSegments(next, sources, { buckets, yieldTurn });
   const gone = new Set(run.map(({ info }) => info.number));
   const first = run[0]?.info.number;
   const segments = manifest.segments.flatMap((one) =>
@@ -261,7 +261,7 @@ interface MergeSource {
 interface MergeParts {
   /** The rows of a segment's dictionary in the buckets `from` up to but not including `to`. */
   readonly buckets: (segment: number, from: number, to: number) => Promise<readonly KvRow[]>;
-  readonly breathe: Breathe;
+  readonly yieldTurn: YieldTurn;
 }
 
 /** Merges segments that follow each other into one with the given number. */
@@ -317,7 +317,7 @@ async function* mergedWords(
       for (const { value } of rows) addWords(words, value, numbers[at] ?? new Int32Array(0));
     }
     yield [...words].map(([word, held]) => ({ word, ...held }));
-    await parts.breathe();
+    await parts.yieldTurn();
   }
 }
 

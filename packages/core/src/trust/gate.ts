@@ -1,23 +1,19 @@
 /**
- * The trust gate: which source may say what, with which status, and whose words it may replace.
+ * The trust gate: which source may say what, with which status, whose words it may replace, and how far it is trusted
+ * in a ranking.
  *
  * Three standings, read off the levels below. The *owner* says what holds. Our *own* side (the
  * agent, what the program saw, extracted, imported or computed) may say anything, but who somebody is,
  * what they like and what must never be done stay `provisional` until the owner says so. The *outside*
  * (a tool, a document, somebody else's channel) may not author those three at all.
  *
- * Promise: pure, and complete by type: every source has a standing. A source never replaces, takes over
- * or rewrites the words of a higher standing, nor hides, shows, weakens or moves them. What happens to
- * its own words instead (they are stored beside the others, as a rival) is decided by the write verbs,
- * what happens to its wish (it becomes a proposal) by `admission/`.
+ * Promise: pure, and complete by type: every source has a level. A source never replaces, takes over
+ * or rewrites the words of a higher standing, nor hides, shows, weakens or moves them. Levels are factors of a rank, so
+ * they travel through every lane and every walk: what the owner said is never outranked by a document merely because
+ * the document repeats the question better.
  *
- * How far a source is trusted: one number for ranking and one line for who may replace whom.
- *
- * Promise: every source of `records/types.ts` has a level (complete by type). What the owner said is
- * never outranked by what a document says merely because the document repeats the question better;
- * the levels are factors of a rank, so they travel through every lane and every walk.
- *
- * Left to others: who may write what (the write verbs), how untrusted text is shown (`recall/`).
+ * Left to others: what becomes of refused words (the write verbs store them beside the others, as a rival) and of a
+ * refused wish (`admission/` makes it a proposal); how untrusted text is shown (`engine/shapes.ts`).
  */
 
 import { ulidText } from "../codec/ulid.js";
@@ -26,7 +22,7 @@ import type { MemoryType, Source, Status } from "../records/types.js";
 import type { Speaker } from "../scope/access.js";
 
 /** What a source's word is worth. */
-export interface TrustLevel {
+interface TrustLevel {
   /** Factor of a rank, 0 to 1. */
   readonly rank: number;
   /** Whether it speaks for the owner: only such a source may replace the owner's words. */
@@ -106,7 +102,7 @@ export function wordOf({ source, status }: Word): Source {
 }
 
 /** What tells whose word a memory is. */
-export interface Word {
+interface Word {
   readonly source: Source;
   readonly status: Status;
 }

@@ -18,10 +18,10 @@ import { truncateToTokens } from "../records/forms.js";
 export type Threat = "injection" | "exfiltration" | "hijack" | "hidden";
 
 /** Every threat, in the order in which flags are stored. */
-export const THREATS: readonly Threat[] = ["injection", "exfiltration", "hijack", "hidden"];
+const THREATS: readonly Threat[] = ["injection", "exfiltration", "hijack", "hidden"];
 
 /** One rule that a text met. */
-export interface Finding {
+interface Finding {
   readonly threat: Threat;
   /** The name of the rule. */
   readonly rule: string;
@@ -222,7 +222,7 @@ export function threatsIn(texts: readonly string[]): readonly Threat[] {
 }
 
 /** How a text of memory is handed to a model. */
-export interface Quoting {
+interface Quoting {
   /** What the scanner found when it was written; without them the text is scanned now. */
   readonly flags?: readonly string[] | undefined;
   /** The most of it, in tokens. */

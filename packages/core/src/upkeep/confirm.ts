@@ -20,6 +20,7 @@
  */
 
 import { decode, encode } from "../codec/cbor.js";
+import { readList } from "../codec/cbor-value.js";
 import { normaliseClaim } from "../codec/text.js";
 import { ulidText } from "../codec/ulid.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
@@ -30,7 +31,6 @@ import { openMembers } from "../memory/members.js";
 import { claimText } from "../records/data.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import type { EdgeRecord } from "../records/edge-record.js";
-import { list } from "../records/memory-record.js";
 import { LIFECYCLES, MEMORY_TYPES, type Source } from "../records/types.js";
 import { OWNERS_TYPES, standingOf, voiceOf } from "../trust/gate.js";
 import {
@@ -230,6 +230,6 @@ function memberCursor(member: Bytes | undefined): Bytes | undefined {
 }
 
 function readMember(cursor: Bytes): Bytes | undefined {
-  const [member] = list(decode(cursor));
+  const [member] = readList(decode(cursor));
   return member instanceof Uint8Array ? member : undefined;
 }

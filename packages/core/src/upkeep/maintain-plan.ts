@@ -12,6 +12,7 @@
  * twice is left alone: a memory whose last change was a revert or a restore was put there on purpose.
  */
 import { decode, encode } from "../codec/cbor.js";
+import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import type { CHANGE_STEPS } from "../contract/upkeep.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import {
@@ -25,10 +26,8 @@ import {
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { adjacent } from "../links/adjacency.js";
-import { primaryText } from "../records/data.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import { int, list } from "../records/memory-record.js";
 import type { TextIndex } from "../text/text-index.js";
 import { standingOf } from "../trust/gate.js";
 
@@ -95,7 +94,7 @@ export interface PlanWorld {
 }
 
 /** How far a step has come. */
-export interface Progress {
+interface Progress {
   /** Where the next run goes on; absent for the start. */
   readonly cursor: Bytes | undefined;
   /** Whether it has seen everything there is to see for now. */
@@ -146,11 +145,6 @@ export function isTrusted(found: FoundMemory): boolean {
   return flags === undefined && sources.every((source) => standingOf(source) !== "outside");
 }
 
-/** The sentence or content of a memory. */
-export function sentenceOf({ head, body }: FoundMemory): string {
-  return primaryText(head.record.head.type, bodyOf(body).data);
-}
-
 /** Memories by id, each once, by their `keyString`; those that are not there are left out. */
 export async function memoriesById(
   { reader }: Pick<PlanWorld, "reader">,
@@ -192,7 +186,7 @@ export async function contestedOf(
 }
 
 /** How the journal is followed. */
-export interface Following {
+interface Following {
   /** Entries that are looked at together; time is asked for between pieces. */
   readonly pieceEntries: number;
   /** Whether a memory is touched by a change of its edges as well. */
@@ -240,7 +234,7 @@ function seqCursor(seq: number): Bytes {
 
 /** The first entry that was not looked at, in a journal of so many. */
 export function followedUpTo(cursor: Bytes | undefined, size: number): number {
-  const known = cursor === undefined ? 0 : int(list(decode(cursor))[0], 0);
+  const known = cursor === undefined ? 0 : readIntegerOr(readList(decode(cursor))[0], 0);
   // A cursor beyond the end is that of another store: the caches were carried over by hand.
   return known > size ? 0 : known;
 }

@@ -1,13 +1,19 @@
 /**
- * `maintain`: upkeep on demand. First what is derived (indexes, vectors), where nothing is journaled and
- * no answer changes but in speed; then memories, where every change is one journaled entry with its
- * reason, which `revert` takes back.
+ * `maintain`: upkeep on demand, and what of it is done unasked, as jobs for the runner. First what is derived
+ * (indexes, vectors), where nothing is journaled and no answer changes but in speed; then memories, where every
+ * change is one journaled entry with its reason, which `revert` takes back.
  *
  * By default the only change of memories is that a claim backed by independent voices is confirmed.
  * Archiving what has expired, merging twins and relating memories are asked for one by one. A run is
  * bounded in time and in changes, and the next one goes on where it stopped; a dry run gives the same
  * plan and changes nothing. Safe to run at any time, to stop at any time and to run again. A replica's
  * memories are its source's: there the indexes alone are looked after.
+ *
+ * The job runs a piece at a time, now and then, and only where something was written since. It never archives,
+ * merges or relates, nor removes vectors of other models: those are asked for, by somebody who has looked. When the
+ * last run was is told by the job's own row, so a store that is opened for a minute now and then is not looked after
+ * each time, and of several processes none begins anew. The text index looks after itself while it is written to and
+ * when its store closes; its job does the same for a store that others write to in short visits.
  */
 import { readConfig } from "../config/config.js";
 import type { Asked } from "../contract/index.js";
@@ -22,6 +28,8 @@ import { type Engine, memoryId } from "../engine/engine.js";
 import { headOf } from "../history/build-beside.js";
 import { Reader } from "../history/reader.js";
 import { isReplica, refuseOnReplica } from "../history/replica-mark.js";
+import { readJobs } from "../jobs/lease.js";
+import type { Job } from "../jobs/runner.js";
 import { textKey } from "../kv/keyspace.js";
 import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -43,7 +51,10 @@ import {
   type MaintainStep,
   mergeText,
   runSteps,
+  seal,
+  sealedUpTo,
   sealStep,
+  type TextUpkeep,
 } from "./steps.js";
 
 /** Planning reads one snapshot, and those do not last: it stops early enough. */
@@ -67,6 +78,8 @@ interface Task {
   readonly maxChanges: number;
   readonly budgetMs: number;
   readonly signal: AbortSignal | undefined;
+  /** Whether others are waiting for the thread: then a plan ends after the piece at hand. */
+  readonly isAwaited?: () => boolean;
 }
 
 /** Does what keeps a store quick, small and in order. */
@@ -79,17 +92,28 @@ export async function maintain(engine: Engine, asked: Asked<"maintain">): Promis
 }
 
 /**
- * A small run of what nobody has to ask for: what the background job does. Vectors of other models
+ * A small run of what nobody has to ask for: what the background job does, a piece at a time while others
+ * call. Vectors of other models
  * stay, because another process may have that model: the two would take turns in removing each
  * other's vectors and paying for them anew.
  */
-export function maintainDue(engine: Engine, signal: AbortSignal): Promise<MaintainReport> {
+function maintainDue(engine: Engine, signal: AbortSignal): Promise<MaintainReport> {
   const quiet = { dryRun: false, otherModels: false, snapshotEveryMs: undefined };
-  return keepUp(engine, { ...quiet, ...BACKGROUND, steps: [UNASKED], signal });
+  const isAwaited = calledMeanwhile(engine);
+  return keepUp(engine, { ...quiet, ...BACKGROUND, steps: [UNASKED], signal, isAwaited });
+}
+
+/** Tells whether somebody called since it was first asked: a plan makes one piece, whoever calls. */
+function calledMeanwhile({ activity }: Engine): () => boolean {
+  let heard: number | undefined;
+  return () => {
+    heard ??= activity.calls;
+    return activity.calls !== heard;
+  };
 }
 
 /** The first entry that no run has looked at for claims to confirm. */
-export async function maintainedUpTo(reader: Reader): Promise<number> {
+async function maintainedUpTo(reader: Reader): Promise<number> {
   const [cursor] = await reader.getMany([cursorKey("confirm")]);
   return followedUpTo(cursor, reader.head.size);
 }
@@ -201,7 +225,7 @@ async function planAll(
       nowMs,
       text: engine.text,
       ttlDays,
-      isOver: () => isOver() || engine.clock() >= end,
+      isOver: () => isOver() || engine.clock() >= end || task.isAwaited?.() === true,
       changes: [],
       changesMax: task.maxChanges,
       taken: new Set(),
@@ -255,4 +279,73 @@ async function moveCursor(kv: Kv, { key, before, after }: StepPlan): Promise<voi
     puts: after === undefined ? [] : [{ key, value: after }],
     deletes: after === undefined ? [key] : [],
   });
+}
+
+/** How often upkeep is done unless told otherwise. */
+export const MAINTAIN_EVERY_MS = 60 * 60_000;
+
+const NAME = "maintain";
+
+/** The job that keeps a store in order. */
+export function maintainJob(engine: Engine, everyMs: number = MAINTAIN_EVERY_MS): Job {
+  /** Whether the last run of this process met its bounds before it was through. */
+  let isCut = false;
+  return {
+    name: NAME,
+    pending: () =>
+      Reader.with(engine.kv, undefined, async (reader) => {
+        // The first entry of a new store is nothing to look after.
+        const isBehind = reader.head.size > Math.max(1, await maintainedUpTo(reader));
+        return isBehind && (isCut || (await isTime(reader, engine.clock(), everyMs)));
+      }),
+    async run(signal) {
+      const { steps, changes } = await maintainDue(engine, signal);
+      // Entries that others write meanwhile are for the next time; what did not fit is for now.
+      isCut = steps.some(({ step, left }) => step === "confirm" && left > 0);
+      return Reader.with(engine.kv, undefined, async (reader) => {
+        const cursor = await maintainedUpTo(reader);
+        return { done: changes.length, cursor, lag: reader.head.size - cursor };
+      });
+    },
+  };
+}
+
+async function isTime(reader: Reader, now: number, everyMs: number): Promise<boolean> {
+  const last = (await readJobs(reader, now)).find(({ name }) => name === NAME)?.lastRunAt;
+  // A run that is still to come was written by a clock that went wrong.
+  return last === undefined || now < last || now - last >= everyMs;
+}
+
+/** The job that keeps a text index short of tail and few of segments. */
+export function textJob(text: TextUpkeep): Job {
+  const flush = flushText(text);
+  const merge = mergeText(text);
+  const isLong = async (): Promise<boolean> => (await flush.left()) >= LIMITS.textCloseEntries;
+  return {
+    name: "text",
+    pending: async () => (await isLong()) || (await merge.left()) > 0,
+    async run(signal) {
+      let done = 0;
+      while (!signal.aborted && (await isLong())) done += await flush.work();
+      if (!signal.aborted) done += await merge.work();
+      const { cursor, tail } = await text.status();
+      return { done, cursor, lag: tail };
+    },
+  };
+}
+
+/** The job that seals the store every so often. */
+export function sealJob(engine: Engine, everyMs: number): Job {
+  return {
+    name: "snapshot",
+    pending: async () => (await sealedUpTo(engine, everyMs)).isDue,
+    async run() {
+      const before = await sealedUpTo(engine, everyMs);
+      if (!before.isDue) {
+        return { done: 0, cursor: before.cursor, lag: before.size - before.cursor };
+      }
+      const { seq } = await seal(engine);
+      return { done: 1, cursor: seq + 1, lag: 0 };
+    },
+  };
 }

@@ -12,8 +12,10 @@
  * archived with an edge that says who took their place. A memory that others know by its external id
  * never gives way.
  */
+
 import { encode } from "../codec/cbor.js";
 import { compareBytes } from "../codec/keys.js";
+import { sentenceOf } from "../engine/shapes.js";
 import { decodeCounter } from "../history/pointers.js";
 import { bodyOf, type FoundMemory } from "../history/reader.js";
 import { idKey, keyBytes, keyString } from "../kv/keyspace.js";
@@ -32,7 +34,6 @@ import {
   type PlanStep,
   type PlanWorld,
   planned,
-  sentenceOf,
 } from "./maintain-plan.js";
 
 /** Memories that share the rarest word of a sentence and are compared with it. */

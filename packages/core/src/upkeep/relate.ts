@@ -7,7 +7,9 @@
  * joins them; so is what comes from outside. Memories that are joined already, or were joined once and
  * parted, are left as they are.
  */
+
 import { compareBytes } from "../codec/keys.js";
+import { sentenceOf } from "../engine/shapes.js";
 import type { FoundMemory } from "../history/reader.js";
 import { keyBytes, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -25,7 +27,6 @@ import {
   type PlanStep,
   type PlanWorld,
   planned,
-  sentenceOf,
 } from "./maintain-plan.js";
 
 /** A name that more memories share is a subject of many. */

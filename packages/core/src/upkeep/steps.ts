@@ -7,7 +7,7 @@
  * them. A dry run asks and does nothing. What is not done when the time is over is told, and the next
  * run goes on there: a step keeps no memory of its own, it looks at the store.
  *
- * Left to others: when steps are run (`maintain.ts`, `upkeep-jobs.ts`); steps that change memories
+ * Left to others: when steps are run (`maintain.ts`); steps that change memories
  * (`maintain-plan.ts`).
  */
 import type { StepReport } from "../contract/upkeep.js";
@@ -31,7 +31,7 @@ export interface MaintainStep {
 }
 
 /** How steps are run. */
-export interface StepOptions {
+interface StepOptions {
   readonly dryRun: boolean;
   /** Whether the time is over; asked between pieces. */
   readonly isOver: () => boolean;
@@ -116,7 +116,7 @@ export function seal(engine: Engine): ReturnType<typeof snapshot> {
 }
 
 /** How far the store is sealed. */
-export interface Sealed {
+interface Sealed {
   /** The first entry that no snapshot covers. */
   readonly cursor: number;
   readonly size: number;

@@ -8,13 +8,13 @@ import type { Cortex } from "../cortex.js";
 import { CortexError } from "../errors.js";
 import type { JobStatus } from "../jobs/lease.js";
 import { JobRunner } from "../jobs/runner.js";
-import type { Kv } from "../kv/kv.js";
+import { around, type Kv } from "../kv/kv.js";
 import { MemoryStore, openMemoryKv } from "../kv/memory-backend.js";
 import { openGraph } from "../open.js";
 import { countingKv } from "../testing/counting-kv.js";
 import { ManualTime, settle } from "../testing/manual-time.js";
 import { type Embedder, hashEmbedder } from "../vector/embedder.js";
-import { maintainJob } from "./upkeep-jobs.js";
+import { maintainJob } from "./maintain.js";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -164,6 +164,49 @@ describe("what it does", () => {
     expect((await before.memory.stats()).vectors).toMatchObject({ memories: 1, lag: 0 });
     const { steps } = await after.memory.maintain({ dryRun: true });
     expect(steps[0]).toMatchObject({ step: "vectors of other models", left: 4 });
+  });
+});
+
+describe("while others call", () => {
+  test("a run ends after a piece, the next goes on there, and all is done in the end", async () => {
+    const confirmed: unknown[] = [];
+    for (const isBusy of [false, true]) {
+      const plain = openMemoryKv(new MemoryStore());
+      let calls = () => {};
+      const kv = around(plain, {
+        async snapshot(options) {
+          const inner = await plain.snapshot(options);
+          return {
+            getMany: (keys) => inner.getMany(keys),
+            ranges: (ranges) => {
+              calls();
+              return inner.ranges(ranges);
+            },
+            close: () => inner.close(),
+          };
+        },
+      });
+      const { memory, engine } = await openGraph("memory:", { kv, clock: time.clock });
+      const [first = ""] = await claim(memory, "The office is in Lisbon");
+      const notes = Array.from({ length: 600 }, (_, at) => `note ${at}`);
+      await memory.batch(notes.map((text) => ({ write: { type: "note" as const, text } })));
+      const [last = ""] = await claim(memory, "The garage is in Braga");
+      if (isBusy) {
+        calls = () => {
+          engine.activity.calls += 1;
+        };
+      }
+      const job = maintainJob(engine, HOUR_MS);
+      const cursors: unknown[] = [];
+      while ((await job.pending?.()) === true) {
+        cursors.push((await job.run(new AbortController().signal)).cursor);
+      }
+      // The run after the last looks at what the one before it wrote.
+      expect(cursors).toEqual(isBusy ? [512, 608, 609] : [607, 609]);
+      for (const id of [first, last]) confirmed.push((await memory.get(id))?.head.status);
+      await memory.close();
+    }
+    expect(confirmed).toEqual(["confirmed", "confirmed", "confirmed", "confirmed"]);
   });
 });
 

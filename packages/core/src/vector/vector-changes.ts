@@ -31,7 +31,7 @@ export interface VectorChange {
 }
 
 /** The rows of a change. */
-export interface VectorPlan extends Pick<KvCacheCommit, "puts" | "deletes"> {
+interface VectorPlan extends Pick<KvCacheCommit, "puts" | "deletes"> {
   /** Memories with a vector that the change adds; negative when it takes some away. */
   readonly memories: number;
 }
@@ -130,7 +130,7 @@ export function cursorRow(
 }
 
 /** What a purge did. */
-export interface Purged {
+interface Purged {
   /** Memories that had a vector, counted once for each model. */
   readonly memories: number;
   /** Models the store has vectors of. */
@@ -152,7 +152,7 @@ export async function purgeVectors(kv: Kv, ids: readonly Bytes[]): Promise<Purge
 }
 
 /** The rows of a purge. */
-export async function planPurge(
+async function planPurge(
   snapshot: KvSnapshot,
   ids: readonly Bytes[],
 ): Promise<KvCacheCommit & { readonly purged: Purged }> {
@@ -173,7 +173,7 @@ export async function planPurge(
 }
 
 /** How far a removal went. */
-export interface DropReport {
+interface DropReport {
   readonly done: number;
   /** Rows that are still there, counted up to a bound. */
   readonly left: number;

@@ -39,13 +39,13 @@ import type { NearText } from "./vector-set.js";
 export type Accept = (ids: readonly Bytes[]) => Promise<readonly boolean[]>;
 
 /** A memory and how far it is: 1 - cosine, from 0 to 2. */
-export interface NearMemory {
+interface NearMemory {
   readonly id: Bytes;
   readonly distance: number;
 }
 
 /** What an index is made of. */
-export interface VectorIndexParts extends Omit<LoadedParts, "tag" | "dimensions"> {
+interface VectorIndexParts extends Omit<LoadedParts, "tag" | "dimensions"> {
   readonly kv: Kv;
   readonly sha256: Sha256;
   /** Without one nothing can be asked; vectors of forgotten memories are still taken away. */
@@ -53,7 +53,7 @@ export interface VectorIndexParts extends Omit<LoadedParts, "tag" | "dimensions"
 }
 
 /** How far the journal was embedded. */
-export interface EmbedProgress {
+interface EmbedProgress {
   /** Memories that have a vector. */
   readonly memories: number;
   /** The first entry that was not looked at yet. */
@@ -63,7 +63,7 @@ export interface EmbedProgress {
 }
 
 /** Where the vectors of the configured model stand. */
-export interface VectorStatus extends EmbedProgress {
+interface VectorStatus extends EmbedProgress {
   readonly model: string;
   readonly dimensions: number;
   /** What this process has in memory; absent until something was asked. */

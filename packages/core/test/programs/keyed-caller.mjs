@@ -5,11 +5,11 @@
  */
 import { open } from "../../dist/index.js";
 import { around } from "../../dist/kv/kv.js";
-import { openLmdbKv } from "../../dist/kv/lmdb-backend.js";
+import { openKv } from "../../dist/open.js";
 import { receive, say } from "./lines.mjs";
 
 const { folder, verb, args, dies } = await receive();
-const kv = await openLmdbKv(`${folder}/ada`);
+const kv = await openKv(folder, "ada", {});
 let isAsked = false;
 const memory = await open(folder, {
   actor: "ada",

@@ -31,7 +31,7 @@ switch (what) {
     break;
   case "upgrade":
     say("start");
-    await upgrade(folder, { actor: "ada" });
+    await upgrade(folder, { actor: "ada", backup: file });
     say("moved");
     break;
 }

@@ -23,7 +23,7 @@ import type { Host } from "./host.js";
 import { BENCH_SIZE, type GlobalFlags } from "./program.js";
 
 /** The times of one step. */
-export interface StepTimes {
+interface StepTimes {
   readonly name: string;
   /** What one call does. */
   readonly about: string;
@@ -36,7 +36,7 @@ export interface StepTimes {
 }
 
 /** What the steps work with. */
-export interface BenchWork {
+interface BenchWork {
   readonly memory: Cortex;
   /** Memories that the store holds in the end. */
   readonly size: number;
@@ -47,7 +47,7 @@ export interface BenchWork {
 }
 
 /** The smallest store that is worth a figure. */
-export const SIZE_MIN = 200;
+const SIZE_MIN = 200;
 const SINGLE_MOST = 200;
 const AT_ONCE = 32;
 const TOGETHER_MOST = 1600;
@@ -76,7 +76,7 @@ interface Step extends Pick<StepTimes, "name" | "about" | "count"> {
 }
 
 /** Runs every step, one after the other. */
-export async function runSteps(work: BenchWork): Promise<readonly StepTimes[]> {
+async function runSteps(work: BenchWork): Promise<readonly StepTimes[]> {
   const ids: string[] = [];
   const steps = [...writingSteps(work, ids), ...readingSteps(work, ids)];
   const total = steps.reduce((sum, { calls }) => sum + calls, 0);

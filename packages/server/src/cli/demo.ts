@@ -28,7 +28,7 @@ import type { Host } from "./host.js";
 import type { GlobalFlags } from "./program.js";
 
 /** What the demo did, for scripts. */
-export interface DemoResult {
+interface DemoResult {
   readonly memories: number;
   readonly edges: number;
   /** What the slot held before. */
@@ -53,7 +53,7 @@ export interface DemoResult {
 }
 
 /** What every chapter works with. */
-export interface Stage {
+interface Stage {
   readonly memory: Cortex;
   readonly ink: Ink;
   readonly say: (text: string) => void;
@@ -64,7 +64,7 @@ export interface Stage {
 }
 
 /** A stage whose chapters are numbered. */
-export function setStage(stage: Omit<Stage, "chapter">): Stage {
+function setStage(stage: Omit<Stage, "chapter">): Stage {
   const { ink, say } = stage;
   let number = 0;
   const chapter = (title: string, command: string): void => {
@@ -76,10 +76,10 @@ export function setStage(stage: Omit<Stage, "chapter">): Stage {
 }
 
 /** Tells all of it. */
-export async function tellStory(stage: Stage): Promise<DemoResult> {
+async function tellStory(stage: Stage): Promise<DemoResult> {
   const { memory } = stage;
   const wish = await converse(stage);
-  const city = await settle(stage);
+  const city = await fillSlot(stage);
   const { walked, secret } = await connect(stage, { city: city.now, wish });
   const recalled = await recall(stage);
   const sealed = await prove(stage, [city.now, secret]);
@@ -137,7 +137,7 @@ interface City {
   readonly replaced: readonly string[];
 }
 
-async function settle({ memory, ink, say, chapter }: Stage): Promise<City> {
+async function fillSlot({ memory, ink, say, chapter }: Stage): Promise<City> {
   chapter(
     "A slot has one value at a time; what it held before is history",
     `cortex write fact "Ada lives in Porto" --slot "${SLOT}"`,

@@ -29,7 +29,7 @@ import { makeInk, outline, wantsColour } from "../render/ink.js";
 import type { Host } from "./host.js";
 
 /** The files of one command. */
-export interface CommandFiles extends Files {
+interface CommandFiles extends Files {
   /** Whether stdout holds a file, and nothing else may be written there. */
   tookOut(): boolean;
 }
@@ -126,7 +126,7 @@ export function namesBackup(word: string, host: Pick<Host, "cwd" | "startOf">): 
 }
 
 /** What a stream is printed from. */
-export interface StreamTask {
+interface StreamTask {
   readonly memory: Cortex;
   readonly input: unknown;
   readonly context: CallContext;

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineOperation } from "../operations/define.js";
 import { fieldsOf } from "../operations/text-input.js";
-import { flagFields, readAssignments, readValue } from "./input.js";
+import { OPERATIONS } from "../operations.js";
+import { flagFields, readAssignments, readValue, typedName } from "./input.js";
 
 const operation = defineOperation({
   name: "sample",
@@ -106,6 +107,30 @@ describe("values", () => {
   ])("--%s refuses %j", (name, raw, message) => {
     expect(() => readValue(field(name), raw, "--x")).toThrow(message);
   });
+});
+
+test("whatever is missing is called by its flag or its argument's label, in every command", () => {
+  const raw = { args: [], flags: new Map(), globals: {} } as never;
+  for (const one of OPERATIONS) {
+    const labels = new Set((one.cli.arguments ?? []).map(({ label }) => label));
+    const bodies = (one.cli.arguments ?? []).flatMap((place) =>
+      "body" in place ? [place.body] : [],
+    );
+    const names = fieldsOf(one).map(({ name }) => name);
+    for (const name of names) {
+      const said = typedName(one, raw, name);
+      const isTyped = said.startsWith("--") || labels.has(said);
+      // Turns and items come in a document, and assignments are called as they are written.
+      const isElsewhere = bodies.length > 0 || one.cli.assign !== undefined;
+      expect([one.name, name, said, isTyped || isElsewhere]).toEqual([one.name, name, said, true]);
+    }
+    const flags = flagFields(one).filter(({ name }) => names.includes(name));
+    const pair = flags.slice(0, 2).map(({ name }) => name);
+    const shown = flags.slice(0, 2).map(({ flag }) => `--${flag}`);
+    if (one.cli.arguments === undefined) {
+      expect(typedName(one, raw, pair.join(", "))).toBe(shown.join(", "));
+    }
+  }
 });
 
 test("assignments name fields, and lists are separated by commas", () => {

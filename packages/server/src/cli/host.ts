@@ -10,7 +10,7 @@ import type { Surroundings } from "../config.js";
 import type { ProgressTarget } from "../progress.js";
 
 /** A stream that takes text. */
-export type Sink = ProgressTarget;
+type Sink = ProgressTarget;
 
 /** Everything a command line needs from its process. */
 export interface Host extends Surroundings {

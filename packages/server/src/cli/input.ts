@@ -9,8 +9,10 @@
  * Left to others: what a text stands for (`operations/text-input.ts`, for every door).
  */
 
+import { resolve } from "node:path";
 import { codeIn, describe, expectedOf } from "@cortex-memory/core/contract";
 import { UsageError } from "../error-status.js";
+import { beginsTranscript, turnsIn } from "../import/speech.js";
 import type { ArgumentSpec, Body, Operation } from "../operations/define.js";
 import { type Field, fieldsOf, jsonOf, parseValue } from "../operations/text-input.js";
 import { namesBackup } from "./files.js";
@@ -49,44 +51,13 @@ function readTurns(text: string, shown: string): Fields {
   if (/^\s*\[\s*[{\]]/.test(text)) return { turns: jsonOf(text, shown) };
   if (!/^\s*\{/.test(text)) {
     if (text.trim() === "") throw new UsageError(`${shown}: expected turns, got nothing`);
-    const turns = transcriptOf(text);
+    const turns = turnsIn(text);
     if (turns.length > 0) return { turns };
     return { turns: [{ role: "user", content: withoutLastBreak(text) }] };
   }
   const whole = tryObject(text);
   if (whole !== undefined) return Array.isArray(whole.turns) ? whole : { turns: [whole] };
   return { turns: readLines(text, shown) };
-}
-
-/** Who speaks in a transcript, by the words in use for it. */
-const VOICES: { readonly [word: string]: string } = {
-  user: "user",
-  human: "user",
-  you: "user",
-  assistant: "assistant",
-  ai: "assistant",
-  agent: "assistant",
-  bot: "assistant",
-  system: "system",
-};
-
-const TURN_START = new RegExp(`^\\s*\\**(${Object.keys(VOICES).join("|")})\\**\\s*:\\**\\s?`, "i");
-
-/** The turns of a transcript whose lines say who speaks, "User: …"; none when the text does not begin so. */
-function transcriptOf(text: string): readonly Fields[] {
-  const turns: { readonly role: string; readonly lines: string[] }[] = [];
-  for (const line of text.trim().split(/\r?\n/)) {
-    const [start, voice = ""] = TURN_START.exec(line) ?? [];
-    const role = VOICES[voice.toLowerCase()];
-    if (start !== undefined && role !== undefined) {
-      turns.push({ role, lines: [line.slice(start.length)] });
-    } else if (turns.length === 0) {
-      return [];
-    } else {
-      turns.at(-1)?.lines.push(line);
-    }
-  }
-  return turns.map(({ role, lines }) => ({ role, content: lines.join("\n").trim() }));
 }
 
 /** A JSON array, or one JSON value per line. */
@@ -115,13 +86,13 @@ function tryObject(text: string): Fields | undefined {
 }
 
 /** Text from a pipe ends with a line break that nobody meant. */
-export function withoutLastBreak(text: string): string {
+function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, "");
 }
 
 type Streams = Pick<Host, "readStdin" | "readFile" | "stdinIsTerminal">;
 
-/** The operation that is meant: by its flag, by backup files, else the one that asks for neither. */
+/** The operation that is meant: by its flag, by what its file is, else the one that asks for neither. */
 export function chooseOperation(
   operations: readonly Operation[],
   raw: RawCommand,
@@ -129,6 +100,7 @@ export function chooseOperation(
 ): Operation {
   const meant =
     operations.find(({ cli }) => cli.when !== undefined && raw.flags.has(cli.when)) ??
+    operations.find(({ cli }) => cli.whenTranscript === true && namesTranscript(raw, host)) ??
     operations.find((one) => one.cli.whenBackups === true && meansBackups(one, raw, host)) ??
     operations.find(isUnconditional);
   if (meant === undefined) throw new Error("a command has only operations that ask for something");
@@ -138,6 +110,17 @@ export function chooseOperation(
 /** Whether an operation is meant unless another one of its command is. */
 export function isUnconditional({ cli }: Operation): boolean {
   return cli.when === undefined && cli.whenBackups !== true;
+}
+
+/** Enough of a file to hold its first line, in most. */
+const START_BYTES = 4096;
+
+/** Whether the one word names a file whose first line says who speaks. */
+function namesTranscript(raw: RawCommand, host: Pick<Host, "cwd" | "startOf">): boolean {
+  const [word, ...more] = wordsOf(raw);
+  if (word === undefined || word === "-" || more.length > 0) return false;
+  const start = host.startOf(resolve(host.cwd, word), START_BYTES) ?? "";
+  return beginsTranscript(Buffer.from(start, "latin1").toString("utf8"));
 }
 
 /** Backups are meant by a backup, by stdin, by several words, or by a flag that only they have. */
@@ -158,13 +141,25 @@ export function wordsOf({ args }: RawCommand): readonly string[] {
   return args.flatMap((one) => one ?? []);
 }
 
-/** How a field of the input was called on the command line; `undefined` for one that a document gave. */
-export function typedName(operation: Operation, raw: RawCommand, name: string): string | undefined {
-  const flag = flagFields(operation).find((field) => field.name === name)?.flag;
-  if (flag !== undefined && raw.flags.has(flag)) return `--${flag}`;
+/**
+ * How a field of the input is called on the command line, given or missing: by its flag or its argument's
+ * label; by its own name where a document gave it, or may have. Several fields together are called one by one.
+ */
+export function typedName(operation: Operation, raw: RawCommand, name: string): string {
+  if (name.includes(", ")) {
+    return name
+      .split(", ")
+      .map((one) => typedName(operation, raw, one))
+      .join(", ");
+  }
   const places = operation.cli.arguments ?? [];
   const at = places.findIndex((one) => "field" in one && one.field === name);
-  return at < 0 || raw.args[at] === undefined ? undefined : places[at]?.label;
+  if (at >= 0 && raw.args[at] !== undefined) return places[at]?.label ?? name;
+  const flag = flagFields(operation).find((field) => field.name === name)?.flag;
+  if (flag !== undefined && raw.flags.has(flag)) return `--${flag}`;
+  const mayBeInDocument = places.some((place, i) => "body" in place && raw.args[i] !== undefined);
+  if (flag !== undefined) return mayBeInDocument ? name : `--${flag}`;
+  return at < 0 ? name : (places[at]?.label ?? name);
 }
 
 /** The input that a command line gives to an operation. */

@@ -16,7 +16,7 @@ import { showForeign } from "../render/store.js";
 import type { Host } from "./host.js";
 
 /** What is to be brought in, and by which flag it was named. */
-export interface MoveIn {
+interface MoveIn {
   readonly settings: Settings;
   /** A file, or the address of a database. */
   readonly from: string;

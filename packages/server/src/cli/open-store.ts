@@ -58,7 +58,7 @@ export async function openFor(
 }
 
 /** What a process that stays serves: a store, and the hub that holds it open. */
-export interface ServedStore {
+interface ServedStore {
   readonly memory: Cortex;
   /** Absent for the address of a server, whose graphs are behind its own doors. */
   readonly hub?: Hub;

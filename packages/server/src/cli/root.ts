@@ -71,7 +71,7 @@ function inOurWords(command: Command, error: CommanderError): Error {
 }
 
 /** A command in a list: its name, and its arguments or the words that may follow. */
-export function termOf(command: Command): string {
+function termOf(command: Command): string {
   const words = command.commands.map((one) => one.name()).join("|");
   const args = command.registeredArguments.map((one) =>
     one.required ? showArgument(one) : `[${showArgument(one)}]`,

@@ -26,7 +26,14 @@ import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
 import { commandFiles, printStream } from "./files.js";
 import type { Host } from "./host.js";
-import { chooseOperation, isUnconditional, readInput, typedName, wordsOf } from "./input.js";
+import {
+  chooseOperation,
+  flagFields,
+  isUnconditional,
+  readInput,
+  typedName,
+  wordsOf,
+} from "./input.js";
 import { askElsewhere, openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 
@@ -187,10 +194,17 @@ async function perform(host: Host, operation: Operation, task: Task): Promise<un
   }
 }
 
-/** A failure of the library with its field called as it was typed: by its flag, or its argument's label. */
+/** A failure of the library in the words of the command line: fields by their flags or arguments' labels. */
 function asTyped(operation: Operation, raw: RawCommand, error: unknown): unknown {
   if (!isCortexError(error)) return error;
-  return renamed(error, (name) => typedName(operation, raw, name) ?? name);
+  const own = renamed(error, (name) => typedName(operation, raw, name));
+  // What else it names are fields to give or to leave out; those of two words are told from plain ones.
+  const flags = new Map(flagFields(operation).map(({ name, flag }) => [name, `--${flag}`]));
+  const message = own.message.replace(
+    /(?<![\w.-])[a-z]+[A-Z]\w*(?![\w.[])/g,
+    (name) => flags.get(name) ?? name,
+  );
+  return new CortexError(own.code, message, own.details, own.cause);
 }
 
 /** The exit code of a process that somebody broke off. */

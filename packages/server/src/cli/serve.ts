@@ -15,6 +15,7 @@ import {
   serveSettingsFor,
   serviceSettingsFor,
   settingsFor,
+  shownLocation,
   shownSettings,
 } from "../config.js";
 import { UsageError } from "../error-status.js";
@@ -31,7 +32,7 @@ import { secretAt } from "./open-store.js";
 import type { GlobalFlags } from "./program.js";
 
 /** The flags of `cortex serve`. */
-export type ServeFlags = { readonly [name in ServeSettingName]?: string };
+type ServeFlags = { readonly [name in ServeSettingName]?: string };
 
 /** Serves until told to stop; the result is the exit code. */
 export async function runServe(
@@ -51,6 +52,8 @@ export async function runServe(
   const made = serverOf(host, { settings, serve, options, operations });
   let server: RunningServer;
   try {
+    // A database that cannot be opened is told of at once, not to every caller.
+    if (isDatabaseAddress(made.location)) await made.stores.hub.use(async () => {});
     server = await startServer(made);
   } catch (error) {
     await made.stores.close();
@@ -141,7 +144,7 @@ interface Said {
 
 function announce(host: Host, { url }: RunningServer, said: Said): void {
   const { settings, options, variable, json } = said;
-  const [data, actor] = [settings.data.value, settings.actor.value];
+  const [data, actor] = [shownLocation(settings.data.value), settings.actor.value];
   const rest = `${url}/v1`;
   const mcp = `${url}/mcp`;
   const openapi = `${url}/openapi.json`;

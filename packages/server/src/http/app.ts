@@ -53,7 +53,7 @@ export interface App {
 }
 
 /** What a route is given beside its request. */
-export interface Bound extends Partial<HttpBindings> {
+interface Bound extends Partial<HttpBindings> {
   readonly seen: Seen;
 }
 

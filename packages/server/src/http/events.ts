@@ -76,7 +76,7 @@ export function sendEvents(
 }
 
 /** How items are sent. */
-export interface Sending {
+interface Sending {
   /** Settled when what is wrong with the beginning would have been found. */
   readonly begun: Promise<unknown>;
   readonly eventOf: (item: unknown) => string;
@@ -85,7 +85,7 @@ export interface Sending {
 }
 
 /** Sends items until there are no more, or nobody listens. */
-export type Serve = (items: AsyncIterable<unknown>, sending: Sending) => Promise<void>;
+type Serve = (items: AsyncIterable<unknown>, sending: Sending) => Promise<void>;
 
 /** A response that goes on. `run` holds open what the items come from while they are served. */
 export function sendStream(

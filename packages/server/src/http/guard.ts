@@ -23,7 +23,7 @@ import { HttpFailure } from "./problem.js";
 import { bearerOf, SPEAKS_AS, scopeOf } from "./scope-door.js";
 
 /** How much a caller may ask for. */
-export interface RateLimit {
+interface RateLimit {
   /** 0 for any number. */
   readonly ratePerSecond: number;
   readonly rateBurst: number;
@@ -38,7 +38,7 @@ interface Bucket {
 const CALLERS_MAX = 10_000;
 
 /** Answers how many seconds a caller has to wait: 0 when it may go on. */
-export type Limiter = (caller: string) => number;
+type Limiter = (caller: string) => number;
 
 /** Makes the limiter; `nowMs` is a clock that only goes forward. */
 export function makeLimiter(limit: RateLimit, nowMs: () => number): Limiter {

@@ -26,7 +26,7 @@ interface Histogram {
 }
 
 /** What is read at the time of asking. */
-export interface Gauges {
+interface Gauges {
   readonly openStores: number;
   /** Journal entries of the open stores together. */
   readonly entries: number;
@@ -194,7 +194,7 @@ export interface RequestLine {
 }
 
 /** Where lines go and what counts as slow. */
-export interface LogOptions {
+interface LogOptions {
   readonly write: (text: string) => void;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -202,7 +202,7 @@ export interface LogOptions {
 }
 
 /** Writes the line of one request. */
-export type RequestLog = (line: RequestLine) => void;
+type RequestLog = (line: RequestLine) => void;
 
 /** A request that was slow, as the log tells it. */
 export type SlowRequest = Omit<RequestLine, "fault"> & { readonly time: string };

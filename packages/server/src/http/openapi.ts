@@ -4,7 +4,15 @@
  * because members may be added to them.
  */
 
-import { unwrapped, VERBS } from "@cortex-memory/core/contract";
+import {
+  describedInput,
+  NAME_PATTERN,
+  namedForms,
+  patternOf,
+  unwrapped,
+  VERBS,
+  type Verb,
+} from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
 import type { Route as CallRoute } from "../memgraph/call.js";
@@ -25,16 +33,18 @@ const ABOUT = `Every operation is a POST with a JSON body; one that only reads a
 an actor in the path the server's own is meant. Failures are problem details (RFC 9457) with a code.`;
 
 /** A JSON document, or a part of one. */
-export type Json = { readonly [member: string]: unknown };
-
-/** The names of actors and graphs. */
-export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
+type Json = { readonly [member: string]: unknown };
 
 /** What our schemas say about themselves for other doors. */
 const OWN_KEYWORDS = ["code", "file", "standard", "time"];
 
+/** Where the document holds a schema that several places name. */
+function pointer(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
 /** The JSON Schema of what a caller sends or gets. */
-export function schemaOf(schema: z.ZodType): Json {
+function schemaOf(schema: z.ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     // Answers, too, are described as what may come: members that are not named are no error.
     io: "input",
@@ -42,6 +52,10 @@ export function schemaOf(schema: z.ZodType): Json {
     override: ({ jsonSchema }) => {
       const own: { [keyword: string]: unknown } = jsonSchema;
       for (const keyword of OWN_KEYWORDS) delete own[keyword];
+      const { form, description } = own;
+      if (typeof form !== "string") return;
+      for (const keyword of Object.keys(own)) delete own[keyword];
+      Object.assign(own, pointer(form), description === undefined ? {} : { description });
     },
   });
   return json;
@@ -57,7 +71,7 @@ const FAILURES: readonly number[] = [
 ].sort((one, other) => one - other);
 
 /** The responses that any request may meet when it fails. */
-export function failures(): Json {
+function failures(): Json {
   return Object.fromEntries(
     FAILURES.map((status) => [String(status), { $ref: "#/components/responses/Problem" }]),
   );
@@ -69,7 +83,7 @@ export function templateOf(path: string): string {
 }
 
 /** What routes outside the table add to the document. */
-export interface DocumentPart {
+interface DocumentPart {
   readonly tag: string;
   readonly paths: { readonly [path: string]: Json };
   readonly schemas: { readonly [name: string]: Json };
@@ -98,6 +112,7 @@ export function openApiDocument(
     components: {
       schemas: {
         Problem: schemaOf(problemSchema),
+        ...namedForms(pointer),
         ...Object.fromEntries(inputs),
         ...Object.fromEntries(answers),
         ...others.schemas,
@@ -111,7 +126,9 @@ export function openApiDocument(
 
 /** The input of a route: what the row says, without the field whose file is the response. */
 function inputSchema({ operation, file }: Route): Json {
-  const schema = schemaOf(operation.input);
+  const verb: Verb | undefined = (VERBS as { readonly [name: string]: Verb })[operation.name];
+  const isWhole = verb !== undefined && verb.input === operation.input;
+  const schema = schemaOf(isWhole ? describedInput(verb) : operation.input);
   if (file === undefined) return schema;
   const { [file.field]: _, ...properties } = schema.properties as Json;
   const required = (schema.required as readonly string[]).filter((name) => name !== file.field);
@@ -136,7 +153,7 @@ const problemSchema = z.object({
 const problemAnswer = {
   description: "What went wrong: the code says which of the listed errors it is.",
   headers: { [REQUEST_ID_HEADER]: { schema: { type: "string" } } },
-  content: { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
+  content: { [PROBLEM_TYPE]: { schema: pointer("Problem") } },
 };
 
 const actorParameter = {
@@ -158,7 +175,7 @@ const headerParameters = {
     name: "If-Match",
     in: "header",
     description: "the entity tag of the version that was read: the same as basedOnVersion",
-    schema: { type: "string", pattern: '^(?:\\*|(?:W/)?"[0-9]{1,15}(?:-[0-9]{1,15})?")$' },
+    schema: { type: "string", pattern: '^(\\*|(W/)?"[0-9]{1,15}(-[0-9]{1,15})?")$' },
   },
   lastEventId: {
     name: "Last-Event-ID",
@@ -213,7 +230,7 @@ function pathItem(route: Route, suffix: string, parameters: readonly Json[] | un
 
 function responsesOf({ operation, file }: Route): Json {
   const problems = failures();
-  const schema = { $ref: `#/components/schemas/${operation.name}Answer` };
+  const schema = pointer(`${operation.name}Answer`);
   const isStream = operation.stream !== undefined;
   const content =
     file !== undefined
@@ -241,7 +258,7 @@ function headersOf({ fields }: Route): Json {
 
 function bodyOf({ operation, file }: Route): Json {
   const required = fieldsOf(operation).some((one) => one.required && one.name !== file?.field);
-  const schema = { $ref: `#/components/schemas/${operation.name}Input` };
+  const schema = pointer(`${operation.name}Input`);
   return { required, content: { "application/json": { schema } } };
 }
 
@@ -334,8 +351,8 @@ export function callBodyOf({ input, route }: MemgraphRoute): z.ZodObject {
   const lenient = fields.map(([name, field]) => {
     const isOpen = field._zod.optin !== undefined || route.otherwise?.[name] !== undefined;
     const inner = unwrapped(field) as z.ZodType;
-    const isWord = inner._zod.def.type === "enum";
-    const plain = isWord ? z.union([inner, z.literal("")]) : inner;
+    const mayBeEmpty = inner._zod.def.type === "enum" || route.otherwise?.[name] !== undefined;
+    const plain = mayBeEmpty ? z.union([inner, z.literal("")]) : inner;
     return [name, isOpen ? plain.nullable().exactOptional() : field];
   });
   return z.strictObject(Object.fromEntries(lenient));
@@ -355,9 +372,9 @@ function described(one: MemgraphRoute): Json {
     ),
     ...(takesKey(route) ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
   ];
-  const schema = { $ref: `#/components/schemas/${inputName(name)}` };
+  const schema = pointer(inputName(name));
   const { status = 200, also = {}, shown } = route;
-  const problem = { [PROBLEM_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } };
+  const problem = { [PROBLEM_TYPE]: { schema: pointer("Problem") } };
   const others = Object.entries(also).map(([other, shape]) => [other, answer(shape, problem)]);
   return {
     operationId: `memgraph.${name}`,
@@ -365,7 +382,7 @@ function described(one: MemgraphRoute): Json {
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(hasBody(route)
-      ? { requestBody: { required: true, content: { "application/json": { schema } } } }
+      ? { requestBody: { required: needsBody(one), content: { "application/json": { schema } } } }
       : {}),
     responses: {
       ...failures(),
@@ -378,6 +395,11 @@ function described(one: MemgraphRoute): Json {
   };
 }
 
+/** Whether something has to be in the body: an empty change changes nothing. */
+function needsBody(one: MemgraphRoute): boolean {
+  return Object.values(callBodyOf(one).shape).some((field) => field._zod.optin === undefined);
+}
+
 /** An answer; one that a failure may have the status of is told apart by its type. */
 function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
   const description = "The answer.";
@@ -388,7 +410,7 @@ function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
 /** A part of a path: the name of a graph, or any text. */
 function partSchema(route: CallRoute, part: string): Json {
   const field = fieldOf(route, part);
-  if (field === "graph_id") return { type: "string", pattern: NAME_PATTERN };
+  if (field === "graph_id") return pointer("GraphId");
   if (field === "edge_id") return { type: "string", pattern: EDGE_PATTERN };
   return { type: "string", minLength: 1 };
 }
@@ -396,13 +418,31 @@ function partSchema(route: CallRoute, part: string): Json {
 /** The id of an edge: its own, and the graph that it starts in. */
 const EDGE_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}@[a-z0-9][a-z0-9._-]{0,63}$";
 
+/** What counts as not given. */
+const BLANK = { type: "string", pattern: "^\\s*$" };
+
 function parameter(name: string, description: string, field: z.ZodType, isStrict: boolean): Json {
   const { properties } = schemaOf(z.object({ field })) as { readonly properties: { field: Json } };
-  const { description: _, minimum, maximum, ...schema } = properties.field;
+  const { description: _, ...schema } = properties.field;
+  return { name, in: "query", required: false, description, schema: readForm(schema, isStrict) };
+}
+
+/** What a parameter may be, as leniently as it is read. */
+function readForm(schema: Json, isStrict: boolean): Json {
+  const { minimum: _, maximum: __, ...unbounded } = schema;
   // What cannot be read, or is out of range, counts as not given: any text breaks no rule.
-  const isLenient = !isStrict && (schema.type === "integer" || schema.type === "boolean");
-  const said = isLenient ? { type: [schema.type, "string"] } : {};
-  const bounds = isStrict ? { minimum, maximum } : {};
-  const all = { ...schema, ...said, ...bounds };
-  return { name, in: "query", required: false, description, schema: all };
+  const isNumber = schema.type === "integer" || schema.type === "boolean";
+  if (isNumber && !isStrict) return { ...unbounded, type: [schema.type, "string"] };
+  if (schema.type === "array") return { ...schema, items: wordForm(schema.items as Json) };
+  return schema.type === "string" && schema.enum === undefined
+    ? schema
+    : { anyOf: [schema, BLANK] };
+}
+
+/** An item of a list in a parameter: what stands around it is cut off, and what is blank is none. */
+function wordForm(item: Json): Json {
+  if (typeof item.$ref !== "string") return item;
+  const { maxLength } = namedForms(pointer)[item.$ref.replace(/.*\//, "")] ?? {};
+  const controls = patternOf({ maxBytes: 0, blank: true })?.slice(1, -1);
+  return { type: "string", maxLength, pattern: `^\\s*${controls}\\s*$` };
 }

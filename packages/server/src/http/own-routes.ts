@@ -83,13 +83,13 @@ const PLACES: readonly Place[] = [
 ];
 
 /** Said about the server. */
-export interface ServerFacts {
+interface ServerFacts {
   readonly version: string;
   readonly hasToken: boolean;
 }
 
 /** The doors, in the form that agents look for. */
-export function doorsText({ version, hasToken }: ServerFacts): string {
+function doorsText({ version, hasToken }: ServerFacts): string {
   const items = PLACES.map(({ path, title, about, isOpen }) => {
     const token = hasToken && !isOpen ? " (token)" : "";
     return `- [${title}](${path})${token}: ${about}`;
@@ -124,7 +124,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** What the page may do: nothing but its own files, and calls to its own server. */
-export const STUDIO_POLICY = [
+const STUDIO_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -140,7 +140,7 @@ export const STUDIO_POLICY = [
 type StudioAnswer = (request: Request, common: PlainHeaders) => Response;
 
 /** The files of the studio. */
-export interface StudioFiles {
+interface StudioFiles {
   /** The page; absent where the studio was not built. */
   readonly page?: StudioAnswer;
   /** What the page loads, by its name. */
@@ -148,7 +148,7 @@ export interface StudioFiles {
 }
 
 /** Reads the build; without one, there is nothing to serve. */
-export function readStudioFiles(): StudioFiles {
+function readStudioFiles(): StudioFiles {
   if (!existsSync(`${FOLDER}index.html`)) return { files: new Map() };
   const page = answerOf(`${FOLDER}index.html`, {
     "Content-Security-Policy": STUDIO_POLICY,
@@ -183,7 +183,7 @@ function answerOf(path: string, headers: PlainHeaders): StudioAnswer {
 }
 
 /** What a server tells about what it did. */
-export interface OwnCounts {
+interface OwnCounts {
   /** Renders what was counted. */
   readonly metrics: () => Promise<string>;
   /** The last slow requests, without content. */

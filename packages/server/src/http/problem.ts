@@ -49,7 +49,7 @@ export class HttpFailure extends Error {
 }
 
 /** The body of a failure. */
-export interface Problem {
+interface Problem {
   /** Where the code is explained, relative to the server. */
   readonly type: string;
   /** What the code means, always the same for one code. */
@@ -74,7 +74,7 @@ export const PROBLEM_TYPE = "application/problem+json";
 export const INTERNAL_TITLE = "A fault of Cortex itself; the log of the server has the request id.";
 
 /** A failure as it is answered. */
-export interface Answered {
+interface Answered {
   readonly problem: Problem;
   readonly headers: { readonly [name: string]: string };
 }

@@ -16,14 +16,7 @@ import { fieldsOf } from "../operations/text-input.js";
 export const BASE = "/v1";
 
 /** First words of paths that belong to routes outside the table. */
-export const TAKEN_PATHS: readonly string[] = [
-  "actors",
-  "stream",
-  "info",
-  "graphs",
-  "nodes",
-  "edges",
-];
+const TAKEN_PATHS: readonly string[] = ["actors", "stream", "info", "graphs", "nodes", "edges"];
 
 /** One operation as HTTP sees it. */
 export interface Route {

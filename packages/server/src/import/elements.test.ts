@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { jsonElements } from "./elements.js";
+import { jsonElements } from "./lines.js";
 import { isUnusable } from "./records.js";
 
 const SEED = 20_261_115;

@@ -14,6 +14,7 @@ import { openKb } from "./from-kb.js";
 import { openMcpMemory } from "./from-mcp-memory.js";
 import { openMem0 } from "./from-mem0.js";
 import { openMemgraph } from "./from-memgraph.js";
+import { importTurns, openTranscript } from "./from-transcript.js";
 import { importLinks } from "./links.js";
 import { type ImportWork, importMemories, KnownRefs } from "./memories.js";
 import { importNodes } from "./nodes.js";
@@ -32,14 +33,14 @@ export interface Target {
 }
 
 /** The place of a store or of graphs. */
-export interface TargetPlace {
+interface TargetPlace {
   /** A folder, an address or `memory:`. */
   readonly location: string;
   readonly actor: string;
 }
 
 /** Opens where an import goes. */
-export async function openTarget(
+async function openTarget(
   place: TargetPlace,
   how: { readonly graphs: boolean; readonly dryRun: boolean },
 ): Promise<Target> {
@@ -106,6 +107,7 @@ export const PROGRAMS = {
   kb: openKb,
   mem0: openMem0,
   jsonl: openJsonl,
+  transcript: openTranscript,
 } as const satisfies {
   readonly [program: string]: (path: string) => ForeignFile | Promise<ForeignFile>;
 };
@@ -114,7 +116,7 @@ export const PROGRAMS = {
 export type Program = keyof typeof PROGRAMS;
 
 /** How an import is done. */
-export interface ForeignOptions extends TargetPlace {
+interface ForeignOptions extends TargetPlace {
   readonly from: Program;
   /** The path of the file, or the address of a database. */
   readonly file: string;
@@ -156,7 +158,8 @@ export async function importForeign(options: ForeignOptions): Promise<ForeignRep
         },
       };
       for (const plan of file.graphs ?? []) tally.graph(plan, await target.prepare(plan));
-      if (file.nodes === undefined) await importMemories(work);
+      if (file.turns !== undefined) await importTurns(work, file.turns);
+      else if (file.nodes === undefined) await importMemories(work);
       else await importNodes(work);
       if (!tally.hasStopped) await importLinks(work);
       const done = tally.report(report.written);

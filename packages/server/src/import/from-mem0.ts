@@ -7,8 +7,7 @@
  * memory of: each such thing becomes a note of kind `entity`, and the relation a link between two.
  */
 import { createHash } from "node:crypto";
-import { type JsonElement, jsonElements } from "./elements.js";
-import { fileBytes } from "./lines.js";
+import { fileBytes, type JsonElement, jsonElements } from "./lines.js";
 import {
   attempt,
   type ForeignFile,

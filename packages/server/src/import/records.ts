@@ -3,11 +3,12 @@
  * them with all their versions, then links between them, each with the place in the file that it came
  * from.
  *
- * Left to others: reading files (`lines.ts`, `elements.ts`, `sqlite-file.ts`), what the fields of a
+ * Left to others: reading files (`lines.ts`, `sqlite-file.ts`), what the fields of a
  * program mean (`from-*.ts`), what the store has already and what is new (`memories.ts`, `links.ts`).
  */
 import { CortexError, type ErrorCode, isCortexError, type WriteInput } from "@cortex-memory/core";
 import type { ConflictPolicy, ImportedEdge, ImportedVersion } from "@cortex-memory/core/contract";
+import type { Speech } from "./speech.js";
 
 /** A memory to be. */
 export interface MemoryRecord {
@@ -54,6 +55,13 @@ export interface LinkRecord {
   readonly mark?: string;
 }
 
+/** A turn of a conversation to be. */
+export interface TurnRecord extends Speech {
+  readonly at: string;
+  /** Its place in the conversation: by it the turn is known again. */
+  readonly index: number;
+}
+
 /** A graph that a file has. */
 export interface GraphPlan {
   /** The id it gets here: the same in every run. */
@@ -69,7 +77,7 @@ export interface GraphPlan {
 }
 
 /** What another program knew a graph by. */
-export interface GraphOrigin {
+interface GraphOrigin {
   readonly id: string;
   readonly createdAt: number;
   readonly nanos?: number;
@@ -102,6 +110,11 @@ export interface ForeignFile {
   memories(): AsyncIterable<Step<MemoryRecord>>;
   /** Versions that are kept as they were, where the file has such; then there are no memories. */
   nodes?(): AsyncIterable<Step<NodeRecord>>;
+  /** The turns of a conversation, where the file is one; then there are no memories. */
+  readonly turns?: {
+    readonly session: string;
+    items(): AsyncIterable<Step<TurnRecord>>;
+  };
   links(): AsyncIterable<Step<LinkRecord>>;
   close(): Promise<void>;
 }

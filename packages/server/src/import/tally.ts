@@ -14,28 +14,28 @@ import { type GraphPlan, isUnusable, type Step, type Unusable } from "./records.
 const SHOWN = 100;
 
 /** What became of memories. */
-export interface MemoryCounts {
+interface MemoryCounts {
   readonly added: number;
   readonly updated: number;
   readonly unchanged: number;
 }
 
 /** Something that was passed over. */
-export interface Passed {
+interface Passed {
   /** Where it stands in the file. */
   readonly at: string;
   readonly reason: string;
 }
 
 /** A bad record. */
-export interface Trouble {
+interface Trouble {
   readonly at: string;
   readonly code: ErrorCode;
   readonly message: string;
 }
 
 /** One graph of a file that has several. */
-export interface GraphReport extends MemoryCounts {
+interface GraphReport extends MemoryCounts {
   readonly id: string;
   readonly name: string;
   /** It was there before. */
@@ -71,7 +71,7 @@ export interface LeftOut {
 }
 
 /** How an import counts. */
-export interface TallyHow {
+interface TallyHow {
   /** Bad records are reported, and the import goes on behind them. */
   readonly skipBad: boolean;
   /** Nothing is written, so every bad record can be named. */

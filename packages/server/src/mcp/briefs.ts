@@ -196,7 +196,7 @@ function unmarked(value: unknown): unknown {
 }
 
 /** What fits a budget. */
-export interface Fitted<T> {
+interface Fitted<T> {
   readonly items: readonly T[];
   /** How many were left out. */
   readonly left: number;

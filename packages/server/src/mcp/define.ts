@@ -99,7 +99,7 @@ export interface Tool {
 }
 
 /** Everything that is said about a tool. */
-export interface ToolSpec<I extends z.ZodObject, O extends z.ZodObject>
+interface ToolSpec<I extends z.ZodObject, O extends z.ZodObject>
   extends Pick<Tool, "name" | "title" | "description" | "verbs" | "effect" | "idempotent"> {
   readonly input: I;
   readonly output: O;
@@ -305,7 +305,7 @@ export interface Door {
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** What our schemas say about themselves for other doors, and what JSON Schema knows by itself. */
-const LEFT_OUT = ["readOnly", "code", "file", "standard", "time"] as const;
+const LEFT_OUT = ["readOnly", "code", "file", "form", "standard", "time"] as const;
 
 /** The JSON Schema of an object schema. Answers stay open: members may be added later. */
 export function announced(schema: z.ZodType): JsonSchema {

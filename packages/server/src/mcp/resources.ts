@@ -85,7 +85,7 @@ export function completions(memory: Cortex, variable: "actor" | "type", start: s
 }
 
 /** The URI of a memory as it is now. */
-export function currentUri(actor: string, type: MemoryType, id: string): string {
+function currentUri(actor: string, type: MemoryType, id: string): string {
   return `cortex://${actor}/${MEMORY_TYPES[type].uriName}/${id}`;
 }
 

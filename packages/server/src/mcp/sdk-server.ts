@@ -48,7 +48,7 @@ import {
 import { toolsOf } from "./tools.js";
 
 /** What a server of one connection or request is made with. */
-export interface ServerOptions {
+interface ServerOptions {
   /**
    * Who tells subscribers of resources about changes: this server, from the first subscription on
    * (`asked`) or from its start (`always`), somebody else (`elsewhere`), or `nobody`.

@@ -20,20 +20,20 @@ import type { Door } from "./define.js";
 import { buildServer } from "./sdk-server.js";
 
 /** The largest message, in bytes: a save of ten thousand turns fits, a runaway client does not. */
-export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Requests that may be under way before reading waits. */
 const UNDER_WAY_MAX = 1024;
 
 /** The streams of a connection. */
-export interface Streams {
+interface Streams {
   readonly input: AsyncIterable<Uint8Array>;
   /** Resolves when the next may follow; rejects when nobody reads any more. */
   readonly write: (chunk: Uint8Array) => Promise<void>;
 }
 
 /** A connection that is being served. */
-export interface Connection {
+interface Connection {
   /** Reads no more; what was accepted is finished. */
   stop(): void;
   /** Resolves when everything is finished and the connection is closed. */

@@ -24,7 +24,7 @@ export interface CallDoor {
 }
 
 /** What a call answers; with `error`, what went wrong although there is an answer. */
-export interface Answer {
+interface Answer {
   readonly json: Json;
   readonly error?: string;
 }

@@ -91,7 +91,7 @@ export const schemaJsonShape = z.object({
 export const tagsJsonShape = z.object({ tags: listOf(tagJsonShape) });
 
 /** A time as text, to the billionth of a second where that is known. */
-export function timeJson(ms: number, nanos = 0): string {
+function timeJson(ms: number, nanos = 0): string {
   const text = new Date(ms).toISOString();
   if (nanos === 0) return text;
   return `${text.slice(0, -1)}${String(nanos).padStart(6, "0").replace(/0+$/, "")}Z`;

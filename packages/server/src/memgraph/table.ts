@@ -7,7 +7,7 @@
  */
 
 import { CortexError, type GraphInfo } from "@cortex-memory/core";
-import { anyObject, listOf } from "@cortex-memory/core/contract";
+import { anyObject, listOf, VERSION_MAX, whole } from "@cortex-memory/core/contract";
 import { memgraphText, type NodeInput } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import { isoTime } from "../operations/fields.js";
@@ -41,9 +41,16 @@ const UNNAMED = "unknown";
 /** What is answered when a caller does not say. */
 const DEFAULTS = { list: 50, search: 20, tags: 100, depth: 2, nodes: 50 } as const;
 
-const graphId = z.string().describe("the graph");
+/** A text whose form core checks and the OpenAPI document describes, under that name. */
+const formed = (form: string) => z.string().meta({ form });
+
+const graphId = formed("GraphId").describe("the graph");
 const text = z.string().exactOptional();
-const texts = listOf(z.string());
+const lineage = formed("ExternalId");
+const author = formed("Principal").exactOptional();
+const kindTexts = listOf(formed("Kind")).exactOptional();
+const edgeKindTexts = listOf(formed("EdgeKind")).exactOptional();
+const tagTexts = listOf(formed("Tag")).exactOptional();
 const count = z.int().exactOptional();
 const flag = z.boolean().exactOptional();
 
@@ -99,9 +106,9 @@ const listGraphs = defineCall({
 });
 
 const graphFields = {
-  name: z.string(),
+  name: formed("Title"),
   conflict_policy: z.enum(["lww", "manual"]).exactOptional(),
-  kind_whitelist: texts.exactOptional(),
+  kind_whitelist: kindTexts,
   metadata: anyObject.exactOptional(),
 };
 
@@ -136,7 +143,7 @@ const configureGraph = defineCall({
   effect: "write",
   input: z.strictObject({
     graph_id: graphId,
-    name: text,
+    name: graphFields.name.exactOptional(),
     conflict_policy: graphFields.conflict_policy,
     kind_whitelist: graphFields.kind_whitelist,
     metadata: graphFields.metadata,
@@ -173,8 +180,8 @@ const listNodes = defineCall({
   verbs: ["memgraph.listNodes"],
   input: z.strictObject({
     graph_id: graphId,
-    kinds: texts.exactOptional(),
-    tags: texts.exactOptional(),
+    kinds: kindTexts,
+    tags: tagTexts,
     limit: count,
     offset: count,
     compact: flag,
@@ -201,8 +208,8 @@ const listNodes = defineCall({
 
 const queryFields = {
   text: z.string(),
-  kinds: texts.exactOptional(),
-  tags: texts.exactOptional(),
+  kinds: kindTexts,
+  tags: tagTexts,
   limit: count,
 };
 
@@ -302,15 +309,17 @@ const listTags = defineCall({
 });
 
 const nodeFields = {
-  kind: z.string().meta({ minLength: 1 }),
-  content: z.string(),
-  lineage_id: z.string().describe("an existing lineage, or a name of your own").exactOptional(),
-  summary: text,
-  tags: texts.exactOptional(),
+  kind: formed("Kind"),
+  content: formed("Content"),
+  lineage_id: formed("Lineage")
+    .describe("an existing lineage, or a name of your own")
+    .exactOptional(),
+  summary: formed("Content").exactOptional(),
+  tags: tagTexts,
   metadata: anyObject.exactOptional(),
   freshness_at: isoTime("when to look at it again"),
-  created_by: text,
-  based_on_version: z.int().describe("the version you read").exactOptional(),
+  created_by: author,
+  based_on_version: whole(1, VERSION_MAX).describe("the version you read").exactOptional(),
 };
 
 function nodeInput(node: z.output<z.ZodObject<typeof nodeFields>>): NodeInput {
@@ -360,7 +369,7 @@ const getNode = defineCall({
   input: z.strictObject({
     node_id: text,
     lineage_id: text,
-    at_version: z.int().exactOptional(),
+    at_version: whole(1).exactOptional(),
     at_time: isoTime("the node that was current then"),
   }),
   output: nodeJsonShape,
@@ -404,7 +413,7 @@ function edgesOn(side: "outgoing" | "incoming", summary: string): MemgraphCall {
   return defineCall({
     summary,
     verbs: [`memgraph.${side}`],
-    input: z.strictObject({ from_lineage: z.string(), edge_kinds: texts.exactOptional() }),
+    input: z.strictObject({ from_lineage: z.string(), edge_kinds: edgeKindTexts }),
     output: z.object({ edges: listOf(edgeJsonShape) }),
     route: {
       method: "GET",
@@ -424,9 +433,9 @@ const traverse = defineCall({
   summary: "Walk edges from a lineage, breadth first",
   verbs: ["memgraph.traverse"],
   input: z.strictObject({
-    from_lineage: z.string().meta({ minLength: 1 }),
+    from_lineage: lineage,
     max_depth: count,
-    edge_kinds: texts.exactOptional(),
+    edge_kinds: edgeKindTexts,
     follow_symlinks: flag,
     max_nodes: count,
     direction: z.enum(["outgoing", "incoming", "both"]).exactOptional(),
@@ -464,11 +473,11 @@ const traverse = defineCall({
 });
 
 const edgeFields = {
-  kind: z.string().meta({ minLength: 1 }),
-  to_graph: text,
+  kind: formed("EdgeKind"),
+  to_graph: formed("GraphId").exactOptional(),
   metadata: anyObject.exactOptional(),
   ordinal: z.int().exactOptional(),
-  created_by: text,
+  created_by: author,
 };
 
 function edgeInput(edge: z.output<z.ZodObject<typeof edgeFields>>) {
@@ -482,8 +491,8 @@ const putEdge = defineCall({
   effect: "write",
   input: z.strictObject({
     graph_id: graphId,
-    from_lineage: z.string().meta({ minLength: 1 }),
-    to_lineage: z.string(),
+    from_lineage: lineage,
+    to_lineage: lineage,
     ...edgeFields,
   }),
   output: edgeJsonShape,

@@ -83,7 +83,7 @@ export interface CallContext {
 }
 
 /** Who asks, and who is told how the read was carried out. */
-export type Asking = Pick<CallContext, "access" | "onPlan">;
+type Asking = Pick<CallContext, "access" | "onPlan">;
 
 /** What a read that tells its plan takes from the door. */
 export function asking({ access, onPlan }: Asking): Asking {
@@ -91,7 +91,7 @@ export function asking({ access, onPlan }: Asking): Asking {
 }
 
 /** What a door knows beside the input of an operation that goes on answering. */
-export interface StreamContext extends CallContext {
+interface StreamContext extends CallContext {
   /** Aborted when nobody listens any more. */
   readonly signal: AbortSignal;
 }
@@ -154,6 +154,8 @@ export interface CommandSpec<F extends string = string, Out = unknown> {
   readonly whenMeans?: string;
   /** Of operations that share a command, this one is meant when the arguments are backup files. */
   readonly whenBackups?: true;
+  /** Of operations that share a command, this one is meant when the file is a transcript. */
+  readonly whenTranscript?: true;
   /**
    * Where there is no store yet: `create` makes one, `optional` answers with defaults. Everything
    * else fails, so that a slip in a path never looks like an empty store. `none` needs no store.
@@ -213,7 +215,7 @@ export interface OperationSpec<I extends z.ZodObject, O extends z.ZodType> {
  * and so is what `human` renders. A door that can send items as they come renders it; to others it is
  * not there.
  */
-export interface StreamSpec<I extends z.ZodObject, O extends z.ZodType>
+interface StreamSpec<I extends z.ZodObject, O extends z.ZodType>
   extends Omit<OperationSpec<I, O>, "call" | "absent"> {
   /** The items as they come; it ends when the signal of the context is aborted. */
   readonly stream: (
@@ -262,7 +264,7 @@ export function defineOperation<I extends z.ZodObject, O extends z.ZodType>(
 }
 
 /** What an operation takes over from the verb that it is for. */
-export interface TakenFromVerb<V extends VerbName> {
+interface TakenFromVerb<V extends VerbName> {
   readonly name: string;
   readonly verbs: readonly [V];
   readonly kind: "read" | "write";
@@ -277,7 +279,7 @@ export function takenFrom<V extends VerbName>(name: V): TakenFromVerb<V> {
 }
 
 /** What the server says about a verb that it offers as it is: everything else is in its contract. */
-export interface VerbRow<V extends VerbName> {
+interface VerbRow<V extends VerbName> {
   /** What a reader should know beyond the verb's one line. */
   readonly help: string;
   /** A shell line that works. */

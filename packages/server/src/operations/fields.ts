@@ -70,7 +70,7 @@ export function isoTime(description: string) {
       context.addIssue({ code: "custom", message: ISO_EXAMPLE, input: text });
       return z.NEVER;
     })
-    .describe(`${description}; ISO date`);
+    .meta({ description: `${description}; ISO date`, form: "IsoTime" });
   return noted(schema, { time: true }).exactOptional();
 }
 

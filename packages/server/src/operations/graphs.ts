@@ -6,7 +6,7 @@
  */
 
 import { CortexError, copyHub, type Hub, openHub } from "@cortex-memory/core";
-import { anyObject, listOf, VERBS } from "@cortex-memory/core/contract";
+import { anyObject, listOf, NAME_PATTERN, VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import {
@@ -100,9 +100,6 @@ async function withHub<T>(
     await hub.close();
   }
 }
-
-/** What a name of a graph looks like; core checks it, and says what is wrong with one. */
-const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
 const id = z.string().meta({
   description: "the graph: its id, which is the actor of its store",

@@ -36,7 +36,7 @@ export const importedShape = z.object({
 });
 
 /** What was restored, and what to be warned of. */
-export const restoredShape = importedShape.extend({ warning: z.string().exactOptional() });
+const restoredShape = importedShape.extend({ warning: z.string().exactOptional() });
 
 /** How much a list of erasures names. */
 export const erasuresShape = z.object({ entries: z.int(), seq, erased: z.int() });
@@ -112,8 +112,8 @@ const importOperation = defineOperation({
   kind: "write",
   summary: "Build a new store from an export",
   help: `The store must not be there yet, and the actor must be the file's. Every hash, snapshot and root is
-checked; until all of it is, there is no store. With --data memory: it only checks the file. A conversation, a
-plain text of "User: …" lines as well, is kept by cortex remember.`,
+checked; until all of it is, there is no store. With --data memory: it only checks the file. A text of
+"User: …" lines is taken for a transcript, as with --from transcript.`,
   example: "cortex import journal.cortex --data ./copy",
   input: z.strictObject({
     file: z.string().describe("the export; - reads stdin"),
@@ -274,8 +274,8 @@ const upgradeOperation = defineOperation({
   place: "upgrade",
   kind: "write",
   summary: "Bring a store that an older release wrote to this one's form",
-  help: `Makes a backup first, beside the store unless --backup says otherwise, builds everything derived again and
-journals the change. A store of this form is left as it is. --dry-run says what would be done.`,
+  help: `Makes a backup first, beside the store unless --backup says otherwise (a store in a database needs it), builds
+everything derived again and journals the change. A store of this form is left as it is. --dry-run says what would be done.`,
   example: "cortex upgrade --dry-run",
   input: z.strictObject({
     dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
@@ -337,6 +337,7 @@ const PROGRAM_NAMES = [
   "kb",
   "mem0",
   "jsonl",
+  "transcript",
 ] as const satisfies readonly Program[];
 
 const importForeignOperation = defineOperation({
@@ -345,13 +346,16 @@ const importForeignOperation = defineOperation({
   place: "importForeign",
   kind: "write",
   summary: "Given --from, read a file of another program",
-  help: `The store is made if there is none; memgraph and kb bring graphs of their own. Ids and times are kept, a
-second run adds only what is new, and what was changed here stays. A bad record stops it: what came before stays,
-and the next run goes on there.`,
+  help: `The store is made if there is none; memgraph and kb bring graphs of their own, a transcript becomes the
+turns of a conversation named after its file. Ids and times are kept, a second run adds only what is new, and what
+was changed here stays. A bad record stops it: what came before stays, and the next run goes on there.`,
   example: "cortex import memory.jsonl --from mcp-memory --dry-run",
   input: z.strictObject({
     file: z.string().describe("the file, or the postgres:// address of memgraph; only read"),
-    from: z.enum(PROGRAM_NAMES).describe("the program that wrote it"),
+    from: z
+      .enum(PROGRAM_NAMES)
+      .describe("the program that wrote it; transcript where the text says who speaks")
+      .exactOptional(),
     dryRun: z.boolean().describe("say what would be done; change nothing").exactOptional(),
     skipBad: z.boolean().describe("report bad records and go on behind them").exactOptional(),
     report: z.string().describe("a file to name all that is left out in").exactOptional(),
@@ -368,12 +372,14 @@ and the next run goes on there.`,
     const { importForeign } = await import("../import/foreign.js");
     const report = input.report === undefined ? undefined : files.source(input.report);
     const named = typeof report === "string" ? { report } : {};
-    return importForeign({ ...input, ...named, file: path, location, actor, onProgress });
+    const { from = "transcript" } = input;
+    return importForeign({ ...input, ...named, from, file: path, location, actor, onProgress });
   },
   cli: {
     command: "import",
     group: "store",
     when: "from",
+    whenTranscript: true,
     store: "fresh",
     unit: "records",
     broken: "What was imported is kept, in whole commits; the same command goes on from there.",

@@ -13,7 +13,7 @@ import type { CommandSpec, Operation } from "./define.js";
 import { type FieldMeta, metaOf } from "./fields.js";
 
 /** How a field is written as text. */
-export type Syntax =
+type Syntax =
   | "text"
   | "number"
   | "switch"

@@ -14,6 +14,7 @@ import {
 } from "./memories.js";
 import { showSnapshots } from "./proofs.js";
 import { showChanges, showLog } from "./store.js";
+import { showContext } from "./upkeep.js";
 
 const INK = makeInk(false);
 const widest = (text: string): number => Math.max(...text.split("\n").map(columnsOf));
@@ -55,6 +56,7 @@ test.each(Object.entries(TEXTS))("every list of %s texts", async (_, text) => {
     snapshots: showSnapshots({ snapshots: await memory.snapshots() }, INK),
     log: showLog(await memory.log({ limit }), INK),
     changes: showChanges(await memory.changes(0), INK),
+    context: showContext(await memory.context(), INK),
   };
   for (const [name, page] of Object.entries(pages)) {
     expect([name, page, widest(page) <= 80]).toEqual([name, page, true]);

@@ -161,9 +161,13 @@ type Weights = Output<"weights">["weights"];
 
 const FACTORS = ["recency", "access", "citations", "importance", "similarity"] as const;
 
-/** The text of a prompt, as it is: it may be piped on. */
+/** The text of a prompt, word for word: it may be piped on. A line that is longer than a row goes on below. */
 export function showContext(bundle: Output<"context">, ink: Ink): string {
-  return bundle.text === "" ? ink.dim("nothing to say yet") : clean(bundle.text);
+  if (bundle.text === "") return ink.dim("nothing to say yet");
+  return clean(bundle.text)
+    .split("\n")
+    .map((line) => folded(line, 2))
+    .join("\n");
 }
 
 /** A salience, factor by factor: how large it is, how much it counts, what that makes. */

@@ -2,7 +2,7 @@
  * The frame around every page: rail, search field, page, panel beside it, time bar below. Which page and
  * which memory are shown is in the address; opening the memory, or asking for a key, comes first.
  */
-import { type ReactNode, Suspense, useEffect } from "react";
+import { type ReactNode, Suspense, useEffect, useRef } from "react";
 import { useLive } from "../base/live.ts";
 import { NoticeCorner } from "../base/notice.tsx";
 import { hrefOf, useRoute } from "../base/route.ts";
@@ -80,9 +80,16 @@ function Frame() {
       </button>
       <Rail at={page} />
       <header className="top">
-        <span className="graph-name" title="Whose memory this is">
-          {graph}
-        </span>
+        <a
+          className="graph-name"
+          href={hrefOf("graphs")}
+          title={`The memory of ${graph}. Choose another graph`}
+        >
+          <span dir="auto">{graph}</span>
+          <span className="about" aria-hidden="true">
+            ▾
+          </span>
+        </a>
         <SearchField />
         <WriteButton />
         <span className={`live live-${live}`} title={LIVE_WORDS[live]}>
@@ -116,14 +123,22 @@ function skipToPage(): void {
 
 function Rail({ at }: { readonly at: string }) {
   const waiting = waitingCount(useWaiting().data);
+  const rail = useRef<HTMLElement>(null);
+  const home = pageAt(at)?.under ?? at;
+  // On a phone the rail is wider than the screen: where the person is stays in sight.
+  useEffect(() => {
+    const here = rail.current?.querySelector(`[data-page="${CSS.escape(home)}"]`);
+    here?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [home]);
   return (
-    <nav className="rail" aria-label="Pages">
+    <nav className="rail" aria-label="Pages" ref={rail}>
       {PAGES.map(({ path, name, icon, about }) => (
         <a
           key={path}
           href={hrefOf(path)}
           title={about}
-          aria-current={path === at ? "page" : undefined}
+          data-page={path}
+          aria-current={path === at ? "page" : path === home ? "true" : undefined}
           className="rail-item"
         >
           <Icon name={icon} />

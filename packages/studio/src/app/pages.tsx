@@ -17,6 +17,8 @@ export interface Page {
   readonly about: string;
   /** The key that goes there after `g`. */
   readonly shortcut: string;
+  /** The page of the rail that it belongs to, where it is none itself. */
+  readonly under?: string;
   readonly Body: LazyExoticComponent<ComponentType>;
   /** Fetches what draws it, before it is wanted. */
   readonly load: () => Promise<unknown>;
@@ -124,6 +126,7 @@ export const SIDE_PAGES: readonly Page[] = [
     icon: "ask",
     about: "what an agent has before it when it starts on something",
     shortcut: "c",
+    under: "ask",
     ...loaded(async () => (await import("../context/context-page.tsx")).ContextPage),
   },
   {
@@ -132,6 +135,7 @@ export const SIDE_PAGES: readonly Page[] = [
     icon: "ask",
     about: "memories by exact conditions",
     shortcut: "f",
+    under: "ask",
     ...loaded(async () => (await import("../ask/find-page.tsx")).FindPage),
   },
 ];

@@ -2,8 +2,8 @@
  * The time bar of every page: moved, the whole studio shows that moment, says so in amber, and changes
  * wait until now. Only the owner knows how long the journal is, so only the owner has the bar.
  */
-import { useEffect, useState } from "react";
-import { ago, count, exact } from "../base/format.tsx";
+import { type CSSProperties, useEffect, useState } from "react";
+import { ago, count, dayShort, exact } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
@@ -43,6 +43,7 @@ function Slider({ last, at }: { readonly last: number; readonly at: number | str
         min={0}
         max={last}
         value={moved ?? shown}
+        style={{ "--at": `${(100 * (moved ?? shown)) / Math.max(1, last)}%` } as CSSProperties}
         onChange={(event) => setMoved(Number(event.target.value))}
       />
       {isPast ? (
@@ -99,12 +100,24 @@ function PastWords({ at }: { readonly at: number | string }) {
   const entry = useRead(["log-at", at], (memory) =>
     typeof at === "number" ? memory.log({ from: at, limit: 1 }) : Promise.resolve(undefined),
   );
-  const ms = typeof at === "string" ? Date.parse(at) : entry.data?.entries[0]?.at;
-  const when = ms === undefined || Number.isNaN(ms) ? "" : ` · ${exact(ms)} (${ago(ms)})`;
+  if (typeof at === "string") return <span className="time-words">The past: {dateWords(at)}</span>;
+  const ms = entry.data?.entries[0]?.at;
   return (
     <span className="time-words">
-      The past: {typeof at === "number" ? `entry ${count(at)}` : at}
-      {when}
+      The past: entry {count(at)}
+      {ms !== undefined && (
+        <span title={exact(ms)}>
+          {" "}
+          · {exact(ms)} ({ago(ms)})
+        </span>
+      )}
     </span>
   );
+}
+
+/** A date of an address as people say it; the end of a day is what choosing a day gives. */
+function dateWords(at: string): string {
+  const ms = Date.parse(at);
+  if (Number.isNaN(ms)) return at;
+  return at.endsWith("T23:59:59.999Z") ? `the end of ${dayShort(ms)}` : exact(ms);
 }

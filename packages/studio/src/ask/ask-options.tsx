@@ -4,6 +4,7 @@
  */
 import { MEMORY_TYPES, type MemoryType } from "@cortex-memory/core/remote";
 import { useId } from "react";
+import { count } from "../base/format.tsx";
 import { go, hrefWith, type Params } from "../base/route.ts";
 import { LANE_NAMES, LANES, type LaneName, spaced, TYPES } from "../base/words.ts";
 
@@ -56,64 +57,75 @@ export function AskOptions({
   readonly settings: Settings;
   readonly prefix: string;
 }) {
-  const id = useId();
   const set = (name: string, value: string | undefined) =>
     go(hrefWith({ [prefix + name]: value }), { replace: true });
   return (
     <div className="ask-options">
-      <label htmlFor={`${id}-budget`}>Budget</label>
-      <select
-        id={`${id}-budget`}
+      <Choice
+        label="Budget"
+        about="How much room the answer may take in the agent's prompt"
         value={settings.budgetTokens}
-        onChange={(event) => set("budget", event.target.value)}
-      >
-        {BUDGETS.map((tokens) => (
-          <option key={tokens} value={tokens}>
-            {tokens} tokens
-          </option>
-        ))}
-      </select>
-      <label htmlFor={`${id}-limit`}>At most</label>
-      <select
-        id={`${id}-limit`}
+        options={BUDGETS.map((tokens) => [tokens, `${count(tokens)} tokens`])}
+        onChange={(value) => set("budget", value)}
+      />
+      <Choice
+        label="At most"
+        about="How many memories are told"
         value={settings.limit}
-        onChange={(event) => set("limit", event.target.value)}
-      >
-        {[5, 10, 20, 50].map((most) => (
-          <option key={most} value={most}>
-            {most} hits
-          </option>
-        ))}
-      </select>
-      <label htmlFor={`${id}-form`}>Rendering</label>
-      <select
-        id={`${id}-form`}
+        options={[5, 10, 20, 50].map((most) => [most, `${most} hits`])}
+        onChange={(value) => set("limit", value)}
+      />
+      <Choice
+        label="Wording"
+        about="How much of each memory is told: a few words, a sentence, all of it"
         value={settings.form}
-        onChange={(event) => set("form", event.target.value)}
-      >
-        {FORMS.map((form) => (
-          <option key={form}>{form}</option>
-        ))}
-      </select>
-      <label htmlFor={`${id}-types`}>Of type</label>
-      <select
-        id={`${id}-types`}
+        options={FORMS.map((form) => [form, form])}
+        onChange={(value) => set("form", value)}
+      />
+      <Choice
+        label="Of type"
+        about="Only memories of one type"
         value={settings.types[0] ?? ""}
-        onChange={(event) => set("types", event.target.value)}
-      >
-        <option value="">all types</option>
-        {TYPES.map((type) => (
-          <option key={type} value={type}>
-            {spaced(type)}
-          </option>
-        ))}
-      </select>
+        options={[["", "all types"], ...TYPES.map((type) => [type, spaced(type)] as const)]}
+        onChange={(value) => set("types", value)}
+      />
       <History
         isOn={settings.history}
         onChange={(isOn) => set("history", isOn ? "1" : undefined)}
       />
       <Lanes off={settings.offLanes} onChange={(off) => set("off", off.join(","))} />
     </div>
+  );
+}
+
+/** One setting of a few. */
+function Choice({
+  label,
+  about,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string;
+  readonly about: string;
+  readonly value: string | number;
+  readonly options: readonly (readonly [value: string | number, words: string])[];
+  readonly onChange: (value: string) => void;
+}) {
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id} title={about}>
+        {label}
+      </label>
+      <select id={id} value={value} onChange={(event) => onChange(event.target.value)}>
+        {options.map(([one, words]) => (
+          <option key={one} value={one}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </>
   );
 }
 
@@ -125,8 +137,8 @@ function History({
   readonly onChange: (isOn: boolean) => void;
 }) {
   return (
-    <label>
-      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />{" "}
+    <label className="check" title="Also memories that were replaced or have expired">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />
       what was replaced, too
     </label>
   );
@@ -142,9 +154,11 @@ function Lanes({
 }) {
   return (
     <fieldset className="lanes">
-      <legend>Lanes</legend>
+      <legend title="The ways by which a memory can be found. Switch one off to see what it brings.">
+        Found by
+      </legend>
       {LANE_NAMES.map((name) => (
-        <label key={name} title={LANES[name].about}>
+        <label key={name} className="check" title={LANES[name].about}>
           <input
             type="checkbox"
             checked={!off.includes(name)}

@@ -5,8 +5,8 @@
 import { useState } from "react";
 import { PromptText } from "../base/prompt-text.tsx";
 import { useRead } from "../base/reads.ts";
-import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
-import { Answer, Empty, PageHead } from "../base/ui.tsx";
+import { go, hrefWith, useRoute } from "../base/route.ts";
+import { Answer, Empty, PageHead, WaysToAsk } from "../base/ui.tsx";
 import { LANE_NAMES } from "../base/words.ts";
 import { AskOptions, optionsIn, type Settings } from "./ask-options.tsx";
 import { Hits } from "./hits.tsx";
@@ -22,13 +22,21 @@ export function AskPage() {
         title="Ask"
         about="Put a question as an agent would. Asking changes nothing; you see what would stand in its prompt, and why."
       >
-        <a href={hrefOf("context")}>Preview a context instead</a>
+        <WaysToAsk />
       </PageHead>
       <QuestionField key={question} question={question} />
       {question === "" ? (
         <Empty title="Nothing is asked yet">
           <p>
-            Try a whole sentence: “When is the trip?”, “What must I not book?”, “Who is Jonas?”.
+            Ask in a whole sentence, as you would ask a person. You get what an agent would be told,
+            best first, and for each memory why it came. Such as:
+          </p>
+          <p className="chips">
+            {EXAMPLES.map((example) => (
+              <a key={example} className="chip" href={hrefWith({ q: example })}>
+                {example}
+              </a>
+            ))}
           </p>
         </Empty>
       ) : (
@@ -38,8 +46,18 @@ export function AskPage() {
   );
 }
 
+/** Questions that nearly every memory has something to say to. */
+const EXAMPLES = [
+  "Where do I live?",
+  "What must an agent never do?",
+  "What am I working on?",
+  "What is planned for November?",
+];
+
 function QuestionField({ question }: { readonly question: string }) {
   const [typed, setTyped] = useState(question);
+  const { params } = useRoute();
+  const isCompared = params.compare === "1";
   return (
     <form
       className="question"
@@ -62,6 +80,11 @@ function QuestionField({ question }: { readonly question: string }) {
       <button type="submit" className="primary">
         Ask
       </button>
+      {question !== "" && (
+        <a className="button" href={hrefWith({ compare: isCompared ? undefined : "1" })}>
+          {isCompared ? "Show one setting" : "Compare two settings"}
+        </a>
+      )}
     </form>
   );
 }
@@ -70,17 +93,10 @@ function Asked({ question }: { readonly question: string }) {
   const { params } = useRoute();
   const isCompared = params.compare === "1";
   return (
-    <>
-      <p className="compare-switch">
-        <a href={hrefWith({ compare: isCompared ? undefined : "1" })}>
-          {isCompared ? "Show one setting" : "Compare two settings side by side"}
-        </a>
-      </p>
-      <div className={isCompared ? "compared" : ""}>
-        <OneAnswer question={question} prefix="" />
-        {isCompared && <OneAnswer question={question} prefix="b." />}
-      </div>
-    </>
+    <div className={isCompared ? "compared" : ""}>
+      <OneAnswer question={question} prefix="" />
+      {isCompared && <OneAnswer question={question} prefix="b." />}
+    </div>
   );
 }
 

@@ -3,10 +3,18 @@
  * page.
  */
 import { useState } from "react";
-import { Time } from "../base/format.tsx";
+import { counted, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith, useRoute } from "../base/route.ts";
-import { Answer, Empty, MemoryLine, PageHead } from "../base/ui.tsx";
+import {
+  Answer,
+  Empty,
+  MemoryLine,
+  PageHead,
+  StatusChip,
+  SuspectChip,
+  WaysToAsk,
+} from "../base/ui.tsx";
 import { TYPES } from "../base/words.ts";
 import { readQuery } from "./find-query.ts";
 
@@ -20,32 +28,73 @@ export function FindPage() {
     <>
       <PageHead
         title="Find"
-        about="By exact conditions: type, kind, tag, slot, session, is (active, archived, tombstoned), and words."
+        about="Memories that fulfil exact conditions. Pick some, or type them with words into the field above."
       >
+        <WaysToAsk />
+      </PageHead>
+      <div className="find-chips">
+        <Picks name="Type" text={text} picks={TYPES.map((type) => [`type:${type}`, type])} />
+        <Picks name="Standing" text={text} picks={STANDINGS} />
         {text !== "" && (
-          <button type="button" onClick={() => go(hrefWith({ q: undefined, cursor: undefined }))}>
+          <button
+            type="button"
+            className="small"
+            onClick={() => go(hrefWith({ q: undefined, cursor: undefined }))}
+          >
             Clear
           </button>
         )}
-      </PageHead>
-      <p className="chips">
-        {TYPES.map((type) => (
-          <a key={type} className="chip" href={hrefWith({ q: `type:${type}` })}>
-            type:{type}
-          </a>
-        ))}
-      </p>
+      </div>
       {text === "" ? (
         <Empty title="Nothing is sought yet">
           <p>
-            Type <code>type:goal</code>, <code>tag:work</code> or <code>slot:"home city"</code> into
-            the field above; several are all wanted. Or pick a type.
+            Pick a type, or type <code>tag:work</code>, <code>slot:"home city"</code>,{" "}
+            <code>kind:turn</code> or <code>session:kyoto-trip</code> into the field above, with or
+            without words. What you name of different things has to be true together.
           </p>
         </Empty>
       ) : (
         <Found key={text} text={text} />
       )}
     </>
+  );
+}
+
+const STANDINGS = [
+  ["is:active", "current"],
+  ["is:archived", "history"],
+  ["is:tombstoned", "retired"],
+] as const;
+
+/** Conditions that a click adds or takes away. */
+function Picks({
+  name,
+  text,
+  picks,
+}: {
+  readonly name: string;
+  readonly text: string;
+  readonly picks: readonly (readonly [condition: string, word: string])[];
+}) {
+  const words = text.split(/\s+/).filter((word) => word !== "");
+  return (
+    <p className="chips">
+      <span className="about">{name}</span>
+      {picks.map(([condition, word]) => {
+        const isOn = words.includes(condition);
+        const rest = words.filter((one) => one !== condition);
+        return (
+          <a
+            key={condition}
+            className="chip"
+            aria-current={isOn ? "true" : undefined}
+            href={hrefWith({ q: (isOn ? rest : [...words, condition]).join(" ") })}
+          >
+            {word}
+          </a>
+        );
+      })}
+    </p>
   );
 }
 
@@ -60,7 +109,6 @@ function Found({ text }: { readonly text: string }) {
       memory.find({
         ...query,
         limit: PAGE_SIZE,
-        form: "medium",
         ...(cursor === undefined ? {} : { cursor }),
         ...past,
       }),
@@ -78,9 +126,21 @@ function Found({ text }: { readonly text: string }) {
               <p>No memory fulfils all of these conditions at this moment.</p>
             </Empty>
           )}
+          {hits.length > 0 && (
+            <p className="about">
+              {counted(hits.length, "memory", "memories")}
+              {next !== undefined && " and more"}
+            </p>
+          )}
           {hits.map(({ id, type, text: shown, memory }) => (
-            <MemoryLine key={id} id={id} type={type} text={shown}>
-              {memory !== undefined && <Time ms={memory.head.createdAt} />}
+            <MemoryLine key={id} id={id} type={type} text={memory?.text ?? shown}>
+              {memory !== undefined && (
+                <>
+                  <SuspectChip flags={memory.versionRecord.flags} />
+                  <StatusChip status={memory.head.status} />
+                  <Time ms={memory.head.createdAt} />
+                </>
+              )}
             </MemoryLine>
           ))}
           <p className="pager">

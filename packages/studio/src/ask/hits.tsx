@@ -4,7 +4,8 @@
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { Fragment } from "react";
-import { count, counted, percent } from "../base/format.tsx";
+import { count, counted, oneLine, percent } from "../base/format.tsx";
+import { MemoryName } from "../base/memory-name.tsx";
 import { hrefWith } from "../base/route.ts";
 import { Empty, ShareBar, TypeMark } from "../base/ui.tsx";
 import { LANE_NAMES, LANES, spaced } from "../base/words.ts";
@@ -13,6 +14,9 @@ import { marksIn } from "./matched-words.ts";
 /** What `recall` answers. */
 export type Recalled = Awaited<ReturnType<RemoteCortex["recall"]>>;
 type Hit = Recalled["hits"][number];
+
+/** Letters of a hit; its panel and the prompt beside it have all of them. */
+const TEXT_SHOWN = 400;
 
 /** The list, and what it adds up to. */
 export function Hits({
@@ -43,11 +47,14 @@ export function Hits({
           <p>No memory holds a word of the question, and no link or time leads to one.</p>
         </Empty>
       ) : (
-        <ol className="hit-list">
-          {hits.map((hit) => (
-            <HitView key={hit.uri} hit={hit} question={question} texts={texts} />
-          ))}
-        </ol>
+        <>
+          <HowToRead found={hits.length} />
+          <ol className="hit-list">
+            {hits.map((hit) => (
+              <HitView key={hit.uri} hit={hit} question={question} texts={texts} />
+            ))}
+          </ol>
+        </>
       )}
       {trimmed > 0 && (
         <p className="budget-line">
@@ -55,6 +62,37 @@ export function Hits({
         </p>
       )}
     </div>
+  );
+}
+
+/** What the numbers of a hit say. */
+function HowToRead({ found }: { readonly found: number }) {
+  return (
+    <details className="reading">
+      <summary>
+        <span>{counted(found, "memory", "memories")}, best first. How to read this</span>
+        <span aria-hidden="true">score</span>
+      </summary>
+      <dl className="facts">
+        {LANE_NAMES.map((name) => (
+          <div key={name} className="fact">
+            <dt>
+              <span className={`lane-dot share-${name}`} aria-hidden="true" />
+              {LANES[name].name}
+            </dt>
+            <dd>{LANES[name].about}</dd>
+          </div>
+        ))}
+        <dt>trust</dt>
+        <dd>How far its source is believed: 1 is the owner's own word.</dd>
+        <dt>covers</dt>
+        <dd>The share of the question's words that it and its neighbours hold.</dd>
+        <dt>tokens</dt>
+        <dd>The room it takes in the prompt.</dd>
+        <dt>score</dt>
+        <dd>All of the above together; the list is ordered by it.</dd>
+      </dl>
+    </details>
   );
 }
 
@@ -101,7 +139,7 @@ function HitView({ hit, question, texts }: HitProps) {
       <div className="hit-head">
         <TypeMark type={hit.type} />
         <a href={hrefWith({ m: hit.id })} className="hit-text" dir="auto">
-          <Marked text={hit.text} question={question} />
+          <Marked text={oneLine(hit.text, TEXT_SHOWN)} question={question} />
         </a>
         <span
           className="number hit-score"
@@ -137,10 +175,8 @@ function HitView({ hit, question, texts }: HitProps) {
       </div>
       {why.via !== undefined && (why.lanes.graph ?? 0) > 0 && (
         <p className="hit-via">
-          <a href={hrefWith({ m: why.via.from })} dir="auto">
-            {texts.get(why.via.from) ?? "another memory"}
-          </a>{" "}
-          → {spaced(why.via.kind)} → this
+          <MemoryName id={why.via.from} {...textOf(texts.get(why.via.from))} /> →{" "}
+          {spaced(why.via.kind)} → this
         </p>
       )}
       {hit.duplicates.length > 0 && (
@@ -150,6 +186,11 @@ function HitView({ hit, question, texts }: HitProps) {
       )}
     </li>
   );
+}
+
+/** A text that is known already; what is no hit itself is read by its name. */
+function textOf(text: string | undefined): { readonly text?: string } {
+  return text === undefined ? {} : { text };
 }
 
 /** A text with the words of the question marked. */

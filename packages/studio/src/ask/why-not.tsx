@@ -30,12 +30,14 @@ export function WhyNot({
   };
   return (
     <form className="why-not" onSubmit={onSubmit}>
-      <label htmlFor="why-not">Why not</label>
+      <label htmlFor="why-not" title="Says why a memory that you expected is not among these">
+        Why not
+      </label>
       <input
         id="why-not"
         type="text"
         value={typed}
-        placeholder="id, URI or external id of a memory"
+        placeholder="a memory you expected: its id or name"
         onChange={(event) => setTyped(event.target.value)}
       />
       <button type="submit">Say why</button>

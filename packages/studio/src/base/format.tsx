@@ -3,10 +3,16 @@
  * their thousands apart, ids are short and can be copied whole.
  */
 
+/** The words are English; how dates are written follows the person, where that is English, too. */
+const LANGUAGE = globalThis.navigator?.language ?? "";
+const DATES = /^en\b/.test(LANGUAGE) ? LANGUAGE : "en-GB";
+
 const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const EXACT = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
-const DAY = new Intl.DateTimeFormat("en", { dateStyle: "full" });
-const CLOCK = new Intl.DateTimeFormat("en", { timeStyle: "short" });
+const EXACT = new Intl.DateTimeFormat(DATES, { dateStyle: "medium", timeStyle: "medium" });
+const DAY = new Intl.DateTimeFormat(DATES, { dateStyle: "full" });
+/** A day of an address is a day of the world's clock. */
+const DAY_SHORT = new Intl.DateTimeFormat(DATES, { dateStyle: "medium", timeZone: "UTC" });
+const CLOCK = new Intl.DateTimeFormat(DATES, { timeStyle: "short" });
 const COUNT = new Intl.NumberFormat("en");
 
 const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
@@ -34,6 +40,11 @@ export function exact(ms: number): string {
 /** The day, for headings. */
 export function day(ms: number): string {
   return DAY.format(ms);
+}
+
+/** The day in few letters, as the world's clock has it. */
+export function dayShort(ms: number): string {
+  return DAY_SHORT.format(ms);
 }
 
 /** The hour and minute. */
@@ -92,7 +103,7 @@ export function oneLine(text: string, most = 160): string {
     .slice(0, 4 * most)
     .replaceAll(/^(#{1,6}|[-*>]) /gm, "")
     .replaceAll(/\*\*|`/g, "")
-    .replaceAll(/\[([^\]\n]*)\]\([^)\s]*\)/g, "$1")
+    .replaceAll(/\[([^\]\n]*)\]\(https?:\/\/[^)\s]*\)/g, "$1")
     .replaceAll(/\s+/g, " ")
     .trim();
   return flat.length <= most ? flat : `${flat.slice(0, most - 1)}…`;

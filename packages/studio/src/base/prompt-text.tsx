@@ -8,16 +8,16 @@ import { CopyButton, RawText } from "./ui.tsx";
 export function PromptText({ text, tokens }: { readonly text: string; readonly tokens: number }) {
   return (
     <section className="prompt">
-      <h2>
-        What the agent reads <span className="about">{counted(tokens, "token")}</span>
-      </h2>
+      <header className="prompt-head">
+        <h2>
+          What the agent reads <span className="about">{counted(tokens, "token")}</span>
+        </h2>
+        {text !== "" && <CopyButton text={text} label="Copy the text" />}
+      </header>
       {text === "" ? (
         <p className="about">Nothing: the prompt stays as it is.</p>
       ) : (
-        <>
-          <CopyButton text={text} label="Copy the text" />
-          <RawText text={text} label="The text for the prompt" />
-        </>
+        <RawText text={text} label="The text for the prompt" />
       )}
     </section>
   );

@@ -21,7 +21,10 @@ const STICKY = ["graph", "at", "m"] as const;
 
 /** The place that an address names. */
 export function parseRoute(hash: string): Route {
-  const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
+  const place = hash.replace(/^#?\/?/, "");
+  // Only the first mark divides: a question that somebody typed into an address may end with one.
+  const [path = ""] = place.split("?", 1);
+  const query = place.slice(path.length + 1);
   const params: { [name: string]: string } = {};
   for (const [name, value] of new URLSearchParams(query)) {
     if (value !== "") params[name] = value;

@@ -6,7 +6,7 @@
 import { isCortexError, type MemoryType } from "@cortex-memory/core/remote";
 import { type ReactNode, useState } from "react";
 import { oneLine } from "./format.tsx";
-import { hrefWith, useRoute } from "./route.ts";
+import { hrefOf, hrefWith, useRoute } from "./route.ts";
 import { useStudio } from "./studio.tsx";
 import { howSure, TYPE_LETTERS, typeMeaning } from "./words.ts";
 
@@ -120,6 +120,44 @@ export function PageHead({
       </div>
       {children !== undefined && <div className="page-actions">{children}</div>}
     </header>
+  );
+}
+
+const WAYS_TO_ASK = [
+  { page: "ask", name: "A question", about: "what an agent would be told, and why" },
+  { page: "context", name: "A task", about: "what an agent has before it when it starts on one" },
+  { page: "find", name: "Conditions", about: "memories by type, tag, slot or standing" },
+] as const;
+
+/** The three ways to ask, each a page of its own. */
+export function WaysToAsk() {
+  const { page } = useRoute();
+  return (
+    <nav className="tabs" aria-label="Ways to ask">
+      {WAYS_TO_ASK.map(({ page: one, name, about }) => (
+        <a
+          key={one}
+          href={hrefOf(one)}
+          title={about}
+          aria-current={one === page ? "page" : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** A text that looks as if it wanted to command agents, as a small mark. */
+export function SuspectChip({ flags = [] }: { readonly flags?: readonly string[] | undefined }) {
+  if (flags.length === 0) return null;
+  return (
+    <span
+      className="chip status-disputed"
+      title={`It looks as if it wanted to give orders to an agent (${flags.join(", ")}). It is kept as it came, and left out of prompts.`}
+    >
+      suspicious
+    </span>
   );
 }
 
@@ -254,7 +292,7 @@ export function CopyButton({
     setTimeout(() => setSaid(undefined), 2500);
   };
   return (
-    <button type="button" className="quiet" onClick={copy}>
+    <button type="button" className="small" onClick={copy}>
       {said ?? label}
     </button>
   );
@@ -301,15 +339,18 @@ export function RawText({ text, label }: { readonly text: string; readonly label
 /** A table that scrolls where there is little room, and can be reached by keys. */
 export function TableFrame({
   label,
+  name = "",
   children,
 }: {
   readonly label: string;
+  /** What its columns are styled by, where they differ. */
+  readonly name?: string;
   readonly children: ReactNode;
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
     <section className="table-frame" tabIndex={0} aria-label={label}>
-      <table className="table">{children}</table>
+      <table className={`table ${name}`}>{children}</table>
     </section>
   );
 }

@@ -82,7 +82,7 @@ export const LANES = {
   names: { name: "names", about: "It is about a person or thing that the question names." },
   graph: { name: "links", about: "A link leads to it from a better hit." },
   time: { name: "time", about: "It is of the time that the question speaks of." },
-  vector: { name: "meaning", about: "It is near in meaning, by the embedder." },
+  vector: { name: "meaning", about: "It means nearly the same, by the model that compares texts." },
 } as const;
 
 /** The name of a lane. */

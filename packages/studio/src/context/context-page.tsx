@@ -8,7 +8,7 @@ import { count, counted } from "../base/format.tsx";
 import { PromptText } from "../base/prompt-text.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith, type Params, useRoute } from "../base/route.ts";
-import { Answer, MemoryLine, PageHead, ShareBar } from "../base/ui.tsx";
+import { Answer, MemoryLine, PageHead, ShareBar, WaysToAsk } from "../base/ui.tsx";
 
 type Bundle = Awaited<ReturnType<RemoteCortex["context"]>>;
 type FrameVerb = keyof typeof FRAME_VERBS;
@@ -49,7 +49,9 @@ export function ContextPage() {
       <PageHead
         title="Context"
         about="What an agent should have before it when it starts on a task, or on none in particular. Looking changes nothing."
-      />
+      >
+        <WaysToAsk />
+      </PageHead>
       <TaskFields task={task} params={params} />
       <Answer of={found} what="the context">
         {(bundle) => (
@@ -145,10 +147,9 @@ function Tiers({ bundle }: { readonly bundle: Bundle }) {
           {bundle[name].length === 0 && <p className="about">Nothing.</p>}
           {bundle[name].map(({ id, type, text, tokens: cost, score }) => (
             <MemoryLine key={id} id={id} type={type} text={text}>
-              <span className="number" title="how much it matters">
-                {score.toFixed(2)}
+              <span className="number" title={`It matters ${score.toFixed(2)} of 1`}>
+                {counted(cost, "token")}
               </span>
-              <span className="number">{counted(cost, "token")}</span>
             </MemoryLine>
           ))}
         </section>

@@ -93,38 +93,32 @@ function makeSigma(
       if (!data.label) return;
       context.font = `${settings.labelSize}px ${settings.labelFont}`;
       const { width: screen } = sigma.getDimensions();
+      const label = fitting(context, data.label, LABEL_SHARE * screen);
       const box = labelPlaces(
         { x: data.x, y: data.y, size: data.size },
-        { width: context.measureText(data.label).width, height: settings.labelSize },
+        { width: context.measureText(label).width, height: settings.labelSize },
         screen,
-      ).find((place) => claimed.take(place));
+      ).find((place) => claimed.take(place, keyOf(data)));
       // One that would cross another, or a memory, waits until there is room.
-      if (box === undefined) return;
-      context.textAlign = "left";
-      context.textBaseline = "middle";
-      context.lineWidth = 3;
-      context.strokeStyle = palette.surface;
-      context.fillStyle = palette.ink;
-      const middle = box.top + box.height / 2;
-      context.strokeText(data.label, box.left, middle);
-      context.fillText(data.label, box.left, middle);
+      if (box !== undefined) drawLabel(context, label, box, palette);
     },
     defaultDrawNodeHover: (context, data, settings) => {
-      context.beginPath();
-      context.arc(data.x, data.y, data.size + 3, 0, 2 * Math.PI);
-      context.lineWidth = 2;
-      context.strokeStyle = palette.accent;
-      context.stroke();
-      // What the pointer is on says its name, whatever stands there.
-      claimed.allow();
-      settings.defaultDrawNodeLabel(context, data, settings);
+      drawRing(context, data, palette.accent);
+      // What the pointer is on says its name, whatever stands there; one that does already stays as it is.
+      if (claimed.has(keyOf(data)) || !data.label) return;
+      context.font = `${settings.labelSize}px ${settings.labelFont}`;
+      const { width: screen } = sigma.getDimensions();
+      const width = context.measureText(data.label).width;
+      const [box] = labelPlaces(data, { width, height: settings.labelSize }, screen);
+      if (box === undefined) return;
+      context.fillStyle = palette.surface;
+      context.fillRect(box.left - 2, box.top - 2, box.width + 4, box.height + 4);
+      drawLabel(context, data.label, box, palette);
     },
     nodeReducer: (id, look) => {
       const { chosen, path } = shown.current;
       if (path.size > 0 && !path.has(id)) return { ...look, color: faded(palette), label: "" };
-      return chosen === id || path.has(id)
-        ? { ...look, highlighted: true, forceLabel: true, zIndex: 2 }
-        : look;
+      return chosen === id || path.has(id) ? { ...look, forceLabel: true, zIndex: 2 } : look;
     },
     edgeReducer: (id, look) => {
       const { path } = shown.current;
@@ -132,9 +126,59 @@ function makeSigma(
       return path.has(id) ? { ...look, size: 4, zIndex: 2 } : { ...look, color: faded(palette) };
     },
   });
+  // Above the memories, also above the one that the pointer is on.
+  const above = { afterLayer: "hoverNodes", style: { pointerEvents: "none" } };
+  sigma.createCanvasContext("letters", above);
+  sigma.resize(true);
   sigma.on("beforeRender", () => claimed.clear());
-  sigma.on("afterRender", () => drawLetters(sigma, scene, palette));
+  sigma.on("afterRender", () => drawLetters(sigma, scene, palette, shown.current));
   return sigma;
+}
+
+/** Whose label it is: sigma says it, and its types do not. */
+function keyOf(data: object): string {
+  return "key" in data ? String(data.key) : "";
+}
+
+/** The share of the canvas that one label may have: on a phone a whole sentence would be cut by the edge. */
+const LABEL_SHARE = 0.45;
+
+/** As much of a text as has room. */
+function fitting(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let cut = text.replace(/…$/, "");
+  while (cut.length > 4 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
+  return `${cut.trimEnd()}…`;
+}
+
+/** A label with an edge of the ground around it, so that links do not run through its letters. */
+function drawLabel(
+  context: CanvasRenderingContext2D,
+  label: string,
+  box: Box,
+  palette: Palette,
+): void {
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.lineWidth = 4;
+  context.strokeStyle = palette.surface;
+  context.fillStyle = palette.ink;
+  const middle = box.top + box.height / 2;
+  context.strokeText(label, box.left, middle);
+  context.fillText(label, box.left, middle);
+}
+
+function drawRing(
+  context: CanvasRenderingContext2D,
+  { x, y, size }: { readonly x: number; readonly y: number; readonly size: number },
+  colour: string,
+): void {
+  context.beginPath();
+  context.arc(x, y, size + 3, 0, 2 * Math.PI);
+  context.lineWidth = 2;
+  context.strokeStyle = colour;
+  context.stroke();
 }
 
 interface Box {
@@ -165,6 +209,7 @@ function labelPlaces(
 class Claims {
   readonly #marks: () => readonly Box[];
   #taken: Box[] | undefined;
+  readonly #named = new Set<string>();
 
   constructor(marks: () => readonly Box[]) {
     this.#marks = marks;
@@ -173,14 +218,15 @@ class Claims {
   /** A new picture: only the memories have their places. */
   clear(): void {
     this.#taken = undefined;
+    this.#named.clear();
   }
 
-  /** The next place is free, whatever stands there. */
-  allow(): void {
-    this.#taken = [];
+  /** Whether a memory has its name beside it. */
+  has(id: string): boolean {
+    return this.#named.has(id);
   }
 
-  take(box: Box): boolean {
+  take(box: Box, id: string): boolean {
     this.#taken ??= [...this.#marks()];
     const isFree = this.#taken.every(
       ({ left, top, width, height }) =>
@@ -189,7 +235,10 @@ class Claims {
         box.top > top + height ||
         top > box.top + box.height,
     );
-    if (isFree) this.#taken.push(box);
+    if (isFree) {
+      this.#taken.push(box);
+      this.#named.add(id);
+    }
     return isFree;
   }
 }
@@ -212,22 +261,47 @@ function marksOf(sigma: Sigma, scene: Scene): readonly Box[] {
 /** Memories beyond which letters would be too small and too many. */
 const LETTERS_MAX = 1500;
 
-/** The letter of its type in each memory that is large enough: colour never stands alone. */
-function drawLetters(sigma: Sigma, scene: Scene, palette: Palette): void {
-  const context = sigma.getCanvases().labels?.getContext("2d");
-  if (context === null || context === undefined || scene.order > LETTERS_MAX) return;
+/**
+ * The letter of its type in each memory that is large enough: colour never stands alone. The chosen ones and
+ * those of a path have a ring, those that the person put somewhere a thin one.
+ */
+function drawLetters(sigma: Sigma, scene: Scene, palette: Palette, emphasis: Emphasis): void {
+  const context = sigma.getCanvases().letters?.getContext("2d");
+  if (context === null || context === undefined) return;
+  const { width, height } = sigma.getDimensions();
+  context.clearRect(0, 0, width, height);
+  const hasLetters = scene.order <= LETTERS_MAX;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  context.fillStyle = palette.letter;
-  scene.forEachNode((id, { letter }) => {
+  scene.forEachNode((id, { letter, isPinned }) => {
+    const isChosen = emphasis.chosen === id || emphasis.path.has(id);
+    if (!hasLetters && !isChosen && !isPinned) return;
     const data = sigma.getNodeDisplayData(id);
     if (data === undefined) return;
     const size = sigma.scaleSize(data.size);
-    if (size < 5) return;
     const { x, y } = sigma.framedGraphToViewport(data);
+    if (isChosen) drawRing(context, { x, y, size }, palette.accent);
+    else if (isPinned) drawPinMark(context, { x, y, size }, palette);
+    if (!hasLetters || size < 5) return;
+    context.fillStyle = palette.letter;
     context.font = `700 ${Math.round(size * 1.2)}px system-ui, sans-serif`;
     context.fillText(letter, x, y + 0.5);
   });
+}
+
+/** A dot at the shoulder of a memory that stays where it was put. */
+function drawPinMark(
+  context: CanvasRenderingContext2D,
+  { x, y, size }: { readonly x: number; readonly y: number; readonly size: number },
+  palette: Palette,
+): void {
+  context.beginPath();
+  context.arc(x + 0.75 * size, y - 0.75 * size, 3, 0, 2 * Math.PI);
+  context.fillStyle = palette.ink;
+  context.fill();
+  context.lineWidth = 1.5;
+  context.strokeStyle = palette.surface;
+  context.stroke();
 }
 
 function faded(palette: Palette): string {

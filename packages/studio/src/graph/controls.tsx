@@ -7,7 +7,7 @@ import { count, counted } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
-import { TYPE_LETTERS, TYPES, typeMeaning } from "../base/words.ts";
+import { groupOf, TYPE_LETTERS, TYPES, typeMeaning } from "../base/words.ts";
 import type { Neighbourhood } from "./neighbourhood.ts";
 import { GROUPS } from "./scene.ts";
 import { MOST, toggled, type View } from "./view.ts";
@@ -69,6 +69,10 @@ export function Legend({ found, view }: { readonly found: Neighbourhood; readonl
   const { filter, colourBy } = view;
   const perType = new Map<string, number>();
   for (const { type } of found.nodes.values()) perType.set(type, (perType.get(type) ?? 0) + 1);
+  const perGroup = new Map<string, number>();
+  for (const { kind } of found.edges.values()) {
+    perGroup.set(groupOf(kind), (perGroup.get(groupOf(kind)) ?? 0) + 1);
+  }
   return (
     <aside className="legend" aria-label="Legend and filter">
       <h2>Memories</h2>
@@ -91,17 +95,19 @@ export function Legend({ found, view }: { readonly found: Neighbourhood; readonl
         ))}
       </ul>
       <h2>Links</h2>
+      {perGroup.size === 0 && <p className="about">none between these</p>}
       <ul>
-        {GROUPS.map((group) => (
+        {GROUPS.filter((group) => perGroup.has(group)).map((group) => (
           <li key={group}>
             <button
               type="button"
               aria-pressed={!filter.hiddenGroups.has(group)}
-              title={GROUP_WORDS[group]}
+              title={GROUP_WORDS[group].about}
               onClick={() => go(hrefWith({ nolinks: toggled(filter.hiddenGroups, group) }))}
             >
               <span className={`group-line group-${group}`} aria-hidden="true" />
-              {group}
+              {GROUP_WORDS[group].name}
+              <span className="number">{perGroup.get(group)}</span>
             </button>
           </li>
         ))}
@@ -118,13 +124,21 @@ export function Legend({ found, view }: { readonly found: Neighbourhood; readonl
   );
 }
 
-const GROUP_WORDS: { readonly [group in (typeof GROUPS)[number]]: string } = {
-  lifecycle: "one replaces, supports or contradicts the other",
-  factual: "one causes, enables, blocks or is a part of the other",
-  thematic: "both are about the same",
-  provenance: "one was made from, or cites, the other",
-  legacy: "related, without saying how",
-  open: "kinds of this graph's own",
+const GROUP_WORDS: {
+  readonly [group in (typeof GROUPS)[number]]: { readonly name: string; readonly about: string };
+} = {
+  lifecycle: {
+    name: "replaces, disputes",
+    about: "one replaces, supports or contradicts the other",
+  },
+  factual: {
+    name: "causes, part of",
+    about: "one causes, enables, blocks or is a part of the other",
+  },
+  thematic: { name: "same subject", about: "both are about the same" },
+  provenance: { name: "cites, made from", about: "one was made from, or cites, the other" },
+  legacy: { name: "related", about: "related, without saying how" },
+  open: { name: "own kinds", about: "kinds of this graph's own" },
 };
 
 function Filters({
@@ -176,7 +190,7 @@ interface ChoiceProps {
 
 const OPTION_WORDS: { readonly [option: string]: string } = {
   owner: "said by the owner",
-  sure: "neither provisional nor disputed",
+  sure: "confirmed or undisputed",
   all: "history and retired as well",
 };
 
@@ -205,12 +219,17 @@ export function Summary({
   view,
   shown,
   path,
+  pinned,
+  onLetGo,
   onPicture,
 }: {
   readonly found: Neighbourhood;
   readonly view: View;
   readonly shown: { readonly nodes: number; readonly edges: number };
   readonly path: ReadonlySet<string> | undefined;
+  /** Memories that the person put somewhere. */
+  readonly pinned: number;
+  readonly onLetGo: () => void;
   readonly onPicture: () => void;
 }) {
   const { isOwner } = useStudio();
@@ -219,7 +238,7 @@ export function Summary({
   const all = stats.data?.memories.active;
   return (
     <p className="graph-summary">
-      <span>
+      <span className="graph-words">
         {counted(shown.nodes, "memory", "memories")} and {counted(shown.edges, "link")} are drawn
         {all !== undefined && ` of ${counted(all, "memory", "memories")}`}
         {hidden > 0 && `; ${count(hidden)} loaded but hidden by the filter`}
@@ -231,7 +250,7 @@ export function Summary({
           {path.size === 0
             ? "No way between the two is drawn."
             : `The way between the two has ${counted((path.size - 1) / 2, "link")}.`}{" "}
-          <a href={hrefWith({ to: undefined })}>Forget the way</a>
+          <a href={hrefWith({ to: undefined })}>Hide the way</a>
         </span>
       )}
       {view.start.opened.length > 0 && (
@@ -239,7 +258,12 @@ export function Summary({
           Close {counted(view.start.opened.length, "opened memory", "opened memories")}
         </a>
       )}
-      <button type="button" onClick={onPicture}>
+      {pinned > 0 && (
+        <button type="button" className="small" onClick={onLetGo}>
+          Unpin {counted(pinned, "memory", "memories")}
+        </button>
+      )}
+      <button type="button" className="small" onClick={onPicture}>
         Save as PNG
       </button>
     </p>

@@ -28,17 +28,23 @@ export function GraphPage() {
     <div className="graph-page">
       <PageHead
         title="Graph"
-        about="Click a memory to read it, double-click to open its neighbours, shift-click another for the way between them. Drag to move."
+        about="Click a memory to read it, double-click to draw its neighbours, shift-click a second one for the way between the two. Drag one to pin it where you want it."
       />
       <StartField view={view} />
       {found.error !== undefined && found.error !== null && <Failure error={found.error} />}
       {isEmpty ? (
-        <Empty title="Nothing to draw here">
-          <p>
-            {view.start.words === undefined
-              ? "No memory is linked or known yet at this moment."
-              : "No memory holds these words. Try others, or begin at what matters most."}
-          </p>
+        <Empty title={view.start.words === undefined ? "Nothing to draw yet" : "Nothing found"}>
+          {view.start.words === undefined ? (
+            <p>
+              Memories show here as dots and the links between them as lines, as soon as there are
+              some. <a href={hrefOf("")}>How memories come in</a>
+            </p>
+          ) : (
+            <p>
+              No memory holds these words. Try others, or{" "}
+              <a href={hrefWith({ q: undefined })}>begin at what matters most</a>.
+            </p>
+          )}
         </Empty>
       ) : (
         <Picture key={graph} found={found} view={view} />
@@ -69,7 +75,17 @@ function Picture({ found, view }: { readonly found: Neighbourhood; readonly view
     onExpand: (id: string) =>
       go(hrefWith({ open: [...new Set([...view.start.opened, id])].join(",") })),
     onPath: (id: string) => go(hrefWith(params.m === undefined ? { m: id } : { to: id })),
-    onMoved: () => keepPlaces(graph, placesIn(scene)),
+    onMoved: () => {
+      keepScene(graph, scene);
+      setPinned(pinnedIn(scene));
+    },
+  };
+  const [pinned, setPinned] = useState(0);
+  useEffect(() => setPinned(pinnedIn(picture.scene)), [picture]);
+  const letGo = () => {
+    scene.updateEachNodeAttributes((_, look) => ({ ...look, isPinned: false }));
+    keepScene(graph, scene);
+    setPinned(0);
   };
   const onReady = useCallback((made: Sigma | undefined) => setSigma(made), []);
   return (
@@ -89,6 +105,8 @@ function Picture({ found, view }: { readonly found: Neighbourhood; readonly view
         view={view}
         shown={{ nodes: scene.order, edges: scene.size }}
         path={view.pathTo === undefined ? undefined : emphasis.path}
+        pinned={pinned}
+        onLetGo={letGo}
         onPicture={() =>
           sigma !== undefined && savePicture(sigma, `cortex-${graph}`, palette.surface)
         }
@@ -131,7 +149,16 @@ function wayIn(scene: Scene, from: string, to: string): ReadonlySet<string> {
 }
 
 function placesIn(scene: Scene) {
-  return new Map(scene.mapNodes((id, { x, y }) => [id, { x, y }] as const));
+  return new Map(scene.mapNodes((id, { x, y, isPinned }) => [id, { x, y, isPinned }] as const));
+}
+
+/** Keeps where everything stands; memories that are not drawn now keep their places as well. */
+function keepScene(graph: string, scene: Scene): void {
+  keepPlaces(graph, new Map([...readPlaces(graph), ...placesIn(scene)]));
+}
+
+function pinnedIn(scene: Scene): number {
+  return scene.filterNodes((_, { isPinned }) => isPinned).length;
 }
 
 /** The picture, brought to what is loaded; what is new is laid out while the rest stays. */
@@ -156,7 +183,7 @@ function usePicture(found: Neighbourhood, view: View, palette: Palette): { reado
     const isNew = unsettled.current.size > scene.order / 2;
     layout.current = startLayout(scene, isNew ? new Set(scene.nodes()) : unsettled.current, () => {
       unsettled.current.clear();
-      keepPlaces(graph, new Map([...readPlaces(graph), ...placesIn(scene)]));
+      keepScene(graph, scene);
     });
   }, [scene, nodes, edges, salience, view, palette, graph]);
   useEffect(() => () => layout.current?.stop(), []);

@@ -32,6 +32,8 @@ export interface Start {
   readonly hops: number;
   /** Memories at most, from each place in the middle. */
   readonly most: number;
+  /** Whether what was retired is walked to as well. */
+  readonly hasRetired: boolean;
 }
 
 /** What was loaded. */
@@ -49,6 +51,9 @@ export interface Neighbourhood {
 /** Places in the middle when no memory is named. */
 const SEEDS = { most: 24, hits: 20 };
 
+/** Memories of every life that still have words. */
+const EVERY_LIFE = ["active", "archived", "tombstoned"] as const;
+
 /** Loads what a start asks for. */
 export function useNeighbourhood(start: Start): Neighbourhood {
   const { memory, graph, at, past } = useStudio();
@@ -59,8 +64,8 @@ export function useNeighbourhood(start: Start): Neighbourhood {
   ];
   const walks = useQueries({
     queries: roots.map(({ id, hops }) => ({
-      queryKey: [graph, at ?? "now", "walk", id, hops, start.most],
-      queryFn: () => walkFrom(memory, id, { hops, most: start.most, past }),
+      queryKey: [graph, at ?? "now", "walk", id, hops, start.most, start.hasRetired],
+      queryFn: () => walkFrom(memory, id, { hops, start, past }),
       staleTime: at === undefined ? 30_000 : Number.POSITIVE_INFINITY,
     })),
     combine: (results) => ({
@@ -79,13 +84,15 @@ export function useNeighbourhood(start: Start): Neighbourhood {
 }
 
 /** The places in the middle. */
-function useSeeds({ from, words }: Start) {
+function useSeeds({ from, words, hasRetired }: Start) {
+  const lifecycles = hasRetired ? { lifecycles: EVERY_LIFE } : {};
   const byWords = useRead(
-    ["graph-words", words],
+    ["graph-words", words, hasRetired],
     async (memory, past) => {
       const { hits } = await memory.search(words ?? "", {
         limit: SEEDS.hits,
         snippets: false,
+        ...lifecycles,
         ...past,
       });
       return hits.map(({ id }): string => id);
@@ -93,13 +100,14 @@ function useSeeds({ from, words }: Start) {
     { enabled: from === undefined && words !== undefined },
   );
   const byWorth = useRead(
-    ["graph-worth"],
+    ["graph-worth", hasRetired],
     async (memory, past) => {
       const { hits } = await memory.find({
         type: TYPES,
         orderBy: ["salience"],
         limit: SEEDS.most,
         form: "short",
+        ...lifecycles,
         ...past,
       });
       return hits.map(({ id }): string => id);
@@ -120,10 +128,17 @@ interface WalkResult extends Walk {
 async function walkFrom(
   memory: RemoteCortex,
   id: string,
-  { hops, most, past }: { readonly hops: number; readonly most: number; readonly past: Past },
+  { hops, start, past }: { readonly hops: number; readonly start: Start; readonly past: Past },
 ): Promise<WalkResult> {
+  const { most, hasRetired } = start;
   const [walk, root, outside, found] = await Promise.all([
-    memory.traverse(id, { direction: "both", maxHops: hops, maxNodes: most, ...past }),
+    memory.traverse(id, {
+      direction: "both",
+      maxHops: hops,
+      maxNodes: most,
+      includeTombstoned: hasRetired,
+      ...past,
+    }),
     memory.get(id, past),
     linksOutside(memory, id, past),
     memory

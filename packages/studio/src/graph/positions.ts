@@ -8,6 +8,8 @@
 export interface Point {
   readonly x: number;
   readonly y: number;
+  /** Whether the person put it there: then it stays, whatever else is laid out. */
+  readonly isPinned?: boolean;
 }
 
 /** Places kept for one graph, at most; the oldest go first. */
@@ -24,7 +26,8 @@ export function readPlaces(graph: string): Map<string, Point> {
   try {
     const kept: unknown = JSON.parse(window.localStorage.getItem(keyOf(graph)) ?? "[]");
     if (!Array.isArray(kept)) return new Map();
-    return new Map(kept.map(([id, x, y]: [string, number, number]) => [id, { x, y }]));
+    const rows = kept as readonly [id: string, x: number, y: number, isPinned?: 1][];
+    return new Map(rows.map(([id, x, y, pin]) => [id, { x, y, isPinned: pin === 1 }]));
   } catch {
     // What cannot be read is as good as nothing: the picture is laid out anew.
     return new Map();
@@ -33,7 +36,9 @@ export function readPlaces(graph: string): Map<string, Point> {
 
 /** Keeps the places of a graph. */
 export function keepPlaces(graph: string, places: ReadonlyMap<string, Point>): void {
-  const rows = [...places].slice(-KEPT_MAX).map(([id, { x, y }]) => [id, round(x), round(y)]);
+  const rows = [...places]
+    .slice(-KEPT_MAX)
+    .map(([id, { x, y, isPinned }]) => [id, round(x), round(y), ...(isPinned === true ? [1] : [])]);
   try {
     window.localStorage.setItem(keyOf(graph), JSON.stringify(rows));
   } catch {

@@ -123,7 +123,8 @@ function putNode(
     return false;
   }
   const place = places.get(id);
-  scene.addNode(id, { ...look, ...(place ?? { x: 0, y: 0 }), isPinned: false });
+  const { x = 0, y = 0, isPinned = false } = place ?? {};
+  scene.addNode(id, { ...look, x, y, isPinned });
   return place === undefined;
 }
 

@@ -32,6 +32,7 @@ export function readView(params: Params): View {
       opened: listIn(params.open),
       hops,
       most,
+      hasRetired: params.life === "all",
     },
     filter: {
       hiddenTypes: new Set(listIn(params.hide).filter(isType)),

@@ -5,6 +5,7 @@
  * and the answer names it. Pure but for the hash of the browser.
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
+import { tablesIn } from "./sqlite-tables.ts";
 
 /** One thing to write. */
 export type Item = Parameters<RemoteCortex["batch"]>[0][number];
@@ -26,8 +27,8 @@ export interface BadLine {
 export type GivenFile =
   | ({ readonly kind: "memories" } & LineFile)
   | { readonly kind: "turns"; readonly turns: readonly Turn[]; readonly bad: readonly BadLine[] }
-  /** Something that a command of the server's machine reads. */
-  | { readonly kind: "elsewhere"; readonly what: string; readonly command: string };
+  /** Something that this page does not read; a command of the server's machine may. */
+  | { readonly kind: "elsewhere"; readonly what: string; readonly command?: string };
 
 /** A turn of a conversation, as `remember` takes it. */
 export type Turn = Parameters<RemoteCortex["remember"]>[0][number];
@@ -44,10 +45,7 @@ const TIMES = ["validFrom", "validTo", "expiresAt", "freshnessAt"];
 /** Says what a file is, from its first bytes and its first object. */
 export async function readGiven(file: Pick<Blob, "slice" | "text">): Promise<GivenFile> {
   const start = await file.slice(0, 16).text();
-  if (start.startsWith("SQLite format 3")) {
-    const what = "a SQLite file, as memgraph and kb keep their notes in";
-    return { kind: "elsewhere", what, command: "cortex import FILE --from memgraph" };
-  }
+  if (start.startsWith("SQLite format 3")) return readSqlite(await tablesIn(file));
   if (start.startsWith("cortex-journal ")) {
     const what = "an export of a whole memory with its history";
     return { kind: "elsewhere", what, command: "cortex import FILE" };
@@ -57,6 +55,32 @@ export async function readGiven(file: Pick<Blob, "slice" | "text">): Promise<Giv
   const first = values.find(({ value }) => value !== undefined)?.value;
   if (first === undefined) return readMemories(values);
   return foreign(first) ?? (isTurn(first) ? readTurns(values) : readMemories(values));
+}
+
+/** Programs that keep a SQLite file, by the tables that theirs have. */
+const SQLITE_PROGRAMS = [
+  {
+    tables: ["graphs", "nodes", "edges"],
+    what: "the store of memgraph",
+    command: "cortex import FILE --from memgraph",
+  },
+  { tables: ["notes"], what: "an index of kb", command: "cortex import FILE --from kb" },
+  {
+    tables: ["entities", "observations", "relations"],
+    what: "the store of mcp-memory-libsql, which no command here reads",
+  },
+] as const;
+
+/** Whose SQLite file it is; of an unknown one, what is in it. */
+function readSqlite(tables: ReadonlySet<string>): GivenFile {
+  const whose = SQLITE_PROGRAMS.find((one) => one.tables.every((table) => tables.has(table)));
+  if (whose !== undefined) {
+    const { what } = whose;
+    return { kind: "elsewhere", what, ...("command" in whose ? { command: whose.command } : {}) };
+  }
+  const named = [...tables].filter((name) => !name.startsWith("sqlite_")).slice(0, 6);
+  const holds = named.length === 0 ? "no table that can be read" : `the tables ${named.join(", ")}`;
+  return { kind: "elsewhere", what: `a SQLite file of a program that is not known: ${holds}` };
 }
 
 /** What another program wrote, by the members that only its files have. */
@@ -152,13 +176,13 @@ async function writeOf(line: Members): Promise<Members> {
 
 /** A name made of what a line says; browsers hash only where the page came safely. */
 async function ownName(line: Members): Promise<string | undefined> {
-  if (window.crypto?.subtle === undefined) return undefined;
+  if (globalThis.crypto?.subtle === undefined) return undefined;
   const text = JSON.stringify(line, (_, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,
   );
-  const hash = await window.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const hash = await globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   const hex = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return `jsonl:${hex.slice(0, 32)}`;
 }

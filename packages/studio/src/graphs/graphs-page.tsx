@@ -12,7 +12,7 @@ import { Answer, Empty, PageHead, TableFrame } from "../base/ui.tsx";
 import { ImportFile } from "./import-file.tsx";
 import { RemoveGraph } from "./remove-graph.tsx";
 
-/** Graphs that are looked into at once; typing narrows to the others. */
+/** Graphs that are looked into at once; typing narrows to the others, a click shows as many again. */
 const ROWS = 40;
 
 /** A graph, as the server lists it. */
@@ -56,6 +56,7 @@ export function GraphsPage() {
 
 function GraphList() {
   const [typed, setTyped] = useState("");
+  const [rows, setRows] = useState(ROWS);
   const found = useServer("/v1/graphs", async (response) => {
     const { graphs } = (await response.json()) as { readonly graphs: readonly Graph[] };
     return graphs;
@@ -75,11 +76,14 @@ function GraphList() {
                 aria-label="Find a graph"
                 placeholder="Find a graph by its name or id…"
                 value={typed}
-                onChange={(event) => setTyped(event.target.value)}
+                onChange={(event) => {
+                  setTyped(event.target.value);
+                  setRows(ROWS);
+                }}
               />
               <span className="about">
                 {counted(matching.length, "graph")}
-                {matching.length > ROWS && `, the first ${ROWS} are shown`}
+                {matching.length > rows && `, the first ${rows} are shown`}
               </span>
             </p>
             {graphs.length === 0 ? (
@@ -87,7 +91,17 @@ function GraphList() {
                 <p>The first memory that is written makes the first graph.</p>
               </Empty>
             ) : (
-              <GraphTable graphs={matching.slice(0, ROWS)} />
+              <GraphTable graphs={matching.slice(0, rows)} />
+            )}
+            {graphs.length > 0 && matching.length === 0 && (
+              <p className="about">No graph has this in its name or id.</p>
+            )}
+            {matching.length > rows && (
+              <p className="pager">
+                <button type="button" onClick={() => setRows(rows + ROWS)}>
+                  Show {Math.min(ROWS, matching.length - rows)} more
+                </button>
+              </p>
             )}
           </>
         );
@@ -109,7 +123,7 @@ function GraphTable({ graphs }: { readonly graphs: readonly Graph[] }) {
   });
   const largest = Math.max(1, ...stats.map(({ data }) => data?.sizeBytes ?? 0));
   return (
-    <TableFrame label="Table of graphs">
+    <TableFrame label="Table of graphs" name="graph-table">
       <thead>
         <tr>
           <th scope="col">Graph</th>
@@ -157,7 +171,7 @@ function GraphRow({ graph, stats, isFailed, largest }: GraphRowProps) {
           {graph.name === "" ? graph.id : graph.name}
         </a>
         {graph.name !== graph.id && graph.name !== "" && <code>{graph.id}</code>}
-        {graph.id === open && <span className="chip">open</span>}
+        {graph.id === open && <span className="chip">you are here</span>}
       </th>
       {stats === undefined ? (
         <td colSpan={4} className="about">
@@ -179,7 +193,7 @@ function GraphRow({ graph, stats, isFailed, largest }: GraphRowProps) {
           </td>
         </>
       )}
-      <td>
+      <td className="row-end">
         <RemoveGraph
           id={graph.id}
           holds={stats && { memories: stats.memories.active, links: stats.edges.live }}

@@ -58,7 +58,7 @@ export function ImportFile() {
       <h2 id="import-title">Bring memories in</h2>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the button below does the same by keys */}
       <div
-        className={isOver ? "drop is-over" : "drop"}
+        className={isOver ? "drop drop-zone is-over" : "drop drop-zone"}
         onDragOver={(event) => {
           event.preventDefault();
           setOver(true);
@@ -67,11 +67,8 @@ export function ImportFile() {
         onDrop={onDrop}
       >
         <p>
-          Drop a file here to bring what it holds into <strong>{graph}</strong>: memories, one JSON
-          object per line such as <code>{'{"type":"fact","text":"Ada lives in Porto"}'}</code>, or a
-          conversation, a list of turns such as{" "}
-          <code>{'{"role":"user","content":"I moved to Porto"}'}</code>. Files of memgraph, kb, mem0
-          and others are recognised, and you are told the command that reads them.
+          Drop a file here to bring what it holds into <strong>{graph}</strong>. You see first what
+          that is; nothing is written until you say so.
         </p>
         <label className="file-choice">
           or choose a file{" "}
@@ -88,6 +85,19 @@ export function ImportFile() {
             <Preview key={chosen.nth} chosen={chosen} onClear={() => setChosen(undefined)} />
           ))}
       </div>
+      <dl className="facts file-kinds">
+        <dt>Memories</dt>
+        <dd>
+          one JSON object per line, such as{" "}
+          <code>{'{"type":"fact","text":"Ada lives in Porto"}'}</code>
+        </dd>
+        <dt>A conversation</dt>
+        <dd>
+          a list of turns, such as <code>{'{"role":"user","content":"I moved to Porto"}'}</code>
+        </dd>
+        <dt>Other programs</dt>
+        <dd>memgraph, kb, mem0 and more: you are told the command that reads the file</dd>
+      </dl>
     </section>
   );
 }
@@ -100,8 +110,16 @@ function Elsewhere({
 }: {
   readonly name: string;
   readonly what: string;
-  readonly command: string;
+  readonly command?: string;
 }) {
+  if (command === undefined) {
+    return (
+      <p className="warning">
+        <strong dir="auto">{name}</strong> is {what}. Let that program write its memories out as
+        JSON, one object per line as below, and drop that file.
+      </p>
+    );
+  }
   return (
     <p className="warning">
       <strong dir="auto">{name}</strong> is {what}. This page does not read it; on the machine of

@@ -24,7 +24,7 @@ export function RemoveGraph({ id, holds }: RemoveGraphProps) {
     <>
       <button
         type="button"
-        className="quiet"
+        className="small"
         disabled={whyNot !== undefined}
         title={whyNot}
         aria-label={`Remove ${id}`}

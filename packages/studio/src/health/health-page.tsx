@@ -163,11 +163,11 @@ function Jobs({ stats: { text, vectors, jobs, replica } }: { readonly stats: Sta
         <Fact name="Words">
           {counted(text.documents, "text")} in {counted(text.segments, "piece")}
           {text.lag > 0 &&
-            `; ${counted(text.lag, "entry", "entries")} not written out yet, which are searched all the same`}
+            `; ${counted(text.lag, "entry", "entries")} not written out yet, and found all the same`}
         </Fact>
         <Fact name="Meaning">
           {vectors === undefined
-            ? "no embedder is configured"
+            ? "off: no model that compares meaning is set up"
             : `${counted(vectors.memories, "memory", "memories")} by ${vectors.model}, ${lagWords(vectors.lag)}`}
         </Fact>
         {replica !== undefined && (

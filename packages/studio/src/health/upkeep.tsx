@@ -57,12 +57,12 @@ export function Upkeep() {
       <fieldset className="checks">
         <legend>Also</legend>
         {(Object.keys(EXTRAS) as Extra[]).map((extra) => (
-          <label key={extra}>
+          <label key={extra} className="check">
             <input
               type="checkbox"
               checked={extras.includes(extra)}
               onChange={() => toggle(extra)}
-            />{" "}
+            />
             {EXTRAS[extra]}
           </label>
         ))}

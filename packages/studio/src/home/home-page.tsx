@@ -8,7 +8,7 @@ import { count, counted, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Answer, Empty, MemoryLine, PageHead, StatusChip } from "../base/ui.tsx";
+import { Answer, Empty, MemoryLine, PageHead, StatusChip, SuspectChip } from "../base/ui.tsx";
 import { useWaiting } from "../base/waiting.ts";
 import { TYPES } from "../base/words.ts";
 import { AgentBlock, RemoveSample, SAMPLE_GRAPH, SampleButton } from "./welcome.tsx";
@@ -48,6 +48,7 @@ export function HomePage() {
         <Nothing />
       ) : (
         <>
+          {graph === SAMPLE_GRAPH && <Tour />}
           {isOwner && <Waiting />}
           <div className="groups">
             {GROUPS.map((group) => (
@@ -57,6 +58,36 @@ export function HomePage() {
         </>
       )}
     </>
+  );
+}
+
+/** What to look at in the sample, in the order in which it makes sense. */
+function Tour() {
+  const { at } = useStudio();
+  if (at !== undefined) return null;
+  const steps = [
+    [
+      "Ask where Mara lives",
+      hrefOf("ask", { q: "Where does Mara live?" }),
+      "and see why it says so",
+    ],
+    ["See that she moved", hrefOf("", { m: "sample:home" }), "the old value is kept as history"],
+    ["Decide what is disputed", hrefOf("review"), "an agent noted what she never said"],
+    ["Look at the picture", hrefOf("graph", { from: "sample:kyoto" }), "what the trip hangs on"],
+    ["Go back in time", hrefOf("time"), "or drag the bar below to the left"],
+    ["Check that nothing was altered", hrefOf("trust"), "pin this moment, verify a memory"],
+  ] as const;
+  return (
+    <section className="card tour" aria-label="A look around">
+      <h2>Two minutes to look around</h2>
+      <ol>
+        {steps.map(([name, href, about]) => (
+          <li key={name}>
+            <a href={href}>{name}</a> <span className="about">{about}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }
 
@@ -94,9 +125,14 @@ function Waiting() {
   const waiting = open.data?.items.length ?? 0;
   return (
     <p className="waiting">
-      {since > 0
-        ? `${counted(since, "change")} since your last visit.`
-        : "Nothing changed since your last visit."}{" "}
+      {since > 0 && (
+        <>
+          <a href={hrefOf("time", { a: String(seen) })}>
+            {counted(since, "change")} since your last visit.
+          </a>{" "}
+        </>
+      )}
+      {seen !== undefined && since === 0 && "Nothing changed since your last visit. "}
       {waiting === 0 ? (
         "Nothing waits for your decision."
       ) : (
@@ -135,8 +171,9 @@ function GroupView({ group: { title, about, types, most } }: { readonly group: G
         {({ memories, cursor }) => (
           <>
             {memories.length === 0 && <p className="about">Nothing yet.</p>}
-            {memories.map(({ id, type, text, head }) => (
+            {memories.map(({ id, type, text, head, versionRecord }) => (
               <MemoryLine key={id} id={id} type={type} text={text}>
+                <SuspectChip flags={versionRecord.flags} />
                 <StatusChip status={head.status} />
                 <Time ms={head.createdAt} />
               </MemoryLine>

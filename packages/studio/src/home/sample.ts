@@ -15,8 +15,12 @@ export async function plantSample(memory: RemoteCortex, nowMs: number = Date.now
   await talk(memory, nowMs);
   await memory.batch(items());
   // A value after the other, so that the slot has a history.
-  for (const text of ["Mara lives in Lyon", "Mara lives in Porto"]) {
-    await memory.write({ type: "fact", slot: "home city", text, tags: ["home"] });
+  for (const [externalId, city] of [
+    ["sample:home-before", "Lyon"],
+    ["sample:home", "Porto"],
+  ] as const) {
+    const text = `Mara lives in ${city}`;
+    await memory.write({ type: "fact", slot: "home city", text, tags: ["home"], externalId });
   }
   await memory.write({
     type: "fact",

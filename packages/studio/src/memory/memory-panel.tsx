@@ -22,7 +22,7 @@ import { SlotLine } from "./slot-line.tsx";
 import { Versions } from "./versions.tsx";
 
 /** Texts longer than this are cut until somebody wants all. */
-const SHOWN_CHARS = 4000;
+const SHOWN_CHARS = 1500;
 
 /** The panel. */
 export function MemoryPanel({ id }: { readonly id: string }) {
@@ -81,6 +81,7 @@ function Whole({ inspected }: { readonly inspected: Inspected }) {
       {head.siblings.length > 0 && <Siblings id={memory.id} />}
       {head.slot !== undefined && (
         <Section name="slot" title="Slot" aside={head.slot}>
+          <p className="about">It has one value at a time: a new one makes the old one history.</p>
           <SlotLine slot={head.slot} id={memory.id} />
         </Section>
       )}
@@ -122,7 +123,7 @@ function Text({ inspected: { memory } }: { readonly inspected: Inspected }) {
   const { text, type, versionRecord } = memory;
   const { flags = [] } = versionRecord;
   const isLong = text.length > SHOWN_CHARS;
-  const shown = isLong ? text.slice(0, SHOWN_CHARS) : text;
+  const shown = isLong ? `${text.slice(0, SHOWN_CHARS)}…` : text;
   return (
     <>
       {flags.length > 0 && (
@@ -162,7 +163,7 @@ function Standing({ inspected: { memory } }: { readonly inspected: Inspected }) 
   const sure = howSure(head.status);
   return (
     <dl className="facts">
-      <Fact name="Said by">
+      <Fact name="Source">
         {whoSaid(head.source)}
         {sure !== "" && <span className={`status-${head.status}`}>, {sure}</span>}
         {confidence < 1 && `, ${Math.round(confidence * 100)}% sure`}

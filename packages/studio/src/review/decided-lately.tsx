@@ -43,10 +43,12 @@ export function DecidedLately() {
             <span className="about">
               <Time ms={at} /> by {by}
             </span>{" "}
-            <Named memories={memories} />{" "}
+            <span className="decided-what">
+              <Named memories={memories} />
+            </span>{" "}
             <button
               type="button"
-              className="quiet"
+              className="small"
               disabled={undo.isPending}
               aria-label={`Undo decision ${seq}`}
               onClick={() => undo.mutate(seq)}

@@ -37,7 +37,10 @@ export function ReviewPage() {
         title="Review"
         about="What disagrees, what an agent noted without your word, and what somebody asks you to allow. Nothing is lost here: what you decide can be undone."
       >
-        <a href={hrefWith({ show: isDuplicates ? undefined : "duplicates", item: undefined })}>
+        <a
+          className="button"
+          href={hrefWith({ show: isDuplicates ? undefined : "duplicates", item: undefined })}
+        >
           {isDuplicates ? "Back to what waits" : "Look for duplicates"}
         </a>
       </PageHead>
@@ -119,7 +122,8 @@ function Nothing({ isDuplicates }: { readonly isDuplicates: boolean }) {
     <Empty title="Nothing waits for you">
       <p>
         When an agent disagrees with what you said, notes something about you that you have not
-        confirmed, or asks to change what only you may change, it shows here with both sides.
+        confirmed, or asks to change what only you may change, it shows here with both sides. You
+        keep one, keep both, merge or refuse, and can take it back.
       </p>
     </Empty>
   );
@@ -218,7 +222,7 @@ function ItemHead({
       <h2>{name}</h2>
       <span className="about">{place}</span>
       <button type="button" disabled={onBefore === undefined} onClick={onBefore}>
-        Before
+        Previous
       </button>
       <button type="button" disabled={onAfter === undefined} onClick={onAfter}>
         Next

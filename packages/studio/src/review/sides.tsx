@@ -65,7 +65,7 @@ function SideView({ side }: { readonly side: Side }) {
         {text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}
       </p>
       <dl className="facts">
-        <Fact name="Said by">
+        <Fact name="Source">
           {whoSaid(source)}
           {sure !== "" && <span className={`status-${status}`}>, {sure}</span>}
         </Fact>
@@ -113,7 +113,7 @@ function Wish({
               <span dir="auto">{value}</span>
             </Fact>
           ))}
-          <Fact name="Said by">{whoSaid(source)}</Fact>
+          <Fact name="Source">{whoSaid(source)}</Fact>
           <Fact name="Asked">
             <span title={exact(at)}>
               <Time ms={at} />

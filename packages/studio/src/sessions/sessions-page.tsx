@@ -8,7 +8,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { clock, counted, day, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
-import { go, hrefWith, useRoute } from "../base/route.ts";
+import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
 import { Answer, Empty, MemoryLine, PageHead, StatusChip } from "../base/ui.tsx";
 import { spaced, TYPES } from "../base/words.ts";
 
@@ -97,8 +97,10 @@ function NoSession({ prefix }: { readonly prefix: string }) {
   return (
     <Empty title="No conversation yet">
       <p>
-        An agent that saves its turns, with <code>memory_save_turns</code> or <code>remember</code>,
-        puts them here.
+        What people and agents say to each other stands here word for word, once an agent saves its
+        turns, and beside each turn what was learned from it. Agents do it with the tool{" "}
+        <code>memory_save_turns</code>, programs with <code>remember</code>; a file of turns can be
+        dropped on the page <a href={hrefOf("graphs")}>Graphs</a>.
       </p>
     </Empty>
   );

@@ -64,7 +64,11 @@ interface Pair {
   readonly after: Memory | undefined;
 }
 
+/** Memories that are shown until somebody wants all: the journal stands below. */
+const PAIRS_FIRST = 8;
+
 function Compared({ from, to }: { readonly from: string; readonly to: string | undefined }) {
+  const [isWhole, setWhole] = useState(false);
   const found = useRead(["between", from, to], (memory) =>
     compare(memory, momentOf(from) ?? 0, momentOf(to)),
   );
@@ -84,12 +88,17 @@ function Compared({ from, to }: { readonly from: string; readonly to: string | u
             {touched > pairs.length && ` The first ${pairs.length} are compared below.`}
           </p>
           <ul className="pairs">
-            {pairs.map((pair) => (
+            {pairs.slice(0, isWhole ? pairs.length : PAIRS_FIRST).map((pair) => (
               <li key={pair.id}>
                 <PairView pair={pair} />
               </li>
             ))}
           </ul>
+          {!isWhole && pairs.length > PAIRS_FIRST && (
+            <button type="button" className="small" onClick={() => setWhole(true)}>
+              Show all {pairs.length}
+            </button>
+          )}
         </>
       )}
     </Answer>

@@ -69,7 +69,9 @@ function GivenResult({ given }: { readonly given: Given }) {
     case "nothing":
       return (
         <p className="about">
-          It is checked in this page and sent nowhere. A checkpoint can then be pinned.
+          A proof shows that a memory is part of the whole; a slice is memories with their proof; a
+          checkpoint is the fingerprint of a moment; a scope is somebody's leave to look. It is
+          checked in this page and sent nowhere.
         </p>
       );
     case "unknown":

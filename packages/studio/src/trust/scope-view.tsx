@@ -132,9 +132,11 @@ function TakeBack({ scope }: { readonly scope: string }) {
   if (!canWrite) return null;
   return (
     <>
-      <button type="button" className="danger" onClick={() => setOpen(true)}>
-        Take it back…
-      </button>
+      <p>
+        <button type="button" className="danger" onClick={() => setOpen(true)}>
+          Take it back…
+        </button>
+      </p>
       {isOpen && (
         <FormDialog
           title="Take the scope back"

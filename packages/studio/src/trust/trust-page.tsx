@@ -66,15 +66,18 @@ function Root() {
     <Answer of={now} what="the root">
       {({ root, seq, checkpoint }) => (
         <>
-          <Fingerprint hex={root} size={96} />
-          <p>
-            One number over everything that is remembered, at entry {count(seq)}. If a single letter
-            of the past were other, it would be another, and so would the picture.
-          </p>
+          <div className="root">
+            <Fingerprint hex={root} size={96} />
+            <p>
+              One fingerprint of everything that is remembered, at entry {count(seq)}. If a single
+              letter of the past were changed, number and picture would be others.
+            </p>
+          </div>
           {pin === undefined ? (
             <>
               <p className="warning">
-                Nothing is pinned. Without a pin you have only the server's word.
+                Nothing is pinned. Without a pin you have only the server's word. A pin keeps this
+                fingerprint in your browser; from then on every proof is held against it.
               </p>
               <button type="button" className="primary" onClick={() => setPin(checkpoint)}>
                 Pin this moment
@@ -182,7 +185,7 @@ function MemoryChoice() {
   return (
     <>
       <form className="one-line" onSubmit={onSubmit}>
-        <label htmlFor="prove-id">Its id, URI or name</label>
+        <label htmlFor="prove-id">Its id or name</label>
         <input
           id="prove-id"
           type="text"
@@ -288,11 +291,11 @@ function SnapshotTable({ snapshots }: { readonly snapshots: readonly Snapshot[] 
               <Time ms={one.at} />
             </td>
             <td className="number">{count(one.seq)}</td>
-            <td className="buttons">
+            <td className="row-buttons">
               {one.checkpoint === pin?.text ? (
                 <span className="chip">pinned</span>
               ) : (
-                <button type="button" onClick={() => setPin(one.checkpoint)}>
+                <button type="button" className="small" onClick={() => setPin(one.checkpoint)}>
                   Pin<span className="unseen"> snapshot {one.number}</span>
                 </button>
               )}

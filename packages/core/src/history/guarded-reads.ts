@@ -1,20 +1,35 @@
 /**
- * Reads that do not believe the disk: an entry of the journal is given out only if every part that is
- * there has the hash that its header names, and the entry has the number under which it lies.
+ * Stores that do not believe what lies below them: neither the bytes of an entry nor the place where the journal
+ * ends. Both are done where rows are read, below every verb, so that none can forget them.
  *
- * Promise: whoever reads the journal through `verified`, one row or a range, gets sound bytes or
- * `ERR_CORRUPT` with the seq, never an answer made of others. It is done where rows are read, below
- * every verb, so that none can forget it. Headers themselves are leaves of the journal's tree: they are
- * held against it by `check` and `scrub`, because the path to a root takes several reads.
+ * `verified`: whoever reads the journal through it, one row or a range, gets an entry whose parts have the hashes
+ * that its header names and which has the number under which it lies, or `ERR_CORRUPT` with the seq. Headers
+ * themselves are leaves of the journal's tree: they are held against it by `check` and `scrub`, because the path to
+ * a root takes several reads. An entry is verified when a store first reads it, and then at every sixteenth read:
+ * hashing at each would cost a `get` a good part of its time, and in between the bytes come from the memory of the
+ * same machine, where damage on the disk does not reach them.
  *
- * An entry is verified when a store first reads it, and then at every sixteenth read of an entry that was
- * verified before: hashing at each read would cost a `get` a good part of its time. In between the bytes
- * come from the memory of the same machine, where damage on the disk does not reach them.
+ * `guardPosition`: a standby that was behind became the server, or somebody restored the database to an earlier
+ * time. Once a snapshot ends before a position that this handle had seen when it asked for it, in the same epoch, it
+ * and every later call fail with `ERR_ROLLED_BACK`, which names both positions. Opening the store again accepts
+ * where it stands. A restore of ours continues under a new epoch and is not held to be one.
  */
+
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
+import { CortexError } from "../errors.js";
 import { corruptEntry, partHash } from "../journal/entry.js";
 import { getU64 } from "../kv/keyspace.js";
-import { around, type Bytes, type Kv, type OnEntry } from "../kv/kv.js";
+import {
+  around,
+  type Bytes,
+  isHeadKey,
+  isMovedHead,
+  type Kv,
+  type KvSnapshot,
+  type KvSoon,
+  type OnEntry,
+} from "../kv/kv.js";
+import { decodeHeadRow, type HeadRow } from "./head-row.js";
 
 /** The same store; what is read of its journal is verified first. */
 export function verified(kv: Kv, sha256: Sha256): Kv {
@@ -119,4 +134,63 @@ const LONG_UINT = 24;
 /** Whether a header says this seq: it opens with its map, the key 0, and the seq. */
 function saysSeq(row: Bytes, headerAt: number, seq: number): boolean {
   return row[headerAt + 1] === 0 && lengthAt(row, headerAt + 2) === seq;
+}
+
+/** Watches the positions of a store. */
+export function guardPosition(kv: Kv): Kv {
+  let seen: Position | undefined;
+  let failure: CortexError | undefined;
+  // A snapshot is of a state not older than its call: what was seen meanwhile says nothing about it.
+  const note = (head: Bytes | undefined, before: Position | undefined): void => {
+    if (head === undefined || isMovedHead(head)) return;
+    const { size, epoch } = decodeHeadRow(head);
+    if (isBehind({ size, epoch }, before)) {
+      failure ??= setBack((before?.size ?? 0) - 1, size - 1);
+      throw failure;
+    }
+    if (!isBehind({ size, epoch }, seen)) seen = { size, epoch };
+  };
+  const watched = (inner: KvSnapshot, before: Position | undefined): KvSnapshot => ({
+    async getMany(keys) {
+      const values = await inner.getMany(keys);
+      const at = keys.findIndex(isHeadKey);
+      if (at >= 0) note(values[at], before);
+      return values;
+    },
+    ranges: (ranges) => inner.ranges(ranges),
+    ...(inner.soon === undefined ? {} : { soon: (what: KvSoon) => inner.soon?.(what) }),
+    close: () => inner.close(),
+  });
+  const refuse = (): void => {
+    if (failure !== undefined) throw failure;
+  };
+  return around(kv, {
+    async snapshot(options) {
+      refuse();
+      const before = seen;
+      return watched(await kv.snapshot(options), before);
+    },
+    async commit(change) {
+      refuse();
+      const result = await kv.commit(change);
+      // A commit that was overtaken starts over from a snapshot, which is looked at.
+      if (result.ok) note(change.head, undefined);
+      return result;
+    },
+  });
+}
+
+/** Where a store stands. */
+type Position = Pick<HeadRow, "size" | "epoch">;
+
+function isBehind({ size, epoch }: Position, before: Position | undefined): boolean {
+  return before !== undefined && epoch <= before.epoch && size < before.size;
+}
+
+function setBack(seq: number, last: number): CortexError {
+  return new CortexError(
+    "ERR_ROLLED_BACK",
+    `the store ends at seq ${last}, and seq ${seq} was there before: the database was set back. What came after seq ${last} is lost; open the store again to go on from there`,
+    { expected: `seq ${seq} or later`, got: `seq ${last}`, seq: last },
+  );
 }

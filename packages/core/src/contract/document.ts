@@ -1,0 +1,165 @@
+/**
+ * What a document for machines, such as OpenAPI, says where the schema of a field says too little: free
+ * JSON, predicates, the fields that a memory's type decides, the items of a batch.
+ *
+ * Promise: what is described here is what is checked, member by member; a generated test of the server
+ * holds the two together. Nothing is made before it is asked for, so that a start costs nothing.
+ *
+ * Left to others: the checks themselves (`records/`, `find/predicate.ts`, `batch/`), rules between
+ * members, and whatever depends on what a store holds.
+ */
+import * as z from "zod";
+import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { DATA_SCHEMAS, sentenceField, turnData } from "../records/data.js";
+import { ISO_PATTERN } from "../records/fields.js";
+import { externalIdField } from "../records/frames.js";
+import { MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
+import { batch, batchLink } from "./batch.js";
+import { listUpTo, textField } from "./fields.js";
+import { COMPARISONS } from "./find.js";
+import { edgeKind } from "./links.js";
+import { kind, tag, update, updateFields, write, writeFields } from "./memory.js";
+import type { Verb } from "./verb.js";
+
+/** A JSON Schema, or a part of one. */
+type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** The names of actors and graphs. */
+export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
+
+/** How a document points at a form that stands in it once, by its name. */
+type Pointer = (name: string) => JsonSchema;
+
+/** The forms that fields name by the keyword `form`, each once; they hold one another. */
+export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema } {
+  const number = { type: "number", minimum: -INTEGER_MAX, maximum: INTEGER_MAX };
+  const flat = [{ type: "null" }, { type: "boolean" }, { type: "string" }];
+  return {
+    Json: {
+      anyOf: [...flat, number, { type: "array", items: to("Json") }, to("JsonObject")],
+    },
+    JsonObject: { type: "object", additionalProperties: to("Json") },
+    Predicate: { anyOf: predicateForms(to("Predicate")) },
+    GraphId: { type: "string", pattern: NAME_PATTERN },
+    IsoTime: { type: "string", pattern: ISO_PATTERN },
+    Kind: schemaOf(kind),
+    EdgeKind: schemaOf(edgeKind),
+    Tag: schemaOf(tag),
+    ExternalId: schemaOf(externalIdField),
+    // Empty where a new one is to be made.
+    Lineage: { anyOf: [to("ExternalId"), { type: "string", const: "" }] },
+    Principal: schemaOf(textField({ maxBytes: LIMITS.principalBytes })),
+    Title: schemaOf(textField({ maxBytes: LIMITS.labelBytes })),
+    Content: { type: "string", maxLength: LIMITS.contentBytes },
+  };
+}
+
+function schemaOf(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return json;
+}
+
+/** A predicate: one operator with what it takes. Which fields there are, and what they hold, its check knows. */
+function predicateForms(predicate: JsonSchema): readonly JsonSchema[] {
+  const field = { type: "string", minLength: 1 };
+  const scalar = { type: ["string", "number", "boolean", "null"] };
+  const pair = (second: JsonSchema): JsonSchema => ({
+    type: "array",
+    prefixItems: [field, second],
+    minItems: 2,
+    maxItems: 2,
+  });
+  const values = { type: "array", items: scalar, maxItems: LIMITS.predicateValues };
+  const predicates = { type: "array", items: predicate };
+  const operators: { readonly [operator: string]: JsonSchema } = {
+    ...Object.fromEntries(COMPARISONS.map((name) => [name, pair(scalar)])),
+    in: pair(values),
+    hasTag: schemaOf(tag),
+    matches: pair({ type: "string" }),
+    and: predicates,
+    or: predicates,
+    not: predicate,
+  };
+  return Object.entries(operators).map(([operator, argument]) => ({
+    type: "object",
+    properties: { [operator]: argument },
+    required: [operator],
+    additionalProperties: false,
+  }));
+}
+
+/**
+ * The input of a verb as a document describes it: for most what the contract checks, and for those whose
+ * members depend on one another's values every form that there is.
+ */
+export function describedInput(verb: Verb): z.ZodType {
+  switch (verb.name) {
+    case "write":
+      return writeForms();
+    case "update":
+      return updateForm();
+    case "batch":
+      return batchForms();
+    default:
+      return verb.input;
+  }
+}
+
+const TYPES = namesOf(MEMORY_TYPES);
+
+/** The fields of a type's data that may stand beside the others. */
+function looseFields(type: MemoryType, known: object): { readonly [name: string]: z.ZodType } {
+  const fields = Object.entries<z.ZodType>(DATA_SCHEMAS[type].shape);
+  return Object.fromEntries(fields.filter(([name]) => !Object.hasOwn(known, name)));
+}
+
+/** A memory to write, type by type. */
+function writeForms(): z.ZodType {
+  const forms = TYPES.map((type) =>
+    z.strictObject({
+      ...write.input.shape,
+      type: z.literal(type),
+      text: sentenceField(type).describe("the sentence or content").optional(),
+      data: DATA_SCHEMAS[type].optional(),
+      ...looseFields(type, writeFields),
+    }),
+  );
+  return z.union(forms);
+}
+
+/** A change of a memory: the fields of every type, of which it has those of its own. */
+function updateForm(): z.ZodType {
+  const schemas: readonly z.ZodType[] = [...Object.values(DATA_SCHEMAS), turnData];
+  const loose = new Map<string, z.ZodType[]>();
+  for (const type of TYPES) {
+    for (const [name, schema] of Object.entries(looseFields(type, updateFields))) {
+      const known = loose.get(name) ?? [];
+      loose.set(name, known.includes(schema) ? known : [...known, schema]);
+    }
+  }
+  const fields = [...loose].map(([name, forms]) => [name, z.union(forms).optional()]);
+  return z.strictObject({
+    ...update.input.shape,
+    ...(Object.fromEntries(fields) as { readonly [name: string]: z.ZodType }),
+    data: z.union(schemas).describe("the structured fields of the type, as JSON").optional(),
+  });
+}
+
+/**
+ * A batch: where one bad item fails all of it, every item in full; where good items stand without the bad
+ * ones, what each item is at all, because the answer says of each what is wrong with it.
+ */
+function batchForms(): z.ZodType {
+  const { items, ...others } = batch.input.shape;
+  const ref = z.string().min(1).optional();
+  const item = z.union([
+    z.strictObject({ write: z.custom().meta({ form: "writeInput" }), ref }),
+    z.strictObject({ update: z.custom().meta({ form: "updateInput" }), ref }),
+    z.strictObject({ link: batchLink, ref }),
+  ]);
+  const each = listUpTo(item, LIMITS.batchItems, 1).describe("what to do, in order");
+  return z.union([
+    z.strictObject({ ...others, items: each, atomic: z.literal(true).optional() }),
+    z.strictObject({ ...others, items, atomic: z.literal(false) }),
+  ]);
+}
