@@ -66,6 +66,7 @@ export const SERVER_LAYERS: readonly Layer[] = [
     "progress.ts",
     "services.ts",
     "settings.ts",
+    "speech.ts",
     "version.ts",
   ]),
   layer("reading foreign files", ["import/"]),

@@ -73,10 +73,8 @@ export function limitUpTo(max: number) {
 }
 
 /** Where the page before ended. */
-export const cursor = z
-  .string()
-  .max(4096)
-  .meta({ description: "where the page before ended", minLength: 1 })
+export const cursor = textField({ maxBytes: 4096 })
+  .describe("where the page before ended")
   .optional();
 
 /** The type of a memory. */

@@ -12,9 +12,9 @@
 import { resolve } from "node:path";
 import { codeIn, describe, expectedOf } from "@cortex-memory/core/contract";
 import { UsageError } from "../error-status.js";
-import { beginsTranscript, turnsIn } from "../import/speech.js";
 import type { ArgumentSpec, Body, Operation } from "../operations/define.js";
 import { type Field, fieldsOf, jsonOf, parseValue } from "../operations/text-input.js";
+import { beginsTranscript, turnsIn } from "../speech.js";
 import { namesBackup } from "./files.js";
 import type { Host } from "./host.js";
 import type { RawCommand } from "./program.js";

@@ -8,11 +8,11 @@
  */
 import { basename, extname } from "node:path";
 import { type Cortex, isCortexError, open } from "@cortex-memory/core";
+import { type Speech, startIn } from "../speech.js";
 import { IMPORTER } from "./decide.js";
 import { fileBytes, type TextLine, textLines } from "./lines.js";
 import { BATCH_CHARS, BATCH_ITEMS, type ImportWork } from "./memories.js";
 import { badRecord, type ForeignFile, isUnusable, type Step, type TurnRecord } from "./records.js";
-import { type Speech, startIn } from "./speech.js";
 import { drain, type ItemGroup } from "./tally.js";
 
 /** Opens a transcript. */

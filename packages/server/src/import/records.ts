@@ -8,7 +8,7 @@
  */
 import { CortexError, type ErrorCode, isCortexError, type WriteInput } from "@cortex-memory/core";
 import type { ConflictPolicy, ImportedEdge, ImportedVersion } from "@cortex-memory/core/contract";
-import type { Speech } from "./speech.js";
+import type { Speech } from "../speech.js";
 
 /** A memory to be. */
 export interface MemoryRecord {
