@@ -62,7 +62,7 @@ async function furnish(folder: string): Promise<{ readonly root: string; readonl
   for (let n = 0; n < 20; n += 1) await memory.forget(`first-${n * 7}`, "asked for");
   await memory.snapshot("furnished");
   await memory.exportJournal(EXPORT);
-  return memory.root();
+  return await memory.root();
 }
 
 /** Makes a store look as if an older release had written it. */

@@ -27,7 +27,7 @@ describe("a copy of a hub", () => {
       await using hub = await openHub(location, { create: false });
       const { graphs } = await hub.listGraphs({ includeArchived: true });
       expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
-      return Promise.all(
+      return await Promise.all(
         graphs.map(({ id }) => hub.use(id, async (one) => `${id} ${(await one.root()).root}`)),
       );
     };

@@ -263,7 +263,7 @@ describe("what nobody could have written", () => {
     await using store = await openBareStore();
     await store.memory.write({ type: "note", text: "first", externalId: "a" });
     await store.memory.update("a", { text: "second" });
-    return journalOf(store.handle());
+    return await journalOf(store.handle());
   }
 
   async function refusal(journal: readonly Bytes[]): Promise<unknown> {
