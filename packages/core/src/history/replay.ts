@@ -24,10 +24,10 @@ import { type Bytes, HEAD_KEY, type Kv, type KvCommit, type KvSnapshot } from ".
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord } from "../records/memory-record.js";
+import { sealCommit } from "./commit.js";
 import { foldEntry } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import { decodeHeadRow, type HeadRow, UNBORN } from "./head-row.js";
-import { sealCommit } from "./trees.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
 
 /** How a replay goes. */

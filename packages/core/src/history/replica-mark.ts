@@ -13,8 +13,8 @@ import { FOLLOW_KEY, REPLICA_KEY } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { withSnapshot } from "./build-beside.js";
+import { checkClasses } from "./commit.js";
 import { decodeHeadRow, encodeHeadRow, type HeadRow } from "./head-row.js";
-import { checkClasses } from "./trees.js";
 
 /** A failure of following, fit to be shown. */
 interface FollowFailure {

@@ -1,24 +1,22 @@
 /**
- * The commitments as rows, and the commit that writes them: tiles of the journal tree, pages of the two state
- * trees, the head row.
+ * The commitments as rows: tiles of the journal tree, pages of the two state trees, and the roots over them.
  *
  * The algorithms are pure and live in `merkle/`; this file says which rows they need, hands them
- * over, and puts what they give back. A commit updates each tree once, however many entries it holds. The writer
- * and replay make their commits here, so that both leave the same bytes. The roots of a store at its current
- * position are read from tiles and root pages in one batch.
+ * over, and puts what they give back. A commit updates each tree once, however many entries it holds
+ * (`commit.ts`). The roots of a store at its current position are read from tiles and root pages in one batch.
  */
 import type { Sha256 } from "../codec/hash.js";
 import { CortexError } from "../errors.js";
 import { entryLeaf, splitEntry } from "../journal/entry.js";
-import { classOfKey, journalKey, keyString, pageKey, tileKey } from "../kv/keyspace.js";
-import type { Bytes, KvCommit, KvSnapshot } from "../kv/kv.js";
+import { journalKey, keyString, pageKey, tileKey } from "../kv/keyspace.js";
+import type { Bytes, KvSnapshot } from "../kv/kv.js";
 import { appendLeaves, logRoot, tilesForAppend, tilesForRoot } from "../merkle/log-tree.js";
 import { overallRoot, type Roots } from "../merkle/state-keys.js";
 import { candidatePages } from "../merkle/state-page.js";
 import { unknownPages } from "../merkle/state-reads.js";
 import { stateRoot, updateState } from "../merkle/state-tree.js";
-import type { Fold, LeafChanges, TreeName } from "./fold-state.js";
-import { encodeHeadRow, type HeadRow } from "./head-row.js";
+import type { LeafChanges, TreeName } from "./fold-state.js";
+import type { HeadRow } from "./head-row.js";
 import type { WriteView } from "./write-view.js";
 
 /** Keys of `memories` differ in the id, their first 16 bytes; keys of `edges` may not. */
@@ -160,56 +158,4 @@ export async function journalRootAt(
   const rows = keys.length === 0 ? [] : await snapshot.getMany(keys);
   const byKey = new Map(keys.map((key, at) => [keyString(key), rows[at]]));
   return logRoot(sha256, size, (level, index) => byKey.get(keyString(tileKey(level, index))));
-}
-
-/** A fold that is complete but for the trees. */
-interface FinishedFold {
-  readonly view: WriteView;
-  readonly fold: Fold;
-  readonly headBytes: Bytes | undefined;
-  /** The head the fold started from. */
-  readonly head: HeadRow;
-  /** Time of the last entry folded. */
-  readonly at: number;
-  /** Leaves of the journal tree, one per entry folded. */
-  readonly leafHashes: readonly Uint8Array[];
-}
-
-/** Builds the commit of a fold; reads the tree pages it lacks in one batch. */
-export async function sealCommit(
-  sha256: Sha256,
-  snapshot: KvSnapshot,
-  done: FinishedFold,
-): Promise<KvCommit> {
-  const { view, fold, head, leafHashes } = done;
-  const missing = missingRows(fold.leaves, view, head.size);
-  if (missing.length > 0) view.load(missing, await snapshot.getMany(missing));
-  appendTiles(sha256, view, head.size, leafHashes);
-  updateTrees(sha256, view, fold.leaves);
-  const size = head.size + leafHashes.length;
-  const commit = {
-    expectHead: done.headBytes,
-    head: encodeHeadRow({ ...head, size, at: done.at, counts: fold.counts }),
-    ...view.changes(),
-  };
-  checkClasses(commit, true);
-  return commit;
-}
-
-/** Refuses a commit that touches exact keys without an entry, or caches with one. */
-export function checkClasses(commit: Pick<KvCommit, "puts" | "deletes">, hasEntry: boolean): void {
-  for (const { key } of commit.puts) checkClass(key, hasEntry);
-  for (const key of commit.deletes) checkClass(key, hasEntry);
-}
-
-function checkClass(key: Bytes, hasEntry: boolean): void {
-  const keyClass = classOfKey(key);
-  const fits = hasEntry
-    ? keyClass === "exact" || keyClass === "journal"
-    : keyClass === "cache" || keyClass === "snapshot";
-  if (fits) return;
-  throw new CortexError(
-    "ERR_BATCH_NO_JOURNAL",
-    `a commit ${hasEntry ? "with" : "without"} a journal entry touches a key of class ${keyClass}`,
-  );
 }

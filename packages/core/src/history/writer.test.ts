@@ -17,8 +17,8 @@ import {
   openBareStore,
 } from "../testing/bare-journal.js";
 import { countingKv } from "../testing/counting-kv.js";
+import { checkClasses } from "./commit.js";
 import { CommitSignal } from "./growth.js";
-import { checkClasses } from "./trees.js";
 import type { WriteOperation, WriteTx } from "./writer.js";
 
 /** An operation that appends one entry and says how often it ran. */

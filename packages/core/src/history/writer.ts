@@ -37,6 +37,7 @@ import {
 } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Json } from "../records/fields.js";
+import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
 import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
 import type { CommitSignal } from "./growth.js";
@@ -44,7 +45,7 @@ import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { decodePointer } from "./pointers.js";
 import type { KnownPart } from "./record-reader.js";
 import { refuseReplica } from "./replica-mark.js";
-import { type LeafRef, likelyPages, sealCommit } from "./trees.js";
+import { type LeafRef, likelyPages } from "./trees.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";
 
 /** A part of a draft, with the decoded record so that the fold need not decode it again. */
