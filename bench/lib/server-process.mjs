@@ -4,7 +4,14 @@
  */
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+/** The command of this tree, as npm links it for users: bundled. */
+export function ownCommand() {
+  const built = dirname(createRequire(import.meta.url).resolve("@cortex-memory/server"));
+  return join(built, "..", "bin", "cortex.js");
+}
 
 /**
  * The built binary on a free port; its log goes to a file, as it would under a supervisor.

@@ -4,13 +4,12 @@
  * id; one memory written durably, where requests that wait together share a commit.
  */
 import { mkdir, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { quantile } from "../lib/clock.mjs";
 import { CONNECTIONS, putLoad, readLoad } from "../lib/http-load.mjs";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
-import { atRest, startServer } from "../lib/server-process.mjs";
+import { atRest, ownCommand, startServer } from "../lib/server-process.mjs";
 import { asWrite, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 20_000;
@@ -29,7 +28,7 @@ export async function answer(settings) {
   const workload = startWorkload(settings.seed);
   settings.progress(`http: filling ${memories}`);
   const { ids, syncMode } = await fill(folder, memories, workload, settings.batchItems);
-  const server = await startServer(ownMain(), folder);
+  const server = await startServer(ownCommand(), folder);
   try {
     settings.progress("http: waiting until the indexes are written out");
     await atRest(server.port);
@@ -61,11 +60,6 @@ export async function answer(settings) {
     await server.stop();
     await rm(folder, { recursive: true });
   }
-}
-
-/** The built binary of this tree. */
-function ownMain() {
-  return join(dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")), "main.js");
 }
 
 /**

@@ -4,23 +4,18 @@
  * The time from the start to the first answer, then one memory read by a random id and one found by tag.
  */
 import { mkdir, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { open } from "@cortex-memory/core";
 import { local } from "@cortex-memory/embed";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
+import { ownCommand } from "../lib/server-process.mjs";
 import { startStdio } from "../lib/stdio-client.mjs";
 import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 20_000;
 const UNDER_WAY = 50;
 const CALLS_MIN = 2000;
-/** The built binary, as a client starts it. */
-const MAIN = join(
-  dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")),
-  "main.js",
-);
 
 /**
  * Answers the question.
@@ -40,7 +35,7 @@ export async function answer(settings) {
     for (let run = 0; run < settings.runs; run += 1) {
       settings.progress(`mcp: run ${run + 1} of ${settings.runs}`);
       const fromMs = performance.now();
-      const server = await startStdio([MAIN, "mcp", "--data", folder]);
+      const server = await startStdio([ownCommand(), "mcp", "--data", folder]);
       starts.push(performance.now() - fromMs);
       const next = seededNumbers(settings.seed + run);
       const get = () => ({ name: "memory_get", arguments: { id: ids[next(ids.length)] } });

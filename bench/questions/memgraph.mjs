@@ -7,14 +7,14 @@
  * folder at once, and everything they wrote must be there.
  */
 import { mkdir, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openHub, throughDoor } from "@cortex-memory/core";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import { median, quantile, timeMs } from "../lib/clock.mjs";
 import { commitFloor } from "../lib/memgraph-floor.mjs";
 import { fillSqlite } from "../lib/memgraph-sqlite.mjs";
+import { ownCommand } from "../lib/server-process.mjs";
 import { startStdio } from "../lib/stdio-client.mjs";
 import { seededNumbers } from "../lib/workload.mjs";
 
@@ -309,9 +309,7 @@ async function writeAtOnce(folder, each) {
 
 /** @param {string} folder */
 function ourServer(folder) {
-  const require = createRequire(import.meta.url);
-  const main = join(dirname(require.resolve("@cortex-memory/server")), "main.js");
-  const args = [main, "mcp", "--data", join(folder, "cortex"), "--profile", "memgraph"];
+  const args = [ownCommand(), "mcp", "--data", join(folder, "cortex"), "--profile", "memgraph"];
   return startStdio(args, { CORTEX_EMBEDDER_ENDPOINT: "none" });
 }
 

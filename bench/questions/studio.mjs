@@ -6,13 +6,12 @@
  */
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { open } from "@cortex-memory/core";
 import { chromium } from "playwright-core";
 import { median } from "../lib/clock.mjs";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
-import { askServer, atRest, startServer } from "../lib/server-process.mjs";
+import { askServer, atRest, ownCommand, startServer } from "../lib/server-process.mjs";
 import { asWrite, seededNumbers, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 20_000;
@@ -39,7 +38,7 @@ export async function answer(settings) {
   const memories = Math.min(settings.size, MEMORIES);
   settings.progress(`studio: filling ${memories} memories and three times as many links`);
   const ids = await fill(folder, memories, settings);
-  const server = await startServer(ownMain(), folder);
+  const server = await startServer(ownCommand(), folder);
   const args = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader"];
   const browser = await chromium.launch({
     executablePath,
@@ -107,11 +106,6 @@ function judged(taken, memories) {
         "had written out its indexes and answered one question before.",
     ],
   };
-}
-
-/** The built binary of this tree. */
-function ownMain() {
-  return join(dirname(createRequire(import.meta.url).resolve("@cortex-memory/server")), "main.js");
 }
 
 /**
