@@ -35,7 +35,10 @@ export const ALONE = { Connection: "close" } as const;
 export interface TestServer {
   readonly url: string;
   readonly port: number;
+  /** A folder of its own: that of the stores, unless they are in a database. */
   readonly folder: string;
+  /** Where its stores are. */
+  readonly location: string;
   /** What it reaches its stores through. */
   readonly stores: Stores;
   /** Lines of the log so far. */
@@ -85,6 +88,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     url,
     port,
     folder,
+    location,
     stores,
     logged: () =>
       log

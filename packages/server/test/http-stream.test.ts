@@ -57,7 +57,7 @@ describe("a stream", () => {
         "fact",
         "from elsewhere",
         "--data",
-        server.folder,
+        server.location,
       ]);
       expect(exit, err).toBe(0);
       const [event] = await client.upTo(1);
@@ -86,11 +86,11 @@ describe("a stream", () => {
       Array.from({ length: 5 }, () => follow(`${server.url}/v1/subscribe?from=0`)),
     );
     await Promise.all(clients.map((client) => client.upTo(2)));
-    const other = await startTestServer({ location: server.folder });
+    const other = await startTestServer({ location: server.location });
     const elsewhere = await follow(`${other.url}/v1/subscribe?from=0`);
     await other.close();
     await elsewhere.ended;
-    await using memory = await open(server.folder);
+    await using memory = await open(server.location);
     expect((await memory.check()).ok).toBe(true);
     for (const client of clients) client.leave();
   });

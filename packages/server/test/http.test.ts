@@ -2,6 +2,9 @@
  * REST gives the library's answer and the library's failure, in HTTP's own terms: statuses, tags,
  * conditions, keys, pages, compression, files.
  */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { ERROR_CODES, importJournal, open } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -46,7 +49,7 @@ describe("operations", () => {
     ["/v1/root", "root", {}],
   ])("GET %s is the operation's own answer, by POST as well", async (path, name, input) => {
     const operation = OPERATIONS.find((one) => one.name === name);
-    await using memory = await open(server.folder);
+    await using memory = await open(server.location);
     const expected = plain(await operation?.run(memory, input, CALL_CONTEXT));
     const got = await server.get(path);
     expect([got.status, got.json]).toEqual([200, expected]);
@@ -365,14 +368,15 @@ describe("about the server", () => {
   });
 
   test("readiness fails where the store cannot be read", async () => {
-    const { writeFileSync, mkdirSync } = await import("node:fs");
-    const broken = await startTestServer();
-    mkdirSync(`${broken.folder}/default`);
-    writeFileSync(`${broken.folder}/default/g000001.mdb`, Buffer.alloc(8192, 7));
+    const folder = await mkdtemp(join(tmpdir(), "cortex-broken-"));
+    await mkdir(join(folder, "default"));
+    await writeFile(join(folder, "default", "g000001.mdb"), Buffer.alloc(8192, 7));
+    const broken = await startTestServer({ location: folder });
     const got = await broken.get("/readyz");
     expect(got.status).toBeGreaterThanOrEqual(500);
     expect((await broken.get("/healthz")).status).toBe(200);
     await broken.close();
+    await rm(folder, { recursive: true });
   });
 
   test("the log has a line per request, and nothing of its content", async () => {

@@ -54,7 +54,8 @@ describe("behaviour", () => {
   test("case 85: health and information", async () => {
     expect((await server.get("/healthz")).text).toBe("ok");
     const { json } = await server.get("/v1/info");
-    expect(json).toMatchObject({ version: "0.0.0", store: "lmdb" });
+    const store = process.env.CORTEX_TEST_POSTGRES ? "postgres" : "lmdb";
+    expect(json).toMatchObject({ version: "0.0.0", store });
     expect(Date.parse(String(json.time))).toBeGreaterThan(0);
   });
 
