@@ -54,6 +54,8 @@ export interface Contender {
   readonly key: string;
   readonly lanes: LaneScores;
   readonly factors: OwnFactors;
+  /** What all lanes of its question are multiplied by; 1 when not given. */
+  readonly scale?: number;
   /** The seq that brought it: newer stands first among equals. */
   readonly seq: number;
 }
@@ -71,11 +73,12 @@ const SALIENCE_SPAN = 0.2;
 /** Ranks contenders, best first; those no lane speaks for are left out. */
 export function fuse(contenders: readonly Contender[]): Ranked[] {
   const ranked = contenders.flatMap((contender): Ranked[] => {
+    const { scale = 1 } = contender;
     const { trust, salience, speaker } = contender.factors;
     const relevance = relevanceOf(contender.lanes, speaker);
     if (relevance <= 0) return [];
     const factor = trust * (1 - SALIENCE_SPAN / 2 + SALIENCE_SPAN * salience);
-    return [{ ...contender, score: relevance * factor }];
+    return [{ ...contender, score: scale * relevance * factor }];
   });
   return ranked.sort(
     (a, b) => b.score - a.score || b.seq - a.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
@@ -107,6 +110,8 @@ const MEANING_MOST = 6;
  * .813 and .792.
  */
 const EXPLAINED = 0.35;
+/** Words that explain less than this leave it to meaning how sure the answer is. */
+export const EXPLAINED_LEAST = 0.15;
 /**
  * What an assistant's turn counts by meaning: it talks of what the user said, and in more general words. With 1 two
  * of a hundred everyday questions and .02 of BEAM's R@10 are lost, .3 to .5 are level.
@@ -120,6 +125,18 @@ export function meaningWeight(texts: number, explained: number): number {
   const bySize = (AMONG / Math.max(1, texts)) ** 2;
   const left = MEANING_MOST * (1 - explained / EXPLAINED);
   return Math.min(MEANING_MOST, Math.max(MEANING_LEAST, bySize, left));
+}
+
+/**
+ * What all lanes are multiplied by where meaning counts so much: the best by words and by meaning has what it has
+ * among many texts, however much of that is meaning's. Where words explain too little to say how sure an answer is,
+ * a score is no more than the nearest hit is near. One factor for all hits of a question, so the order stays.
+ */
+export function meaningScale(weight: number, explained: number, nearest: number): number {
+  const level = Math.min(1, (1 + MEANING_LEAST) / (1 + weight));
+  const byWords = Math.min(1, explained / EXPLAINED_LEAST);
+  const sure = Math.min(1, Math.max(0, nearest));
+  return level * (byWords + (1 - byWords) * sure);
 }
 
 /** How much a memory's meaning counts, where that of a user's turn counts so much. */

@@ -4,7 +4,8 @@
  *
  * Every lane is a few batched reads; a lane that has nothing to say costs none. Memories are loaded
  * once and judged by the caller's access when they are, so no lane can lead to what is not shown.
- * Scores are on one scale: 1 is what the best lexical hit has.
+ * Scores are on one scale: 1 is what the best lexical hit has. Where meaning counts more than words, `scale` brings
+ * the sums back to what they are elsewhere.
  */
 
 import type { LaneScores } from "../contract/recall.js";
@@ -50,7 +51,9 @@ import { type Candidate, type Scored, sessionEvidence, spread } from "./evidence
 import {
   type AskedSpeaker,
   askedSpeaker,
+  EXPLAINED_LEAST,
   meaningOf,
+  meaningScale,
   meaningWeight,
   turnOf,
   voiceOf,
@@ -82,8 +85,6 @@ const REACHED = 32;
 const NEAR = 96;
 /** What a model counts that does not tell unrelated texts apart. */
 const UNKNOWN_MEANING = 0.2;
-/** Words that explain less than this leave it to meaning how sure the answer is. */
-const EXPLAINED_LEAST = 0.15;
 /**
  * Units of text on either side of a name whose words say why it is named: some 17 words. 30, 60 and 100 give
  * MuSiQue's R@5 .620, .625, .638 and HotpotQA's .940, .940, .950.
@@ -143,6 +144,8 @@ export interface Gathered {
   readonly similarity: ReadonlyMap<string, number>;
   /** The same on the model's own scale: 1 is what is usual between a question and its answer. */
   readonly closeness: ReadonlyMap<string, number>;
+  /** What the lanes have to be multiplied by, so that scores mean the same in every store. */
+  readonly scale: number;
   /** The words of the question, with how much each says. */
   readonly terms: readonly QuestionTerm[];
   /** By key, what a hit by words says of each word of the question. */
@@ -186,6 +189,7 @@ class Lanes implements Gathered {
   readonly via = new Map<string, EdgeStep>();
   readonly similarity = new Map<string, number>();
   readonly closeness = new Map<string, number>();
+  scale = 1;
   readonly #engine: Engine;
   readonly #reader: Reader;
   readonly #question: Question;
@@ -346,6 +350,8 @@ class Lanes implements Gathered {
     const isKnown = calibration !== UNCALIBRATED;
     const weight = isKnown ? meaningWeight(texts, this.#explained) : UNKNOWN_MEANING;
     const isLeftToMeaning = this.#explained < EXPLAINED_LEAST;
+    if (best > usual)
+      this.scale = meaningScale(weight, this.#explained, closenessOf(calibration, best));
     for (const { key, cosine } of shown) {
       if (cosine <= usual) continue;
       this.similarity.set(key, cosine);
