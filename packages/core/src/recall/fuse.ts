@@ -86,8 +86,9 @@ export function fuse(contenders: readonly Contender[]): Ranked[] {
 }
 
 function relevanceOf(lanes: LaneScores, speaker: boolean): number {
-  const { time = 0, lexical = 0, ...others } = lanes;
-  let sum = LANE_WEIGHTS.lexical * lexical * (speaker ? SPEAKER_FACTOR : 1);
+  const { time = 0, lexical = 0, vector = 0, ...others } = lanes;
+  const said = LANE_WEIGHTS.lexical * lexical + LANE_WEIGHTS.vector * vector;
+  let sum = said * (speaker ? SPEAKER_FACTOR : 1);
   for (const [lane, value = 0] of Object.entries(others)) {
     sum += LANE_WEIGHTS[lane as keyof LaneScores] * value;
   }
@@ -284,13 +285,6 @@ export interface Grounds {
   readonly aside: boolean;
 }
 
-/** One of those who speak, whom a question names. */
-export interface AskedSpeaker {
-  readonly speaker: string;
-  /** The words of the question that are their name. */
-  readonly words: ReadonlySet<string>;
-}
-
 /** Hits of which one has to be good enough. */
 const BEST = 3;
 /** Below this share of the question's words even the best hit is a guess. */
@@ -322,18 +316,6 @@ function isCertain({ lanes: { slot = 0, names = 0 }, closeness }: Grounds): bool
 
 function weightOf({ coverage, voice }: Grounds): number {
   return coverage * voice;
-}
-
-/** The one speaker whom a question names; `undefined` when it names none, or several. */
-export function askedSpeaker(
-  question: ReadonlySet<string>,
-  speakers: ReadonlyMap<string, readonly string[]>,
-): AskedSpeaker | undefined {
-  const named = [...speakers].flatMap(([speaker, name]): AskedSpeaker[] => {
-    const words = new Set(name.filter((word) => question.has(word)));
-    return words.size === 0 ? [] : [{ speaker, words }];
-  });
-  return named.length === 1 ? named[0] : undefined;
 }
 
 /** An assistant mostly repeats what it was told or offers what was not taken up. */

@@ -392,7 +392,7 @@ async function rank(
       {
         key,
         lanes: counted,
-        factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
+        factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.isSpoken(memory) },
         seq: memory.row.seq,
         scale,
       },
