@@ -86,9 +86,8 @@ export function fuse(contenders: readonly Contender[]): Ranked[] {
 }
 
 function relevanceOf(lanes: LaneScores, speaker: boolean): number {
-  const { time = 0, lexical = 0, vector = 0, ...others } = lanes;
-  const said = LANE_WEIGHTS.lexical * lexical + LANE_WEIGHTS.vector * vector;
-  let sum = said * (speaker ? SPEAKER_FACTOR : 1);
+  const { time = 0, lexical = 0, ...others } = lanes;
+  let sum = LANE_WEIGHTS.lexical * lexical * (speaker ? SPEAKER_FACTOR : 1);
   for (const [lane, value = 0] of Object.entries(others)) {
     sum += LANE_WEIGHTS[lane as keyof LaneScores] * value;
   }
