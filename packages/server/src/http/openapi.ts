@@ -27,6 +27,7 @@ import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
 import { REQUEST_ID_HEADER } from "./metrics.js";
 import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
+import { withoutRepeats } from "./repeats.js";
 import { BASE, pathsOf, type Route } from "./routes.js";
 
 const ABOUT = `Every operation is a POST with a JSON body; one that only reads answers GET as well. Without
@@ -100,6 +101,19 @@ export function openApiDocument(
   const answers = offered
     .filter(({ file }) => file === undefined)
     .map(({ operation }) => [`${operation.name}Answer`, schemaOf(operation.output)]);
+  const { schemas, paths } = withoutRepeats(
+    {
+      schemas: {
+        Problem: schemaOf(problemSchema),
+        ...namedForms(pointer),
+        ...Object.fromEntries(inputs),
+        ...Object.fromEntries(answers),
+        ...others.schemas,
+      },
+      paths: { ...Object.fromEntries(offered.flatMap(pathItems)), ...others.paths },
+    },
+    pointer,
+  );
   return {
     openapi: "3.1.0",
     info: { title: "Cortex", version, description: ABOUT },
@@ -108,15 +122,9 @@ export function openApiDocument(
     tags: [...new Set(routes.map(({ operation }) => operation.cli.group)), others.tag].map(
       (name) => ({ name }),
     ),
-    paths: { ...Object.fromEntries(offered.flatMap(pathItems)), ...others.paths },
+    paths,
     components: {
-      schemas: {
-        Problem: schemaOf(problemSchema),
-        ...namedForms(pointer),
-        ...Object.fromEntries(inputs),
-        ...Object.fromEntries(answers),
-        ...others.schemas,
-      },
+      schemas,
       responses: { Problem: problemAnswer },
       parameters: { actor: actorParameter, ...headerParameters },
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
