@@ -27,6 +27,9 @@ type JsonSchema = { readonly [keyword: string]: unknown };
 /** The names of actors and graphs. */
 export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
+/** What a member of a free object may be called over HTTP: not what every object has, which copying would drop. */
+export const FREE_NAME = { pattern: "^(?!__proto__$)" };
+
 /** How a document points at a form that stands in it once, by its name. */
 type Pointer = (name: string) => JsonSchema;
 
@@ -38,7 +41,7 @@ export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema }
     Json: {
       anyOf: [...flat, number, { type: "array", items: to("Json") }, to("JsonObject")],
     },
-    JsonObject: { type: "object", additionalProperties: to("Json") },
+    JsonObject: { type: "object", propertyNames: FREE_NAME, additionalProperties: to("Json") },
     Predicate: { anyOf: predicateForms(to("Predicate")) },
     GraphId: { type: "string", pattern: NAME_PATTERN },
     IsoTime: { type: "string", pattern: ISO_PATTERN },

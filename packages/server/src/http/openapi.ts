@@ -6,6 +6,7 @@
 
 import {
   describedInput,
+  FREE_NAME,
   NAME_PATTERN,
   namedForms,
   patternOf,
@@ -44,8 +45,19 @@ function pointer(name: string): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** The JSON Schema of what a caller sends or gets. */
-function schemaOf(schema: z.ZodType): Json {
+/** Free JSON in an answer: there are no rules to know, as in what a caller sends. */
+const FREE_ANSWERS: { readonly [form: string]: Json } = {
+  Json: {},
+  JsonObject: { type: "object" },
+};
+
+/** The JSON Schema of what a caller gets. */
+function answerOf(schema: z.ZodType): Json {
+  return schemaOf(schema, (form) => FREE_ANSWERS[form] ?? pointer(form));
+}
+
+/** The JSON Schema of what a caller sends. */
+function schemaOf(schema: z.ZodType, formOf = pointer): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     // Answers, too, are described as what may come: members that are not named are no error.
     io: "input",
@@ -53,10 +65,11 @@ function schemaOf(schema: z.ZodType): Json {
     override: ({ jsonSchema }) => {
       const own: { [keyword: string]: unknown } = jsonSchema;
       for (const keyword of OWN_KEYWORDS) delete own[keyword];
-      const { form, description } = own;
+      const { form, description, additionalProperties: others } = own;
+      if (typeof others === "object" && formOf === pointer) own.propertyNames ??= FREE_NAME;
       if (typeof form !== "string") return;
       for (const keyword of Object.keys(own)) delete own[keyword];
-      Object.assign(own, pointer(form), description === undefined ? {} : { description });
+      Object.assign(own, formOf(form), description === undefined ? {} : { description });
     },
   });
   return json;
@@ -100,11 +113,11 @@ export function openApiDocument(
   const inputs = offered.map((route) => [`${route.operation.name}Input`, inputSchema(route)]);
   const answers = offered
     .filter(({ file }) => file === undefined)
-    .map(({ operation }) => [`${operation.name}Answer`, schemaOf(operation.output)]);
+    .map(({ operation }) => [`${operation.name}Answer`, answerOf(operation.output)]);
   const { schemas, paths } = withoutRepeats(
     {
       schemas: {
-        Problem: schemaOf(problemSchema),
+        Problem: answerOf(problemSchema),
         ...namedForms(pointer),
         ...Object.fromEntries(inputs),
         ...Object.fromEntries(answers),
@@ -412,7 +425,7 @@ function needsBody(one: MemgraphRoute): boolean {
 function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
   const description = "The answer.";
   if (shape === undefined) return { description };
-  return { description, content: { "application/json": { schema: schemaOf(shape) }, ...more } };
+  return { description, content: { "application/json": { schema: answerOf(shape) }, ...more } };
 }
 
 /** A part of a path: the name of a graph, or any text. */
