@@ -45,15 +45,15 @@ function pointer(name: string): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Free JSON in an answer: there are no rules to know, as in what a caller sends. */
-const FREE_ANSWERS: { readonly [form: string]: Json } = {
+/** Free JSON as an answer has it: there are no rules to know, as in what a caller sends. */
+const FREE_JSON: { readonly [form: string]: Json } = {
   Json: {},
   JsonObject: { type: "object" },
 };
 
 /** The JSON Schema of what a caller gets. */
 function answerOf(schema: z.ZodType): Json {
-  return schemaOf(schema, (form) => FREE_ANSWERS[form] ?? pointer(form));
+  return schemaOf(schema, (form) => FREE_JSON[form] ?? pointer(form));
 }
 
 /** The JSON Schema of what a caller sends. */
@@ -351,13 +351,25 @@ function memgraphPaths(): { readonly [path: string]: Json } {
 /** The bodies that requests have, by name. */
 function memgraphSchemas(): { readonly [name: string]: Json } {
   const inputs = MEMGRAPH_ROUTES.flatMap((one) =>
-    hasBody(one.route) ? [[inputName(one.name), schemaOf(callBodyOf(one))]] : [],
+    hasBody(one.route) ? [[inputName(one.name), schemaOf(callBodyOf(one), memgraphForm)]] : [],
   );
-  return Object.fromEntries(inputs);
+  const { Json, JsonObject } = namedForms(memgraphForm);
+  const { propertyNames: _, ...anyObject } = JsonObject ?? {};
+  const free = { [memgraphName("Json")]: Json, [memgraphName("JsonObject")]: anyObject };
+  return { ...free, ...Object.fromEntries(inputs) };
+}
+
+/** Where a form of memgraph's bodies stands: free JSON may name its members as it likes. */
+function memgraphForm(form: string): Json {
+  return pointer(FREE_JSON[form] === undefined ? form : memgraphName(form));
+}
+
+function memgraphName(name: string): string {
+  return `memgraph.${name}`;
 }
 
 function inputName(name: string): string {
-  return `memgraph.${name}Input`;
+  return memgraphName(`${name}Input`);
 }
 
 function partsIn({ path }: CallRoute): readonly string[] {
