@@ -8,6 +8,7 @@
 import { type Cortex, isCortexError, open } from "@cortex-memory/core";
 import { noteOf, VERBS, type Verb } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type * as z from "zod";
 import { routesOf } from "../src/http/routes.js";
 import { mended } from "../src/mcp/mend.js";
 import { STANDARD_TOOLS, toolName } from "../src/mcp/tools.js";
@@ -94,9 +95,10 @@ describe.each(
 test("a position that the journal does not have is called by the field that gave it", async () => {
   const told: string[] = [];
   for (const [name, verb] of Object.entries(VERBS) as [keyof typeof VERBS, Verb][]) {
-    const { shape } = verb.input;
+    const shape = verb.input.shape as { readonly [field: string]: z.ZodType };
+    const positions = Object.entries(shape).filter(([, one]) => noteOf(one).position === true);
     const call = memory[name] as (input: object) => unknown;
-    for (const field of Object.keys(shape).filter((one) => noteOf(shape[one]).position === true)) {
+    for (const [field] of positions) {
       const input = { ...plainInput(shape), [field]: 1e9 };
       const error = await Promise.resolve(call.call(memory, input)).catch((thrown) => thrown);
       if (!isCortexError(error, "ERR_AS_OF")) continue; // it waits for that position, or lacks something else
