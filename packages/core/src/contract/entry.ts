@@ -33,7 +33,6 @@ export {
   SOURCES,
   STATUSES,
   type Status,
-  TURN_ROLES,
   type TurnRole,
   VISIBILITIES,
   type Visibility,
@@ -136,7 +135,7 @@ export {
   type Settlement,
 } from "./review.js";
 export type { PostedScope, RevokedScope, ScopeReport } from "./scopes.js";
-export type { RememberResult, SessionPage, Turn } from "./sessions.js";
+export { GIVEN_ROLES, type RememberResult, type SessionPage, type Turn } from "./sessions.js";
 export type { EdgeResult, MemoryHead, VersionRecord } from "./shapes.js";
 export {
   edgeShape,

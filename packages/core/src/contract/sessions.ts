@@ -23,7 +23,7 @@ import { type, verb } from "./verb.js";
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
 
 /** The roles a turn may be given: `tool`, as chat programs call it, is kept as `tool_result`. */
-const GIVEN_ROLES = [...namesOf(TURN_ROLES), "tool"] as const;
+export const GIVEN_ROLES = [...namesOf(TURN_ROLES), "tool"] as const;
 
 const turnText = textField({ maxBytes: LIMITS.batchBytes, blank: true, control: true });
 
