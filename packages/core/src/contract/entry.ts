@@ -33,7 +33,6 @@ export {
   SOURCES,
   STATUSES,
   type Status,
-  TURN_ROLES,
   type TurnRole,
   VISIBILITIES,
   type Visibility,
@@ -51,7 +50,7 @@ export type { Counter } from "../salience/use-record.js";
 export { quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
-export { describedInput, NAME_PATTERN, namedForms } from "./document.js";
+export { describedInput, FREE_NAME, NAME_PATTERN, namedForms } from "./document.js";
 export {
   anyObject,
   type FieldNote,
@@ -136,7 +135,7 @@ export {
   type Settlement,
 } from "./review.js";
 export type { PostedScope, RevokedScope, ScopeReport } from "./scopes.js";
-export type { RememberResult, SessionPage, Turn } from "./sessions.js";
+export { GIVEN_ROLES, type RememberResult, type SessionPage, type Turn } from "./sessions.js";
 export type { EdgeResult, MemoryHead, VersionRecord } from "./shapes.js";
 export {
   edgeShape,
