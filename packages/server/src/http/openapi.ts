@@ -5,11 +5,11 @@
  */
 
 import {
+  CONTROLS,
   describedInput,
   FREE_NAME,
   NAME_PATTERN,
   namedForms,
-  patternOf,
   unwrapped,
   VERBS,
   type Verb,
@@ -380,13 +380,18 @@ function partsIn({ path }: CallRoute): readonly string[] {
 export function callBodyOf({ input, route }: MemgraphRoute): z.ZodObject {
   const inPath = partsIn(route).map((part) => fieldOf(route, part));
   const fields = Object.entries(input.shape).filter(([name]) => !inPath.includes(name));
-  if (route.method === "PATCH") return z.strictObject(Object.fromEntries(fields));
   const lenient = fields.map(([name, field]) => {
     const isOpen = field._zod.optin !== undefined || route.otherwise?.[name] !== undefined;
+    if (!isOpen) return [name, field];
+    // What is null, or an empty text, counts as not given, whatever the field holds else.
     const inner = unwrapped(field) as z.ZodType;
-    const mayBeEmpty = inner._zod.def.type === "enum" || route.otherwise?.[name] !== undefined;
-    const plain = mayBeEmpty ? z.union([inner, z.literal("")]) : inner;
-    return [name, isOpen ? plain.nullable().exactOptional() : field];
+    return [
+      name,
+      z
+        .union([inner, z.literal("")])
+        .nullable()
+        .exactOptional(),
+    ];
   });
   return z.strictObject(Object.fromEntries(lenient));
 }
@@ -472,10 +477,10 @@ function readForm(schema: Json, isStrict: boolean): Json {
     : { anyOf: [schema, BLANK] };
 }
 
-/** An item of a list in a parameter: what stands around it is cut off, and what is blank is none. */
+/** An item of a list in a parameter: words between commas; what stands around each is cut off, and what is blank is none. */
 function wordForm(item: Json): Json {
   if (typeof item.$ref !== "string") return item;
   const { maxLength } = namedForms(pointer)[item.$ref.replace(/.*\//, "")] ?? {};
-  const controls = patternOf({ maxBytes: 0, blank: true })?.slice(1, -1);
-  return { type: "string", maxLength, pattern: `^\\s*${controls}\\s*$` };
+  const word = `\\s*[^,${CONTROLS}]{0,${maxLength}}\\s*`;
+  return { type: "string", pattern: `^${word}(,${word})*$` };
 }
