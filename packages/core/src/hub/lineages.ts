@@ -207,6 +207,8 @@ export class Lineages {
   /** Every graph that holds a lineage or held it, that of its head first; but for one that is not asked about. */
   async placesOf(lineage: string, besides?: string): Promise<readonly LineagePlace[]> {
     const { catalogue } = this.#parts;
+    // What can be no lineage is refused, also where there is no other graph to look in.
+    if (besides !== undefined) parseRef({ actor: besides }, lineage, "lineageId");
     const names = (await catalogue.names()).filter((name) => name !== besides);
     if (names.length === 0) return [];
     const unread = await catalogue.unread(names);

@@ -199,16 +199,17 @@ export async function moveOf(
 
 /**
  * Where another writer made the same lineage in another graph since this one looked, the first of the two
- * stays. Whoever commits last sees both; if both do, they agree which one is hidden.
+ * stays. Whoever commits last sees both; if both do, they agree which one is hidden. One that moved there knew
+ * of this one, and hides it by itself.
  */
 async function leaveOne(hub: Hub, graph: string, lineage: string): Promise<void> {
-  const isVisible = ({ lifecycle, type }: LineagePlace): boolean =>
-    lifecycle === "active" && type === "note";
-  const elsewhere = (await hub.lineages.placesOf(lineage, graph)).filter(isVisible);
+  const isMade = ({ lifecycle, type, first }: LineagePlace): boolean =>
+    lifecycle === "active" && type === "note" && first === 1;
+  const elsewhere = (await hub.lineages.placesOf(lineage, graph)).filter(isMade);
   if (elsewhere.length === 0) return;
   const here = await hub.lineages.placeIn(graph, lineage);
   const [home, ...others] = [...(here === undefined ? [] : [here]), ...elsewhere]
-    .filter(isVisible)
+    .filter(isMade)
     .sort((a, b) => a.at - b.at || (a.graph < b.graph ? -1 : 1));
   for (const place of others) {
     const why = leftFor(home?.graph ?? "");
