@@ -20,8 +20,8 @@ import { serveSettingsFor } from "../src/config.js";
 import { type App, makeApp } from "../src/http/app.js";
 import { type Route, routesOf } from "../src/http/routes.js";
 import { Stores } from "../src/http/stores.js";
-import { STANDARD_TOOLS } from "../src/mcp/tools.js";
 import { MEMGRAPH_TOOLS } from "../src/mcp/tools-memgraph.js";
+import { STANDARD_TOOLS } from "../src/mcp/tools-standard.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readServeOptions } from "../src/settings.js";
 
