@@ -320,6 +320,26 @@ describe("what meaning is asked for", () => {
     }
   });
 
+  test("is answered by who replies to what is near, if it is another person", async () => {
+    const shareOf = async (role: "user" | "assistant", speaker: string): Promise<number> => {
+      const { memory } = await graphWith(wordEmbedder());
+      const turns = [
+        { role: "user" as const, speaker: "Bo", content: "harbour?" },
+        { role, speaker, content: "lighthouse" },
+      ];
+      await memory.remember(turns, { session: "a" });
+      await memory.embedPending();
+      const { hits } = await memory.recall("harbour", { lanes: ["vector"] });
+      const [asked, reply] = ["harbour", "lighthouse"].map(
+        (word) => hits.find(({ text }) => text.includes(word))?.why.lanes.vector ?? 0,
+      );
+      return (reply ?? 0) / (asked ?? 1);
+    };
+    expect(await shareOf("user", "Ada")).toBeCloseTo(0.9, 9);
+    expect(await shareOf("user", "Bo")).toBeLessThan(0.5);
+    expect(await shareOf("assistant", "Ada")).toBeLessThan(0.5);
+  });
+
   test("is answered half as well by an assistant's words as by the user's", async () => {
     const shares: number[] = [];
     for (const role of ["user", "assistant"] as const) {

@@ -56,8 +56,6 @@ export interface KvManifest {
   readonly multiProcess: boolean;
   /** `nextGeneration` is offered. */
   readonly generations: boolean;
-  /** A folder of this store alone where files may stand that can be made again at any time. */
-  readonly cacheFolder?: string;
 }
 
 /**
