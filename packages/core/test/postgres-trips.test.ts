@@ -92,6 +92,31 @@ const CALLS: readonly (readonly [string, number, (memory: Cortex) => Promise<unk
   ["recall along links", 6, (m) => m.recall("the lighthouse of Faro", { budgetTokens: 400 })],
 ];
 
+test("plain writes one after another take one each, and none believes what another process changed", async () => {
+  const write = (text: string) => memory.write({ type: "note", text });
+  const taken = async (call: () => Promise<unknown>): Promise<number> => {
+    const before = messages();
+    await call();
+    return messages() - before;
+  };
+  // Failures before make presumptions rare; what holds makes them usual again.
+  for (let at = 0; at < 8; at += 1) await write(`calm ${at}`);
+  expect(await taken(() => write("calm and new"))).toBe(1);
+  expect(await taken(() => memory.write({ type: "note", text: "k", idempotencyKey: "k1" }))).toBe(
+    1,
+  );
+  await using other = await open(location, { actor: "ada" });
+  const theirs = await other.write({ type: "fact", text: "Written by the other" });
+  const again = await memory.write({ type: "fact", text: "Written by the other" });
+  expect(again).toMatchObject({ id: theirs.id, reinforced: true, seq: theirs.seq + 1 });
+  await other.configure({ kindWhitelist: ["own"] });
+  await expect(
+    memory.write({ type: "note", text: "of a kind", kind: "foreign" }),
+  ).rejects.toThrow();
+  expect(await memory.check()).toMatchObject({ ok: true });
+  expect((await memory.root()).root).toEqual((await other.root()).root);
+});
+
 const READS = /^(get|list|find|search|recall)/;
 
 test.each(CALLS)("%s takes at most %i", async (_, most, call) => {
