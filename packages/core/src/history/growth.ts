@@ -2,8 +2,9 @@
  * Waiting for the journal to grow, whoever makes it grow.
  *
  * Commits of this process are heard at once. Those of other processes nobody announces, so the head
- * row is looked at again and again, first soon and then less often: a store at rest costs one small
- * read every `pollMs`. Nothing is listened to and no timer runs except while somebody waits.
+ * row is looked at again and again, first soon and then less often: a store at rest costs some small
+ * reads in `pollMs`, however many wait, for what one of them has just seen is not looked up again.
+ * Nothing is listened to and no timer runs except while somebody waits.
  *
  * How the rest of the process learns that the journal grew: whoever follows it listens here instead
  * of asking the store again and again. Commits of other processes are not heard; followers that must
@@ -71,12 +72,35 @@ export async function waitForGrowth(
   for (const signal of until) signal.addEventListener("abort", end, { once: true });
   try {
     if (until.some(({ aborted }) => aborted)) return;
+    // The first look is one from now on; later ones may be a little older, as polls are late anyway.
+    let oldestMs = 0;
     for (let pauseMs: number = LIMITS.pollMsMin; ; pauseMs *= 2) {
-      if (wake.signal.aborted || (await headOf(parts.kv)).size > size) return;
-      await parts.pause(Math.min(pauseMs, pollMs), wake.signal);
+      if (wake.signal.aborted || (await sizeSeen(parts.kv, oldestMs)) > size) return;
+      const nextMs = Math.min(pauseMs, pollMs);
+      oldestMs = nextMs * SHARED_PART;
+      await parts.pause(nextMs, wake.signal);
     }
   } finally {
     unlisten();
     for (const signal of until) signal.removeEventListener("abort", end);
   }
+}
+
+/** How old a look may be that another one made, as a part of the pause before it. */
+const SHARED_PART = 1 / 4;
+
+/** The last look at the head row of each store. */
+const looks = new WeakMap<Kv, { readonly sinceMs: number; readonly size: Promise<number> }>();
+
+/** The number of entries at a moment not longer ago than `oldestMs`; one look serves all who ask. */
+function sizeSeen(kv: Kv, oldestMs: number): Promise<number> {
+  const nowMs = performance.now();
+  const last = looks.get(kv);
+  if (last !== undefined && last.sinceMs >= nowMs - oldestMs) return last.size;
+  const size = headOf(kv).then((head) => head.size);
+  const look = { sinceMs: nowMs, size };
+  looks.set(kv, look);
+  // Each who asks is told; the next one looks again.
+  size.catch(() => looks.get(kv) === look && looks.delete(kv));
+  return size;
 }
