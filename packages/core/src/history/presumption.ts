@@ -5,9 +5,9 @@
  *
  * Promises: nothing is answered from a presumption that did not hold. The commit compares the head, for which all
  * cached rows are true, and is made only if the rows named as absent are; a write that would be refused, that
- * would change nothing or that wants another row reads everything as ever. It then carries the same time and the
- * same salts as if nothing had been presumed, so that every backend writes the same bytes. Where
- * presumptions fail, because others write too or claims repeat, they are made more and more seldom.
+ * would change nothing or that wants another row reads everything as ever. Where presumptions fail, because others
+ * write too or claims repeat, they are made more and more seldom. A run that failed has drawn salts: whoever opens
+ * a store with chance of his own, to write the same bytes again, gets no presumptions.
  */
 import { keyString } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
@@ -62,42 +62,5 @@ export class Trust {
   failed(): void {
     this.#failures += 1;
     this.#waits = Math.min(SELDOM, 2 ** this.#failures) - 1;
-  }
-}
-
-/** Where time and chance come from. */
-interface Sources {
-  readonly clock: () => number;
-  readonly random: (bytes: number) => Uint8Array;
-}
-
-/** What a group took from the clock and from chance; taken again in the same order after `rewind`. */
-export class Taken {
-  readonly #from: Sources;
-  readonly #drawn: Uint8Array[] = [];
-  #at = 0;
-  #now: number | undefined;
-
-  constructor(from: Sources) {
-    this.#from = from;
-  }
-
-  clock(): number {
-    this.#now ??= this.#from.clock();
-    return this.#now;
-  }
-
-  readonly random = (bytes: number): Uint8Array => {
-    const before = this.#drawn[this.#at];
-    if (before?.length !== bytes) {
-      this.#drawn.length = this.#at;
-      this.#drawn.push(this.#from.random(bytes));
-    }
-    this.#at += 1;
-    return this.#drawn[this.#at - 1] ?? this.#from.random(bytes);
-  };
-
-  rewind(): void {
-    this.#at = 0;
   }
 }

@@ -43,7 +43,7 @@ import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-stat
 import type { CommitSignal } from "./growth.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { decodePointer } from "./pointers.js";
-import { NOTHING_READ, presumedAbsent, Taken, Trust } from "./presumption.js";
+import { NOTHING_READ, presumedAbsent, Trust } from "./presumption.js";
 import type { KnownPart } from "./record-reader.js";
 import { refuseReplica } from "./replica-mark.js";
 import { type LeafRef, likelyPages } from "./trees.js";
@@ -122,6 +122,8 @@ export interface WriterParts {
   readonly elapsed?: () => number;
   readonly random: (bytes: number) => Uint8Array;
   readonly pause: (ms: number) => Promise<void>;
+  /** Whether plain writes may begin without a read; see `presumption.ts`. */
+  readonly presumes?: boolean;
   /** Told of every commit of this process that brought entries. */
   readonly signal?: CommitSignal;
 }
@@ -142,13 +144,6 @@ interface Prepared {
   readonly view: WriteView;
   /** Absent when no operation appended anything. */
   readonly commit?: KvCommit;
-}
-
-/** What a group is folded over. */
-interface FoldStart {
-  readonly view: WriteView;
-  readonly headBytes: Bytes | undefined;
-  readonly taken: Taken;
 }
 
 interface Sealing {
@@ -236,12 +231,9 @@ export class Writer {
   async #commitGroup(group: readonly Waiting[]): Promise<void> {
     const { kv, clock, pause } = this.#parts;
     const started = clock();
-    const first = new Taken(this.#parts);
-    if (await this.#presume(group, first)) return;
-    first.rewind();
+    if (await this.#presume(group)) return;
     for (let attempt = 1; attempt <= LIMITS.commitAttempts; attempt += 1) {
-      const taken = attempt === 1 ? first : new Taken(this.#parts);
-      const prepared = await this.#prepare(group, taken).catch((error: unknown) => {
+      const prepared = await this.#prepare(group).catch((error: unknown) => {
         // Nothing was written: a connection that broke while rows were read is no reason to give up.
         if (!isCortexError(error, "ERR_UNREACHABLE") || attempt > LOST_READS) throw error;
         return undefined;
@@ -271,24 +263,21 @@ export class Writer {
   }
 
   /** Commits a group without having read anything; false where that cannot be, or came to nothing. */
-  async #presume(group: readonly Waiting[], taken: Taken): Promise<boolean> {
-    const { kv } = this.#parts;
+  async #presume(group: readonly Waiting[]): Promise<boolean> {
+    const { kv, presumes } = this.#parts;
     const lastHead = this.#lastHead;
     const standing = this.#standing;
-    if (kv.manifest.isRemote !== true || lastHead === undefined || standing === undefined)
-      return false;
+    if (presumes !== true || lastHead === undefined || standing === undefined) return false;
     const absent = presumedAbsent(group);
     if (absent === undefined || !this.#trust.mayPresume()) return false;
     const view = new WriteView(this.#cache);
     view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
-    const prepared = await this.#fold(group, NOTHING_READ, {
-      view,
-      headBytes: lastHead,
-      taken,
-    }).catch((error: unknown) => {
-      if (error instanceof Unread) return undefined;
-      throw error;
-    });
+    const prepared = await this.#fold(group, NOTHING_READ, view, lastHead).catch(
+      (error: unknown) => {
+        if (error instanceof Unread) return undefined;
+        throw error;
+      },
+    );
     // A refusal may be the presumption's fault: only what was read is refused.
     if (prepared?.commit !== undefined && prepared.outcomes.every((one) => "value" in one)) {
       const result = await kv.commit({ ...prepared.commit, absent });
@@ -322,7 +311,7 @@ export class Writer {
     prepared.view.keepRows(this.#cache);
   }
 
-  async #prepare(group: readonly Waiting[], taken: Taken): Promise<Prepared> {
+  async #prepare(group: readonly Waiting[]): Promise<Prepared> {
     const snapshot = await this.#parts.kv.snapshot();
     try {
       const view = new WriteView(this.#cache);
@@ -344,11 +333,11 @@ export class Writer {
         this.invalidate();
         // A snapshot may be a connection: not one while another is held.
         snapshot.close();
-        return await this.#prepare(group, taken);
+        return await this.#prepare(group);
       }
       view.load(hints, values);
       view.loadRanges(ranges, rows);
-      return await this.#fold(group, snapshot, { view, headBytes, taken });
+      return await this.#fold(group, snapshot, view, headBytes);
     } finally {
       snapshot.close();
     }
@@ -357,11 +346,11 @@ export class Writer {
   async #fold(
     group: readonly Waiting[],
     snapshot: KvSnapshot,
-    { view, headBytes, taken }: FoldStart,
+    view: WriteView,
+    headBytes: Bytes | undefined,
   ): Promise<Prepared> {
     const head = decodeHeadRow(headBytes);
-    const parts = { ...this.#parts, random: taken.random };
-    const run = new GroupRun(parts, view, head, this.#timeFor(head, taken.clock()));
+    const run = new GroupRun(this.#parts, view, head, this.#timeFor(head));
     for (;;) {
       const unread = run.step(group);
       if (unread === undefined) break;
@@ -381,7 +370,8 @@ export class Writer {
   }
 
   /** The time of the next entries; refuses a clock that leapt ahead while the process ran. */
-  #timeFor(head: HeadRow, now: number): number {
+  #timeFor(head: HeadRow): number {
+    const now = this.#parts.clock();
     const elapsed = this.#parts.elapsed?.();
     const last = this.#lastClock;
     if (elapsed !== undefined) {
