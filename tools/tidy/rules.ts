@@ -145,7 +145,6 @@ export const TESTING = "testing/";
 
 /** Files below the facade that may touch Node, each with its reason. Backends may as well. */
 export const AMBIENT_ALLOWED: Readonly<Record<string, string>> = {
-  "embedding/vector-files.ts": "keeps vector graphs in files beside the store",
   "move/move-files.ts": "writes and reads the files that people name",
   "codec/ed25519-node.ts": "binds Node's check of signatures, which is handed to everything else",
   "codec/sha256-node.ts": "binds Node's hash function, which is handed to everything else",
@@ -171,7 +170,6 @@ export const ONE_DOOR: Readonly<Record<string, RegExp>> = {
   "@modelcontextprotocol/server": /^packages\/server\/src\/mcp\/sdk-[a-z]+\.ts$/,
   "node-sqlite3-wasm": /^packages\/server\/(src\/import\/sqlite-file|test\/foreign-files)\.ts$/,
   re2js: /^packages\/core\/src\/find\/evaluate\.ts$/,
-  usearch: /^packages\/core\/src\/vector\/usearch-graph\.ts$/,
 };
 
 /** Sizes at which a file or a function stops. */

@@ -12,7 +12,6 @@ import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { newUlid, ulidText } from "./codec/ulid.js";
 import { languageReader } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
-import { vectorFiles } from "./embedding/vector-files.js";
 import {
   type Activity,
   checkOptions,
@@ -39,7 +38,6 @@ import type { RemoteCortex } from "./remote/client.js";
 import { isRemoteLocation, type RemoteLocation, type RemoteOptions } from "./remote/settings.js";
 import { TextIndex } from "./text/text-index.js";
 import { type CheckedEmbedder, checkEmbedder, type Embedder } from "./vector/embedder.js";
-import { loadUsearch } from "./vector/usearch-graph.js";
 import { VectorIndex } from "./vector/vector-index.js";
 
 /** How a store is opened. */
@@ -189,7 +187,7 @@ export async function openGraph(
       closing.abort();
       // Begun together: from this turn on no write is taken, however long a job takes to end.
       await Promise.all([writer.close(), jobs.stop()]);
-      for (const part of [engine.text, engine.vectors, kv]) await part.close();
+      for (const part of [engine.text, kv]) await part.close();
     });
     if (plan.isOn) jobs.start();
     return { memory, engine };
@@ -244,15 +242,12 @@ export function textIndexOf(kv: Kv, signal: CommitSignal): TextIndex {
 
 /** The vectors of a store. */
 export function vectorsOf(kv: Kv, embedder?: CheckedEmbedder): VectorIndex {
-  const { cacheFolder } = kv.manifest;
   return new VectorIndex({
     kv,
     sha256: sha256Node,
     turn: async () => {
       await turn();
     },
-    graphs: loadUsearch,
-    ...(cacheFolder === undefined ? {} : { files: vectorFiles(cacheFolder) }),
     ...(embedder === undefined ? {} : { embedder }),
   });
 }

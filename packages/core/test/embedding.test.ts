@@ -210,8 +210,11 @@ describe("several at once", () => {
     const next = await graphWith(embedder, openMemoryKv(store), 2);
     expect(await nearText(next, "n 7", 3)).toEqual([]);
     // The job finds that all of it is to be done again.
-    expect(await embedJob(next.engine).pending?.()).toBe(true);
-    expect(await next.memory.embedPending()).toMatchObject({ texts: 30, memories: 30 });
+    const job = embedJob(next.engine);
+    expect(await job.pending?.()).toBe(true);
+    expect((await next.memory.recall("which?")).notEmbedded).toBeGreaterThanOrEqual(30);
+    expect(await job.run(new AbortController().signal)).toMatchObject({ done: 30, lag: 0 });
+    expect((await next.memory.recall("which?")).notEmbedded).toBeUndefined();
     expect((await nearText(next, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);
     expect((await nearText(old, "n 7", 1))[0]?.distance).toBeCloseTo(0, 6);
     expect((await readVectorRows(next.engine.kv)).owners.size).toBe(2);
@@ -318,6 +321,26 @@ describe("what meaning is asked for", () => {
     for (const question of ["Carla", "Where was Dora?", "Did Carla and Bo see a harbour?"]) {
       expect(await asked(question)).toEqual([question]);
     }
+  });
+
+  test("is answered by who replies to what is near, if it is another person", async () => {
+    const shareOf = async (role: "user" | "assistant", speaker: string): Promise<number> => {
+      const { memory } = await graphWith(wordEmbedder());
+      const turns = [
+        { role: "user" as const, speaker: "Bo", content: "harbour?" },
+        { role, speaker, content: "lighthouse" },
+      ];
+      await memory.remember(turns, { session: "a" });
+      await memory.embedPending();
+      const { hits } = await memory.recall("harbour", { lanes: ["vector"] });
+      const [asked, reply] = ["harbour", "lighthouse"].map(
+        (word) => hits.find(({ text }) => text.includes(word))?.why.lanes.vector ?? 0,
+      );
+      return (reply ?? 0) / (asked ?? 1);
+    };
+    expect(await shareOf("user", "Ada")).toBeCloseTo(0.9, 9);
+    expect(await shareOf("user", "Bo")).toBeLessThan(0.5);
+    expect(await shareOf("assistant", "Ada")).toBeLessThan(0.5);
   });
 
   test("is answered half as well by an assistant's words as by the user's", async () => {

@@ -42,6 +42,12 @@ describe("a loop of awaited writes", () => {
     expect((await memory.search(`${BATCH * MANY - 1}`, { limit: 1 })).hits).toHaveLength(1);
   });
 
+  test("lets the index follow a little with every commit, and pauses for no whole flush", async () => {
+    const { engine } = await writeOnly(Math.floor(LIMITS.textUnflushedEntries / BATCH));
+    // Nobody has had to wait for a flush so far, and there was one: each commit gave it some turns.
+    expect((await engine.text.status()).segments).toBeGreaterThan(0);
+  });
+
   test("goes on where the index cannot be written", async () => {
     let refused = 0;
     const { memory, engine } = await writeOnly(SOME, (kv) =>

@@ -2,32 +2,19 @@
  * Vectors outlive everything that is made again: rebuild, vacuum, upgrade, reopening. The embedder is
  * not asked again; what was forgotten does not come along, not even in freed pages or in files.
  */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { vectorFiles } from "../src/embedding/vector-files.js";
-import { memoryId } from "../src/engine/engine.js";
 import { decodeHeadRow, encodeHeadRow } from "../src/history/head-row.js";
-import { Reader } from "../src/history/reader.js";
 import { open, upgrade } from "../src/index.js";
 import { KEYSPACE } from "../src/kv/keyspace.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { type OpenedGraph, openKv } from "../src/open.js";
 import { encodeVector } from "../src/records/vector-rows.js";
-import { isLacking } from "../src/testing/lacking.js";
 import { checkEmbedder } from "../src/vector/embedder.js";
-import { type GraphMaker, loadUsearch } from "../src/vector/usearch-graph.js";
-import type { VectorIndex } from "../src/vector/vector-index.js";
 import { BACKENDS, emptyKv, headOf, put } from "./moves-support.js";
 import { cleanUp, temporaryFolder, temporaryStore } from "./other-process.js";
-import {
-  graphWith,
-  indexOver,
-  nearText,
-  readVectorRows,
-  rowsUnder,
-  wordEmbedder,
-} from "./vector-support.js";
+import { graphWith, nearText, readVectorRows, rowsUnder, wordEmbedder } from "./vector-support.js";
 
 afterEach(cleanUp);
 
@@ -120,197 +107,37 @@ test("upgrade keeps vectors", async () => {
   expect(embedder.asked).toHaveLength(20);
 });
 
-const maker = await loadUsearch();
-const NO_GRAPHS = isLacking(maker !== undefined, "usearch has no binary for this machine");
-
-describe.skipIf(NO_GRAPHS)("a kept graph", () => {
-  const COUNT = 300;
-
-  interface Kept {
-    readonly graph: OpenedGraph;
-    readonly folder: string;
-    readonly ids: readonly string[];
-    /** An index with a graph from the first vector on, and how many graphs it made or loaded. */
-    index(): { readonly index: VectorIndex; readonly made: { created: number; loaded: number } };
-  }
-
-  async function keptGraph(): Promise<Kept> {
-    if (maker === undefined) throw new Error("usearch is missing");
-    const folder = temporaryFolder();
-    const kv = await openLmdbKv(join(folder, "ada"), { relaxed: true });
-    const graph = await graphWith(wordEmbedder(), kv);
-    const ids = await fill(graph, COUNT);
-    const index = () => {
-      const made = { created: 0, loaded: 0 };
-      const counting: GraphMaker = {
-        create: (dimensions) => {
-          made.created += 1;
-          return maker.create(dimensions);
-        },
-        load: (dimensions, path) => {
-          made.loaded += 1;
-          return maker.load(dimensions, path);
-        },
-      };
-      const files = vectorFiles(kv.manifest.cacheFolder ?? "");
-      const parts = { graphs: async () => counting, files, exactUpTo: 10 };
-      return { index: indexOver(graph, parts), made };
-    };
-    return { graph, folder: kv.manifest.cacheFolder ?? "", ids, index };
-  }
-
-  const nearIn = (kept: Kept, index: VectorIndex, query: string) =>
-    Reader.with(kept.graph.engine.kv, undefined, async (reader) => {
-      const found = await index.near(reader, await index.embedQuery(query), 5);
-      return found.map(({ id, distance }) => ({ id: memoryId(id), distance }));
-    });
-
-  /** Grows a graph in an index of its own, which keeps it. */
-  async function keep(kept: Kept): Promise<void> {
-    const { index } = kept.index();
-    await index.settle();
-    await index.close();
-    expect(
-      readdirSync(kept.folder)
-        .map((name) => name.replace(/^.*\./, "."))
-        .sort(),
-    ).toEqual([".graph", ".list"]);
-  }
-
-  test("is loaded by the next process, private, and extended by what came since", async () => {
-    const kept = await keptGraph();
-    await keep(kept);
-    for (const name of readdirSync(kept.folder)) {
-      expect(statSync(join(kept.folder, name)).mode & 0o077).toBe(0);
-    }
-    expect(statSync(kept.folder).mode & 0o077).toBe(0);
-    const { memory } = kept.graph;
-    const added = await memory.write({ type: "note", text: "an aardvark came later" });
-    await memory.update(kept.ids[5] ?? "", { text: "this one was changed" });
-    await memory.embedPending();
-    const { index, made } = kept.index();
-    expect(await nearIn(kept, index, "an aardvark came later")).toMatchObject([
-      { id: added.id },
-      {},
-      {},
-      {},
-      {},
-    ]);
-    expect((await nearIn(kept, index, "this one was changed"))[0]?.id).toBe(kept.ids[5]);
-    const plain = await nearText(kept.graph, "text number 5 of the 5 kind", 5);
-    expect(await nearIn(kept, index, "text number 5 of the 5 kind")).toEqual(plain);
-    expect(made).toEqual({ created: 0, loaded: 1 });
-    expect((await index.status())?.loaded?.graphed).toBeGreaterThanOrEqual(COUNT);
-  });
-
-  test.each<[string, (files: { readonly list: string; readonly graph: string }) => void]>([
-    [
-      "the graph is cut short",
-      ({ graph }) => writeFileSync(graph, readFileSync(graph).subarray(0, 999)),
-    ],
-    ["a byte of the graph is another", ({ graph }) => flip(graph)],
-    ["a byte of the list is another", ({ list }) => flip(list)],
-    ["the list is empty", ({ list }) => writeFileSync(list, "")],
-    ["the list is another file", ({ list }) => writeFileSync(list, "x".repeat(5000))],
-  ])("is grown anew when %s", async (_, damage) => {
-    const kept = await keptGraph();
-    await keep(kept);
-    const [graph = "", list = ""] = readdirSync(kept.folder).sort((a, b) => b.length - a.length);
-    damage({ graph: join(kept.folder, graph), list: join(kept.folder, list) });
-    const { index, made } = kept.index();
-    const plain = await nearText(kept.graph, "text number 5 of the 5 kind", 5);
-    expect(await nearIn(kept, index, "text number 5 of the 5 kind")).toEqual(plain);
-    await index.settle();
-    expect(made).toEqual({ created: 1, loaded: 0 });
-  });
-
-  test("of another store or model is not taken", async () => {
-    const [one, other] = [await keptGraph(), await keptGraph()];
-    await keep(one);
-    // The other store has forgotten something, so it takes no graph that was begun before that.
-    await other.graph.memory.forget(other.ids[0] ?? "", "asked");
-    const found = await vectorFiles(one.folder).find({
-      tag: other.graph.engine.vectors.tag ?? new Uint8Array(8),
-      dimensions: 32,
-      purged: 1,
-    });
-    expect(found).toBeUndefined();
-    expect(readdirSync(one.folder)).toEqual([]);
-  });
-
-  test("does not outlive a forget, whoever forgets, and a vacuum leaves none", async () => {
-    const kept = await keptGraph();
-    const { memory, engine } = kept.graph;
-    await keep(kept);
-    // This index has the memory in its graph when another process forgets it.
-    const { index, made } = kept.index();
-    await index.settle();
-    expect(made.loaded).toBe(1);
-    await memory.forget(kept.ids[3] ?? "", "asked");
-    expect(readdirSync(kept.folder)).toEqual([]);
-    await memory.batch(
-      texts(COUNT).map((text) => ({ write: { type: "note", text: `more ${text}` } })),
-    );
-    await memory.embedPending();
-    await index.settle();
-    await index.close();
-    expect(readdirSync(kept.folder)).toEqual([]);
-    // A new graph knows nothing of it and may be kept.
-    await keep(kept);
-    await memory.vacuum();
-    expect(readdirSync(kept.folder)).toEqual([]);
-    expect((await readVectorRows(engine.kv)).vectors).toBe(2 * COUNT - 1);
-  });
-
-  test("and the store's files hold no byte of a forgotten vector after a vacuum", async () => {
-    const kept = await keptGraph();
-    const { memory } = kept.graph;
-    const { id } = await memory.write({ type: "note", text: "a very particular secret" });
-    await memory.embedPending();
-    await keep(kept);
-    const [vector = new Float32Array(0)] = await checkEmbedder(wordEmbedder()).embed([
-      "a very particular secret",
-    ]);
-    const store = join(kept.folder, "..");
-    const holders = (): readonly string[] =>
-      readdirSync(store, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name))
-        .filter((path) => {
-          const bytes = readFileSync(path);
-          return (
-            bytes.includes(Buffer.from(encodeVector(vector))) || bytes.includes(halves(vector))
-          );
-        });
-    expect(holders()).toHaveLength(2);
-    await memory.forget(id, "asked");
-    await memory.vacuum();
-    expect(holders()).toEqual([]);
-    expect(existsSync(store)).toBe(true);
-  });
+test("the store's files hold no byte of a forgotten vector after a vacuum", async () => {
+  const folder = temporaryStore();
+  const memory = await open(folder, { actor: "ada", embedder: wordEmbedder() });
+  for (const text of texts(20)) await memory.write({ type: "note", text });
+  const { id } = await memory.write({ type: "note", text: "a very particular secret" });
+  await memory.embedPending();
+  await memory.recall("a very particular secret");
+  const [vector = new Float32Array(0)] = await checkEmbedder(wordEmbedder()).embed([
+    "a very particular secret",
+  ]);
+  const holders = (): readonly string[] =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => readFileSync(path).includes(Buffer.from(encodeVector(vector))));
+  expect(holders()).toHaveLength(1);
+  await memory.forget(id, "asked");
+  await memory.vacuum();
+  expect(holders()).toEqual([]);
+  await memory.close();
 });
 
-function flip(path: string): void {
-  const bytes = readFileSync(path);
-  const at = bytes.length >> 1;
-  bytes[at] = (bytes[at] ?? 0) ^ 1;
-  writeFileSync(path, bytes);
-}
-
-/** The first numbers of a vector in 16 bits, as the graph keeps them: enough to recognise it. */
-function halves(vector: Float32Array): Buffer {
-  const bytes = Buffer.alloc(16);
-  for (let at = 0; at < 8; at += 1) bytes.writeUInt16LE(half(vector[at] ?? 0), 2 * at);
-  return bytes;
-}
-
-/** A number in 16 bits, rounded to the nearest; enough for those between 2^-14 and 1. */
-function half(value: number): number {
-  const bits = new Uint32Array(Float32Array.of(value).buffer)[0] ?? 0;
-  const exponent = ((bits >>> 23) & 0xff) - 127 + 15;
-  const mantissa = bits & 0x7fffff;
-  const rounded = (exponent << 10) + (mantissa >>> 13);
-  const rest = mantissa & 0x1fff;
-  const up = rest > 0x1000 || (rest === 0x1000 && (rounded & 1) === 1) ? 1 : 0;
-  return ((bits >>> 16) & 0x8000) | (rounded + up);
-}
+test("graphs that an earlier release kept beside a store go when it is opened to write", async () => {
+  const folder = temporaryStore();
+  await (await open(folder, { actor: "ada" })).close();
+  const caches = join(folder, "ada", "caches");
+  mkdirSync(caches);
+  writeFileSync(join(caches, "0123456789abcdef-0123456789abcdef.graph"), "vectors");
+  const reading = await openLmdbKv(join(folder, "ada"), { readOnly: true });
+  await reading.close();
+  expect(readdirSync(caches)).toHaveLength(1);
+  await (await open(folder, { actor: "ada" })).close();
+  expect(existsSync(caches)).toBe(false);
+});

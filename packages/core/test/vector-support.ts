@@ -20,7 +20,7 @@ import {
 import { seededRandom } from "../src/testing/seeded-random.js";
 import { distance, unitVector } from "../src/vector/distance.js";
 import { type Embedder, hashEmbedder } from "../src/vector/embedder.js";
-import { type Accept, VectorIndex } from "../src/vector/vector-index.js";
+import type { Accept } from "../src/vector/vector-index.js";
 import { atCleanUp } from "./other-process.js";
 
 /** An embedder that counts. */
@@ -128,24 +128,6 @@ export function idOf(text: string): Bytes {
   const id = parseUlid(text);
   if (id === undefined) throw new Error(`not an id: ${text}`);
   return id;
-}
-
-/** An index of its own over a store, with settings of the test's choice. */
-export function indexOver(
-  { engine }: OpenedGraph,
-  change: Partial<ConstructorParameters<typeof VectorIndex>[0]>,
-): VectorIndex {
-  const { kv, sha256, embedder } = engine;
-  const index = new VectorIndex({
-    kv,
-    sha256,
-    turn: () => new Promise((resolve) => setImmediate(resolve)),
-    graphs: async () => undefined,
-    ...(embedder === undefined ? {} : { embedder }),
-    ...change,
-  });
-  atCleanUp(() => index.close());
-  return index;
 }
 
 /** Every row of a store whose key or value holds the bytes. */

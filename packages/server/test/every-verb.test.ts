@@ -6,13 +6,14 @@
  * so a new verb is in here from its first day.
  */
 import { type Cortex, isCortexError, open } from "@cortex-memory/core";
-import { VERBS, type Verb } from "@cortex-memory/core/contract";
+import { noteOf, VERBS, type Verb } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type * as z from "zod";
 import { routesOf } from "../src/http/routes.js";
 import { mended } from "../src/mcp/mend.js";
 import { STANDARD_TOOLS, toolName } from "../src/mcp/tools.js";
 import { OPERATIONS } from "../src/operations.js";
-import { badInputs } from "./bad-inputs.js";
+import { badInputs, plainInput } from "./bad-inputs.js";
 import { badLines } from "./bad-lines.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { startTestServer, type TestServer } from "./http-server.js";
@@ -89,6 +90,27 @@ describe.each(
     }
     expect((await memory.stats()).entries).toBe(before);
   });
+});
+
+test("a position that the journal does not have is called by the field that gave it", async () => {
+  const told: string[] = [];
+  for (const [name, verb] of Object.entries(VERBS) as [keyof typeof VERBS, Verb][]) {
+    const shape = verb.input.shape as { readonly [field: string]: z.ZodType };
+    const positions = Object.entries(shape).filter(([, one]) => noteOf(one).position === true);
+    const call = memory[name] as (input: object) => unknown;
+    for (const [field] of positions) {
+      const input = { ...plainInput(shape), [field]: 1e9 };
+      const error = await Promise.resolve(call.call(memory, input)).catch((thrown) => thrown);
+      if (!isCortexError(error, "ERR_AS_OF")) continue; // it waits for that position, or lacks something else
+      expect([name, error.details.field, error.message]).toEqual([
+        name,
+        field,
+        `${field}: expected a seq up to 1, got 1000000000`,
+      ]);
+      told.push(`${name} ${field}`);
+    }
+  }
+  expect(told.length).toBeGreaterThan(10);
 });
 
 describe.each(

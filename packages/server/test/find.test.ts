@@ -102,6 +102,8 @@ describe("find", () => {
       const { err, exit } = await place.cortex(["find", ...flags, "--json"]);
       expect([exit, JSON.parse(err)]).toMatchObject([1, { error: { code } }]);
     }
+    const { err } = await place.cortex(["find", "--limit", "1"]);
+    expect(err).toContain("error: --type, --tag, --kind, --slot, ");
     expect((await place.cortex(["find", "--where", "{", "--limit", "1"])).exit).toBe(2);
     expect((await place.cortex(["find", "--limit", "many"])).exit).toBe(2);
   });

@@ -261,6 +261,51 @@ test(`old ids work on every route, and new writes go on from them (seed ${SEED +
   }
 });
 
+test(`two first imports at the same time bring everything in once (seed ${SEED + 3})`, async () => {
+  const world = makeWorld(SEED + 3, { lineages: 60, nodes: 100, edges: 80 });
+  const file = makeFile(world);
+  const reports = await Promise.all([bring(file), bring(file)]);
+  for (const report of reports) {
+    expect([report.stopped, report.skipped.count, report.errors.count]).toEqual([undefined, 0, 0]);
+    const { added, updated, unchanged } = report.memories;
+    expect([added + updated + unchanged, report.links.added + report.links.unchanged]).toEqual([
+      60, 80,
+    ]);
+  }
+  expect(reports[0]?.links.added).toBe(80 - (reports[1]?.links.added ?? 0));
+  await using hub = await openHub(place.data, { clock: () => NOW });
+  const ask = asking(hub);
+  await compareNodes(ask, world);
+  await compareEdges(ask, world);
+  await compareGraphs(ask, world);
+  expect((await hub.check()).ok).toBe(true);
+});
+
+test("a graph that was imported with its ids in metadata is not imported again beside itself", async () => {
+  const world = makeWorld(SEED + 4, { lineages: 4, nodes: 6, edges: 4 });
+  const file = makeFile(world);
+  const earlier = world.graphs[1];
+  const name = earlier?.id.toLowerCase() ?? "";
+  {
+    await using hub = await openHub(place.data);
+    await hub.createGraph({ id: name, name: "Lab", metadata: { memgraph_id: earlier?.id ?? "" } });
+  }
+  for (const dryRun of [true, false]) {
+    await expect(bring(file, { dryRun })).rejects.toMatchObject({
+      code: "ERR_EXISTS",
+      message: expect.stringContaining(`cortex graph rm ${name}`),
+    });
+  }
+  await using hub = await openHub(place.data);
+  await hub.remove(name, "again");
+  expect(await bring(file)).toMatchObject({ ok: true, memories: { added: 4 } });
+  // A crash between making a graph and configuring it leaves its first entry alone.
+  await hub.remove(name, "again");
+  await hub.use(name, async () => undefined, { create: true });
+  await bring(file);
+  expect(await hub.getGraph(name)).toMatchObject({ origin: { id: earlier?.id }, name: "Lab" });
+});
+
 const POSTGRES = `
 CREATE TABLE graphs (id TEXT PRIMARY KEY, name TEXT NOT NULL, conflict_policy TEXT NOT NULL DEFAULT 'lww',
   kind_whitelist JSONB, metadata JSONB, created_at TIMESTAMPTZ NOT NULL);

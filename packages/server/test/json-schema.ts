@@ -176,6 +176,9 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("\ud800", "2026-03-01T12:00:00Z", "../../etc", "1e309") },
 );
 
+/** Names of members that nobody declared. */
+const memberName = fc.oneof(text, fc.constantFrom("name", "\u005f_proto__", "constructor"));
+
 /** How many levels of a schema that holds itself are made. */
 const DEEPEST = 3;
 
@@ -231,13 +234,19 @@ function objectOf(schema: Schema, root: Schema, depth: number): fc.Arbitrary<unk
     const others = schema.additionalProperties as Schema | boolean | undefined;
     const isSaid = typeof others === "object" && Object.keys(others).length > 0;
     const value = isSaid ? arbitraryOf(others, root, depth + 1) : fc.jsonValue({ maxDepth: 1 });
-    return fc.dictionary(text, value, { maxKeys: 2 });
+    return fc.dictionary(memberName, value, { maxKeys: 2 });
   }
   const required = (schema.required ?? []) as string[];
   const model = Object.fromEntries(
     properties.map(([name, one]) => [name, arbitraryOf(one, root, depth + 1)]),
   );
-  return fc.record(model, { requiredKeys: required });
+  const known = fc.record(model, { requiredKeys: required });
+  const others = schema.additionalProperties;
+  if (typeof others !== "object" || others === null) return known;
+  const more = fc.dictionary(memberName, arbitraryOf(others as Schema, root, depth + 1), {
+    maxKeys: 2,
+  });
+  return fc.tuple(known, more).map(([one, other]) => ({ ...other, ...(one as object) }));
 }
 
 /** The same with one thing wrong: a member of another kind, one too many, or one that is missing. */

@@ -220,14 +220,15 @@ const CASES: { readonly [tool: string]: ToolCase } = {
     works: async () => {
       const turns = [
         { role: "user", content: "Never book me a red-eye." },
-        { role: "assistant", content: "Noted." },
+        { role: "Assistant", content: [{ type: "text", text: "Noted." }, { type: "image" }] },
+        { role: "tool", content: "No flights after ten." },
       ];
       const args = { session: "chat-1", turns, firstIndex: 0 };
       await server.call("memory_save_turns", args);
       return server.call("memory_save_turns", args);
     },
-    answer: { session: "chat-1", added: 0, known: 2, nextIndex: 2 },
-    text: /^0 turns added to chat-1, 2 known already; next index 2\.$/,
+    answer: { session: "chat-1", added: 0, known: 3, nextIndex: 3 },
+    text: /^0 turns added to chat-1, 3 known already; next index 3\.$/,
     fails: () =>
       server.call("memory_save_turns", { session: "s", turns: [{ role: "nobody", content: "" }] }),
     code: "ERR_INVALID",

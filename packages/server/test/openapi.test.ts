@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { memgraphPart, openApiDocument, templateOf } from "../src/http/openapi.js";
+import { withoutRepeats } from "../src/http/repeats.js";
 import { pathsOf, routesOf } from "../src/http/routes.js";
 import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
 import { OPERATIONS } from "../src/operations.js";
@@ -43,9 +44,7 @@ describe("the document", () => {
     for (const { path, described, item } of all) {
       expect(Object.keys(described.responses).length, path).toBeGreaterThan(0);
       for (const response of Object.values(described.responses)) {
-        const found =
-          typeof response.$ref === "string" ? resolve(response.$ref, document) : response;
-        expect(typeof found.description, path).toBe("string");
+        expect(typeof written(response).description, path).toBe("string");
       }
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const declared = [...parametersOf(item as never), ...parametersOf(described)]
@@ -82,6 +81,65 @@ describe("the document", () => {
     }
   });
 
+  test("says every part of a schema once", () => {
+    const { schemas } = document.components as { readonly schemas: Record<string, Schema> };
+    const seen = new Map<string, number>();
+    JSON.stringify([schemas, paths], (key, value: unknown) => {
+      const isPart = typeof value === "object" && value !== null && !Array.isArray(value);
+      const isSchema = isPart && ("type" in value || "anyOf" in value) && key !== "properties";
+      const text = isSchema ? JSON.stringify(value) : "";
+      if (text.length >= 90) seen.set(text, (seen.get(text) ?? 0) + 1);
+      return value;
+    });
+    expect(seen.size).toBeGreaterThan(200);
+    const twice = [...seen].filter(([, count]) => count > 1).map(([text]) => text);
+    expect(twice).toEqual([]);
+  });
+
+  test("means the same without its repetitions, whatever is repeated", () => {
+    const leaf = fc.constantFrom<Schema>(
+      {
+        type: "string",
+        description: "one of the words that are said so often that they repeat themselves",
+      },
+      {
+        type: "integer",
+        minimum: 0,
+        maximum: 2 ** 30,
+        description: "a number that stands in many places of it",
+      },
+      { type: "boolean" },
+    );
+    const { schema } = fc.letrec<{ schema: Schema }>((tie) => ({
+      schema: fc.oneof(
+        { maxDepth: 4, withCrossShrink: true },
+        leaf,
+        fc.array(tie("schema"), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+        tie("schema").map((items) => ({ type: "array", items })),
+        fc
+          .dictionary(fc.constantFrom("a", "b", "anyOf", "schema"), tie("schema"))
+          .map((properties) => ({ type: "object", properties })),
+      ),
+    }));
+    const schemas = fc.dictionary(fc.constantFrom("One", "Two", "One.a"), schema, { minKeys: 1 });
+    const pointer = (name: string): Schema => ({ $ref: `#/schemas/${name}` });
+    fc.assert(
+      fc.property(schemas, fc.array(schema, { maxLength: 3 }), (before, others) => {
+        const places = Object.fromEntries(others.map((one, at) => [`p${at}`, { schema: one }]));
+        const after = withoutRepeats({ schemas: before, paths: places }, pointer);
+        const whole = (value: unknown): unknown =>
+          JSON.parse(JSON.stringify(value), (_, one) =>
+            typeof one?.$ref === "string" ? whole(resolve(one.$ref, after)) : one,
+          );
+        for (const name of Object.keys(before)) {
+          expect(whole(after.schemas[name])).toEqual(before[name]);
+        }
+        expect(whole(after.paths)).toEqual(places);
+      }),
+      { seed: 20_260_315, numRuns: 300 },
+    );
+  });
+
   test("keeps to JSON Schema: a value that fits is found to fit, one that does not is not", () => {
     const schema = resolve("#/components/schemas/getInput", document);
     expect(mismatches({ id: "home", asOf: 3 }, schema, document)).toEqual([]);
@@ -92,9 +150,12 @@ describe("the document", () => {
 });
 
 function parametersOf(item: { readonly parameters?: readonly Schema[] }): readonly Schema[] {
-  return (item.parameters ?? []).map((one) =>
-    typeof one.$ref === "string" ? resolve(one.$ref, document) : one,
-  );
+  return (item.parameters ?? []).map(written);
+}
+
+/** What stands at a place, or where its reference leads. */
+function written(one: Schema): Schema {
+  return typeof one.$ref === "string" ? resolve(one.$ref, document) : one;
 }
 
 describe("generated requests", () => {
@@ -221,14 +282,41 @@ describe("generated requests", () => {
     for (const [path, item] of Object.entries(paths)) {
       const { get } = item;
       if (get === undefined || !get.operationId.startsWith("memgraph.")) continue;
-      for (const { name, schema } of parametersOf(get).filter((one) => one.in === "query")) {
+      for (const { name, schema: said } of parametersOf(get).filter((one) => one.in === "query")) {
+        const schema = written(said as Schema);
         const place = path.replaceAll(/\{\w+\}/g, "default");
         const { status } = await server.get(`${place}?${String(name)}=%C2%A7`);
-        const isTaken = mismatches("§", schema as Schema, document).length === 0;
+        const isTaken = mismatches("§", schema, document).length === 0;
         const isRefused = status === 400;
         // A list is taken apart at commas, and one word is a list.
-        const isList = (schema as Schema).type === "array";
+        const isList = schema.type === "array";
         if (!isTaken && !isList) expect([path, name, isRefused]).toEqual([path, name, true]);
+      }
+    }
+  });
+
+  test("members of memgraph's bodies that say nothing: taken where the document takes them", async () => {
+    const filled: Record<string, unknown> = {
+      ...{ graph_id: "default", kind: "page", name: "a graph", content: "words" },
+      ...{ from_lineage: "home", to_lineage: "trip", created_by: "me" },
+    };
+    for (const { path, method, described } of all) {
+      const { requestBody, operationId } = described;
+      if (!operationId.startsWith("memgraph.") || requestBody === undefined) continue;
+      const schema = written(requestBody.content["application/json"]?.schema ?? {});
+      const plain = Object.fromEntries(
+        ((schema.required ?? []) as readonly string[]).map((name) => [name, filled[name]]),
+      );
+      for (const name of Object.keys(schema.properties as object)) {
+        for (const nothing of [null, "", " ", []]) {
+          const body = { ...plain, [name]: nothing };
+          const place = server.url + path.replaceAll(/\{\w+\}/g, "default");
+          const response = await fetch(place, { method: method.toUpperCase(), ...jsonBody(body) });
+          const { detail } = (await response.json()) as { readonly detail?: string };
+          const isTaken = mismatches(body, schema, document).length === 0;
+          const said = [operationId, name, nothing, detail];
+          expect([...said, response.status !== 400]).toEqual([...said, isTaken]);
+        }
       }
     }
   });
@@ -274,8 +362,7 @@ describe("generated requests", () => {
     }
     // What cannot be done at all is refused with 501; every other 5xx would be a fault of ours.
     expect(status < 500 || (status === 501 && json.code === "ERR_UNSUPPORTED"), text).toBe(true);
-    const found =
-      typeof announced?.$ref === "string" ? resolve(announced.$ref, document) : announced;
+    const found = announced === undefined ? undefined : written(announced);
     const content = found?.content as Record<string, { readonly schema?: Schema }> | undefined;
     expect(Object.keys(content ?? {}), type).toContain(type);
     const schema = content?.[type]?.schema;

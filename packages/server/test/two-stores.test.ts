@@ -22,6 +22,7 @@ import { type Route, routesOf } from "../src/http/routes.js";
 import { Stores } from "../src/http/stores.js";
 import { STANDARD_TOOLS } from "../src/mcp/tools.js";
 import { MEMGRAPH_TOOLS } from "../src/mcp/tools-memgraph.js";
+import { hasBody, MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readServeOptions } from "../src/settings.js";
 
@@ -62,6 +63,8 @@ function appOver(memory: Cortex): App {
 let sides: readonly { readonly twin: Twin; readonly app: App }[];
 let headers: { readonly [name: string]: string };
 let number = 0;
+/** A scope that holds at both, to hand in. */
+let scopeText = "";
 
 beforeAll(async () => {
   const { plain, busy, end } = await twins(SEED);
@@ -74,6 +77,7 @@ beforeAll(async () => {
     "MCP-Protocol-Version": "2025-06-18",
     "X-Request-Id": "one",
   };
+  scopeText = await twinScope({ grantedTo: "bearer:another" });
 });
 
 afterAll(async () => {
@@ -84,7 +88,7 @@ afterAll(async () => {
 });
 
 interface Sent {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "HEAD" | "OPTIONS" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
   readonly more?: { readonly [name: string]: string };
@@ -99,7 +103,9 @@ async function bothAnswers({ method, path, body, more }: Sent): Promise<readonly
     const length = text === undefined ? {} : { "Content-Length": `${Buffer.byteLength(text)}` };
     const request = new Request(`http://127.0.0.1${path}`, {
       method,
-      headers: { ...headers, ...length, ...more },
+      headers: Object.entries({ ...headers, ...length, ...more }).filter(
+        ([, value]) => value !== "",
+      ),
       ...(text === undefined ? {} : { body: text }),
     });
     const response = await twin.step(number, () => app.fetch(request));
@@ -172,6 +178,7 @@ const READ_ONLY: { readonly [field: string]: readonly unknown[] } = {
 };
 
 function valuesOf(name: string, json: Json, isRead: boolean): readonly unknown[] {
+  if (name === "scope") return [scopeText];
   const named = NAMED[name];
   if (named !== undefined) return [...named, ...(isRead ? (READ_ONLY[name] ?? []) : [])];
   if (Array.isArray(json.enum)) return json.enum.slice(0, 1);
@@ -259,6 +266,39 @@ describe("over REST", () => {
     expect(found).toEqual([]);
   });
 
+  test("files, streams, memgraph's routes, and methods that give no body", async () => {
+    const routes = routesOf(OPERATIONS).filter(({ unavailable }) => unavailable === undefined);
+    const paths = routes.flatMap((route) => {
+      const input = plainInput(jsonOf(route.operation.input), isReading(route));
+      const words = Object.entries(input).map(([name, value]): [string, string] => [
+        name,
+        String(value),
+      ]);
+      return [`/v1/${route.name}?${new URLSearchParams(words)}`];
+    });
+    const memgraph = MEMGRAPH_ROUTES.map(
+      ({ route }): Sent => ({
+        method: route.method,
+        path: `/v1${route.path.replaceAll(/:\w+/g, HIDDEN.externalId)}`,
+        ...(hasBody(route) ? { body: {} } : {}),
+      }),
+    );
+    const files = routes
+      .filter(({ file, operation }) => file !== undefined || operation.stream !== undefined)
+      .flatMap(({ name }): readonly Sent[] => [
+        { method: "GET", path: `/v1/${name}` },
+        { method: "POST", path: `/v1/${name}`, body: {} },
+      ]);
+    expect(files.length).toBeGreaterThan(4);
+    const bare = paths.flatMap((path): readonly Sent[] => [
+      { method: "HEAD", path },
+      { method: "OPTIONS", path },
+    ]);
+    const found: string[] = [];
+    for (const sent of [...memgraph, ...files, ...bare]) found.push(...(await parting(sent)));
+    expect(found).toEqual([]);
+  });
+
   test("a page after a page, by the addresses that the answers give", async () => {
     for (const start of ["/v1/list?limit=2", "/v1/find?tags=trip&limit=2", "/v1/review?limit=1"]) {
       let pages = 0;
@@ -268,6 +308,15 @@ describe("over REST", () => {
         path = /^link: <([^>]+)>/m.exec(a)?.[1];
       }
       expect(pages).toBeGreaterThan(start.includes("review") ? 0 : 1);
+    }
+  });
+
+  test("a scope that is handed in, by its holder and by a stranger: no position", async () => {
+    const body = { scope: scopeText };
+    for (const more of [{}, { Authorization: "" }]) {
+      const [a = "", b] = await bothAnswers({ method: "POST", path: "/v1/post-scope", body, more });
+      expect([a.slice(0, 3), b]).toEqual(["200", a]);
+      expect(a).toContain('"seq":0}');
     }
   });
 
@@ -283,6 +332,40 @@ describe("over REST", () => {
 });
 
 describe("over MCP", () => {
+  test("resources, prompts and completions, in every profile", async () => {
+    const memory = (id: string): string => `cortex://ada/Fact/${id}`;
+    const uris = ["cortex://ada", "memgraph://ada", `memgraph://ada/${HIDDEN.externalId}`];
+    const [, shown = ""] = /"id":"(\w{26})"/.exec(
+      (await bothAnswers({ method: "GET", path: "/v1/get?id=b" }))[0] ?? "",
+    ) ?? [""];
+    const read = [...uris, memory(shown), memory("01ARZ3NDEKTSV4RRFFQ69G5FAV"), "cortex://bob"];
+    const ref = { type: "ref/resource", uri: "cortex://{actor}/{type}/{id}" };
+    const asked: readonly (readonly [string, object])[] = [
+      ["resources/list", {}],
+      ["resources/templates/list", {}],
+      ["prompts/list", {}],
+      ["prompts/get", { name: "what_do_you_know", arguments: { topic: "Porto" } }],
+      ...read.map((uri) => ["resources/read", { uri }] as const),
+      ...["actor", "type", "id"].map(
+        (name) => ["completion/complete", { ref, argument: { name, value: "" } }] as const,
+      ),
+      ["resources/subscribe", { uri: "cortex://ada" }],
+    ];
+    const found: string[] = [];
+    for (const profile of ["standard", "full", "memgraph"]) {
+      for (const [method, params] of asked) {
+        const body = { jsonrpc: "2.0", id: 1, method, params };
+        const path = `/mcp?profile=${profile}`;
+        found.push(...(await parting({ method: "POST", path, body })));
+      }
+      const list = { jsonrpc: "2.0", id: 1, method: "resources/list", params: {} };
+      const path = `/mcp?profile=${profile}`;
+      const [listed] = await bothAnswers({ method: "POST", path, body: list });
+      expect([profile, listed]).toEqual([profile, expect.stringContaining('"resources":[')]);
+    }
+    expect(found).toEqual([]);
+  });
+
   test("every tool that is more than an operation of REST, memgraph's among them", async () => {
     const found: string[] = [];
     // Each in the smallest profile that has it: a request makes all the tools of its profile.

@@ -65,7 +65,7 @@ export async function scopeAccess(
 /** Takes a scope in, once it is found to hold; from then on its handle is enough. */
 export async function postScope(
   engine: Engine,
-  { scope: text }: Asked<"postScope">,
+  { scope: text, access }: Asked<"postScope">,
 ): Promise<PostedScope> {
   const { found, over, seq } = await Reader.with(engine.kv, undefined, async (reader) => {
     const parsed = parse(engine, text);
@@ -79,7 +79,9 @@ export async function postScope(
   // whoever comes second writes, or removes, the same.
   await engine.kv.commitCaches({ expect: [], puts: [row], deletes: over });
   const { expiresAt } = found.scope;
-  return { handle: handleText(found.hash), hash: toHex(found.hash), expiresAt, seq };
+  // Nothing was written, so that whoever is not the owner has no position to be told: it would count what they may not see.
+  const shown = access.kind === "owner" ? seq : 0;
+  return { handle: handleText(found.hash), hash: toHex(found.hash), expiresAt, seq: shown };
 }
 
 /** Posted scopes that are looked at, each time one comes, for such as have expired. */

@@ -185,8 +185,9 @@ export async function changes(
   { from, to, limit = LIMITS.listLimitDefault }: Asked<"changes">,
 ): Promise<ChangesPage> {
   return Reader.with(engine.kv, undefined, async (reader) => {
-    const first = await positionOf(reader.snapshot, reader.head, from);
-    const last = to === undefined ? reader.seq : await positionOf(reader.snapshot, reader.head, to);
+    const { snapshot, head, seq } = reader;
+    const first = await positionOf(snapshot, head, from, "from");
+    const last = to === undefined ? seq : await positionOf(snapshot, head, to, "to");
     if (last < first) throw invalid("to", `a position not before ${first}`, last, "ERR_AS_OF");
     const end = Math.min(last, first + limit);
     const [rows = []] = await reader.ranges([

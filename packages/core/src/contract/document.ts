@@ -27,6 +27,9 @@ type JsonSchema = { readonly [keyword: string]: unknown };
 /** The names of actors and graphs. */
 export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
+/** What a member of a free object may be called over HTTP: not what every object has, which copying would drop. */
+export const FREE_NAME = { pattern: "^(?!__proto__$)" };
+
 /** How a document points at a form that stands in it once, by its name. */
 type Pointer = (name: string) => JsonSchema;
 
@@ -38,7 +41,7 @@ export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema }
     Json: {
       anyOf: [...flat, number, { type: "array", items: to("Json") }, to("JsonObject")],
     },
-    JsonObject: { type: "object", additionalProperties: to("Json") },
+    JsonObject: { type: "object", propertyNames: FREE_NAME, additionalProperties: to("Json") },
     Predicate: { anyOf: predicateForms(to("Predicate")) },
     GraphId: { type: "string", pattern: NAME_PATTERN },
     IsoTime: { type: "string", pattern: ISO_PATTERN },
@@ -150,16 +153,19 @@ function updateForm(): z.ZodType {
  * ones, what each item is at all, because the answer says of each what is wrong with it.
  */
 function batchForms(): z.ZodType {
-  const { items, ...others } = batch.input.shape;
-  const ref = z.string().min(1).optional();
-  const item = z.union([
-    z.strictObject({ write: z.custom().meta({ form: "writeInput" }), ref }),
-    z.strictObject({ update: z.custom().meta({ form: "updateInput" }), ref }),
-    z.strictObject({ link: batchLink, ref }),
-  ]);
-  const each = listUpTo(item, LIMITS.batchItems, 1).describe("what to do, in order");
+  const { items: _, ...others } = batch.input.shape;
+  const free = z.custom().meta({ type: "object", propertyNames: FREE_NAME });
+  const formed = (form: string): z.ZodType => z.custom().meta({ form });
+  const whole = itemsOf(formed("writeInput"), formed("updateInput"), batchLink);
   return z.union([
-    z.strictObject({ ...others, items: each, atomic: z.literal(true).optional() }),
-    z.strictObject({ ...others, items, atomic: z.literal(false) }),
+    z.strictObject({ ...others, items: whole, atomic: z.literal(true).optional() }),
+    z.strictObject({ ...others, items: itemsOf(free, free, free), atomic: z.literal(false) }),
   ]);
+}
+
+/** The items of a batch: each is one of the three, and may have a name. */
+function itemsOf(write: z.ZodType, update: z.ZodType, link: z.ZodType): z.ZodType {
+  const ref = z.string().min(1).optional();
+  const forms = [{ write }, { update }, { link }].map((one) => z.strictObject({ ...one, ref }));
+  return listUpTo(z.union(forms), LIMITS.batchItems, 1).describe("what to do, in order");
 }

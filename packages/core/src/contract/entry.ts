@@ -3,6 +3,7 @@
  * their own. It loads no engine and nothing of Node.
  */
 
+export { CONTROLS } from "../codec/text.js";
 export { describe, type ErrorDetails, shortName } from "../errors.js";
 export { ENTRY_KINDS, type EntryKind } from "../journal/entry.js";
 export type { ErasureDocument } from "../journal/erasure-list.js";
@@ -17,7 +18,6 @@ export {
   ISO_PATTERN,
   isoTimeMs,
   type ListSchema,
-  patternOf,
 } from "../records/fields.js";
 export { countTokens, truncateToTokens } from "../records/forms.js";
 export { frameSchema, goalStateSchema } from "../records/frames.js";
@@ -33,7 +33,6 @@ export {
   SOURCES,
   STATUSES,
   type Status,
-  TURN_ROLES,
   type TurnRole,
   VISIBILITIES,
   type Visibility,
@@ -51,7 +50,7 @@ export type { Counter } from "../salience/use-record.js";
 export { quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
-export { describedInput, NAME_PATTERN, namedForms } from "./document.js";
+export { describedInput, FREE_NAME, NAME_PATTERN, namedForms } from "./document.js";
 export {
   anyObject,
   type FieldNote,
@@ -136,7 +135,7 @@ export {
   type Settlement,
 } from "./review.js";
 export type { PostedScope, RevokedScope, ScopeReport } from "./scopes.js";
-export type { RememberResult, SessionPage, Turn } from "./sessions.js";
+export { GIVEN_ROLES, type RememberResult, type SessionPage, type Turn } from "./sessions.js";
 export type { EdgeResult, MemoryHead, VersionRecord } from "./shapes.js";
 export {
   edgeShape,

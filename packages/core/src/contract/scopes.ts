@@ -75,7 +75,7 @@ const postedShape = z.object({
   handle: z.string().describe("what to present from now on"),
   hash,
   expiresAt: timeShape,
-  seq: seqShape,
+  seq: seqShape.describe("where the journal stood; 0 for whoever is not the owner"),
 });
 
 /** A scope that was taken in. */

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { INDEX_MAX, LIMITS } from "../limits.js";
-import { jsonObjectField, LABEL, strictFields } from "../records/fields.js";
+import { anyJsonField, jsonObjectField, LABEL, strictFields } from "../records/fields.js";
 import { namesOf, TURN_ROLES } from "../records/types.js";
 import {
   anyObject,
@@ -23,12 +23,14 @@ import { type, verb } from "./verb.js";
 const sessionName = textField({ maxBytes: LIMITS.sessionBytes });
 
 /** The roles a turn may be given: `tool`, as chat programs call it, is kept as `tool_result`. */
-const GIVEN_ROLES = [...namesOf(TURN_ROLES), "tool"] as const;
+export const GIVEN_ROLES = [...namesOf(TURN_ROLES), "tool"] as const;
 
 const turnText = textField({ maxBytes: LIMITS.batchBytes, blank: true, control: true });
 
 /** One part of what a turn says, as chat programs give it; what is no text is kept by its name. */
-const contentPart = z.looseObject({ type: textField(LABEL), text: turnText.optional() });
+const contentPart = z
+  .object({ type: textField(LABEL), text: turnText.optional() })
+  .catchall(anyJsonField);
 
 /** One turn as callers give it. */
 const turnSchema = strictFields({

@@ -125,7 +125,7 @@ export interface ParsedRef {
 }
 
 /** Takes a reference apart; text that cannot be one is refused. */
-export function parseRef(engine: Engine, ref: unknown, field: string): ParsedRef {
+export function parseRef(engine: Pick<Engine, "actor">, ref: unknown, field: string): ParsedRef {
   if (typeof ref !== "string" || ref === "") {
     throw invalid(field, "an id, a URI or an external id", ref, "ERR_BAD_ID");
   }

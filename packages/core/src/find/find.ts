@@ -231,11 +231,12 @@ async function nearOf(
 }
 
 function tooBroad(): CortexError {
+  const field = "type, tags, kinds, slot, session, frame, text, near, from, where";
   const expected =
-    "type, tags, kinds, slot, session, frame, text, near or from, or a condition that must hold on " +
-    "head.id, head.externalId, head.createdAt (from below) or head.updatedAt";
-  return new CortexError("ERR_TOO_BROAD", `query: expected ${expected}, got none of them`, {
-    field: "query",
+    "one of them, and of a condition that it must hold on head.id, head.externalId, head.createdAt " +
+    "(from below) or head.updatedAt";
+  return new CortexError("ERR_TOO_BROAD", `${field}: expected ${expected}, got none`, {
+    field,
     expected,
     got: "nothing that an index serves",
   });

@@ -217,7 +217,7 @@ export function tooManyRows(): CortexError {
 function tooMuch(expected: string): CortexError {
   return new CortexError(
     "ERR_TOO_BROAD",
-    `query: expected ${expected}, got more: add a type, a tag, a kind, a slot or a later ` +
+    `orderBy: expected ${expected}, got more: add a type, a tag, a kind, a slot or a later ` +
       "head.createdAt, or leave out orderBy, countTotal and the commonest words",
     { field: "orderBy", expected, got: "more" },
   );

@@ -312,28 +312,29 @@ function checkedTime(asOf: number): Date {
   );
 }
 
-/** The seq that `asOf` names, never inside a batch. */
-export async function positionOf(snapshot: KvSnapshot, head: HeadRow, asOf: AsOf): Promise<number> {
+/** The seq that `asOf` names, never inside a batch; `field` is what the caller calls it. */
+export async function positionOf(
+  snapshot: KvSnapshot,
+  head: HeadRow,
+  asOf: AsOf,
+  field = "asOf",
+): Promise<number> {
   const last = head.size - 1;
   if (typeof asOf === "number") {
     if (!Number.isSafeInteger(asOf) || asOf < 0) {
-      throw invalid("asOf", "a seq of at least 0, a Date or an ISO 8601 time", asOf, "ERR_AS_OF");
+      throw invalid(field, "a seq of at least 0, a Date or an ISO 8601 time", asOf, "ERR_AS_OF");
     }
     if (asOf > last) {
-      throw new CortexError("ERR_AS_OF", `asOf: expected a seq up to ${last}, got ${asOf}`, {
-        field: "asOf",
-        seq: last,
-      });
+      const message = `${field}: expected a seq up to ${last}, got ${asOf}`;
+      throw new CortexError("ERR_AS_OF", message, { field, seq: last });
     }
     return beforeBatch(snapshot, asOf);
   }
   const time = asOf instanceof Date ? asOf.getTime() : timeOfText(asOf);
-  if (!Number.isFinite(time)) throw invalid("asOf", "a valid time", describe(asOf), "ERR_AS_OF");
+  if (!Number.isFinite(time)) throw invalid(field, "a valid time", describe(asOf), "ERR_AS_OF");
   const seq = await lastSeqAt(snapshot, time);
   if (seq !== undefined) return beforeBatch(snapshot, seq);
-  throw new CortexError("ERR_AS_OF", "asOf: the time lies before the first entry", {
-    field: "asOf",
-  });
+  throw new CortexError("ERR_AS_OF", `${field}: the time lies before the first entry`, { field });
 }
 
 /** The milliseconds of an ISO 8601 date or time; not a number when the text is none. */

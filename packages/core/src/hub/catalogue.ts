@@ -149,11 +149,15 @@ export class Catalogue {
     return this.refresh(name, "cursorStamp");
   }
 
-  /** Graphs whose journals hold entries that are not in the rows: lineages must be looked for in them. */
-  async unread(): Promise<readonly string[]> {
-    const { places, isOurs } = this.#parts;
+  /** The names of all graphs that there are now. */
+  async names(): Promise<readonly string[]> {
+    return (await this.#parts.places.names()).filter(this.#parts.isOurs);
+  }
+
+  /** Of graphs, those whose journals hold entries that are not in the rows: lineages must be looked for in them. */
+  async unread(names: readonly string[]): Promise<readonly string[]> {
+    const { places } = this.#parts;
     const known = await this.#allRows();
-    const names = (await places.names()).filter(isOurs);
     const stamps = names.flatMap((name): (readonly [string, string])[] => {
       const row = known.get(name);
       return row === undefined ? [] : [[name, row.cursorStamp]];
@@ -196,8 +200,8 @@ export class Catalogue {
   }
 
   async #sweep(depth: Depth): Promise<Graphs> {
-    const { places, isOurs } = this.#parts;
-    const names = (await places.names()).filter(isOurs);
+    const { places } = this.#parts;
+    const names = await this.names();
     const known = await this.#allRows();
     const present = new Set(names);
     const stamps = new Map<string, string>();

@@ -85,6 +85,7 @@ export class Hub implements AsyncDisposable {
     | "likelyIn"
     | "onlyIn"
     | "placesOf"
+    | "placeIn"
     | "listedIn"
     | "note"
     | "wasIn"

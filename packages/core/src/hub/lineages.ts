@@ -65,7 +65,7 @@ interface OriginPlace {
 }
 
 /** A graph that holds a lineage, or held it before it moved. */
-interface LineagePlace {
+export interface LineagePlace {
   readonly graph: string;
   /** The memory that it is there. */
   readonly id: string;
@@ -204,12 +204,22 @@ export class Lineages {
     return home?.graph;
   }
 
-  /** Every graph that holds a lineage or held it, that of its head first. */
-  async placesOf(lineage: string): Promise<readonly LineagePlace[]> {
-    const unread = await this.#parts.catalogue.unread();
-    if (unread.length > ASKED_MAX) await this.#parts.catalogue.caughtUp();
-    const asked = unread.length > ASKED_MAX ? [] : unread;
-    return this.#placesIn([...(await this.listedIn(lineage)), ...asked], lineage);
+  /** Every graph that holds a lineage or held it, that of its head first; but for one that is not asked about. */
+  async placesOf(lineage: string, besides?: string): Promise<readonly LineagePlace[]> {
+    const { catalogue } = this.#parts;
+    // What can be no lineage is refused, also where there is no other graph to look in.
+    if (besides !== undefined) parseRef({ actor: besides }, lineage, "lineageId");
+    const names = (await catalogue.names()).filter((name) => name !== besides);
+    if (names.length === 0) return [];
+    const unread = await catalogue.unread(names);
+    if (unread.length > ASKED_MAX) await catalogue.caughtUp();
+    const listed = (await this.listedIn(lineage)).filter((name) => name !== besides);
+    return this.#placesIn([...listed, ...(unread.length > ASKED_MAX ? [] : unread)], lineage);
+  }
+
+  /** What a graph holds of a lineage, or held before it moved. */
+  placeIn(graph: string, lineage: string): Promise<LineagePlace | undefined> {
+    return this.#placeIn(graph, lineage, true);
   }
 
   async #placesIn(graphs: readonly string[], lineage: string): Promise<readonly LineagePlace[]> {

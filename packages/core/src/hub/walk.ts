@@ -28,6 +28,7 @@ import {
   stopOf,
   type Walk,
   type WalkedGraphs,
+  type WalkPlan,
 } from "../links/breadth-first.js";
 import { walkPlan } from "../links/walk.js";
 import { findMemory, isShown } from "../memory/read.js";
@@ -108,13 +109,7 @@ export async function traverse(
   const bounded = edgesOnly ? { ...checked, maxNodes: Number.POSITIVE_INFINITY } : checked;
   const plan = { ...bounded, validAt };
   const graphs = new HubGraphs(hub, asOf);
-  const start = await graphs.start(checkGraphId(graph, hub.prefix), ref, access);
-  const { clamped } = plan;
-  const positions = (): HubTraversal["positions"] => Object.fromEntries(graphs.positions);
-  // Whether something hidden has edges is nobody else's business.
-  if (start.id === undefined && access.kind !== "owner") {
-    return { hits: [], edges: [], dangling: [], truncated: false, clamped, positions: positions() };
-  }
+  const home = checkGraphId(graph, hub.prefix);
   const far: FarWalk = {
     sha256: sha256Node,
     symlinks: symlinks === true,
@@ -123,9 +118,25 @@ export async function traverse(
     ordinals: (name) => ordinalsOf(hub, name),
     sources: (keys) => sourcesOf(hub, keys),
   };
-  const walk = await breadthFirst(graphs, start, { plan, access, far });
+  return graphs.holding(home, () => walkFrom(graphs, { graph: home, ref }, { plan, access, far }));
+}
+
+async function walkFrom(
+  graphs: HubGraphs,
+  { graph, ref }: { readonly graph: string; readonly ref: string },
+  how: { readonly plan: WalkPlan; readonly access: Access; readonly far: FarWalk },
+): Promise<HubTraversal> {
+  const { access, far } = how;
+  const { clamped } = how.plan;
+  const start = await graphs.start(graph, ref, access);
+  const positions = (): HubTraversal["positions"] => Object.fromEntries(graphs.positions);
+  // Whether something hidden has edges is nobody else's business.
+  if (start.id === undefined && access.kind !== "owner") {
+    return { hits: [], edges: [], dangling: [], truncated: false, clamped, positions: positions() };
+  }
+  const walk = await breadthFirst(graphs, start, how);
   return {
-    hits: edgesOnly ? [] : walk.hits.flatMap(shapeHit),
+    hits: far.edgesOnly ? [] : walk.hits.flatMap(shapeHit),
     edges: await shapeEdges(graphs, walk),
     dangling: walk.dangling.map((stop) => ({ graphId: stop.graph, name: nameOf(stop) })),
     truncated: walk.truncated,
@@ -139,16 +150,35 @@ class HubGraphs implements WalkedGraphs {
   readonly #hub: HubContext;
   readonly #asOf: Date | undefined;
   readonly positions = new Map<string, number>();
+  #held: { readonly graph: string; readonly reader: Reader; readonly engine: Engine } | undefined;
 
   constructor(hub: HubContext, asOf: Date | undefined) {
     this.#hub = hub;
     this.#asOf = asOf;
   }
 
+  /**
+   * Runs a walk that reads the graph it starts in through one reader. Not where there is a server: a walk that
+   * holds one connection while it waits for another could wait for ever.
+   */
+  async holding<T>(graph: string, walk: () => Promise<T>): Promise<T> {
+    const done = await this.#hub.stores.use(graph, async ({ engine }) => {
+      if (this.#asOf !== undefined || engine.kv.report !== undefined) return undefined;
+      return Reader.with(engine.kv, undefined, async (reader) => {
+        this.positions.set(graph, reader.seq);
+        this.#held = { graph, reader, engine };
+        return { value: await walk() };
+      });
+    });
+    return done === undefined ? walk() : done.value;
+  }
+
   async read<T>(
     graph: string,
     body: (reader: Reader, engine: Engine) => Promise<T>,
   ): Promise<T | undefined> {
+    const held = this.#held;
+    if (held !== undefined && held.graph === graph) return body(held.reader, held.engine);
     try {
       const known = this.positions.get(graph);
       const asOf = known === undefined ? this.#asOf : undefined;

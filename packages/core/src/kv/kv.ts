@@ -58,8 +58,6 @@ export interface KvManifest {
   readonly generations: boolean;
   /** Every read is a round trip: a commit that checks what it took for granted saves one. */
   readonly isRemote?: boolean;
-  /** A folder of this store alone where files may stand that can be made again at any time. */
-  readonly cacheFolder?: string;
 }
 
 /**

@@ -63,6 +63,7 @@ import {
   releaseConstruction,
   removeDeadConstructions,
   removeFile,
+  removeOldCaches,
   renameConstruction,
   unusedName,
   warnOfSharedDisk,
@@ -115,7 +116,9 @@ export async function openLmdbKv(folder: string, options: LmdbKvOptions = {}): P
   await refuseQuarantined(place.folder);
   if (place.create) await createStore(place);
   warnOfSharedDisk(place);
-  return new LmdbKv(place, findStore(place), true);
+  const file = findStore(place);
+  if (!place.mode.readOnly) removeOldCaches(place.folder);
+  return new LmdbKv(place, file, true);
 }
 
 /** Where a handle lives, and how it was opened. */
@@ -156,8 +159,6 @@ class LmdbKv implements Kv {
       syncMode: place.mode.relaxed ? "relaxed: no sync" : "fsync on every commit",
       multiProcess: true,
       generations: generations && !place.mode.readOnly,
-      // A construction has no caches yet, and a reader must not leave files.
-      ...(generations && !place.mode.readOnly ? { cacheFolder: join(place.folder, "caches") } : {}),
     };
   }
 

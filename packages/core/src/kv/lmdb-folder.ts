@@ -160,9 +160,17 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
+/** Where releases before this one kept graphs of vectors: nobody reads them, and they hold what is forgotten later. */
+const OLD_CACHES = "caches";
+
+/** Removes what an earlier release left beside the store. */
+export function removeOldCaches(folder: string): void {
+  rmSync(join(folder, OLD_CACHES), { recursive: true, force: true });
+}
+
 /** Throws when a folder without a store has the traces of one. */
 function refuseLost(folder: string): void {
-  const trace = namesIn(folder).find((name) => name === "caches" || TRACE_NAME.test(name));
+  const trace = namesIn(folder).find((name) => name === OLD_CACHES || TRACE_NAME.test(name));
   // Listed again: while a store moves, one list may have missed both of its files.
   if (trace !== undefined && completeNumbers(folder).length === 0) {
     throw lost(folder, `the file of its store is gone, ${trace} is still there`);

@@ -321,6 +321,7 @@ class Ways {
   /** Edges with their records, in one read for each graph. */
   async #withRecords(met: readonly MetEdge[]): Promise<MetEdge[]> {
     const all = [...met];
+    if (all.every(({ record }) => record !== undefined)) return all;
     for (const [graph, places] of grouped(all.map((one) => (one.record ? undefined : one.graph)))) {
       const pointers = places.flatMap((at) => all[at]?.edge ?? []);
       const records = await this.#graphs.read(graph, (reader) => reader.edges(pointers));

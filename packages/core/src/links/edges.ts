@@ -38,7 +38,7 @@ import { ask, askEntries } from "../engine/read-ahead.js";
 import { shapeEdge } from "../engine/shapes.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { kindCode } from "../history/fold-edges.js";
-import { decodeAdjacency, decodeEdgeRow } from "../history/pointers.js";
+import { decodeAdjacency, decodeEdgeRow, type PartPointer } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import type { LeafRef } from "../history/trees.js";
 import type { Again, WriteOperation, WriteTx } from "../history/writer.js";
@@ -254,7 +254,13 @@ export function applyEdge(
     });
   }
   const isNewKind = prepared.open !== undefined && registerKind(tx, by, kind);
-  const n = isLoose && !isNewKind ? nextN(tx, { from, kind, to }) : 0;
+  const beside = isLoose && !isNewKind ? edgesBeside(tx, { from, kind, to }, prepared.loose) : [];
+  const known = edgeOfOrigin(tx, beside, prepared.loose?.imported?.id);
+  if (known !== undefined) {
+    const { edge, seq } = known;
+    return { id: edgeId(edge.id), edge: shapeEdge(edge, seq), changed: false, seq };
+  }
+  const n = beside.reduce((next, one) => Math.max(next, one.n + 1), 0);
   const draft = { from, kind, to, n, ...prepared.attributes, ...originOf(prepared.loose ?? {}) };
   // No edge of a new kind or a new memory is in the store: there is nothing to read.
   const ends = [from, ...(to instanceof Uint8Array ? [to] : [])];
@@ -272,20 +278,48 @@ export function applyEdge(
   return { id, edge: shapeEdge(edge, seq), changed: true, seq };
 }
 
-/** The number of the next edge of a kind between two ends, removed ones counted. */
-function nextN(tx: WriteTx, draft: Pick<EdgeDraft, "from" | "kind" | "to">): number {
+/** Edges of a kind between two ends among which one that another program made is looked for. */
+const BESIDE_IMPORTED = 1000;
+
+/** An edge that stands where another is to be. */
+interface EdgeBeside extends PartPointer {
+  readonly n: number;
+}
+
+/** The edges of a kind between two ends, removed ones counted: the last alone unless one is looked for. */
+function edgesBeside(
+  tx: WriteTx,
+  draft: Pick<EdgeDraft, "from" | "kind" | "to">,
+  loose: LooseEnd | undefined,
+): readonly EdgeBeside[] {
   const code = kindCode(tx.view, draft.kind);
-  if (code === undefined) return 0;
+  if (code === undefined) return [];
   const far = farKey(tx.fold.sha256, draft.to);
+  const most = loose?.imported === undefined ? 1 : BESIDE_IMPORTED;
   const ranges = [EDGE_STATE.live, EDGE_STATE.removed].map((state) => {
     const prefix = Buffer.concat([edgePrefix("edgeOut", draft.from, state, code), far]);
-    return prefixRange(prefix, 1, true);
+    return prefixRange(prefix, most, true);
   });
   ask(tx, [], { ranges, leaves: [edgeLeaf(tx, draft)] });
-  const last = ranges.flatMap((range) =>
-    tx.view.range(range).map(({ key }) => Buffer.from(key).readUInt32BE(key.length - 4)),
+  return ranges.flatMap((range) =>
+    tx.view.range(range).map(({ key, value }) => ({
+      ...decodeAdjacency(value),
+      n: Buffer.from(key).readUInt32BE(key.length - 4),
+    })),
   );
-  return last.length === 0 ? 0 : Math.max(...last) + 1;
+}
+
+/** The edge that another program knew by an id: two imports at once bring it in once. */
+function edgeOfOrigin(
+  tx: WriteTx,
+  beside: readonly EdgeBeside[],
+  id: string | undefined,
+): FoundEdge | undefined {
+  if (id === undefined || beside.length === 0) return undefined;
+  askEntries(tx, beside);
+  return beside
+    .map((pointer) => ({ edge: tx.fold.records.edge(pointer), seq: pointer.seq }))
+    .find(({ edge }) => edge.origin?.id === id);
 }
 
 const NO_IDS: ReadonlySet<string> = new Set();

@@ -1,6 +1,7 @@
 /** Nodes: what becomes of versions, lineages and rivals beyond the numbered cases. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { around, type Kv } from "../kv/kv.js";
 import { open } from "../open.js";
 import { GUEST } from "../scope/access.js";
 import { openTestHub, type TestHub } from "../testing/index.js";
@@ -16,6 +17,15 @@ async function graph(
 
 function put(world: TestHub, input: Partial<NodeInput> = {}, id = "g"): Promise<NodeResult> {
   return world.store.putNode(id, { kind: "fact", content: "c", ...input });
+}
+
+/** Something that is waited for until it is told. */
+function signal(): { readonly told: Promise<void>; tell(): void } {
+  let tell = (): void => {};
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  return { told, tell: () => tell() };
 }
 
 describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
@@ -213,6 +223,37 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     await expect(put(world, { lineageId: "hidden" })).rejects.toMatchObject({
       code: "ERR_TOMBSTONED",
     });
+  });
+
+  test("a lineage that moves the moment it is made is visible where it went", async () => {
+    const stores: Kv[] = [];
+    let commitIn = (_: Kv, commit: () => ReturnType<Kv["commit"]>) => commit();
+    const wrapGraph = (kv: Kv): Kv => {
+      stores.push(kv);
+      return around(kv, { commit: (change) => commitIn(kv, () => kv.commit(change)) });
+    };
+    await using world = await openTestHub({ backend, wrapGraph });
+    for (const id of ["one", "two"]) await graph(world, id);
+    const [one, two] = stores;
+    const [isMoved, isMade] = [signal(), signal()];
+    let moving: Promise<NodeResult> | undefined;
+    commitIn = async (kv, commit) => {
+      // What it leaves is hidden only after its maker has looked around.
+      if (kv === one && moving !== undefined) await isMade.told;
+      const result = await commit();
+      if (kv === two) isMoved.tell();
+      if (kv === one && moving === undefined) {
+        moving = put(world, { lineageId: "w" }, "two");
+        await isMoved.told;
+      }
+      return result;
+    };
+    await put(world, { lineageId: "w" }, "one");
+    isMade.tell();
+    await moving;
+    const lists = await Promise.all(["one", "two"].map((id) => world.store.listNodes(id)));
+    expect(lists.map(({ total }) => total)).toEqual([0, 1]);
+    expect((await world.store.history("w")).map(({ version }) => version)).toEqual([2, 1]);
   });
 
   test("what is no node is refused", async () => {

@@ -15,7 +15,7 @@ import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError, invalid, isCortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
-import { areApart, isLeft, leftFor } from "../hub/lineages.js";
+import { areApart, isLeft, type LineagePlace, leftFor } from "../hub/lineages.js";
 import { LIMITS } from "../limits.js";
 import { openVersions } from "../memory/read.js";
 import type { JsonObject } from "../records/fields.js";
@@ -115,7 +115,7 @@ export async function putNode(
     const moved = { ...note, upsert: { ...note.upsert, ...move?.upsert } };
     const written = await writeNode(hub, memory, moved, options);
     if (move !== undefined) await move.leave();
-    else if (written.created) await leaveOne(hub, lineageId);
+    else if (written.created) await leaveOne(hub, here, lineageId);
     return written;
   });
 }
@@ -157,16 +157,18 @@ export async function moveOf(
   { access }: AccessOption,
 ): Promise<Move | undefined> {
   const { externalId: lineage = "", by } = write;
-  const places = (await hub.lineages.placesOf(lineage)).filter(
-    ({ type, lifecycle }) => type === "note" && lifecycle !== "erased",
-  );
-  const others = places.filter((place) => place.graph !== graph);
-  const own = places.find((place) => place.graph === graph);
+  const isLineage = ({ type, lifecycle }: LineagePlace): boolean =>
+    type === "note" && lifecycle !== "erased";
+  const others = (await hub.lineages.placesOf(lineage, graph)).filter(isLineage);
+  if (others.length === 0) return undefined;
+  const here = await hub.lineages.placeIn(graph, lineage);
+  const own = here !== undefined && isLineage(here) ? here : undefined;
+  const places = own === undefined ? others : [own, ...others];
   const left = others.filter(({ lifecycle }) => lifecycle === "active");
   // What somebody hid by hand stays hidden, and what others call by the same name is theirs.
   const isHidden = own?.lifecycle === "tombstoned" && !own.isLeft;
   const isOwn = own?.lifecycle === "active" && areApart(places, lineage);
-  if (others.length === 0 || isHidden || isOwn) return undefined;
+  if (isHidden || isOwn) return undefined;
   if (areApart(left, lineage)) await hub.lineages.graphOf(lineage);
   const speaker = access === undefined ? undefined : speakerOf(access);
   for (const place of left) {
@@ -197,12 +199,17 @@ export async function moveOf(
 
 /**
  * Where another writer made the same lineage in another graph since this one looked, the first of the two
- * stays. Whoever commits last sees both; if both do, they agree which one is hidden.
+ * stays. Whoever commits last sees both; if both do, they agree which one is hidden. One that moved there knew
+ * of this one, and hides it by itself.
  */
-async function leaveOne(hub: Hub, lineage: string): Promise<void> {
-  const places = await hub.lineages.placesOf(lineage);
-  const [home, ...others] = places
-    .filter(({ lifecycle, type }) => lifecycle === "active" && type === "note")
+async function leaveOne(hub: Hub, graph: string, lineage: string): Promise<void> {
+  const isMade = ({ lifecycle, type, first }: LineagePlace): boolean =>
+    lifecycle === "active" && type === "note" && first === 1;
+  const elsewhere = (await hub.lineages.placesOf(lineage, graph)).filter(isMade);
+  if (elsewhere.length === 0) return;
+  const here = await hub.lineages.placeIn(graph, lineage);
+  const [home, ...others] = [...(here === undefined ? [] : [here]), ...elsewhere]
+    .filter(isMade)
     .sort((a, b) => a.at - b.at || (a.graph < b.graph ? -1 : 1));
   for (const place of others) {
     const why = leftFor(home?.graph ?? "");

@@ -48,6 +48,20 @@ describe("evidence", () => {
     expect(found).toEqual({ hit: 3.2, next: 1.6, later: 0.8, far: 0, other: 0 });
   });
 
+  test("of what a person asks goes to the answer nearly whole, and before it as usual", () => {
+    const found = scores(
+      [
+        candidate("before", [0, 0], ["s", 4]),
+        { ...candidate("asks", [0.8, 0], ["s", 5]), asks: true },
+        candidate("answer", [0, 0], ["s", 6]),
+        candidate("later", [0, 0], ["s", 7]),
+      ],
+      { ...SPREAD, session: 0 },
+    );
+    expect(found.answer).toBeCloseTo(SPREAD.reply * 3.2);
+    expect([found.before, found.later]).toEqual([1.6, 0.8]);
+  });
+
   test("does not count one word twice: two sides that say the same add a part only", () => {
     const settings = { ...SPREAD, session: 0 };
     const both = scores(

@@ -19,6 +19,8 @@ export interface Candidate {
   readonly place?: TurnPlaceOf;
   /** Factor of its own words: an assistant's repeat what others said. */
   readonly voice: number;
+  /** Whether it asks another person something. */
+  readonly asks?: boolean;
 }
 
 /** A turn's place. */
@@ -31,14 +33,27 @@ interface TurnPlaceOf {
 interface SpreadSettings {
   /** Share of a turn's evidence that the turn one place away takes, then two, … */
   readonly neighbours: readonly number[];
+  /** Share of what a turn asks that the turn after it takes. */
+  readonly reply: number;
   /** Of evidence a memory has from two sides, how much the weaker side adds. */
   readonly second: number;
   /** Share of the best score that a turn gets for its whole conversation. */
   readonly session: number;
 }
 
+/**
+ * What a person's answer has of the question before it, by words and by meaning: nearly all, because an answer seldom
+ * repeats what was asked. How flat it is stands in docs/evaluation.md.
+ */
+export const REPLY_SHARE = 0.9;
+
 /** The settings that recall uses; how they were found is written in docs/evaluation.md. */
-export const SPREAD: SpreadSettings = { neighbours: [0.5, 0.25], second: 0.3, session: 0.3 };
+export const SPREAD: SpreadSettings = {
+  neighbours: [0.5, 0.25],
+  reply: REPLY_SHARE,
+  second: 0.3,
+  session: 0.3,
+};
 
 /** A scored memory. */
 export interface Scored {
@@ -81,7 +96,7 @@ export function spread(
 function fromNeighbours(
   candidates: readonly Candidate[],
   width: number,
-  { neighbours }: SpreadSettings,
+  { neighbours, reply }: SpreadSettings,
 ): ReadonlyMap<string, Float64Array> {
   const byPlace = new Map<string, Candidate>();
   for (const candidate of candidates) {
@@ -89,12 +104,13 @@ function fromNeighbours(
     if (place !== undefined) byPlace.set(placeName(place.session, place.index), candidate);
   }
   const borrowed = new Map<string, Float64Array>();
-  for (const { place, own } of candidates) {
+  for (const { place, own, asks = false } of candidates) {
     if (place === undefined || !own.some((value) => value > 0)) continue;
-    for (const [at, share] of neighbours.entries()) {
+    for (const [at, usual] of neighbours.entries()) {
       for (const index of [place.index - at - 1, place.index + at + 1]) {
         const other = byPlace.get(placeName(place.session, index));
         if (other === undefined) continue;
+        const share = asks && index === place.index + 1 ? reply : usual;
         const evidence = borrowed.get(other.key) ?? new Float64Array(width);
         for (let term = 0; term < width; term += 1) {
           evidence[term] = Math.max(evidence[term] ?? 0, share * (own[term] ?? 0));

@@ -54,6 +54,8 @@ export interface Contender {
   readonly key: string;
   readonly lanes: LaneScores;
   readonly factors: OwnFactors;
+  /** What all lanes of its question are multiplied by; 1 when not given. */
+  readonly scale?: number;
   /** The seq that brought it: newer stands first among equals. */
   readonly seq: number;
 }
@@ -71,11 +73,12 @@ const SALIENCE_SPAN = 0.2;
 /** Ranks contenders, best first; those no lane speaks for are left out. */
 export function fuse(contenders: readonly Contender[]): Ranked[] {
   const ranked = contenders.flatMap((contender): Ranked[] => {
+    const { scale = 1 } = contender;
     const { trust, salience, speaker } = contender.factors;
     const relevance = relevanceOf(contender.lanes, speaker);
     if (relevance <= 0) return [];
     const factor = trust * (1 - SALIENCE_SPAN / 2 + SALIENCE_SPAN * salience);
-    return [{ ...contender, score: relevance * factor }];
+    return [{ ...contender, score: scale * relevance * factor }];
   });
   return ranked.sort(
     (a, b) => b.score - a.score || b.seq - a.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
@@ -107,6 +110,8 @@ const MEANING_MOST = 6;
  * .813 and .792.
  */
 const EXPLAINED = 0.35;
+/** Words that explain less than this leave it to meaning how sure the answer is. */
+export const EXPLAINED_LEAST = 0.15;
 /**
  * What an assistant's turn counts by meaning: it talks of what the user said, and in more general words. With 1 two
  * of a hundred everyday questions and .02 of BEAM's R@10 are lost, .3 to .5 are level.
@@ -120,6 +125,18 @@ export function meaningWeight(texts: number, explained: number): number {
   const bySize = (AMONG / Math.max(1, texts)) ** 2;
   const left = MEANING_MOST * (1 - explained / EXPLAINED);
   return Math.min(MEANING_MOST, Math.max(MEANING_LEAST, bySize, left));
+}
+
+/**
+ * What all lanes are multiplied by where meaning counts so much: the best by words and by meaning has what it has
+ * among many texts, however much of that is meaning's. Where words explain too little to say how sure an answer is,
+ * a score is no more than the nearest hit is near. One factor for all hits of a question, so the order stays.
+ */
+export function meaningScale(weight: number, explained: number, nearest: number): number {
+  const level = Math.min(1, (1 + MEANING_LEAST) / (1 + weight));
+  const byWords = Math.min(1, explained / EXPLAINED_LEAST);
+  const sure = Math.min(1, Math.max(0, nearest));
+  return level * (byWords + (1 - byWords) * sure);
 }
 
 /** How much a memory's meaning counts, where that of a user's turn counts so much. */
@@ -267,13 +284,6 @@ export interface Grounds {
   readonly aside: boolean;
 }
 
-/** One of those who speak, whom a question names. */
-export interface AskedSpeaker {
-  readonly speaker: string;
-  /** The words of the question that are their name. */
-  readonly words: ReadonlySet<string>;
-}
-
 /** Hits of which one has to be good enough. */
 const BEST = 3;
 /** Below this share of the question's words even the best hit is a guess. */
@@ -305,18 +315,6 @@ function isCertain({ lanes: { slot = 0, names = 0 }, closeness }: Grounds): bool
 
 function weightOf({ coverage, voice }: Grounds): number {
   return coverage * voice;
-}
-
-/** The one speaker whom a question names; `undefined` when it names none, or several. */
-export function askedSpeaker(
-  question: ReadonlySet<string>,
-  speakers: ReadonlyMap<string, readonly string[]>,
-): AskedSpeaker | undefined {
-  const named = [...speakers].flatMap(([speaker, name]): AskedSpeaker[] => {
-    const words = new Set(name.filter((word) => question.has(word)));
-    return words.size === 0 ? [] : [{ speaker, words }];
-  });
-  return named.length === 1 ? named[0] : undefined;
 }
 
 /** An assistant mostly repeats what it was told or offers what was not taken up. */

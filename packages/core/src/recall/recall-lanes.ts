@@ -4,7 +4,8 @@
  *
  * Every lane is a few batched reads; a lane that has nothing to say costs none. Memories are loaded
  * once and judged by the caller's access when they are, so no lane can lead to what is not shown.
- * Scores are on one scale: 1 is what the best lexical hit has.
+ * Scores are on one scale: 1 is what the best lexical hit has. Where meaning counts more than words, `scale` brings
+ * the sums back to what they are elsewhere.
  */
 
 import type { LaneScores } from "../contract/recall.js";
@@ -46,15 +47,8 @@ import {
 } from "../text/text-evidence.js";
 import { TRUST } from "../trust/gate.js";
 import { closenessOf, UNCALIBRATED } from "../vector/distance.js";
-import { type Candidate, type Scored, sessionEvidence, spread } from "./evidence.js";
-import {
-  type AskedSpeaker,
-  askedSpeaker,
-  meaningOf,
-  meaningWeight,
-  turnOf,
-  voiceOf,
-} from "./fuse.js";
+import { type Candidate, REPLY_SHARE, type Scored, sessionEvidence, spread } from "./evidence.js";
+import { EXPLAINED_LEAST, meaningOf, meaningScale, meaningWeight, voiceOf } from "./fuse.js";
 import {
   askedByTitle,
   linksOf,
@@ -65,6 +59,7 @@ import {
   WALK_HITS,
   walkNames,
 } from "./names-walk.js";
+import { asksSomebody, isReplyTo, Speakers } from "./speakers.js";
 
 /** Lexical hits that are looked at, and those of them whose neighbours are. */
 const HITS = 112;
@@ -80,10 +75,10 @@ const REACH = 2;
 const REACHED = 32;
 /** Memories near by meaning that are looked at. */
 const NEAR = 96;
+/** Questions of people, near by meaning, whose answers are looked at: 8, 16 and 32 are level. */
+const ANSWERED = 16;
 /** What a model counts that does not tell unrelated texts apart. */
 const UNKNOWN_MEANING = 0.2;
-/** Words that explain less than this leave it to meaning how sure the answer is. */
-const EXPLAINED_LEAST = 0.15;
 /**
  * Units of text on either side of a name whose words say why it is named: some 17 words. 30, 60 and 100 give
  * MuSiQue's R@5 .620, .625, .638 and HotpotQA's .940, .940, .950.
@@ -133,8 +128,6 @@ export interface Gathered {
   /** By the `keyString` of the id. */
   readonly memories: ReadonlyMap<string, FoundMemory>;
   readonly lanes: ReadonlyMap<string, LaneScores>;
-  /** Memories whose speaker the question names. */
-  readonly spoken: ReadonlySet<string>;
   /** Share of the question that the best hits cover. */
   readonly coverage: ReadonlyMap<string, number>;
   /** For memories that edges led to: from where, and along which kind. */
@@ -143,6 +136,8 @@ export interface Gathered {
   readonly similarity: ReadonlyMap<string, number>;
   /** The same on the model's own scale: 1 is what is usual between a question and its answer. */
   readonly closeness: ReadonlyMap<string, number>;
+  /** What the lanes have to be multiplied by, so that scores mean the same in every store. */
+  readonly scale: number;
   /** The words of the question, with how much each says. */
   readonly terms: readonly QuestionTerm[];
   /** By key, what a hit by words says of each word of the question. */
@@ -151,6 +146,8 @@ export interface Gathered {
   readonly sessions: ReadonlyMap<string, number>;
   /** Whether a memory is what somebody else said than the one whom the question names. */
   isAside(memory: FoundMemory): boolean;
+  /** Whether a memory is what somebody said whom the question names. */
+  isSpoken(memory: FoundMemory): boolean;
 }
 
 /** How an edge led to a memory. */
@@ -181,21 +178,20 @@ export async function gather(
 class Lanes implements Gathered {
   readonly memories = new Map<string, FoundMemory>();
   readonly lanes = new Map<string, LaneScores>();
-  readonly spoken = new Set<string>();
   readonly coverage = new Map<string, number>();
   readonly via = new Map<string, EdgeStep>();
   readonly similarity = new Map<string, number>();
   readonly closeness = new Map<string, number>();
+  scale = 1;
   readonly #engine: Engine;
   readonly #reader: Reader;
   readonly #question: Question;
   /** Ids that were looked at and may not be shown. */
   readonly #refused = new Set<string>();
   terms: readonly QuestionTerm[] = [];
-  #asked: AskedSpeaker | undefined;
+  #speakers = new Speakers(new Set(), [], () => []);
   #rules: readonly string[] = [];
   #tokensOf: (text: string) => readonly Token[] = () => [];
-  #wordsOf: (text: string) => readonly string[] = () => [];
   #best: readonly Scored[] = [];
   /** Share of the question's words, by their weight, that the best lexical hit explains. */
   #explained = 0;
@@ -239,37 +235,27 @@ class Lanes implements Gathered {
     this.#reader.soon(() => ({ ranges: this.#reader.live ? edgeRanges(seeds) : [] }));
   }
 
-  /** Weighs a word less that is the name of somebody who speaks, and marks what they said. */
-  #weighed(evidence: QuestionEvidence): readonly QuestionTerm[] {
-    const speakers = new Map<string, Set<string>>();
-    const names = new Map<string, readonly string[]>();
-    this.#tokensOf = (text) => evidence.analyser.tokens(text);
-    this.#wordsOf = (text) => evidence.analyser.tokens(text).map(({ word }) => word);
-    for (const { memory } of evidence.hits) {
-      const speaker = turnOf(memory)?.speaker;
-      if (speaker === undefined) continue;
-      const name = names.get(speaker) ?? this.#wordsOf(speaker);
-      names.set(speaker, name);
-      for (const word of name) {
-        const said = speakers.get(word) ?? new Set();
-        speakers.set(word, said.add(keyString(memory.id)));
-      }
-    }
-    this.#asked = askedSpeaker(new Set(evidence.terms.map(({ term }) => term)), names);
-    const telling = new Set(this.#question.gathers ? this.#wordsOf(TELLING) : []);
-    return evidence.terms.map(({ term, weight }) => {
-      const said = speakers.get(term);
-      for (const key of said ?? []) this.spoken.add(key);
-      const share = said !== undefined ? SPEAKER_WEIGHT : telling.has(term) ? TELLING_WEIGHT : 1;
+  /** Weighs a word less that is the name of somebody who speaks, or is about the telling. */
+  #weighed({ analyser, terms, hits }: QuestionEvidence): readonly QuestionTerm[] {
+    this.#tokensOf = (text) => analyser.tokens(text);
+    const asked = new Set(terms.map(({ term }) => term));
+    const found = hits.map(({ memory }) => memory);
+    this.#speakers = new Speakers(asked, found, this.#tokensOf);
+    const telling = this.#question.gathers ? this.#tokensOf(TELLING) : [];
+    const isTelling = new Set(telling.map(({ word }) => word));
+    return terms.map(({ term, weight }) => {
+      const isName = this.#speakers.isName(term);
+      const share = isName ? SPEAKER_WEIGHT : isTelling.has(term) ? TELLING_WEIGHT : 1;
       return { term, weight: weight * share };
     });
   }
 
   isAside(memory: FoundMemory): boolean {
-    const asked = this.#asked;
-    const speaker = turnOf(memory)?.speaker;
-    if (asked === undefined || speaker === undefined || speaker === asked.speaker) return false;
-    return !this.#wordsOf(sentenceOf(memory)).some((word) => asked.words.has(word));
+    return this.#speakers.isAside(memory);
+  }
+
+  isSpoken(memory: FoundMemory): boolean {
+    return this.#speakers.isSpoken(memory);
   }
 
   async #withNeighbours(evidence: QuestionEvidence): Promise<readonly Candidate[]> {
@@ -279,8 +265,9 @@ class Lanes implements Gathered {
     for (const [at, { memory, shares }] of evidence.hits.entries()) {
       const key = keyString(memory.id);
       const place = memory.head.record.head.turn;
-      const voice = voiceOf(memory);
-      candidates.set(key, { key, own: shares, voice, ...(place === undefined ? {} : { place }) });
+      const [voice, asks] = [voiceOf(memory), asksSomebody(memory)];
+      const turn = place === undefined ? {} : { place, asks };
+      candidates.set(key, { key, own: shares, voice, ...turn });
       if (place !== undefined && at < NEIGHBOURED) ranges.push(turnsAround(place, REACH));
     }
     const rows = await this.#reader.ranges(ranges.map(({ range }) => range));
@@ -330,7 +317,7 @@ class Lanes implements Gathered {
   async near(): Promise<void> {
     const { vectors, embedder } = this.#engine;
     if (!this.#question.vector || embedder === undefined || !this.#reader.live) return;
-    const vector = await vectors.embedQuery(this.#whatIsAsked());
+    const vector = await vectors.embedQuery(this.#speakers.withoutName(this.#question.text));
     const calibration = await vectors.calibration();
     const found = await vectors.near(this.#reader, vector, NEAR);
     await this.#load(found.map(({ id }) => keyString(id)));
@@ -346,8 +333,10 @@ class Lanes implements Gathered {
     const isKnown = calibration !== UNCALIBRATED;
     const weight = isKnown ? meaningWeight(texts, this.#explained) : UNKNOWN_MEANING;
     const isLeftToMeaning = this.#explained < EXPLAINED_LEAST;
-    for (const { key, cosine } of shown) {
-      if (cosine <= usual) continue;
+    if (best > usual)
+      this.scale = meaningScale(weight, this.#explained, closenessOf(calibration, best));
+    const near = shown.filter(({ cosine }) => cosine > usual);
+    for (const { key, cosine } of near) {
       this.similarity.set(key, cosine);
       // Where words explain the question, they say how sure the answer is: among many texts something
       // unrelated is always near.
@@ -355,25 +344,30 @@ class Lanes implements Gathered {
       const own = meaningOf(this.memories.get(key), weight);
       this.#add(key, { vector: (own * (cosine - usual)) / (best - usual) });
     }
+    await this.#nearReplies(near.map(({ key }) => key));
   }
 
-  /**
-   * The question without the name of the one who speaks: that says whose words are asked for, and would be
-   * near to every turn that greets them. With the name LoCoMo's R@10 falls from .81 to .73 where meaning counts 1.
-   */
-  #whatIsAsked(): string {
-    const { text } = this.#question;
-    const name = this.#asked?.words;
-    if (name === undefined) return text;
-    let rest = "";
-    let from = 0;
-    for (const { word, start, end } of this.#tokensOf(text)) {
-      if (!name.has(word)) continue;
-      rest += text.slice(from, start);
-      from = end;
+  /** What people answered to those who asked something near: an answer has most of its question's meaning. */
+  async #nearReplies(near: readonly string[]): Promise<void> {
+    const asking = near.flatMap((key) => {
+      const memory = this.memories.get(key);
+      const place = memory?.head.record.head.turn;
+      if (memory === undefined || place === undefined || !asksSomebody(memory)) return [];
+      const { range } = turnsAround({ ...place, index: place.index + 1 }, 0);
+      // Taken before any answer gets its share: what an answer asks in turn is passed on as its own alone.
+      return [{ memory, range, passed: REPLY_SHARE * (this.lanes.get(key)?.vector ?? 0) }];
+    });
+    const first = asking.slice(0, ANSWERED);
+    if (first.length === 0) return;
+    const rows = await this.#reader.ranges(first.map(({ range }) => range));
+    const keys = rows.map((found) => found.map(({ key }) => keyString(key.subarray(-16))));
+    await this.#load(keys.flat());
+    for (const [at, { memory, passed }] of first.entries()) {
+      for (const reply of keys[at] ?? []) {
+        if (!isReplyTo(this.memories.get(reply), memory)) continue;
+        this.#add(reply, { vector: Math.max(passed, this.lanes.get(reply)?.vector ?? 0) });
+      }
     }
-    rest += text.slice(from);
-    return HOLDS_A_WORD.test(rest) ? rest : text;
   }
 
   /** Memories that the question names by their title, and those that names lead to from the best. */
@@ -578,8 +572,6 @@ function edgeRanges(ids: readonly Bytes[]): readonly KvRange[] {
 
 /** Where a memory stands in its edges that leave it, and in those that reach it. */
 const ENDS = ["from", "to"] as const;
-
-const HOLDS_A_WORD = /[\p{L}\p{N}]/u;
 
 /** Open kinds say something, and nobody knows what. */
 const OPEN_KIND_TRUST = 0.4;

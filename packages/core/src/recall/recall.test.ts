@@ -407,6 +407,48 @@ describe("budgets and bad input", () => {
     expect(await isWeak("Where did Ada win a medal?")).toBe(false);
   });
 
+  test("a person's answer stands well above what else is beside its question", async () => {
+    // What an assistant answers has two thirds of it, as of everything that is beside its turns.
+    for (const role of ["user", "assistant"] as const) {
+      await using store = await openTestStore();
+      const { memory } = store;
+      await memory.remember(
+        [
+          { role: "user", speaker: "Bo", content: "The rain never stopped" },
+          { role: "user", speaker: "Bo", content: "Who taught you to weave baskets?" },
+          { role, speaker: "Ada", content: "My uncle, in a village by the lake" },
+        ],
+        { session: "chat" },
+      );
+      const { hits } = await memory.recall("weaving baskets");
+      const score = (part: string) => hits.find(({ text }) => text.includes(part))?.score ?? 0;
+      expect(score("baskets")).toBeGreaterThan(score("uncle"));
+      expect(score("uncle") > 1.4 * score("rain")).toBe(role === "user");
+    }
+  });
+
+  test("what the one asked about said is lifted wherever it was found", async () => {
+    const scores: number[] = [];
+    for (const name of ["Ada", "Cy"]) {
+      await using store = await openTestStore();
+      const { memory } = store;
+      const told = (speaker: string, content: string) =>
+        ({ role: "user", speaker, content }) as const;
+      await memory.remember(
+        [
+          told("Bo", "Your harbour pictures are lovely, all of them"),
+          told("Ada", "Thanks, it was a cold morning"),
+        ],
+        { session: "chat" },
+      );
+      const { hits } = await memory.recall(`harbour pictures of ${name}`);
+      scores.push(hits.find(({ text }) => text.includes("cold"))?.score ?? 0);
+    }
+    const [asked = 0, other = 0] = scores;
+    expect(other).toBeGreaterThan(0);
+    expect(asked).toBeGreaterThan(1.1 * other);
+  });
+
   test("other ways of putting a question stand in a list or in also", async () => {
     await using store = await openTestStore();
     const { memory } = store;

@@ -11,7 +11,13 @@
 
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
-import type { Lane, LaneScores, RecallHit, RecallResult } from "../contract/recall.js";
+import {
+  LANES,
+  type Lane,
+  type LaneScores,
+  type RecallHit,
+  type RecallResult,
+} from "../contract/recall.js";
 import { catchUp } from "../embedding/embed.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
@@ -373,6 +379,8 @@ async function rank(
   gathered: Gathered,
   time: TimeWords,
 ): Promise<readonly Ranked[]> {
+  const hasMeaning = inquiry.lanes?.includes("vector") ?? true;
+  const scale = hasMeaning ? gathered.scale : 1;
   const contenders = [...gathered.lanes].flatMap(([key, lanes]): Contender[] => {
     const memory = gathered.memories.get(key);
     if (memory === undefined) return [];
@@ -384,8 +392,9 @@ async function rank(
       {
         key,
         lanes: counted,
-        factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.spoken.has(key) },
+        factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.isSpoken(memory) },
         seq: memory.row.seq,
+        scale,
       },
     ];
   });
@@ -506,7 +515,7 @@ function shapeHit(
     score: ranked.score,
     tokens,
     why: {
-      lanes: ranked.lanes,
+      lanes: scaledLanes(ranked),
       trust: ranked.factors.trust,
       salience: ranked.factors.salience,
       coverage,
@@ -514,6 +523,15 @@ function shapeHit(
     },
     duplicates: duplicates.map((key) => memoryId(keyBytes(key))),
   };
+}
+
+/** The lanes as they went into the score. */
+function scaledLanes({ lanes, scale = 1 }: Ranked): LaneScores {
+  const said = LANES.flatMap((lane) => {
+    const value = lanes[lane];
+    return value === undefined ? [] : [[lane, scale * value] as const];
+  });
+  return Object.fromEntries(said);
 }
 
 function isWeak(shown: readonly Finalist[]): boolean {

@@ -191,6 +191,16 @@ export const jsonField = z
   })
   .meta({ form: "Json" }) as unknown as z.ZodType<Json, unknown>;
 
+/** A schema for any JSON value, however large; what is passed over or only compared need not be small. */
+export const anyJsonField = z
+  .custom<unknown>()
+  .check((payload) => {
+    const state = anySize();
+    copyJson(payload.value, 0, state);
+    if (state.problem !== undefined) complain(payload, state.problem, state.path.reverse());
+  })
+  .meta({ form: "Json" });
+
 /** A schema for a JSON object up to `LIMITS.metadataBytes`, copied. */
 export const jsonObjectField = z
   .custom<JsonObject>()
@@ -306,7 +316,7 @@ export function checkMetadata(value: unknown, field: string): JsonObject {
  * its own schema to say.
  */
 export function checkJson(value: unknown, field: string): void {
-  const state: CopyState = { bytes: Number.NEGATIVE_INFINITY, path: [] };
+  const state = anySize();
   // JSON inside data may be as deep as metadata, and stands a few levels down itself.
   copyJson(value, -4, state);
   if (state.problem === undefined) return;
@@ -366,6 +376,11 @@ interface CopyState {
   bytes: number;
   problem?: Problem;
   path: PropertyKey[];
+}
+
+/** The state of a walk that counts no bytes. */
+function anySize(): CopyState {
+  return { bytes: Number.NEGATIVE_INFINITY, path: [] };
 }
 
 function copyInto(payload: z.core.ParsePayload, value: unknown): Json {

@@ -23,7 +23,7 @@ import type { Bytes, KvRange, KvRow } from "../kv/kv.js";
 /** Bytes of a model's tag. */
 const TAG_BYTES = 8;
 /** Bytes of a text's hash. */
-export const TEXT_HASH_BYTES = 16;
+const TEXT_HASH_BYTES = 16;
 /** More models than a store ever had. */
 const MODELS = 1000;
 const CURSOR_NAME = "embed:";

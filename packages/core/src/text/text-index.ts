@@ -7,9 +7,9 @@
  * answer. Segments are changed only together with the manifest row, compared with the one they were
  * computed from; whoever loses that race starts over.
  *
- * Background work runs once at a time, makes a writer wait only when it has written far ahead, and what
- * it fails with is kept for `status`. How hits are found is in `text-rank.ts`, what a flush and a merge
- * write in `text-upkeep.ts`, how memories are taken out in `text-purge.ts`.
+ * Background work runs once at a time, in small steps, and what it fails with is kept for `status`. How hits are
+ * found is in `text-rank.ts`; what a flush and a merge write, and when a writer waits for them, in `text-upkeep.ts`; how
+ * memories are taken out in `text-purge.ts`.
  */
 import type { Language } from "../contract/config.js";
 import type { Problem } from "../contract/upkeep.js";
@@ -42,7 +42,14 @@ import {
 } from "./text-rank.js";
 import { SegmentCache } from "./text-segments.js";
 import { TextTail } from "./text-tail.js";
-import { allRowKeys, type IndexChange, nextMerge, planFlush, planMerge } from "./text-upkeep.js";
+import {
+  allRowKeys,
+  FlushPace,
+  type IndexChange,
+  nextMerge,
+  planFlush,
+  planMerge,
+} from "./text-upkeep.js";
 
 /** What the index of a store is made of. */
 interface TextIndexParts {
@@ -112,8 +119,8 @@ interface ManifestAt {
 /** How often work that loses the race against other processes starts over. */
 const ATTEMPTS = 100;
 
-/** Entries a flush reads between two turns of the process. */
-const STEP_ENTRIES = 512;
+/** Entries a flush reads between two turns of the process: a few milliseconds. */
+const STEP_ENTRIES = 128;
 
 /** See the file header. */
 export class TextIndex {
@@ -127,9 +134,7 @@ export class TextIndex {
   #tailTurn: Promise<unknown> = Promise.resolve();
   #cursor = 0;
   #job: Promise<void> | undefined;
-  /** Entries that this process has written since its last flush, and who waits for the next. */
-  #unflushed = 0;
-  #onFlush: (() => void)[] = [];
+  readonly #pace: FlushPace;
   /** The words that were used last. */
   #spoken: Analyser | undefined;
   #failure: string | undefined;
@@ -139,12 +144,15 @@ export class TextIndex {
 
   constructor(parts: TextIndexParts) {
     this.#parts = parts;
+    this.#pace = new FlushPace(parts.turn);
     this.#unlisten = parts.signal.listen((size, before) => {
       this.#used = true;
-      this.#unflushed += size - before;
+      this.#pace.wrote(size - before);
       if (size - this.#cursor <= LIMITS.textTailEntries) return undefined;
-      const job = this.#work(() => this.#catchUp());
-      return this.#unflushed > LIMITS.textUnflushedEntries ? this.#untilFlush(job) : undefined;
+      return this.#pace.letWork(
+        this.#work(() => this.#catchUp()),
+        size - before,
+      );
     });
   }
 
@@ -455,26 +463,13 @@ export class TextIndex {
 
   #fail(error: unknown): void {
     // An index that cannot be written must not slow every write down.
-    this.#unflushed = 0;
+    this.#pace.flushed();
     this.#failure =
       error instanceof CortexError ? `${error.code}: ${error.message}` : String(error);
   }
 
   async #settled(): Promise<void> {
     while (this.#job !== undefined) await this.#job;
-  }
-
-  /**
-   * Until the next flush, or until the work is over: whoever writes faster than this process can index
-   * waits now and then. A loop of awaited writes would otherwise never let the work go on.
-   */
-  #untilFlush(work: Promise<void>): Promise<void> {
-    return Promise.race([work, new Promise<void>((resolve) => this.#onFlush.push(resolve))]);
-  }
-
-  #flushed(): void {
-    this.#unflushed = 0;
-    for (const resolve of this.#onFlush.splice(0)) resolve();
   }
 
   /** Flushes until the tail is short, then merges if there are many segments. */
@@ -508,7 +503,7 @@ export class TextIndex {
           this.#parts.turn,
         );
         if (!(await this.#commit(at, change))) return undefined;
-        this.#flushed();
+        this.#pace.flushed();
         return size - to;
       });
     });

@@ -1,6 +1,6 @@
 /**
- * Work on the segments that no search does: writing the tail out, choosing what to merge, merging, and
- * dropping everything. Each function computes a change from one snapshot; whether it is committed,
+ * Work on the segments that no search does: writing the tail out, choosing what to merge, merging, dropping
+ * everything, and when a writer waits for it. Each function computes a change from one snapshot; whether it is committed,
  * `text-index.ts` says.
  *
  * In a merge, documents keep their order, and the numbers of forgotten ones are closed. Ended documents stay,
@@ -52,6 +52,49 @@ const PAGE_ROWS = 10_000;
 
 /** Documents of the smallest tier of segments. */
 const FIRST_TIER = 512;
+
+/** Entries of a commit for each of which the work gets a turn before the next: it reads twice as fast as is written. */
+const ENTRIES_PER_TURN = 64;
+
+/**
+ * How a process that writes lets its text index follow. Each commit gives the work turns in proportion to what it
+ * wrote: a loop of awaited writes leaves none to anybody, and the whole flush would come when it has to be waited
+ * for, as a pause of a second for whoever writes then. A writer that is far ahead all the same waits for a flush.
+ */
+export class FlushPace {
+  readonly #turn: YieldTurn;
+  /** Entries that this process has written since its last flush, and who waits for the next. */
+  #unflushed = 0;
+  #onFlush: (() => void)[] = [];
+
+  constructor(turn: YieldTurn) {
+    this.#turn = turn;
+  }
+
+  wrote(entries: number): void {
+    this.#unflushed += entries;
+  }
+
+  /** A flush is done, or none is possible: an index that cannot be written must not slow every write down. */
+  flushed(): void {
+    this.#unflushed = 0;
+    for (const resolve of this.#onFlush.splice(0)) resolve();
+  }
+
+  /** What the next commit waits for after one of so many entries, while there is work. */
+  letWork(work: Promise<void>, entries: number): Promise<void> {
+    if (this.#unflushed <= LIMITS.textUnflushedEntries) return this.#giveTurns(work, entries);
+    return Promise.race([work, new Promise<void>((resolve) => this.#onFlush.push(resolve))]);
+  }
+
+  async #giveTurns(work: Promise<void>, entries: number): Promise<void> {
+    let isOver = false;
+    void work.then(() => {
+      isOver = true;
+    });
+    for (let given = 0; given < entries && !isOver; given += ENTRIES_PER_TURN) await this.#turn();
+  }
+}
 
 /** Segments that follow each other and are of similar size: the next to be merged, if any. */
 export function nextMerge(segments: readonly SegmentInfo[]): readonly SegmentInfo[] {

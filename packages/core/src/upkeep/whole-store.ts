@@ -71,7 +71,6 @@ export async function vacuum(
 ): Promise<VacuumReport> {
   const report = await vacuumStore(partsOf(engine, onProgress));
   engine.writer.invalidate();
-  await engine.vectors.removeFiles();
   return report;
 }
 

@@ -4,8 +4,7 @@
  * The rows are the truth (`vector/vector-rows.ts`); what is kept in memory is loaded from them at the
  * first question and follows them from there on, whichever process wrote: the cursor row says how far
  * the journal was embedded, and the entries since the last look name the memories that may have
- * changed. Up to some ten thousand texts every vector is looked at; beyond, a graph is grown in the
- * background, a slice at a time, and questions asked meanwhile are answered by looking at the rest.
+ * changed.
  *
  * Promises: an answer is about the reader's own position. Every memory in it is there, not hidden, and
  * has the vector its distance was computed from, whatever the copy in memory says. Only the present is
@@ -18,7 +17,7 @@ import { CortexError, describe, invalid } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
 import { headBytesAt } from "../history/compare-stores.js";
 import { decodeHeadRow } from "../history/head-row.js";
-import { Reader, scan } from "../history/reader.js";
+import type { Reader } from "../history/reader.js";
 import { keyBytes, keyString, vectorKey } from "../kv/keyspace.js";
 import { type Bytes, compareBytes, type Kv } from "../kv/kv.js";
 import {
@@ -26,7 +25,6 @@ import {
   decodeVector,
   decodeVectorMemory,
   embedCursorKey,
-  idOfKey,
   modelTag,
 } from "../records/vector-rows.js";
 import { type Calibration, calibrate, distance, unitVector } from "./distance.js";
@@ -76,14 +74,10 @@ const QUERIES_KEPT = 64;
 const WIDTH_FIRST = 4;
 const WIDTH_LEAST = 32;
 const WIDER = 4;
-/** A graph is asked for at most so many; then every row is looked at. */
-const GRAPH_WIDTH = 2560;
 /** Candidates judged at once beyond those that are wanted. */
 const JUDGED_MORE = 8;
-/** More than the distances of a graph are off by: numbers of 16 bits have 11 of precision. */
-const ROUNDED = 1e-3;
-/** Memories judged at once when every row is looked at. */
-const JUDGED_ROWS = 1000;
+/** More than the distances that are searched by are off: numbers of 8 bits by .0006 as a rule, for 384 of them. */
+const ROUNDED = 4e-3;
 
 /** See the file header. */
 export class VectorIndex {
@@ -144,31 +138,15 @@ export class VectorIndex {
     const query = checkQuery(vector, embedder.dimensions);
     await loaded.follow(reader.whole.snapshot, reader.head.size);
     const judge = new Judge({ reader, tag, query, accept, k });
-    // A graph finds nearly all: how near it comes would depend on memories that are not seen.
-    if (reader.seen !== undefined && loaded.hasGraph) return this.#nearByRows(judge, reader);
+    // A look at sketches finds nearly all, and how near it comes would depend on memories that are not seen.
+    // So whoever does not see everything has every vector compared.
+    const each = reader.seen !== undefined;
     for (let width = Math.max(WIDTH_LEAST, WIDTH_FIRST * k); ; width *= WIDER) {
-      const { texts, all } = loaded.search(query, width);
-      const isSettled = await judge.lookInOrder(texts);
+      const { texts, all, comparedAll } = loaded.search(query, width, each);
+      // What sketches found is nearly exact at best: no need to tell ties apart by further rows.
+      const isSettled = await judge.lookInOrder(texts, comparedAll ? ROUNDED : 0);
       if (isSettled || all) return judge.nearest;
-      if (!loaded.hasGraph || width < GRAPH_WIDTH) continue;
-      // What is left ties with the last, or a filter lets next to nothing through.
-      return judge.nearest.length >= k ? judge.nearest : this.#nearByRows(judge, reader);
     }
-  }
-
-  /** Looks at every memory that has a vector: for filters that let next to nothing through. */
-  async #nearByRows(judge: Judge, reader: Reader): Promise<readonly NearMemory[]> {
-    const { tag } = this.#configured();
-    let ids: Bytes[] = [];
-    for await (const { key } of scan(reader.snapshot, vectorKey("vectorMemory", tag))) {
-      ids.push(idOfKey(key));
-      if (ids.length < JUDGED_ROWS) continue;
-      await judge.look(ids);
-      ids = [];
-      await this.#parts.turn();
-    }
-    await judge.look(ids);
-    return judge.nearest;
   }
 
   /** The vector of a memory, if it has one of the configured model at the reader's position. */
@@ -220,28 +198,7 @@ export class VectorIndex {
 
   /** Takes away the vectors of memories that were forgotten, of every model the store has. */
   async purge(ids: readonly Bytes[]): Promise<number> {
-    const { memories, models } = await purgeVectors(this.#parts.kv, ids);
-    if (models > 0) await this.removeFiles();
-    return memories;
-  }
-
-  /** Removes what is kept in files: after a vacuum nothing must be left of what was forgotten. */
-  async removeFiles(): Promise<void> {
-    await this.#parts.files?.removeAll();
-  }
-
-  /** Loads what the rows hold and waits until the graph, if one is due, has all of it. */
-  async settle(): Promise<void> {
-    const { loaded } = this.#configured();
-    await Reader.with(this.#parts.kv, undefined, (reader) =>
-      loaded.follow(reader.snapshot, reader.head.size),
-    );
-    await loaded.grown();
-  }
-
-  /** Stops growing, and keeps what was grown for the next process; idempotent. */
-  async close(): Promise<void> {
-    await this.#loaded?.close();
+    return (await purgeVectors(this.#parts.kv, ids)).memories;
   }
 
   #configured(): {
@@ -309,10 +266,10 @@ class Judge {
 
   /**
    * Judges candidates, nearest first, until nothing that follows can be among the `k` nearest; false
-   * when it may. Distances of a graph are rounded, and equals are ordered by id, so the last place is
-   * settled only when the next candidate is clearly farther.
+   * when it may. Distances in memory are rounded, and equals are ordered by id, so the last place is
+   * settled only when the next candidate is farther by more than they are `rounded` by.
    */
-  async lookInOrder(texts: readonly NearText[]): Promise<boolean> {
+  async lookInOrder(texts: readonly NearText[], rounded: number): Promise<boolean> {
     const { k } = this.#about;
     const all = texts.flatMap(({ ids, distance: far }) => ids.map((id) => ({ id, far })));
     const step = k + JUDGED_MORE;
@@ -320,7 +277,7 @@ class Judge {
       await this.look(all.slice(at, at + step).map(({ id }) => keyBytes(id)));
       const last = this.#nearest[k - 1];
       const next = all[at + step];
-      if (last !== undefined && next !== undefined && next.far > last.distance + ROUNDED) {
+      if (last !== undefined && next !== undefined && next.far > last.distance + rounded) {
         return true;
       }
     }

@@ -83,7 +83,7 @@ Store:
   follow URL: Keep a read-only replica of the store of a running server
   promote: Make a replica a store of its own, which takes writes
   serve: Serve every store of a folder over HTTP
-  mcp config: Serve the store to an agent: MCP over stdin and stdout
+  mcp [config]: Serve the store to an agent: MCP over stdin and stdout
   demo: Show what it does, on a small graph of its own
   bench: Measure this machine: writes, reads and searches in a store of its own
   completion SHELL: Print a script that completes commands in your shell

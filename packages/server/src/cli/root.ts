@@ -70,9 +70,10 @@ function inOurWords(command: Command, error: CommanderError): Error {
   return error;
 }
 
-/** A command in a list: its name, and its arguments or the words that may follow. */
+/** A command in a list: its name, and its arguments or the words that may follow; a mere group has no summary. */
 function termOf(command: Command): string {
-  const words = command.commands.map((one) => one.name()).join("|");
+  const names = command.commands.map((one) => one.name()).join("|");
+  const words = names === "" || command.summary() === "" ? names : `[${names}]`;
   const args = command.registeredArguments.map((one) =>
     one.required ? showArgument(one) : `[${showArgument(one)}]`,
   );

@@ -5,10 +5,11 @@
  */
 
 import {
+  CONTROLS,
   describedInput,
+  FREE_NAME,
   NAME_PATTERN,
   namedForms,
-  patternOf,
   unwrapped,
   VERBS,
   type Verb,
@@ -27,6 +28,7 @@ import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
 import { REQUEST_ID_HEADER } from "./metrics.js";
 import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
+import { withoutRepeats } from "./repeats.js";
 import { BASE, pathsOf, type Route } from "./routes.js";
 
 const ABOUT = `Every operation is a POST with a JSON body; one that only reads answers GET as well. Without
@@ -43,8 +45,19 @@ function pointer(name: string): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** The JSON Schema of what a caller sends or gets. */
-function schemaOf(schema: z.ZodType): Json {
+/** Free JSON as an answer has it: there are no rules to know, as in what a caller sends. */
+const FREE_JSON: { readonly [form: string]: Json } = {
+  Json: {},
+  JsonObject: { type: "object" },
+};
+
+/** The JSON Schema of what a caller gets. */
+function answerOf(schema: z.ZodType): Json {
+  return schemaOf(schema, (form) => FREE_JSON[form] ?? pointer(form));
+}
+
+/** The JSON Schema of what a caller sends. */
+function schemaOf(schema: z.ZodType, formOf = pointer): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     // Answers, too, are described as what may come: members that are not named are no error.
     io: "input",
@@ -52,10 +65,11 @@ function schemaOf(schema: z.ZodType): Json {
     override: ({ jsonSchema }) => {
       const own: { [keyword: string]: unknown } = jsonSchema;
       for (const keyword of OWN_KEYWORDS) delete own[keyword];
-      const { form, description } = own;
+      const { form, description, additionalProperties: others } = own;
+      if (typeof others === "object" && formOf === pointer) own.propertyNames ??= FREE_NAME;
       if (typeof form !== "string") return;
       for (const keyword of Object.keys(own)) delete own[keyword];
-      Object.assign(own, pointer(form), description === undefined ? {} : { description });
+      Object.assign(own, formOf(form), description === undefined ? {} : { description });
     },
   });
   return json;
@@ -99,7 +113,20 @@ export function openApiDocument(
   const inputs = offered.map((route) => [`${route.operation.name}Input`, inputSchema(route)]);
   const answers = offered
     .filter(({ file }) => file === undefined)
-    .map(({ operation }) => [`${operation.name}Answer`, schemaOf(operation.output)]);
+    .map(({ operation }) => [`${operation.name}Answer`, answerOf(operation.output)]);
+  const { schemas, paths } = withoutRepeats(
+    {
+      schemas: {
+        Problem: answerOf(problemSchema),
+        ...namedForms(pointer),
+        ...Object.fromEntries(inputs),
+        ...Object.fromEntries(answers),
+        ...others.schemas,
+      },
+      paths: { ...Object.fromEntries(offered.flatMap(pathItems)), ...others.paths },
+    },
+    pointer,
+  );
   return {
     openapi: "3.1.0",
     info: { title: "Cortex", version, description: ABOUT },
@@ -108,15 +135,9 @@ export function openApiDocument(
     tags: [...new Set(routes.map(({ operation }) => operation.cli.group)), others.tag].map(
       (name) => ({ name }),
     ),
-    paths: { ...Object.fromEntries(offered.flatMap(pathItems)), ...others.paths },
+    paths,
     components: {
-      schemas: {
-        Problem: schemaOf(problemSchema),
-        ...namedForms(pointer),
-        ...Object.fromEntries(inputs),
-        ...Object.fromEntries(answers),
-        ...others.schemas,
-      },
+      schemas,
       responses: { Problem: problemAnswer },
       parameters: { actor: actorParameter, ...headerParameters },
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
@@ -330,13 +351,25 @@ function memgraphPaths(): { readonly [path: string]: Json } {
 /** The bodies that requests have, by name. */
 function memgraphSchemas(): { readonly [name: string]: Json } {
   const inputs = MEMGRAPH_ROUTES.flatMap((one) =>
-    hasBody(one.route) ? [[inputName(one.name), schemaOf(callBodyOf(one))]] : [],
+    hasBody(one.route) ? [[inputName(one.name), schemaOf(callBodyOf(one), memgraphForm)]] : [],
   );
-  return Object.fromEntries(inputs);
+  const { Json, JsonObject } = namedForms(memgraphForm);
+  const { propertyNames: _, ...anyObject } = JsonObject ?? {};
+  const free = { [memgraphName("Json")]: Json, [memgraphName("JsonObject")]: anyObject };
+  return { ...free, ...Object.fromEntries(inputs) };
+}
+
+/** Where a form of memgraph's bodies stands: free JSON may name its members as it likes. */
+function memgraphForm(form: string): Json {
+  return pointer(FREE_JSON[form] === undefined ? form : memgraphName(form));
+}
+
+function memgraphName(name: string): string {
+  return `memgraph.${name}`;
 }
 
 function inputName(name: string): string {
-  return `memgraph.${name}Input`;
+  return memgraphName(`${name}Input`);
 }
 
 function partsIn({ path }: CallRoute): readonly string[] {
@@ -347,13 +380,18 @@ function partsIn({ path }: CallRoute): readonly string[] {
 export function callBodyOf({ input, route }: MemgraphRoute): z.ZodObject {
   const inPath = partsIn(route).map((part) => fieldOf(route, part));
   const fields = Object.entries(input.shape).filter(([name]) => !inPath.includes(name));
-  if (route.method === "PATCH") return z.strictObject(Object.fromEntries(fields));
   const lenient = fields.map(([name, field]) => {
     const isOpen = field._zod.optin !== undefined || route.otherwise?.[name] !== undefined;
+    if (!isOpen) return [name, field];
+    // What is null, or an empty text, counts as not given, whatever the field holds else.
     const inner = unwrapped(field) as z.ZodType;
-    const mayBeEmpty = inner._zod.def.type === "enum" || route.otherwise?.[name] !== undefined;
-    const plain = mayBeEmpty ? z.union([inner, z.literal("")]) : inner;
-    return [name, isOpen ? plain.nullable().exactOptional() : field];
+    return [
+      name,
+      z
+        .union([inner, z.literal("")])
+        .nullable()
+        .exactOptional(),
+    ];
   });
   return z.strictObject(Object.fromEntries(lenient));
 }
@@ -404,7 +442,7 @@ function needsBody(one: MemgraphRoute): boolean {
 function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
   const description = "The answer.";
   if (shape === undefined) return { description };
-  return { description, content: { "application/json": { schema: schemaOf(shape) }, ...more } };
+  return { description, content: { "application/json": { schema: answerOf(shape) }, ...more } };
 }
 
 /** A part of a path: the name of a graph, or any text. */
@@ -439,10 +477,10 @@ function readForm(schema: Json, isStrict: boolean): Json {
     : { anyOf: [schema, BLANK] };
 }
 
-/** An item of a list in a parameter: what stands around it is cut off, and what is blank is none. */
+/** An item of a list in a parameter: words between commas; what stands around each is cut off, and what is blank is none. */
 function wordForm(item: Json): Json {
   if (typeof item.$ref !== "string") return item;
   const { maxLength } = namedForms(pointer)[item.$ref.replace(/.*\//, "")] ?? {};
-  const controls = patternOf({ maxBytes: 0, blank: true })?.slice(1, -1);
-  return { type: "string", maxLength, pattern: `^\\s*${controls}\\s*$` };
+  const word = `\\s*[^,${CONTROLS}]{0,${maxLength}}\\s*`;
+  return { type: "string", pattern: `^${word}(,${word})*$` };
 }

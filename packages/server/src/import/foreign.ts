@@ -7,7 +7,15 @@
  */
 import { appendFileSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Cortex, type Hub, open, openHub } from "@cortex-memory/core";
+import {
+  type Cortex,
+  CortexError,
+  type GraphConfig,
+  type Hub,
+  isCortexError,
+  open,
+  openHub,
+} from "@cortex-memory/core";
 import { isAddress, shownLocation } from "../config.js";
 import { openJsonl } from "./from-jsonl.js";
 import { openKb } from "./from-kb.js";
@@ -63,13 +71,41 @@ function hubTarget(hub: Hub): Target {
     use: (graph = "", work) => hub.use(graph, work),
     isNew: (graph = "") => made.has(graph),
     async prepare({ id, notes: _, ...plan }) {
-      if ((await hub.getGraph(id)) !== undefined) return true;
-      await hub.createGraph({ id, ...plan });
+      const there = await hub.getGraph(id);
+      // One with its first entry alone was left so by a crash, or is made by another import this moment.
+      if (there !== undefined && there.seq > 0) {
+        refuseEarlier(id, there, plan.origin);
+        return true;
+      }
+      try {
+        await hub.createGraph({ id, ...plan }, { idempotencyKey: `import of ${id}` });
+      } catch (error) {
+        if (isCortexError(error) && error.code === "ERR_EXISTS") return true;
+        throw error;
+      }
       made.add(id);
       return false;
     },
     close: () => hub.close(),
   };
+}
+
+/**
+ * Refuses a graph of memgraph's that was imported before imports kept ids and times: it holds them in its
+ * metadata, nothing of it would be known again, and every edge would come in a second time.
+ */
+function refuseEarlier(
+  id: string,
+  { metadata, origin }: Pick<GraphConfig, "metadata" | "origin">,
+  source: GraphPlan["origin"],
+): void {
+  if (source === undefined || origin !== undefined || metadata?.memgraph_id !== source.id) return;
+  throw new CortexError(
+    "ERR_EXISTS",
+    `${id}: was imported by an earlier version, which kept ids in metadata; import into another folder, ` +
+      `or remove the graph first with: cortex graph rm ${id} --reason "imported again"`,
+    { subject: id },
+  );
 }
 
 /** Opens what there is and makes nothing. */
@@ -84,18 +120,24 @@ function dryTarget({ location, actor }: TargetPlace): Target {
     await current?.memory.close();
     current = undefined;
   };
+  const use: Target["use"] = async (graph, work) => {
+    const name = graph ?? actor;
+    if (current?.name !== name) {
+      await close();
+      if (!isThere(name)) return work(undefined);
+      current = { name, memory: await open(location, { actor: name, create: false }) };
+    }
+    return work(current.memory);
+  };
   return {
-    async use(graph, work) {
-      const name = graph ?? actor;
-      if (current?.name !== name) {
-        await close();
-        if (!isThere(name)) return work(undefined);
-        current = { name, memory: await open(location, { actor: name, create: false }) };
-      }
-      return work(current.memory);
-    },
+    use,
     isNew: () => false,
-    prepare: async ({ id }) => isThere(id),
+    async prepare({ id, origin }) {
+      if (!isThere(id)) return false;
+      const there = origin === undefined ? {} : await use(id, async (memory) => memory?.config());
+      refuseEarlier(id, there ?? {}, origin);
+      return true;
+    },
     close,
   };
 }

@@ -15,6 +15,7 @@ import {
   isCortexError,
   open,
 } from "@cortex-memory/core";
+import type { BatchItemResult } from "@cortex-memory/core/contract";
 import { linkOf } from "@cortex-memory/core/memgraph";
 import { IMPORTER } from "./decide.js";
 import { BATCH_ITEMS, type ImportWork, plain } from "./memories.js";
@@ -146,10 +147,13 @@ async function join(
       failed(tally, link, isCortexError(error.cause) ? error.cause : error);
     } else {
       // The same link twice in one file is one edge.
-      const isNew = result !== undefined && "changed" in result && result.changed;
-      tally.link(isNew ? "added" : "unchanged");
+      tally.link(isChanged(result) ? "added" : "unchanged");
     }
   }
+}
+
+function isChanged(result: BatchItemResult | undefined): boolean {
+  return result !== undefined && "changed" in result && result.changed;
 }
 
 /** Adds edges that may repeat and lead elsewhere, in their order and in one commit. */
@@ -171,7 +175,8 @@ async function put(
     }
     const result = results[next++];
     if (result?.ok === false) failed(tally, link, plain(result.error));
-    else tally.link("added");
+    // Another import that runs at the same time may have brought it in.
+    else tally.link(isChanged(result) ? "added" : "unchanged");
   }
 }
 

@@ -5,7 +5,7 @@
  * A node that is there already is known by its id and left alone; what was written here since, or hidden,
  * stays as it is. A bad node leaves nothing. Where bad nodes end the import, nothing behind one is written,
  * so that the file can be repaired and the import goes on there; where they are passed over, the versions
- * behind one keep their numbers.
+ * behind one keep their numbers. Two imports of the same store at once bring every node in once.
  */
 import {
   type BatchItem,
@@ -53,38 +53,70 @@ export async function importNodes(work: ImportWork): Promise<void> {
   );
 }
 
+/** Brings nodes in; those that another import wrote meanwhile are looked at again. */
 async function bringIn(
   work: ImportWork,
   nodes: readonly NodeRecord[],
   begun: Begun,
 ): Promise<void> {
-  const { target, tally, dryRun, known } = work;
   const graph = nodes[0]?.graph;
-  await target.use(graph, async (memory) => {
-    const isNew = target.isNew(graph);
-    const there = isNew ? new Map() : await lineagesOf(memory, nodes);
-    const planned: NodeRecord[] = [];
-    for (const node of nodes) {
-      const before = there.get(node.ref);
-      if (dryRun) known.add(graph, node.ref);
-      const decision = await decideNode(memory, node, before);
-      if (decision === "write") planned.push(node);
-      else if (decision === "unchanged") count(work, begun, node, "unchanged");
-      else {
-        if (isCortexError(decision)) tally.unusable(badRecord(node.at, decision));
-        else tally.skip(node.at, decision.reason);
-        count(work, begun, node, "left");
-        if (tally.hasStopped) break;
-      }
+  await work.target.use(graph, async (memory) => {
+    let rest = await bringOnce(work, memory, { nodes, begun, lookUp: !work.target.isNew(graph) });
+    while (rest.length > 0) {
+      rest = await bringOnce(work, memory, { nodes: rest, begun, lookUp: true });
     }
-    const failures = await write(work, memory, planned);
-    for (const [at, node] of planned.entries()) {
-      const failure = failures.get(at);
-      if (failure === "not tried") continue;
+  });
+}
+
+/** Brings nodes in, and gives those that are to be looked at again. */
+async function bringOnce(
+  work: ImportWork,
+  memory: Cortex | undefined,
+  what: {
+    readonly nodes: readonly NodeRecord[];
+    readonly begun: Begun;
+    readonly lookUp: boolean;
+  },
+): Promise<readonly NodeRecord[]> {
+  const { tally, dryRun, known } = work;
+  const { nodes, begun } = what;
+  const there = what.lookUp ? await lineagesOf(memory, nodes) : new Map();
+  const planned: NodeRecord[] = [];
+  for (const node of nodes) {
+    if (dryRun) known.add(node.graph, node.ref);
+    const decision = await decideNode(memory, node, there.get(node.ref));
+    if (decision === "write") planned.push(node);
+    else if (decision === "unchanged") count(work, begun, node, "unchanged");
+    else {
+      if (isCortexError(decision)) tally.unusable(badRecord(node.at, decision));
+      else tally.skip(node.at, decision.reason);
+      count(work, begun, node, "left");
+      if (tally.hasStopped) break;
+    }
+  }
+  const failures = await write(work, memory, planned);
+  const again: NodeRecord[] = [];
+  for (const [at, node] of planned.entries()) {
+    const failure = failures.get(at);
+    const isLate = failure === "not tried" && again.length > 0;
+    if (isLate || (isCortexError(failure) && (await wasWritten(memory, node, failure)))) {
+      again.push(node);
+    } else if (failure !== "not tried") {
       if (failure !== undefined) tally.unusable(badRecord(node.at, plain(failure)));
       count(work, begun, node, failure === undefined ? "written" : "left");
     }
-  });
+  }
+  return again;
+}
+
+/** Whether a node failed because another import brought it in since it was looked for. */
+async function wasWritten(
+  memory: Cortex | undefined,
+  node: NodeRecord,
+  failure: CortexError,
+): Promise<boolean> {
+  if (plain(failure).code !== "ERR_CONFLICT") return false;
+  return (await decideNode(memory, node, await existingOf(memory, node.ref))) === "unchanged";
 }
 
 /** What the store has of the lineages of some nodes; a failure where one can be no id. */
@@ -141,7 +173,7 @@ async function writeEach(
 async function writeUpToBad(
   memory: Cortex,
   items: readonly BatchItem[],
-): Promise<ReadonlyMap<number, CortexError | "not tried">> {
+): Promise<Map<number, CortexError | "not tried">> {
   try {
     await memory.batch(items, { loose: true });
     return new Map();
@@ -151,9 +183,12 @@ async function writeUpToBad(
       : [];
     if (number === undefined || !isCortexError(error)) throw error;
     const bad = Number(number);
-    if (bad > 0) await memory.batch(items.slice(0, bad), { loose: true });
-    const behind = items.slice(bad + 1).map((_, at) => [bad + 1 + at, "not tried"] as const);
-    return new Map<number, CortexError | "not tried">([[bad, error], ...behind]);
+    const failures = bad === 0 ? new Map() : await writeUpToBad(memory, items.slice(0, bad));
+    // Where another import came in between, what is before the bad one may fail as well.
+    const from = failures.size === 0 ? bad + 1 : bad;
+    if (failures.size === 0) failures.set(bad, error);
+    for (let at = from; at < items.length; at += 1) failures.set(at, "not tried");
+    return failures;
   }
 }
 

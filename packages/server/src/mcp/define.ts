@@ -29,16 +29,16 @@ import {
 import {
   breakMarks,
   cutToTokens,
+  GIVEN_ROLES,
   ISO_PATTERN,
+  listOf,
   type OnPlan,
   type Policy,
   refusalOf,
   renamed,
-  TURN_ROLES,
   unwrapped,
   VERBS,
   type VerbName,
-  words,
 } from "@cortex-memory/core/contract";
 import { MEMGRAPH_POLICIES } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
@@ -202,6 +202,8 @@ function adviceOn({ code, details }: CortexError, { name, input }: Failing): str
   const [field = ""] = /^\w+/.exec(details.field ?? "") ?? [];
   const schema = Object.hasOwn(input.shape, field) ? input.shape[field] : undefined;
   if (schema === undefined) return `Correct what the message names and call ${name} again.`;
+  if (details.field !== field && details.expected !== undefined)
+    return `Call ${name} again with ${details.field}: ${details.expected}.`;
   const { description = "" } = metaOf(schema);
   const about = description === "" ? "" : ` (${description})`;
   return `Call ${name} again with ${field}: ${formOf(schema)}${about}.`;
@@ -245,8 +247,11 @@ export const memoryRef = z.string().describe("id, URI or external id");
 
 /** One turn of a conversation. */
 export const turnFields = {
-  role: words(TURN_ROLES),
-  content: z.string(),
+  role: z.enum(GIVEN_ROLES),
+  content: z.union([
+    z.string(),
+    listOf(z.looseObject({ type: z.string(), text: z.string().exactOptional() })),
+  ]),
   speaker: z.string().exactOptional(),
 };
 

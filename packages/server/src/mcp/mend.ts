@@ -56,7 +56,7 @@ function mend(schema: Schema, given: unknown): unknown {
 /** Whether an object takes members that it does not name; a field spelled otherwise would be one of them. */
 function isOpen(schema: Schema): boolean {
   const { catchall } = unwrapped(schema)._zod.def as { readonly catchall?: Schema };
-  return catchall?._zod.def.type === "unknown";
+  return catchall !== undefined && catchall._zod.def.type !== "never";
 }
 
 function takes(schema: Schema, value: unknown): boolean {

@@ -169,8 +169,9 @@ export const LINEAGE_TEMPLATE = {
 
 type HubDoor = Pick<Door, "access"> & { readonly hub: () => Promise<Hub> };
 
-/** Every graph, as a resource. */
+/** Every graph, as a resource; to the holder of a scope, whose own graph is another resource, none. */
 export async function listGraphResources({ hub, access }: HubDoor) {
+  if (access.kind !== "owner") return [];
   const { graphs } = await (await hub()).listGraphs({ access });
   return graphs.map((graph) => ({
     uri: `memgraph://${shownGraphId(graph)}`,

@@ -1,0 +1,64 @@
+/** Recall with the model that comes along: scores mean the same in a store of one memory and of hundreds. */
+import { open, type RecallHit } from "@cortex-memory/core";
+import { expect, test } from "vitest";
+import { local } from "../src/index.js";
+
+const PEOPLE = ["Tom", "Ines", "Yusuf", "Marta", "Olof", "Priya", "Hugo", "Wanda", "Kenji", "Rosa"];
+const DEEDS = [
+  "repaired the roof of the barn",
+  "sold an old motorbike",
+  "painted the fence green",
+  "missed the train to Leeds",
+  "is learning to play chess",
+  "ordered forty chairs for the hall",
+  "won a prize for photography",
+  "forgot an umbrella in the cinema",
+  "planted three apple trees",
+  "broke a window with a football",
+];
+/** What is told besides; a tenth of it is about each person, and a tenth about each deed. */
+const OTHERS = Array.from({ length: 298 }, (_, at) => {
+  const [person, deed] = [PEOPLE[at % 10], DEEDS[Math.floor(at / 10) % 10]];
+  return `${person} ${deed}${at < 100 ? "" : ` in ${1990 + Math.floor(at / 100)}`}`;
+});
+/** Every size from 1 to 50, and stores in which meaning counts less and less beside words. */
+const SIZES = [...Array.from({ length: 50 }, (_, at) => at + 1), 80, 120, 160, 220, 300];
+
+/** Questions of which the first two are answered, and the scores that their first hit may have. */
+const ASKED = [
+  { question: "Where does Ada live?", answer: "Ada lives in Porto", least: 1.1, most: 1.6 },
+  { question: "Do I have any allergies?", answer: "Peanuts make me ill", least: 0.5, most: 1.6 },
+  { question: "Which currency is used in Japan?", answer: undefined, least: 0, most: 0.9 },
+];
+
+/** What a score is said to be: the lanes' sum, weighed as the page of recall says, times trust and use. */
+function addedUp({ why: { lanes, trust, salience } }: RecallHit): number {
+  const { slot = 0, time = 0, ...whole } = lanes;
+  const sum = Object.values(whole).reduce((total, value = 0) => total + value, 0);
+  return (sum + 0.8 * slot + 0.4 * time) * trust * (0.9 + 0.2 * salience);
+}
+
+test("a score means the same among 1 memory and among 300, and what nothing answers scores low and is weak", async () => {
+  await using memory = await open("memory:", { actor: "ada", embedder: local() });
+  const told = ASKED.flatMap(({ answer }) => answer ?? []);
+  const texts = [...told, ...OTHERS];
+  let size = 0;
+  for (const next of SIZES) {
+    const page = texts.slice(size, next);
+    await memory.batch(page.map((text) => ({ write: { type: "note", text } })));
+    await memory.embedPending();
+    size = next;
+    for (const { question, answer, least, most } of ASKED) {
+      const where = `${question} among ${size}`;
+      const isTold = answer !== undefined && texts.indexOf(answer) < size;
+      const { hits, weak } = await memory.recall(question);
+      for (const hit of hits) expect(hit.score, where).toBeCloseTo(addedUp(hit), 9);
+      if (isTold) expect(hits[0]?.text, where).toBe(answer);
+      expect(hits[0]?.score ?? 0, where).toBeGreaterThanOrEqual(isTold ? least : 0);
+      expect(hits[0]?.score ?? 0, where).toBeLessThan(isTold ? most : 0.9);
+      // What is told in other words may be near or not; the words of the first question are clear.
+      if (answer === told[0]) expect(weak, where).toBe(false);
+      if (!isTold) expect(weak, where).toBe(true);
+    }
+  }
+});
