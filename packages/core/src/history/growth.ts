@@ -72,13 +72,12 @@ export async function waitForGrowth(
   for (const signal of until) signal.addEventListener("abort", end, { once: true });
   try {
     if (until.some(({ aborted }) => aborted)) return;
-    // The first look is one from now on; later ones may be a little older, as polls are late anyway.
-    let oldestMs = 0;
+    // The first look is one's own, from now on; a later one may be another's, for polls are late anyway.
+    if ((await headOf(parts.kv)).size > size) return;
     for (let pauseMs: number = LIMITS.pollMsMin; ; pauseMs *= 2) {
-      if (wake.signal.aborted || (await sizeSeen(parts.kv, oldestMs)) > size) return;
-      const nextMs = Math.min(pauseMs, pollMs);
-      oldestMs = nextMs * SHARED_PART;
-      await parts.pause(nextMs, wake.signal);
+      const restMs = Math.min(pauseMs, pollMs);
+      await parts.pause(restMs, wake.signal);
+      if (wake.signal.aborted || (await sizeSeen(parts, restMs)) > size) return;
     }
   } finally {
     unlisten();
@@ -86,21 +85,24 @@ export async function waitForGrowth(
   }
 }
 
-/** How old a look may be that another one made, as a part of the pause before it. */
+/** For how long a look serves others: a part of the pause before it, and no longer than this. */
 const SHARED_PART = 1 / 4;
+const SHARED_MS_MAX = 200;
 
-/** The last look at the head row of each store. */
-const looks = new WeakMap<Kv, { readonly sinceMs: number; readonly size: Promise<number> }>();
+/** The last look at the head row of each store, while it is new. */
+const looks = new WeakMap<Kv, Promise<number>>();
 
-/** The number of entries at a moment not longer ago than `oldestMs`; one look serves all who ask. */
-function sizeSeen(kv: Kv, oldestMs: number): Promise<number> {
-  const nowMs = performance.now();
-  const last = looks.get(kv);
-  if (last !== undefined && last.sinceMs >= nowMs - oldestMs) return last.size;
+/** The number of entries now or a moment ago: one look serves all who ask. */
+function sizeSeen({ kv, pause }: GrowthParts, restMs: number): Promise<number> {
+  const another = looks.get(kv);
+  if (another !== undefined) return another;
   const size = headOf(kv).then((head) => head.size);
-  const look = { sinceMs: nowMs, size };
-  looks.set(kv, look);
-  // Each who asks is told; the next one looks again.
-  size.catch(() => looks.get(kv) === look && looks.delete(kv));
+  const forget = (): void => {
+    if (looks.get(kv) === size) looks.delete(kv);
+  };
+  looks.set(kv, size);
+  // Whoever asked is told of a failure; the next one looks again.
+  size.catch(forget);
+  void pause(Math.min(SHARED_MS_MAX, restMs * SHARED_PART)).then(forget);
   return size;
 }
