@@ -103,6 +103,16 @@ describe("before it answers, the binary loads", () => {
     expect(names.filter((name) => /hono|modelcontextprotocol|sqlite/.test(name))).toEqual([]);
   });
 
+  test("for an agent: its own tools, not the tables of other doors, and no engine that no call asked for", () => {
+    const names = loadedBy(["mcp", "--data", place.data]);
+    expect(names).toContain("mcp/tools-standard.js");
+    const tables = ["operations.js", "mcp/tools.js", "memgraph/table.js", "memgraph/call.js"];
+    expect(names.filter((name) => tables.includes(name))).toEqual([]);
+    expect(names.filter((name) => /^(re2js|hono|pg|.*sqlite.*)$/.test(name))).toEqual([]);
+    expect(below(names, "http/")).toEqual([]);
+    expect(loadedBy(["mcp", "--data", place.data, "--profile", "full"])).toContain("operations.js");
+  });
+
   test("and the list of commands says what the whole program says, however wide the terminal", () => {
     const nothing = async (): Promise<void> => {};
     const runner = {
