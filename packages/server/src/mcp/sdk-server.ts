@@ -22,6 +22,7 @@ import {
   type ToolAnnotations,
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
+import type { Profile } from "../config.js";
 import { ERROR_STATUS } from "../error-status.js";
 import { asking } from "../operations/define.js";
 import { packageVersion } from "../version.js";
@@ -45,7 +46,7 @@ import {
   readLineageResource,
   readMemory,
 } from "./resources.js";
-import { toolsOf } from "./tools.js";
+import { STANDARD_TOOLS } from "./tools-standard.js";
 
 /** What a server of one connection or request is made with. */
 interface ServerOptions {
@@ -57,9 +58,9 @@ interface ServerOptions {
 }
 
 /** Builds the server behind one connection or request. */
-export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
+export async function buildServer(door: Door, { changes }: ServerOptions): Promise<McpServer> {
   const hub = door.profile === "standard" ? undefined : door.hub;
-  const tools = toolsOf(door.profile, hub !== undefined);
+  const tools = await toolsFor(door.profile, hub !== undefined);
   const subscribe = door.access.kind === "owner" && changes !== "nobody";
   // Only a connection that stays can be told that a graph was made.
   const followed = subscribe && changes !== "elsewhere" ? hub : undefined;
@@ -94,6 +95,13 @@ export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
     for (const following of followings) void following.end();
   };
   return server;
+}
+
+/** The tools of a profile; what the standard one does not need is loaded for whoever asks for another. */
+async function toolsFor(profile: Profile, hasHub: boolean): Promise<readonly Tool[]> {
+  if (profile === "standard") return STANDARD_TOOLS;
+  const { toolsOf } = await import("./tools.js");
+  return toolsOf(profile, hasHub);
 }
 
 /** A handler of the SDK, with its types aside. */
