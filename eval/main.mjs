@@ -213,7 +213,10 @@ async function fill(memory, task) {
     const page = task.passages.slice(from, from + 1000);
     const { results } = await memory.batch(
       page.map(({ title, text }) => ({
-        write: { type: "note", data: { summary: title, content: text } },
+        write:
+          title === undefined
+            ? { type: "fact", text }
+            : { type: "note", data: { summary: title, content: text } },
       })),
     );
     for (const [at, result] of results.entries()) {
@@ -230,7 +233,10 @@ function plainRankings(task) {
     key,
     text: speaker === undefined ? content : `${speaker} ${content}`,
   }));
-  const pages = task.passages.map(({ key, title, text }) => ({ key, text: `${title} ${text}` }));
+  const pages = task.passages.map(({ key, title = "", text }) => ({
+    key,
+    text: `${title} ${text}`,
+  }));
   /** @type {Map<string, string>} */
   const whole = new Map();
   for (const [at, { session }] of task.turns.entries()) {

@@ -11,7 +11,7 @@
  *   readonly speaker?: string,
  *   readonly at?: number,
  * }} Turn
- * @typedef {{ readonly key: string, readonly title: string, readonly text: string }} Passage
+ * @typedef {{ readonly key: string, readonly title?: string, readonly text: string }} Passage
  * @typedef {{
  *   readonly text: string,
  *   readonly category: string,
@@ -59,10 +59,10 @@ export function findSets(folder) {
       tasks: () =>
         passages(lines(read(`${name}_corpus.jsonl`)), lines(read(`${name}_questions.jsonl`))),
     })),
-    ...named(/^(everyday_.*)\.jsonl$/).map((name) => ({
-      name,
-      tasks: () => everyday(lines(read(`${name}.jsonl`))),
-    })),
+    ...named(/^(everyday_.*)\.jsonl$/).flatMap((name) => [
+      { name, tasks: () => everyday(lines(read(`${name}.jsonl`))) },
+      { name: `${name}_facts`, tasks: () => asFacts(everyday(lines(read(`${name}.jsonl`)))) },
+    ]),
     ...named(/^(beam_.*)\.jsonl\.gz$/).map((name) => ({
       name,
       tasks: () => beam(lines(read(`${name}.jsonl.gz`))),
@@ -140,6 +140,26 @@ function* everyday(stores) {
         gold: { turn: new Set(gold) },
       })),
       units: ["turn"],
+    };
+  }
+}
+
+/**
+ * The same, with what the person said written as facts, one a turn, and what an assistant said left out.
+ * @param {Iterable<Task>} tasks
+ * @returns {Generator<Task>}
+ */
+function* asFacts(tasks) {
+  for (const { turns, questions } of tasks) {
+    const said = turns.filter(({ role }) => role === "user");
+    yield {
+      turns: [],
+      passages: said.map(({ key, content }) => ({ key, text: content })),
+      questions: questions.map((question) => ({
+        ...question,
+        gold: { fact: question.gold.turn ?? new Set() },
+      })),
+      units: ["fact"],
     };
   }
 }

@@ -61,11 +61,28 @@ function licencesOf(modules) {
   });
 }
 
+/**
+ * The protocol's SDK makes a checker of JSON schemas for every server, for answers of people to forms, which this
+ * server never sends. Of the two that it comes with, the one for edge runtimes costs nothing until it is used.
+ */
+const LIGHT_CHECKER = "@modelcontextprotocol/server/validators/cf-worker";
+const SDK_PLATFORM = `import process from "node:process";
+import { CfWorkerJsonSchemaValidator } from ${JSON.stringify(LIGHT_CHECKER)};
+export { CfWorkerJsonSchemaValidator as DefaultJsonSchemaValidator, process };`;
+
+/** @type {import("rolldown").Plugin} */
+const lightChecker = {
+  name: "light-checker",
+  resolveId: (id) => (id === "@modelcontextprotocol/server/_shims" ? "\0sdk-platform" : null),
+  load: (id) => (id === "\0sdk-platform" ? SDK_PLATFORM : null),
+};
+
 rmSync(OUT, { recursive: true, force: true });
 const build = await rolldown({
   input: { main: join(server, "dist", "main.js") },
   platform: "node",
   external: isExternal,
+  plugins: [lightChecker],
   logLevel: "warn",
 });
 const { output } = await build.write({

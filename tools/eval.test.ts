@@ -54,6 +54,15 @@ function writeSets(): void {
   writeFileSync(join(folder, "made_corpus.jsonl"), corpus);
   const asked = { id: "q", question: "Which river is Vila Nova on?", gold_doc_ids: ["p1"] };
   writeFileSync(join(folder, "made_questions.jsonl"), lines(asked));
+  const told = (id: string, role: string, content: string) => {
+    return { id, session: "e", role, at: "2024-05-01T10:00:00Z", content };
+  };
+  const store = {
+    now: "2024-06-01T10:00:00Z",
+    turns: [told("t1", "user", "I play the cello."), told("t2", "assistant", "Lovely!")],
+    questions: [{ id: "e1", kind: "plain", text: "Do I play the cello?", gold: ["t1"] }],
+  };
+  writeFileSync(join(folder, "everyday_made.jsonl"), lines(store));
   const chat = {
     batches: [{ turns: [[{ role: "user", id: 7, content: "My bike is blue. ->-> 1,1" }]] }],
     probing_questions: { recall: [{ question: "What colour is my bike?", source_chat_ids: [7] }] },
@@ -88,6 +97,8 @@ test.skipIf(UNBUILT)("every format is found, asked and reported", () => {
     "longmemeval_made, turn: 1",
     "longmemeval_made, pooled session: 1",
     "made, passage: 1",
+    "everyday_made, turn: 1",
+    "everyday_made_facts, fact: 1",
     "beam_made, message: 1",
   ]);
   for (const { metrics, medianMs, without } of figures) {

@@ -59,7 +59,10 @@ async function askSet(set, name) {
         key,
         text: speaker === undefined ? content : `${speaker}: ${content}`,
       })),
-      ...task.passages.map(({ key, title, text }) => ({ key, text: `${title}. ${text}` })),
+      ...task.passages.map(({ key, title, text }) => ({
+        key,
+        text: title === undefined ? text : `${title}. ${text}`,
+      })),
     ];
     if (texts.length > largest) continue;
     const unit = task.units.find((one) => !one.includes("session"));

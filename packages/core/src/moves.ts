@@ -39,9 +39,9 @@ import {
   type OpenKvOptions,
   open,
   openKv,
-  pooledRandom,
   storeFolders,
   storeRemoval,
+  systemRandom,
 } from "./open.js";
 import { checkActorName } from "./records/uri.js";
 
@@ -162,7 +162,7 @@ export async function upgrade(
     const upgraded = await upgradeStore({
       ...parts,
       clock: options.clock ?? Date.now,
-      random: pooledRandom(),
+      random: systemRandom,
       pause: async (ms) => void (await sleep(ms)),
       by: checkPrincipal(options.principal, parts.actor),
       // A run that was stopped before may have left one of the same position.

@@ -141,7 +141,7 @@ export async function openGraph(
   const kv = await storageOf(location, actor, options);
   try {
     const clock = options.clock ?? Date.now;
-    const random = options.random ?? pooledRandom();
+    const random = options.random ?? systemRandom;
     const signal = new CommitSignal();
     const closing = new AbortController();
     // Every subscription listens to it, and a server has as many as it has clients.
@@ -153,6 +153,7 @@ export async function openGraph(
       clock,
       random,
       pause: wait ?? pause,
+      presumes: kv.manifest.isRemote === true && random === systemRandom,
       // An injected clock is its own authority; only the system's may leap.
       // Time since the machine started goes on while it sleeps, so a laptop may be shut for a week.
       ...(options.clock === undefined ? { elapsed: () => uptime() * 1000 } : {}),
@@ -356,7 +357,9 @@ function scratchBeside(kv: Kv): Engine["scratch"] {
 }
 
 /** Random bytes from the system, drawn in blocks: small draws are too many system calls. */
-export function pooledRandom(): (bytes: number) => Uint8Array {
+export const systemRandom = pooledRandom();
+
+function pooledRandom(): (bytes: number) => Uint8Array {
   const pool = new Uint8Array(8192);
   let used = pool.length;
   return (bytes) => {

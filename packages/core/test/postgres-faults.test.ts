@@ -3,13 +3,17 @@
  * acknowledged is lost, nothing is written twice, and the outcome of the last write is known once the
  * server is there again. And what it says to whoever gave a wrong address.
  */
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
 import { postgresCounts } from "../src/kv/postgres-backend.js";
+import { postgresError } from "../src/kv/postgres-wire.js";
 import { hubIn } from "../src/testing/fixtures.js";
-import { isLacking } from "../src/testing/lacking.js";
+import { isLacking, lacksTools } from "../src/testing/lacking.js";
 import {
   type PostgresServer,
   startPgbouncer,
@@ -18,6 +22,40 @@ import {
 } from "./postgres-server.js";
 
 const missing = whyNoPostgres();
+
+/** A certificate that nobody signed but itself, and its key, both readable to the server. */
+interface Certificate {
+  readonly file: string;
+  readonly key: string;
+}
+
+function makeCertificate(
+  server: PostgresServer,
+  name: string,
+  more: readonly string[],
+): Certificate {
+  const file = join(server.folder, `${name}.pem`);
+  const key = join(server.folder, `${name}.key`);
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const written = ["-keyout", key, "-out", file];
+  execFileSync("openssl", ["req", "-x509", ...kind, "-subj", `/CN=${name}`, ...written, ...more], {
+    stdio: "ignore",
+  });
+  chmodSync(key, 0o600);
+  server.own(key);
+  return { file, key };
+}
+
+/** Switches TLS on, or to another certificate; connections that are new from here on get it. */
+async function serveTls(server: PostgresServer, { file, key }: Certificate): Promise<void> {
+  const settings = { ssl: "on", ssl_cert_file: file, ssl_key_file: key };
+  for (const [name, value] of Object.entries(settings)) {
+    server.psql(`ALTER SYSTEM SET ${name} = '${value}'`);
+  }
+  server.psql("SELECT pg_reload_conf()");
+  const seen = (): string => server.psql("SHOW ssl_cert_file");
+  await expect.poll(seen).toBe(file);
+}
 
 /** What the proxy does with one message: nothing of it arrives, a half, all but no answer, all but late. */
 const FAULTS = ["dropped", "halved", "unanswered", "late"] as const;
@@ -162,19 +200,21 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     await bouncer.stop();
   });
 
+  const at = (database: string, more = ""): string => `${server.address(database)}?retry=0${more}`;
+
+  /** What somebody is told who opens an address. */
+  async function told(location: string): Promise<string> {
+    try {
+      await (await open(location, { actor: "eve" })).close();
+      return "opened";
+    } catch (error) {
+      const { code, message } = error as { readonly code: string; readonly message: string };
+      expect(message).not.toContain("a%20password");
+      return `${code}: ${message}`;
+    }
+  }
+
   test("an address that cannot be used says what to do", async () => {
-    const at = (database: string, more = ""): string =>
-      `${server.address(database)}?retry=0${more}`;
-    const told = async (location: string): Promise<string> => {
-      try {
-        await (await open(location, { actor: "eve" })).close();
-        return "opened";
-      } catch (error) {
-        const { code, message } = error as { readonly code: string; readonly message: string };
-        expect(message).not.toContain("a%20password");
-        return `${code}: ${message}`;
-      }
-    };
     expect(await told(at("postgres").replace("a%20password", "another"))).toMatch(
       /^ERR_UNREACHABLE: .*password/,
     );
@@ -203,4 +243,41 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     const poor = at("closed").replace(/cortex:a%20password/, "poor:poor");
     expect(await told(poor)).toMatch(/^ERR_STORAGE: .*grant/);
   });
+
+  test.skipIf(lacksTools("openssl"))(
+    "what is wrong with TLS is said, with what to do",
+    async () => {
+      const full = (more: string): string => at("postgres", `&sslmode=verify-full${more}`);
+      expect(await told(full(""))).toMatch(/^ERR_UNREACHABLE: .*takes no TLS; switch ssl on/);
+
+      const here = makeCertificate(server, "here", ["-addext", "subjectAltName=IP:127.0.0.1"]);
+      const other = makeCertificate(server, "other", ["-addext", "subjectAltName=DNS:elsewhere"]);
+      const trusting = (file: string): string => full(`&sslrootcert=${encodeURIComponent(file)}`);
+
+      await serveTls(server, here);
+      expect(await told(full(""))).toMatch(/^ERR_UNREACHABLE: .*not trusted.*sslrootcert=FILE/);
+      expect(await told(trusting(other.file))).toMatch(/^ERR_UNREACHABLE: .*not trusted/);
+      expect(await told(trusting(here.file))).toBe("opened");
+      expect(await told(trusting(`${here.file}.none`))).toMatch(
+        /^ERR_INVALID: .*sslrootcert.*none/,
+      );
+
+      await serveTls(server, other);
+      expect(await told(trusting(other.file))).toMatch(
+        /^ERR_UNREACHABLE: .*another name.*the name that it is for/,
+      );
+      // No tool makes one that has expired: what Node says of it is given by hand.
+      const expired = Object.assign(new Error("it has expired"), { code: "CERT_HAS_EXPIRED" });
+      expect(postgresError(expired, { shown: "here" }).message).toMatch(/renew it/);
+
+      server.psql("CREATE ROLE guarded LOGIN PASSWORD 'guarded'");
+      const rules = join(server.folder, "data", "pg_hba.conf");
+      writeFileSync(rules, `hostnossl all guarded all reject\n${readFileSync(rules, "utf8")}`);
+      server.psql("SELECT pg_reload_conf()");
+      const guarded = at("postgres").replace(/cortex:a%20password/, "guarded:guarded");
+      await expect
+        .poll(() => told(guarded))
+        .toMatch(/^ERR_UNREACHABLE: .*TLS.*sslmode=verify-full/);
+    },
+  );
 });

@@ -8,6 +8,7 @@ import { VERBS } from "../src/contract/index.js";
 import type { Verb } from "../src/contract/verb.js";
 import type { Cortex } from "../src/cortex.js";
 import { type CortexError, isCortexError } from "../src/errors.js";
+import { EDGE_KINDS, type EdgeKind } from "../src/records/edge-kinds.js";
 import type { Access } from "../src/scope/access.js";
 import { openTestStore, type TestStore } from "../src/testing/index.js";
 import { throughDoor } from "../src/trust/doors.js";
@@ -164,6 +165,48 @@ describe("every verb that overrules", () => {
       }
     },
   );
+});
+
+describe("links that a lower standing draws", () => {
+  const kinds: readonly EdgeKind[] = EDGE_KINDS.filter(({ mint }) => mint === "anyone");
+  const names = kinds.map(({ name }) => name as string);
+
+  test("take the owner's memories nothing, whatever their kind: what the owner hid comes back", async () => {
+    expect(names).toContain("supersedes");
+    await using store = await openTestStore({ actor: "ada" });
+    const { memory } = store;
+    const { rule } = await fill(memory);
+    for (const [who, access] of Object.entries({ agent: AGENT, holder: await holderOf(store) })) {
+      const mine = await memory.write(
+        { ...visible, type: "fact", text: `${who}: red-eye flights are fine` },
+        { access },
+      );
+      for (const kind of [...names, "of my own"]) {
+        const { inverse } = kinds.find(({ name }) => name === kind) ?? {};
+        const link = { from: mine.id, kind, to: rule };
+        const tried = [
+          () => memory.addEdge(mine.id, kind, rule, { source: "derived", access }),
+          () => memory.addEdge(mine.id, kind, rule, { access }),
+          ...(inverse === undefined
+            ? []
+            : [() => memory.addEdge(rule, inverse, mine.id, { access })]),
+          () => memory.batch([{ link }], { access }),
+        ];
+        for (const attempt of tried) {
+          const outcome = await attempt().then(
+            () => "drawn",
+            (error: unknown) => (isCortexError(error) ? error.code : String(error)),
+          );
+          if (kind === "supersedes") expect([who, kind, outcome]).toEqual([who, kind, "ERR_TRUST"]);
+        }
+      }
+      await memory.tombstone(rule, "for a while");
+      await memory.restore(rule);
+      expect((await memory.get(rule))?.head.lifecycle).toBe("active");
+    }
+    const wishes = (await memory.review({ kinds: ["proposal"] })).items;
+    expect(wishes.map(({ proposal }) => proposal?.verb)).toContain("addEdge");
+  });
 });
 
 describe("what a lower standing may still do", () => {

@@ -25,8 +25,9 @@ export { type Route, routesOf } from "./http/routes.js";
 export type { Door as McpDoor, Effect, Tool, ToolAnswer, ToolContext } from "./mcp/define.js";
 export { instructionsFor } from "./mcp/instructions.js";
 export { MEMORY_TEMPLATE, type Prompt, promptsFor } from "./mcp/resources.js";
-export { STANDARD_TOOLS, toolsOf } from "./mcp/tools.js";
+export { toolsOf } from "./mcp/tools.js";
 export { MEMGRAPH_TOOLS } from "./mcp/tools-memgraph.js";
+export { STANDARD_TOOLS } from "./mcp/tools-standard.js";
 export {
   type ArgumentSpec,
   type CallContext,

@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { referencePages } from "../../../tools/make-reference.js";
 import { commandsOf } from "../src/cli/program.js";
 import { ERROR_STATUS } from "../src/error-status.js";
-import { STANDARD_TOOLS } from "../src/mcp/tools.js";
+import { STANDARD_TOOLS } from "../src/mcp/tools-standard.js";
 import { OPERATIONS } from "../src/operations.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));

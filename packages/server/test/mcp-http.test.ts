@@ -2,7 +2,8 @@
 import { request as httpRequest } from "node:http";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { STANDARD_TOOLS, toolsOf } from "../src/mcp/tools.js";
+import { toolsOf } from "../src/mcp/tools.js";
+import { STANDARD_TOOLS } from "../src/mcp/tools-standard.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { startServe } from "./serve-process.js";
 

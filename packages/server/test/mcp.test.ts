@@ -3,7 +3,8 @@ import { open } from "@cortex-memory/core";
 import { countTokens } from "@cortex-memory/core/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instructionsFor } from "../src/mcp/instructions.js";
-import { STANDARD_TOOLS, toolsOf } from "../src/mcp/tools.js";
+import { toolsOf } from "../src/mcp/tools.js";
+import { STANDARD_TOOLS } from "../src/mcp/tools-standard.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { type Called, type Connected, connect } from "./mcp-client.js";
 

@@ -10,6 +10,7 @@
  */
 import { readFileSync } from "node:fs";
 import { type Cortex, type Hub, open, openHub } from "@cortex-memory/core";
+import { memgraph } from "@cortex-memory/core/memgraph";
 import { expect, test } from "vitest";
 import { AGENT_ACCESS } from "../src/mcp/define.js";
 import { serveStreams } from "../src/mcp/sdk-stdio.js";
@@ -223,6 +224,45 @@ test("a plain call is answered as the SDK answers it, and not when it is cancell
     });
   await mcp.end();
   expect(isAnswered).toBe(false);
+});
+
+test("calls that are sent without waiting begin in their order, from the handshake on", async () => {
+  await using hub = await openHub("memory:");
+  await using memory = await open("memory:");
+  await hub.createGraph({ id: "g", name: "g" });
+  // The lineage is known, so that every call takes the same way.
+  const node = { kind: "n", lineageId: "a", content: "0" };
+  await memgraph(hub).putNode("g", node, { access: AGENT_ACCESS });
+  const mcp = client(hub, memory);
+  const numbers = Array.from({ length: 30 }, (_, at) => at + 1);
+  const calls = numbers.map((number) => ({
+    id: 1000 + number,
+    method: "tools/call",
+    params: {
+      name: "memgraph_put_node",
+      arguments: { graph_id: "g", kind: "n", lineage_id: "a", content: String(number) },
+      ...(number % 7 === 0 ? MORE : {}),
+    },
+  }));
+  const answered = new Promise<void>((resolve) => {
+    let left = calls.length;
+    for (const { id } of calls) {
+      mcp.answerTo(id, () => {
+        left -= 1;
+        if (left === 0) resolve();
+      });
+    }
+  });
+  mcp.send(
+    { id: 1, method: "initialize", params: HANDSHAKE },
+    { method: "notifications/initialized" },
+    ...calls.slice(0, 10),
+  );
+  mcp.send(...calls.slice(10));
+  await answered;
+  const contents = (await memgraph(hub).history("a")).map(({ content }) => Number(content));
+  expect(contents.reverse()).toEqual([0, ...numbers]);
+  await mcp.end();
 });
 
 test("MCP: every recorded call has its recorded answer", async () => {

@@ -38,13 +38,13 @@ register("./hook.mjs", import.meta.url);
 `;
 
 /** The modules that a command loads: ours by their path in `dist`, of libraries only the name. */
-function loadedBy(args: readonly string[]): readonly string[] {
+function loadedBy(args: readonly string[], input = ""): readonly string[] {
   const list = join(place.folder, "loaded.txt");
   rmSync(list, { force: true });
   const hook = pathToFileURL(join(place.folder, "register.mjs")).href;
   const env = { PATH: process.env.PATH, HOME: place.home, LOADED_LIST: list };
   const words = ["--import", hook, main, ...args];
-  const { status, stderr } = spawnSync(process.execPath, words, { env, encoding: "utf8" });
+  const { status, stderr } = spawnSync(process.execPath, words, { env, input, encoding: "utf8" });
   expect(status, stderr).toBe(0);
   expect(existsSync(list)).toBe(true);
   const urls = readFileSync(list, "utf8").trim().split("\n");
@@ -72,6 +72,18 @@ function printedBy(make: (output: ProgramOutput) => Command, width: number): str
     .outputHelp();
   return text;
 }
+
+/** What a client of MCP says first. */
+const HANDSHAKE = `${JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  },
+})}\n`;
 
 describe("before it answers, the binary loads", () => {
   test("for the version: itself, the process around it and the version", () => {
@@ -101,6 +113,17 @@ describe("before it answers, the binary loads", () => {
     expect(below(names, "http/")).toEqual([]);
     expect(below(names, "mcp/")).toEqual([]);
     expect(names.filter((name) => /hono|modelcontextprotocol|sqlite/.test(name))).toEqual([]);
+  });
+
+  test("for an agent: its own tools, not the tables of other doors, and no engine that no call asked for", () => {
+    const names = loadedBy(["mcp", "--data", place.data], HANDSHAKE);
+    expect(names).toContain("mcp/tools-standard.js");
+    const tables = ["operations.js", "mcp/tools.js", "memgraph/table.js", "memgraph/call.js"];
+    expect(names.filter((name) => tables.includes(name))).toEqual([]);
+    expect(names.filter((name) => /^(re2js|hono|pg|.*sqlite.*)$/.test(name))).toEqual([]);
+    expect(below(names, "http/")).toEqual([]);
+    const full = loadedBy(["mcp", "--data", place.data, "--profile", "full"], HANDSHAKE);
+    expect(full).toContain("operations.js");
   });
 
   test("and the list of commands says what the whole program says, however wide the terminal", () => {

@@ -4,8 +4,8 @@
  *
  * - What a call *claims* (source, status, author) is compared with its speaker before the verb runs.
  * - What an entry *changes* is compared with whose word it is, in the commit it would join: nobody
- *   rewrites, hides, brings back, weakens, moves or shows what a higher standing said, raises a status
- *   or brings back what somebody else hid; nor removes the links by which the store keeps such things
+ *   rewrites, hides, brings back, weakens, moves or shows what a higher standing said, says that
+ *   something took its place, raises a status or brings back what somebody else hid; nor removes the links by which the store keeps such things
  *   apart.
  *
  * Whoever speaks as the owner passes both. What a change is refused for is kept by `proposals.ts`.
@@ -147,6 +147,7 @@ function isOwn(by: string, { principal }: Speaker): boolean {
 function checkEdge(change: Change, after: EdgeRecord): void {
   const { tx, speaker } = change;
   const row = tx.view.get(idKey("edge", after.id));
+  checkSuccession(change, after);
   if (row === undefined) return;
   const before = tx.fold.records.edge(decodeEdgeRow(row));
   const refuse = (what: string): never => {
@@ -165,6 +166,20 @@ function checkEdge(change: Change, after: EdgeRecord): void {
   if (isEnded && keepsApart(before) && !mayEnd(change, after)) {
     refuse("the standing of both ends to end this link");
   }
+}
+
+/** What says that one memory took the place of another, so that the other does not come back beside it. */
+const SUCCESSION = "supersedes";
+
+/** Refuses to say what takes the place of a memory to whoever could not overwrite that. */
+function checkSuccession({ tx, speaker }: Change, { kind, to, tombstone }: EdgeRecord): void {
+  if (kind !== SUCCESSION || tombstone !== undefined || !(to instanceof Uint8Array)) return;
+  const head = headBefore(tx, to);
+  if (head === undefined || mayChangeWord(speaker.source, head)) return;
+  const expected = `the standing of ${wordOf(head)} to say what takes the place of this memory`;
+  const got = `${speaker.source}, as which ${speaker.door} speaks`;
+  const details = { expected, got: speaker.source, id: to };
+  throw overruled("to", `expected ${expected}, got ${got}`, details);
 }
 
 /** Whether the store itself drew a link, or it says that two memories cannot both hold. */

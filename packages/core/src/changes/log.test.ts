@@ -80,7 +80,7 @@ describe("stats", () => {
     const { memory } = store;
     expect(await memory.stats()).toMatchObject({
       actor: "ada",
-      backend: "lmdb",
+      backend: process.env.CORTEX_TEST_POSTGRES ? "postgres" : "lmdb",
       entries: 1,
       seq: 0,
       memories: { active: 0, archived: 0, tombstoned: 0, erased: 0 },

@@ -1,9 +1,15 @@
 /** Comparisons: text by bytes, amounts by value, patterns in linear time and within a budget. */
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { compareAmounts, compareText, compilePattern, matchBudget } from "./evaluate.js";
+import {
+  compareAmounts,
+  compareText,
+  compilePattern,
+  matchBudget,
+  readyPatterns,
+} from "./evaluate.js";
 
 const SEED = 20_301;
 
@@ -31,6 +37,7 @@ test("amounts are ordered by value, however many digits they are written with", 
 });
 
 describe("patterns", () => {
+  beforeAll(readyPatterns);
   const long = `${"a".repeat(LIMITS.contentBytes - 1)}b`;
 
   test.each(["(a+)+$", "(a|aa)+$", "(a*)*c", "(a?){30}a{30}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])(

@@ -13,7 +13,7 @@
  * patterns that people write take a hundredth of that.
  */
 
-import { RE2JS, RE2JSException } from "re2js";
+import type { RE2JS } from "re2js";
 import { isWellFormed, utf8Length } from "../codec/text.js";
 import { CortexError, invalid, unreachable } from "../errors.js";
 import { LIMITS } from "../limits.js";
@@ -159,7 +159,15 @@ export interface Pattern {
   matches(text: string, budget: MatchBudget): boolean;
 }
 
-/** Compiles a pattern; `field` is how messages call it. */
+/** The engine of patterns, a quarter of a megabyte of tables: loaded for the first query that may hold one. */
+let loaded: typeof import("re2js") | undefined;
+
+/** Makes patterns ready to be compiled; cheap when they are. */
+export async function readyPatterns(): Promise<void> {
+  loaded ??= await import("re2js");
+}
+
+/** Compiles a pattern, after `readyPatterns`; `field` is how messages call it. */
 export function compilePattern(source: unknown, field: string): Pattern {
   if (typeof source !== "string") {
     throw invalid(field, "a regular expression as text", source, "ERR_PREDICATE");
@@ -197,14 +205,15 @@ const KEPT_MOST = 16;
 function programOf(source: string, field: string): RE2JS {
   const known = KEPT.get(source);
   if (known !== undefined) return known;
+  if (loaded === undefined) throw new Error("patterns are not ready");
   try {
-    const compiled = RE2JS.compile(source);
+    const compiled = loaded.RE2JS.compile(source);
     const [oldest] = KEPT.keys();
     if (KEPT.size >= KEPT_MOST && oldest !== undefined) KEPT.delete(oldest);
     KEPT.set(source, compiled);
     return compiled;
   } catch (cause) {
-    if (!(cause instanceof RE2JSException)) throw cause;
+    if (!(cause instanceof loaded.RE2JSException)) throw cause;
     const expected = "a regular expression in RE2 syntax, which has no backreferences";
     throw new CortexError(
       "ERR_PREDICATE",

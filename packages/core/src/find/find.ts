@@ -22,6 +22,7 @@ import { realPlace, shownPlace, waitingRanges } from "../memory/members.js";
 import { timeAt } from "../memory/read.js";
 import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
+import { readyPatterns } from "./evaluate.js";
 import { type CheckedFind, checkFind, hashOf } from "./find-input.js";
 import { type CheckedNear, embedded, isFew, nearest } from "./find-near.js";
 import {
@@ -53,6 +54,7 @@ import { firstSize, type Match } from "./scan.js";
 /** Finds memories; see the file header. */
 export async function find(engine: Engine, asked: Asked<"find">): Promise<FindResult> {
   const { onPlan, by = engine.principal } = asked;
+  if (asked.where !== undefined) await readyPatterns();
   const checked = checkFind(engine, asked);
   const { cursor: text } = checked;
   const cursor = text === undefined ? undefined : readCursor(text, hashOf(engine, checked));

@@ -1,9 +1,12 @@
 /** Predicates: what is accepted, what is refused before anything runs, and their text. */
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { OPERATORS } from "../contract/find.js";
 import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
+import { readyPatterns } from "./evaluate.js";
 import { checkPredicate, predicateText } from "./predicate.js";
+
+beforeAll(readyPatterns);
 
 function refusal(input: unknown): CortexError {
   try {

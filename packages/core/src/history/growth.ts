@@ -2,8 +2,9 @@
  * Waiting for the journal to grow, whoever makes it grow.
  *
  * Commits of this process are heard at once. Those of other processes nobody announces, so the head
- * row is looked at again and again, first soon and then less often: a store at rest costs one small
- * read every `pollMs`. Nothing is listened to and no timer runs except while somebody waits.
+ * row is looked at again and again, first soon and then less often: a store at rest costs some small
+ * reads in `pollMs`, however many wait, for what one of them has just seen is not looked up again.
+ * Nothing is listened to and no timer runs except while somebody waits.
  *
  * How the rest of the process learns that the journal grew: whoever follows it listens here instead
  * of asking the store again and again. Commits of other processes are not heard; followers that must
@@ -71,12 +72,37 @@ export async function waitForGrowth(
   for (const signal of until) signal.addEventListener("abort", end, { once: true });
   try {
     if (until.some(({ aborted }) => aborted)) return;
+    // The first look is one's own, from now on; a later one may be another's, for polls are late anyway.
+    if ((await headOf(parts.kv)).size > size) return;
     for (let pauseMs: number = LIMITS.pollMsMin; ; pauseMs *= 2) {
-      if (wake.signal.aborted || (await headOf(parts.kv)).size > size) return;
-      await parts.pause(Math.min(pauseMs, pollMs), wake.signal);
+      const restMs = Math.min(pauseMs, pollMs);
+      await parts.pause(restMs, wake.signal);
+      if (wake.signal.aborted || (await sizeSeen(parts, restMs)) > size) return;
     }
   } finally {
     unlisten();
     for (const signal of until) signal.removeEventListener("abort", end);
   }
+}
+
+/** For how long a look serves others: a part of the pause before it, and no longer than this. */
+const SHARED_PART = 1 / 4;
+const SHARED_MS_MAX = 200;
+
+/** The last look at the head row of each store, while it is new. */
+const looks = new WeakMap<Kv, Promise<number>>();
+
+/** The number of entries now or a moment ago: one look serves all who ask. */
+function sizeSeen({ kv, pause }: GrowthParts, restMs: number): Promise<number> {
+  const another = looks.get(kv);
+  if (another !== undefined) return another;
+  const size = headOf(kv).then((head) => head.size);
+  const forget = (): void => {
+    if (looks.get(kv) === size) looks.delete(kv);
+  };
+  looks.set(kv, size);
+  // Whoever asked is told of a failure; the next one looks again.
+  size.catch(forget);
+  void pause(Math.min(SHARED_MS_MAX, restMs * SHARED_PART)).then(forget);
+  return size;
 }

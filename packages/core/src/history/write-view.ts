@@ -100,6 +100,11 @@ export class WriteView {
     return this.#pending.has(name) || this.#known.has(name) || this.#cache.has(name);
   }
 
+  /** Whether the group changes the row. */
+  isChanged(key: Bytes): boolean {
+    return this.#pending.has(keyString(key));
+  }
+
   /** Throws one `Unread` for all of `keys` and `ranges` that are not loaded. */
   need(keys: readonly Bytes[], ranges: readonly KvRange[] = []): void {
     const missing = keys.filter((key) => !this.has(key));

@@ -43,6 +43,7 @@ import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-stat
 import type { CommitSignal } from "./growth.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { decodePointer } from "./pointers.js";
+import { NOTHING_READ, presumedAbsent, Trust } from "./presumption.js";
 import type { KnownPart } from "./record-reader.js";
 import { refuseReplica } from "./replica-mark.js";
 import { type LeafRef, likelyPages } from "./trees.js";
@@ -80,6 +81,8 @@ export interface WriteTx {
 export interface WriteOperation<T> {
   /** Rows it will want for sure: loaded in the first read. */
   readonly hints?: readonly Bytes[];
+  /** Rows among them that are most likely not there: where no others are wanted, none need be read. */
+  readonly fresh?: readonly Bytes[];
   /** Ranges it will want for sure. */
   readonly ranges?: readonly KvRange[];
   /** Leaves it will touch: unless pages are cached, theirs are loaded in the first read. */
@@ -119,6 +122,8 @@ export interface WriterParts {
   readonly elapsed?: () => number;
   readonly random: (bytes: number) => Uint8Array;
   readonly pause: (ms: number) => Promise<void>;
+  /** Whether plain writes may begin without a read; see `presumption.ts`. */
+  readonly presumes?: boolean;
   /** Told of every commit of this process that brought entries. */
   readonly signal?: CommitSignal;
 }
@@ -159,6 +164,11 @@ export class Writer {
   #lastHead: Bytes | undefined;
   /** The entry that held the configuration last: a write wants it, and it is read with the rest. */
   #configEntry: readonly Bytes[] = [];
+  /** The rows that every write wants, as they were under that head. */
+  #standing:
+    | { readonly keys: readonly Bytes[]; readonly values: readonly (Bytes | undefined)[] }
+    | undefined;
+  readonly #trust = new Trust();
   #lastClock: { readonly clock: number; readonly elapsed: number } | undefined;
   #closed = false;
 
@@ -189,6 +199,7 @@ export class Writer {
   invalidate(): void {
     this.#cache.clear();
     this.#lastHead = undefined;
+    this.#standing = undefined;
   }
 
   async #drain(): Promise<void> {
@@ -220,6 +231,7 @@ export class Writer {
   async #commitGroup(group: readonly Waiting[]): Promise<void> {
     const { kv, clock, pause } = this.#parts;
     const started = clock();
+    if (await this.#presume(group)) return;
     for (let attempt = 1; attempt <= LIMITS.commitAttempts; attempt += 1) {
       const prepared = await this.#prepare(group).catch((error: unknown) => {
         // Nothing was written: a connection that broke while rows were read is no reason to give up.
@@ -238,11 +250,7 @@ export class Writer {
         continue;
       }
       const contended = attempt > 1;
-      this.#keep(prepared);
-      answerAll(group, prepared);
-      if (prepared.commit !== undefined) {
-        await this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
-      }
+      await this.#finish(group, prepared);
       if (contended && this.#queue.length > 0) {
         await pause(1 + Math.min(20, (clock() - started) / attempt));
       }
@@ -254,9 +262,51 @@ export class Writer {
     );
   }
 
+  /** Commits a group without having read anything; false where that cannot be, or came to nothing. */
+  async #presume(group: readonly Waiting[]): Promise<boolean> {
+    const { kv, presumes } = this.#parts;
+    const lastHead = this.#lastHead;
+    const standing = this.#standing;
+    if (presumes !== true || lastHead === undefined || standing === undefined) return false;
+    const absent = presumedAbsent(group);
+    if (absent === undefined || !this.#trust.mayPresume()) return false;
+    const view = new WriteView(this.#cache);
+    view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
+    const prepared = await this.#fold(group, NOTHING_READ, view, lastHead).catch(
+      (error: unknown) => {
+        if (error instanceof Unread) return undefined;
+        throw error;
+      },
+    );
+    // A refusal may be the presumption's fault: only what was read is refused.
+    if (prepared?.commit !== undefined && prepared.outcomes.every((one) => "value" in one)) {
+      const result = await kv.commit({ ...prepared.commit, absent });
+      if (result.ok) {
+        this.#trust.held();
+        await this.#finish(group, prepared);
+        return true;
+      }
+    }
+    this.#trust.failed();
+    return false;
+  }
+
+  /** What follows a commit, or a group that had nothing to commit. */
+  async #finish(group: readonly Waiting[], prepared: Prepared): Promise<void> {
+    this.#keep(prepared);
+    answerAll(group, prepared);
+    if (prepared.commit !== undefined) {
+      await this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
+    }
+  }
+
   #keep(prepared: Prepared): void {
     if (prepared.commit === undefined) return;
     this.#lastHead = prepared.commit.head;
+    const keys = [REPLICA_KEY, CONFIG_KEY, ...this.#configEntry];
+    const isKnown = keys.every((key) => prepared.view.has(key) && !prepared.view.isChanged(key));
+    const values = isKnown ? keys.map((key) => prepared.view.get(key)) : [];
+    this.#standing = isKnown ? { keys, values } : undefined;
     // Pages keep the slabs they were cut from, 20 MB at the worst; copying them cost more.
     prepared.view.keepRows(this.#cache);
   }

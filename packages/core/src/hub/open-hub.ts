@@ -19,7 +19,7 @@ import { headOf } from "../history/build-beside.js";
 import { checkJobs } from "../jobs.js";
 import type { Kv } from "../kv/kv.js";
 import { checkModel } from "../model/model.js";
-import { isPostgresLocation, pooledRandom } from "../open.js";
+import { isPostgresLocation, systemRandom } from "../open.js";
 import { checkEmbedder } from "../vector/embedder.js";
 import { Catalogue, type CatalogueParts } from "./catalogue.js";
 import type { CatalogueKv } from "./catalogue-erasure.js";
@@ -176,7 +176,7 @@ export async function openHubWith(
   checkServices(options);
   const prefix = tenantPrefix(tenant);
   const clock = options.clock ?? Date.now;
-  const random = options.random ?? pooledRandom();
+  const random = options.random ?? systemRandom;
   const isFolder = location !== "memory:" && !isPostgresLocation(location);
   if (!create && isFolder && !existsSync(location)) {
     const message = `location: expected a folder, got ${describe(location)}, which is none`;

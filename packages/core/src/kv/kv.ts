@@ -56,6 +56,8 @@ export interface KvManifest {
   readonly multiProcess: boolean;
   /** `nextGeneration` is offered. */
   readonly generations: boolean;
+  /** Every read is a round trip: a commit that checks what it took for granted saves one. */
+  readonly isRemote?: boolean;
 }
 
 /**
@@ -166,6 +168,11 @@ export interface KvCommit {
   readonly head: Bytes;
   readonly puts: readonly KvRow[];
   readonly deletes: readonly Bytes[];
+  /**
+   * Rows that must not be there; only rows that never change but with the head. Where one is, nothing is applied, as
+   * after a lost race. Whoever names some has read nothing and begins anew by reading: the head is not told then.
+   */
+  readonly absent?: readonly Bytes[];
   /**
    * Whether a row of `puts` is most likely not there yet: a hint, for backends to which adding a row is
    * less work than replacing one. It may be wrong, and changes no outcome.

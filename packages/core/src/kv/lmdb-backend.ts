@@ -212,7 +212,9 @@ class LmdbKv implements Kv {
     if (this.#place.mode === CONSTRUCTION_MODE) await nextTurn();
     const met = await this.#write(
       change,
-      () => agreesWith(change.expectHead),
+      (file) => (head) =>
+        sameBytes(head, change.expectHead) &&
+        change.absent?.some((key) => file.get(key) !== undefined) !== true,
       (file) => {
         if (!sameBytes(change.expectHead, change.head)) file.putHead(change.head);
       },

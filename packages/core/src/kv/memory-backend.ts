@@ -91,9 +91,11 @@ class MemoryKv implements Kv {
     this.#assertOpen();
     assertCommit(change);
     while (this.#store.hold !== undefined) await this.#store.hold;
-    const head = findRow(this.#store.state, HEAD_KEY)?.value;
-    if (!sameBytes(head, change.expectHead)) return { ok: false, head };
-    this.#store.state = applied(this.#store.state, change);
+    const { state } = this.#store;
+    const head = findRow(state, HEAD_KEY)?.value;
+    const isThere = change.absent?.some((key) => findRow(state, key) !== undefined) === true;
+    if (isThere || !sameBytes(head, change.expectHead)) return { ok: false, head };
+    this.#store.state = applied(state, change);
     return { ok: true };
   }
 

@@ -4,6 +4,7 @@
  *
  * Promises: a wrong parameter is `ERR_INVALID` and named; the address as it may be shown has no password.
  */
+import { accessSync, constants } from "node:fs";
 import { CortexError } from "../errors.js";
 
 /** What the parameters of an address that are ours say; all others are `pg`'s. */
@@ -56,6 +57,25 @@ export function readAddress(location: string): PostgresAddress {
   shown.password = "";
   shown.searchParams.delete("password");
   return { url: url.href, shown: shown.href, hub, connections, partitions, retryMs, prepares };
+}
+
+/** Refuses an address whose certificates cannot be read, before `pg` stumbles over them. */
+export function checkCertificates(address: PostgresAddress): void {
+  const { searchParams } = new URL(address.url);
+  for (const name of ["sslrootcert", "sslcert", "sslkey"]) {
+    const file = searchParams.get(name);
+    if (file === null) continue;
+    try {
+      accessSync(file, constants.R_OK);
+    } catch (error) {
+      throw new CortexError(
+        "ERR_INVALID",
+        `location: expected ${name} to be a file that can be read, got "${file}"`,
+        { field: "location" },
+        error,
+      );
+    }
+  }
 }
 
 function take(url: URL, name: string): string | undefined {

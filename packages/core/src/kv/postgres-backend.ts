@@ -119,6 +119,7 @@ class PostgresKv implements Kv {
       durable: !relaxed,
       syncMode: relaxed ? "synchronous_commit off" : "synchronous_commit as the server has it",
       multiProcess: true,
+      isRemote: true,
       generations: place.slot === 0 && options.readOnly !== true,
     };
     if (place.slot !== 0) this.#seen = { generation: place.slot, fence: 0 };
@@ -146,19 +147,20 @@ class PostgresKv implements Kv {
       if (change.isNew === undefined || !isDuplicate(error)) throw error;
     }
     // A row that was held to be new was there: then all of them are looked at.
-    const { expectHead, head, puts, deletes } = change;
-    return this.#commit({ expectHead, head, puts, deletes });
+    const { isNew: _, ...rest } = change;
+    return this.#commit(rest);
   }
 
   async #commit(change: KvCommit): Promise<KvCommitResult> {
     const isSame = sameBytes(change.expectHead, change.head);
     const told = await this.#try(
       (claim) => [
-        sql.claimHead(claim, change.expectHead, change.head),
+        sql.claimHead(claim, change.expectHead, change.head, change.absent),
         ...rowStatements(claim, change),
       ],
       {
         isToldFirst: true,
+        isPresumed: change.absent !== undefined,
         proof: isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
       },
     );
@@ -266,7 +268,7 @@ class PostgresKv implements Kv {
    */
   async #try(
     statements: (claim: sql.Claim) => readonly sql.Statement[],
-    { isToldFirst = false, proof, madeBy }: TryOptions = {},
+    { isToldFirst = false, isPresumed = false, proof, madeBy }: TryOptions = {},
   ): Promise<Told | undefined> {
     const patience = new Patience(this.#pool.address.retryMs);
     const { tally } = this.#pool;
@@ -280,6 +282,7 @@ class PostgresKv implements Kv {
       try {
         const asks = isToldFirst ? [] : [sql.readClaim(this.#place, claim.stamp)];
         const answers = await this.#pool.transact([...statements(claim), ...asks], relaxed);
+        if (isPresumed && answers[0]?.length !== 1) return undefined;
         told = isToldFirst ? await this.#toldFirst(claim, answers[0]) : toldBy(answers.at(-1));
       } catch (error) {
         if (isRefusedRace(error)) continue;
@@ -411,6 +414,8 @@ class PostgresKv implements Kv {
 interface TryOptions {
   /** Whether its first statement gives a row where the head row was had. */
   readonly isToldFirst?: boolean;
+  /** Whether it was made on a presumption: where that does not hold, nobody asks what is there instead. */
+  readonly isPresumed?: boolean;
   /** After a broken connection: the row of the journal that it would have left; see the file header. */
   readonly proof?: KvRow | undefined;
   /** The same of what the head row says now. */

@@ -11,7 +11,7 @@
  */
 import type { Pool, PoolClient, PoolConfig } from "pg";
 import { CortexError } from "../errors.js";
-import type { PostgresAddress } from "./postgres-address.js";
+import { checkCertificates, type PostgresAddress } from "./postgres-address.js";
 import {
   BEGIN_WRITE,
   COMMIT,
@@ -169,6 +169,7 @@ export class PostgresPool {
 
   static async start(address: PostgresAddress, forget: () => void): Promise<PostgresPool> {
     const { Pool } = await loadPg();
+    checkCertificates(address);
     const usual: PoolConfig = {
       connectionString: address.url,
       max: address.connections,

@@ -199,11 +199,15 @@ export interface Claim extends Place {
   readonly stamp: Uint8Array;
 }
 
-/** Takes the head row if it is still the one expected, and writes the next; gives a row where it was had. */
+/**
+ * Takes the head row if it is still the one expected and no row of `absent` is there, and writes the next; gives a
+ * row where it was had. A store not yet born has no rows.
+ */
 export function claimHead(
   claim: Claim,
   expectHead: Uint8Array | undefined,
   head: Uint8Array,
+  absent: readonly Uint8Array[] = [],
 ): Statement {
   const { actor, slot, generation, fence, stamp } = claim;
   const values: SqlValue[] = [actor, slot, generation, fence, stamp, head];
@@ -223,9 +227,16 @@ export function claimHead(
   return {
     text: `UPDATE cortex_heads
       SET stamp = $5::bytea, head = $6::bytea, held_by = NULL, held_until = NULL, touched_at = now()
-      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head = $7::bytea AND ${NOT_HELD}
+      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head = $7::bytea AND ${NOT_HELD}${
+        // Whoever would make one of them moves the head as well: then the update finds another head.
+        absent.length === 0
+          ? ""
+          : ` AND NOT EXISTS (SELECT 1 FROM unnest($8::bytea[]) AS k(key)
+            CROSS JOIN LATERAL (SELECT 1 FROM cortex_rows AS r
+              WHERE r.actor = $1::text AND r.generation = $3::int AND r.key = k.key OFFSET 0) AS found)`
+      }
       RETURNING generation`,
-    values: [...values, expectHead],
+    values: [...values, expectHead, ...(absent.length === 0 ? [] : [absent])],
     columns: ["int"],
   };
 }

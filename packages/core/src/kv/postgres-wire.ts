@@ -196,6 +196,26 @@ export function readOnlyServer(address: Shown, cause?: unknown): CortexError {
   );
 }
 
+/** What is wrong with TLS, and what to do about it; `undefined` where it is something else. */
+function tlsAdvice(code: string, told: string): string | undefined {
+  if (/does not support SSL/.test(told)) {
+    return "the server takes no TLS; switch ssl on there, or leave sslmode out of the address where nobody can listen";
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return `the server's certificate is for another name (${told}); use the name that it is for in the address, or give the server a certificate for this one`;
+  }
+  if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(code)) {
+    return `the server's certificate is not valid now (${told}); renew it, or set the clock right`;
+  }
+  if (/CERT|SIGNATURE/.test(code)) {
+    return `the server's certificate is not trusted (${told}); name its authority with sslrootcert=FILE`;
+  }
+  if (code === "28000" && /no encryption|SSL off/.test(told)) {
+    return `the server takes this user with TLS alone, or not at all (${told}); add sslmode=verify-full to the address, or look at pg_hba.conf`;
+  }
+  return undefined;
+}
+
 /** What a failure of the server or of the way there means, and what to do about it. */
 export function postgresError(error: unknown, address: Shown): CortexError {
   if (error instanceof CortexError) return error;
@@ -204,6 +224,8 @@ export function postgresError(error: unknown, address: Shown): CortexError {
   const told = error instanceof Error ? error.message : String(error);
   const failure = (name: ErrorCode, message: string): CortexError =>
     new CortexError(name, message, {}, error);
+  const tls = tlsAdvice(code, told);
+  if (tls !== undefined) return failure("ERR_UNREACHABLE", `${shown}: ${tls}`);
   switch (code) {
     case "28P01":
     case "28000":
@@ -237,18 +259,6 @@ export function postgresError(error: unknown, address: Shown): CortexError {
     case "25P03":
       return failure("ERR_CLOSED", "the snapshot was held for too long");
     default:
-  }
-  if (/does not support SSL/.test(told)) {
-    return failure(
-      "ERR_UNREACHABLE",
-      `${shown}: the server takes no TLS; switch ssl on there, or leave sslmode out of the address where nobody can listen`,
-    );
-  }
-  if (/CERT|SIGNATURE/.test(code)) {
-    return failure(
-      "ERR_UNREACHABLE",
-      `${shown}: the server's certificate is not trusted (${told}); name its authority with sslrootcert=FILE`,
-    );
   }
   if (isPassing(error)) {
     return failure(

@@ -99,6 +99,8 @@ export function writeOperation(
   const { hints, ranges, leaves, bytes } = writeNeeds(engine, prepared);
   return {
     hints: upsert === undefined ? hints : [...hints, ...refKeys(upsert.ref)],
+    // What it names is there, what it is to be called is not.
+    ...(upsert !== undefined || namedRefs(prepared).length > 0 ? {} : { fresh: hints }),
     ranges,
     leaves,
     bytes,

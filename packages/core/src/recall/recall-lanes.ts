@@ -358,6 +358,7 @@ class Lanes implements Gathered {
       return [{ memory, range, passed: REPLY_SHARE * (this.lanes.get(key)?.vector ?? 0) }];
     });
     const first = asking.slice(0, ANSWERED);
+    if (first.length === 0) return;
     const rows = await this.#reader.ranges(first.map(({ range }) => range));
     const keys = rows.map((found) => found.map(({ key }) => keyString(key.subarray(-16))));
     await this.#load(keys.flat());

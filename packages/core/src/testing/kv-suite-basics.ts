@@ -490,6 +490,26 @@ const commitCases: readonly KvCase[] = [
       assert.deepEqual(lost, { ok: false, head: expectHead }, "a lost race is told as always");
     },
   },
+  {
+    name: "a commit that takes rows for absent is made only where none of them is there",
+    async run({ kv }) {
+      const first = await write(kv, [row(bytes(5, 1), "there"), row(bytes(5, 2), "there too")]);
+      const before = await everything(kv);
+      const puts = [row(bytes(5, 3), "new"), row(bytes(5, 1), "changed")];
+      const change = { expectHead: first, head: bytes(1, 77), puts, deletes: [bytes(5, 2)] };
+      for (const absent of [[bytes(5, 2)], [bytes(5, 9), bytes(5, 1)]]) {
+        const { ok } = await kv.commit({ ...change, absent });
+        assert.equal(ok, false);
+      }
+      const late = { ...change, expectHead: bytes(9), absent: [bytes(5, 3)] };
+      assert.equal((await kv.commit(late)).ok, false);
+      assert.deepEqual(await everything(kv), before);
+      const absent = [bytes(5, 3), bytes(5, 9), bytes(5)];
+      assert.deepEqual(await kv.commit({ ...change, absent }), { ok: true });
+      const after = [row(bytes(5, 1), "changed"), row(bytes(5, 3), "new")];
+      assert.deepEqual(await everything(kv), shown(after));
+    },
+  },
 ];
 
 function odd(key: Bytes): boolean {

@@ -21,7 +21,6 @@ import {
 } from "../config.js";
 import { ERROR_STATUS, INTERNAL_CODE, UsageError } from "../error-status.js";
 import type { CallContext, Operation } from "../operations/define.js";
-import { OPERATIONS } from "../operations.js";
 import { startProgress } from "../progress.js";
 import { clean, makeInk, outline, wantsColour } from "../render/ink.js";
 import { commandFiles, printStream } from "./files.js";
@@ -38,11 +37,9 @@ import { askElsewhere, openFor, tokenFor } from "./open-store.js";
 import { buildProgram, type RawCommand } from "./program.js";
 
 /** Runs one command line; the result is the exit code. */
-export async function runCli(
-  host: Host,
-  operations: readonly Operation[] = OPERATIONS,
-): Promise<number> {
+export async function runCli(host: Host, given?: readonly Operation[]): Promise<number> {
   let exit = 0;
+  const operations = given ?? (await operationsFor(host));
   const program = buildProgram(
     operations,
     {
@@ -77,8 +74,15 @@ export async function runCli(
     await program.parseAsync([...host.args], { from: "user" });
     return exit;
   } catch (error) {
-    return reportFailure(host, error);
+    return reportFailure(host, error, operations);
   }
+}
+
+/** The operations that a line may be about: none for the server of an agent, which has tools of its own. */
+async function operationsFor({ args }: Host): Promise<readonly Operation[]> {
+  if (args[0] === "mcp") return [];
+  const { OPERATIONS } = await import("../operations.js");
+  return OPERATIONS;
 }
 
 async function runOperation(
@@ -285,7 +289,7 @@ function isPartial(answer: unknown): boolean {
 }
 
 /** Says what went wrong, in the form that was asked for; the result is the exit code. */
-function reportFailure(host: Host, error: unknown): number {
+function reportFailure(host: Host, error: unknown, operations: readonly Operation[]): number {
   const failure = failureOf(error);
   if (failure.silent === true) return failure.exit;
   if (asksForJson(host.args)) {
@@ -296,7 +300,7 @@ function reportFailure(host: Host, error: unknown): number {
   const ink = makeInk(wantsColour(host.err, host.env));
   const code = failure.exit === 2 ? "" : ` ${ink.dim(failure.code)}`;
   host.err.write(`${ink.red("error:")} ${clean(failure.message)}${code}\n`);
-  if (failure.exit === 2) host.err.write(`${ink.dim(`try: ${helpFor(host.args)}`)}\n`);
+  if (failure.exit === 2) host.err.write(`${ink.dim(`try: ${helpFor(host.args, operations)}`)}\n`);
   return failure.exit;
 }
 
@@ -334,9 +338,9 @@ function asksForJson(args: readonly string[]): boolean {
 const OWN_COMMANDS: readonly string[] = ["bench", "completion", "demo", "mcp", "serve"];
 
 /** The help that would have shown the way. */
-function helpFor(args: readonly string[]): string {
+function helpFor(args: readonly string[], operations: readonly Operation[]): string {
   const named = args.filter((word) => /^[a-z][a-z-]*$/.test(word));
-  const known = new Set(OPERATIONS.map(({ cli }) => cli.command));
+  const known = new Set(operations.map(({ cli }) => cli.command));
   const two = named.slice(0, 2).join(" ");
   if (known.has(two)) return `cortex ${two} --help`;
   const one = named[0] ?? "";

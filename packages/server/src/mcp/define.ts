@@ -21,7 +21,6 @@ import {
   type Cortex,
   CortexError,
   DOORS,
-  HUB_POLICIES,
   type Hub,
   isCortexError,
   throughDoor,
@@ -33,28 +32,18 @@ import {
   ISO_PATTERN,
   listOf,
   type OnPlan,
-  type Policy,
   refusalOf,
   renamed,
   unwrapped,
   VERBS,
   type VerbName,
 } from "@cortex-memory/core/contract";
-import { MEMGRAPH_POLICIES } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import type { Profile, Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";
 import type { HubVerb } from "../memgraph/call.js";
 import { metaOf } from "../operations/fields.js";
 import { mendedAndChecked } from "./mend.js";
-
-/** What an access means for a verb. */
-export function policyOf(verb: VerbName | HubVerb): Policy {
-  const [, over, name = ""] = /^(hub|memgraph)\.(.*)$/.exec(verb) ?? [];
-  if (over === "hub") return HUB_POLICIES[name as keyof typeof HUB_POLICIES];
-  if (over === "memgraph") return MEMGRAPH_POLICIES[name as keyof typeof MEMGRAPH_POLICIES];
-  return VERBS[verb as VerbName].policy;
-}
 
 /** What a call knows beside its arguments. */
 export interface ToolContext {
@@ -100,7 +89,8 @@ export interface Tool {
 
 /** Everything that is said about a tool. */
 interface ToolSpec<I extends z.ZodObject, O extends z.ZodObject>
-  extends Pick<Tool, "name" | "title" | "description" | "verbs" | "effect" | "idempotent"> {
+  extends Pick<Tool, "name" | "title" | "description" | "effect" | "idempotent"> {
+  readonly verbs: readonly VerbName[];
   readonly input: I;
   readonly output: O;
   readonly call: (
@@ -138,7 +128,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   spec: ToolSpec<I, O>,
 ): Tool {
   const { input, output, call, text, absent, words, ...row } = spec;
-  const writes = spec.verbs.some((verb) => policyOf(verb) === "write");
+  const writes = spec.verbs.some((verb) => VERBS[verb].policy === "write");
   if (writes && spec.effect === "read")
     throw new Error(`tool ${spec.name} only says that it reads`);
   const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];

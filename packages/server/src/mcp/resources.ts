@@ -27,9 +27,6 @@ import {
 } from "@cortex-memory/core";
 import { MEMORY_TYPES, quoted } from "@cortex-memory/core/contract";
 import * as z from "zod";
-import { callDoor, type MemgraphCall } from "../memgraph/call.js";
-import { shownGraphId } from "../memgraph/shapes.js";
-import { MEMGRAPH_CALLS } from "../memgraph/table.js";
 import { quotedAnswer } from "./briefs.js";
 import type { Door, Tool } from "./define.js";
 
@@ -172,6 +169,7 @@ type HubDoor = Pick<Door, "access"> & { readonly hub: () => Promise<Hub> };
 /** Every graph, as a resource; to the holder of a scope, whose own graph is another resource, none. */
 export async function listGraphResources({ hub, access }: HubDoor) {
   if (access.kind !== "owner") return [];
+  const { shownGraphId } = await import("../memgraph/shapes.js");
   const { graphs } = await (await hub()).listGraphs({ access });
   return graphs.map((graph) => ({
     uri: `memgraph://${shownGraphId(graph)}`,
@@ -182,12 +180,12 @@ export async function listGraphResources({ hub, access }: HubDoor) {
 
 /** Reads a graph; `undefined` when there is none. */
 export function readGraphResource(door: HubDoor, uri: string, graphId: string) {
-  return contentOf(door, uri, MEMGRAPH_CALLS.getGraph, { graph_id: graphId });
+  return contentOf(door, uri, "getGraph", { graph_id: graphId });
 }
 
 /** Reads the current node of a lineage; `undefined` when there is none. */
 export function readLineageResource(door: HubDoor, uri: string, lineage: string) {
-  return contentOf(door, uri, MEMGRAPH_CALLS.getNode, { lineage_id: decoded(lineage) });
+  return contentOf(door, uri, "getNode", { lineage_id: decoded(lineage) });
 }
 
 /** A part of an address as it was before it was encoded. */
@@ -204,11 +202,14 @@ function decoded(part: string): string {
 async function contentOf(
   { hub, access }: HubDoor,
   uri: string,
-  call: MemgraphCall,
+  call: "getGraph" | "getNode",
   input: object,
 ): Promise<readonly ResourceContent[] | undefined> {
   try {
-    const { json } = await call.run(callDoor(await hub(), access), input);
+    // Loaded for those who ask: an agent without graphs has no use for memgraph's table.
+    const { callDoor } = await import("../memgraph/call.js");
+    const { MEMGRAPH_CALLS } = await import("../memgraph/table.js");
+    const { json } = await MEMGRAPH_CALLS[call].run(callDoor(await hub(), access), input);
     return [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(quotedAnswer(json, [])) }];
   } catch (error) {
     if (isCortexError(error, "ERR_NOT_FOUND")) return undefined;

@@ -23,6 +23,7 @@ import {
   type ToolAnnotations,
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
+import type { Profile } from "../config.js";
 import { ERROR_STATUS } from "../error-status.js";
 import { asking } from "../operations/define.js";
 import { packageVersion } from "../version.js";
@@ -46,7 +47,7 @@ import {
   readLineageResource,
   readMemory,
 } from "./resources.js";
-import { toolsOf } from "./tools.js";
+import { STANDARD_TOOLS } from "./tools-standard.js";
 
 /** What a server of one connection or request is made with. */
 interface ServerOptions {
@@ -58,9 +59,9 @@ interface ServerOptions {
 }
 
 /** Builds the server behind one connection or request. */
-export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
+export async function buildServer(door: Door, { changes }: ServerOptions): Promise<McpServer> {
   const hub = door.profile === "standard" ? undefined : door.hub;
-  const tools = shownTools(door);
+  const tools = await shownTools(door);
   const subscribe = door.access.kind === "owner" && changes !== "nobody";
   // Only a connection that stays can be told that a graph was made.
   const followed = subscribe && changes !== "elsewhere" ? hub : undefined;
@@ -95,6 +96,13 @@ export function buildServer(door: Door, { changes }: ServerOptions): McpServer {
     for (const following of followings) void following.end();
   };
   return server;
+}
+
+/** The tools of a profile; what the standard one does not need is loaded for whoever asks for another. */
+async function toolsFor(profile: Profile, hasHub: boolean): Promise<readonly Tool[]> {
+  if (profile === "standard") return STANDARD_TOOLS;
+  const { toolsOf } = await import("./tools.js");
+  return toolsOf(profile, hasHub);
 }
 
 /** A handler of the SDK, with its types aside. */
@@ -202,8 +210,8 @@ async function runTool(
 export type DirectCalls = (name: string, given: unknown) => Promise<CallToolResult> | undefined;
 
 /** The tools of a server for whoever reads its requests, once a client of an older revision has introduced itself. */
-export function directCalls(server: McpServer, door: Door): DirectCalls {
-  const tools = new Map(shownTools(door).map((tool) => [tool.name, tool]));
+export async function directCalls(server: McpServer, door: Door): Promise<DirectCalls> {
+  const tools = new Map((await shownTools(door)).map((tool) => [tool.name, tool]));
   return (name, given) => {
     const tool = tools.get(name);
     if (tool === undefined) return undefined;
@@ -211,8 +219,8 @@ export function directCalls(server: McpServer, door: Door): DirectCalls {
   };
 }
 
-function shownTools(door: Door): readonly Tool[] {
-  return toolsOf(door.profile, door.profile !== "standard" && door.hub !== undefined);
+function shownTools(door: Door): Promise<readonly Tool[]> {
+  return toolsFor(door.profile, door.profile !== "standard" && door.hub !== undefined);
 }
 
 /** What a client may do without asking a person follows from these. */

@@ -49,10 +49,11 @@ interface Connection {
 export function serveStreams(door: Door, streams: Streams): Connection {
   const wire = new Wire(streams);
   const handle = serveStdio(
-    ({ era }) => {
-      const server = buildServer(door, { changes: era === "modern" ? "always" : "asked" });
+    async ({ era }) => {
+      const server = await buildServer(door, { changes: era === "modern" ? "always" : "asked" });
       if (era === "legacy") {
-        server.server.oninitialized = () => wire.callDirectly(directCalls(server, door));
+        const calls = await directCalls(server, door);
+        server.server.oninitialized = () => wire.callDirectly(calls);
       }
       return server;
     },
@@ -80,6 +81,8 @@ class Wire implements Transport {
 
   readonly #streams: Streams;
   readonly #underWay = new Set<RequestId>();
+  /** Of these, the calls that are answered here. */
+  readonly #direct = new Set<RequestId>();
   readonly #lines: string[] = [];
   #writing: Promise<void> | undefined;
   /** Ends the read that waits, if one does. */
@@ -125,6 +128,7 @@ class Wire implements Transport {
     this.stop();
     // Nothing can be answered any more.
     this.#underWay.clear();
+    this.#direct.clear();
     this.#wake?.();
     this.#finishWhenIdle();
     this.onclose?.();
@@ -221,10 +225,13 @@ class Wire implements Transport {
   /** Begins a plain call of a tool; false for anything else. */
   #callsTool(value: unknown): boolean {
     const call = this.#calls === undefined ? undefined : plainCall(value);
-    if (call === undefined || this.#underWay.has(call.id)) return false;
+    if (call === undefined || this.#direct.has(call.id)) return false;
+    // What was asked first begins first: behind a request that the SDK has, the SDK has the next as well.
+    if (this.#underWay.size > this.#direct.size) return false;
     const run = this.#calls?.(call.name, call.given);
     if (run === undefined) return false;
     this.#underWay.add(call.id);
+    this.#direct.add(call.id);
     void this.#answer(call.id, run);
     return true;
   }
@@ -256,6 +263,7 @@ class Wire implements Transport {
 
   #settle(id: RequestId): void {
     this.#underWay.delete(id);
+    this.#direct.delete(id);
     if (this.#underWay.size < UNDER_WAY_MAX) this.#wake?.();
     this.#finishWhenIdle();
   }

@@ -1,7 +1,7 @@
 /** The tables of the MCP door are complete, consistent with the facade, and the same for every caller. */
 
 import { ERROR_CODES, GUEST, OWNER, open, throughDoor } from "@cortex-memory/core";
-import { VERBS } from "@cortex-memory/core/contract";
+import { VERBS, type VerbName } from "@cortex-memory/core/contract";
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
 import { describe, expect, test } from "vitest";
@@ -17,13 +17,13 @@ import {
   clientPrincipal,
   defineTool,
   namedAccess,
-  policyOf,
   type ToolContext,
 } from "./define.js";
 import { instructionsFor } from "./instructions.js";
 import { mended } from "./mend.js";
 import { promptsFor } from "./resources.js";
-import { isRemote, STANDARD_TOOLS, toolName, toolsOf } from "./tools.js";
+import { isRemote, toolName, toolsOf } from "./tools.js";
+import { STANDARD_TOOLS } from "./tools-standard.js";
 
 const logged: string[] = [];
 const context: ToolContext = {
@@ -68,7 +68,7 @@ describe("the standard profile", () => {
     (tool) => {
       expect(tool.verbs.length).toBeGreaterThan(0);
       expect(tool.verbs.filter((verb) => !(verb in VERBS))).toEqual([]);
-      const writes = tool.verbs.some((verb) => policyOf(verb) === "write");
+      const writes = tool.verbs.some((verb) => VERBS[verb as VerbName].policy === "write");
       expect(tool.effect).toBe(writes ? "write" : "read");
       expect(tool.description).toMatch(/^[A-Z].*\.$/s);
     },

@@ -19,22 +19,8 @@ import { OPERATIONS } from "../operations.js";
 import { quotedBoth } from "./briefs.js";
 import { announcedLater, failure, outlined, type Tool, type ToolContext } from "./define.js";
 import { mended } from "./mend.js";
-import { LINK_TOOLS } from "./tools-links.js";
 import { MEMGRAPH_TOOLS } from "./tools-memgraph.js";
-import { MEMORY_TOOLS } from "./tools-memories.js";
-import { RECALL_TOOLS, REVIEW_TOOLS } from "./tools-recall.js";
-import { FEEDBACK_TOOLS, FIND_TOOLS, START_TOOLS } from "./tools-task.js";
-
-/** The tools an agent needs, in the order in which it meets them. */
-export const STANDARD_TOOLS: readonly Tool[] = [
-  ...START_TOOLS,
-  ...RECALL_TOOLS,
-  ...MEMORY_TOOLS,
-  ...FIND_TOOLS,
-  ...LINK_TOOLS,
-  ...FEEDBACK_TOOLS,
-  ...REVIEW_TOOLS,
-];
+import { STANDARD_TOOLS } from "./tools-standard.js";
 
 /** Made once, because a server is made for every request over HTTP. */
 let fullTools: readonly Tool[] | undefined;
