@@ -291,6 +291,14 @@ describe("generated requests", () => {
         // A list is taken apart at commas, and one word is a list.
         const isList = schema.type === "array";
         if (!isTaken && !isList) expect([path, name, isRefused]).toEqual([path, name, true]);
+        if (!isList || get.operationId === "memgraph.stream") continue;
+        // A word that no list takes is refused, whether or not there is such a graph.
+        expect(mismatches(["\u0002"], schema, document)).not.toEqual([]);
+        for (const graph of ["default", "nobody"]) {
+          const there = path.replaceAll(/\{\w+\}/g, graph);
+          const answer = await server.get(`${there}?${String(name)}=%02`);
+          expect([there, name, answer.status >= 400]).toEqual([there, name, true]);
+        }
       }
     }
   });

@@ -8,7 +8,7 @@
 import * as z from "zod";
 import { parseUlid } from "../codec/ulid.js";
 import { anyObject, listOf, textField, timeOf, whole } from "../contract/fields.js";
-import type { Upsert, WriteInput } from "../contract/memory.js";
+import { kind, tag, type Upsert, type WriteInput } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Cortex } from "../cortex.js";
@@ -494,9 +494,9 @@ export async function versionNodes(
 
 const nodeFilter = z.strictObject({
   /** Any of these kinds; all when empty. */
-  kinds: listOf(z.string()).optional(),
+  kinds: listOf(kind).optional(),
   /** All of these tags, each exactly. */
-  tags: listOf(z.string()).optional(),
+  tags: listOf(tag).optional(),
   /** Most nodes to return; all of them when it is absent or not above 0. */
   limit: z.int().optional(),
   offset: z.int().optional(),

@@ -8,8 +8,11 @@
  * operators means is in `operators.ts`.
  */
 
+import * as z from "zod";
 import { truncateUtf8 } from "../codec/text.js";
+import { listOf } from "../contract/fields.js";
 import type { Schema, TagCount } from "../contract/find.js";
+import { kind, tag } from "../contract/memory.js";
 import type { SearchFilter, SearchResult } from "../contract/recall.js";
 import type { Cortex } from "../cortex.js";
 import { checkOptions } from "../engine/engine.js";
@@ -18,6 +21,7 @@ import { inParallel } from "../hub/catalogue.js";
 import type { Hub } from "../hub/hub.js";
 import { checkGraphId } from "../hub/names.js";
 import { LIMITS } from "../limits.js";
+import { parseWith } from "../records/fields.js";
 import { rankShare } from "../search/search.js";
 import { Analyser } from "../text/analyse.js";
 import { type GraphNode, nodesOf, withNodes } from "./node.js";
@@ -137,10 +141,14 @@ function joined(lists: readonly (readonly NodeHit[])[]): readonly NodeHit[] {
     .sort((a, b) => b.score - a.score);
 }
 
+/** What narrows a search: checked also where there is no such graph, and nothing else would look at it. */
+const narrowing = z.object({ kinds: listOf(kind).optional(), tags: listOf(tag).optional() });
+
 /** A query as the verbs take it: a list that is empty narrows nothing, no limit is the usual one. */
 function asked(query: NodeQuery, path: string): NodeQuery {
   checkOptions(query, ["text", "kinds", "tags", "freshOnly", "limit"], `${path}query`);
-  const { text, kinds, tags, freshOnly, limit } = query;
+  const { text, freshOnly, limit } = query;
+  const { kinds, tags } = parseWith(narrowing, query, path.replace(/\.$/, ""));
   if (typeof text !== "string") throw invalid(`${path}text`, "text", text);
   if (limit !== undefined && !Number.isSafeInteger(limit)) {
     throw invalid(`${path}limit`, "an integer", limit);
