@@ -59,12 +59,12 @@ export const validAt = timeOf("the version of each that held in the world then")
 
 /** Who acts. */
 export const by = textField({ maxBytes: LIMITS.principalBytes })
-  .describe("the principal the entry names; the actor when not given")
+  .describe("whom the entry names; the actor when not given")
   .optional();
 
 /** Makes a retry harmless. */
 export const idempotencyKey = textField({ maxBytes: LIMITS.idempotencyKeyBytes })
-  .describe("a call repeated with the same key does nothing more and gets the first answer")
+  .describe("a call repeated with the same key only gets the first answer")
   .optional();
 
 /** The number of items on a page. */
