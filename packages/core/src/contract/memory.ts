@@ -59,7 +59,7 @@ export const validAt = timeOf("the version of each that held in the world then")
 
 /** Who acts. */
 export const by = textField({ maxBytes: LIMITS.principalBytes })
-  .describe("whom the entry names; the actor when not given")
+  .describe("the principal the entry names; the actor when not given")
   .optional();
 
 /** Makes a retry harmless. */
