@@ -10,6 +10,7 @@ import {
   type TestSpecification,
   type Vitest,
 } from "vitest/node";
+import { databaseSuites } from "./packages/core/test/on-database.js";
 
 const core = (file: string) => fileURLToPath(new URL(`packages/core/src/${file}`, import.meta.url));
 
@@ -38,7 +39,7 @@ class LongFirst implements TestSequencer {
   }
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   resolve: {
     alias: [
       { find: /^@cortex-memory\/core$/, replacement: core("index.ts") },
@@ -52,7 +53,11 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "tools/**/*.test.ts"],
+    // `--mode database`: what is worth running once more where the stores are in a database.
+    include:
+      mode === "database"
+        ? [...databaseSuites(fileURLToPath(new URL(".", import.meta.url)))]
+        : ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "tools/**/*.test.ts"],
     // Standbys and full disks take servers of their own: with the other tests that need one. A quick run of every
     // benchmark takes minutes: `npm run test:bench`.
     exclude: [
@@ -75,4 +80,4 @@ export default defineConfig({
     // What is waited for comes when it comes: a second, as it is without this line, is a race.
     expect: { poll: { timeout: 60_000 } },
   },
-});
+}));

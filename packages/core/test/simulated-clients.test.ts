@@ -40,6 +40,12 @@ describe("simulated clients", () => {
     expect(totals.crashes + totals.faults + totals.moves).toBeGreaterThan(0);
   });
 
+  test("a run in which rivals stand in different tiers of a context", async () => {
+    const skip = [0, 1, 2, 3, 4, 6, 7, 9, 10, 11, 12, 13, 18, 20, 25, 26, 28, 29];
+    const without = ["faults", "jobs", "upkeep"] as const;
+    expect((await play({ seed: 2_115_917_311, steps: 30, skip, without })).crashes).toBe(2);
+  });
+
   test("a fault at one call after another", async () => {
     const seed = FIRST + 100;
     console.log(`fault at every call: npm run simulate -- --seed ${seed} --steps 4 --every-call`);

@@ -244,6 +244,13 @@ describe("generated requests", () => {
       const { status } = await server.post("/v1/write", body, headers);
       expect([value, status === 200]).toEqual([value, fits]);
     }
+    const match = parameters.ifMatch?.schema as Schema;
+    for (const value of ["*", '"1"', 'W/"1"', '"1-2"', '"0"', '"999999999999999"', "1", '""']) {
+      const isMeant = mismatches(value, match, document).length === 0;
+      const body = { id: "nobody", text: "under a tag" };
+      const { status } = await server.post("/v1/update", body, { "If-Match": value });
+      expect([value, status !== 400]).toEqual([value, isMeant]);
+    }
   });
 
   test("items of a batch: one of the three and perhaps a name, as the document says", async () => {

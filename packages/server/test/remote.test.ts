@@ -175,7 +175,7 @@ describe("with a server", () => {
     await remote.write({ type: "fact", text: "Grace writes compilers", externalId: "work" });
     await remote.write({ type: "goal", text: "Rest", externalId: "rest" });
     await remote.link("work", "relates", "rest");
-    await using local: Cortex = await open(server.folder, { actor: "grace" });
+    await using local: Cortex = await open(server.location, { actor: "grace" });
     const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
     const reads: readonly ((memory: CortexApi) => Promise<unknown>)[] = [
       (m) => m.get("work"),

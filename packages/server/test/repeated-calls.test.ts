@@ -201,7 +201,7 @@ describe("over HTTP, by the header", () => {
   let calls: ReadonlyMap<string, Input>;
   beforeAll(async () => {
     server = await startTestServer();
-    memory = await open(server.folder);
+    memory = await open(server.location);
     calls = await seed(memory);
   });
   afterAll(async () => {

@@ -64,7 +64,7 @@ export const by = textField({ maxBytes: LIMITS.principalBytes })
 
 /** Makes a retry harmless. */
 export const idempotencyKey = textField({ maxBytes: LIMITS.idempotencyKeyBytes })
-  .describe("a call repeated with the same key does nothing more and gets the first answer")
+  .describe("a call repeated with the same key only gets the first answer")
   .optional();
 
 /** The number of items on a page. */

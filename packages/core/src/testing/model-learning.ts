@@ -2,6 +2,8 @@
  * What the plain model does about use and learning: counters, weights, compacted contexts, and what a
  * context bundle must hold. Written from the meaning of the verbs; it shares no code with them.
  */
+import type { Source } from "../records/types.js";
+import { outranks, standingOf } from "../trust/gate.js";
 import { type Draft, nextEntry } from "./model-draft.js";
 import {
   currentVersion,
@@ -142,12 +144,50 @@ export function shownContext(state: ModelState, frame: ModelFrame): object {
     .filter(({ type }) => type === "event")
     .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1));
   const outcomes = events.slice(0, 3);
-  const ids = (some: readonly ModelMemory[]) => some.map(({ id }) => id).sort();
-  return {
-    pinned: ids(active.filter(isPinned)),
-    outcomes: ids(outcomes),
-    frameRelevant: ids(framed.filter((memory) => !outcomes.includes(memory))),
-  };
+  const tierOf = (memory: ModelMemory): number =>
+    isPinned(memory) ? 0 : outcomes.includes(memory) ? 1 : 2;
+  const tiers = new Map(
+    [...active.filter(isPinned), ...framed].map((memory) => [memory, tierOf(memory)]),
+  );
+  lowerRivals(state, tiers);
+  const ids = (tier: number) =>
+    [...tiers].flatMap(([{ id }, own]) => (own === tier ? [id] : [])).sort();
+  return { pinned: ids(0), outcomes: ids(1), frameRelevant: ids(2) };
+}
+
+/** Puts every rival into a tier no earlier than that of what it disputes, until nothing moves any more. */
+function lowerRivals(state: ModelState, tiers: Map<ModelMemory, number>): void {
+  const named = new Map([...tiers.keys()].map((memory) => [memory.id, memory]));
+  for (let isMoving = true; isMoving; ) {
+    isMoving = false;
+    for (const { kind, from, to, attributes, tombstone } of state.edges.values()) {
+      if (kind !== "contradicts" || tombstone !== undefined) continue;
+      const ends = [named.get(from), named.get(to)] as const;
+      const marked = attributes.metadata !== undefined && "rival" in attributes.metadata;
+      for (const [rival, other, isRival] of [
+        [ends[0], ends[1], marked],
+        [ends[1], ends[0], false],
+      ] as const) {
+        if (rival === undefined || other === undefined || !isBelow(rival, other, isRival)) continue;
+        const tier = Math.max(tiers.get(rival) ?? 0, tiers.get(other) ?? 0);
+        if (tier === tiers.get(rival)) continue;
+        tiers.set(rival, tier);
+        isMoving = true;
+      }
+    }
+  }
+}
+
+/** Whether one of two memories that cannot both hold stands below the other. */
+function isBelow(rival: ModelMemory, other: ModelMemory, isRival: boolean): boolean {
+  const isUnsure = rival.head.status === "provisional" || standingOf(sourceOf(rival)) === "outside";
+  if (!isUnsure) return false;
+  if (outranks(sourceOf(other), sourceOf(rival))) return true;
+  return isRival && !outranks(sourceOf(rival), sourceOf(other));
+}
+
+function sourceOf({ source }: ModelMemory): Source {
+  return source as Source;
 }
 
 /** What a context record must read back, as far as it can be read at the end. */

@@ -196,7 +196,7 @@ const headerParameters = {
     name: "If-Match",
     in: "header",
     description: "the entity tag of the version that was read: the same as basedOnVersion",
-    schema: { type: "string", pattern: '^(\\*|(W/)?"[0-9]{1,15}(-[0-9]{1,15})?")$' },
+    schema: { type: "string", pattern: '^(\\*|(W/)?"[1-9][0-9]{0,8}(-[0-9]{1,15})?")$' },
   },
   lastEventId: {
     name: "Last-Event-ID",

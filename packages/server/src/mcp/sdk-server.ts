@@ -11,6 +11,7 @@
 import { isCortexError } from "@cortex-memory/core";
 import { expectedOf } from "@cortex-memory/core/contract";
 import {
+  type CallToolResult,
   CLIENT_INFO_META_KEY,
   McpServer,
   ProtocolError,
@@ -60,7 +61,7 @@ interface ServerOptions {
 /** Builds the server behind one connection or request. */
 export async function buildServer(door: Door, { changes }: ServerOptions): Promise<McpServer> {
   const hub = door.profile === "standard" ? undefined : door.hub;
-  const tools = await toolsFor(door.profile, hub !== undefined);
+  const tools = await shownTools(door);
   const subscribe = door.access.kind === "owner" && changes !== "nobody";
   // Only a connection that stays can be told that a graph was made.
   const followed = subscribe && changes !== "elsewhere" ? hub : undefined;
@@ -167,23 +168,32 @@ function addTool(server: McpServer, door: Door, tool: Tool): void {
       outputSchema: announcing(() => tool.outputSchema),
       annotations: annotationsOf(tool),
     },
-    async (given: unknown, context: ServerContext) => {
-      const run = runTool(door, tool, given, {
-        ...asking({ ...door, access: namedAccess(door.access, clientName(server, context)) }),
-        location: door.location,
-        settings: door.settings,
-        log: door.log,
-        ...(door.hub === undefined ? {} : { hub: door.hub }),
-      });
-      door.onRun?.(run);
-      const { text, structured, isError } = await run;
-      return {
-        content: [{ type: "text", text }],
-        ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
-        ...(isError === true ? { isError } : {}),
-      };
-    },
+    (given: unknown, context: ServerContext) =>
+      answered(door, tool, given, clientName(server, context)),
   );
+}
+
+/** A call of a tool as the protocol answers it. */
+async function answered(
+  door: Door,
+  tool: Tool,
+  given: unknown,
+  client: unknown,
+): Promise<CallToolResult> {
+  const run = runTool(door, tool, given, {
+    ...asking({ ...door, access: namedAccess(door.access, client) }),
+    location: door.location,
+    settings: door.settings,
+    log: door.log,
+    ...(door.hub === undefined ? {} : { hub: door.hub }),
+  });
+  door.onRun?.(run);
+  const { text, structured, isError } = await run;
+  return {
+    content: [{ type: "text", text }],
+    ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
+    ...(isError === true ? { isError } : {}),
+  };
 }
 
 async function runTool(
@@ -194,6 +204,23 @@ async function runTool(
 ): Promise<ToolAnswer> {
   await door.beforeRun?.();
   return tool.run(door.memory, given, context);
+}
+
+/** Calls a tool by its name without the SDK; `undefined` where there is none of this name. */
+export type DirectCalls = (name: string, given: unknown) => Promise<CallToolResult> | undefined;
+
+/** The tools of a server for whoever reads its requests, once a client of an older revision has introduced itself. */
+export async function directCalls(server: McpServer, door: Door): Promise<DirectCalls> {
+  const tools = new Map((await shownTools(door)).map((tool) => [tool.name, tool]));
+  return (name, given) => {
+    const tool = tools.get(name);
+    if (tool === undefined) return undefined;
+    return answered(door, tool, given, server.server.getClientVersion()?.name);
+  };
+}
+
+function shownTools(door: Door): Promise<readonly Tool[]> {
+  return toolsFor(door.profile, door.profile !== "standard" && door.hub !== undefined);
 }
 
 /** What a client may do without asking a person follows from these. */

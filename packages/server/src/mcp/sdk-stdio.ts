@@ -6,8 +6,13 @@
  * connection closes; a reader that went away does not keep accepted work from being finished. A line
  * that is no JSON, no message or too long gets a JSON-RPC error and the next line is read. A client
  * that sends without reading is not read from once too many of its requests are waiting.
+ *
+ * A plain call of a tool, from a client that has introduced itself the older way, is answered here, as the SDK
+ * would answer it: it takes a request apart nine times, which costs three times what reading a memory does.
+ * Whatever is more than a plain call goes through the SDK.
  */
 import {
+  INTERNAL_ERROR,
   INVALID_REQUEST,
   type JSONRPCMessage,
   PARSE_ERROR,
@@ -17,7 +22,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Door } from "./define.js";
-import { buildServer } from "./sdk-server.js";
+import { buildServer, type DirectCalls, directCalls } from "./sdk-server.js";
 
 /** The largest message, in bytes: a save of ten thousand turns fits, a runaway client does not. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
@@ -44,7 +49,14 @@ interface Connection {
 export function serveStreams(door: Door, streams: Streams): Connection {
   const wire = new Wire(streams);
   const handle = serveStdio(
-    ({ era }) => buildServer(door, { changes: era === "modern" ? "always" : "asked" }),
+    async ({ era }) => {
+      const server = await buildServer(door, { changes: era === "modern" ? "always" : "asked" });
+      if (era === "legacy") {
+        const calls = await directCalls(server, door);
+        server.server.oninitialized = () => wire.callDirectly(calls);
+      }
+      return server;
+    },
     { transport: wire, onerror: (error) => door.log(`protocol: ${error.message}`) },
   );
   return {
@@ -69,11 +81,14 @@ class Wire implements Transport {
 
   readonly #streams: Streams;
   readonly #underWay = new Set<RequestId>();
+  /** Of these, the calls that are answered here. */
+  readonly #direct = new Set<RequestId>();
   readonly #lines: string[] = [];
   #writing: Promise<void> | undefined;
   /** Ends the read that waits, if one does. */
   #endRead: (() => void) | undefined;
   #isStopped = false;
+  #calls: DirectCalls | undefined;
   #finish: () => void = () => {};
   #wake: (() => void) | undefined;
   #isReading = true;
@@ -88,6 +103,11 @@ class Wire implements Transport {
 
   async start(): Promise<void> {
     void this.#read();
+  }
+
+  /** From now on plain calls of tools are answered here. */
+  callDirectly(calls: DirectCalls): void {
+    this.#calls = calls;
   }
 
   stop(): void {
@@ -108,6 +128,7 @@ class Wire implements Transport {
     this.stop();
     // Nothing can be answered any more.
     this.#underWay.clear();
+    this.#direct.clear();
     this.#wake?.();
     this.#finishWhenIdle();
     this.onclose?.();
@@ -179,19 +200,53 @@ class Wire implements Transport {
       await this.#refuse(PARSE_ERROR, "expected one JSON document per line");
       return;
     }
+    if (!this.#callsTool(value) && !(await this.#passOn(value))) return;
+    if (this.#underWay.size >= UNDER_WAY_MAX) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** Hands a message to the SDK; false where it is none. */
+  async #passOn(value: unknown): Promise<boolean> {
     let message: JSONRPCMessage;
     try {
       message = parseJSONRPCMessage(value);
     } catch {
       await this.#refuse(INVALID_REQUEST, "expected a JSON-RPC 2.0 message", idIn(value));
-      return;
+      return false;
     }
     this.#note(message);
     this.onmessage?.(message);
-    if (this.#underWay.size >= UNDER_WAY_MAX) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+    return true;
+  }
+
+  /** Begins a plain call of a tool; false for anything else. */
+  #callsTool(value: unknown): boolean {
+    const call = this.#calls === undefined ? undefined : plainCall(value);
+    if (call === undefined || this.#direct.has(call.id)) return false;
+    // What was asked first begins first: behind a request that the SDK has, the SDK has the next as well.
+    if (this.#underWay.size > this.#direct.size) return false;
+    const run = this.#calls?.(call.name, call.given);
+    if (run === undefined) return false;
+    this.#underWay.add(call.id);
+    this.#direct.add(call.id);
+    void this.#answer(call.id, run);
+    return true;
+  }
+
+  async #answer(id: RequestId, run: ReturnType<DirectCalls> & object): Promise<void> {
+    try {
+      const result = await run;
+      // What is cancelled is not answered.
+      if (this.#underWay.has(id)) await this.send({ result, jsonrpc: "2.0", id });
+    } catch (error) {
+      // A tool tells its failures as answers: this is a fault of ours.
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      if (this.#underWay.has(id))
+        await this.#refuse(INTERNAL_ERROR, "a fault of cortex itself", id);
+      this.#settle(id);
     }
   }
 
@@ -208,6 +263,7 @@ class Wire implements Transport {
 
   #settle(id: RequestId): void {
     this.#underWay.delete(id);
+    this.#direct.delete(id);
     if (this.#underWay.size < UNDER_WAY_MAX) this.#wake?.();
     this.#finishWhenIdle();
   }
@@ -220,6 +276,34 @@ class Wire implements Transport {
     const answer = { jsonrpc: "2.0", id, error: { code, message } };
     await this.#write(answer as unknown as JSONRPCMessage);
   }
+}
+
+/** A call of a tool that says nothing beside its name and its arguments. */
+interface PlainCall {
+  readonly id: RequestId;
+  readonly name: string;
+  readonly given: object;
+}
+
+/** The call that a message is; `undefined` for any other message, and for a call that says more. */
+function plainCall(value: unknown): PlainCall | undefined {
+  if (!isMap(value) || value.method !== "tools/call" || value.jsonrpc !== "2.0") return undefined;
+  const { id, params } = value;
+  const isNamed = typeof id === "string" || (typeof id === "number" && Number.isSafeInteger(id));
+  if (!isNamed || Object.keys(value).length !== 4 || !isMap(params)) return undefined;
+  const { name, arguments: given = {}, _meta: about = {} } = params;
+  const isPlain = Object.keys(params).every((member) => CALL_MEMBERS.has(member));
+  if (!isPlain || typeof name !== "string" || !isMap(given) || !isMap(about)) return undefined;
+  // What the protocol itself says there is the SDK's to understand.
+  if (Object.keys(about).some((member) => member.includes("modelcontextprotocol")))
+    return undefined;
+  return { id, name, given };
+}
+
+const CALL_MEMBERS: ReadonlySet<string> = new Set(["name", "arguments", "_meta"]);
+
+function isMap(value: unknown): value is { readonly [member: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The id of something that would be a request, were it well-formed. */
