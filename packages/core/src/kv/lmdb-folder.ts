@@ -165,7 +165,8 @@ const OLD_CACHES = "caches";
 
 /** Removes what an earlier release left beside the store. */
 export function removeOldCaches(folder: string): void {
-  rmSync(join(folder, OLD_CACHES), { recursive: true, force: true });
+  const path = join(folder, OLD_CACHES);
+  if (exists(path)) rmSync(path, { recursive: true, force: true });
 }
 
 /** Throws when a folder without a store has the traces of one. */
