@@ -108,7 +108,7 @@ test("upgrade keeps vectors", async () => {
 });
 
 test("the store's files hold no byte of a forgotten vector after a vacuum", async () => {
-  const folder = temporaryStore();
+  const folder = join(temporaryFolder(), "store");
   const memory = await open(folder, { actor: "ada", embedder: wordEmbedder() });
   for (const text of texts(20)) await memory.write({ type: "note", text });
   const { id } = await memory.write({ type: "note", text: "a very particular secret" });
@@ -130,7 +130,7 @@ test("the store's files hold no byte of a forgotten vector after a vacuum", asyn
 });
 
 test("graphs that an earlier release kept beside a store go when it is opened to write", async () => {
-  const folder = temporaryStore();
+  const folder = join(temporaryFolder(), "store");
   await (await open(folder, { actor: "ada" })).close();
   const caches = join(folder, "ada", "caches");
   mkdirSync(caches);

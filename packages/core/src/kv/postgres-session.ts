@@ -325,7 +325,7 @@ export class PostgresPool {
         break;
       } catch (error) {
         // Two that create one table at once: the second is told so, and finds it there.
-        if (attempt >= 5 || !["23505", "42P07"].includes(codeOf(error))) throw error;
+        if (attempt >= 5 || !CREATED_ALREADY.includes(codeOf(error))) throw error;
       }
     }
     const patience = setLocal("lock_timeout", `${MIGRATION_LOCK_MS}`);
@@ -357,6 +357,9 @@ function isCurrent(version: number, address: PostgresAddress): boolean {
 function noTables(address: PostgresAddress): CortexError {
   return new CortexError("ERR_FORMAT_UNKNOWN", `${address.shown} holds no Cortex store`);
 }
+
+/** That a table is there, as the server says it: its name, its row in the catalogue, or its row type. */
+const CREATED_ALREADY: readonly string[] = ["42P07", "23505", "42710"];
 
 /** The driver, which is loaded by those alone who have a database. */
 export async function loadPg(): Promise<Pick<typeof import("pg"), "Client" | "Pool">> {
