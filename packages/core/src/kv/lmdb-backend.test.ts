@@ -176,6 +176,27 @@ describe("snapshots", () => {
     expect(await read(kv, bytes(5))).toEqual([hex(row(bytes(), "x").value)]);
   });
 
+  test("a call that reads a whole store lets the process do something else on its way", async () => {
+    const kv = await opened(temporaryFolder(), { relaxed: true });
+    await write(
+      kv,
+      Array.from({ length: 5000 }, (_, at) => row(bytes(5, at >> 8, at & 255), "x")),
+    );
+    const snapshot = await kv.snapshot();
+    let immediates = 0;
+    const next = (): void => {
+      immediates += 1;
+      pending = setImmediate(next);
+    };
+    let pending = setImmediate(next);
+    for (let pass = 0; pass < 4; pass += 1) {
+      await snapshot.ranges([{ gte: bytes(5), lt: bytes(6), limit: 5000 }]);
+    }
+    clearImmediate(pending);
+    snapshot.close();
+    expect(immediates).toBeGreaterThanOrEqual(2);
+  });
+
   test("closed snapshots let pages be reused: 2,000 overwrites do not grow the file", async () => {
     const kv = await opened(temporaryFolder(), { relaxed: true });
     for (let i = 0; i < 2000; i++) {

@@ -96,9 +96,8 @@ const RESERVE_BYTES = 128 * 1024;
 /** More than a head row takes. */
 const HEAD_BYTES = 256;
 const PAGE_BYTES = 4096;
-/** How often a waiting writer looks again. */
+/** Between two looks of a writer that waits, or a reader that would go back; the latter then takes what there is. */
 const HELD_PAUSE_MS = 3;
-/** How often a reader looks again that would go back; then it takes what there is. */
 const BACK_WAITS = 2000;
 
 /** Opens, or creates, the store in a folder of its own. */
@@ -130,8 +129,8 @@ interface Place extends LmdbPlace {
 
 /** Snapshots after which the event loop gets its turn. */
 const SNAPSHOTS_PER_TURN = 128;
-/** Reads of one long-lived snapshot after which it does: each may give a thousand rows. */
-const READS_PER_TURN = 8;
+/** Rows of one snapshot after which it does: one call may look through a whole store. */
+const ROWS_PER_TURN = 4096;
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -463,12 +462,12 @@ class LmdbSnapshot implements KvSnapshot {
   /** From when on its age counts: when it was taken, or last used. */
   freshMs = performance.now();
   readonly #file: LmdbFile;
-  /** The head row was read to see whether the store has moved, and is wanted by nearly everybody. */
+  /** Read to see whether the store has moved, and wanted by nearly everybody. */
   readonly #head: Bytes | undefined;
   readonly #siblings: Set<LmdbSnapshot>;
   readonly #untilIdle: boolean;
   readonly #onEntry: OnEntry | undefined;
-  #reads = 0;
+  #rowsThisTurn = 0;
   #read: LmdbRead | undefined;
 
   constructor(
@@ -490,6 +489,7 @@ class LmdbSnapshot implements KvSnapshot {
     if (this.#isLong()) await nextTurn();
     const read = this.#reading();
     try {
+      this.#rowsThisTurn += keys.length;
       const values = keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
       showFound(this.#onEntry, keys, values);
       return values;
@@ -504,6 +504,7 @@ class LmdbSnapshot implements KvSnapshot {
     for (const range of ranges) assertRange(range);
     try {
       const found = ranges.map((range) => this.#file.range(range, read));
+      for (const rows of found) this.#rowsThisTurn += rows.length;
       showEntries(this.#onEntry, ranges, found);
       return found;
     } catch (error) {
@@ -521,8 +522,9 @@ class LmdbSnapshot implements KvSnapshot {
 
   /** Whether it is time to let the process do something else: long work reads from one snapshot. */
   #isLong(): boolean {
-    if (this.#untilIdle) this.#reads = (this.#reads + 1) % READS_PER_TURN;
-    return this.#untilIdle && this.#reads === 0;
+    const isLong = this.#rowsThisTurn >= ROWS_PER_TURN;
+    if (isLong) this.#rowsThisTurn = 0;
+    return isLong;
   }
 
   #reading(): LmdbRead {
