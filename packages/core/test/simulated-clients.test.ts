@@ -46,6 +46,10 @@ describe("simulated clients", () => {
     expect((await play({ seed: 2_115_917_311, steps: 30, skip, without })).crashes).toBe(2);
   });
 
+  test("a run in which one of two calls under one key is never answered", async () => {
+    expect((await play({ seed: 1_992_537_455, steps: 1 })).crashes).toBeGreaterThan(0);
+  });
+
   test("a fault at one call after another", async () => {
     const seed = FIRST + 100;
     console.log(`fault at every call: npm run simulate -- --seed ${seed} --steps 4 --every-call`);

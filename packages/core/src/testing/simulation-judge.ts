@@ -144,6 +144,8 @@ export class Judge {
       while (entries[at]?.by === by) own.push(entries[at++] as LogItem);
       const candidates = operations.filter((one) => one.what.by === by && !placed.has(one));
       if (candidates.length === 0) throw new Error(`entry ${seq} by ${by} belongs to no operation`);
+      // One that was answered says which entries are its own; one that was not would take any that fit.
+      candidates.sort((a, b) => Number(isAnswered(b)) - Number(isAnswered(a)));
       placed.add(this.#place(candidates, own));
     }
     return placed;
