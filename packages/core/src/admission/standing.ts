@@ -5,8 +5,8 @@
  * - What a call *claims* (source, status, author) is compared with its speaker before the verb runs.
  * - What an entry *changes* is compared with whose word it is, in the commit it would join: nobody
  *   rewrites, hides, brings back, weakens, moves or shows what a higher standing said, says that
- *   something took its place, raises a status or brings back what somebody else hid; nor removes the links by which the store keeps such things
- *   apart.
+ *   something took its place, raises a status or brings back what somebody else hid; nor removes the
+ *   links by which the store keeps such things apart.
  *
  * Whoever speaks as the owner passes both. What a change is refused for is kept by `proposals.ts`.
  */

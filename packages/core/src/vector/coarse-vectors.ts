@@ -30,6 +30,7 @@ const FOLLOWED_LEAST = 1024;
 const MIXED = 128;
 const ROUNDS = 2;
 const WORD_BITS = 32;
+/** The largest number of 8 bits with a sign. */
 const LARGEST = 127;
 /** So large that the products of a few thousand numbers still add up below 2 to the 31st. */
 const LARGEST_ASKED = 2047;
@@ -58,9 +59,7 @@ export class CoarseVectors {
   add(vector: Float32Array): void {
     const chunk = this.#chunks[chunkOf(this.#count)] ?? this.#newChunk();
     const at = this.#count % CHUNK_SLOTS;
-    let largest = 0;
-    for (const value of vector) largest = Math.max(largest, Math.abs(value));
-    const scale = largest / LARGEST;
+    const scale = largestOf(vector) / LARGEST;
     const from = at * this.#dimensions;
     for (let one = 0; one < this.#dimensions; one += 1) {
       chunk.numbers[from + one] = Math.round((vector[one] ?? 0) / scale);
@@ -138,14 +137,19 @@ export class CoarseVectors {
   }
 }
 
-/** A vector in numbers of 16 bits, and what they stand for. */
+/** The largest of the numbers, whatever their signs. */
+function largestOf(vector: Float32Array): number {
+  let largest = 0;
+  for (const value of vector) largest = Math.max(largest, Math.abs(value));
+  return largest;
+}
+
+/** A vector in numbers of 16 bits, and what one of them stands for. */
 function wholeNumbers(vector: Float32Array): {
   readonly numbers: Int16Array;
   readonly scale: number;
 } {
-  let largest = 0;
-  for (const value of vector) largest = Math.max(largest, Math.abs(value));
-  const scale = largest / LARGEST_ASKED;
+  const scale = largestOf(vector) / LARGEST_ASKED;
   return { numbers: Int16Array.from(vector, (value) => Math.round(value / scale)), scale };
 }
 
@@ -189,7 +193,7 @@ class Turning {
 
   constructor(dimensions: number) {
     const length = Math.ceil(dimensions / MIXED) * MIXED;
-    const next = countedNumbers();
+    const next = fixedNumbers();
     this.words = length / WORD_BITS;
     this.#places = Array.from({ length: ROUNDS }, () => shuffled(length, next));
     this.#signs = Array.from({ length: ROUNDS }, () =>
@@ -199,7 +203,7 @@ class Turning {
     this.#next = new Float32Array(length);
   }
 
-  /** Writes the sketch of a vector; its length does not matter. */
+  /** Writes the sketch of a vector of any length into the words from `at` on. */
   sketch(vector: ArrayLike<number>, into: Int32Array, at: number): void {
     this.#now.fill(0);
     for (let one = 0; one < vector.length; one += 1) this.#now[one] = vector[one] as number;
@@ -235,7 +239,7 @@ class Turning {
 }
 
 /** Numbers that look drawn at random and are the same everywhere. */
-function countedNumbers(): () => number {
+function fixedNumbers(): () => number {
   let state = 0x2545f491;
   return () => {
     state ^= state << 13;
