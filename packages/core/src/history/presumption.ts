@@ -43,8 +43,8 @@ export const NOTHING_READ: KvSnapshot = {
   close: () => {},
 };
 
-/** How far presumptions may be trusted. */
-export class Trust {
+/** How often a writer presumes: always while that holds, more and more seldom while it fails. */
+export class PresumptionPace {
   #failures = 0;
   #waits = 0;
 

@@ -43,7 +43,7 @@ import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-stat
 import type { CommitSignal } from "./growth.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { decodePointer } from "./pointers.js";
-import { NOTHING_READ, presumedAbsent, Trust } from "./presumption.js";
+import { NOTHING_READ, PresumptionPace, presumedAbsent } from "./presumption.js";
 import type { KnownPart } from "./record-reader.js";
 import { refuseReplica } from "./replica-mark.js";
 import { type LeafRef, likelyPages } from "./trees.js";
@@ -168,7 +168,7 @@ export class Writer {
   #standing:
     | { readonly keys: readonly Bytes[]; readonly values: readonly (Bytes | undefined)[] }
     | undefined;
-  readonly #trust = new Trust();
+  readonly #pace = new PresumptionPace();
   #lastClock: { readonly clock: number; readonly elapsed: number } | undefined;
   #closed = false;
 
@@ -269,7 +269,7 @@ export class Writer {
     const standing = this.#standing;
     if (presumes !== true || lastHead === undefined || standing === undefined) return false;
     const absent = presumedAbsent(group);
-    if (absent === undefined || !this.#trust.mayPresume()) return false;
+    if (absent === undefined || !this.#pace.mayPresume()) return false;
     const view = new WriteView(this.#cache);
     view.load([HEAD_KEY, ...standing.keys, ...absent], [lastHead, ...standing.values]);
     const prepared = await this.#fold(group, NOTHING_READ, view, lastHead).catch(
@@ -282,12 +282,12 @@ export class Writer {
     if (prepared?.commit !== undefined && prepared.outcomes.every((one) => "value" in one)) {
       const result = await kv.commit({ ...prepared.commit, absent });
       if (result.ok) {
-        this.#trust.held();
+        this.#pace.held();
         await this.#finish(group, prepared);
         return true;
       }
     }
-    this.#trust.failed();
+    this.#pace.failed();
     return false;
   }
 
