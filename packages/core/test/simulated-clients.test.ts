@@ -50,6 +50,11 @@ describe("simulated clients", () => {
     expect((await play({ seed: 1_992_537_455, steps: 1 })).crashes).toBeGreaterThan(0);
   });
 
+  test("a run in which what a slow clock wrote last has the lowest id", async () => {
+    const without = ["faults", "jobs", "upkeep"] as const;
+    expect((await play({ seed: 1_992_537_637, steps: 2, without })).entries).toBeGreaterThan(12);
+  });
+
   test("a fault at one call after another", async () => {
     const seed = FIRST + 100;
     console.log(`fault at every call: npm run simulate -- --seed ${seed} --steps 4 --every-call`);
