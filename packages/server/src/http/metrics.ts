@@ -178,7 +178,7 @@ export function makeRequestIds(): (given: string | null) => string {
 }
 
 /** What is said about one request. */
-export interface RequestLine {
+interface RequestLine {
   readonly requestId: string;
   readonly method: string;
   /** A name of the table, of a route, or `none`. */
