@@ -108,8 +108,11 @@ export interface StoresOptions
 /** An operation that answers also where there is no store. */
 const OPTIONAL = { command: "", group: "store", store: "optional" } as const;
 
-/** An open store takes up to 3 MB and a few descriptors; reopening one takes about a millisecond. */
-const OPEN_MAX = 64;
+/**
+ * Stores that stay open while nobody asks, and as many more while their jobs have work. An open store takes
+ * up to 3 MB and three descriptors; reopening one takes about a millisecond.
+ */
+export const OPEN_MAX = 64;
 
 /** See the file header. */
 export class Stores {
