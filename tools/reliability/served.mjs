@@ -1,10 +1,11 @@
 /**
  * `cortex serve` as a process of its own, over a folder and on a free port, for the programs of this
- * folder. It embeds with no model, so that what is measured is the server.
+ * folder. It embeds with no model, so that what is measured is the server. And what a process takes, and
+ * whether that grows.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../../packages/server/bin/cortex.js", import.meta.url));
@@ -48,13 +49,66 @@ function announced(stdout) {
   });
 }
 
-/** Resident memory in MiB, descriptors, and processor seconds of a process; Linux only. */
+/**
+ * Resident memory in MiB, processor seconds, and what the descriptors of a process are of: stores that are
+ * open, the descriptors on their files, and all others; Linux only.
+ */
 export function usageOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  const targets = readdirSync(`/proc/${pid}/fd`).map((name) => targetOf(`/proc/${pid}/fd/${name}`));
+  const files = targets.filter((target) => /\.mdb(-lock)?( \(deleted\))?$/.test(target));
   return {
     residentMib: Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024),
-    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+    descriptors: targets.length,
+    stores: new Set(files.filter((path) => path.endsWith(".mdb"))).size,
+    storeFiles: files.length,
+    others: targets.length - files.length,
     cpuSeconds: (Number(stat[11] ?? 0) + Number(stat[12] ?? 0)) / 100,
   };
+}
+
+/** What a descriptor is of; one that was closed meanwhile is of nothing. */
+function targetOf(link) {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return "";
+  }
+}
+
+/** How much more memory, in MiB, and how many more descriptors are no growth. */
+const SLACK_MIB = 60;
+const SLACK_DESCRIPTORS = 20;
+/** What an open store takes at most. */
+const STORE_MIB = 3;
+const STORE_DESCRIPTORS = 3;
+
+/**
+ * What grew between the second third of some samples and the last, in words; nothing where all is well.
+ *
+ * How many stores are open depends on who is asked and which jobs have work. So stores are held to the
+ * bound that the server declares, their files to what a store takes, and memory may follow the number of
+ * open stores; everything else must not grow.
+ */
+export function growthOf(samples, storesMost) {
+  const third = Math.floor(samples.length / 3);
+  const most = (some, name) => Math.max(0, ...some.map((sample) => sample[name]));
+  const [early, late] = [samples.slice(third, 2 * third), samples.slice(samples.length - third)];
+  const told = [];
+  const stores = most(samples, "stores");
+  if (stores > storesMost) told.push(`${stores} stores were open, expected ${storesMost} at most`);
+  const files = late.find(
+    (one) => one.storeFiles > STORE_DESCRIPTORS * one.stores + SLACK_DESCRIPTORS,
+  );
+  if (files !== undefined)
+    told.push(`${files.storeFiles} descriptors on the files of ${files.stores} stores`);
+  const [others, then] = [most(late, "others"), most(early, "others")];
+  if (others > then + SLACK_DESCRIPTORS)
+    told.push(`other descriptors grew from ${then} to ${others}`);
+  const opened = Math.max(0, most(late, "stores") - most(early, "stores"));
+  const [mib, before] = [most(late, "residentMib"), most(early, "residentMib")];
+  if (mib > before + SLACK_MIB + STORE_MIB * opened)
+    told.push(`memory grew from ${before} to ${mib} MiB, with ${opened} more stores open`);
+  return told;
 }

@@ -50,6 +50,18 @@ describe("simulated clients", () => {
     expect((await play({ seed: 1_992_537_455, steps: 1 })).crashes).toBeGreaterThan(0);
   });
 
+  test("a run in which what a slow clock wrote last has the lowest id", async () => {
+    const without = ["faults", "jobs", "upkeep"] as const;
+    expect((await play({ seed: 1_992_537_637, steps: 2, without })).entries).toBeGreaterThan(12);
+  });
+
+  test("a run in which a call is both stale and wrong about the version it did not see", async () => {
+    const skip = [0, 5, 6, 7, 12, 13, 16, 17, 18, 19, 22, 24, 25, 27];
+    const without = ["faults", "jobs", "moves", "reads", "upkeep"] as const;
+    const { acknowledged } = await play({ seed: 18_555_759, steps: 29, skip, without });
+    expect(acknowledged).toBeGreaterThan(20);
+  });
+
   test("a fault at one call after another", async () => {
     const seed = FIRST + 100;
     console.log(`fault at every call: npm run simulate -- --seed ${seed} --steps 4 --every-call`);

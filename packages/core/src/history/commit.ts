@@ -25,15 +25,18 @@ interface FinishedFold {
   readonly leafHashes: readonly Uint8Array[];
 }
 
-/** Builds the commit of a fold; reads the tree pages it lacks in one batch. */
+/** Builds the commit of a fold; reads the tree pages it lacks, in one batch unless they are very many. */
 export async function sealCommit(
   sha256: Sha256,
   snapshot: KvSnapshot,
   done: FinishedFold,
 ): Promise<KvCommit> {
   const { view, fold, head, leafHashes } = done;
-  const missing = missingRows(fold.leaves, view, head.size);
-  if (missing.length > 0) view.load(missing, await snapshot.getMany(missing));
+  for (;;) {
+    const missing = missingRows(fold.leaves, view, head.size);
+    if (missing.length === 0) break;
+    view.load(missing, await snapshot.getMany(missing));
+  }
   appendTiles(sha256, view, head.size, leafHashes);
   updateTrees(sha256, view, fold.leaves);
   const size = head.size + leafHashes.length;

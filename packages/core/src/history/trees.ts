@@ -10,6 +10,7 @@ import { CortexError } from "../errors.js";
 import { entryLeaf, splitEntry } from "../journal/entry.js";
 import { journalKey, keyString, pageKey, tileKey } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
+import { LIMITS } from "../limits.js";
 import { appendLeaves, logRoot, tilesForAppend, tilesForRoot } from "../merkle/log-tree.js";
 import { overallRoot, type Roots } from "../merkle/state-keys.js";
 import { candidatePages } from "../merkle/state-page.js";
@@ -24,6 +25,14 @@ export const SIGNIFICANT_BYTES: Readonly<Record<TreeName, number>> = { memories:
 
 /** The trees in the order their roots are hashed: by name. */
 export const TREES: readonly TreeName[] = ["edges", "memories"];
+
+/**
+ * Up to so many leaves, which is more than a batch changes, all pages that may lie on their ways are named
+ * at once: one read, and most of the names are of no page. Beyond, names alone would be the most work of a
+ * commit (28 for each of 20,000 links of one memory), so reading goes in rounds, each a few pages down.
+ */
+const LEAVES_AT_ONCE = LIMITS.batchItems;
+const PAGES_A_ROUND = 3;
 
 /** A leaf by its tree and key. */
 export interface LeafRef {
@@ -40,7 +49,10 @@ export function likelyPages(leaves: readonly LeafRef[], view: WriteView): Bytes[
   });
 }
 
-/** Rows that `appendTiles` and `updateTrees` will want and the view does not have. */
+/**
+ * Rows that `appendTiles` and `updateTrees` will want and the view does not have; where leaves are very
+ * many, more may be missing once these are read.
+ */
 export function missingRows(leaves: LeafChanges, view: WriteView, size: number): Bytes[] {
   const tiles = tilesForAppend(size)
     .map(({ level, index }) => tileKey(level, index))
@@ -60,6 +72,7 @@ function missingPages(tree: TreeName, keys: readonly Bytes[], view: WriteView): 
   const names = unknownPages({
     significantBytes: SIGNIFICANT_BYTES[tree],
     keys,
+    ...(keys.length > LEAVES_AT_ONCE ? { lookAheadPages: PAGES_A_ROUND } : {}),
     known: (name) => {
       const key = pageKey(tree, name);
       if (!view.has(key)) return "unknown";

@@ -200,8 +200,9 @@ function toldOfEnd(
     });
   return around(kv, {
     snapshot: async (options) => {
-      // Over a network a snapshot finds out with its first read.
       const snapshot = await seen(kv.snapshot(options));
+      // Only over a network does a snapshot find out with its first read.
+      if (snapshot.soon === undefined) return snapshot;
       return {
         getMany: (keys) => seen(snapshot.getMany(keys)),
         ranges: (ranges) => seen(snapshot.ranges(ranges)),
@@ -308,6 +309,8 @@ export class GraphStores {
   readonly #clock: () => number;
   /** In order of use, the longest unused first. */
   readonly #held = new Map<string, Held>();
+  /** The last one in that order, if it is still held. */
+  #lastUsed: Held | undefined;
   readonly #closing = new Map<string, Promise<void>>();
   readonly #onOpen: (graph: OpenedGraph) => void;
   /** Set once there is a catalogue. */
@@ -434,9 +437,12 @@ export class GraphStores {
       if (this.#closed) throw new CortexError("ERR_CLOSED", "the hub is closed");
       const known = this.#held.get(name);
       if (known !== undefined) {
-        // Set anew, so that the map stays in order of use.
-        this.#held.delete(name);
-        this.#held.set(name, known);
+        // Set anew, so that the map stays in order of use; most calls are to the graph of the call before.
+        if (known !== this.#lastUsed) {
+          this.#held.delete(name);
+          this.#held.set(name, known);
+          this.#lastUsed = known;
+        }
         known.users += 1;
         return known;
       }
@@ -468,6 +474,7 @@ export class GraphStores {
     );
     const held: Held = { name, opening, mayCreate, users: 1, lastUsedMs: this.#clock() };
     this.#held.set(name, held);
+    this.#lastUsed = held;
     return held;
   }
 

@@ -84,7 +84,7 @@ export function judge(tx: WriteTx, prepared: PreparedWrite, holderIds: readonly 
   const [said, inSlot] = readGroups(tx, [sameClaim, holderIds]);
   const turn = turnOf(tx, prepared, inSlot);
   // The same words about another time are another claim.
-  const claimants = said.filter(
+  const claimants = byAge(said).filter(
     (one) => isSame(turn.before, one) || !inSlot.some((other) => isSame(other, one)),
   );
   const others = withHeads(tx, uniqueActive(named, holderIds));
@@ -150,7 +150,7 @@ function turnOf(tx: WriteTx, { version }: PreparedWrite, inSlot: readonly Locate
 interface MetMemories {
   readonly holders: readonly LocatedWithHead[];
   readonly named: readonly LocatedWithHead[];
-  /** All that make the same claim. */
+  /** All that make the same claim, the oldest first. */
   readonly claimants: readonly LocatedWithHead[];
   /** Those of them that a plain restatement backs. */
   readonly backed: readonly LocatedWithHead[];
@@ -167,7 +167,7 @@ function divide(head: PreparedWrite["head"], met: MetMemories): Verdict {
     ...holders.filter((one) => !givesWay(one)).map((one) => ({ ...one, by: "slot" as const })),
     ...named.filter((one) => !givesWay(one)).map((one) => ({ ...one, by: "supersedes" as const })),
   ];
-  const supports = backedHolders[0] ?? firstOf(backed) ?? stays.find(claimsTheSame);
+  const supports = backedHolders[0] ?? backed[0] ?? stays.find(claimsTheSame);
   return {
     slot,
     named: named.filter(givesWay),
@@ -178,13 +178,14 @@ function divide(head: PreparedWrite["head"], met: MetMemories): Verdict {
   };
 }
 
-/** Whoever was there first: all who back one claim back the same memory, also those of one millisecond. */
-function firstOf(found: readonly LocatedWithHead[]): LocatedWithHead | undefined {
+/**
+ * Whoever has been active for longest comes first, so that all who repeat, back or lift a claim mean one
+ * memory. Ids say less: those of one millisecond are drawn, and another process may have a slow clock.
+ */
+function byAge(found: readonly LocatedWithHead[]): readonly LocatedWithHead[] {
+  if (found.length < 2) return found;
   const since = ({ row }: LocatedWithHead) => Math.min(row.seq, ...row.since);
-  return found.reduce<LocatedWithHead | undefined>(
-    (first, one) => (first === undefined || since(one) < since(first) ? one : first),
-    undefined,
-  );
+  return [...found].sort((one, other) => since(one) - since(other));
 }
 
 function isSame(one: Located | undefined, other: Located): boolean {

@@ -105,4 +105,40 @@ describe("standing", () => {
     const lifted = await memory.write(lift);
     expect(await memory.write(lift)).toEqual(lifted);
   });
+
+  test("of several that say the same, the oldest is repeated, backed and lifted, whatever their ids", async () => {
+    const claim = { type: "fact", text: "Cy is away" } as const;
+    const [high, low] = ["01ZZZZZZZZZZZZZZZZZZZZZZZZ", "01AAAAAAAAAAAAAAAAAAAAAAAA"];
+    const writers = ["agent", "channel", "user_input"] as const;
+    const told: unknown[] = [];
+    for (const inBatch of [false, true]) {
+      for (const source of writers) {
+        await using store = await openTestStore();
+        const { memory } = store;
+        const own = { ...claim, source: "agent" } as const;
+        // An external id makes a memory of its own; the second one came by a slow clock.
+        const older = { ...own, id: high, externalId: "older" };
+        const younger = { ...own, id: low, externalId: "younger" };
+        const again = { ...claim, source, idempotencyKey: "k" };
+        if (inBatch) await memory.batch([{ write: older }, { write: younger }]);
+        else {
+          await memory.write(older);
+          await memory.write(younger);
+        }
+        const done = await memory.write(again);
+        expect(await memory.write(again)).toEqual(done);
+        const { edges } = await memory.edgesOut(done.id, { kinds: ["supports"] });
+        const { counters } = (await memory.inspect(high)) ?? {};
+        told.push([source, done.id === high, edges.map(({ to }) => to), counters?.reinforced]);
+        expect((await memory.edgesIn(low)).edges).toEqual([]);
+        expect((await memory.inspect(low))?.counters?.reinforced).toBe(0);
+      }
+    }
+    const each = [
+      ["agent", true, [], 1],
+      ["channel", false, [high], 0],
+      ["user_input", true, [], 1],
+    ];
+    expect(told).toEqual([...each, ...each]);
+  });
 });

@@ -100,10 +100,12 @@ export function put(
   return memory;
 }
 
-/** Who says a sentence already, by id; a write looks at sixteen of them. */
+/** Who says a sentence already, the longest active first; a write looks at sixteen of them, by id. */
 export function sayersOf(draft: Draft, claim: string): readonly ModelMemory[] {
   const sayers = [...draft.memories.values()].filter((memory) => claimOf(memory) === claim);
-  return sayers.sort((x, y) => (x.id < y.id ? -1 : 1)).slice(0, 16);
+  const seen = sayers.sort((x, y) => (x.id < y.id ? -1 : 1)).slice(0, 16);
+  const since = (memory: ModelMemory): number => Math.min(...memory.since.values());
+  return seen.sort((x, y) => since(x) - since(y));
 }
 
 /** What an active memory claims; notes, events and artifacts may repeat themselves. */

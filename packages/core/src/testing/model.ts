@@ -350,6 +350,10 @@ function update(draft: Draft, ref: string, input: ModelUpdate, at: number): obje
   const memory = living(draft, ref);
   if (memory.head.lifecycle === "tombstoned") throw failure("ERR_TOMBSTONED");
   const now = currentVersion(memory);
+  // Whoever read an old version is told so first: what else is wrong may be of the version they did not see.
+  const { basedOnVersion } = input;
+  const stale = basedOnVersion !== undefined && !openVersions(memory).includes(basedOnVersion);
+  if (stale && !draft.manual) throw failure("ERR_CONFLICT");
   const text = input.text ?? now.text;
   // Saying the same again keeps the time it holds for.
   const held = text === now.text;
@@ -358,9 +362,6 @@ function update(draft: Draft, ref: string, input: ModelUpdate, at: number): obje
   if (validTo !== undefined && validFrom !== undefined && validTo < validFrom) {
     throw failure("ERR_INVALID");
   }
-  const { basedOnVersion } = input;
-  const stale = basedOnVersion !== undefined && !openVersions(memory).includes(basedOnVersion);
-  if (stale && !draft.manual) throw failure("ERR_CONFLICT");
   const entry = nextEntry(draft, at);
   const version: ModelVersion = {
     number: nextNumber(memory),

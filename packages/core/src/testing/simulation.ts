@@ -297,6 +297,7 @@ export async function shrink(
   };
   if (failure.step < options.steps) await attempt({ ...options, steps: failure.step + 1 });
   for (const feature of FEATURES) {
+    if (best.without?.includes(feature)) continue;
     await attempt({ ...best, without: [...(best.without ?? []), feature] });
   }
   for (let size = Math.ceil(best.steps / 2); size >= 1; size = Math.floor(size / 2)) {

@@ -20,12 +20,11 @@ import {
   makeRequestIds,
   makeRequestLog,
   REQUEST_ID_HEADER,
-  type RequestLine,
 } from "./metrics.js";
 import { addOwnRoutes } from "./own-routes.js";
 import { type Door, perform } from "./perform.js";
 import { HttpFailure } from "./problem.js";
-import { commonHeaders, problemResponse, type Seen, toldOf } from "./respond.js";
+import { commonHeaders, problemResponse, type Seen } from "./respond.js";
 import { nearestPath, pathsOf, routesOf } from "./routes.js";
 import { POST_SCOPE, Replays } from "./scope-door.js";
 
@@ -85,10 +84,11 @@ export function makeApp(made: AppOptions): App {
     },
   );
   const requestId = makeRequestIds();
-  const finish = (line: Omit<RequestLine, "ms">, fromMs: number): void => {
+  const finish = (seen: Seen, method: string, status: number, fromMs: number): void => {
     const ms = nowMs() - fromMs;
-    metrics.count(line.operation, line.status, ms);
-    log({ ...line, ms });
+    const { requestId, operation, code, fault, plan } = seen;
+    metrics.count(operation, status, ms);
+    log({ requestId, method, operation, status, ms, code, fault, plan });
   };
   return {
     async fetch(request, bindings = {}) {
@@ -100,9 +100,10 @@ export function makeApp(made: AppOptions): App {
       state.inFlight += 1;
       try {
         const response = await answer(request, { ...bindings, seen });
-        const answered = { method: methodName(request.method), status: response.status };
-        if (seen.ends === undefined) finish({ ...seen, ...answered }, fromMs);
-        else void seen.ends.then(() => finish({ ...toldOf(seen), ...answered }, fromMs));
+        const { status } = response;
+        const method = methodName(request.method);
+        if (seen.ends === undefined) finish(seen, method, status, fromMs);
+        else void seen.ends.then(() => finish(seen, method, status, fromMs));
         return response;
       } finally {
         state.inFlight -= 1;
@@ -111,7 +112,7 @@ export function makeApp(made: AppOptions): App {
     refuse(error) {
       const seen: Seen = { requestId: requestId(null), operation: "none" };
       const response = problemResponse(seen, error);
-      finish({ ...seen, method: "none", status: response.status }, nowMs());
+      finish(seen, "none", response.status, nowMs());
       return response;
     },
     async stop() {

@@ -178,7 +178,7 @@ export function makeRequestIds(): (given: string | null) => string {
 }
 
 /** What is said about one request. */
-export interface RequestLine {
+interface RequestLine {
   readonly requestId: string;
   readonly method: string;
   /** A name of the table, of a route, or `none`. */
@@ -186,11 +186,11 @@ export interface RequestLine {
   readonly status: number;
   readonly ms: number;
   /** The code of a failure. */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** What a fault of ours was. */
   readonly fault?: unknown;
   /** How a read was carried out; told where it was slow. */
-  readonly plan?: ReadPlan;
+  readonly plan?: ReadPlan | undefined;
 }
 
 /** Where lines go and what counts as slow. */
@@ -226,23 +226,25 @@ export function makeRequestLog({ write, clock, slowMs }: LogOptions): {
     held = "";
     write(text);
   };
-  const log: RequestLog = ({ fault, plan, ms, ...line }) => {
+  // One object of one shape for every line, without copies: what is not there, JSON leaves out.
+  const log: RequestLog = ({ requestId, method, operation, status, ms, code, fault, plan }) => {
     if (held === "") setImmediate(flush);
     const isSlow = ms >= slowMs;
     const time = new Date(clock()).toISOString();
+    const told = { requestId, method, operation, status, code, ms: rounded(ms) };
     if (isSlow) {
-      kept.unshift({ time, ...line, ms: rounded(ms), ...(plan === undefined ? {} : { plan }) });
+      kept.unshift({ time, ...told, plan });
       kept.length = Math.min(kept.length, SLOW_KEPT);
     }
+    // 501 is a refusal like any other; the rest of its hundred is trouble of ours.
+    const level = status >= 500 && status !== 501 ? "error" : isSlow ? "warn" : "info";
     held += `${JSON.stringify({
       time,
-      // 501 is a refusal like any other; the rest of its hundred is trouble of ours.
-      level: line.status >= 500 && line.status !== 501 ? "error" : isSlow ? "warn" : "info",
-      ...line,
-      ms: rounded(ms),
-      ...(isSlow ? { slow: true } : {}),
-      ...(isSlow && plan !== undefined ? { plan } : {}),
-      ...(fault === undefined ? {} : { fault: withoutMessage(fault) }),
+      level,
+      ...told,
+      slow: isSlow ? true : undefined,
+      plan: isSlow ? plan : undefined,
+      fault: fault === undefined ? undefined : withoutMessage(fault),
     })}\n`;
   };
   return { log, flush, slow: () => [...kept] };

@@ -33,11 +33,6 @@ export interface Seen {
   ends?: Promise<void>;
 }
 
-/** What can be told of a request whose work is done. */
-export function toldOf({ ends: _, ...told }: Seen): Omit<Seen, "ends"> {
-  return told;
-}
-
 /** Keeps the plan of a read for the log. */
 export function planInto(seen: Seen): OnPlan {
   return (plan) => {

@@ -5,7 +5,7 @@
  * and disturbs nobody. `close` stops accepting, answers every request that had arrived, ends streams,
  * closes the stores, and resolves when all of that is done.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { type App, type AppOptions, makeApp } from "./app.js";
@@ -48,9 +48,12 @@ export async function startServer(made: AppOptions): Promise<RunningServer> {
       maxHeaderSize: HEAD_BYTES,
     },
     (incoming, outgoing) => {
-      const exchange = { incoming, outgoing };
+      const exchange: Exchange = { incoming };
       exchanges.add(exchange);
-      outgoing.once("close", () => exchanges.delete(exchange));
+      outgoing.once("close", () => {
+        exchanges.delete(exchange);
+        exchange.incoming = undefined;
+      });
       // Not the time that an answer takes to be made: only bytes that nobody fetches count.
       outgoing.setTimeout(requestTimeoutMs);
       outgoing.on("timeout", (socket: Socket) => {
@@ -90,10 +93,13 @@ function shownHost(host: string): string {
   return reachable.includes(":") ? `[${reachable}]` : reachable;
 }
 
-/** A request and its answer, until the last byte is written or the connection is gone. */
+/**
+ * A request until the last byte of its answer is written or the connection is gone. It lets go of the request
+ * then: a set that grows and shrinks leaves old tables behind for the garbage collector, and what hangs on
+ * those lives long. With whole requests on them reads took a fifth more processor time.
+ */
 interface Exchange {
-  readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
+  incoming: IncomingMessage | undefined;
 }
 
 async function endServer(
@@ -108,7 +114,7 @@ async function endServer(
   const closeWhatIsDone = (): void => {
     // A connection that was kept alive for a next request gets none, and one that has not sent
     // its request by now has sent it too late.
-    const isDone = [...exchanges].every(({ incoming }) => !incoming.complete);
+    const isDone = [...exchanges].every(({ incoming }) => incoming?.complete !== true);
     if (isDone) server.closeAllConnections();
     else server.closeIdleConnections();
   };

@@ -28,7 +28,9 @@ import { chooseStore, noStore } from "../store-choice.js";
 export class HubDoor {
   readonly #location: string;
   readonly #options: OpenHubOptions;
-  readonly #running = new Set<Promise<unknown>>();
+  /** Counted, not kept in a set: see `Exchange` in `server.ts`. */
+  #running = 0;
+  #onIdle: (() => void) | undefined;
   #opening: Promise<Hub> | undefined;
   #hub: Hub | undefined;
   #ended = false;
@@ -51,12 +53,12 @@ export class HubDoor {
   /** Runs work on the hub. */
   async use<T>(work: (hub: Hub) => Promise<T>): Promise<T> {
     this.checkServing();
-    const running = this.#open().then(work);
-    this.#running.add(running);
+    this.#running += 1;
     try {
-      return await running;
+      return await work(this.#hub ?? (await this.#open()));
     } finally {
-      this.#running.delete(running);
+      this.#running -= 1;
+      if (this.#running === 0) this.#onIdle?.();
     }
   }
 
@@ -68,7 +70,11 @@ export class HubDoor {
   /** Takes no more work, waits for what is being done, and closes the hub with all its stores. */
   async close(): Promise<void> {
     this.#ended = true;
-    await Promise.allSettled([...this.#running]);
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
     const hub = await this.#opening?.catch(() => undefined);
     await hub?.close();
   }
@@ -102,8 +108,11 @@ export interface StoresOptions
 /** An operation that answers also where there is no store. */
 const OPTIONAL = { command: "", group: "store", store: "optional" } as const;
 
-/** An open store takes up to 3 MB and a few descriptors; reopening one takes about a millisecond. */
-const OPEN_MAX = 64;
+/**
+ * Stores that stay open while nobody asks, and as many more while their jobs have work. An open store takes
+ * up to 3 MB and three descriptors; reopening one takes about a millisecond.
+ */
+export const OPEN_MAX = 64;
 
 /** See the file header. */
 export class Stores {
