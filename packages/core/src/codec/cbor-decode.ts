@@ -76,6 +76,25 @@ export function byteStringEnd(bytes: Uint8Array, at: number, from: number): numb
   return from + length;
 }
 
+/** First bytes below it are numbers themselves; from it on they say how many bytes follow. */
+const LONG_UINT = 24;
+
+/** Bytes that the unsigned number at `at` takes; what is none takes all the rest, and is left to the decoder. */
+export function uintBytes(bytes: Uint8Array, at: number): number {
+  const first = bytes[at] ?? LONG_UINT + 8;
+  if (first < LONG_UINT) return 1;
+  return first <= LONG_UINT + 3 ? 1 + 2 ** (first - LONG_UINT) : bytes.length;
+}
+
+/** The unsigned number at `at`, of which `uintBytes` says that it is one. */
+export function uintAt(bytes: Uint8Array, at: number): number {
+  const length = uintBytes(bytes, at);
+  if (length === 1) return bytes[at] as number;
+  let value = 0;
+  for (let i = 1; i < length; i += 1) value = value * 256 + (bytes[at + i] as number);
+  return value;
+}
+
 function readValue(depth: number): CborValue {
   const start = inputAt;
   const initial = nextByte();

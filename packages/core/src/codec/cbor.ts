@@ -11,7 +11,14 @@
  * Records use maps with small integer keys (`Fields`), open data uses maps with text keys. What the
  * fields mean, and how large a value may be, is left to the callers.
  */
-export { byteStringAt, byteStringEnd, decode, decodeWithin } from "./cbor-decode.js";
+export {
+  byteStringAt,
+  byteStringEnd,
+  decode,
+  decodeWithin,
+  uintAt,
+  uintBytes,
+} from "./cbor-decode.js";
 export { encode } from "./cbor-encode.js";
 export {
   type CborValue,

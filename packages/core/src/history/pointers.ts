@@ -4,7 +4,7 @@
  *
  * Records as the journal holds them: read by pointers, each journal row once.
  */
-import { decode, encode } from "../codec/cbor.js";
+import { decode, encode, uintAt, uintBytes } from "../codec/cbor.js";
 import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import { CortexError } from "../errors.js";
 import {
@@ -172,24 +172,6 @@ const ID_BYTES = 16;
 /** How CBOR opens a list of three, and a byte string of sixteen. */
 const LIST_OF_THREE = 0x83;
 const SIXTEEN_BYTES = 0x50;
-/** First bytes below it are numbers themselves; from it on they say how many bytes follow. */
-const LONG_UINT = 24;
-
-/** Bytes that an unsigned number takes; those that are none are left to the decoder. */
-function uintBytes(bytes: Uint8Array, at: number): number {
-  const first = bytes[at] ?? LONG_UINT + 8;
-  if (first < LONG_UINT) return 1;
-  return first <= LONG_UINT + 3 ? 1 + 2 ** (first - LONG_UINT) : bytes.length;
-}
-
-function uintAt(bytes: Uint8Array, at: number): number {
-  const length = uintBytes(bytes, at);
-  if (length === 1) return bytes[at] as number;
-  let value = 0;
-  for (let i = 1; i < length; i += 1) value = value * 256 + (bytes[at + i] as number);
-  return value;
-}
-
 /** The bytes of a counter row. */
 export function encodeCounter(counter: Counter): Uint8Array {
   return encode([counter.reinforced, counter.accessed, counter.cited, counter.lastUsedAt]);

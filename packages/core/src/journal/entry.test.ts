@@ -1,9 +1,11 @@
 /** Headers: the line of a part that is carried again, and every line that is none. Rows: a part read where it stands. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
+import { type CborValue, decode, decodeWithin, encode, fields } from "../codec/cbor.js";
 import { concatBytes } from "../codec/keys.js";
 import { isCortexError } from "../errors.js";
+import { encodeMemoryRecord, type Head, visibilityAt } from "../records/memory-record.js";
+import { LIFECYCLES, MEMORY_TYPES, namesOf, VISIBILITIES } from "../records/types.js";
 import { seededRandom } from "../testing/seeded-random.js";
 import {
   decodeHeader,
@@ -12,6 +14,7 @@ import {
   encodeEntry,
   encodeHeader,
   firstContext,
+  glanceAt,
   openPart,
   partContext,
   partRecord,
@@ -140,5 +143,49 @@ describe("a part that is read where it stands", () => {
       }
     }
     expect(refused).toBeGreaterThan(200);
+  });
+
+  test(`shows at a glance what it says when it is opened, or nothing (seed ${SEED})`, () => {
+    let shown = 0;
+    for (let n = 0; n < 200; n += 1) {
+      const bytes = row();
+      const index = small(4);
+      const glance = glanceAt(bytes, index);
+      if (glance === undefined) continue;
+      shown += 1;
+      const { header: read, record } = openPart(bytes, index);
+      expect(glance.at).toBe(read.at);
+      const length = encode(record ?? null).length;
+      expect(decodeWithin(bytes, glance.recordAt, glance.recordAt + length)).toEqual(record);
+    }
+    expect(shown).toBeGreaterThan(50);
+  });
+
+  test("shows at a glance who may see a memory, whatever else its head holds", () => {
+    const context = { at: 1000, by: "ada" };
+    const heads = namesOf(MEMORY_TYPES).flatMap((type) =>
+      namesOf(LIFECYCLES).flatMap((lifecycle) =>
+        namesOf(VISIBILITIES).flatMap((visibility) =>
+          [1, 23, 24, 300, 70_000].map((version) => ({ type, lifecycle, visibility, version })),
+        ),
+      ),
+    );
+    const more = [
+      {},
+      { importance: 3, tags: ["red"], slot: "home", kind: "memo", externalId: "x" },
+      { tombstone: { reason: "r", at: 7, by: "ada" }, siblings: [1, 2], waits: true as const },
+    ];
+    for (const [at, some] of heads.entries()) {
+      const plain = { importance: 5, tags: [], frames: [], siblings: [], createdAt: 1000 };
+      const words = { status: "asserted", source: "user_input" } as const;
+      const head: Head = { ...plain, ...words, ...some, ...more[at % more.length] };
+      // Where the head alone is changed, the record goes on with a key that a head has as well.
+      const versionPart = at % 2 === 0 ? hash : undefined;
+      const record = encodeMemoryRecord({ head, versionPart }, context);
+      const lead = random.bytes(small(9));
+      expect(visibilityAt(concatBytes(lead, record), lead.length)).toBe(head.visibility);
+    }
+    for (const other of [encode(7), encode(fields([undefined, 3])), new Uint8Array(0)])
+      expect(visibilityAt(other, 0)).toBeUndefined();
   });
 });

@@ -11,7 +11,7 @@
  * reading trusts none of them. What the fields may hold is checked by `data.ts` and `frames.ts` before a record is
  * built.
  */
-import { type CborValue, decode, encode, type Fields, fields } from "../codec/cbor.js";
+import { type CborValue, decode, encode, type Fields, fields, uintBytes } from "../codec/cbor.js";
 import {
   readBytesOf,
   readInteger,
@@ -36,6 +36,7 @@ import {
   MEMORY_TYPES,
   type MemoryType,
   nameOf,
+  namesOf,
   OBJECT_KINDS,
   SOURCES,
   type Source,
@@ -183,6 +184,30 @@ export function memoryRecordOf(value: CborValue, entry: PartContext): MemoryReco
         : readBytesOf(versionPart, HASH_BYTES, "the hash of a version's part"),
   };
 }
+
+/**
+ * Who may see the memory of a record that begins at `at`, read where it stands: whoever looks for what it may
+ * see passes by all the rest. `undefined` where the bytes are not the usual ones.
+ */
+export function visibilityAt(bytes: Uint8Array, at: number): Visibility | undefined {
+  // A record opens with its map, the key 1 and the map of the head.
+  let left = (bytes[at + 2] ?? 0) - MAP;
+  const isRecord = (bytes[at] ?? 0) - MAP <= 3 && bytes[at + 1] === 1 && left >= 2 && left <= 20;
+  if (!isRecord || bytes[at + 3] !== 1) return undefined;
+  let next = at + 3;
+  // Type, version and, unless it is active, lifecycle stand before visibility.
+  while (left > 0 && (bytes[next] ?? 0) < 4) {
+    next += 1 + uintBytes(bytes, next + 1);
+    left -= 1;
+  }
+  if (left === 0 || bytes[next] !== 4) return "private";
+  const code = bytes[next + 1];
+  return VISIBILITY_NAMES.find((name) => VISIBILITIES[name].code === code);
+}
+
+/** How CBOR opens a map of few. */
+const MAP = 0xa0;
+const VISIBILITY_NAMES = namesOf(VISIBILITIES);
 
 /** The members of a record; an optional one is there or not, and never `undefined`. */
 type Shown<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> };

@@ -12,7 +12,7 @@
  */
 import { CortexError, invalid } from "../errors.js";
 import type { Head } from "../records/memory-record.js";
-import type { Source } from "../records/types.js";
+import type { Lifecycle, Source, Visibility } from "../records/types.js";
 import { holderOf, type Scope } from "./scope.js";
 import { isEmptySelector, type Selected, selects } from "./selector.js";
 
@@ -101,6 +101,15 @@ export function maySee(access: Access, head: Shown, id: Uint8Array): boolean {
   if (head.lifecycle === "tombstoned" && !isOwnTombstone(access, head)) return false;
   if (head.visibility === "public") return true;
   return access.kind === "scope" && head.visibility === "scoped" && isGranted(access, head, id);
+}
+
+/** What visibility alone says of that, to a caller who is not the owner; `undefined` where more must be known. */
+export function maySeeAtAGlance(
+  visibility: Visibility | undefined,
+  lifecycle: Lifecycle,
+): boolean | undefined {
+  if (visibility === "private") return false;
+  return visibility === "public" && lifecycle !== "tombstoned" ? true : undefined;
 }
 
 /** Whether the holder of a scope may change a memory that is, or would be, like this. */
