@@ -19,7 +19,8 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a real server"
   let server: PostgresServer;
   let bouncer: Pgbouncer;
   beforeAll(async () => {
-    server = await startPostgres();
+    // What the server takes transactions for unless told otherwise is none of our business.
+    server = await startPostgres(["default_transaction_isolation = 'serializable'"]);
     bouncer = await startPgbouncer(server);
   });
   afterAll(async () => {

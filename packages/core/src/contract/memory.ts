@@ -151,11 +151,12 @@ export const headFields = {
 
 /** A rendering of so many tokens at most. */
 function formUpTo(maxTokens: number) {
-  return textField({ maxBytes: LIMITS.contentBytes }).check((payload) => {
+  const schema = textField({ maxBytes: LIMITS.contentBytes }).check((payload) => {
     if (countTokens(payload.value) <= maxTokens) return;
     const expected = `at most ${maxTokens} tokens`;
     complain(payload, { code: "ERR_TOO_LARGE", expected, got: describe(payload.value) }, []);
   });
+  return schema.meta({ maxLength: maxTokens * LIMITS.bytesPerToken });
 }
 
 const URI_NAMES = Object.values(MEMORY_TYPES)

@@ -56,7 +56,6 @@ const HELD_PAUSE_MS = 10;
 const CONSTRUCTION_IDLE_MS = 6 * 3_600_000;
 /** Rows of a retired generation deleted at a time. */
 const RETIRED_ROWS = 5000;
-const STAMP_BYTES = 12;
 const EMPTY = new Uint8Array(0);
 const GENERATIONS = 0x7fff_ffff;
 /** The prefix of journal rows: they tell whether a commit was made. */
@@ -153,17 +152,11 @@ class PostgresKv implements Kv {
 
   async #commit(change: KvCommit): Promise<KvCommitResult> {
     const isSame = sameBytes(change.expectHead, change.head);
-    const told = await this.#try(
-      (claim) => [
-        sql.claimHead(claim, change.expectHead, change.head, change.absent),
-        ...rowStatements(claim, change),
-      ],
-      {
-        isToldFirst: true,
-        isPresumed: change.absent !== undefined,
-        proof: isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
-      },
-    );
+    const told = await this.#try((claim) => [sql.commitRows(claim, rowChanges(change))], {
+      isWhole: true,
+      isPresumed: change.absent !== undefined,
+      proof: isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
+    });
     return told?.isDone === true ? { ok: true } : { ok: false, head: told?.head };
   }
 
@@ -178,7 +171,8 @@ class PostgresKv implements Kv {
         expect.map(({ key }) => key),
         expect.map(({ value }) => value),
       ),
-      ...rowStatements(claim, change),
+      ...(change.deletes.length === 0 ? [] : [sql.deleteRows(claim, change.deletes)]),
+      ...(change.puts.length === 0 ? [] : [sql.putRows(claim, change.puts)]),
     ]);
     return told?.isDone === true;
   }
@@ -268,7 +262,7 @@ class PostgresKv implements Kv {
    */
   async #try(
     statements: (claim: sql.Claim) => readonly sql.Statement[],
-    { isToldFirst = false, isPresumed = false, proof, madeBy }: TryOptions = {},
+    { isWhole = false, isPresumed = false, proof, madeBy }: TryOptions = {},
   ): Promise<Told | undefined> {
     const patience = new Patience(this.#pool.address.retryMs);
     const { tally } = this.#pool;
@@ -277,13 +271,13 @@ class PostgresKv implements Kv {
       this.#options.relaxed === true ? [sql.setLocal("synchronous_commit", "off")] : [];
     for (;;) {
       const seen = this.#seen ?? { generation: newGeneration(), fence: 0 };
-      const claim = { ...this.#place, ...seen, stamp: randomBytes(STAMP_BYTES) };
+      const claim = { ...this.#place, ...seen, stamp: newStamp() };
       let told: Told | undefined;
       try {
-        const asks = isToldFirst ? [] : [sql.readClaim(this.#place, claim.stamp)];
+        const asks = isWhole ? [] : [sql.readClaim(this.#place, claim.stamp)];
         const answers = await this.#pool.transact([...statements(claim), ...asks], relaxed);
         if (isPresumed && answers[0]?.length !== 1) return undefined;
-        told = isToldFirst ? await this.#toldFirst(claim, answers[0]) : toldBy(answers.at(-1));
+        told = isWhole ? await this.#toldFirst(claim, answers[0]) : toldBy(answers.at(-1));
       } catch (error) {
         if (isRefusedRace(error)) continue;
         if (!isPassing(error)) throw error;
@@ -380,7 +374,7 @@ class PostgresKv implements Kv {
   }
 
   async #hold(construction: Construction): Promise<void> {
-    const holder = construction.holder ?? randomBytes(STAMP_BYTES);
+    const holder = construction.holder ?? newStamp();
     for (;;) {
       const answers = await this.#pool.transact([
         sql.holdHead(this.#place, holder, HOLD_MS),
@@ -412,8 +406,8 @@ class PostgresKv implements Kv {
 
 /** How the outcome of a change is learned. */
 interface TryOptions {
-  /** Whether its first statement gives a row where the head row was had. */
-  readonly isToldFirst?: boolean;
+  /** Whether it is one statement, which gives a row where the head row was had. */
+  readonly isWhole?: boolean;
   /** Whether it was made on a presumption: where that does not hold, nobody asks what is there instead. */
   readonly isPresumed?: boolean;
   /** After a broken connection: the row of the journal that it would have left; see the file header. */
@@ -429,6 +423,17 @@ interface Construction {
   holder: Bytes | undefined;
 }
 
+/** A name that no other change bears: a process draws its part once and counts. */
+function newStamp(): Bytes {
+  stamps += 1;
+  const stamp = Buffer.alloc(12, stampsOf);
+  stamp.writeUInt32BE(stamps % 0x1_0000_0000, 8);
+  return stamp;
+}
+
+const stampsOf = randomBytes(8);
+let stamps = 0;
+
 function newGeneration(): number {
   return randomInt(1, GENERATIONS);
 }
@@ -436,20 +441,15 @@ function newGeneration(): number {
 /** Below so many rows that are likely new, telling them apart from others is not worth a statement. */
 const MANY_NEW = 64;
 
-/** Rows to delete and to put; new ones by a statement of their own, which does half the work for each. */
-function rowStatements(
-  claim: sql.Claim,
-  { puts, deletes, isNew }: Pick<KvCommit, "puts" | "deletes" | "isNew">,
-): readonly sql.Statement[] {
+/** New rows apart from others: adding a row is half the work of replacing one that may be there. */
+function rowChanges({ puts, isNew, absent = [], ...change }: KvCommit): sql.RowChanges {
+  if (isNew === undefined || puts.length < MANY_NEW) {
+    return { ...change, absent, fresh: [], rest: puts };
+  }
   const fresh: KvRow[] = [];
   const rest: KvRow[] = [];
-  const mayBeNew = puts.length < MANY_NEW ? undefined : isNew;
-  for (const row of puts) (mayBeNew?.(row.key) === true ? fresh : rest).push(row);
-  return [
-    ...(deletes.length === 0 ? [] : [sql.deleteRows(claim, deletes)]),
-    ...(fresh.length === 0 ? [] : [sql.putRows(claim, fresh, "new")]),
-    ...(rest.length === 0 ? [] : [sql.putRows(claim, rest, "any")]),
-  ];
+  for (const row of puts) (isNew(row.key) ? fresh : rest).push(row);
+  return { ...change, absent, fresh, rest };
 }
 
 function toldBy(answer: Answer | undefined): Told | undefined {

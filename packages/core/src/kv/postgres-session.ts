@@ -15,6 +15,7 @@ import { checkCertificates, type PostgresAddress } from "./postgres-address.js";
 import {
   BEGIN_WRITE,
   COMMIT,
+  CONNECTION_SETTINGS,
   HAS_VERSION,
   IS_READ_ONLY,
   LOCK_VERSION,
@@ -147,6 +148,8 @@ export class PostgresPool {
   #prepared: Promise<void> | undefined;
   /** Behind a pooler settings go with each transaction. */
   #localSettings = false;
+  /** Whether the settings of a connection are such that a statement by itself is a transaction of ours. */
+  #mayBeAlone = true;
   /** Statements that each connection knows by name. */
   readonly #names = new WeakMap<PoolClient, Map<string, string>>();
   readonly #unended = new Unended();
@@ -160,10 +163,12 @@ export class PostgresPool {
     this.#prepares = address.prepares;
     // A connection that dies while nobody uses it is replaced when somebody needs one.
     pool.on("error", () => {});
-    // Statements that have names are the same each time: planned once, and never by what a server that
-    // has not counted its rows for a while believes of them. One that knows no such setting goes on as is.
+    // One that knows no such settings goes on as is.
     pool.on("connect", (client) => {
-      if (this.#prepares) client.query("SET plan_cache_mode = force_generic_plan").catch(() => {});
+      if (!this.#prepares) return;
+      client.query(CONNECTION_SETTINGS).catch(() => {
+        this.#mayBeAlone = false;
+      });
     });
   }
 
@@ -274,14 +279,16 @@ export class PostgresPool {
     ];
   }
 
-  /** Runs one message on a connection of its own, as one transaction. */
+  /** Runs one message on a connection of its own, as one transaction; a statement alone is one by itself. */
   async transact(
     statements: readonly Statement[],
     more: readonly Statement[] = [],
   ): Promise<Answer[]> {
     const session = await this.acquire();
-    const opening = this.opening(BEGIN_WRITE, more);
     try {
+      const isOne = statements.length === 1 && more.length === 0;
+      if (isOne && this.#mayBeAlone && this.#prepares) return await session.run(statements);
+      const opening = this.opening(BEGIN_WRITE, more);
       const answers = await session.run([...opening, ...statements, COMMIT]);
       return answers.slice(opening.length, -1);
     } catch (error) {

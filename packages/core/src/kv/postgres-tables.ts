@@ -109,6 +109,13 @@ export function makeTables(partitions: number): readonly string[] {
 export const BEGIN_READ: Statement = { text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" };
 /** Starts a transaction that changes something: each statement sees what was committed before it. */
 export const BEGIN_WRITE: Statement = { text: "BEGIN ISOLATION LEVEL READ COMMITTED" };
+/**
+ * What a connection is told once. A statement that is a transaction by itself is one that writes, as above; and those
+ * that have names are the same each time: planned once, and never by what a server that has not counted its rows
+ * for a while believes of them.
+ */
+export const CONNECTION_SETTINGS = `SET default_transaction_isolation = 'read committed';
+  SET plan_cache_mode = force_generic_plan`;
 /** Ends a transaction. */
 export const COMMIT: Statement = { text: "COMMIT" };
 /** Ends a transaction that came to nothing. */
@@ -130,7 +137,7 @@ export interface Place {
 }
 
 const HERE = "actor = $1::text AND slot = $2::int";
-const NOT_HELD = "(held_until IS NULL OR held_until < clock_timestamp())";
+const NOT_HELD = "(held_until IS NULL OR held_until < statement_timestamp())";
 
 /** The head row of a place: generation, head. */
 export function readHead(place: Place): Statement {
@@ -199,46 +206,79 @@ export interface Claim extends Place {
   readonly stamp: Uint8Array;
 }
 
+const HAD = "EXISTS (SELECT 1 FROM claimed)";
+
+/** What a commit changes: the head, rows that must not be there, rows that go, that are new, and that may be either. */
+export interface RowChanges {
+  readonly expectHead: Uint8Array | undefined;
+  readonly head: Uint8Array;
+  readonly absent: readonly Uint8Array[];
+  readonly deletes: readonly Uint8Array[];
+  readonly fresh: PutRows;
+  readonly rest: PutRows;
+}
+
 /**
- * Takes the head row if it is still the one expected and no row of `absent` is there, and writes the next; gives a
- * row where it was had. A store not yet born has no rows.
+ * A whole commit: takes the head row if it is still the one expected and no row of `absent` is there, writes the
+ * next and changes rows; gives a row where it was had. All of it sees one state. That is enough: whoever changes
+ * one of those rows moves the head as well, so a state in which the head is the expected one has them all.
  */
-export function claimHead(
-  claim: Claim,
-  expectHead: Uint8Array | undefined,
-  head: Uint8Array,
-  absent: readonly Uint8Array[] = [],
-): Statement {
-  const { actor, slot, generation, fence, stamp } = claim;
-  const values: SqlValue[] = [actor, slot, generation, fence, stamp, head];
-  if (expectHead === undefined) {
-    return {
-      text: `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
-        VALUES ($1::text, $2::int, $3::int, $4::bigint, $5::bytea, $6::bytea)
-        ON CONFLICT (actor, slot) DO UPDATE
-        SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head, touched_at = now()
-        WHERE h.head IS NULL AND h.fence = excluded.fence
-          AND (h.held_until IS NULL OR h.held_until < clock_timestamp())
-        RETURNING generation`,
-      values,
-      columns: ["int"],
-    };
+export function commitRows(claim: Claim, changes: RowChanges): Statement {
+  const { deletes, fresh, rest } = changes;
+  const values: SqlValue[] = [claim.actor, claim.slot, claim.generation];
+  const given = (value: SqlValue): string => `$${values.push(value)}`;
+  const steps = [`claimed AS (${takeHead(claim, changes, given)})`];
+  if (deletes.length > 0) {
+    steps.push(`gone AS (DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $3::int
+      AND key = ANY (${given(deletes)}::bytea[]) AND ${HAD})`);
+  }
+  if (fresh.length > 0) steps.push(`added AS (${insertRows(fresh, given)})`);
+  if (rest.length > 0) {
+    steps.push(`put AS (${insertRows(rest, given)}
+      ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value)`);
   }
   return {
-    text: `UPDATE cortex_heads
-      SET stamp = $5::bytea, head = $6::bytea, held_by = NULL, held_until = NULL, touched_at = now()
-      WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint AND head = $7::bytea AND ${NOT_HELD}${
-        // Whoever would make one of them moves the head as well: then the update finds another head.
-        absent.length === 0
-          ? ""
-          : ` AND NOT EXISTS (SELECT 1 FROM unnest($8::bytea[]) AS k(key)
-            CROSS JOIN LATERAL (SELECT 1 FROM cortex_rows AS r
-              WHERE r.actor = $1::text AND r.generation = $3::int AND r.key = k.key OFFSET 0) AS found)`
-      }
-      RETURNING generation`,
-    values: [...values, expectHead, ...(absent.length === 0 ? [] : [absent])],
+    text: `WITH ${steps.join(", ")} SELECT generation FROM claimed`,
+    values,
     columns: ["int"],
   };
+}
+
+/** Takes the head row; a store not yet born has no rows. */
+function takeHead(
+  { fence, stamp }: Claim,
+  { expectHead, head, absent }: RowChanges,
+  given: (value: SqlValue) => string,
+): string {
+  const at = { fence: given(fence), stamp: given(stamp), head: given(head) };
+  if (expectHead === undefined) {
+    return `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
+      VALUES ($1::text, $2::int, $3::int, ${at.fence}::bigint, ${at.stamp}::bytea, ${at.head}::bytea)
+      ON CONFLICT (actor, slot) DO UPDATE
+      SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head, touched_at = now()
+      WHERE h.head IS NULL AND h.fence = excluded.fence
+        AND (h.held_until IS NULL OR h.held_until < statement_timestamp())
+      RETURNING generation`;
+  }
+  const unless =
+    absent.length === 0
+      ? ""
+      : ` AND NOT EXISTS (SELECT 1 FROM unnest(${given(absent)}::bytea[]) AS k(key)
+        CROSS JOIN LATERAL (SELECT 1 FROM cortex_rows AS r
+          WHERE r.actor = $1::text AND r.generation = $3::int AND r.key = k.key OFFSET 0) AS found)`;
+  return `UPDATE cortex_heads
+    SET stamp = ${at.stamp}::bytea, head = ${at.head}::bytea, held_by = NULL, held_until = NULL, touched_at = now()
+    WHERE ${HERE} AND generation = $3::int AND fence = ${at.fence}::bigint
+      AND head = ${given(expectHead)}::bytea AND ${NOT_HELD}${unless}
+    RETURNING generation`;
+}
+
+function insertRows(rows: PutRows, given: (value: SqlValue) => string): string {
+  const keys = given(rows.map(({ key }) => key));
+  const values = given(rows.map(({ value }) => value));
+  return `INSERT INTO cortex_rows (actor, generation, key, value)
+    SELECT $1::text, $3::int, p.key, p.value FROM unnest(${keys}::bytea[], ${values}::bytea[]) AS p(key, value)
+    WHERE ${HAD}`;
 }
 
 /** Takes the head row as it is, for a change of caches. */
@@ -271,16 +311,12 @@ export function unclaimUnless(
 const CLAIMED = `EXISTS (SELECT 1 FROM cortex_heads AS h
   WHERE h.actor = $1::text AND h.slot = $2::int AND h.stamp = $4::bytea)`;
 
-/** Puts rows, if the claim holds; one of those called new that is there already is a failure. */
-export function putRows(claim: Claim, rows: PutRows, are: "new" | "any"): Statement {
+/** Puts rows, if the claim holds. */
+export function putRows(claim: Claim, rows: PutRows): Statement {
   return {
     text: `INSERT INTO cortex_rows (actor, generation, key, value)
       SELECT $1::text, $3::int, p.key, p.value FROM unnest($5::bytea[], $6::bytea[]) AS p(key, value)
-      WHERE ${CLAIMED}${
-        are === "new"
-          ? ""
-          : " ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value"
-      }`,
+      WHERE ${CLAIMED} ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value`,
     values: [
       ...[claim.actor, claim.slot, claim.generation, claim.stamp],
       rows.map(({ key }) => key),
@@ -342,7 +378,7 @@ export function promoteHead(
     "(SELECT b.head FROM cortex_heads AS b WHERE b.actor = $1::text AND b.slot = $6::int)";
   const values: SqlValue[] = [actor, slot, generation, fence, stamp, next, holder ?? null];
   const mayMove =
-    "CASE WHEN $7::bytea IS NULL THEN (h.held_until IS NULL OR h.held_until < clock_timestamp()) ELSE coalesce(h.held_by = $7::bytea, false) END";
+    "CASE WHEN $7::bytea IS NULL THEN (h.held_until IS NULL OR h.held_until < statement_timestamp()) ELSE coalesce(h.held_by = $7::bytea, false) END";
   if (expectHead === undefined) {
     return {
       text: `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
@@ -384,7 +420,7 @@ export function retireOld(claim: Claim, next: number): readonly Statement[] {
 export function holdHead(place: Place, holder: Uint8Array, ms: number): Statement {
   return {
     text: `UPDATE cortex_heads
-      SET held_by = $3::bytea, held_until = clock_timestamp() + $4::int * interval '1 millisecond'
+      SET held_by = $3::bytea, held_until = statement_timestamp() + $4::int * interval '1 millisecond'
       WHERE ${HERE} AND (held_by = $3::bytea OR ${NOT_HELD})`,
     values: [place.actor, place.slot, holder, ms],
   };
@@ -419,7 +455,7 @@ export function retireConstruction(actor: string, generation: number): Statement
 export function findRetired(actor: string, idleMs: number): Statement {
   return {
     text: `SELECT slot FROM cortex_heads WHERE actor = $1::text AND slot <> 0
-      AND (retired OR touched_at < clock_timestamp() - $2::bigint * interval '1 millisecond')`,
+      AND (retired OR touched_at < statement_timestamp() - $2::bigint * interval '1 millisecond')`,
     values: [actor, idleMs],
     columns: ["int"],
   };

@@ -2,7 +2,7 @@
  * What goes over the wire to a Postgres server, and what its failures mean.
  *
  * Promises: any number of statements is one message and one round trip; bytes travel in binary on the
- * way there. A failure is a `CortexError` that says what to do; whether it may pass by itself is told
+ * way there, and are copied once: the message is written here, `pg` sends it and reads the answers. A failure is a `CortexError` that says what to do; whether it may pass by itself is told
  * by `isPassing`.
  */
 import type { Connection, Submittable } from "pg";
@@ -41,24 +41,19 @@ export class Message implements Submittable {
   }
 
   submit(connection: Connection): void {
-    connection.stream.cork();
-    for (const { text, values } of this.#statements) {
-      const statement = this.#nameOf(connection, text, values !== undefined);
-      connection.bind({ statement, values: (values ?? []).map(sent) }, true);
-      connection.execute(null, true);
-    }
-    connection.sync();
-    connection.stream.uncork();
+    const steps = this.#statements.map(({ text, values }) => this.#step(text, values));
+    if (connection.stream.writable) connection.stream.write(encodeSteps(steps));
   }
 
-  /** Parses a statement unless the connection has it; one without values is done as fast unnamed. */
-  #nameOf(connection: Connection, text: string, isCommon: boolean): string {
+  /** A statement is parsed unless the connection has it; one without values is done as fast unnamed. */
+  #step(text: string, values: readonly SqlValue[] | undefined): Step {
+    const given = values === undefined ? [] : values.map(sent);
     const known = this.#names?.get(text);
-    if (known !== undefined) return known;
-    const name = this.#names === undefined || !isCommon ? "" : `cortex_${this.#names.size}`;
-    if (name !== "") this.#names?.set(text, name);
-    connection.parse({ text, name, types: [] }, true);
-    return name;
+    if (known !== undefined) return { name: known, values: given };
+    const isCommon = this.#names !== undefined && values !== undefined;
+    const name = isCommon ? `cortex_${this.#names.size}` : "";
+    if (isCommon) this.#names.set(text, name);
+    return { name, text, values: given };
   }
 
   handleDataRow(row: { readonly fields: readonly (string | null)[] }): void {
@@ -84,49 +79,124 @@ export class Message implements Submittable {
   handleEmptyQuery(): void {}
 }
 
-/** A value as it goes over the wire: bytes in binary, lists of bytes as a binary array. */
-function sent(value: SqlValue): Buffer | string | null {
-  if (value === null) return null;
-  if (typeof value === "string") return value;
+/** A value on its way: text, bytes or a list of bytes in binary, or nothing. */
+type Sent = string | Uint8Array | readonly (Uint8Array | undefined)[] | null;
+
+/** A statement of a message; `text` where it is parsed first. */
+interface Step {
+  readonly name: string;
+  readonly text?: string;
+  readonly values: readonly Sent[];
+}
+
+function sent(value: SqlValue): Sent {
   if (typeof value === "number") return String(value);
-  if (value instanceof Uint8Array) return bufferOf(value);
+  if (value === null || typeof value === "string" || value instanceof Uint8Array) return value;
   const [first] = value;
   if (typeof first === "number" || typeof first === "boolean") return `{${value.join(",")}}`;
   if (typeof first === "string") return `{${value.map((one) => JSON.stringify(one)).join(",")}}`;
-  return bytesArray(value as readonly (Uint8Array | undefined)[]);
+  return value as readonly (Uint8Array | undefined)[];
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Parse, bind and execute of the protocol for each statement, and the sync that ends the message. */
+function encodeSteps(steps: readonly Step[]): Buffer {
+  let length = SYNC.length;
+  for (const step of steps) length += stepBytes(step);
+  const buffer = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const step of steps) at = writeStep(buffer, at, step);
+  buffer.set(SYNC, at);
+  return buffer;
 }
 
+/** Unnamed portal, all of its rows. */
+const EXECUTE = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
+const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
 const BYTEA_TYPE = 17;
 
-/** Dimensions, whether there are nulls, type of the items, length, lower bound; then each with its length. */
-function bytesArray(items: readonly (Uint8Array | undefined)[]): Buffer {
-  let length = 20;
-  for (const item of items) length += 4 + (item?.length ?? 0);
-  const buffer = Buffer.allocUnsafe(length);
-  if (items.length === 0) {
-    const empty = buffer.subarray(0, 12);
-    empty.writeInt32BE(0, 0);
-    empty.writeInt32BE(0, 4);
-    empty.writeInt32BE(BYTEA_TYPE, 8);
-    return empty;
+function stepBytes({ name, text, values }: Step): number {
+  const parse = text === undefined ? 0 : 1 + parseBytes(name, text);
+  return parse + 1 + bindBytes(name, values) + EXECUTE.length;
+}
+
+/** Without the byte of its kind: length, name, text, no types. */
+function parseBytes(name: string, text: string): number {
+  return 4 + name.length + 1 + Buffer.byteLength(text) + 1 + 2;
+}
+
+/** The same: length, no portal, name, formats, values, and that answers are text. */
+function bindBytes(name: string, values: readonly Sent[]): number {
+  let bytes = 4 + 1 + name.length + 1 + 2 + 2 * values.length + 2 + 2;
+  for (const value of values) bytes += 4 + valueBytes(value);
+  return bytes;
+}
+
+function valueBytes(value: Sent): number {
+  if (value === null) return 0;
+  if (typeof value === "string") return Buffer.byteLength(value);
+  if (value instanceof Uint8Array) return value.length;
+  if (value.length === 0) return 12;
+  let bytes = 20;
+  for (const item of value) bytes += 4 + (item?.length ?? 0);
+  return bytes;
+}
+
+function writeStep(buffer: Buffer, start: number, { name, text, values }: Step): number {
+  let at = start;
+  if (text !== undefined) {
+    buffer[at] = 0x50;
+    at = buffer.writeInt32BE(parseBytes(name, text), at + 1);
+    at = writeName(buffer, at, name);
+    at = writeName(buffer, at, text);
+    at = buffer.writeInt16BE(0, at);
   }
-  buffer.writeInt32BE(1, 0);
-  buffer.writeInt32BE(items.includes(undefined) ? 1 : 0, 4);
-  buffer.writeInt32BE(BYTEA_TYPE, 8);
-  buffer.writeInt32BE(items.length, 12);
-  buffer.writeInt32BE(1, 16);
-  let at = 20;
+  buffer[at] = 0x42;
+  at = buffer.writeInt32BE(bindBytes(name, values), at + 1);
+  at = writeName(buffer, at, "");
+  at = writeName(buffer, at, name);
+  at = buffer.writeInt16BE(values.length, at);
+  for (const value of values) at = buffer.writeInt16BE(typeof value === "string" ? 0 : 1, at);
+  at = buffer.writeInt16BE(values.length, at);
+  for (const value of values) at = writeValue(buffer, at, value);
+  at = buffer.writeInt16BE(0, at);
+  buffer.set(EXECUTE, at);
+  return at + EXECUTE.length;
+}
+
+function writeName(buffer: Buffer, at: number, text: string): number {
+  const end = at + buffer.write(text, at);
+  buffer[end] = 0;
+  return end + 1;
+}
+
+function writeValue(buffer: Buffer, start: number, value: Sent): number {
+  const at = buffer.writeInt32BE(value === null ? -1 : valueBytes(value), start);
+  if (value === null) return at;
+  if (typeof value === "string") return at + buffer.write(value, at);
+  if (!(value instanceof Uint8Array)) return writeList(buffer, at, value);
+  buffer.set(value, at);
+  return at + value.length;
+}
+
+/** Dimensions, whether there are nulls, type of the items, length, lower bound; then each with its length. */
+function writeList(
+  buffer: Buffer,
+  start: number,
+  items: readonly (Uint8Array | undefined)[],
+): number {
+  let at = buffer.writeInt32BE(items.length === 0 ? 0 : 1, start);
+  at = buffer.writeInt32BE(items.includes(undefined) ? 1 : 0, at);
+  at = buffer.writeInt32BE(BYTEA_TYPE, at);
+  if (items.length === 0) return at;
+  at = buffer.writeInt32BE(items.length, at);
+  at = buffer.writeInt32BE(1, at);
   for (const item of items) {
     at = buffer.writeInt32BE(item?.length ?? -1, at);
     if (item === undefined) continue;
     buffer.set(item, at);
     at += item.length;
   }
-  return buffer;
+  return at;
 }
 
 function received(column: Column, text: string | null | undefined): Cell {

@@ -34,7 +34,6 @@ import {
   refKeys,
 } from "../engine/engine.js";
 import {
-  checkMarkable,
   firstResult,
   idempotencyKeys,
   requestMark,
@@ -55,6 +54,7 @@ import { type Head, primaryText, type Version } from "../records/memory-record.j
 import { buildUri } from "../records/uri.js";
 import { checkRevision, checkStatusChange } from "../trust/gate.js";
 import {
+  asWritten,
   fingerprintOf,
   gatherData,
   HEAD_FIELDS,
@@ -82,8 +82,6 @@ export function updateOperation(
 ): WriteOperation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
-  // What its type has to say about it is known when the memory was read.
-  if (input.idempotencyKey !== undefined) checkMarkable(input);
   const { request } = requestMark(engine, input.idempotencyKey, {
     operation: "update",
     request: [ref, input],
@@ -267,8 +265,13 @@ function withoutUndefined(input: UpdateRequest): UpdateRequest {
 /** The data of the next version: given whole, or the current one with another sentence. */
 export function nextData(engine: Engine, head: Head, current: Version, input: UpdateRequest): Data {
   const { text, data } = gatherData(head.type, input, UPDATE_FIELDS);
-  if (data !== undefined && head.turn !== undefined) return nextTurn(current, text, data);
-  if (data !== undefined) return parseData(head.type, { text, data }, engine.actor);
+  if (data !== undefined) {
+    return asWritten(input, () =>
+      head.turn === undefined
+        ? parseData(head.type, { text, data }, engine.actor)
+        : nextTurn(current, text, data),
+    );
+  }
   if (text === undefined) {
     const changes = ["validFrom", "validTo", "expiresAt", "confidence", "forms", "provenance"];
     if (changes.some((name) => input[name] !== undefined)) return current.data;

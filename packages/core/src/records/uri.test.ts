@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseUlid } from "../codec/ulid.js";
 import { type CortexError, isCortexError } from "../errors.js";
+import { VERSION_MAX } from "../limits.js";
 import { MEMORY_TYPES, namesOf } from "./types.js";
 import { buildUri, checkActorName, parseUri } from "./uri.js";
 
@@ -30,7 +31,7 @@ describe("memory URIs", () => {
       actor,
       type: fc.constantFrom(...namesOf(MEMORY_TYPES)),
       id: fc.uint8Array({ minLength: 16, maxLength: 16 }).filter((id) => id.some((b) => b > 0)),
-      version: fc.integer({ min: 1, max: 0xffff_ffff }),
+      version: fc.integer({ min: 1, max: VERSION_MAX }),
     });
     fc.assert(
       fc.property(parts, (memory) => {

@@ -26,6 +26,7 @@ import {
 } from "../memgraph/routes.js";
 import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
+import { ENTITY_TAG } from "./input.js";
 import { REQUEST_ID_HEADER } from "./metrics.js";
 import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
 import { withoutRepeats } from "./repeats.js";
@@ -65,11 +66,12 @@ function schemaOf(schema: z.ZodType, formOf = pointer): Json {
     override: ({ jsonSchema }) => {
       const own: { [keyword: string]: unknown } = jsonSchema;
       for (const keyword of OWN_KEYWORDS) delete own[keyword];
-      const { form, description, additionalProperties: others } = own;
+      const { form, description, not, additionalProperties: others } = own;
       if (typeof others === "object" && formOf === pointer) own.propertyNames ??= FREE_NAME;
       if (typeof form !== "string") return;
       for (const keyword of Object.keys(own)) delete own[keyword];
       Object.assign(own, formOf(form), description === undefined ? {} : { description });
+      if (not !== undefined) own.not = not;
     },
   });
   return json;
@@ -196,7 +198,7 @@ const headerParameters = {
     name: "If-Match",
     in: "header",
     description: "the entity tag of the version that was read: the same as basedOnVersion",
-    schema: { type: "string", pattern: '^(\\*|(W/)?"[1-9][0-9]{0,8}(-[0-9]{1,15})?")$' },
+    schema: { type: "string", pattern: `^(\\*|${ENTITY_TAG})$` },
   },
   lastEventId: {
     name: "Last-Event-ID",
