@@ -212,11 +212,7 @@ function readMeta(path: string, file: number): Meta {
   const version = versionOf(start);
   // One page alone that says so is damaged.
   if (version !== DATA_VERSION && other !== undefined && versionOf(other) === version)
-    throw foreign(
-      path,
-      undefined,
-      `has data version ${version} of its engine, not ${DATA_VERSION}`,
-    );
+    throw foreign(path, undefined, `has data version ${version} of its engine`);
   const first = metaIn(path, start, 0);
   const second = metaIn(path, bytesAt(file, first.pageBytes, META_BYTES), 1, first.pageBytes);
   const [older, newer] = first.transaction > second.transaction ? [second, first] : [first, second];
