@@ -15,7 +15,7 @@
 import { encode } from "../codec/cbor.js";
 import { readConfig } from "../config/config.js";
 import type { GraphConfig } from "../contract/config.js";
-import { isCortexError } from "../errors.js";
+import { type CortexError, isCortexError } from "../errors.js";
 import { Reader, scan } from "../history/reader.js";
 import { decodeEntry, type Entry, genesisOf } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
@@ -58,7 +58,7 @@ interface Graphs {
   /** By name, in order of names. */
   readonly rows: ReadonlyMap<string, GraphRow>;
   /** Folders that look like graphs and cannot be read. */
-  readonly problems: readonly GraphProblem[];
+  readonly problems: readonly UnreadGraph[];
 }
 
 /** Why a graph cannot be read. */
@@ -66,6 +66,11 @@ export interface GraphProblem {
   readonly id: string;
   readonly code: string;
   readonly message: string;
+}
+
+/** A graph that could not be read, and why. */
+interface UnreadGraph extends GraphProblem {
+  readonly code: CortexError["code"];
 }
 
 /** What a catalogue is made of. */
@@ -212,7 +217,7 @@ export class Catalogue {
       else stamps.set(name, row[depth]);
     }
     const stale = [...unknown, ...(await places.changed(stamps))];
-    const problems: GraphProblem[] = [];
+    const problems: UnreadGraph[] = [];
     await inParallel(stale, REFRESH_WIDTH, async (name) => {
       try {
         const row = await this.refresh(name, depth);

@@ -45,7 +45,8 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { CortexError, isCortexError } from "../errors.js";
 import { type Bytes, HEAD_KEY, isMovedHead, JOURNAL_KEY_BYTE, type Salvaged } from "./kv.js";
-import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode, storageError } from "./lmdb-file.js";
+import { storageError } from "./lmdb-failures.js";
+import { fsyncFolder, fsyncPath, LmdbFile, type LmdbFileMode } from "./lmdb-file.js";
 import { salvageRows, walkPages } from "./lmdb-pages.js";
 
 /** A folder and how its files are opened. */

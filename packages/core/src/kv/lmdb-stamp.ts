@@ -15,7 +15,7 @@
  */
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
-import { storageError } from "./lmdb-file.js";
+import { storageError } from "./lmdb-failures.js";
 import { completeNumbers, nameOf } from "./lmdb-folder.js";
 import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
 
@@ -47,7 +47,7 @@ export function storeNames(folder: string): string[] {
   }
 }
 
-/** The stamp of the store in a folder; `undefined` where there is none. */
+/** The stamp of the store in a folder; `undefined` where there is none. One that cannot be read has a stamp too. */
 export function takeStamp(folder: string): string | undefined {
   let numbers: readonly number[];
   try {
@@ -69,14 +69,18 @@ export function holdsStamp(folder: string, stamp: string): boolean {
   try {
     return stamp.split(" ").every((one) => {
       const [number, mark] = one.split(":");
-      return mark !== undefined && fileMark(`${folder}/${nameOf(Number(number))}`) === mark;
+      if (mark === undefined || mark === UNREADABLE) return false;
+      return fileMark(`${folder}/${nameOf(Number(number))}`) === mark;
     });
   } catch {
     return false;
   }
 }
 
-/** A mark of the last commit of a file; `undefined` where none can be read. */
+/** The mark of a file that is there and says nothing: it never holds, so that whoever opens it is told why. */
+const UNREADABLE = "unreadable";
+
+/** A mark of the last commit of a file; `undefined` where there is no file. */
 function fileMark(path: string): string | undefined {
   let descriptor: number;
   try {
@@ -88,13 +92,13 @@ function fileMark(path: string): string | undefined {
   try {
     const length = readSync(descriptor, front, 0, front.length, 0);
     const isMeta = front.readUInt32LE(PAGE_HEADER_BYTES) === META_MAGIC;
-    if (length < front.length || !isMeta) return undefined;
+    if (length < front.length || !isMeta) return UNREADABLE;
     const pageBytes = front.readUInt32LE(PAGE_HEADER_BYTES + PAGE_SIZE_AFTER_MAGIC);
     const secondAt = IDENTITY_BYTES + META_BYTES;
     front.copy(marked, IDENTITY_BYTES, 0, META_BYTES);
     if (pageBytes === USUAL_PAGE_BYTES) front.copy(marked, secondAt, pageBytes);
     else if (readSync(descriptor, marked, secondAt, META_BYTES, pageBytes) < META_BYTES) {
-      return undefined;
+      return UNREADABLE;
     }
     const { dev, ino, birthtimeMs } = fstatSync(descriptor);
     marked.writeDoubleLE(dev, 0);
