@@ -65,6 +65,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
   allOf: (value, rule, { root, at }) =>
     (rule as Schema[]).flatMap((one) => mismatches(value, one, root, at)),
+  dependentRequired: (value, rule, place) =>
+    !isObject(value)
+      ? []
+      : Object.entries(rule as Record<string, readonly string[]>)
+          .filter(([name]) => Object.hasOwn(value, name))
+          .flatMap(([, needs]) => needs)
+          .flatMap((name) => fails(!Object.hasOwn(value, name), place, `lacks ${name}`)),
   properties: (value, rule, { root, at }) =>
     !isObject(value)
       ? []
@@ -191,7 +198,7 @@ export function arbitraryOf(schema: Schema, root: Schema, depth = 0): fc.Arbitra
   if (typeof schema.$ref === "string") return arbitraryOf(resolve(schema.$ref, root), root, depth);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...(schema.enum as unknown[]));
-  if (isObject(schema.properties) && Array.isArray(schema.anyOf)) {
+  if (isObject(schema.properties) && (schema.anyOf ?? schema.allOf) !== undefined) {
     return fc.oneof(...formsOf(schema, root).map((one) => arbitraryOf(one, root, depth)));
   }
   const either = (schema.anyOf ?? schema.oneOf) as readonly Schema[] | undefined;
@@ -235,10 +242,12 @@ export function arbitraryOf(schema: Schema, root: Schema, depth = 0): fc.Arbitra
   }
 }
 
-/** An object of which `anyOf` says what it holds at least, once for each way to say it: as plain objects. */
+/** An object of which rules say what it holds at least, once for each way to say it: as plain objects. */
 export function formsOf(schema: Schema, root: Schema): readonly Schema[] {
-  const { anyOf, ...base } = schema;
-  return (anyOf as readonly Schema[]).map((least) => joined(base, least, root));
+  const { anyOf, allOf, ...base } = schema;
+  const rules = [{ anyOf }, ...((allOf ?? []) as readonly Schema[])];
+  const least = rules.flatMap((rule) => (rule.anyOf ?? rule.oneOf ?? []) as readonly Schema[]);
+  return least.length === 0 ? [base] : least.map((one) => joined(base, one, root));
 }
 
 /** What keeps to two schemas of an object; where both speak of a member, it keeps to both. */
@@ -285,6 +294,7 @@ const SAMPLES = [
   "cortex://default/Fact/01ARZ3NDEKTSV4RRFFQ69G5FAV#1",
   "12.50",
   "rule",
+  `${"A".repeat(43)}=`,
 ];
 
 /** One plain value that fits a schema, with as few members as may be. */

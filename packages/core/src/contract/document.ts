@@ -19,7 +19,7 @@ import { listUpTo, textField } from "./fields.js";
 import { COMPARISONS } from "./find.js";
 import { edgeKind } from "./links.js";
 import { kind, tag, update, updateFields, write, writeFields } from "./memory.js";
-import type { Verb } from "./verb.js";
+import type { Together, Verb } from "./verb.js";
 
 /** A JSON Schema, or a part of one. */
 type JsonSchema = { readonly [keyword: string]: unknown };
@@ -112,8 +112,23 @@ export function describedInput(verb: Verb): z.ZodType {
     case "batch":
       return batchForms();
     default:
-      return verb.input;
+      return withRules(verb.input, verb.together ?? []);
   }
+}
+
+/** An input with the rules about which of its fields go together. */
+function withRules(input: z.ZodType, rules: readonly Together[]): z.ZodType {
+  return rules.length === 0 ? input : input.meta({ allOf: rules.map(ruleSchema) });
+}
+
+function ruleSchema(rule: Together): JsonSchema {
+  const each = (names: readonly string[]) => names.map((name) => ({ required: [name] }));
+  if ("exactlyOne" in rule) return { oneOf: each(rule.exactlyOne) };
+  if ("atLeastOne" in rule) return { anyOf: each(rule.atLeastOne) };
+  if ("field" in rule) return { dependentRequired: { [rule.field]: [rule.needs] } };
+  const names = rule.atMostOne;
+  const pairs = names.flatMap((one, at) => names.slice(at + 1).map((other) => [one, other]));
+  return { not: { anyOf: pairs.map((required) => ({ required })) } };
 }
 
 const TYPES = namesOf(MEMORY_TYPES);
@@ -177,11 +192,13 @@ function updateForm(): z.ZodType {
     }
   }
   const fields = [...loose].map(([name, forms]) => [name, z.union(forms).optional()]);
-  return z.strictObject({
+  const { id: _, basedOnVersion: __, by: ___, idempotencyKey: ____, ...said } = update.input.shape;
+  const form = z.strictObject({
     ...update.input.shape,
     ...(Object.fromEntries(fields) as { readonly [name: string]: z.ZodType }),
     data: z.union(schemas).describe("the structured fields of the type, as JSON").optional(),
   });
+  return withRules(form, [{ atLeastOne: [...Object.keys(said), ...loose.keys()] }]);
 }
 
 /**

@@ -82,6 +82,7 @@ export function updateOperation(
 ): WriteOperation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
+  refuseNoChange(input);
   const { request } = requestMark(engine, input.idempotencyKey, {
     operation: "update",
     request: [ref, input],
@@ -96,6 +97,17 @@ export function updateOperation(
       firstResult(engine, tx, request) ??
       applyUpdate(engine, tx, { parsed, input, by, ...(request === undefined ? {} : { request }) }),
   };
+}
+
+/** Refuses an update that says nothing of what the version is to hold. */
+function refuseNoChange({
+  basedOnVersion: _,
+  by: __,
+  idempotencyKey: ___,
+  ...said
+}: UpdateRequest): void {
+  if (Object.values(said).some((value) => value !== undefined)) return;
+  throw new CortexError("ERR_NO_CHANGE", "update: expected text, data or another version field");
 }
 
 /** About how much an input holds; it is not checked yet, so the walk is bounded. */
@@ -272,11 +284,7 @@ export function nextData(engine: Engine, head: Head, current: Version, input: Up
         : nextTurn(current, text, data),
     );
   }
-  if (text === undefined) {
-    const changes = ["validFrom", "validTo", "expiresAt", "confidence", "forms", "provenance"];
-    if (changes.some((name) => input[name] !== undefined)) return current.data;
-    throw new CortexError("ERR_NO_CHANGE", "update: expected text, data or another version field");
-  }
+  if (text === undefined) return current.data;
   const sentence = parseData(head.type, { text }, engine.actor) as DataOf["fact"];
   const kept = { ...current.data, ...pickSentence(sentence) };
   return primaryText(head.type, current.data) === text ? current.data : (kept as Data);

@@ -11,6 +11,7 @@
  * write may say (`contract/memory.ts`), who may write which type (`trust/`).
  */
 import * as z from "zod";
+import { CONTROLS } from "../codec/text.js";
 import { aWord, CortexError, invalid, refusal, unreachable } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import {
@@ -73,7 +74,7 @@ const goalObject = strictFields({ kind: wordField(OBJECT_KINDS), ref: labelField
 
 const goalConstraint = strictFields({
   type: patternField(
-    /^(?:budget|deadline|jurisdiction|quality|rule|policy|x:.+)$/s,
+    new RegExp(`^(?:budget|deadline|jurisdiction|quality|rule|policy|x:[^${CONTROLS}]+)$`),
     "one of budget, deadline, jurisdiction, quality, rule, policy, or x: and a name",
   ),
   hard: z.boolean(),
