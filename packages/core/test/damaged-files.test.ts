@@ -362,6 +362,20 @@ describe("a hub with a graph whose file is damaged at its front", () => {
         expect(readFileSync(fileIn(folder)).equals(bytes), name).toBe(true);
       }
       expect([...told].sort()).toEqual([0, 1]);
+      // Gone altogether, or a folder in its place.
+      for (const makes of [false, true]) {
+        rmSync(fileIn(folder));
+        if (makes) mkdirSync(fileIn(folder));
+        await using hub = await openHub(folder);
+        const isNamed = kept || makes;
+        expect((await hub.listGraphs()).problems.length, `folder: ${makes}`).toBe(isNamed ? 1 : 0);
+        const code = makes ? "ERR_STORAGE" : kept ? "ERR_CORRUPT" : "ERR_NOT_FOUND";
+        const used = hub.use("ada", (memory) => memory.stats());
+        await expect(used, `folder: ${makes}`).rejects.toMatchObject({ code });
+        expect(await memgraph(hub).getNode("of-bob")).toMatchObject({ content: "bob" });
+        rmSync(fileIn(folder), { recursive: true, force: true });
+        writeFileSync(fileIn(folder), whole);
+      }
       writeFileSync(fileIn(folder), whole);
       await using hub = await openHub(folder);
       expect(await hub.check({ graphs: true })).toMatchObject({ ok: true, problems: [] });
