@@ -266,6 +266,29 @@ describe("a process that ends in one of its stores", () => {
     expect(await hub.use("ada", async (memory) => (await memory.get("n"))?.text)).toBe("of ada");
   });
 
+  test("also where that cannot be written down, and whatever else has such a name", async () => {
+    const folder = temporaryFolder();
+    for (const actor of ["ada", "bob"]) {
+      await using memory = await open(folder, { actor });
+      await memory.write({ type: "note", externalId: "n", text: `of ${actor}` });
+    }
+    const path = join(folder, "bob", "g000001.mdb");
+    const whole = readFileSync(path);
+    writeFileSync(path, Buffer.from(whole).fill(0, 2 * PAGE));
+    writeFileSync(join(folder, ".quarantine"), "");
+    mkdirSync(join(folder, ".in-use-999999998-0badcafe"));
+    writeFileSync(join(folder, ".in-use-999999999-0badcafe"), "bob");
+    await using hub = await openHub(folder);
+    expect((await quarantinedStores(folder)).map(({ store }) => store)).toEqual(["bob"]);
+    const read = (actor: string) => hub.use(actor, async (memory) => (await memory.get("n"))?.text);
+    await expect(read("bob")).rejects.toMatchObject({ code: "ERR_CORRUPT" });
+    expect(await read("ada")).toBe("of ada");
+    rmSync(path);
+    writeFileSync(path, whole);
+    expect(await read("bob")).toBe("of bob");
+    expect(await quarantinedStores(folder)).toEqual([]);
+  });
+
   test("a damaged catalogue is made again", async () => {
     const folder = temporaryFolder();
     {
