@@ -167,6 +167,11 @@ export function describe(value: unknown): string {
   }
 }
 
+/** A word with its article: "an event", "a goal". */
+export function aWord(word: string): string {
+  return `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
+}
+
 /** Characters of a name that a message shows. */
 const NAME_CHARS = 64;
 

@@ -197,8 +197,8 @@ export const SEQ_MAX = INTEGER_MAX - 1;
 /** The last place in a session: its four bytes leave room for the place after it. */
 export const INDEX_MAX = 0xffff_fffe;
 
-/** The last version of a memory: keys give it four bytes. */
-export const VERSION_MAX = 0xffff_ffff;
+/** The last version of a memory: nine digits in a URI or an entity tag, and four bytes of a key. */
+export const VERSION_MAX = 999_999_999;
 
 function assertRelation(holds: boolean, what: string): void {
   if (!holds) throw new Error(`limits contradict each other: ${what}`);

@@ -21,7 +21,7 @@ import {
 } from "./engine/engine.js";
 import { checkRateLimits, RateLimiter, type RateLimits } from "./engine/rate-limits.js";
 import { Vocabulary } from "./engine/vocabulary.js";
-import { CortexError, invalid } from "./errors.js";
+import { aWord, CortexError, invalid } from "./errors.js";
 import { CommitSignal, type Pause } from "./history/growth.js";
 import { guardPosition, verified } from "./history/guarded-reads.js";
 import { sizeIn } from "./history/head-row.js";
@@ -283,7 +283,7 @@ export async function openKv(location: string, actor: string, options: OpenKvOpt
   }
   if (scheme !== undefined) {
     const expected = "a folder such as ./memory, memory: or postgres://…";
-    const message = `location: expected ${expected}, got a ${scheme} address, which cannot be opened`;
+    const message = `location: expected ${expected}, got ${aWord(scheme)} address, which cannot be opened`;
     throw new CortexError("ERR_UNSUPPORTED", message, { field: "location", expected });
   }
   const { openLmdbKv } = await import("./kv/lmdb-backend.js");

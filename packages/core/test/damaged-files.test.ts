@@ -23,6 +23,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { examineStore, open, openHub, quarantinedStores } from "../src/index.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { assertWhole, walkPages } from "../src/kv/lmdb-pages.js";
+import { memgraph } from "../src/memgraph/index.js";
 import { seededRandom } from "../src/testing/index.js";
 import { cleanUp, isUnbuilt, seedOfRun, startProgram, temporaryFolder } from "./other-process.js";
 
@@ -131,6 +132,15 @@ describe("a file that is cut short", () => {
     }
     expect(shortest).toBeLessThan(whole);
   });
+});
+
+test("a folder in the place of the lock file is refused by name", async () => {
+  const folder = temporaryFolder();
+  await filled(folder);
+  rmSync(`${fileIn(folder)}-lock`);
+  mkdirSync(`${fileIn(folder)}-lock`);
+  const refused = { code: "ERR_STORAGE", message: expect.stringContaining("g000001.mdb-lock") };
+  await expect(open(folder, { actor: "ada" })).rejects.toMatchObject(refused);
 });
 
 test("a page of zeros is found and named, wherever it was; a free one is no trouble", async () => {
@@ -256,6 +266,29 @@ describe("a process that ends in one of its stores", () => {
     expect(await hub.use("ada", async (memory) => (await memory.get("n"))?.text)).toBe("of ada");
   });
 
+  test("also where that cannot be written down, and whatever else has such a name", async () => {
+    const folder = temporaryFolder();
+    for (const actor of ["ada", "bob"]) {
+      await using memory = await open(folder, { actor });
+      await memory.write({ type: "note", externalId: "n", text: `of ${actor}` });
+    }
+    const path = join(folder, "bob", "g000001.mdb");
+    const whole = readFileSync(path);
+    writeFileSync(path, Buffer.from(whole).fill(0, 2 * PAGE));
+    writeFileSync(join(folder, ".quarantine"), "");
+    mkdirSync(join(folder, ".in-use-999999998-0badcafe"));
+    writeFileSync(join(folder, ".in-use-999999999-0badcafe"), "bob");
+    await using hub = await openHub(folder);
+    expect((await quarantinedStores(folder)).map(({ store }) => store)).toEqual(["bob"]);
+    const read = (actor: string) => hub.use(actor, async (memory) => (await memory.get("n"))?.text);
+    await expect(read("bob")).rejects.toMatchObject({ code: "ERR_CORRUPT" });
+    expect(await read("ada")).toBe("of ada");
+    rmSync(path);
+    writeFileSync(path, whole);
+    expect(await read("bob")).toBe("of bob");
+    expect(await quarantinedStores(folder)).toEqual([]);
+  });
+
   test("a damaged catalogue is made again", async () => {
     const folder = temporaryFolder();
     {
@@ -267,6 +300,88 @@ describe("a process that ends in one of its stores", () => {
     await using hub = await openHub(folder);
     expect((await hub.listGraphs()).graphs.map(({ id }) => id)).toEqual(["one"]);
   });
+});
+
+describe("a hub with a graph whose file is damaged at its front", () => {
+  const FOREIGN = Buffer.from("SQLite format 3\0".repeat(600));
+  const zeroed = (from: number, to: number) => (file: Buffer) => file.fill(0, from, to);
+  /** Turns a bit of the version that a meta page names. */
+  const version = (page: number) => (file: Buffer) => {
+    const at = page * PAGE + 28;
+    file[at] = (file[at] ?? 0) ^ 4;
+    return file;
+  };
+  const damages: readonly (readonly [string, (file: Buffer) => Buffer])[] = [
+    ...[0, 1, 28, PAGE - 1, PAGE + 255, PAGE + 256, 10 * PAGE].map(
+      (cut) => [`cut to ${cut} bytes`, (file: Buffer) => file.subarray(0, cut)] as const,
+    ),
+    ["meta page 0 zeroed", zeroed(0, PAGE)],
+    ["meta page 1 zeroed", zeroed(PAGE, 2 * PAGE)],
+    ["both meta pages zeroed", zeroed(0, 2 * PAGE)],
+    ["a bit turned in the version of meta page 0", version(0)],
+    ["a bit turned in the version of meta page 1", version(1)],
+    ["something else in its place", () => FOREIGN],
+  ];
+
+  test.each([true, false])(
+    "names it, and serves the others (lock file there: %s)",
+    async (kept) => {
+      const folder = temporaryFolder();
+      {
+        await using hub = await openHub(folder);
+        for (const id of ["ada", "bob"]) {
+          await hub.createGraph({ id, name: id });
+          await memgraph(hub).putNode(id, { lineageId: `of-${id}`, kind: "note", content: id });
+        }
+        await hub.listGraphs();
+      }
+      const whole = readFileSync(fileIn(folder));
+      const problem = { id: "ada", code: expect.stringMatching(/^ERR_(CORRUPT|FORMAT_UNKNOWN)$/) };
+      const refused = { code: problem.code };
+      const told = new Set<number>();
+      for (const [name, damage] of damages) {
+        const bytes = damage(Buffer.from(whole));
+        writeFileSync(fileIn(folder), bytes);
+        if (!kept) rmSync(`${fileIn(folder)}-lock`, { force: true });
+        await using hub = await openHub(folder);
+        // As long as its meta pages stand, nobody has to open it to list it.
+        const { graphs, problems } = await hub.listGraphs();
+        expect([...graphs, ...problems].map(({ id }) => id).sort()).toEqual(["ada", "bob"]);
+        for (const one of problems) expect(one, name).toMatchObject(problem);
+        told.add(problems.length);
+        const report = await hub.check({ graphs: true });
+        expect(report, name).toMatchObject({ ok: false, problems: [problem] });
+        await expect(hub.use("ada", (memory) => memory.stats())).rejects.toMatchObject(refused);
+        const lineages = memgraph(hub);
+        const lineageId = `new-${bytes.length}-${name.length}`;
+        await lineages.putNode("bob", { lineageId, kind: "note", content: name });
+        expect(await lineages.getNode(lineageId), name).toMatchObject({ content: name });
+        expect(await lineages.getNode("of-bob")).toMatchObject({ content: "bob" });
+        // What may be in the graph that nobody can read is not said to be nowhere.
+        await expect(lineages.getNode("of-ada"), name).rejects.toMatchObject(refused);
+        expect(readFileSync(fileIn(folder)).equals(bytes), name).toBe(true);
+      }
+      expect([...told].sort()).toEqual([0, 1]);
+      // Gone altogether, or a folder in its place.
+      for (const makes of [false, true]) {
+        rmSync(fileIn(folder));
+        if (makes) mkdirSync(fileIn(folder));
+        await using hub = await openHub(folder);
+        const isNamed = kept || makes;
+        expect((await hub.listGraphs()).problems.length, `folder: ${makes}`).toBe(isNamed ? 1 : 0);
+        const code = makes ? "ERR_STORAGE" : kept ? "ERR_CORRUPT" : "ERR_NOT_FOUND";
+        const used = hub.use("ada", (memory) => memory.stats());
+        await expect(used, `folder: ${makes}`).rejects.toMatchObject({ code });
+        expect(await memgraph(hub).getNode("of-bob")).toMatchObject({ content: "bob" });
+        rmSync(fileIn(folder), { recursive: true, force: true });
+        writeFileSync(fileIn(folder), whole);
+      }
+      writeFileSync(fileIn(folder), whole);
+      await using hub = await openHub(folder);
+      expect(await hub.check({ graphs: true })).toMatchObject({ ok: true, problems: [] });
+      expect(await memgraph(hub).getNode("of-ada")).toMatchObject({ content: "ada" });
+    },
+  );
 });
 
 test.skipIf(isUnbuilt())("no turned bit gives wrong words, or goes unnoticed", async () => {

@@ -1,5 +1,5 @@
 /** Recall with the model that comes along: scores mean the same in a store of one memory and of hundreds. */
-import { open, type RecallHit } from "@cortex-memory/core";
+import { type Embedder, open, type RecallHit } from "@cortex-memory/core";
 import { expect, test } from "vitest";
 import { local } from "../src/index.js";
 
@@ -61,4 +61,36 @@ test("a score means the same among 1 memory and among 300, and what nothing answ
       if (!isTold) expect(weak, where).toBe(true);
     }
   }
+});
+
+/** The local model on another scale: what all texts share moves every cosine up and leaves their order. */
+function lifted(lift: number): Embedder {
+  const model = local();
+  const raised = (vector: Float32Array): Float32Array => {
+    const length = Math.hypot(1, lift);
+    return Float32Array.from([...vector, lift], (value) => value / length);
+  };
+  return {
+    model: `lifted-${lift}`,
+    dimensions: model.dimensions + 1,
+    embed: async (texts) => (await model.embed(texts)).map(raised),
+  };
+}
+
+test("a model whose cosines lie elsewhere finds the same, and is as sure of it", async () => {
+  const answers: unknown[] = [];
+  for (const embedder of [local(), lifted(1), lifted(2)]) {
+    await using memory = await open("memory:", { actor: "ada", embedder });
+    const texts = [...ASKED.flatMap(({ answer }) => answer ?? []), ...OTHERS.slice(0, 40)];
+    await memory.batch(texts.map((text) => ({ write: { type: "note", text } })));
+    await memory.embedPending();
+    const told = [];
+    for (const { question } of ASKED) {
+      const { hits, weak } = await memory.recall(question);
+      told.push({ question, weak, best: hits.slice(0, 2).map(({ text }) => text) });
+    }
+    answers.push(told);
+  }
+  expect(answers[1]).toEqual(answers[0]);
+  expect(answers[2]).toEqual(answers[0]);
 });

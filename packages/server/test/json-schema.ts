@@ -59,8 +59,19 @@ const CHECKS: Readonly<Record<string, Check>> = {
     );
     return fails(fitting.length !== 1, { schema: {}, root, at }, `fits ${fitting.length} of oneOf`);
   },
+  not: (value, rule, place) => {
+    const isFit = mismatches(value, rule as Schema, place.root, place.at).length === 0;
+    return fails(isFit, place, `fits ${JSON.stringify(rule)}`);
+  },
   allOf: (value, rule, { root, at }) =>
     (rule as Schema[]).flatMap((one) => mismatches(value, one, root, at)),
+  dependentRequired: (value, rule, place) =>
+    !isObject(value)
+      ? []
+      : Object.entries(rule as Record<string, readonly string[]>)
+          .filter(([name]) => Object.hasOwn(value, name))
+          .flatMap(([, needs]) => needs)
+          .flatMap((name) => fails(!Object.hasOwn(value, name), place, `lacks ${name}`)),
   properties: (value, rule, { root, at }) =>
     !isObject(value)
       ? []
@@ -187,6 +198,9 @@ export function arbitraryOf(schema: Schema, root: Schema, depth = 0): fc.Arbitra
   if (typeof schema.$ref === "string") return arbitraryOf(resolve(schema.$ref, root), root, depth);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...(schema.enum as unknown[]));
+  if (isObject(schema.properties) && (schema.anyOf ?? schema.allOf) !== undefined) {
+    return fc.oneof(...formsOf(schema, root).map((one) => arbitraryOf(one, root, depth)));
+  }
   const either = (schema.anyOf ?? schema.oneOf) as readonly Schema[] | undefined;
   // What holds itself goes on in its first form, which is a plain one, or nothing would end it.
   const forms = depth > DEEPEST ? either?.slice(0, 1) : either;
@@ -228,6 +242,29 @@ export function arbitraryOf(schema: Schema, root: Schema, depth = 0): fc.Arbitra
   }
 }
 
+/** An object of which rules say what it holds at least, once for each way to say it: as plain objects. */
+export function formsOf(schema: Schema, root: Schema): readonly Schema[] {
+  const { anyOf, allOf, ...base } = schema;
+  const rules = [{ anyOf }, ...((allOf ?? []) as readonly Schema[])];
+  const least = rules.flatMap((rule) => (rule.anyOf ?? rule.oneOf ?? []) as readonly Schema[]);
+  return least.length === 0 ? [base] : least.map((one) => joined(base, one, root));
+}
+
+/** What keeps to two schemas of an object; where both speak of a member, it keeps to both. */
+function joined(one: Schema, other: Schema, root: Schema): Schema {
+  const whole = typeof one.$ref === "string" ? resolve(one.$ref, root) : one;
+  const mine = (whole.properties ?? {}) as Record<string, Schema>;
+  const theirs = Object.entries((other.properties ?? {}) as Record<string, Schema>);
+  const both = theirs.map(([name, rule]) => [name, joined(mine[name] ?? {}, rule, root)]);
+  const required = [...((whole.required ?? []) as []), ...((other.required ?? []) as [])];
+  return {
+    ...whole,
+    ...other,
+    ...(isObject(whole.properties) ? { properties: { ...mine, ...Object.fromEntries(both) } } : {}),
+    ...(required.length === 0 ? {} : { required: [...new Set(required)] }),
+  };
+}
+
 function objectOf(schema: Schema, root: Schema, depth: number): fc.Arbitrary<unknown> {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
   if (properties.length === 0) {
@@ -249,10 +286,55 @@ function objectOf(schema: Schema, root: Schema, depth: number): fc.Arbitrary<unk
   return fc.tuple(known, more).map(([one, other]) => ({ ...other, ...(one as object) }));
 }
 
+/** Texts of every form that a pattern asks for. */
+const SAMPLES = [
+  "word",
+  "2026-03-01T12:00:00Z",
+  "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  "cortex://default/Fact/01ARZ3NDEKTSV4RRFFQ69G5FAV#1",
+  "12.50",
+  "rule",
+  `${"A".repeat(43)}=`,
+];
+
+/** One plain value that fits a schema, with as few members as may be. */
+export function sampleOf(schema: Schema, root: Schema): unknown {
+  if (typeof schema.$ref === "string") return sampleOf(resolve(schema.$ref, root), root);
+  if (schema.const !== undefined) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  const [form] = (schema.anyOf ?? []) as readonly Schema[];
+  if (form !== undefined && schema.properties === undefined) return sampleOf(form, root);
+  switch (schema.type) {
+    case "string": {
+      const fitting = SAMPLES.find((one) => mismatches(one, schema, root).length === 0);
+      if (fitting === undefined) throw new Error(`no sample fits ${JSON.stringify(schema)}`);
+      return fitting;
+    }
+    case "boolean":
+      return true;
+    case "integer":
+    case "number":
+      return Math.max(Number(schema.minimum ?? 0), 0);
+    case "null":
+      return null;
+    case "array":
+      return [sampleOf((schema.items ?? {}) as Schema, root)];
+    default: {
+      const required = (schema.required ?? []) as readonly string[];
+      const properties = (schema.properties ?? {}) as Record<string, Schema>;
+      return Object.fromEntries(
+        required.map((name) => [name, sampleOf(properties[name] ?? {}, root)]),
+      );
+    }
+  }
+}
+
 /** The same with one thing wrong: a member of another kind, one too many, or one that is missing. */
 export function spoiled(schema: Schema, root: Schema): fc.Arbitrary<unknown> {
   const forms = schema.anyOf as readonly Schema[] | undefined;
-  if (forms !== undefined) return fc.oneof(...forms.map((one) => spoiled(one, root)));
+  if (forms !== undefined && schema.properties === undefined) {
+    return fc.oneof(...forms.map((one) => spoiled(one, root)));
+  }
   const numbers = [1e300, { n: 2 ** 53 }, { n: [-1e300] }];
   const wrong = fc.constantFrom<unknown>(
     ...[null, 7, -1, 1.5, "", [], {}, [null], true, "x"],

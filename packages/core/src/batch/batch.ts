@@ -22,7 +22,6 @@ import type { EdgeResult, Ref, WriteResult } from "../contract/shapes.js";
 import { checkObject, type Engine, memoryId, parseRef, refKeys } from "../engine/engine.js";
 import {
   askResults,
-  checkMarkable,
   edgeResultOf,
   firstEntries,
   idempotencyKeys,
@@ -222,7 +221,6 @@ function sameData(a: Data, b: Data): boolean {
 function updateStep(engine: Engine, { update: given, ref }: UpdateItem, keyed: boolean): Step {
   const { id, ...input } = checkInput(update.input, given) as UpdateRequest & { readonly id: Ref };
   refuseTwoKeys(keyed, input.idempotencyKey);
-  if (keyed) checkMarkable(input);
   const operation = updateOperation(engine, id, input);
   const parsed = parseRef(engine, id, "id");
   return {

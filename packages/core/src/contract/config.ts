@@ -146,6 +146,7 @@ export const configure = verb("configure", {
   retry: "key",
   args: {},
   options: { ...configFields, by, idempotencyKey },
+  together: [{ atLeastOne: Object.keys(configFields) }],
   output: graphConfigShape.extend({ seq: seqShape }),
   answer: type<GraphConfig & { readonly seq: number }>(),
 });

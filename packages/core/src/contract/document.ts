@@ -10,22 +10,20 @@
  */
 import * as z from "zod";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
-import { DATA_SCHEMAS, sentenceField, turnData } from "../records/data.js";
+import { DATA_SCHEMAS, enoughFor, sentenceField, turnData } from "../records/data.js";
 import { ISO_PATTERN } from "../records/fields.js";
 import { externalIdField } from "../records/frames.js";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
+import { NAME_FORM } from "../records/uri.js";
 import { batch, batchLink } from "./batch.js";
 import { listUpTo, textField } from "./fields.js";
 import { COMPARISONS } from "./find.js";
 import { edgeKind } from "./links.js";
 import { kind, tag, update, updateFields, write, writeFields } from "./memory.js";
-import type { Verb } from "./verb.js";
+import type { Together, Verb } from "./verb.js";
 
 /** A JSON Schema, or a part of one. */
 type JsonSchema = { readonly [keyword: string]: unknown };
-
-/** The names of actors and graphs. */
-export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
 /** What a member of a free object may be called over HTTP: not what every object has, which copying would drop. */
 export const FREE_NAME = { pattern: "^(?!__proto__$)" };
@@ -36,14 +34,12 @@ type Pointer = (name: string) => JsonSchema;
 /** The forms that fields name by the keyword `form`, each once; they hold one another. */
 export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema } {
   const number = { type: "number", minimum: -INTEGER_MAX, maximum: INTEGER_MAX };
-  const flat = [{ type: "null" }, { type: "boolean" }, { type: "string" }];
   return {
-    Json: {
-      anyOf: [...flat, number, { type: "array", items: to("Json") }, to("JsonObject")],
-    },
-    JsonObject: { type: "object", propertyNames: FREE_NAME, additionalProperties: to("Json") },
+    ...freeJson("Json", number, to),
+    // What is looked into later, and then refused by itself.
+    ...freeJson("AnyJson", { type: "number" }, to),
     Predicate: { anyOf: predicateForms(to("Predicate")) },
-    GraphId: { type: "string", pattern: NAME_PATTERN },
+    GraphId: { type: "string", ...NAME_FORM },
     IsoTime: { type: "string", pattern: ISO_PATTERN },
     Kind: schemaOf(kind),
     EdgeKind: schemaOf(edgeKind),
@@ -54,6 +50,16 @@ export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema }
     Principal: schemaOf(textField({ maxBytes: LIMITS.principalBytes })),
     Title: schemaOf(textField({ maxBytes: LIMITS.labelBytes })),
     Content: { type: "string", maxLength: LIMITS.contentBytes },
+  };
+}
+
+/** Free JSON with numbers of some kind, and an object of it. */
+function freeJson(name: string, number: JsonSchema, to: Pointer): { [name: string]: JsonSchema } {
+  const object = `${name}Object`;
+  const flat = [{ type: "null" }, { type: "boolean" }, { type: "string" }, number];
+  return {
+    [name]: { anyOf: [...flat, { type: "array", items: to(name) }, to(object)] },
+    [object]: { type: "object", propertyNames: FREE_NAME, additionalProperties: to(name) },
   };
 }
 
@@ -104,8 +110,23 @@ export function describedInput(verb: Verb): z.ZodType {
     case "batch":
       return batchForms();
     default:
-      return verb.input;
+      return withRules(verb.input, verb.together ?? []);
   }
+}
+
+/** An input with the rules about which of its fields go together. */
+function withRules(input: z.ZodType, rules: readonly Together[]): z.ZodType {
+  return rules.length === 0 ? input : input.meta({ allOf: rules.map(ruleSchema) });
+}
+
+function ruleSchema(rule: Together): JsonSchema {
+  const each = (names: readonly string[]) => names.map((name) => ({ required: [name] }));
+  if ("exactlyOne" in rule) return { oneOf: each(rule.exactlyOne) };
+  if ("atLeastOne" in rule) return { anyOf: each(rule.atLeastOne) };
+  if ("field" in rule) return { dependentRequired: { [rule.field]: [rule.needs] } };
+  const names = rule.atMostOne;
+  const pairs = names.flatMap((one, at) => names.slice(at + 1).map((other) => [one, other]));
+  return { not: { anyOf: pairs.map((required) => ({ required })) } };
 }
 
 const TYPES = namesOf(MEMORY_TYPES);
@@ -119,15 +140,43 @@ function looseFields(type: MemoryType, known: object): { readonly [name: string]
 /** A memory to write, type by type. */
 function writeForms(): z.ZodType {
   const forms = TYPES.map((type) =>
-    z.strictObject({
-      ...write.input.shape,
-      type: z.literal(type),
-      text: sentenceField(type).describe("the sentence or content").optional(),
-      data: DATA_SCHEMAS[type].optional(),
-      ...looseFields(type, writeFields),
-    }),
+    z
+      .strictObject({
+        ...write.input.shape,
+        type: z.literal(type),
+        text: sentenceField(type).describe("the sentence or content").optional(),
+        data: DATA_SCHEMAS[type].optional(),
+        ...looseFields(type, writeFields),
+      })
+      .meta({ anyOf: leastToWrite(type) }),
   );
   return z.union(forms);
+}
+
+/** What a memory to write says at least: a sentence, or fields that say enough, in `data` or beside it. */
+function leastToWrite(type: MemoryType): readonly JsonSchema[] {
+  const beside = Object.keys(looseFields(type, writeFields));
+  const ways = enoughFor(type).flatMap((fields) =>
+    subsetsOf(fields).flatMap((inData): JsonSchema[] => {
+      const others = fields.filter((name) => !inData.includes(name));
+      // The label of an event is its kind as well, where it is one of the kinds of events.
+      const isLabel = type === "event" && others.includes("kind");
+      if (others.some((name) => !beside.includes(name) && !(isLabel && name === "kind"))) return [];
+      const properties = {
+        ...(inData.length === 0 ? {} : { data: { required: inData } }),
+        ...(isLabel ? { kind: schemaOf(DATA_SCHEMAS.event.shape.kind) } : {}),
+      };
+      const required = [...(inData.length === 0 ? [] : ["data"]), ...others];
+      return [Object.keys(properties).length === 0 ? { required } : { properties, required }];
+    }),
+  );
+  return [{ required: ["text"] }, ...ways];
+}
+
+function subsetsOf(names: readonly string[]): readonly (readonly string[])[] {
+  const [first, ...others] = names;
+  if (first === undefined) return [[]];
+  return subsetsOf(others).flatMap((set) => [set, [first, ...set]]);
 }
 
 /** A change of a memory: the fields of every type, of which it has those of its own. */
@@ -141,11 +190,13 @@ function updateForm(): z.ZodType {
     }
   }
   const fields = [...loose].map(([name, forms]) => [name, z.union(forms).optional()]);
-  return z.strictObject({
+  const { id: _, basedOnVersion: __, by: ___, idempotencyKey: ____, ...said } = update.input.shape;
+  const form = z.strictObject({
     ...update.input.shape,
     ...(Object.fromEntries(fields) as { readonly [name: string]: z.ZodType }),
     data: z.union(schemas).describe("the structured fields of the type, as JSON").optional(),
   });
+  return withRules(form, [{ atLeastOne: [...Object.keys(said), ...loose.keys()] }]);
 }
 
 /**
@@ -154,9 +205,11 @@ function updateForm(): z.ZodType {
  */
 function batchForms(): z.ZodType {
   const { items: _, ...others } = batch.input.shape;
-  const free = z.custom().meta({ type: "object", propertyNames: FREE_NAME });
   const formed = (form: string): z.ZodType => z.custom().meta({ form });
-  const whole = itemsOf(formed("writeInput"), formed("updateInput"), batchLink);
+  const free = formed("AnyJsonObject");
+  // What is similar is told of a memory that is written by itself.
+  const write = z.custom().meta({ form: "writeInput", not: { required: ["similar"] } });
+  const whole = itemsOf(write, formed("updateInput"), batchLink);
   return z.union([
     z.strictObject({ ...others, items: whole, atomic: z.literal(true).optional() }),
     z.strictObject({ ...others, items: itemsOf(free, free, free), atomic: z.literal(false) }),

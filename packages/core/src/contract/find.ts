@@ -228,6 +228,12 @@ export const find = verb("find", {
     explain: z.boolean().describe("say how the answer was found").optional(),
     countTotal: z.boolean().describe("say how many hits there are in all").optional(),
   },
+  together: [
+    { atMostOne: ["text", "validAt"] },
+    { atMostOne: ["near", "asOf"] },
+    { atMostOne: ["near", "validAt"] },
+    { field: "follow", needs: "from" },
+  ],
   ...planLocals,
   output: foundShape,
   answer: type<FindResult>(),

@@ -37,6 +37,9 @@ export type ForgetGroup =
   | { readonly slot: string }
   | { readonly tag: string };
 
+/** The fields that name what is forgotten. */
+export const FORGET_BY = ["id", "session", "slot", "tag"] as const;
+
 /** Destroys the content of a memory, or of all that stand under one name. */
 export const forget = verb("forget", {
   summary: "Destroy a memory's content for good; proofs made before still verify",
@@ -55,6 +58,7 @@ export const forget = verb("forget", {
     by,
     idempotencyKey,
   },
+  together: [{ exactlyOne: FORGET_BY }],
   output: forgottenShape,
   answer: type<ForgetResult>(),
 });

@@ -151,11 +151,12 @@ export const headFields = {
 
 /** A rendering of so many tokens at most. */
 function formUpTo(maxTokens: number) {
-  return textField({ maxBytes: LIMITS.contentBytes }).check((payload) => {
+  const schema = textField({ maxBytes: LIMITS.contentBytes }).check((payload) => {
     if (countTokens(payload.value) <= maxTokens) return;
     const expected = `at most ${maxTokens} tokens`;
     complain(payload, { code: "ERR_TOO_LARGE", expected, got: describe(payload.value) }, []);
   });
+  return schema.meta({ maxLength: maxTokens * LIMITS.bytesPerToken });
 }
 
 const URI_NAMES = Object.values(MEMORY_TYPES)
@@ -390,6 +391,9 @@ export const writtenQuery = strictFields({
 /** A list of active memories, those with the latest version first, whatever else changed since. */
 export interface WrittenQuery extends z.input<typeof writtenQuery> {}
 
+/** The fields that a list goes by, one at a time. */
+export const LIST_BY = ["type", "tag", "kind", "slot", "session", "frame"] as const;
+
 /** Lists memories by one index. */
 export const list = verb("list", {
   summary: "List memories by type, tag, kind, slot, session or frame",
@@ -410,6 +414,7 @@ export const list = verb("list", {
     asOf,
     validAt,
   },
+  together: [{ atMostOne: LIST_BY }],
   local: ["written"],
   locals: type<{
     /** Lists by the latest version instead of by an index; stands alone. */
@@ -488,6 +493,7 @@ export const updateHead = verb("updateHead", {
   args: { id: memoryRef },
   labels: type<[id: Ref]>(),
   options: { ...headFields, source, by, idempotencyKey },
+  together: [{ atLeastOne: Object.keys(headFields) }],
   output: writtenShape,
   answer: type<WriteResult>(),
 });

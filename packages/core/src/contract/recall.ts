@@ -384,6 +384,10 @@ export const context = verb("context", {
     nowMs: timeOf("the time that recency is measured from; now when not given").optional(),
     asOf,
   },
+  together: [
+    { field: "verb", needs: "objects" },
+    { field: "objects", needs: "verb" },
+  ],
   ...planLocals,
   output: contextShape,
   answer: type<ContextBundle>(),

@@ -62,6 +62,13 @@ type Effect =
   | { readonly kind: "read" }
   | { readonly kind: "write"; readonly standing: NeededStanding; readonly retry: Retry };
 
+/** Which fields go together, beside those that are required: its function checks it, and a document says it. */
+export type Together =
+  | { readonly exactlyOne: readonly string[] }
+  | { readonly atMostOne: readonly string[] }
+  | { readonly atLeastOne: readonly string[] }
+  | { readonly field: string; readonly needs: string };
+
 /** Everything that is said about a verb besides. */
 interface VerbFacts<
   Args extends Fields,
@@ -87,6 +94,8 @@ interface VerbFacts<
   readonly mayMiss?: true;
   /** Members that other fields are allowed beside: the data fields of a memory. */
   readonly open?: true;
+  /** Which of its fields go together; what depends on their values or on who asks is not told. */
+  readonly together?: readonly Together[];
   /** It takes as long as it takes. */
   readonly isLong?: true;
   readonly sends?: Sends;

@@ -1,6 +1,7 @@
 /** Idempotency keys: a retry returns the first result, another request is refused. */
 import { describe, expect, test } from "vitest";
 import type { BatchItem } from "../contract/batch.js";
+import type { WriteInput } from "../contract/memory.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
 
 describe("write and update", () => {
@@ -215,7 +216,7 @@ describe("batch", () => {
     });
   });
 
-  test("what no key can mark is refused by the name of its member", async () => {
+  test("what no record holds is refused by its name, with a key and without", async () => {
     await using store = await openTestStore();
     const { memory } = store;
     const { id } = await memory.write({ type: "fact", text: "a fact" });
@@ -225,12 +226,43 @@ describe("batch", () => {
       [{ metadata: { text: "\ud800" } }, "metadata.text"],
     ];
     for (const [patch, field] of patches) {
-      const key = { idempotencyKey: "k" };
-      const alone = await refusalOf(memory, () => memory.update(id, { ...patch, ...key }));
-      expect([alone.details.field, alone.message.startsWith(`${field}: `)]).toEqual([field, true]);
-      const items = [{ update: { id, ...patch } }];
-      const error = await refusalOf(memory, () => memory.batch(items, key));
-      expect(error.details.field).toBe(`items[0].${field}`);
+      const write = { type: "fact", text: "another fact", ...patch } as WriteInput;
+      for (const key of [{}, { idempotencyKey: `k ${field}` }]) {
+        const error = await refusalOf(memory, () => memory.update(id, { ...patch, ...key }));
+        const said = [error.details.field, error.message.startsWith(`${field}: `)];
+        expect(said).toEqual([field, true]);
+        for (const item of [{ update: { id, ...patch } }, { write }]) {
+          const one = await refusalOf(memory, () => memory.batch([item], key));
+          expect(one.details.field).toBe(`items[0].${field}`);
+        }
+      }
+    }
+  });
+
+  test("what no record holds leaves the other items of a batch standing, and again when it is repeated", async () => {
+    await using store = await openTestStore();
+    const { memory } = store;
+    for (const [at, metadata] of [{ n: 2 ** 53 }, { b: -1e300, a: "\ud800" }].entries()) {
+      const bad = { write: { type: "note", text: "bad", metadata } } as const;
+      const items = [bad, { write: { type: "note", text: `good ${at}` } }] as const;
+      const plain = await memory.batch(items, { atomic: false });
+      expect(plain.results).toMatchObject([
+        {
+          ok: false,
+          error: { details: { field: expect.stringMatching(/^items\[0\]\.metadata/) } },
+        },
+        { ok: true },
+      ]);
+      const key = { atomic: false, idempotencyKey: `k${at}` } as const;
+      const first = await memory.batch(items, key);
+      expect(first.results.map(({ ok }) => ok)).toEqual([false, true]);
+      // The order of members makes no other request, but another number does.
+      const turned = Object.fromEntries(Object.entries(metadata).reverse());
+      const same = [{ write: { metadata: turned, text: "bad", type: "note" } }, items[1]] as const;
+      expect((await memory.batch(same, key)).seq).toBe(first.seq);
+      const other = [{ write: { ...bad.write, metadata: { n: 2 ** 54 } } }, items[1]] as const;
+      const error = await refusalOf(memory, () => memory.batch(other, key));
+      expect(error.code).toBe("ERR_IDEMPOTENCY");
     }
   });
 

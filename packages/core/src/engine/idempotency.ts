@@ -21,7 +21,7 @@ import { idKey, journalKey, keyString } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import { checkJson, type Json } from "../records/fields.js";
+import type { Json } from "../records/fields.js";
 import { decodeMemoryRecord, type Head } from "../records/memory-record.js";
 import { buildUri } from "../records/uri.js";
 import { RIVAL, versionsOf } from "./drafts.js";
@@ -46,8 +46,8 @@ export function requestMark(
   mark.set(domainHash(engine.sha256, "idempotencyKey", bytes).subarray(0, 16), 0);
   // With the key in it, the hash tells nothing about the request to whoever has only the journal:
   // it is never erased, and content must not be confirmed by guessing it.
-  const plain = encode([name, asked.operation, plainJson(asked.request)]);
-  mark.set(domainHash(engine.sha256, "idempotencyRequest", plain).subarray(0, 16), 16);
+  const said = requestBytes(name, asked.operation, asked.request);
+  mark.set(domainHash(engine.sha256, "idempotencyRequest", said).subarray(0, 16), 16);
   return { request: mark };
 }
 
@@ -63,22 +63,28 @@ function keyName(
 }
 
 /**
- * Refuses, by the name of its member, what could not be told apart later: for a request that is marked
- * before all of it is checked.
+ * A request as JSON says it, whatever the order of its members. It may be marked before all of it is
+ * checked, so anything that JSON says has its bytes: a number that no record holds is refused by the
+ * check of its own field, and in a batch may leave the other items standing.
  */
-export function checkMarkable(input: object): void {
-  checkJson(plainJson(input), "");
-}
-
-/** A request as JSON says it, whatever the order of its members. */
-function plainJson(request: unknown): CborValue {
+function requestBytes(name: CborValue, operation: string, request: unknown): Uint8Array {
   try {
-    return JSON.parse(JSON.stringify(request)) as CborValue;
+    const plain = JSON.parse(JSON.stringify(request)) as CborValue;
+    try {
+      return encode([name, operation, plain]);
+    } catch {
+      return encode([name, operation, utf8(JSON.stringify(plain, sortedMembers))]);
+    }
   } catch (cause) {
     const details = { field: "input", expected: "values that JSON can say" };
     const message = "input: expected values that JSON can say, got another";
     throw new CortexError("ERR_INVALID", message, details, cause);
   }
+}
+
+function sortedMembers(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** An engine whose one write carries the mark of a request, or gives the answer of the first that did. */

@@ -44,6 +44,7 @@ import {
   openEntry,
   type PartPointer,
   type Read,
+  readingEntry,
   readRecords,
 } from "./pointers.js";
 import { seenIn } from "./seen-snapshot.js";
@@ -273,9 +274,10 @@ function isSubject(subject: Bytes | undefined, id: Bytes): boolean {
 
 function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {
   if (row === undefined) throw missingEntry(pointer.seq);
-  const { header, record } = openPart(row, pointer.part);
+  const { seq, part } = pointer;
+  const { header, record } = readingEntry(seq, () => openPart(row, part));
   if (record === undefined) return undefined;
-  return { record: memoryRecordOf(record, partContext(header, pointer.part)), header };
+  return { record: memoryRecordOf(record, partContext(header, part)), header };
 }
 
 /**
@@ -378,17 +380,26 @@ async function beforeBatch(snapshot: KvSnapshot, seq: number): Promise<number> {
   return batch.first - 1;
 }
 
-/** Every row of a prefix, page by page, for passes over a whole range. */
+/** Every row of a prefix, for passes over a whole range. */
 export async function* scan(
   snapshot: KvSnapshot,
   prefix: Bytes,
   pageRows = 1000,
 ): AsyncGenerator<KvRow> {
+  for await (const rows of scanPages(snapshot, prefix, pageRows)) yield* rows;
+}
+
+/** The same by the page: waiting for each of many small rows takes longer than reading it. */
+export async function* scanPages(
+  snapshot: KvSnapshot,
+  prefix: Bytes,
+  pageRows: number,
+): AsyncGenerator<readonly KvRow[]> {
   let gte = prefix;
   const lt = afterPrefix(prefix);
   for (;;) {
     const [rows = []] = await snapshot.ranges([{ gte, lt, limit: pageRows }]);
-    yield* rows;
+    yield rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;
     gte = Buffer.concat([last.key, Uint8Array.of(0)]);

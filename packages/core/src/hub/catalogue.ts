@@ -15,7 +15,7 @@
 import { encode } from "../codec/cbor.js";
 import { readConfig } from "../config/config.js";
 import type { GraphConfig } from "../contract/config.js";
-import { isCortexError } from "../errors.js";
+import { type CortexError, isCortexError } from "../errors.js";
 import { Reader, scan } from "../history/reader.js";
 import { decodeEntry, type Entry, genesisOf } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
@@ -60,7 +60,7 @@ export interface Graphs {
   /** By name, in order of names. */
   readonly rows: ReadonlyMap<string, GraphRow>;
   /** Folders that look like graphs and cannot be read. */
-  readonly problems: readonly GraphProblem[];
+  readonly problems: readonly UnreadGraph[];
 }
 
 /** Why a graph cannot be read. */
@@ -68,6 +68,11 @@ export interface GraphProblem {
   readonly id: string;
   readonly code: string;
   readonly message: string;
+}
+
+/** A graph that could not be read, and why. */
+interface UnreadGraph extends GraphProblem {
+  readonly code: CortexError["code"];
 }
 
 /** What a catalogue is made of. */
@@ -233,7 +238,7 @@ export class Catalogue {
     }
     const changed = now === undefined ? await places.changed(stamps) : stamps.keys();
     const stale = [...unknown, ...changed];
-    const problems: GraphProblem[] = [];
+    const problems: UnreadGraph[] = [];
     await inParallel(stale, REFRESH_WIDTH, async (name) => {
       try {
         const row = await this.refresh(name, depth);

@@ -65,23 +65,31 @@ export async function checkHub(
 ): Promise<HubCheckReport> {
   checkOptions(options, ["graphs", "repair", "access"]);
   const compared = await compareCatalogues(hub);
-  const { rows, problems } = await hub.catalogue.graphs();
+  const { rows } = await hub.catalogue.graphs();
+  // What a graph holds that cannot be read is not known; that it cannot be read is said once.
+  const unread = new Set(compared.unread.map(({ id }) => id));
   const broken: GraphProblem[] = [];
   for (const id of options.graphs === true ? rows.keys() : []) {
+    if (unread.has(id)) continue;
     const report = await hub.stores.use(id, ({ memory }) => memory.check());
     for (const problem of report?.problems ?? []) {
       broken.push({ id, code: problem.code, message: problem.message });
     }
   }
-  const doubled = await doubledLineages(hub, options.repair === true);
-  const all = [...problems, ...compared.problems, ...broken, ...doubled];
+  const doubled = await doubledLineages(hub, unread, options.repair === true);
+  const differing = compared.problems.filter(({ id }) => !unread.has(id));
+  const all = [...compared.unread, ...differing, ...broken, ...doubled];
   return { ok: all.length === 0, graphs: rows.size, rows: compared.rows, problems: all };
 }
 
 /** Lineages that are visible in more than one graph; with `repair` they are mended, and none is told. */
-async function doubledLineages(hub: HubContext, repair: boolean): Promise<readonly GraphProblem[]> {
+async function doubledLineages(
+  hub: HubContext,
+  unread: ReadonlySet<string>,
+  repair: boolean,
+): Promise<readonly GraphProblem[]> {
   const problems: GraphProblem[] = [];
-  for (const { graph, id } of await namedTwice(hub)) {
+  for (const { graph, id } of await namedTwice(hub, unread)) {
     const found = await hub.stores.use(graph, ({ memory }) => memory.get(id));
     const lineage = found?.head.externalId ?? id;
     const places = await hub.lineages.placesOf(lineage);
@@ -101,10 +109,11 @@ async function doubledLineages(hub: HubContext, repair: boolean): Promise<readon
   return problems;
 }
 
-/** Memories whose lineage has rows of several graphs in a catalogue that is up to date. */
-async function namedTwice({
-  catalogue,
-}: HubContext): Promise<readonly { readonly graph: string; readonly id: string }[]> {
+/** Memories whose lineage has rows of several graphs in a catalogue that is up to date, all of which can be read. */
+async function namedTwice(
+  { catalogue }: HubContext,
+  unread: ReadonlySet<string>,
+): Promise<readonly { readonly graph: string; readonly id: string }[]> {
   return catalogue.read(async (snapshot) => {
     const holders = new Map<string, { readonly id: Bytes; readonly number: number }[]>();
     for await (const { key, value } of scan(snapshot, Uint8Array.of(CATALOGUE.lineage))) {
@@ -121,15 +130,18 @@ async function namedTwice({
         known.push({ id, number: numberAtEnd(key) });
       }
     }
-    const twice = [...holders.values()].filter((own) => own.length > 1);
-    const firsts = twice.flatMap(([first]) => first ?? []);
-    const names = await catalogue.namesOf(
-      snapshot,
-      firsts.map(({ number }) => number),
+    const numbers = [...new Set([...holders.values()].flat().map(({ number }) => number))];
+    const names = await catalogue.namesOf(snapshot, numbers);
+    const readable = new Map(
+      numbers.flatMap((number, at) => {
+        const name = names[at];
+        return name === undefined || unread.has(name) ? [] : [[number, name] as const];
+      }),
     );
-    return firsts.flatMap(({ id }, at) => {
-      const graph = names[at];
-      return graph === undefined ? [] : [{ graph, id: memoryId(id) }];
+    return [...holders.values()].flatMap((own) => {
+      const [first, second] = own.filter(({ number }) => readable.has(number));
+      if (first === undefined || second === undefined) return [];
+      return [{ graph: readable.get(first.number) ?? "", id: memoryId(first.id) }];
     });
   });
 }
@@ -143,9 +155,10 @@ export async function rebuildHub(hub: HubContext, options: object = {}): Promise
   return { graphs: rows.size, rows: size, problems };
 }
 
+/** What the catalogue says that the graphs do not, and the graphs that cannot be read: all of them are opened. */
 async function compareCatalogues(
   hub: HubContext,
-): Promise<Pick<HubCheckReport, "rows" | "problems">> {
+): Promise<Pick<HubCheckReport, "rows" | "problems"> & { unread: readonly GraphProblem[] }> {
   const { places, stores, prefix } = hub;
   const isOurs = (name: string): boolean => isGraphId(name, prefix);
   for (let attempt = 1; ; attempt += 1) {
@@ -162,7 +175,7 @@ async function compareCatalogues(
         hub.catalogue.read((snapshot) => dump(hub.catalogue, snapshot)),
         fresh.read((snapshot) => dump(fresh, snapshot)),
       ]);
-      return { rows: ours.size, problems: differences(ours, theirs) };
+      return { rows: ours.size, problems: differences(ours, theirs), unread: again.problems };
     } finally {
       await kv.close();
     }

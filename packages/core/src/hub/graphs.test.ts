@@ -190,15 +190,20 @@ test("a store of the same name that is another one starts afresh", async () => {
   expect(await later.check()).toMatchObject({ ok: true });
 });
 
-test("a folder that is no store is passed over; one that cannot be read is a problem and hides nobody", async () => {
+test("a folder without a store is passed over; one that cannot be read is a problem and hides nobody", async () => {
   await using world = await openTestHub({ backend: "lmdb", check: false });
   const { hub, location } = world;
   await hub.createGraph({ name: "good", id: "good" });
   for (const folder of ["empty", "Not A Name", "foreign"]) await mkdir(join(location, folder));
-  await writeFile(join(location, "foreign", "g000001.mdb"), Buffer.alloc(8192, 7));
   expect(await hub.listGraphs()).toMatchObject({ graphs: [{ id: "good" }], problems: [] });
   expect(await hub.getGraph("empty")).toBeUndefined();
   expect(await hub.check()).toMatchObject({ ok: true, graphs: 1 });
+  // It has the name of a store: it may be all that is left of one.
+  await writeFile(join(location, "foreign", "g000001.mdb"), Buffer.alloc(8192, 7));
+  const foreign = { id: "foreign", code: "ERR_FORMAT_UNKNOWN" };
+  expect(await hub.listGraphs()).toMatchObject({ graphs: [{ id: "good" }], problems: [foreign] });
+  expect(await hub.check()).toMatchObject({ ok: false, graphs: 1, problems: [foreign] });
+  await rm(join(location, "foreign"), { recursive: true });
   const kv = await openKv(location, "newer", { relaxedDurability: true });
   const head = encode([99, 99, 1, 0, 0, []]);
   await kv.commit({ expectHead: undefined, head, puts: [], deletes: [] });

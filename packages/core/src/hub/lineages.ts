@@ -19,7 +19,7 @@ import { decode } from "../codec/cbor.js";
 import { readIntegerOr, readList } from "../codec/cbor-value.js";
 import { parseUlid, ulidText } from "../codec/ulid.js";
 import { findIds, memoryId, parseRef } from "../engine/engine.js";
-import { CortexError, describe, invalid } from "../errors.js";
+import { CortexError, describe, invalid, isCortexError } from "../errors.js";
 import { highestVersion } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import { prefixRange } from "../kv/keyspace.js";
@@ -197,24 +197,51 @@ export class Lineages {
     }
     const known = await this.#placesIn(await this.listedIn(lineage), lineage);
     const isVisible = known[0]?.lifecycle === "active";
-    const places = isVisible ? known : await this.placesOf(lineage);
+    const { places, failure } = isVisible ? { places: known } : await this.#lookAround(lineage);
     if (areApart(places, lineage)) throw ambiguous(places, lineage);
     const [home] = places;
+    // A graph that cannot be read may hold it: that it is nowhere cannot be said then.
+    if (home === undefined && failure !== undefined) throw failure;
     if (home?.lifecycle === "active") this.note(lineage, home.graph);
     return home?.graph;
   }
 
-  /** Every graph that holds a lineage or held it, that of its head first; but for one that is not asked about. */
+  /**
+   * Every graph that holds a lineage or held it, that of its head first; but for one that is not asked about.
+   * One that cannot be read keeps nobody from the others, unless it is known to hold the lineage.
+   */
   async placesOf(lineage: string, besides?: string): Promise<readonly LineagePlace[]> {
+    return (await this.#lookAround(lineage, besides)).places;
+  }
+
+  /** The places of a lineage, and why a graph could not be looked into, where there is one. */
+  async #lookAround(
+    lineage: string,
+    besides?: string,
+  ): Promise<{ readonly places: readonly LineagePlace[]; readonly failure?: CortexError }> {
     const { catalogue } = this.#parts;
     // What can be no lineage is refused, also where there is no other graph to look in.
     if (besides !== undefined) parseRef({ actor: besides }, lineage, "lineageId");
     const names = (await catalogue.names()).filter((name) => name !== besides);
-    if (names.length === 0) return [];
+    if (names.length === 0) return { places: [] };
     const unread = await catalogue.unread(names);
-    if (unread.length > ASKED_MAX) await catalogue.caughtUp();
+    const [problem] = unread.length > ASKED_MAX ? (await catalogue.caughtUp()).problems : [];
     const listed = (await this.listedIn(lineage)).filter((name) => name !== besides);
-    return this.#placesIn([...listed, ...(unread.length > ASKED_MAX ? [] : unread)], lineage);
+    const places = await this.#placesIn(listed, lineage);
+    const asked = unread.length > ASKED_MAX ? [] : unread.filter((name) => !listed.includes(name));
+    const failures = problem === undefined ? [] : [new CortexError(problem.code, problem.message)];
+    const more = await Promise.all(
+      asked.map((name) =>
+        this.#placeIn(name, lineage, true).catch((error: unknown) => {
+          if (!isCortexError(error) || error.code === "ERR_CLOSED") throw error;
+          failures.push(error);
+          return undefined;
+        }),
+      ),
+    );
+    const found = [...places, ...more.flatMap((place) => place ?? [])].sort(byHead);
+    const [failure] = failures;
+    return { places: found, ...(failure === undefined ? {} : { failure }) };
   }
 
   /** What a graph holds of a lineage, or held before it moved. */

@@ -535,7 +535,10 @@ function noop(): void {}
 /** The graph once it is open; `undefined` when there is none. */
 function opened(held: Held): Promise<OpenedGraph | undefined> {
   return held.opening.catch((error: unknown) => {
-    if (isCortexError(error, "ERR_FORMAT_UNKNOWN")) return undefined;
+    // One that names a file has found something else in the place of a store.
+    const isNone =
+      isCortexError(error, "ERR_FORMAT_UNKNOWN") && error.details.subject === undefined;
+    if (isNone) return undefined;
     throw error;
   });
 }

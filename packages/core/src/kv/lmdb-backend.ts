@@ -44,6 +44,7 @@ import {
   showEntries,
   showFound,
 } from "./kv.js";
+import { storageError } from "./lmdb-failures.js";
 import {
   assertDiskRoom,
   fileBytes,
@@ -52,7 +53,6 @@ import {
   LmdbFile,
   type LmdbFileMode,
   type LmdbRead,
-  storageError,
 } from "./lmdb-file.js";
 import {
   claimConstruction,

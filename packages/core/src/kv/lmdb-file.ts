@@ -15,16 +15,7 @@
  * space would keep erased text); no compression, no cache; files are created with mode 0600, so
  * there is no moment at which others could read them. The map grows by itself.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  type StatsFs,
-  statfsSync,
-  statSync,
-} from "node:fs";
-import { constants } from "node:os";
+import { closeSync, fsyncSync, openSync, type StatsFs, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { ABORT, open } from "lmdb";
 import { cutBytes } from "../codec/slab.js";
@@ -38,6 +29,7 @@ import {
   type KvRow,
   REMOVED_HEAD,
 } from "./kv.js";
+import { foreign, opening, reading, storageError } from "./lmdb-failures.js";
 import { assertWhole } from "./lmdb-pages.js";
 
 /** How a file is opened. */
@@ -169,7 +161,12 @@ export class LmdbFile {
     this.#folder = dirname(path);
     this.#enter();
     // The lock file is mapped, and there is no error to catch when a mapped page finds no room.
-    if (!existsSync(`${path}-lock`)) assertDiskRoom(dirname(path), NEW_FILE_BYTES);
+    const lock = statSync(`${path}-lock`, { throwIfNoEntry: false });
+    if (lock === undefined) assertDiskRoom(dirname(path), NEW_FILE_BYTES);
+    else if (!lock.isFile()) {
+      // The engine would end the process.
+      throw new CortexError("ERR_STORAGE", `${path}-lock: expected a file, got something else`);
+    }
     const before = identityOf(path);
     if (before !== undefined) assertSameMode(path, mode, openModes.get(before)?.mode);
     this.#root = opening(path, () => openRoot(path, mode));
@@ -206,15 +203,21 @@ export class LmdbFile {
 
   /** True when this file was the store at some time, not just built to become it. */
   isConfirmed(): boolean {
-    this.#root.resetReadTxn();
-    return this.#root.get(CONFIRMED_KEY) !== undefined;
+    return this.#mark(CONFIRMED_KEY) !== undefined;
   }
 
   /** The name of the file this one has moved to. */
   successor(): string | undefined {
-    this.#root.resetReadTxn();
-    const name = this.#root.get(SUCCESSOR_KEY);
+    const name = this.#mark(SUCCESSOR_KEY);
     return name === undefined ? undefined : new TextDecoder().decode(name);
+  }
+
+  /** A row of the backend's own, as it was committed last. */
+  #mark(key: Bytes): Bytes | undefined {
+    return reading(() => {
+      this.#root.resetReadTxn();
+      return this.#root.get(key);
+    });
   }
 
   /** Says, inside `write`, that the store goes on in the named file. */
@@ -271,7 +274,7 @@ export class LmdbFile {
 
   /** The head row, copied out of the volatile buffer; `known` where that holds the same bytes. */
   head(read: LmdbRead, known: Bytes | undefined): Bytes | undefined {
-    const found = this.#open().state.getBinaryFast(HEAD_KEY, read);
+    const found = reading(() => this.#open().state.getBinaryFast(HEAD_KEY, read));
     if (found === undefined) return undefined;
     const { length } = found;
     let same = length === known?.length ? 0 : -1;
@@ -281,8 +284,10 @@ export class LmdbFile {
 
   /** Whether the head row says that the store was removed, and did not just move. */
   isRemoved(): boolean {
-    this.#root.resetReadTxn();
-    const head = this.#open().state.get(HEAD_KEY);
+    const head = reading(() => {
+      this.#root.resetReadTxn();
+      return this.#open().state.get(HEAD_KEY);
+    });
     return head !== undefined && compareBytes(head, REMOVED_HEAD) === 0;
   }
 
@@ -434,57 +439,6 @@ function diskOf(folder: string): StatsFs {
 /** Size of a file; 0 when it is gone, as the file of an older generation may be. */
 export function fileBytes(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-/** Maps whatever the engine or the file system threw. */
-export function storageError(error: unknown, what: string): CortexError {
-  if (error instanceof CortexError) return error;
-  const detail = error instanceof Error ? error.message : String(error);
-  const code = codeOf(error);
-  const kind = isDiskFull(code)
-    ? "ERR_DISK_FULL"
-    : MDB_DAMAGE.some((one) => one === code)
-      ? "ERR_CORRUPT"
-      : "ERR_STORAGE";
-  return new CortexError(kind, `${what}: ${detail}`, {}, error);
-}
-
-const MDB_MAP_FULL = -30792;
-const MDB_INVALID = -30793;
-const MDB_VERSION_MISMATCH = -30794;
-/** What the engine says of pages that make no sense: not found, corrupted, and that it gives the file up. */
-const MDB_DAMAGE: readonly number[] = [-30797, -30796, -30795];
-
-function codeOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-}
-
-function isDiskFull(code: unknown): boolean {
-  const { ENOSPC, EDQUOT, EFBIG } = constants.errno;
-  return [MDB_MAP_FULL, ENOSPC, EDQUOT, EFBIG, "ENOSPC", "EDQUOT", "EFBIG"].some((c) => c === code);
-}
-
-/** How often opening is tried when the engine trips over itself. */
-const OPEN_ATTEMPTS = 4;
-
-/**
- * Opens, patiently. Under load the engine was seen to fail with "No transaction to renew" when a file
- * was opened while another handle of the process was closing; nothing is wrong with the file then.
- */
-function opening<T>(path: string, body: () => T, attempt = 1): T {
-  try {
-    return body();
-  } catch (error) {
-    const isPassing = error instanceof Error && error.message.includes("No transaction to renew");
-    if (isPassing && attempt < OPEN_ATTEMPTS) return opening(path, body, attempt + 1);
-    const code = codeOf(error);
-    if (code === MDB_INVALID || code === MDB_VERSION_MISMATCH) throw foreign(path, error);
-    throw storageError(error, `cannot open ${path}`);
-  }
-}
-
-function foreign(path: string, cause?: unknown): CortexError {
-  return new CortexError("ERR_FORMAT_UNKNOWN", `${path} is not a Cortex store`, {}, cause);
 }
 
 function openRoot(path: string, mode: LmdbFileMode): Root {

@@ -22,11 +22,12 @@
  *   are the page below; in a leaf low and high are the size of the value.
  * Offsets of nodes, and lower and upper, count from the end of the header.
  */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError } from "../errors.js";
 import { type Bytes, compareBytes, type KvRow, type Salvaged } from "./kv.js";
+import { foreign, reading, storageError } from "./lmdb-failures.js";
 
 /** The magic number of a meta page, right behind the header of the page. */
 export const META_MAGIC = 0xbeefc0de;
@@ -194,19 +195,24 @@ function openFile(path: string): number | undefined {
     return openSync(path, "r");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    const detail = error instanceof Error ? error.message : String(error);
-    throw new CortexError("ERR_STORAGE", `cannot read ${path}: ${detail}`, {}, error);
+    throw storageError(error, `cannot read ${path}`);
   }
 }
 
 /** The newest meta page. */
 function readMeta(path: string, file: number): Meta {
   const start = bytesAt(file, 0, META_BYTES);
+  const other = USUAL_PAGE_BYTES.map((size) => bytesAt(file, size, META_BYTES)).find(hasMagic);
   if (!hasMagic(start)) {
-    const isOurs = USUAL_PAGE_BYTES.some((size) => hasMagic(bytesAt(file, size, META_BYTES)));
-    if (isOurs) throw damaged(path, "meta page 0 is gone");
-    throw new CortexError("ERR_FORMAT_UNKNOWN", `${path} is not a Cortex store`);
+    if (other !== undefined) throw damaged(path, "meta page 0 is gone");
+    // The engine makes its lock file when it first opens a file: with one beside it, this was a store.
+    if (existsSync(`${path}-lock`)) throw damaged(path, "both of its meta pages are gone");
+    throw foreign(path);
   }
+  const version = versionOf(start);
+  // One page alone that says so is damaged.
+  if (version !== DATA_VERSION && other !== undefined && versionOf(other) === version)
+    throw foreign(path, undefined, `has data version ${version} of its engine`);
   const first = metaIn(path, start, 0);
   const second = metaIn(path, bytesAt(file, first.pageBytes, META_BYTES), 1, first.pageBytes);
   const [older, newer] = first.transaction > second.transaction ? [second, first] : [first, second];
@@ -223,12 +229,17 @@ const USUAL_PAGE_BYTES = [4096, 16_384, 65_536] as const;
 
 function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
-  return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+  const read = reading(() => readSync(file, bytes, 0, length, at));
+  return bytes.subarray(0, read);
 }
 
 function hasMagic(page: Buffer): boolean {
   const end = PAGE_HEADER_BYTES + 4;
   return page.length >= end && page.readUInt32LE(PAGE_HEADER_BYTES) === META_MAGIC;
+}
+
+function versionOf(page: Buffer): number {
+  return page.length < META_BYTES ? 0 : page.readUInt32LE(PAGE_HEADER_BYTES + 4) & 0xffff;
 }
 
 function metaIn(path: string, page: Buffer, number: number, sizeOfFirst?: number): Meta {
@@ -239,11 +250,6 @@ function metaIn(path: string, page: Buffer, number: number, sizeOfFirst?: number
       `meta page ${number} is ${page.length < META_BYTES ? "cut short" : "gone"}`,
     );
   }
-  const version = page.readUInt32LE(at + 4) & 0xffff;
-  if (version !== DATA_VERSION) {
-    const message = `${path} has data version ${version} of its engine, this release reads ${DATA_VERSION}`;
-    throw new CortexError("ERR_FORMAT_UNKNOWN", message);
-  }
   const pageBytes = page.readUInt32LE(at + 24);
   const isSize =
     pageBytes >= PAGE_BYTES_MIN &&
@@ -253,7 +259,8 @@ function metaIn(path: string, page: Buffer, number: number, sizeOfFirst?: number
   const isMeta = (page.readUInt16LE(18) & FLAG.meta) !== 0;
   const lastPage = numberAt(page, at + 120);
   const transaction = numberAt(page, at + 128);
-  const isWhole = isSize && isMeta && lastPage !== undefined && lastPage >= 1;
+  const isReadable = isSize && isMeta && versionOf(page) === DATA_VERSION;
+  const isWhole = isReadable && lastPage !== undefined && lastPage >= 1;
   if (!isWhole || transaction === undefined || (transaction !== 0 && transaction % 2 !== number)) {
     throw damaged(path, `meta page ${number} makes no sense`);
   }

@@ -21,7 +21,8 @@ import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CortexError } from "../errors.js";
 import { REMOVED_HEAD } from "./kv.js";
-import { fsyncFolder, fsyncPath, type LmdbFile, storageError } from "./lmdb-file.js";
+import { storageError } from "./lmdb-failures.js";
+import { fsyncFolder, fsyncPath, type LmdbFile } from "./lmdb-file.js";
 import { completeNumbers, findStore, isGone, PROCESS_TOKEN } from "./lmdb-folder.js";
 
 /** A store that is being built, is whole and waits for its name, or has lost it; the process that did it. */

@@ -15,8 +15,8 @@
  */
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
-import { storageError } from "./lmdb-file.js";
-import { completeNumbers, nameOf } from "./lmdb-folder.js";
+import { storageError } from "./lmdb-failures.js";
+import { completeNumbers, isLost, nameOf } from "./lmdb-folder.js";
 import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
 
 /** More than a meta page holds behind its header; what follows is never written. */
@@ -47,7 +47,7 @@ export function storeNames(folder: string): string[] {
   }
 }
 
-/** The stamp of the store in a folder; `undefined` where there is none. */
+/** The stamp of the store in a folder; `undefined` where there is none. One that cannot be read has a stamp too. */
 export function takeStamp(folder: string): string | undefined {
   let numbers: readonly number[];
   try {
@@ -55,9 +55,11 @@ export function takeStamp(folder: string): string | undefined {
   } catch {
     return undefined;
   }
+  // The file is gone and its lock file is not: whoever opens it is told.
+  if (numbers.length === 0) return isLost(folder) ? UNREADABLE : undefined;
   // While a store moves, two files are there: a change of either is a change.
   const marks = numbers.map((number) => fileMark(`${folder}/${nameOf(number)}`));
-  if (marks.length === 0 || marks.includes(undefined)) return undefined;
+  if (marks.includes(undefined)) return undefined;
   return numbers.map((number, at) => `${number}:${marks[at]}`).join(" ");
 }
 
@@ -69,14 +71,18 @@ export function holdsStamp(folder: string, stamp: string): boolean {
   try {
     return stamp.split(" ").every((one) => {
       const [number, mark] = one.split(":");
-      return mark !== undefined && fileMark(`${folder}/${nameOf(Number(number))}`) === mark;
+      if (mark === undefined || mark === UNREADABLE) return false;
+      return fileMark(`${folder}/${nameOf(Number(number))}`) === mark;
     });
   } catch {
     return false;
   }
 }
 
-/** A mark of the last commit of a file; `undefined` where none can be read. */
+/** The mark of a file that is there and says nothing: it never holds, so that whoever opens it is told why. */
+const UNREADABLE = "unreadable";
+
+/** A mark of the last commit of a file; `undefined` where there is no file. */
 function fileMark(path: string): string | undefined {
   let descriptor: number;
   try {
@@ -88,19 +94,22 @@ function fileMark(path: string): string | undefined {
   try {
     const length = readSync(descriptor, front, 0, front.length, 0);
     const isMeta = front.readUInt32LE(PAGE_HEADER_BYTES) === META_MAGIC;
-    if (length < front.length || !isMeta) return undefined;
+    if (length < front.length || !isMeta) return UNREADABLE;
     const pageBytes = front.readUInt32LE(PAGE_HEADER_BYTES + PAGE_SIZE_AFTER_MAGIC);
     const secondAt = IDENTITY_BYTES + META_BYTES;
     front.copy(marked, IDENTITY_BYTES, 0, META_BYTES);
     if (pageBytes === USUAL_PAGE_BYTES) front.copy(marked, secondAt, pageBytes);
     else if (readSync(descriptor, marked, secondAt, META_BYTES, pageBytes) < META_BYTES) {
-      return undefined;
+      return UNREADABLE;
     }
     const { dev, ino, birthtimeMs } = fstatSync(descriptor);
     marked.writeDoubleLE(dev, 0);
     marked.writeDoubleLE(ino, 8);
     marked.writeDoubleLE(birthtimeMs, 16);
     return hash("sha256", marked, "hex").slice(0, MARK_CHARS);
+  } catch {
+    // A disk that fails, or a folder in the place of the file.
+    return UNREADABLE;
   } finally {
     closeSync(descriptor);
   }

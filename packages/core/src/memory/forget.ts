@@ -9,7 +9,7 @@
 import { encode } from "../codec/cbor.js";
 import { normaliseSlot } from "../codec/text.js";
 import { parseUlid } from "../codec/ulid.js";
-import type { ForgetResult } from "../contract/forget.js";
+import { FORGET_BY, type ForgetResult } from "../contract/forget.js";
 import type { Asked } from "../contract/index.js";
 import type { MemoryId } from "../contract/shapes.js";
 import { subject } from "../engine/drafts.js";
@@ -85,12 +85,12 @@ export async function forget(engine: Engine, asked: Asked<"forget">): Promise<Fo
   return value;
 }
 
-function whatIsMeant(engine: Engine, { id, session, slot, tag }: Asked<"forget">): Meant {
-  const names = { id, session, slot, tag };
-  const given = Object.entries(names).flatMap(([name, value]) => (value === undefined ? [] : name));
+function whatIsMeant(engine: Engine, asked: Asked<"forget">): Meant {
+  const { id, session, slot, tag } = asked;
+  const given = FORGET_BY.filter((name) => asked[name] !== undefined);
   if (given.length !== 1) {
     const got = given.length === 0 ? undefined : given.join(", ");
-    throw invalid(Object.keys(names).join(", "), "one of them", got);
+    throw invalid(FORGET_BY.join(", "), "one of them", got);
   }
   if (id !== undefined) return { ref: parseRef(engine, id, "id") };
   if (session !== undefined) return { ranges: rangesOf(INDEX.session, session) };

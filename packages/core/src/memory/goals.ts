@@ -17,7 +17,7 @@ import {
 } from "../engine/engine.js";
 import { keptWhole } from "../engine/idempotency.js";
 import { ask } from "../engine/read-ahead.js";
-import { refusal } from "../errors.js";
+import { aWord, refusal } from "../errors.js";
 import { decodePointer } from "../history/pointers.js";
 import { Reader, scan } from "../history/reader.js";
 import type { WriteTx } from "../history/writer.js";
@@ -109,7 +109,7 @@ async function changeGoal(
     run: (tx) => {
       const found = locateLiving(tx, parsed, "id");
       if (found.row.type !== "goal") {
-        throw refusal("ERR_INVALID", "id", "a goal", `a ${found.row.type}`);
+        throw refusal("ERR_INVALID", "id", "a goal", aWord(found.row.type));
       }
       ask(tx, [idKey("goalState", found.id)]);
       change(tx, found.id, by);

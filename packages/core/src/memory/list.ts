@@ -6,7 +6,7 @@
  */
 import { normaliseSlot } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
-import type { MemoryPage, SlotHistory, SlotValue } from "../contract/memory.js";
+import { LIST_BY, type MemoryPage, type SlotHistory, type SlotValue } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
 import type { Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
@@ -30,8 +30,6 @@ import {
   waitingRanges,
 } from "./members.js";
 import { shownMemories, standingVersions, timeAt, turnsAt, validBody } from "./read.js";
-
-const INDEXES = ["type", "tag", "kind", "slot", "session", "frame"] as const;
 
 /** Members that one read asks for at most, beyond those wanted, where little of what is read is shown. */
 const READ_MOST = 1024;
@@ -75,7 +73,7 @@ export async function list(engine: Engine, asked: Asked<"list">): Promise<Memory
 }
 
 function termsOf(asked: Asked<"list">): readonly Term[] {
-  const given = INDEXES.filter((name) => asked[name] !== undefined);
+  const given = LIST_BY.filter((name) => asked[name] !== undefined);
   if (given.length > 1) {
     throw invalid(given.join(", "), "one of them: a list goes by one index", given.length);
   }

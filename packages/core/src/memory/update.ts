@@ -34,7 +34,6 @@ import {
   refKeys,
 } from "../engine/engine.js";
 import {
-  checkMarkable,
   firstResult,
   idempotencyKeys,
   requestMark,
@@ -55,6 +54,7 @@ import { type Head, primaryText, type Version } from "../records/memory-record.j
 import { buildUri } from "../records/uri.js";
 import { checkRevision, checkStatusChange } from "../trust/gate.js";
 import {
+  asWritten,
   fingerprintOf,
   gatherData,
   HEAD_FIELDS,
@@ -82,8 +82,7 @@ export function updateOperation(
 ): WriteOperation<WriteResult> {
   const parsed = parseRef(engine, ref, "id");
   const { by = engine.principal } = input;
-  // What its type has to say about it is known when the memory was read.
-  if (input.idempotencyKey !== undefined) checkMarkable(input);
+  refuseNoChange(input);
   const { request } = requestMark(engine, input.idempotencyKey, {
     operation: "update",
     request: [ref, input],
@@ -98,6 +97,17 @@ export function updateOperation(
       firstResult(engine, tx, request) ??
       applyUpdate(engine, tx, { parsed, input, by, ...(request === undefined ? {} : { request }) }),
   };
+}
+
+/** Refuses an update that says nothing of what the version is to hold. */
+function refuseNoChange({
+  basedOnVersion: _,
+  by: __,
+  idempotencyKey: ___,
+  ...said
+}: UpdateRequest): void {
+  if (Object.values(said).some((value) => value !== undefined)) return;
+  throw new CortexError("ERR_NO_CHANGE", "update: expected text, data or another version field");
 }
 
 /** About how much an input holds; it is not checked yet, so the walk is bounded. */
@@ -267,13 +277,14 @@ function withoutUndefined(input: UpdateRequest): UpdateRequest {
 /** The data of the next version: given whole, or the current one with another sentence. */
 export function nextData(engine: Engine, head: Head, current: Version, input: UpdateRequest): Data {
   const { text, data } = gatherData(head.type, input, UPDATE_FIELDS);
-  if (data !== undefined && head.turn !== undefined) return nextTurn(current, text, data);
-  if (data !== undefined) return parseData(head.type, { text, data }, engine.actor);
-  if (text === undefined) {
-    const changes = ["validFrom", "validTo", "expiresAt", "confidence", "forms", "provenance"];
-    if (changes.some((name) => input[name] !== undefined)) return current.data;
-    throw new CortexError("ERR_NO_CHANGE", "update: expected text, data or another version field");
+  if (data !== undefined) {
+    return asWritten(input, () =>
+      head.turn === undefined
+        ? parseData(head.type, { text, data }, engine.actor)
+        : nextTurn(current, text, data),
+    );
   }
+  if (text === undefined) return current.data;
   const sentence = parseData(head.type, { text }, engine.actor) as DataOf["fact"];
   const kept = { ...current.data, ...pickSentence(sentence) };
   return primaryText(head.type, current.data) === text ? current.data : (kept as Data);

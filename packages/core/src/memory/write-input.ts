@@ -23,7 +23,7 @@ import {
 } from "../contract/memory.js";
 import { type Engine, freshId, ownSource, type ParsedRef, parseRef } from "../engine/engine.js";
 import { requestMark } from "../engine/idempotency.js";
-import { CortexError, invalid } from "../errors.js";
+import { CortexError, invalid, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { claimText, DATA_SCHEMAS, type Data, parseData } from "../records/data.js";
 import { parseWith } from "../records/fields.js";
@@ -88,7 +88,8 @@ export function prepareWrite(
   const { type, corrects, externalId, supersedes } = input;
   const { text, data } = gatherData(type, input);
   const imported = given === undefined ? undefined : parseWith(importedVersion, given, "imported");
-  const parsed = withContent(parseData(type, { text, data }, engine.actor), imported?.content);
+  const checked = asWritten(input, () => parseData(type, { text, data }, engine.actor));
+  const parsed = withContent(checked, imported?.content);
   const { source = ownSource(engine) } = input;
   const version = prepareVersion(type, parsed, input, source);
   const slot = input.slot === undefined ? undefined : normaliseSlot(input.slot);
@@ -276,6 +277,20 @@ export function gatherData(
   }
   if (loose === undefined) return { text, data: input.data };
   return { text, data: Object.assign(loose, input.data) };
+}
+
+/** What `check` gives; where it refuses a field of the data that stands beside the others, it is named so. */
+export function asWritten<T>(input: WriteRequest | UpdateRequest, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    const field = isCortexError(error) ? (error.details.field ?? "") : "";
+    const [, name = ""] = /^data\.([^.[]+)/.exec(field) ?? [];
+    if (!isCortexError(error) || !Object.hasOwn(input, name)) throw error;
+    if (Object.hasOwn(input.data ?? {}, name)) throw error;
+    const details = { ...error.details, field: field.slice("data.".length) };
+    throw new CortexError(error.code, error.message.replace(/^data\./, ""), details, error);
+  }
 }
 
 /** Marks text of one type and slot that says the same, whoever says it: 10 bytes. */

@@ -72,24 +72,26 @@ const SALIENCE_SPAN = 0.2;
 
 /** Ranks contenders, best first; those no lane speaks for are left out. */
 export function fuse(contenders: readonly Contender[]): Ranked[] {
-  const ranked = contenders.flatMap((contender): Ranked[] => {
+  const ranked: Ranked[] = [];
+  for (const contender of contenders) {
     const { scale = 1 } = contender;
     const { trust, salience, speaker } = contender.factors;
     const relevance = relevanceOf(contender.lanes, speaker);
-    if (relevance <= 0) return [];
+    if (relevance <= 0) continue;
     const factor = trust * (1 - SALIENCE_SPAN / 2 + SALIENCE_SPAN * salience);
-    return [{ ...contender, score: scale * relevance * factor }];
-  });
+    ranked.push({ ...contender, score: scale * relevance * factor });
+  }
   return ranked.sort(
     (a, b) => b.score - a.score || b.seq - a.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
   );
 }
 
 function relevanceOf(lanes: LaneScores, speaker: boolean): number {
-  const { time = 0, lexical = 0, ...others } = lanes;
+  const { time = 0, lexical = 0 } = lanes;
   let sum = LANE_WEIGHTS.lexical * lexical * (speaker ? SPEAKER_FACTOR : 1);
-  for (const [lane, value = 0] of Object.entries(others)) {
-    sum += LANE_WEIGHTS[lane as keyof LaneScores] * value;
+  for (const name in lanes) {
+    const lane = name as keyof LaneScores;
+    if (lane !== "time" && lane !== "lexical") sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
   }
   // Time alone says nothing: every memory of that day has it.
   return sum === 0 ? 0 : sum + LANE_WEIGHTS.time * time;
@@ -173,6 +175,9 @@ export function belowTrusted(
   voiceOf: (key: string) => Voiced | undefined,
 ): readonly Ranked[] {
   const voiced = ranked.map((one) => ({ one, voice: voiceOf(one.key) }));
+  const sources = [...new Set(voiced.flatMap(({ voice }) => voice?.source ?? []))];
+  // Mostly all stand equally high, and nobody is held back.
+  if (!sources.some((one) => sources.some((other) => outranks(one, other)))) return ranked;
   const held = voiced.map(({ one, voice }) => {
     const above = voiced.filter(
       (other) =>

@@ -11,6 +11,7 @@
 import type { LaneScores } from "../contract/recall.js";
 import type { Engine } from "../engine/engine.js";
 import { sentenceOf } from "../engine/shapes.js";
+import type { MemoryRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
 import {
   getU64,
@@ -320,7 +321,8 @@ class Lanes implements Gathered {
     const vector = await vectors.embedQuery(this.#speakers.withoutName(this.#question.text));
     const calibration = await vectors.calibration();
     const found = await vectors.near(this.#reader, vector, NEAR);
-    await this.#load(found.map(({ id }) => keyString(id)));
+    const rows = new Map(found.map(({ id, row }) => [keyString(id), row]));
+    await this.#load([...rows.keys()], rows);
     const shown = found.flatMap(({ id, distance }) => {
       const key = keyString(id);
       return this.memories.has(key) ? [{ key, cosine: 1 - distance }] : [];
@@ -542,13 +544,16 @@ class Lanes implements Gathered {
     return { keys: rows, ranges: this.#reader.live ? edgeRanges(ids) : [] };
   }
 
-  /** Loads memories that are not loaded yet; those that may not be shown stay unknown. */
-  async #load(keys: readonly string[]): Promise<void> {
+  /**
+   * Loads memories that are not loaded yet; those that may not be shown stay unknown. `known` are the rows of
+   * all of them, where they were read before.
+   */
+  async #load(keys: readonly string[], known?: ReadonlyMap<string, MemoryRow>): Promise<void> {
     const missing = [...new Set(keys)].filter(
       (key) => !this.memories.has(key) && !this.#refused.has(key),
     );
     const ids = missing.map(keyBytes);
-    const rows = await this.#reader.memoryRows(ids);
+    const rows = known ? missing.map((key) => known.get(key)) : await this.#reader.memoryRows(ids);
     const wanted = rows.map((row) =>
       row !== undefined && this.#question.lifecycles.includes(row.lifecycle) ? row : undefined,
     );

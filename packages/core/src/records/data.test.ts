@@ -183,20 +183,28 @@ describe("structured data", () => {
   });
 
   it.each([
-    ["identity", { did: "did:x" }, "a sentence in text, or in data: name"],
+    [
+      "identity",
+      { did: "did:x" },
+      "an identity needs a sentence in text, or in data: name; got none",
+    ],
     ["fact", { predicate: "lives_in" }, "or in data: predicate and object"],
     ["fact", { subject: "Ada", object: 1 }, "or in data: predicate and object"],
     ["preference", { topic: "peanuts" }, "or in data: topic and polarity"],
     ["preference", { polarity: "avoid" }, "or in data: topic and polarity"],
-    ["belief", { stance: "doubt" }, "a belief needs a sentence in text; neither came"],
-    ["event", { kind: "payment" }, "or in data: summary, or kind and outcome"],
+    ["belief", { stance: "doubt" }, "a belief needs a sentence in text; got none"],
+    [
+      "event",
+      { kind: "payment" },
+      "an event needs a sentence in text, or in data: summary, or kind and outcome",
+    ],
     ["event", { outcome: "success" }, "or in data: summary, or kind and outcome"],
     ["goal", { status: "active" }, "a goal needs a sentence in text"],
     ["constraint", { strength: "soft" }, "a constraint needs a sentence in text"],
     ["capability", { subject: "x" }, "or in data: capability"],
     ["pattern", { strength: 1 }, "a pattern needs a sentence in text"],
-    ["note", {}, "or in data: content (which may be empty), summary or metadata"],
-    ["artifact", { mediaType: "a/b" }, "or in data: uri or title"],
+    ["note", {}, "or in data: summary, or metadata"],
+    ["artifact", { mediaType: "a/b" }, "an artifact needs a sentence in text, or in data: uri"],
   ] as const)("%s %j is too little", (type, data, part) => {
     const error = refuse(type, data);
     expect([error.code, error.details.field]).toEqual(["ERR_INVALID", "text"]);

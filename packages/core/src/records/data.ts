@@ -11,7 +11,8 @@
  * write may say (`contract/memory.ts`), who may write which type (`trust/`).
  */
 import * as z from "zod";
-import { CortexError, invalid, refusal, unreachable } from "../errors.js";
+import { CONTROLS } from "../codec/text.js";
+import { aWord, CortexError, invalid, refusal, unreachable } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import {
   amountField,
@@ -73,7 +74,7 @@ const goalObject = strictFields({ kind: wordField(OBJECT_KINDS), ref: labelField
 
 const goalConstraint = strictFields({
   type: patternField(
-    /^(?:budget|deadline|jurisdiction|quality|rule|policy|x:.+)$/s,
+    new RegExp(`^(?:budget|deadline|jurisdiction|quality|rule|policy|x:[^${CONTROLS}]+)$`),
     "one of budget, deadline, jurisdiction, quality, rule, policy, or x: and a name",
   ),
   hard: z.boolean(),
@@ -286,16 +287,24 @@ export function sentenceField(type: MemoryType) {
   return textField(PRIMARY[type].rule);
 }
 
-/** What must be in `data` when there is no sentence; types without a line need the sentence. */
-const MINIMUM: { readonly [T in MemoryType]?: string } = {
-  identity: "name",
-  fact: "predicate and object",
-  preference: "topic and polarity",
-  event: "summary, or kind and outcome",
-  capability: "capability",
-  note: "content (which may be empty), summary or metadata",
-  artifact: "uri or title",
+/**
+ * The fields that say enough where there is no sentence: all of one list. Types without a line need the
+ * sentence.
+ */
+const INSTEAD: { readonly [T in MemoryType]?: readonly (readonly (keyof Parsed<T>)[])[] } = {
+  identity: [["name"]],
+  fact: [["predicate", "object"]],
+  preference: [["topic", "polarity"]],
+  event: [["summary"], ["kind", "outcome"]],
+  capability: [["capability"]],
+  note: [["summary"], ["metadata"]],
+  artifact: [["uri"]],
 };
+
+/** The fields of a type's data that say enough, all of one list: the sentence, or what stands in its place. */
+export function enoughFor(type: MemoryType): readonly (readonly string[])[] {
+  return [[PRIMARY[type].name], ...(INSTEAD[type] ?? [])];
+}
 
 type Draft = { [name: string]: unknown };
 
@@ -390,42 +399,14 @@ function complete(type: MemoryType, draft: Draft, actor: string): Data {
 }
 
 function saysEnough(type: MemoryType, draft: Draft): boolean {
-  if (draft[PRIMARY[type].name] !== undefined) return true;
-  const has = (name: string) => draft[name] !== undefined;
-  switch (type) {
-    case "identity":
-      return has("name");
-    case "fact":
-      return has("predicate") && has("object");
-    case "preference":
-      return has("topic") && has("polarity");
-    case "event":
-      return has("summary") || (has("kind") && has("outcome"));
-    case "capability":
-      return has("capability");
-    case "note":
-      return has("summary") || has("metadata");
-    case "artifact":
-      return has("uri");
-    case "belief":
-    case "goal":
-    case "constraint":
-    case "pattern":
-      return false;
-    default:
-      return unreachable(type);
-  }
+  return enoughFor(type).some((fields) => fields.every((name) => draft[name] !== undefined));
 }
 
 function tooLittle(type: MemoryType): CortexError {
-  const minimum = MINIMUM[type];
-  const sentence = "a sentence in text";
-  const expected = minimum === undefined ? sentence : `${sentence}, or in data: ${minimum}`;
-  return new CortexError("ERR_INVALID", `text: a ${type} needs ${expected}; neither came`, {
-    field: "text",
-    expected,
-    got: "undefined",
-  });
+  const others = INSTEAD[type]?.map((fields) => fields.join(" and ")).join(", or ");
+  const expected = `a sentence in text${others === undefined ? "" : `, or in data: ${others}`}`;
+  const message = `text: ${aWord(type)} needs ${expected}; got none`;
+  return new CortexError("ERR_INVALID", message, { field: "text", expected, got: "undefined" });
 }
 
 function twoSentences(name: string): CortexError {

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseUlid } from "../codec/ulid.js";
 import { type CortexError, isCortexError } from "../errors.js";
+import { VERSION_MAX } from "../limits.js";
 import { MEMORY_TYPES, namesOf } from "./types.js";
-import { buildUri, checkActorName, parseUri } from "./uri.js";
+import { buildUri, checkActorName, NAME_FORM, parseUri } from "./uri.js";
 
 const SEED = 7_301;
 console.info(`uri.test seed ${SEED}`);
@@ -23,6 +24,44 @@ function failure(run: () => unknown): CortexError {
   throw new Error("expected a failure");
 }
 
+describe("the form of a name that documents give", () => {
+  it("takes what the check takes, and nothing else", () => {
+    const pieces = fc.constantFrom(
+      "a",
+      "0",
+      ".",
+      "_",
+      "-",
+      "A",
+      "con",
+      "com1",
+      "nul",
+      "é",
+      " ",
+      "",
+    );
+    const names = fc.oneof(
+      fc.array(pieces, { maxLength: 6 }).map((all) => all.join("")),
+      fc.integer({ min: 60, max: 68 }).map((length) => "n".repeat(length)),
+    );
+    const pattern = new RegExp(NAME_FORM.pattern, "u");
+    fc.assert(
+      fc.property(names, (name) => {
+        const fits = name.length <= NAME_FORM.maxLength && pattern.test(name);
+        const isTaken = (() => {
+          try {
+            return checkActorName(name) === name;
+          } catch {
+            return false;
+          }
+        })();
+        expect([name, fits]).toEqual([name, isTaken]);
+      }),
+      { seed: SEED, numRuns: 2000 },
+    );
+  });
+});
+
 describe("memory URIs", () => {
   it("read back what was built", () => {
     const actor = fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,63}$/).filter((n) => !DEVICES.test(n));
@@ -30,7 +69,7 @@ describe("memory URIs", () => {
       actor,
       type: fc.constantFrom(...namesOf(MEMORY_TYPES)),
       id: fc.uint8Array({ minLength: 16, maxLength: 16 }).filter((id) => id.some((b) => b > 0)),
-      version: fc.integer({ min: 1, max: 0xffff_ffff }),
+      version: fc.integer({ min: 1, max: VERSION_MAX }),
     });
     fc.assert(
       fc.property(parts, (memory) => {

@@ -1,6 +1,8 @@
 /** The bytes of words and their documents: they read back, and their bounds hold. */
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { utf8 } from "../codec/text.js";
 import {
   allDocuments,
   ByteReader,
@@ -106,12 +108,12 @@ describe("rows of words", () => {
     const row = writer.take();
     expect(bucketWords(row).map(({ word }) => word)).toEqual(words);
     for (const [at, word] of words.entries()) {
-      const found = findInBucket(row, word);
+      const found = findInBucket(row, utf8(word));
       expect(found?.ended).toBe(at);
       expect(found && allDocuments(found)).toEqual({ documents: [at], times: [at + 1] });
     }
-    expect(findInBucket(row, "b")).toBeUndefined();
-    expect(findInBucket(row, "x".repeat(63))).toBeUndefined();
+    expect(findInBucket(row, utf8("b"))).toBeUndefined();
+    expect(findInBucket(row, utf8("x".repeat(63)))).toBeUndefined();
   });
 
   test("buckets of more bits lie within buckets of fewer, and fill evenly", () => {

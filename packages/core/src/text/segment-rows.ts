@@ -226,8 +226,7 @@ export function bucketWords(row: Uint8Array): readonly BucketWord[] {
 }
 
 /** The documents of one word in a row; `undefined` when it is not there. */
-export function findInBucket(row: Uint8Array, word: string): Postings | undefined {
-  const wanted = encoder.encode(word);
+export function findInBucket(row: Uint8Array, wanted: Uint8Array): Postings | undefined {
   const reader = new ByteReader(row);
   while (!reader.isDone) {
     const length = reader.varint();
@@ -248,5 +247,4 @@ function startsAt(row: Uint8Array, at: number, wanted: Uint8Array): boolean {
   return true;
 }
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();

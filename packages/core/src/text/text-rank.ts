@@ -10,6 +10,7 @@
  * index is therefore never believed about what is there, only about where to look; and filters see
  * whole memories, in batches, until enough have passed.
  */
+import { utf8 } from "../codec/text.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { journalKey, segmentKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -122,11 +123,13 @@ export async function prepare(view: IndexView, wanted: WordsWanted): Promise<Pre
   ]);
   const isSeen = reader.seen === undefined ? undefined : await seenFrom(reader);
   const width = wanted.words.length;
+  // Once for all segments: making the bytes of a word takes longer than looking for them.
+  const spelled = wanted.words.map((word) => utf8(word));
   const segments = view.segments.map((segment, number) => ({
     segment,
     begun: begun[number] ?? 0,
     seen: seen?.[number],
-    postings: wanted.words.map((word, at) => {
+    postings: spelled.map((word, at) => {
       const row = rows[number * width + at];
       return row === undefined ? undefined : findInBucket(row, word);
     }),

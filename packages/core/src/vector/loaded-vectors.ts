@@ -2,7 +2,7 @@
  * The vectors of one model as a process has them in memory: loaded from the rows at the first question, and kept
  * up with them, whichever process wrote. How they are searched is left to `vector-set.ts`.
  */
-import { scan } from "../history/reader.js";
+import { scanPages } from "../history/reader.js";
 import { decodeHeader, SUBJECT, splitEntry } from "../journal/entry.js";
 import { journalKey, keyString, vectorKey } from "../kv/keyspace.js";
 import { type Bytes, type KvSnapshot, sameBytes } from "../kv/kv.js";
@@ -108,27 +108,26 @@ export class LoadedVectors {
   async #load(snapshot: KvSnapshot, row: Bytes, position: number): Promise<State> {
     const { tag, dimensions } = this.#parts;
     const set = new VectorSet(dimensions);
-    for await (const { key, value } of this.#rows(snapshot, vectorKey("vector", tag))) {
-      set.add(keyString(key.subarray(9)), decodeVector(value, dimensions));
+    for await (const rows of this.#pages(snapshot, vectorKey("vector", tag))) {
+      for (const { key, value } of rows) {
+        set.add(keyString(key.subarray(9)), decodeVector(value, dimensions));
+      }
     }
-    let links: Link[] = [];
-    for await (const { key, value } of this.#rows(snapshot, vectorKey("vectorMemory", tag))) {
-      links.push({ id: keyString(idOfKey(key)), hash: decodeVectorMemory(value).hash });
-      if (links.length < ROWS) continue;
-      await this.#link(snapshot, set, links);
-      links = [];
+    for await (const rows of this.#pages(snapshot, vectorKey("vectorMemory", tag))) {
+      await this.#link(
+        snapshot,
+        set,
+        rows.map(({ key, value }) => linkOf(idOfKey(key), value)),
+      );
     }
-    await this.#link(snapshot, set, links);
     return { set, position, row };
   }
 
-  /** The rows of a prefix, with turns for everybody else in between. */
-  async *#rows(snapshot: KvSnapshot, prefix: Bytes): ReturnType<typeof scan> {
-    let count = 0;
-    for await (const row of scan(snapshot, prefix, ROWS)) {
-      yield row;
-      count += 1;
-      if (count % ROWS === 0) await this.#parts.turn();
+  /** The rows of a prefix by the page, with turns for everybody else in between. */
+  async *#pages(snapshot: KvSnapshot, prefix: Bytes): ReturnType<typeof scanPages> {
+    for await (const rows of scanPages(snapshot, prefix, ROWS)) {
+      yield rows;
+      await this.#parts.turn();
     }
   }
 
@@ -136,18 +135,21 @@ export class LoadedVectors {
   async #link(snapshot: KvSnapshot, set: VectorSet, links: readonly Link[]): Promise<void> {
     const { tag, dimensions } = this.#parts;
     const missing = new Map<string, Bytes>();
-    for (const { hash } of links) {
-      if (!set.has(keyString(hash))) missing.set(keyString(hash), hash);
-    }
-    const hashes = [...missing.values()];
-    const rows = await snapshot.getMany(hashes.map((hash) => vectorKey("vector", tag, hash)));
-    for (const [at, hash] of hashes.entries()) {
+    for (const { name, hash } of links) if (!set.has(name)) missing.set(name, hash);
+    const hashes = [...missing];
+    const rows =
+      hashes.length === 0
+        ? []
+        : await snapshot.getMany(hashes.map(([, hash]) => vectorKey("vector", tag, hash)));
+    for (const [at, [name]] of hashes.entries()) {
       const vector = rows[at];
-      if (vector !== undefined) set.add(keyString(hash), decodeVector(vector, dimensions));
+      if (vector === undefined) continue;
+      set.add(name, decodeVector(vector, dimensions));
+      missing.delete(name);
     }
-    for (const { id, hash } of links) {
-      if (set.has(keyString(hash))) set.link(id, keyString(hash));
-      else set.unlink(id);
+    for (const { id, name } of links) {
+      if (missing.has(name)) set.unlink(id);
+      else set.link(id, name);
     }
   }
 
@@ -170,15 +172,22 @@ export class LoadedVectors {
     for (const [at, id] of ids.entries()) {
       const row = rows[at];
       if (row === undefined) set.unlink(keyString(id));
-      else links.push({ id: keyString(id), hash: decodeVectorMemory(row).hash });
+      else links.push(linkOf(id, row));
     }
     await this.#link(snapshot, set, links);
   }
 }
 
+/** Which text a memory has; both are named by key strings. */
 interface Link {
   readonly id: string;
+  readonly name: string;
   readonly hash: Bytes;
+}
+
+function linkOf(id: Bytes, row: Bytes): Link {
+  const { hash } = decodeVectorMemory(row);
+  return { id: keyString(id), name: keyString(hash), hash };
 }
 
 function isHollow(set: VectorSet): boolean {

@@ -17,6 +17,7 @@ import { CortexError, describe, invalid } from "../errors.js";
 import { withSnapshot } from "../history/build-beside.js";
 import { headBytesAt } from "../history/compare-stores.js";
 import { decodeHeadRow } from "../history/head-row.js";
+import type { MemoryRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
 import { keyBytes, keyString, vectorKey } from "../kv/keyspace.js";
 import { type Bytes, compareBytes, type Kv } from "../kv/kv.js";
@@ -40,6 +41,8 @@ export type Accept = (ids: readonly Bytes[]) => Promise<readonly boolean[]>;
 interface NearMemory {
   readonly id: Bytes;
   readonly distance: number;
+  /** Its row at the reader's position, so that nobody reads it again. */
+  readonly row: MemoryRow;
 }
 
 /** What an index is made of. */
@@ -291,20 +294,23 @@ class Judge {
     for (const id of fresh) this.#seen.add(keyString(id));
     if (fresh.length === 0) return;
     const rows = await reader.memoryRows(fresh);
-    const there = fresh.filter((_, at) => {
-      const lifecycle = rows[at]?.lifecycle;
-      return lifecycle === "active" || (lifecycle === "archived" && accept !== undefined);
+    const there = fresh.flatMap((id, at) => {
+      const row = rows[at];
+      const isThere =
+        row?.lifecycle === "active" || (row?.lifecycle === "archived" && accept !== undefined);
+      return row !== undefined && isThere ? [{ id, row }] : [];
     });
-    const verdicts = await accept?.(there);
-    const ids = verdicts === undefined ? there : there.filter((_, at) => verdicts[at] === true);
-    const own = await reader.getMany(ids.map((id) => vectorKey("vectorMemory", tag, id)));
+    const verdicts = await accept?.(there.map(({ id }) => id));
+    const judged = verdicts === undefined ? there : there.filter((_, at) => verdicts[at] === true);
+    const own = await reader.getMany(judged.map(({ id }) => vectorKey("vectorMemory", tag, id)));
     const hashes = own.map((row) => (row === undefined ? undefined : decodeVectorMemory(row).hash));
     const vectors = await vectorsOf(reader, tag, hashes);
-    for (const [at, id] of ids.entries()) {
+    for (const [at, { id, row }] of judged.entries()) {
       const hash = hashes[at];
       const bytes = hash === undefined ? undefined : vectors.get(keyString(hash));
       if (bytes === undefined) continue;
-      this.#nearest.push({ id, distance: distance(query, decodeVector(bytes, query.length)) });
+      const far = distance(query, decodeVector(bytes, query.length));
+      this.#nearest.push({ id, row, distance: far });
     }
     // No more are kept than are wanted: many may say the same, and all of them are judged.
     this.#nearest = this.#nearest

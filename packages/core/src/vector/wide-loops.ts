@@ -9,115 +9,82 @@
  * Where the platform has no WebAssembly, or not these instructions, `wideLoops` gives nothing.
  */
 import { CHUNK_SLOTS, type InnerLoops, plainLoops, type Turn } from "./inner-loops.js";
-
-/** Instructions, in bytes. */
-type Code = readonly number[];
+import {
+  addFractions,
+  addWholes,
+  advance,
+  arranged,
+  type Code,
+  fourths,
+  get,
+  I32,
+  I64,
+  isBelow,
+  load,
+  load32,
+  moduleBytes,
+  NOTHING,
+  number,
+  OP,
+  one,
+  plus,
+  repeat,
+  set,
+  store,
+  store16,
+  store32,
+  sumOf,
+  takeFractions,
+  times,
+  timesFractions,
+  two,
+  V128,
+  WIDE,
+  type WideFunction,
+  when,
+  wide,
+} from "./instructions.js";
 
 const PAGE_BYTES = 65_536;
-const [I32, V128] = [0x7f, 0x7b];
-/** What a block gives back: nothing. */
-const NOTHING = 0x40;
-
-function signed(value: number): Code {
-  const last = value >= -64 && value < 64;
-  return last ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...signed(value >> 7)];
-}
-
-function unsigned(value: number): Code {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
-}
-
-const number = (value: number): Code => [0x41, ...signed(value)];
-const get = (local: number): Code => [0x20, local];
-const set = (local: number, value: Code): Code => [...value, 0x21, local];
-const plus = (a: Code, b: Code): Code => [...a, ...b, 0x6a];
-const times = (a: Code, b: Code): Code => [...a, ...b, 0x6c];
-const isBelow = (a: Code, b: Code): Code => [...a, ...b, 0x49];
-const advance = (local: number, by: Code): Code => set(local, plus(get(local), by));
-/** Does something, and again while the condition holds. */
-const repeat = (body: Code, condition: Code): Code => [
-  ...[0x03, NOTHING, ...body],
-  ...[...condition, 0x0d, 0, 0x0b],
-];
-const when = (condition: Code, body: Code): Code => [...condition, 0x04, NOTHING, ...body, 0x0b];
-const load32 = (at: Code): Code => [...at, 0x28, 2, 0];
-const store32 = (at: Code, value: Code): Code => [...at, ...value, 0x36, 2, 0];
-const store16 = (at: Code, value: Code): Code => [...at, ...value, 0x3b, 1, 0];
-
-const wide = (code: number): Code => [0xfd, ...unsigned(code)];
-const load = (at: Code, offset = 0): Code => [...at, ...wide(0), 0, ...unsigned(offset)];
-const store = (at: Code, value: Code): Code => [...at, ...value, ...wide(11), 0, 0];
-const one = (code: number, a: Code): Code => [...a, ...wide(code)];
-const two = (code: number, a: Code, b: Code): Code => [...a, ...b, ...wide(code)];
-const lane = (at: number, value: Code): Code => [...value, ...wide(0x1b), at];
-const exclusiveOr = (a: Code, b: Code): Code => two(0x51, a, b);
-const bitsOfBytes = (a: Code): Code => one(0x62, a);
-const addBytes = (a: Code, b: Code): Code => two(0x6e, a, b);
-const addWholes = (a: Code, b: Code): Code => two(0xae, a, b);
-const addFractions = (a: Code, b: Code): Code => two(0xe4, a, b);
-const takeFractions = (a: Code, b: Code): Code => two(0xe5, a, b);
-const timesFractions = (a: Code, b: Code): Code => two(0xe6, a, b);
-/** Bytes, added up in fours. */
-const addInFours = (a: Code): Code => one(0x7f, one(0x7d, a));
-const fourths = (values: readonly number[]): Code => [
-  ...wide(0x0c),
-  ...new Uint8Array(Float32Array.from(values).buffer),
-];
-/** The four numbers of one vector in another order. */
-const arranged = (a: Code, order: readonly number[]): Code => [
-  ...[...a, ...a, ...wide(0x0d)],
-  ...order.flatMap((at) => [4 * at, 4 * at + 1, 4 * at + 2, 4 * at + 3]),
-];
-/** The sum of the four whole numbers in a local. */
-const sumOf = (local: number): Code =>
-  plus(
-    plus(lane(0, get(local)), lane(1, get(local))),
-    plus(lane(2, get(local)), lane(3, get(local))),
-  );
-
-interface WideFunction {
-  readonly name: string;
-  /** All of them whole numbers, and the first locals. */
-  readonly parameters: number;
-  readonly gives: boolean;
-  /** The types of further locals. */
-  readonly locals: readonly number[];
-  readonly code: Code;
-}
 
 /** (sketches, end, bytes of each, wanted, apart, how often each difference was met) */
 const countApart: WideFunction = (() => {
   const [from, end, size, wanted, into, met, at, bits, sum] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-  const apart = (place: Code): Code =>
-    bitsOfBytes(exclusiveOr(load(plus(get(from), place)), load(plus(get(wanted), place))));
+  const eight = (base: number, offset: number): Code => [
+    ...[...plus(get(base), get(at)), OP.i64Load],
+    ...[3, offset],
+  ];
+  const apart = (offset: number): Code => [
+    ...[...eight(from, offset), ...eight(wanted, offset)],
+    ...[OP.i64Xor, OP.i64CountOnes],
+  ];
   const place = plus(get(met), times(get(bits), number(4)));
   const body = [
-    ...set(sum, apart(number(0))),
-    ...set(at, number(16)),
-    ...when(
+    ...set(sum, [OP.i64Const, 0]),
+    ...set(at, number(0)),
+    ...repeat(
+      [
+        ...set(sum, [...get(sum), ...apart(0), OP.i64Add, ...apart(8), OP.i64Add]),
+        ...advance(at, number(16)),
+      ],
       isBelow(get(at), get(size)),
-      repeat(
-        [...set(sum, addBytes(get(sum), apart(get(at)))), ...advance(at, number(16))],
-        isBelow(get(at), get(size)),
-      ),
     ),
-    ...set(sum, addInFours(get(sum))),
-    ...set(bits, sumOf(sum)),
+    ...set(bits, [...get(sum), OP.i32OfI64]),
     ...store16(get(into), get(bits)),
     ...store32(place, plus(load32(place), number(1))),
     ...advance(from, get(size)),
     ...advance(into, number(2)),
   ];
   const code = repeat(body, isBelow(get(from), get(end)));
-  return { name: "countApart", parameters: 6, gives: false, locals: [I32, I32, V128], code };
+  return { name: "countApart", parameters: 6, gives: false, locals: [I32, I32, I64], code };
 })();
 
 /** (apart, end, limit, slots) gives where the list of slots ends; eight differences are looked at together. */
 const listBelow: WideFunction = (() => {
   const [from, end, limit, into, slot, next, limits] = [0, 1, 2, 3, 4, 5, 6];
-  const isLess = two(0x30, load(get(from)), get(limits));
+  const isLess = two(WIDE.lessUnsigned16, load(get(from)), get(limits));
   const each = [
-    ...when(isBelow([...get(next), 0x2f, 1, 0], get(limit)), [
+    ...when(isBelow([...get(next), OP.i32Load16Unsigned, 1, 0], get(limit)), [
       ...store32(get(into), get(slot)),
       ...advance(into, number(4)),
     ]),
@@ -126,15 +93,15 @@ const listBelow: WideFunction = (() => {
   ];
   const eight = plus(get(from), number(16));
   const code = [
-    ...set(limits, [...get(limit), ...wide(0x10)]),
+    ...set(limits, [...get(limit), ...wide(WIDE.splat16)]),
     ...repeat(
       [
-        ...[...isLess, ...wide(0x53), 0x04, NOTHING],
+        ...[...isLess, ...wide(WIDE.anyTrue), OP.if, NOTHING],
         ...set(next, get(from)),
         ...repeat(each, isBelow(get(next), eight)),
-        0x05,
+        OP.else,
         ...advance(slot, number(8)),
-        0x0b,
+        OP.end,
         ...advance(from, number(16)),
       ],
       isBelow(get(from), get(end)),
@@ -148,14 +115,20 @@ const listBelow: WideFunction = (() => {
 const multiply: WideFunction = (() => {
   const [asked, from, end, length, into, row, with_, sum] = [0, 1, 2, 3, 4, 5, 6, 7];
   const eight = (extend: number, offset: number): Code =>
-    two(0xba, one(extend, load(get(from))), load(get(with_), offset));
+    two(WIDE.dot16, one(extend, load(get(from))), load(get(with_), offset));
   const body = [
     ...set(sum, fourths([0, 0, 0, 0])),
     ...set(with_, get(asked)),
     ...set(row, plus(get(from), get(length))),
     ...repeat(
       [
-        ...set(sum, addWholes(get(sum), addWholes(eight(0x87, 0), eight(0x88, 16)))),
+        ...set(
+          sum,
+          addWholes(
+            get(sum),
+            addWholes(eight(WIDE.extendLow8To16, 0), eight(WIDE.extendHigh8To16, 16)),
+          ),
+        ),
         ...advance(from, number(16)),
         ...advance(with_, number(32)),
       ],
@@ -202,7 +175,7 @@ const turnOnce: WideFunction = (() => {
     ...store(get(other), takeFractions(get(a), load(get(other)))),
     ...advance(at, number(16)),
     // At the end of the first half the second, which is done, is passed over.
-    ...when([...get(at), ...get(half), 0x71], advance(at, get(half))),
+    ...when([...get(at), ...get(half), OP.i32And], advance(at, get(half))),
   ];
   const code = [
     ...set(at, number(0)),
@@ -224,10 +197,13 @@ const turnOnce: WideFunction = (() => {
 const signsOf: WideFunction = (() => {
   const [from, end, into] = [0, 1, 2];
   const four = (at: number): Code =>
-    one(0xa4, two(0x44, load(get(from), 16 * at), fourths([0, 0, 0, 0])));
+    one(
+      WIDE.bitmask32,
+      two(WIDE.greaterFractions, load(get(from), 16 * at), fourths([0, 0, 0, 0])),
+    );
   const bits = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((at) => [
-    ...[...four(at), ...number(4 * at), 0x74],
-    ...(at === 0 ? [] : [0x72]),
+    ...[...four(at), ...number(4 * at), OP.i32ShiftLeft],
+    ...(at === 0 ? [] : [OP.i32Or]),
   ]);
   const body = [
     ...store32(get(into), bits),
@@ -239,35 +215,6 @@ const signsOf: WideFunction = (() => {
 })();
 
 const FUNCTIONS = [countApart, listBelow, multiply, turnOnce, signsOf];
-
-/** The bytes of the module: types, functions, a memory, what is given out, code. */
-function moduleBytes(): Uint8Array<ArrayBuffer> {
-  const sized = (bytes: Code): Code => [...unsigned(bytes.length), ...bytes];
-  const list = (items: readonly Code[]): Code => [...unsigned(items.length), ...items.flat()];
-  const section = (id: number, body: Code): Code => [id, ...sized(body)];
-  const named = (name: string, kind: number, at: number): Code => [
-    ...sized([...Buffer.from(name)]),
-    ...[kind, at],
-  ];
-  const types = FUNCTIONS.map(({ parameters, gives }) => [
-    ...[0x60, ...list(Array.from({ length: parameters }, () => [I32]))],
-    ...list(gives ? [[I32]] : []),
-  ]);
-  const bodies = FUNCTIONS.map(({ locals, code }) =>
-    sized([...list(locals.map((type) => [1, type])), ...code, 0x0b]),
-  );
-  return Uint8Array.from([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, list(types)),
-    ...section(3, list(FUNCTIONS.map((_, at) => [at]))),
-    ...section(5, list([[0, 1]])),
-    ...section(
-      7,
-      list([named("memory", 2, 0), ...FUNCTIONS.map(({ name }, at) => named(name, 0, at))]),
-    ),
-    ...section(10, list(bodies)),
-  ]);
-}
 
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -297,9 +244,11 @@ export function innerLoops(): InnerLoops {
 /** The loops; `undefined` where the platform cannot run them. */
 export function wideLoops(): InnerLoops | undefined {
   const { WebAssembly } = globalThis as Platform;
-  if (WebAssembly === undefined) return undefined;
+  // What is copied in and out has its lowest byte first, there and here.
+  const isLowFirst = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+  if (WebAssembly === undefined || !isLowFirst) return undefined;
   try {
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()));
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes(FUNCTIONS)));
     return new WideLoops(exports as Exports);
   } catch {
     // An old processor: the plain loops do the same.

@@ -194,9 +194,13 @@ export function keyIn(headers: Headers): string | undefined {
   return key !== undefined && /^"[^"]*"$/.test(key) ? key.slice(1, -1) : key;
 }
 
+/** The form of an entity tag of ours: a version, and perhaps the entry that touched the memory last. */
+export const ENTITY_TAG = '(W/)?"([1-9][0-9]{0,8})(-[0-9]{1,15})?"';
+const VERSION_TAG = new RegExp(`^${ENTITY_TAG}$`);
+
 /** The version that an entity tag of ours names. */
 function versionIn(match: string): number {
-  const [, version] = /^(?:W\/)?"(\d{1,15})(?:-\d{1,15})?"$/.exec(match) ?? [];
+  const [, , version] = VERSION_TAG.exec(match) ?? [];
   if (version !== undefined) return Number(version);
   throw new HttpFailure("malformed", `if-match: expected one entity tag, got ${describe(match)}`);
 }

@@ -8,7 +8,7 @@ import {
   CONTROLS,
   describedInput,
   FREE_NAME,
-  NAME_PATTERN,
+  NAME_FORM,
   namedForms,
   unwrapped,
   VERBS,
@@ -26,6 +26,7 @@ import {
 } from "../memgraph/routes.js";
 import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
+import { ENTITY_TAG } from "./input.js";
 import { REQUEST_ID_HEADER } from "./metrics.js";
 import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
 import { withoutRepeats } from "./repeats.js";
@@ -65,11 +66,12 @@ function schemaOf(schema: z.ZodType, formOf = pointer): Json {
     override: ({ jsonSchema }) => {
       const own: { [keyword: string]: unknown } = jsonSchema;
       for (const keyword of OWN_KEYWORDS) delete own[keyword];
-      const { form, description, additionalProperties: others } = own;
+      const { form, description, not, additionalProperties: others } = own;
       if (typeof others === "object" && formOf === pointer) own.propertyNames ??= FREE_NAME;
       if (typeof form !== "string") return;
       for (const keyword of Object.keys(own)) delete own[keyword];
       Object.assign(own, formOf(form), description === undefined ? {} : { description });
+      if (not !== undefined) own.not = not;
     },
   });
   return json;
@@ -145,9 +147,13 @@ export function openApiDocument(
   };
 }
 
+function verbOf(name: string): Verb | undefined {
+  return (VERBS as { readonly [name: string]: Verb })[name];
+}
+
 /** The input of a route: what the row says, without the field whose file is the response. */
 function inputSchema({ operation, file }: Route): Json {
-  const verb: Verb | undefined = (VERBS as { readonly [name: string]: Verb })[operation.name];
+  const verb = verbOf(operation.name);
   const isWhole = verb !== undefined && verb.input === operation.input;
   const schema = schemaOf(isWhole ? describedInput(verb) : operation.input);
   if (file === undefined) return schema;
@@ -182,7 +188,7 @@ const actorParameter = {
   in: "path",
   required: true,
   description: "whose memory",
-  schema: { type: "string", pattern: NAME_PATTERN },
+  schema: { type: "string", ...NAME_FORM },
 };
 
 const headerParameters = {
@@ -196,7 +202,7 @@ const headerParameters = {
     name: "If-Match",
     in: "header",
     description: "the entity tag of the version that was read: the same as basedOnVersion",
-    schema: { type: "string", pattern: '^(\\*|(W/)?"[1-9][0-9]{0,8}(-[0-9]{1,15})?")$' },
+    schema: { type: "string", pattern: `^(\\*|${ENTITY_TAG})$` },
   },
   lastEventId: {
     name: "Last-Event-ID",
@@ -278,7 +284,9 @@ function headersOf({ fields }: Route): Json {
 }
 
 function bodyOf({ operation, file }: Route): Json {
-  const required = fieldsOf(operation).some((one) => one.required && one.name !== file?.field);
+  const isAsked = fieldsOf(operation).some((one) => one.required && one.name !== file?.field);
+  const rules = verbOf(operation.name)?.together ?? [];
+  const required = isAsked || rules.some((rule) => "exactlyOne" in rule || "atLeastOne" in rule);
   const schema = pointer(`${operation.name}Input`);
   return { required, content: { "application/json": { schema } } };
 }

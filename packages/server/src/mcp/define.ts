@@ -323,8 +323,17 @@ export function announced(schema: z.ZodType): JsonSchema {
   return json;
 }
 
-/** Leaves out bounds that every number keeps, and patterns: models know a time by its format, and write no marks into names. */
+/**
+ * Leaves out bounds that every number and every text keeps, and patterns: models know a time by its format, give
+ * no name that is empty, and write no marks into names. Words of a vocabulary are not told twice, and an object is
+ * open that does not say otherwise.
+ */
 function spare(form: { [keyword: string]: unknown }): void {
+  const { enum: vocabulary, description } = form;
+  const isTwice = Array.isArray(vocabulary) && String(description).endsWith(vocabulary.join(", "));
+  if (isTwice) delete form.description;
+  if (form.minLength === 1) delete form.minLength;
+  if (JSON.stringify(form.additionalProperties) === "{}") delete form.additionalProperties;
   if (Math.abs(Number(form.minimum)) >= TIME_MAX_MS) delete form.minimum;
   if (Number(form.maximum) >= TIME_MAX_MS) delete form.maximum;
   if (form.pattern === undefined || form.type !== "string") return;

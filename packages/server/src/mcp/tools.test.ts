@@ -300,6 +300,8 @@ describe("the pieces", () => {
     const schema = z.strictObject({
       when: z.int().meta({ description: "when", time: true }).exactOptional(),
       code: z.string().meta({ description: "a code", code: "ERR_AS_OF" }),
+      name: z.string().min(1).exactOptional(),
+      side: z.enum(["left", "right"]).describe("a side: left, right").exactOptional(),
       rest: z.record(z.string(), z.unknown()),
     });
     expect(announced(schema)).toEqual({
@@ -307,7 +309,9 @@ describe("the pieces", () => {
       properties: {
         when: { type: ["integer", "string"], description: "when" },
         code: { type: "string", description: "a code" },
-        rest: { type: "object", additionalProperties: {} },
+        name: { type: "string" },
+        side: { type: "string", enum: ["left", "right"] },
+        rest: { type: "object" },
       },
       required: ["code", "rest"],
       additionalProperties: false,

@@ -127,7 +127,7 @@ that is sent again. Without --session they go into one that is made for this run
     cli: { command: "session", group: "sessions", human: showSession },
   }),
   verbRow("sessions", {
-    help: `The one that was added to last comes first, with its number of turns, its times and how it begins; 50 unless
+    help: `Each with its number of turns, its times and how it begins; 50 unless
 --limit says otherwise. distinct says how many there are.`,
     example: "cortex sessions --limit 10",
     cli: {

@@ -41,8 +41,8 @@ export const MEMORY_OPERATIONS = [
   verbRow("write", {
     help: `One sentence is enough. The argument is that sentence, or a JSON object with any of the fields
 below and the data fields of the type; \`-\` reads it from stdin. Flags win over the object.
-Text that is known already reinforces the memory that says it. A memory in a slot replaces the one
-that was there, which becomes history; without a slot nothing is replaced unless supersedes names it.`,
+A memory in a slot replaces the one that was there, which becomes history; without a slot nothing is
+replaced unless supersedes names it.`,
     example: 'cortex write fact "Ada lives in Porto" --slot "home city" --tag travel',
     cli: {
       command: "write",

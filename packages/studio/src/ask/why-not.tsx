@@ -86,7 +86,7 @@ async function reasonFor(
   if (found === undefined) return "There is no such memory at this moment, or you may not see it.";
   const { head, type } = found;
   if (settings.types.length > 0 && !settings.types.includes(type)) {
-    return `It is a ${type}, and only ${settings.types.join(", ")} was asked for.`;
+    return `Its type is ${type}, and only ${settings.types.join(", ")} was asked for.`;
   }
   if (head.lifecycle !== "active" && !settings.history) {
     return `It is not current (${lifeWords(head.lifecycle)}). Ask with “what was replaced, too” to see history.`;
