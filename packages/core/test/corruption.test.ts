@@ -9,6 +9,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { ulidText } from "../src/codec/ulid.js";
 import type { CheckReport } from "../src/contract/entry.js";
 import { decodeHeadRow, encodeHeadRow, type HeadRow } from "../src/history/head-row.js";
 import { type Cortex, CortexError, isCortexError, open } from "../src/index.js";
@@ -218,6 +219,29 @@ describe("the journal", () => {
     const { ok, problems } = await checkDamaged(folder);
     expect(ok).toBe(false);
     expect(problems.map(({ message }) => message).join()).toMatch(/log tile row 02|entry 7/);
+  });
+
+  test("a read of an entry whose header lost a bit is right, or refused with the seq", async () => {
+    const { key, value } = await entryRow(SEQ);
+    const { headerBytes, parts } = splitEntry(value);
+    const subject = decodeEntry(value).header.parts.find((part) => part.subject[0] === 1)?.subject;
+    const id = ulidText((subject ?? new Uint8Array(17)).subarray(1));
+    const read = async (bytes: Bytes): Promise<string | undefined> => {
+      const kv = openMemoryKv();
+      await restoreRows(kv, await goodRows);
+      await apply(kv, { puts: [{ key, value: encodeEntry({ headerBytes: bytes, parts }) }] });
+      await using memory = await open("memory:", { actor: "ada", kv });
+      return memory.get(id, { asOf: SEQ }).then(
+        (found) => found?.text,
+        (error) => `${error.code} ${error.details?.seq}`,
+      );
+    };
+    const right = await read(headerBytes);
+    const outcomes = new Set<string | undefined>();
+    for (let at = 0; at < headerBytes.length; at += 2) {
+      outcomes.add(await read(flipped(headerBytes, at, at % 8)));
+    }
+    expect([...outcomes].sort()).toEqual([`ERR_CORRUPT ${SEQ}`, right].sort());
   });
 
   test("a rebuild makes nothing up: it fails and leaves the store as it is", async () => {

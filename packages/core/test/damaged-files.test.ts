@@ -266,6 +266,29 @@ describe("a process that ends in one of its stores", () => {
     expect(await hub.use("ada", async (memory) => (await memory.get("n"))?.text)).toBe("of ada");
   });
 
+  test("also where that cannot be written down, and whatever else has such a name", async () => {
+    const folder = temporaryFolder();
+    for (const actor of ["ada", "bob"]) {
+      await using memory = await open(folder, { actor });
+      await memory.write({ type: "note", externalId: "n", text: `of ${actor}` });
+    }
+    const path = join(folder, "bob", "g000001.mdb");
+    const whole = readFileSync(path);
+    writeFileSync(path, Buffer.from(whole).fill(0, 2 * PAGE));
+    writeFileSync(join(folder, ".quarantine"), "");
+    mkdirSync(join(folder, ".in-use-999999998-0badcafe"));
+    writeFileSync(join(folder, ".in-use-999999999-0badcafe"), "bob");
+    await using hub = await openHub(folder);
+    expect((await quarantinedStores(folder)).map(({ store }) => store)).toEqual(["bob"]);
+    const read = (actor: string) => hub.use(actor, async (memory) => (await memory.get("n"))?.text);
+    await expect(read("bob")).rejects.toMatchObject({ code: "ERR_CORRUPT" });
+    expect(await read("ada")).toBe("of ada");
+    rmSync(path);
+    writeFileSync(path, whole);
+    expect(await read("bob")).toBe("of bob");
+    expect(await quarantinedStores(folder)).toEqual([]);
+  });
+
   test("a damaged catalogue is made again", async () => {
     const folder = temporaryFolder();
     {
@@ -339,6 +362,20 @@ describe("a hub with a graph whose file is damaged at its front", () => {
         expect(readFileSync(fileIn(folder)).equals(bytes), name).toBe(true);
       }
       expect([...told].sort()).toEqual([0, 1]);
+      // Gone altogether, or a folder in its place.
+      for (const makes of [false, true]) {
+        rmSync(fileIn(folder));
+        if (makes) mkdirSync(fileIn(folder));
+        await using hub = await openHub(folder);
+        const isNamed = kept || makes;
+        expect((await hub.listGraphs()).problems.length, `folder: ${makes}`).toBe(isNamed ? 1 : 0);
+        const code = makes ? "ERR_STORAGE" : kept ? "ERR_CORRUPT" : "ERR_NOT_FOUND";
+        const used = hub.use("ada", (memory) => memory.stats());
+        await expect(used, `folder: ${makes}`).rejects.toMatchObject({ code });
+        expect(await memgraph(hub).getNode("of-bob")).toMatchObject({ content: "bob" });
+        rmSync(fileIn(folder), { recursive: true, force: true });
+        writeFileSync(fileIn(folder), whole);
+      }
       writeFileSync(fileIn(folder), whole);
       await using hub = await openHub(folder);
       expect(await hub.check({ graphs: true })).toMatchObject({ ok: true, problems: [] });

@@ -14,6 +14,7 @@ import { DATA_SCHEMAS, enoughFor, sentenceField, turnData } from "../records/dat
 import { ISO_PATTERN } from "../records/fields.js";
 import { externalIdField } from "../records/frames.js";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "../records/types.js";
+import { NAME_FORM } from "../records/uri.js";
 import { batch, batchLink } from "./batch.js";
 import { listUpTo, textField } from "./fields.js";
 import { COMPARISONS } from "./find.js";
@@ -23,9 +24,6 @@ import type { Together, Verb } from "./verb.js";
 
 /** A JSON Schema, or a part of one. */
 type JsonSchema = { readonly [keyword: string]: unknown };
-
-/** The names of actors and graphs. */
-export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,63}$";
 
 /** What a member of a free object may be called over HTTP: not what every object has, which copying would drop. */
 export const FREE_NAME = { pattern: "^(?!__proto__$)" };
@@ -41,7 +39,7 @@ export function namedForms(to: Pointer): { readonly [name: string]: JsonSchema }
     // What is looked into later, and then refused by itself.
     ...freeJson("AnyJson", { type: "number" }, to),
     Predicate: { anyOf: predicateForms(to("Predicate")) },
-    GraphId: { type: "string", pattern: NAME_PATTERN },
+    GraphId: { type: "string", ...NAME_FORM },
     IsoTime: { type: "string", pattern: ISO_PATTERN },
     Kind: schemaOf(kind),
     EdgeKind: schemaOf(edgeKind),

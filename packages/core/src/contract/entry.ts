@@ -37,6 +37,7 @@ export {
   VISIBILITIES,
   type Visibility,
 } from "../records/types.js";
+export { NAME_FORM } from "../records/uri.js";
 export { type AttestOutcome, MISLED_REASONS } from "../salience/learn.js";
 export {
   COLD_WEIGHTS,
@@ -50,7 +51,7 @@ export type { Counter } from "../salience/use-record.js";
 export { quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
-export { describedInput, FREE_NAME, NAME_PATTERN, namedForms } from "./document.js";
+export { describedInput, FREE_NAME, namedForms } from "./document.js";
 export {
   anyObject,
   type FieldNote,

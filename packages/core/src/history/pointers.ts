@@ -6,8 +6,9 @@
  */
 import { decode, encode, uintAt, uintBytes } from "../codec/cbor.js";
 import { readIntegerOr, readList } from "../codec/cbor-value.js";
-import { CortexError } from "../errors.js";
+import { CortexError, isCortexError } from "../errors.js";
 import {
+  corruptEntry,
   decodeHeader,
   type EntryHeader,
   type PartContext,
@@ -220,8 +221,20 @@ export function openEntry(
   seq: number,
 ): { readonly header: EntryHeader; readonly parts: readonly (Bytes | undefined)[] } {
   if (row === undefined) throw missingEntry(seq);
-  const { headerBytes, parts } = splitEntry(row);
-  return { header: decodeHeader(headerBytes), parts };
+  return readingEntry(seq, () => {
+    const { headerBytes, parts } = splitEntry(row);
+    return { header: decodeHeader(headerBytes), parts };
+  });
+}
+
+/** Reads of an entry; bytes that are no encoding at all are damage, and it is said where. */
+export function readingEntry<T>(seq: number, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!isCortexError(error, "ERR_NOT_CANONICAL")) throw error;
+    throw corruptEntry(error.message, seq);
+  }
 }
 
 /** The failure of a read that needs an entry which is not there. */

@@ -44,6 +44,7 @@ import {
   openEntry,
   type PartPointer,
   type Read,
+  readingEntry,
   readRecords,
 } from "./pointers.js";
 import { seenIn } from "./seen-snapshot.js";
@@ -273,9 +274,10 @@ function isSubject(subject: Bytes | undefined, id: Bytes): boolean {
 
 function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {
   if (row === undefined) throw missingEntry(pointer.seq);
-  const { header, record } = openPart(row, pointer.part);
+  const { seq, part } = pointer;
+  const { header, record } = readingEntry(seq, () => openPart(row, part));
   if (record === undefined) return undefined;
-  return { record: memoryRecordOf(record, partContext(header, pointer.part)), header };
+  return { record: memoryRecordOf(record, partContext(header, part)), header };
 }
 
 /**

@@ -22,7 +22,13 @@ import { decodeEdgeRecord } from "../records/edge-record.js";
 import { memoryRecordOf, visibilityAt } from "../records/memory-record.js";
 import { type Access, grantsProofs, maySee, maySeeAtAGlance } from "../scope/access.js";
 import { decodeHeadRow } from "./head-row.js";
-import { adjacencySeq, decodeMemoryRow, type MemoryRow, missingEntry } from "./pointers.js";
+import {
+  adjacencySeq,
+  decodeMemoryRow,
+  type MemoryRow,
+  missingEntry,
+  readingEntry,
+} from "./pointers.js";
 
 /** A memory that is seen. */
 interface SeenMemory {
@@ -262,7 +268,7 @@ export class SeenView {
     const isShown = maySeeAtAGlance(visibility, row.lifecycle);
     if (isShown === false) return undefined;
     if (isShown === true && glance !== undefined) return { seq, at: glance.at };
-    const { header, record } = openPart(entry, part);
+    const { header, record } = readingEntry(seq, () => openPart(entry, part));
     if (record === undefined) return undefined;
     const { head } = memoryRecordOf(record, partContext(header, part));
     return maySee(this.#access, head, id) ? { seq, at: header.at } : undefined;

@@ -170,13 +170,21 @@ export function removeOldCaches(folder: string): void {
   if (exists(path)) rmSync(path, { recursive: true, force: true });
 }
 
+/** What tells that a folder without a store had one. */
+function traceIn(folder: string): string | undefined {
+  return namesIn(folder).find((name) => name === OLD_CACHES || TRACE_NAME.test(name));
+}
+
+/** Whether a folder has the traces of a store, and none. */
+export function isLost(folder: string): boolean {
+  // Listed again: while a store moves, one list may have missed both of its files.
+  return traceIn(folder) !== undefined && completeNumbers(folder).length === 0;
+}
+
 /** Throws when a folder without a store has the traces of one. */
 function refuseLost(folder: string): void {
-  const trace = namesIn(folder).find((name) => name === OLD_CACHES || TRACE_NAME.test(name));
-  // Listed again: while a store moves, one list may have missed both of its files.
-  if (trace !== undefined && completeNumbers(folder).length === 0) {
-    throw lost(folder, `the file of its store is gone, ${trace} is still there`);
-  }
+  if (!isLost(folder)) return;
+  throw lost(folder, `the file of its store is gone, ${traceIn(folder)} is still there`);
 }
 
 /** What is wrong with the files of a store that nobody opens for it; see `lmdb-pages.ts`. */

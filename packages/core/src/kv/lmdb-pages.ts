@@ -27,7 +27,7 @@ import { basename } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError } from "../errors.js";
 import { type Bytes, compareBytes, type KvRow, type Salvaged } from "./kv.js";
-import { foreign, storageError } from "./lmdb-failures.js";
+import { foreign, reading, storageError } from "./lmdb-failures.js";
 
 /** The magic number of a meta page, right behind the header of the page. */
 export const META_MAGIC = 0xbeefc0de;
@@ -229,7 +229,8 @@ const USUAL_PAGE_BYTES = [4096, 16_384, 65_536] as const;
 
 function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
-  return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+  const read = reading(() => readSync(file, bytes, 0, length, at));
+  return bytes.subarray(0, read);
 }
 
 function hasMagic(page: Buffer): boolean {

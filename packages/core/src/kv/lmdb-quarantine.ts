@@ -58,6 +58,9 @@ interface Kept {
 /** The files in which this process names stores, by the folder of the stores. */
 const naming = new Map<string, Naming>();
 
+/** Stores, by folder, that are under quarantine in this process alone, because it could not be written down. */
+const unwritten = new Map<string, Kept>();
+
 interface Naming {
   users: number;
   file: number | undefined;
@@ -126,7 +129,10 @@ function nameInUse(folder: string): void {
 
 /** The stores of a folder that are under quarantine, in order. */
 export function quarantinedIn(root: string): readonly Quarantined[] {
-  return namesIn(join(root, QUARANTINE_FOLDER))
+  const here = [...unwritten.keys()].filter((folder) => dirname(folder) === root);
+  return [
+    ...new Set([...namesIn(join(root, QUARANTINE_FOLDER)), ...here.map((one) => basename(one))]),
+  ]
     .sort()
     .flatMap((store) => {
       const kept = keptOf(root, store);
@@ -142,7 +148,7 @@ export async function refuseQuarantined(folder: string): Promise<void> {
   if (kept === undefined) return;
   const stamp = takeStamp(folder) ?? "";
   if (stamp !== kept.stamp && !(await suspect(root, store))) {
-    rmSync(join(root, QUARANTINE_FOLDER, store), { force: true });
+    if (!unwritten.delete(folder)) rmSync(join(root, QUARANTINE_FOLDER, store), { force: true });
     return;
   }
   const way = "restore a backup or repair it; the quarantine ends when its file is sound";
@@ -156,9 +162,14 @@ async function suspect(root: string, store: string): Promise<boolean> {
   const stamp = takeStamp(folder) ?? "";
   const [problem] = await examineFolder(folder).catch(() => []);
   if (problem === undefined) return false;
-  mkdirSync(join(root, QUARANTINE_FOLDER), { recursive: true, mode: 0o700 });
   const kept: Kept = { stamp, problem };
-  writeFileSync(join(root, QUARANTINE_FOLDER, store), JSON.stringify(kept), { mode: 0o600 });
+  try {
+    mkdirSync(join(root, QUARANTINE_FOLDER), { recursive: true, mode: 0o700 });
+    writeFileSync(join(root, QUARANTINE_FOLDER, store), JSON.stringify(kept), { mode: 0o600 });
+  } catch {
+    // On a disk that is full, say: the others are served all the same.
+    unwritten.set(folder, kept);
+  }
   return true;
 }
 
@@ -169,7 +180,7 @@ function keptOf(root: string, store: string): Kept | undefined {
     return { stamp: String(stamp), problem: String(problem) };
   } catch {
     // Not there, or half written by somebody who was ended: then it is found again.
-    return undefined;
+    return unwritten.get(join(root, store));
   }
 }
 
@@ -181,7 +192,12 @@ function leftNames(
     const [, pid, token] = IN_USE_NAME.exec(name) ?? [];
     if (pid === undefined || token === undefined || !isGone(Number(pid), token)) return [];
     const path = join(root, name);
-    return [{ path, stores: readFileSync(path, "latin1").trim().split(/ +/) }];
+    try {
+      return [{ path, stores: readFileSync(path, "latin1").trim().split(/ +/) }];
+    } catch {
+      // Another process that starts as well has looked at it meanwhile, or it is no file.
+      return [];
+    }
   });
 }
 

@@ -16,7 +16,7 @@
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { storageError } from "./lmdb-failures.js";
-import { completeNumbers, nameOf } from "./lmdb-folder.js";
+import { completeNumbers, isLost, nameOf } from "./lmdb-folder.js";
 import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
 
 /** More than a meta page holds behind its header; what follows is never written. */
@@ -55,9 +55,11 @@ export function takeStamp(folder: string): string | undefined {
   } catch {
     return undefined;
   }
+  // The file is gone and its lock file is not: whoever opens it is told.
+  if (numbers.length === 0) return isLost(folder) ? UNREADABLE : undefined;
   // While a store moves, two files are there: a change of either is a change.
   const marks = numbers.map((number) => fileMark(`${folder}/${nameOf(number)}`));
-  if (marks.length === 0 || marks.includes(undefined)) return undefined;
+  if (marks.includes(undefined)) return undefined;
   return numbers.map((number, at) => `${number}:${marks[at]}`).join(" ");
 }
 
@@ -105,6 +107,9 @@ function fileMark(path: string): string | undefined {
     marked.writeDoubleLE(ino, 8);
     marked.writeDoubleLE(birthtimeMs, 16);
     return hash("sha256", marked, "hex").slice(0, MARK_CHARS);
+  } catch {
+    // A disk that fails, or a folder in the place of the file.
+    return UNREADABLE;
   } finally {
     closeSync(descriptor);
   }

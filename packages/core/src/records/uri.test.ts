@@ -5,7 +5,7 @@ import { parseUlid } from "../codec/ulid.js";
 import { type CortexError, isCortexError } from "../errors.js";
 import { VERSION_MAX } from "../limits.js";
 import { MEMORY_TYPES, namesOf } from "./types.js";
-import { buildUri, checkActorName, parseUri } from "./uri.js";
+import { buildUri, checkActorName, NAME_FORM, parseUri } from "./uri.js";
 
 const SEED = 7_301;
 console.info(`uri.test seed ${SEED}`);
@@ -23,6 +23,44 @@ function failure(run: () => unknown): CortexError {
   }
   throw new Error("expected a failure");
 }
+
+describe("the form of a name that documents give", () => {
+  it("takes what the check takes, and nothing else", () => {
+    const pieces = fc.constantFrom(
+      "a",
+      "0",
+      ".",
+      "_",
+      "-",
+      "A",
+      "con",
+      "com1",
+      "nul",
+      "é",
+      " ",
+      "",
+    );
+    const names = fc.oneof(
+      fc.array(pieces, { maxLength: 6 }).map((all) => all.join("")),
+      fc.integer({ min: 60, max: 68 }).map((length) => "n".repeat(length)),
+    );
+    const pattern = new RegExp(NAME_FORM.pattern, "u");
+    fc.assert(
+      fc.property(names, (name) => {
+        const fits = name.length <= NAME_FORM.maxLength && pattern.test(name);
+        const isTaken = (() => {
+          try {
+            return checkActorName(name) === name;
+          } catch {
+            return false;
+          }
+        })();
+        expect([name, fits]).toEqual([name, isTaken]);
+      }),
+      { seed: SEED, numRuns: 2000 },
+    );
+  });
+});
 
 describe("memory URIs", () => {
   it("read back what was built", () => {

@@ -94,7 +94,14 @@ function badUri(field: string, why: string, got: unknown): CortexError {
 }
 
 /** Names that Windows keeps for devices, with any extension; a store must open everywhere. */
-const DEVICE_NAME = /^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|$)/;
+const DEVICES = "(con|prn|aux|nul|com[1-9]|lpt[1-9])(\\.|$)";
+const DEVICE_NAME = new RegExp(`^${DEVICES}`);
+
+/** The name of an actor or a graph, as JSON Schema says what the check below asks. */
+export const NAME_FORM = {
+  maxLength: LIMITS.actorChars,
+  pattern: `^(?!${DEVICES})[a-z0-9][a-z0-9_-]*(\\.[a-z0-9_-]+)*$`,
+} as const;
 
 /** Checks the name of an actor or a graph; `ERR_BAD_NAME` says what is wrong with it. */
 export function checkActorName(name: unknown, field = "actor"): string {

@@ -8,7 +8,7 @@ import {
   CONTROLS,
   describedInput,
   FREE_NAME,
-  NAME_PATTERN,
+  NAME_FORM,
   namedForms,
   unwrapped,
   VERBS,
@@ -147,9 +147,13 @@ export function openApiDocument(
   };
 }
 
+function verbOf(name: string): Verb | undefined {
+  return (VERBS as { readonly [name: string]: Verb })[name];
+}
+
 /** The input of a route: what the row says, without the field whose file is the response. */
 function inputSchema({ operation, file }: Route): Json {
-  const verb: Verb | undefined = (VERBS as { readonly [name: string]: Verb })[operation.name];
+  const verb = verbOf(operation.name);
   const isWhole = verb !== undefined && verb.input === operation.input;
   const schema = schemaOf(isWhole ? describedInput(verb) : operation.input);
   if (file === undefined) return schema;
@@ -184,7 +188,7 @@ const actorParameter = {
   in: "path",
   required: true,
   description: "whose memory",
-  schema: { type: "string", pattern: NAME_PATTERN },
+  schema: { type: "string", ...NAME_FORM },
 };
 
 const headerParameters = {
@@ -280,7 +284,9 @@ function headersOf({ fields }: Route): Json {
 }
 
 function bodyOf({ operation, file }: Route): Json {
-  const required = fieldsOf(operation).some((one) => one.required && one.name !== file?.field);
+  const isAsked = fieldsOf(operation).some((one) => one.required && one.name !== file?.field);
+  const rules = verbOf(operation.name)?.together ?? [];
+  const required = isAsked || rules.some((rule) => "exactlyOne" in rule || "atLeastOne" in rule);
   const schema = pointer(`${operation.name}Input`);
   return { required, content: { "application/json": { schema } } };
 }

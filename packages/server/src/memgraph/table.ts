@@ -369,7 +369,7 @@ const getNode = defineCall({
   input: z.strictObject({
     node_id: text,
     lineage_id: text,
-    at_version: whole(1).exactOptional(),
+    at_version: whole(1, VERSION_MAX).exactOptional(),
     at_time: isoTime("the node that was current then"),
   }),
   output: nodeJsonShape,

@@ -6,7 +6,7 @@
  */
 
 import { CortexError, copyHub, type Hub, openHub } from "@cortex-memory/core";
-import { anyObject, listOf, NAME_PATTERN, VERBS } from "@cortex-memory/core/contract";
+import { anyObject, listOf, NAME_FORM, VERBS } from "@cortex-memory/core/contract";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import {
@@ -103,7 +103,7 @@ async function withHub<T>(
 
 const id = z.string().meta({
   description: "the graph: its id, which is the actor of its store",
-  pattern: NAME_PATTERN,
+  ...NAME_FORM,
 });
 
 /** The fields of a graph's configuration, as its own verb has them. */
@@ -141,7 +141,7 @@ graph's store: every other command works on it with --actor.`,
         .meta({
           description:
             "a safe name: a-z, 0-9, dot, underscore and hyphen; made from the name when not given",
-          pattern: NAME_PATTERN,
+          ...NAME_FORM,
         })
         .exactOptional(),
       conflictPolicy: policy,
