@@ -1,6 +1,7 @@
 /**
  * Segments as searches use them: the lengths of documents, where chunks begin and what has ended, kept
- * in memory from one search to the next. Four bytes a document or so; dictionaries stay in the store.
+ * in memory from one search to the next, and whose they are once that was asked. Four bytes a document or so, and
+ * two dozen more where it was; dictionaries stay in the store.
  *
  * A segment's rows change only when a memory is forgotten, and then its edition does, so what is kept
  * is told apart by what the manifest says of it. Ends are only added to; one that a reader of the past
@@ -21,8 +22,8 @@ import {
   readLengths,
 } from "./segment-rows.js";
 
-/** What reading needs of a snapshot; `isFar` where each read is a round trip. */
-export type Rows = Pick<KvSnapshot, "getMany" | "ranges"> & { readonly isFar?: boolean };
+/** What reading needs of a snapshot. */
+export type Rows = Pick<KvSnapshot, "getMany" | "ranges">;
 
 /** A segment with what is kept of it in memory. */
 export interface LoadedSegment {
@@ -32,12 +33,14 @@ export interface LoadedSegment {
   readonly fences: Float64Array;
   /** The end of each document, 0 while it stands; absent while all stand. */
   readonly ends: Float64Array | undefined;
-  /** Chunks of documents that were read, by number; kept only where reading one is a round trip. */
+  /** Chunks of documents that were read, by number. */
   readonly chunks: Map<number, Bytes>;
 }
 
 /** Chunks that are kept of one segment: some megabytes. */
 const CHUNKS_KEPT = 2048;
+/** More chunks than a segment has. */
+const SEGMENT_CHUNKS = 2 ** 32;
 
 /** The segments that searches have used. */
 export class SegmentCache {
@@ -123,27 +126,30 @@ export async function documentsAt(
   rows: Rows,
   places: readonly DocumentPlace[],
 ): Promise<readonly (DocumentEntry | undefined)[]> {
-  const missing = new Map<string, DocumentPlace & { readonly key: Bytes }>();
-  const found = new Map<string, Bytes | undefined>();
-  const names = places.map(({ segment, document }) => {
-    const chunk = chunkOf(document);
-    const key = segmentKey("textDocuments", segment.info.number, chunk);
-    const name = keyString(key);
-    const kept = segment.chunks.get(chunk);
-    if (kept === undefined) missing.set(name, { segment, document, key });
+  const missing = new Map<number, DocumentPlace>();
+  const found = new Map<number, Bytes | undefined>();
+  const names = places.map((place) => {
+    const chunk = chunkOf(place.document);
+    const name = place.segment.info.number * SEGMENT_CHUNKS + chunk;
+    const kept = place.segment.chunks.get(chunk);
+    if (kept === undefined) missing.set(name, place);
     else found.set(name, kept);
     return name;
   });
-  const values = await rows.getMany([...missing.values()].map(({ key }) => key));
+  const keys = [...missing.values()].map(({ segment, document }) =>
+    segmentKey("textDocuments", segment.info.number, chunkOf(document)),
+  );
+  const values = keys.length === 0 ? [] : await rows.getMany(keys);
   for (const [at, [name, { segment, document }]] of [...missing].entries()) {
     const value = values[at];
     found.set(name, value);
-    if (rows.isFar === true && value !== undefined && segment.chunks.size < CHUNKS_KEPT) {
-      segment.chunks.set(chunkOf(document), value);
+    if (value !== undefined && segment.chunks.size < CHUNKS_KEPT) {
+      // Copied: a row may be part of something larger that would stay with it.
+      segment.chunks.set(chunkOf(document), new Uint8Array(value));
     }
   }
   return places.map(({ document }, at) =>
-    documentAt(found.get(names[at] ?? ""), document % DOCUMENTS_PER_ROW),
+    documentAt(found.get(names[at] as number), document % DOCUMENTS_PER_ROW),
   );
 }
 
