@@ -5,15 +5,42 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { copyHub, open, openHub } from "../src/index.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { startPglite } from "./pglite-server.js";
 
+/** As many copies of the first graph as it takes, in the tables and in the catalogue, each under a number and a name. */
+async function manyGraphs(plain: pg.Client, hub: string, count: number): Promise<void> {
+  const each = "generate_series(1, $2::int - 1) AS n";
+  const numbered = "'g-' || lpad(n::text, 6, '0')";
+  await plain.query(
+    `INSERT INTO cortex_heads (actor, slot, generation, head, stamp)
+      SELECT $1 || '/' || ${numbered}, 0, generation, head, stamp FROM cortex_heads, ${each}
+      WHERE actor = $1 || '/g-000000' AND slot = 0`,
+    [hub, count],
+  );
+  await plain.query(
+    `INSERT INTO cortex_rows SELECT $1 || '/' || ${numbered}, generation, key, value FROM cortex_rows, ${each}
+      WHERE actor = $1 || '/g-000000' AND n = 2500`,
+    [hub, count],
+  );
+  // A name stands in a key with each byte one higher; a row begins with the number of its graph.
+  await plain.query(
+    `INSERT INTO cortex_rows SELECT actor, generation,
+        '\\x10'::bytea || convert_to('h.' || translate(lpad(n::text, 6, '0'), '0123456789', '123456789:'), 'UTF8') || '\\x00'::bytea,
+        convert_to('[' || n || substr(convert_from(value, 'UTF8'), 3), 'UTF8')
+      FROM cortex_rows, ${each} WHERE actor = $1 || '/.catalogue' AND get_byte(key, 0) = 16`,
+    [hub, count],
+  );
+}
+
 let server: { readonly url: string; stop(): Promise<void> };
 
+const database = process.env.CORTEX_TEST_POSTGRES ?? "";
+
 beforeAll(async () => {
-  const database = process.env.CORTEX_TEST_POSTGRES ?? "";
   server = database === "" ? await startPglite() : { url: database, stop: async () => {} };
 });
 afterAll(() => server.stop());
@@ -118,6 +145,45 @@ describe("a hub in a database", () => {
       "plain",
     ]);
     expect((await other.listGraphs()).graphs).toEqual([]);
+  });
+
+  test("very many graphs are listed in pages, each once, and one that is removed leaves nothing", async () => {
+    const count = database === "" ? 3000 : 30_000;
+    const location = hubIn(server.url);
+    const name = new URL(location).searchParams.get("hub") ?? "";
+    await using hub = await openHub(location);
+    await hub.createGraph({ name: "Graph", id: "g-000000" });
+    await hub.createGraph({ name: "Other", id: "other" });
+    // Whoever removes a graph looks at what leads there, and has then read the journals of all others.
+    await hub.remove("other", "asked");
+    const plain = new pg.Client({ connectionString: server.url });
+    await plain.connect();
+    await manyGraphs(plain, name, count);
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await hub.listGraphs({
+        limit: 1000,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      expect(page.problems).toEqual([]);
+      for (const { id } of page.graphs) ids.push(id);
+      cursor = page.cursor;
+      // What happens to the graphs of a page that is to come is seen there, and what is new at the end.
+      if (ids.length === 1000) {
+        await hub.remove("g-002500", "asked");
+        await hub.createGraph({ name: "New", id: "new" });
+      }
+    } while (cursor !== undefined);
+    const left = [...Array(count).keys()].filter((at) => at !== 2500);
+    expect(ids).toEqual([...left.map((at) => `g-${String(at).padStart(6, "0")}`), "new"]);
+    const found = await plain.query(
+      `SELECT (SELECT count(*) FROM cortex_heads WHERE actor = $1) + (SELECT count(*) FROM cortex_rows WHERE actor = $1)
+        + (SELECT count(*) FROM cortex_rows WHERE actor = $2 AND position('h.113611'::bytea IN key) > 0) AS left`,
+      [`${name}/g-002500`, `${name}/.catalogue`],
+    );
+    expect(Number(found.rows[0].left)).toBe(0);
+    await plain.end();
   });
 
   test("a graph that was removed is gone from every answer, and its name may begin anew", async () => {

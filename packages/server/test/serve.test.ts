@@ -2,7 +2,7 @@
  * `cortex serve` as people run it: what it says, what it refuses to start with, how it ends, and that
  * nothing it said is lost when it is killed.
  */
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { open } from "@cortex-memory/core";
@@ -274,7 +274,7 @@ describe("ending", () => {
   });
 });
 
-test("several servers and a command write one folder, and no update is lost", async () => {
+test("several servers and a command write one store, and no update is lost", async () => {
   const servers = await Promise.all([serve(), serve()]);
   const created = await servers[0]?.post("/v1/write", {
     type: "note",
@@ -306,5 +306,4 @@ test("several servers and a command write one folder, and no update is lost", as
   expect(command.exit).toBe(0);
   expect(await place.json(["get", "counter"])).toMatchObject({ text: String(EACH * 4) });
   expect(await place.json(["check"])).toMatchObject({ ok: true });
-  expect(existsSync(place.data)).toBe(true);
 });

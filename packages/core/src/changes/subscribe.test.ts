@@ -140,6 +140,23 @@ describe("what is delivered", () => {
 });
 
 describe("going on later", () => {
+  test("many that wait for the same entry look and read together", async () => {
+    const { store, kv: calls } = await countedStore();
+    const { memory } = store;
+    const { seq } = await memory.write({ type: "note", text: "before" });
+    calls.reset();
+    const many = Array.from({ length: 300 }, () => memory.subscribe());
+    const heard = many.map((events) => events.next());
+    await memory.write({ type: "note", text: "for everybody" });
+    const seqs = (await Promise.all(heard)).map(({ value }) => value?.seq);
+    expect(new Set(seqs)).toEqual(new Set([seq + 1]));
+    // Each alone would take one to begin and one to read; a slow machine may look around meanwhile.
+    expect(calls.counts().snapshots).toBeLessThan(100);
+    await Promise.all(many.map((events) => events.return()));
+    expect(calls.counts().openSnapshots).toBe(0);
+    await store.dispose();
+  });
+
   test("a gap of ten thousand entries is delivered once and in order", async () => {
     await using store = await openTestStore({ check: false });
     const { memory } = store;

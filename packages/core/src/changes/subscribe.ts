@@ -14,13 +14,12 @@ import type { Asked } from "../contract/index.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { CortexError, isCortexError } from "../errors.js";
-import { headOf } from "../history/build-beside.js";
-import { waitForGrowth } from "../history/growth.js";
+import { sizeFromNow, waitForGrowth } from "../history/growth.js";
 import { decodeMemoryRow } from "../history/pointers.js";
 import { Reader } from "../history/reader.js";
 import { decodeEntry, type Entry, type EntryKind, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
+import type { Bytes, Kv } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { MemoryType } from "../records/types.js";
 import { beyondTheEnd, shapeEntry } from "./log.js";
@@ -82,7 +81,7 @@ async function startOf(engine: Engine, from: number | undefined): Promise<number
     firstHeard = Math.min(firstHeard, before);
   });
   try {
-    const { size } = await headOf(engine.kv);
+    const size = await sizeFromNow(engine.kv);
     if (from === undefined) return Math.min(size, firstHeard);
     if (from <= size) return from;
     throw beyondTheEnd(from, size);
@@ -107,7 +106,7 @@ async function* follow(
     let next = await start;
     let limit: number = LIMITS.followEntries;
     while (!isOver()) {
-      const page = await readPage(engine, next, limit);
+      const page = await sharedPage(engine, next, limit);
       for (const event of page.events) {
         if (isOver()) return;
         if (kinds === undefined || kinds.has(event.kind)) yield event;
@@ -128,6 +127,24 @@ interface EventPage {
   readonly size: number;
   /** Bytes that were read for it. */
   readonly bytes: number;
+}
+
+/** Pages that are being read. */
+const reading = new WeakMap<Kv, Map<string, Promise<EventPage>>>();
+
+/**
+ * A page, read once for all who ask for the same one meanwhile: a commit wakes every subscription at once. It may
+ * have begun before the call and end where the journal did then; whoever is told so looks again before he waits.
+ */
+function sharedPage(engine: Engine, from: number, limit: number): Promise<EventPage> {
+  const pages = reading.get(engine.kv) ?? new Map<string, Promise<EventPage>>();
+  reading.set(engine.kv, pages);
+  const name = `${from} ${limit}`;
+  const another = pages.get(name);
+  if (another !== undefined) return another;
+  const page = readPage(engine, from, limit).finally(() => pages.delete(name));
+  pages.set(name, page);
+  return page;
 }
 
 async function readPage(engine: Engine, from: number, limit: number): Promise<EventPage> {

@@ -25,7 +25,7 @@ test("five hundred who wait share their looks, and all hear of another's commit"
     for (const wake of paused.splice(0)) wake();
   };
   await expect.poll(() => paused.length).toBe(WAITING);
-  expect(kv.counts().snapshots).toBe(WAITING);
+  expect(kv.counts().snapshots).toBe(2);
   kv.reset();
   for (let at = 1; at <= 5; at += 1) {
     await round();

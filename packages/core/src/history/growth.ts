@@ -3,7 +3,8 @@
  *
  * Commits of this process are heard at once. Those of other processes nobody announces, so the head
  * row is looked at again and again, first soon and then less often: a store at rest costs some small
- * reads in `pollMs`, however many wait, for what one of them has just seen is not looked up again.
+ * reads in `pollMs`, however many wait, for what one of them has just seen is not looked up again, and
+ * those who begin to wait at one moment look together.
  * Nothing is listened to and no timer runs except while somebody waits.
  *
  * How the rest of the process learns that the journal grew: whoever follows it listens here instead
@@ -72,8 +73,8 @@ export async function waitForGrowth(
   for (const signal of until) signal.addEventListener("abort", end, { once: true });
   try {
     if (until.some(({ aborted }) => aborted)) return;
-    // The first look is one's own, from now on; a later one may be another's, for polls are late anyway.
-    if ((await headOf(parts.kv)).size > size) return;
+    // The first look begins after this; a later one may have begun before, for polls are late anyway.
+    if ((await sizeFromNow(parts.kv)) > size) return;
     for (let pauseMs: number = LIMITS.pollMsMin; ; pauseMs *= 2) {
       const restMs = Math.min(pauseMs, pollMs);
       await parts.pause(restMs, wake.signal);
@@ -83,6 +84,31 @@ export async function waitForGrowth(
     unlisten();
     for (const signal of until) signal.removeEventListener("abort", end);
   }
+}
+
+/** A look at a head row that is under way, and the one that those share who came meanwhile. */
+const turns = new WeakMap<Kv, { readonly now: Promise<unknown>; next?: Promise<number> }>();
+
+/** The number of entries, by a look that begins after the call; all who wait for one to begin share it. */
+export function sizeFromNow(kv: Kv): Promise<number> {
+  const turn = turns.get(kv);
+  if (turn !== undefined) {
+    turn.next ??= turn.now.then(() => look(kv));
+    return turn.next;
+  }
+  return look(kv);
+}
+
+function look(kv: Kv): Promise<number> {
+  const size = headOf(kv).then((head) => head.size);
+  const now = size
+    .catch(() => undefined)
+    .then(() => {
+      // Whoever waits for the next one begins it now.
+      if (turns.get(kv)?.now === now) turns.delete(kv);
+    });
+  turns.set(kv, { now });
+  return size;
 }
 
 /** For how long a look serves others: a part of the pause before it, and no longer than this. */

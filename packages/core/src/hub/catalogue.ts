@@ -48,13 +48,15 @@ const CHUNK_ENTRIES = 16 * READ_ENTRIES;
 const CHUNK_BYTES = 8 * 1024 * 1024;
 /** Graphs brought up to date at the same time. */
 const REFRESH_WIDTH = 4;
+/** For how long the pages of a list are read from one sweep. */
+const LAST_MS = 60_000;
 /** Rows removed in one commit. */
 const CLEAR_ROWS = 10_000;
 
 const EMPTY = new Uint8Array(0);
 
 /** What is known of all graphs of the hub. */
-interface Graphs {
+export interface Graphs {
   /** By name, in order of names. */
   readonly rows: ReadonlyMap<string, GraphRow>;
   /** Folders that look like graphs and cannot be read. */
@@ -88,6 +90,7 @@ export class Catalogue {
   readonly #parts: CatalogueParts;
   /** What is newer than the row that stands: known here alone, since a look is not worth a commit. */
   readonly #seen = new Map<string, { readonly over: Bytes; readonly row: GraphRow }>();
+  #last: (Graphs & { readonly untilMs: number }) | undefined;
   /** Rows as they were read last: most have not changed when they are read again. */
   readonly #decoded = new Map<string, { readonly bytes: Bytes; readonly row: GraphRow }>();
 
@@ -124,8 +127,23 @@ export class Catalogue {
   }
 
   /** Every graph, with its configuration as it is now. */
-  graphs(): Promise<Graphs> {
-    return this.#sweep("stamp");
+  async graphs(): Promise<Graphs> {
+    this.#last = undefined;
+    const found = await this.#sweep("stamp");
+    this.#last = { ...found, untilMs: performance.now() + LAST_MS };
+    return found;
+  }
+
+  /** What `graphs` gave a short while ago: for who reads on in it, and asks whether `haveChanged`. */
+  lastGraphs(): Graphs | undefined {
+    if (this.#last !== undefined && performance.now() > this.#last.untilMs) this.#last = undefined;
+    return this.#last;
+  }
+
+  /** Whether any of some graphs is another one than its row says, or is gone. */
+  async haveChanged(rows: ReadonlyMap<string, GraphRow>): Promise<boolean> {
+    const stamps = new Map([...rows].map(([name, { stamp }]) => [name, stamp]));
+    return (await this.#parts.places.changed(stamps)).length > 0;
   }
 
   /** Every graph, with lineages and symlinks up to date as well. */
@@ -206,7 +224,9 @@ export class Catalogue {
 
   async #sweep(depth: Depth): Promise<Graphs> {
     const { places } = this.#parts;
-    const names = await this.names();
+    const now = await places.stamps?.();
+    const names =
+      now === undefined ? await this.names() : [...now.keys()].filter(this.#parts.isOurs);
     const known = await this.#allRows();
     const present = new Set(names);
     const stamps = new Map<string, string>();
@@ -214,9 +234,10 @@ export class Catalogue {
     for (const name of names) {
       const row = known.get(name);
       if (row === undefined) unknown.push(name);
-      else stamps.set(name, row[depth]);
+      else if (now?.get(name) !== row[depth]) stamps.set(name, row[depth]);
     }
-    const stale = [...unknown, ...(await places.changed(stamps))];
+    const changed = now === undefined ? await places.changed(stamps) : stamps.keys();
+    const stale = [...unknown, ...changed];
     const problems: UnreadGraph[] = [];
     await inParallel(stale, REFRESH_WIDTH, async (name) => {
       try {

@@ -20,7 +20,7 @@ import { LIMITS } from "../limits.js";
 import type { JsonObject } from "../records/fields.js";
 import { type Access, OWNER, speakerOf } from "../scope/access.js";
 import { checkSaid } from "../trust/gate.js";
-import type { GraphProblem } from "./catalogue.js";
+import type { GraphProblem, Graphs } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import { type HubContext, inGraph, noGraph } from "./context.js";
 import { CHANCE_CHARS, checkGraphId, graphIdFor, keyedBytes } from "./names.js";
@@ -270,12 +270,49 @@ export async function listGraphs(
 ): Promise<GraphList> {
   const { includeArchived = false, limit, cursor: ended } = checkInput(graphFilter, filter);
   const after = ended === undefined ? undefined : readPlace(ended);
-  const { rows, problems } = await hub.catalogue.graphs();
-  const shown = [...rows]
-    .map(([id, row]) => shapeGraph(id, row))
+  const asked = { includeArchived, limit, after };
+  return (await nextPage(hub, asked)) ?? pageOf(await hub.catalogue.graphs(), asked);
+}
+
+/** A page of graphs that is asked for. */
+interface GraphPage {
+  readonly includeArchived: boolean;
+  readonly limit: number | undefined;
+  readonly after: GraphPlace | undefined;
+}
+
+/**
+ * A page behind another one: from the list that the one before was cut from, if what it shows is as it was. Looking at
+ * all graphs for each page would make a list of many take minutes. `undefined` where all have to be looked at: something
+ * has changed, or the list ends here, and graphs that were made since stand at its end.
+ */
+async function nextPage(hub: HubContext, asked: GraphPage): Promise<GraphList | undefined> {
+  const last = asked.after === undefined ? undefined : hub.catalogue.lastGraphs();
+  if (last === undefined) return undefined;
+  const page = pageOf(last, asked);
+  if (page.cursor === undefined) return undefined;
+  // Those that are left out, being archived, stand between the others: they may be no more.
+  const whole = pageOf(last, { ...asked, includeArchived: true, limit: undefined }).graphs;
+  const end = whole.findIndex(({ id }) => id === page.graphs.at(-1)?.id) + 1;
+  const rows = whole.slice(0, end).flatMap(({ id }): (readonly [string, GraphRow])[] => {
+    const row = last.rows.get(id);
+    return row === undefined ? [] : [[id, row]];
+  });
+  return (await hub.catalogue.haveChanged(new Map(rows))) ? undefined : page;
+}
+
+/** Graphs of one look at a hub, oldest first. */
+const sorted = new WeakMap<Graphs["rows"], readonly GraphInfo[]>();
+
+function pageOf(
+  { rows, problems }: Graphs,
+  { includeArchived, limit, after }: GraphPage,
+): GraphList {
+  const all = sorted.get(rows) ?? [...rows].map(([id, row]) => shapeGraph(id, row)).sort(byAge);
+  sorted.set(rows, all);
+  const shown = all
     .filter((one) => includeArchived || !one.archived)
-    .filter((one) => after === undefined || byAge(one, after) > 0)
-    .sort(byAge);
+    .filter((one) => after === undefined || byAge(one, after) > 0);
   const graphs = limit === undefined ? shown : shown.slice(0, limit);
   const last = graphs.at(-1);
   const isCut = last !== undefined && graphs.length < shown.length;

@@ -39,6 +39,8 @@ export const CATALOGUE_FOLDER = ".catalogue";
 export interface Places {
   /** The names of all stores there are, in order. */
   names(): Promise<readonly string[]>;
+  /** The stamps of all stores by their names, in order, where one look tells them all. */
+  stamps?(): Promise<ReadonlyMap<string, string>>;
   /** Of graphs with a stamp each, those whose stamp no longer holds. */
   changed(stamps: ReadonlyMap<string, string>): Promise<readonly string[]>;
   /** A stamp of one graph; it holds as long as nothing is committed. `undefined` without a store. */
@@ -137,6 +139,7 @@ export async function databasePlaces(
   return {
     ...storesAt(location, shared, wrap),
     names: () => stores.names(),
+    stamps: () => stores.stamps(),
     changed: async (known) => {
       const now = await stores.stamps([...known.keys()]);
       return [...known].flatMap(([name, stamp]) => (now.get(name) === stamp ? [] : [name]));

@@ -14,7 +14,7 @@ import { readHeads, removeActor } from "./postgres-tables.js";
 export interface DatabaseStores {
   /** The names of all stores, in order. */
   names(): Promise<readonly string[]>;
-  /** The stamps of all stores, or of those named; a store that is not there has none. */
+  /** The stamps of all stores in order of names, or of those named; a store that is not there has none. */
   stamps(names?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Removes a store in one transaction; false where there was none. */
   remove(name: string): Promise<boolean>;
@@ -38,16 +38,15 @@ export async function lookAtPostgres(location: string, create: boolean): Promise
     const actors = named?.map((name) => `${prefix}${name}`);
     if (actors?.length === 0) return new Map();
     const [rows = []] = await pool.transact([readHeads(prefix, end, actors)]);
-    return new Map(
-      rows.map(([actor, generation, head]) => [
-        String(actor).slice(prefix.length),
-        hash(
-          "sha256",
-          Buffer.concat([Buffer.from(`${generation} `), head as Uint8Array]),
-          "hex",
-        ).slice(0, STAMP_CHARS),
-      ]),
-    );
+    const found = rows.map(([actor, generation, head]): readonly [string, string] => [
+      String(actor).slice(prefix.length),
+      hash(
+        "sha256",
+        Buffer.concat([Buffer.from(`${generation} `), head as Uint8Array]),
+        "hex",
+      ).slice(0, STAMP_CHARS),
+    ]);
+    return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)));
   };
   let isOpen = true;
   return {
@@ -57,7 +56,7 @@ export async function lookAtPostgres(location: string, create: boolean): Promise
       return isThere;
     },
     stamps,
-    names: async () => [...(await stamps()).keys()].sort(),
+    names: async () => [...(await stamps()).keys()],
     async close() {
       if (isOpen) await pool.leave();
       isOpen = false;
