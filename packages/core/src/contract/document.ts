@@ -123,6 +123,12 @@ function ruleSchema(rule: Together): JsonSchema {
   const each = (names: readonly string[]) => names.map((name) => ({ required: [name] }));
   if ("exactlyOne" in rule) return { oneOf: each(rule.exactlyOne) };
   if ("atLeastOne" in rule) return { anyOf: each(rule.atLeastOne) };
+  if ("notEmpty" in rule) {
+    const filled = { minItems: 1 };
+    return {
+      anyOf: rule.notEmpty.map((name) => ({ required: [name], properties: { [name]: filled } })),
+    };
+  }
   if ("field" in rule) return { dependentRequired: { [rule.field]: [rule.needs] } };
   const names = rule.atMostOne;
   const pairs = names.flatMap((one, at) => names.slice(at + 1).map((other) => [one, other]));

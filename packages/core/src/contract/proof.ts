@@ -166,6 +166,7 @@ export const prove = verb("prove", {
       { file: true, code: "ERR_CHECKPOINT_MALFORMED" },
     ).optional(),
   },
+  together: [{ notEmpty: ["memories", "edges", "seqs", "since"] }],
   output: proofShape,
   answer: type<Proof>(),
 });

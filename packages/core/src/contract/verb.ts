@@ -67,6 +67,8 @@ export type Together =
   | { readonly exactlyOne: readonly string[] }
   | { readonly atMostOne: readonly string[] }
   | { readonly atLeastOne: readonly string[] }
+  /** At least one is given, and is no empty list. */
+  | { readonly notEmpty: readonly string[] }
   | { readonly field: string; readonly needs: string };
 
 /** Everything that is said about a verb besides. */

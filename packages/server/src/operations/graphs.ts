@@ -109,6 +109,12 @@ const id = z.string().meta({
 /** The fields of a graph's configuration, as its own verb has them. */
 const config = VERBS.configure.options;
 
+/** What the check of `configureGraph` refuses, as a document says it. */
+const ARCHIVED_BOTH_WAYS = {
+  properties: { archive: { const: true }, unarchive: { const: true } },
+  required: ["archive", "unarchive"],
+};
+
 const name = config.name.unwrap().unwrap().describe("what people call it");
 
 const policy = config.conflictPolicy
@@ -198,20 +204,22 @@ graph's store: every other command works on it with --actor.`,
     help: `Without a change it shows what holds. What is not given stays; a member of the metadata that is null goes.
 Every change is journaled in the graph. An archived graph is left out of lists and works as before.`,
     example: "cortex graph config team-notes --conflict-policy manual",
-    input: z.strictObject({
-      id,
-      name: name.exactOptional(),
-      conflictPolicy: policy,
-      kindWhitelist: kinds,
-      metadata: config.metadata
-        .unwrap()
-        .unwrap()
-        .describe("members to set, or to remove where they are null, as JSON")
-        .exactOptional(),
-      archive: z.boolean().describe("leave it out of lists").exactOptional(),
-      unarchive: z.boolean().describe("list it again").exactOptional(),
-      by,
-    }),
+    input: z
+      .strictObject({
+        id,
+        name: name.exactOptional(),
+        conflictPolicy: policy,
+        kindWhitelist: kinds,
+        metadata: config.metadata
+          .unwrap()
+          .unwrap()
+          .describe("members to set, or to remove where they are null, as JSON")
+          .exactOptional(),
+        archive: z.boolean().describe("leave it out of lists").exactOptional(),
+        unarchive: z.boolean().describe("list it again").exactOptional(),
+        by,
+      })
+      .meta({ allOf: [{ not: ARCHIVED_BOTH_WAYS }] }),
     output: graphShape,
     absent: (input) => `id: no graph ${input.id}`,
     call: (_memory, input, context) =>
