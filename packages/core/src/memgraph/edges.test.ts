@@ -194,7 +194,9 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     }
     const deep = await test.store.traverse("a", { maxDepth: 7, maxNodes: 0 });
     expect(deep).toMatchObject({ clamped: true, truncated: false });
-    for (const bad of [{ direction: "sideways" }, { maxDepth: 1.5 }, { maxNodes: 10_001 }]) {
+    const wide = await test.store.traverse("a", { maxNodes: 10_001 });
+    expect([wide.nodes.length, wide.truncated]).toEqual([4, false]);
+    for (const bad of [{ direction: "sideways" }, { maxDepth: 1.5 }, { maxNodes: 1.5 }]) {
       await expect(test.store.traverse("a", bad as never)).rejects.toMatchObject({
         code: "ERR_INVALID",
       });

@@ -261,8 +261,8 @@ async function edgesAlong(
 const walkSchema = z.strictObject({
   /** 1 when it is absent or not above 0; clamped, and the answer says so. */
   maxDepth: z.int().optional(),
-  /** Most nodes, the seed included; 1,024 when it is absent or not above 0. */
-  maxNodes: z.int().max(LIMITS.traverseNodes).optional(),
+  /** Most nodes, the seed included; 1,024 when it is absent or not above 0, and never more than 10,000. */
+  maxNodes: z.int().optional(),
   /** `outgoing` when not given. */
   direction: z.enum(["outgoing", "incoming", "both"]).optional(),
   /** True walks edges between graphs as well. */
@@ -306,7 +306,8 @@ export async function traverse(
   const walk = await walkFrom(hub, lineage, options, {
     direction: DIRECTIONS[direction],
     maxHops,
-    maxNodes: maxNodes <= 0 ? LIMITS.traverseNodesDefault : maxNodes,
+    maxNodes:
+      maxNodes <= 0 ? LIMITS.traverseNodesDefault : Math.min(maxNodes, LIMITS.traverseNodes),
     symlinks: asked.followSymlinks === true,
     kinds: edgeKinds?.map(storedKind),
     asGiven: true,

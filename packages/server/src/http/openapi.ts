@@ -286,9 +286,11 @@ function headersOf({ fields }: Route): Json {
 function bodyOf({ operation, file }: Route): Json {
   const isAsked = fieldsOf(operation).some((one) => one.required && one.name !== file?.field);
   const rules = verbOf(operation.name)?.together ?? [];
-  const required = isAsked || rules.some((rule) => "exactlyOne" in rule || "atLeastOne" in rule);
+  const isSome = rules.some(
+    (rule) => "exactlyOne" in rule || "atLeastOne" in rule || "notEmpty" in rule,
+  );
   const schema = pointer(`${operation.name}Input`);
-  return { required, content: { "application/json": { schema } } };
+  return { required: isAsked || isSome, content: { "application/json": { schema } } };
 }
 
 function parametersOf(route: Route): readonly Json[] {
