@@ -312,8 +312,8 @@ export class GraphStores {
   readonly #clock: () => number;
   /** In order of use, the longest unused first. */
   readonly #held = new Map<string, Held>();
-  /** The last one in that order, if it is still held. */
-  #lastUsed: Held | undefined;
+  /** The name of the last one in that order. Not the graph itself, which would outlive its closing here. */
+  #lastUsed: string | undefined;
   readonly #closing = new Map<string, Promise<void>>();
   readonly #onOpen: (graph: OpenedGraph) => void;
   /** Set once there is a catalogue. */
@@ -441,10 +441,10 @@ export class GraphStores {
       const known = this.#held.get(name);
       if (known !== undefined) {
         // Set anew, so that the map stays in order of use; most calls are to the graph of the call before.
-        if (known !== this.#lastUsed) {
+        if (name !== this.#lastUsed) {
           this.#held.delete(name);
           this.#held.set(name, known);
-          this.#lastUsed = known;
+          this.#lastUsed = name;
         }
         known.users += 1;
         return known;
@@ -477,7 +477,7 @@ export class GraphStores {
     );
     const held: Held = { name, opening, mayCreate, users: 1, lastUsedMs: this.#clock() };
     this.#held.set(name, held);
-    this.#lastUsed = held;
+    this.#lastUsed = name;
     return held;
   }
 
