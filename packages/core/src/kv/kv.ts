@@ -156,6 +156,11 @@ export interface KvSnapshot {
    * round trip; what is named and never read costs a little, and changes no answer.
    */
   soon?(what: KvSoon): void;
+  /**
+   * One value at once, as `getMany` would give it. Only where a read waits for nobody: whoever follows rows from one to
+   * the next then reads those that are there, where others name all that might be.
+   */
+  getNow?(key: Bytes): Bytes | undefined;
   /** Gives the snapshot back; idempotent. Reading afterwards is `ERR_CLOSED`. */
   close(): void;
 }

@@ -18,7 +18,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { CortexError } from "../errors.js";
 import {
   assertCommit,
@@ -44,7 +44,7 @@ import {
   showEntries,
   showFound,
 } from "./kv.js";
-import { storageError } from "./lmdb-failures.js";
+import { reading, storageError } from "./lmdb-failures.js";
 import {
   assertDiskRoom,
   fileBytes,
@@ -131,12 +131,6 @@ interface Place extends LmdbPlace {
 const SNAPSHOTS_PER_TURN = 128;
 /** Rows of one snapshot after which it does: one call may look through a whole store. */
 const ROWS_PER_TURN = 4096;
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
 
 class LmdbKv implements Kv {
   readonly manifest: KvManifest;
@@ -488,28 +482,32 @@ class LmdbSnapshot implements KvSnapshot {
   async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     if (this.#isLong()) await nextTurn();
     const read = this.#reading();
-    try {
-      this.#rowsThisTurn += keys.length;
-      const values = keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
-      showFound(this.#onEntry, keys, values);
-      return values;
-    } catch (error) {
-      throw storageError(error, "the read failed");
-    }
+    this.#rowsThisTurn += keys.length;
+    return reading(() => this.#found(keys, read));
+  }
+
+  #found(keys: readonly Bytes[], read: LmdbRead): (Bytes | undefined)[] {
+    const values = keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
+    showFound(this.#onEntry, keys, values);
+    return values;
+  }
+
+  getNow(key: Bytes): Bytes | undefined {
+    const read = this.#reading();
+    this.#rowsThisTurn += 1;
+    return reading(() => this.#found([key], read)[0]);
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
     if (this.#isLong()) await nextTurn();
     const read = this.#reading();
     for (const range of ranges) assertRange(range);
-    try {
+    return reading(() => {
       const found = ranges.map((range) => this.#file.range(range, read));
       for (const rows of found) this.#rowsThisTurn += rows.length;
       showEntries(this.#onEntry, ranges, found);
       return found;
-    } catch (error) {
-      throw storageError(error, "the read failed");
-    }
+    });
   }
 
   close(): void {

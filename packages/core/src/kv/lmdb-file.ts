@@ -17,8 +17,6 @@
  */
 import { closeSync, fsyncSync, openSync, type StatsFs, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { ABORT, open } from "lmdb";
-import { cutBytes } from "../codec/slab.js";
 import { CortexError } from "../errors.js";
 import {
   type Bytes,
@@ -31,95 +29,34 @@ import {
 } from "./kv.js";
 import { foreign, opening, reading, storageError } from "./lmdb-failures.js";
 import { assertWhole } from "./lmdb-pages.js";
+import {
+  copied,
+  type LmdbFileMode,
+  type LmdbRead,
+  openAtNewest,
+  openRoot,
+  PLAIN,
+  type RangeOptions,
+  type ROLL_BACK,
+  type Root,
+  type Table,
+  transactOnNewest,
+} from "./lmdb-root.js";
 
-/** How a file is opened. */
-export interface LmdbFileMode {
-  /** Commits do not wait for the disk. */
-  readonly relaxed: boolean;
-  readonly readOnly: boolean;
-}
-
-/** A read transaction of one file: hand it back to `endRead`. */
-export interface LmdbRead {
-  readonly transaction: LmdbTransaction;
-}
-
-/** Returned from the body of `write` to leave nothing behind. */
-export const ROLL_BACK = Symbol("roll back");
-
-interface LmdbTransaction {
-  /** Set by the engine once a newer read transaction has taken the place of this one. */
-  readonly notCurrent?: boolean;
-  done(): void;
-}
-
-interface RangeOptions {
-  readonly start: Bytes;
-  readonly end: Bytes;
-  readonly reverse: boolean;
-  readonly exclusiveStart: boolean;
-  readonly inclusiveEnd: boolean;
-  readonly transaction?: LmdbTransaction;
-  readonly values?: boolean;
-}
-
-/** The part of a database of the `lmdb` package that is used here; its own types lack options. */
-interface Table {
-  get(key: Bytes, read?: LmdbRead): Uint8Array | undefined;
-  getBinaryFast(key: Bytes, read?: LmdbRead): Uint8Array | undefined;
-  getRange(options: RangeOptions): Iterable<{ readonly key: Bytes; readonly value: Bytes }>;
-  getKeys(options: RangeOptions): Iterable<Bytes>;
-  putSync(key: Bytes, value: Bytes, options?: { readonly append: boolean }): boolean;
-  removeSync(key: Bytes): boolean;
-}
+export { type LmdbFileMode, type LmdbRead, ROLL_BACK } from "./lmdb-root.js";
 
 interface Tables {
   readonly state: Table;
   readonly journal: Table;
 }
 
-interface Root extends Table {
-  openDB(name: string, options: object): Table | undefined;
-  transactionSync<T>(body: () => T): T;
-  useReadTransaction(): LmdbTransaction;
-  resetReadTxn(): void;
-  readerCheck(): number;
-  close(): Promise<void>;
-}
-
-/**
- * Keys and values are stored as they are. The codecs are there to copy what a read found out of the
- * engine's one volatile buffer, straight into the arrays that callers get: left to itself, the
- * engine makes `Buffer`s (whose `slice` is no copy), at 1.5 instead of 0.6 microseconds for a small
- * value.
- */
-const PLAIN = {
-  encoding: "binary",
-  encoder: {
-    encode: (value: Bytes): Bytes => value,
-    // The engine shortens its buffer by a property of its own: `length` is the value's.
-    decode: (buffer: Uint8Array): Bytes => copied(buffer, 0, buffer.length),
-  },
-  keyEncoder: {
-    writeKey(key: Bytes, target: Uint8Array, start: number): number {
-      target.set(key, start);
-      return start + key.length;
-    },
-    readKey: copied,
-  },
-  cache: false,
-} as const;
 const CONFIRMED_KEY = new TextEncoder().encode("confirmed");
 const SUCCESSOR_KEY = new TextEncoder().encode("successor");
 const HOLD_KEY = new TextEncoder().encode("hold");
 const JOURNAL_START = Uint8Array.of(JOURNAL_KEY_BYTE);
 const JOURNAL_END = Uint8Array.of(JOURNAL_KEY_BYTE + 1);
-/** Room in the lock file for read transactions of different age, over all processes. */
-const READERS_MAX = 254;
 /** Room for a new file with its tables, and for the lock file beside it. */
 const NEW_FILE_BYTES = 128 * 1024;
-/** Where the map starts; it doubles as the file grows. */
-const MAP_BYTES_AT_START = 16 * 1024 * 1024;
 /** So that readers of other processes that were killed do not keep old pages alive for long. */
 const COMMITS_BETWEEN_READER_CHECKS = 256;
 
@@ -169,7 +106,8 @@ export class LmdbFile {
     }
     const before = identityOf(path);
     if (before !== undefined) assertSameMode(path, mode, openModes.get(before)?.mode);
-    this.#root = opening(path, () => openRoot(path, mode));
+    const isOpen = before !== undefined && openModes.has(before);
+    this.#root = opening(path, () => (isOpen ? openRoot(path, mode) : openAtNewest(path, mode)));
     this.#identity = identityOf(path) ?? path;
     const shared = openModes.get(this.#identity);
     if (shared === undefined) openModes.set(this.#identity, { mode, handles: 1 });
@@ -191,7 +129,7 @@ export class LmdbFile {
   /** Creates the tables of a new file in one transaction; harmless on a furnished one. */
   furnish(confirmed: boolean): void {
     opening(this.path, () =>
-      this.#root.transactionSync(() => {
+      transactOnNewest(this.#root, this.path, () => {
         // Another process may have furnished it meanwhile; rows without tables are not ours.
         this.#openTables(false);
         if (!this.isFurnished && !this.#isEmpty()) throw foreign(this.path);
@@ -331,13 +269,7 @@ export class LmdbFile {
     this.#commits += 1;
     if (this.#commits % COMMITS_BETWEEN_READER_CHECKS === 0) this.#root.readerCheck();
     try {
-      let rolledBack = false;
-      const result = this.#root.transactionSync(() => {
-        const outcome = body();
-        rolledBack = outcome === ROLL_BACK;
-        return rolledBack ? ABORT : outcome;
-      });
-      return rolledBack ? ROLL_BACK : (result as T);
+      return transactOnNewest(this.#root, this.path, body);
     } catch (error) {
       throw storageError(error, "the commit failed; nothing was written");
     }
@@ -441,21 +373,6 @@ export function fileBytes(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-function openRoot(path: string, mode: LmdbFileMode): Root {
-  const options = {
-    ...PLAIN,
-    noSubdir: true,
-    overlappingSync: false,
-    noSync: mode.relaxed,
-    readOnly: mode.readOnly,
-    permissionsMode: 0o600,
-    maxDbs: 4,
-    maxReaders: READERS_MAX,
-    mapSize: MAP_BYTES_AT_START,
-  };
-  return open(path, options) as unknown as Root;
-}
-
 function identityOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
@@ -477,22 +394,6 @@ function lesser(a: Bytes, b: Bytes): Bytes {
 
 function greater(a: Bytes, b: Bytes): Bytes {
   return compareBytes(a, b) >= 0 ? a : b;
-}
-
-/** Copies up to this length byte by byte: a view of the source would cost more than the bytes. */
-const LOOP_BYTES_MAX = 64;
-
-/** A copy of `source[start..end)`; the source is the engine's volatile buffer. */
-function copied(source: Uint8Array, start: number, end: number): Bytes {
-  const length = end - start;
-  const copy = cutBytes(length);
-  if (length <= LOOP_BYTES_MAX) {
-    for (let at = 0; at < length; at += 1) copy[at] = source[start + at] ?? 0;
-  } else {
-    // Not `subarray`: the source is a `Buffer`, whose views take several times as long to make.
-    copy.set(new Uint8Array(source.buffer, source.byteOffset + start, length));
-  }
-  return copy;
 }
 
 const NO_BYTES = new Uint8Array(0);

@@ -331,7 +331,13 @@ function confirm(place: LmdbPlace, file: LmdbFile, pointedAt: boolean): boolean 
   if (!file.isFurnished && !(alone && place.create)) return false;
   if (place.mode.readOnly) return true;
   file.furnish(true);
-  fsyncPath(file.path);
+  try {
+    fsyncPath(file.path);
+  } catch (error) {
+    // The store has moved on from it meanwhile, and it was removed.
+    if (codeOf(error) !== "ENOENT") throw error;
+    return false;
+  }
   return true;
 }
 

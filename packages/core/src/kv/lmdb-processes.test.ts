@@ -156,6 +156,38 @@ describe("other processes", () => {
   });
 
   test.skipIf(UNBUILT)(
+    "a process that opens and closes the store again and again sets no commit back",
+    async () => {
+      const folder = temporaryFolder();
+      // Commits that wait for no disk come so fast that many of them fall into the moment of an opening.
+      const kv = await opened(folder, { relaxed: true });
+      let head: Bytes | undefined;
+      const commit = async (count: number): Promise<void> => {
+        for (let nth = 0; nth < count; nth += 1) {
+          const next = bytes(1, nth >> 8, nth & 255, head?.[3] === undefined ? 0 : 1);
+          const puts = [row(bytes(5, nth & 255), `${nth}`)];
+          const change = { expectHead: head, head: next, puts, deletes: [] };
+          expect(await kv.commit(change), `commit ${nth}`).toEqual({ ok: true });
+          expect(await read(kv, bytes(5, nth & 255))).toEqual([hex(row(bytes(), `${nth}`).value)]);
+          head = next;
+        }
+      };
+      await commit(1);
+      const script = `
+        for (let i = 0; i < 150; i++) await (await openLmdbKv(${JSON.stringify(folder)}, { relaxed: true })).close();
+        say("opened");
+      `;
+      const openers = [1, 2].map(() => child(folder, `await kv.close();${script}`));
+      let isOver = false;
+      const ends = Promise.all(openers.map(drained)).finally(() => {
+        isOver = true;
+      });
+      while (!isOver) await commit(200);
+      expect(await ends).toEqual([["opened"], ["opened"]]);
+    },
+  );
+
+  test.skipIf(UNBUILT)(
     "a commit of another process is seen by the next snapshot of this turn",
     async () => {
       const folder = temporaryFolder();

@@ -1,10 +1,10 @@
 /** Stamps of stores: every commit breaks one, nothing else does. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { openLmdbKv } from "./lmdb-backend.js";
-import { holdsStamp, storeNames, takeStamp } from "./lmdb-stamp.js";
+import { holdsStamp, onlyStoreIn, storeNames, takeStamp } from "./lmdb-stamp.js";
 
 const cleanups: (() => unknown)[] = [];
 
@@ -108,4 +108,29 @@ test("folders are named in order; where there is none there are no names", async
   }
   expect(storeNames(folder)).toEqual(["a", "b"]);
   expect(storeNames(join(folder, "nothing"))).toEqual([]);
+});
+
+test("the only store of a folder is known again without listing, until one is made or goes", () => {
+  const folder = temporaryFolder();
+  const only = onlyStoreIn(folder);
+  // What changed a while ago is remembered; what changed just now is looked at each time.
+  const isLongAgo = [false, true];
+  let hour = 0;
+  const asked = (): (string | undefined)[] =>
+    isLongAgo.flatMap((isOld) => {
+      hour += 1;
+      if (isOld) utimesSync(folder, hour * 3600, hour * 3600);
+      return [only(), only()];
+    });
+  const told = (name: string | undefined): unknown[] => [name, name, name, name];
+  expect(asked()).toEqual(told(undefined));
+  mkdirSync(join(folder, ".catalogue"));
+  mkdirSync(join(folder, "a"));
+  expect(asked()).toEqual(told("a"));
+  mkdirSync(join(folder, "b"));
+  expect(asked()).toEqual(told(undefined));
+  rmSync(join(folder, "a"), { recursive: true });
+  expect(asked()).toEqual(told("b"));
+  rmSync(folder, { recursive: true });
+  expect(only()).toBeUndefined();
 });

@@ -14,7 +14,7 @@
  * power cut it may be older than the data.
  */
 import { hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { storageError } from "./lmdb-failures.js";
 import { completeNumbers, isLost, nameOf } from "./lmdb-folder.js";
 import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
@@ -44,6 +44,35 @@ export function storeNames(folder: string): string[] {
   } catch (error) {
     if (isMissing(error)) return [];
     throw storageError(error, `cannot list ${folder}`);
+  }
+}
+
+/** A change that came this soon before a look may have the same time of modification as one just after it. */
+const MTIME_DOUBT_MS = 1000;
+
+/**
+ * Tells which folder is the only one in a folder, hidden ones aside; `undefined` while there are none or several.
+ * Making or removing one changes the folder's time of modification, so that asking again takes one look at that.
+ */
+export function onlyStoreIn(folder: string): () => string | undefined {
+  let known: { readonly mtimeMs: number; readonly name: string | undefined } | undefined;
+  return () => {
+    const mtimeMs = modifiedAt(folder);
+    if (mtimeMs === undefined) return undefined;
+    if (known?.mtimeMs === mtimeMs) return known.name;
+    const [name, ...others] = storeNames(folder).filter((one) => !one.startsWith("."));
+    const only = others.length === 0 ? name : undefined;
+    known = Date.now() - mtimeMs > MTIME_DOUBT_MS ? { mtimeMs, name: only } : undefined;
+    return only;
+  };
+}
+
+/** When a folder was changed last; `undefined` where that cannot be told. */
+function modifiedAt(folder: string): number | undefined {
+  try {
+    return statSync(folder).mtimeMs;
+  } catch {
+    return undefined;
   }
 }
 

@@ -203,6 +203,12 @@ class MemorySnapshot implements KvSnapshot {
     return values;
   }
 
+  getNow(key: Bytes): Bytes | undefined {
+    const value = findRow(this.#read(), key)?.value;
+    showFound(this.#onEntry, [key], [value]);
+    return value;
+  }
+
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
     const state = this.#read();
     const found = ranges.map((range) => rowsOf(state, range));

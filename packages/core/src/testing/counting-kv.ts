@@ -12,7 +12,7 @@ export interface KvCounts {
   readonly snapshots: number;
   /** Calls of `getMany` and `ranges`. */
   readonly batches: number;
-  /** Keys asked for by `getMany`. */
+  /** Keys asked for by `getMany`, and one by one by `getNow`. */
   readonly keys: number;
   /** Ranges asked for by `ranges`. */
   readonly ranges: number;
@@ -45,6 +45,14 @@ export function countingKv(inner: Kv): CountingKv {
         counts.keys += keys.length;
         return snapshot.getMany(keys);
       },
+      ...(snapshot.getNow === undefined
+        ? {}
+        : {
+            getNow(key: Bytes) {
+              counts.keys += 1;
+              return snapshot.getNow?.(key);
+            },
+          }),
       async ranges(ranges: readonly KvRange[]) {
         counts.batches += 1;
         counts.ranges += ranges.length;
