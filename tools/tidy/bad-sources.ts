@@ -160,6 +160,8 @@ function codeCases(): readonly BadSource[] {
     below("chance", "export const x = Math.random();"),
     below("chance from the platform", "export const x = globalThis.crypto.randomUUID();"),
     below("elapsed time", "export const x = performance.now();"),
+    inIndex("ambient", "the wall clock, asked in the facade", "export const x = Date.now();"),
+    inIndex("ambient", "elapsed time, asked there", "export const x = () => performance.now();"),
     below("the environment", "export const x = process.env;"),
     below("a module of Node", 'import "node:fs";'),
     inIndex("function-lines", "a function", `export function f() {\n${long(70)}}`),

@@ -3,7 +3,14 @@
  * check takes a parsed file and returns problems; none of them knows another file.
  */
 import { innerPath, isBackend, rankNamed, rankOf } from "./layers.js";
-import { AMBIENT_ALLOWED, AMBIENT_FROM, AMBIENT_MEMBERS, SIZES } from "./rules.js";
+import {
+  AMBIENT_ALLOWED,
+  AMBIENT_FROM,
+  AMBIENT_MEMBERS,
+  CLOCK_CALLED,
+  SIZES,
+  TESTING,
+} from "./rules.js";
 import {
   type CodeFile,
   importsOf,
@@ -86,7 +93,8 @@ function functionName(node: Node, parents: readonly Node[]): string {
 function checkAmbient(file: CodeFile): Problem[] {
   const inner = innerPath(file.path);
   const rank = inner === undefined ? undefined : rankOf(inner);
-  if (inner === undefined || rank === undefined || rank >= rankNamed(AMBIENT_FROM)) return [];
+  if (inner === undefined || rank === undefined) return [];
+  if (rank >= rankNamed(AMBIENT_FROM)) return checkClockCalls(file, inner);
   if (isTest(file.path) || isBackend(inner) || inner in AMBIENT_ALLOWED) return [];
   const found: Problem[] = [];
   const report = (at: number, subject: string): void => {
@@ -99,6 +107,20 @@ function checkAmbient(file: CodeFile): Problem[] {
   walk(file.program, (node) => {
     const touched = ambientUse(node);
     if (touched !== undefined) report(node.start, touched);
+  });
+  return found;
+}
+
+/** Above it a clock may be handed on, as what is used where nobody gave one; whoever asks the time asks that. */
+function checkClockCalls(file: CodeFile, inner: string): Problem[] {
+  if (isTest(file.path) || inner.startsWith(TESTING) || inner in CLOCK_CALLED) return [];
+  const found: Problem[] = [];
+  walk(file.program, (node) => {
+    const called = node.type === "CallExpression" && isNode(node.callee) ? node.callee : undefined;
+    const subject = called === undefined ? undefined : ambientUse(called);
+    if (subject !== "Date.now" && subject !== "performance.now") return;
+    const message = `${subject}() in core; ask the clock that is an argument`;
+    found.push(problem("ambient", file, { at: node.start, subject }, message));
   });
   return found;
 }

@@ -150,6 +150,12 @@ export const AMBIENT_ALLOWED: Readonly<Record<string, string>> = {
   "codec/sha256-node.ts": "binds Node's hash function, which is handed to everything else",
 };
 
+/** Files of core outside the backends that ask a clock of the machine themselves, each with its reason. */
+export const CLOCK_CALLED: Readonly<Record<string, string>> = {
+  "remote/transport.ts": "signs each request with the time at which it is sent, wherever it runs",
+  "remote/client.ts": "measures how long ago a server was last confirmed, wherever it runs",
+};
+
 /** Objects whose members bring in time, chance or the machine. */
 export const AMBIENT_MEMBERS: Readonly<Record<string, readonly string[] | "all">> = {
   Date: ["now"],

@@ -82,6 +82,7 @@ export interface CatalogueParts {
   readonly stores: GraphStores;
   /** Whether a name belongs to a graph of this hub. */
   readonly isOurs: (name: string) => boolean;
+  readonly clock: () => number;
 }
 
 /** See the file header. */
@@ -90,7 +91,7 @@ export class Catalogue {
   readonly #parts: CatalogueParts;
   /** What is newer than the row that stands: known here alone, since a look is not worth a commit. */
   readonly #seen = new Map<string, { readonly over: Bytes; readonly row: GraphRow }>();
-  #last: (Graphs & { readonly untilMs: number }) | undefined;
+  #last: (Graphs & { readonly sinceMs: number }) | undefined;
   /** Rows as they were read last: most have not changed when they are read again. */
   readonly #decoded = new Map<string, { readonly bytes: Bytes; readonly row: GraphRow }>();
 
@@ -130,13 +131,17 @@ export class Catalogue {
   async graphs(): Promise<Graphs> {
     this.#last = undefined;
     const found = await this.#sweep("stamp");
-    this.#last = { ...found, untilMs: performance.now() + LAST_MS };
+    this.#last = { ...found, sinceMs: this.#parts.clock() };
     return found;
   }
 
   /** What `graphs` gave a short while ago: for who reads on in it, and asks whether `haveChanged`. */
   lastGraphs(): Graphs | undefined {
-    if (this.#last !== undefined && performance.now() > this.#last.untilMs) this.#last = undefined;
+    const last = this.#last;
+    if (last === undefined) return undefined;
+    const ageMs = this.#parts.clock() - last.sinceMs;
+    // A clock that was set back says nothing of the age.
+    if (ageMs < 0 || ageMs > LAST_MS) this.#last = undefined;
     return this.#last;
   }
 

@@ -159,12 +159,12 @@ export async function rebuildHub(hub: HubContext, options: object = {}): Promise
 async function compareCatalogues(
   hub: HubContext,
 ): Promise<Pick<HubCheckReport, "rows" | "problems"> & { unread: readonly GraphProblem[] }> {
-  const { places, stores, prefix } = hub;
+  const { places, stores, prefix, clock } = hub;
   const isOurs = (name: string): boolean => isGraphId(name, prefix);
   for (let attempt = 1; ; attempt += 1) {
     const kv = await openKv("memory:", CATALOGUE_FOLDER, {});
     try {
-      const fresh = await Catalogue.open({ kv, places, stores, isOurs });
+      const fresh = await Catalogue.open({ kv, places, stores, isOurs, clock });
       const known = await hub.catalogue.caughtUp();
       const again = await fresh.caughtUp();
       const isSettled = [...known.rows].every(

@@ -11,8 +11,8 @@
  * Graphs may also use one name for different things, each for its own: whoever wrote them did not write
  * a lineage that moved. Such a name is read by naming the graph, and never hidden by anybody.
  *
- * Looking up takes the short way first: what this process wrote itself, then what the catalogue says
- * as it stands; either is checked in the graph. Only what is visible in neither is looked for in every
+ * Looking up takes the short way first: what this process wrote itself, then the only graph there is, or what the
+ * catalogue says as it stands; each is checked in the graph. Only what is visible in neither is looked for in every
  * graph that the catalogue has not read to its end. Nothing is ever committed for a look.
  */
 import { decode } from "../codec/cbor.js";
@@ -53,6 +53,8 @@ interface LineageParts {
   readonly stores: GraphStores;
   /** What names of this hub's graphs begin with. */
   readonly prefix: string;
+  /** The only graph there is, where a glance tells. */
+  readonly only: () => string | undefined;
 }
 
 /** Where something that was imported is here. */
@@ -180,8 +182,12 @@ export class Lineages {
     return this.#hints.get(lineage) ?? this.onlyIn(lineage);
   }
 
-  /** The only graph of which it is known here that it holds a lineage, or held it. */
+  /** The only graph of which it is known here that it holds a lineage, or held it; where there is one graph, that. */
   async onlyIn(lineage: string): Promise<string | undefined> {
+    return this.#parts.only() ?? this.#onlyListed(lineage);
+  }
+
+  async #onlyListed(lineage: string): Promise<string | undefined> {
     const [only, ...others] = await this.listedIn(lineage);
     // What this process wrote elsewhere since, the catalogue may not know yet.
     const hint = this.#hints.get(lineage) ?? only;
@@ -222,6 +228,7 @@ export class Lineages {
     const { catalogue } = this.#parts;
     // What can be no lineage is refused, also where there is no other graph to look in.
     if (besides !== undefined) parseRef({ actor: besides }, lineage, "lineageId");
+    if (besides !== undefined && besides === this.#parts.only()) return { places: [] };
     const names = (await catalogue.names()).filter((name) => name !== besides);
     if (names.length === 0) return { places: [] };
     const unread = await catalogue.unread(names);

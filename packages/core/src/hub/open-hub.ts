@@ -193,6 +193,7 @@ export async function openHubWith(
     places,
     stores,
     isOurs: (name) => isGraphId(name, prefix),
+    clock,
     async openKv() {
       const kv = await places.openCatalogue();
       return seams.wrapCatalogue?.(kv) ?? kv;
@@ -205,7 +206,7 @@ export async function openHubWith(
     places,
     stores,
     catalogue,
-    lineages: new Lineages({ catalogue, stores, prefix }),
+    lineages: new Lineages({ catalogue, stores, prefix, only: onlyGraphOf(places, prefix) }),
     prefix,
     clock,
     random,
@@ -230,6 +231,14 @@ export async function openHubWith(
       await places.close?.();
     }
   });
+}
+
+/** The only graph of a hub, where a glance at its places tells; what others have beside it is not looked at. */
+function onlyGraphOf(places: Places, prefix: string): () => string | undefined {
+  return () => {
+    const name = places.only?.();
+    return name !== undefined && isGraphId(name, prefix) ? name : undefined;
+  };
 }
 
 /** What is no embedder, no model or no plan for jobs is refused now, not when a graph is opened. */

@@ -39,6 +39,8 @@ export const CATALOGUE_FOLDER = ".catalogue";
 export interface Places {
   /** The names of all stores there are, in order. */
   names(): Promise<readonly string[]>;
+  /** The name of the only store there is, where a glance tells; `undefined` where it does not, or there are others. */
+  only?(): string | undefined;
   /** The stamps of all stores by their names, in order, where one look tells them all. */
   stamps?(): Promise<ReadonlyMap<string, string>>;
   /** Of graphs with a stamp each, those whose stamp no longer holds. */
@@ -123,6 +125,7 @@ export async function folderPlaces(
     },
     unfinished: () => Promise.all(removal.removalsIn(root).map(destroyed)),
     names: async () => stamps.storeNames(root),
+    only: stamps.onlyStoreIn(root),
     changed: async (known) => changedIn(stamps, at, known),
     stamp: async (name) => stamps.takeStamp(at(name)),
   };
@@ -264,6 +267,7 @@ export async function memoryPlaces(
   return {
     keepsOpen: true,
     names: async () => [...graphs.keys()].sort(),
+    only: () => (graphs.size === 1 ? [...graphs.keys()][0] : undefined),
     changed: async (known) => {
       const names = [...known.keys()];
       const now = await Promise.all(names.map(stamp));
@@ -301,6 +305,8 @@ interface Held {
   readonly mayCreate: boolean;
   /** Present once it is open. */
   graph?: OpenedGraph;
+  /** Whether it was found to be there no more, by a call or by a job of its own. */
+  isGone?: boolean;
   users: number;
   lastUsedMs: number;
 }
@@ -418,18 +424,18 @@ export class GraphStores {
 
   /** Runs `body` for a user that `#take` has counted. */
   async #holding<T>(held: Held, body: () => Promise<T>): Promise<T> {
-    let isSetBack = false;
+    let isTold = false;
     try {
       return await body();
     } catch (error) {
-      isSetBack = isCortexError(error, "ERR_ROLLED_BACK");
+      isTold = held.isGone === true || isCortexError(error, "ERR_ROLLED_BACK");
       throw error;
     } finally {
       held.users -= 1;
       held.lastUsedMs = this.#clock();
-      // It was told; whoever comes next finds the store as it stands now.
+      // It was told; whoever comes next finds the store as it stands now, or a new one of this name.
       const isLast = held.users === 0 && this.#held.get(held.name) === held;
-      if (isSetBack && isLast && !this.#places.keepsOpen) this.#closeIdle(held);
+      if (isTold && isLast && !this.#places.keepsOpen) this.#closeIdle(held);
       this.#trim(false);
     }
   }
@@ -460,9 +466,9 @@ export class GraphStores {
 
   #start(name: string, mayCreate: boolean): Held {
     const onClose: OnClose = (closing, kv) => this.onClose(closing, kv);
-    // The next use looks anew, and finds nothing, or a new graph of this name.
+    // A caller is told before the next one looks anew: with a database that was set back, more is gone than a name.
     const onGone = (): void => {
-      if (this.#held.get(name) === held) this.#closeIdle(held);
+      held.isGone = true;
     };
     const opening = this.#places.open(name, mayCreate, { onClose, onGone }).then(
       (graph) => {

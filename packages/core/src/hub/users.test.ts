@@ -223,6 +223,21 @@ test("a handle elsewhere on a removed graph is refused, and its hub finds the ne
   expect(memories.map(({ text }) => text)).toEqual(["new fact"]);
 });
 
+test("a graph that is gone is told to a caller, also where something in the background found out first", async () => {
+  await using world = await openTestHub({ backend: "lmdb" });
+  const { hub } = world;
+  await hub.createGraph({ name: "old", id: "ada" });
+  await using other = await world.another();
+  // What goes on in the background has the graph between two calls, as this reference does.
+  const background = await other.use("ada", async (memory) => memory);
+  await hub.remove("ada", "asked");
+  await hub.createGraph({ name: "new", id: "ada" });
+  await expect(background.list({})).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
+  const look = () => other.use("ada", (memory) => memory.list({}));
+  await expect(look()).rejects.toMatchObject({ code: "ERR_NOT_FOUND" });
+  expect(await look()).toMatchObject({ memories: [] });
+});
+
 test("a removal that was only begun is ended by whoever opens the hub next", async () => {
   await using world = await openTestHub({ backend: "lmdb", check: false });
   const { hub, location } = world;
