@@ -115,24 +115,29 @@ export function describedInput(verb: Verb): z.ZodType {
 }
 
 /** An input with the rules about which of its fields go together. */
-function withRules(input: z.ZodType, rules: readonly Together[]): z.ZodType {
-  return rules.length === 0 ? input : input.meta({ allOf: rules.map(ruleSchema) });
+function withRules(input: z.ZodObject, rules: readonly Together[]): z.ZodType {
+  if (rules.length === 0) return input;
+  return input.meta({ allOf: rules.map((rule) => ruleSchema(rule, input)) });
 }
 
-function ruleSchema(rule: Together): JsonSchema {
+function ruleSchema(rule: Together, { shape }: z.ZodObject): JsonSchema {
   const each = (names: readonly string[]) => names.map((name) => ({ required: [name] }));
   if ("exactlyOne" in rule) return { oneOf: each(rule.exactlyOne) };
   if ("atLeastOne" in rule) return { anyOf: each(rule.atLeastOne) };
   if ("notEmpty" in rule) {
-    const filled = { minItems: 1 };
-    return {
-      anyOf: rule.notEmpty.map((name) => ({ required: [name], properties: { [name]: filled } })),
-    };
+    return { anyOf: rule.notEmpty.map((name) => filled(name, shape[name])) };
   }
   if ("field" in rule) return { dependentRequired: { [rule.field]: [rule.needs] } };
   const names = rule.atMostOne;
   const pairs = names.flatMap((one, at) => names.slice(at + 1).map((other) => [one, other]));
   return { not: { anyOf: pairs.map((required) => ({ required })) } };
+}
+
+/** Holds for an object that has a member, and something in it where it is a list. */
+function filled(name: string, field: z.ZodType | undefined): JsonSchema {
+  const isList = field !== undefined && schemaOf(field).type === "array";
+  const required = [name];
+  return isList ? { required, properties: { [name]: { minItems: 1 } } } : { required };
 }
 
 const TYPES = namesOf(MEMORY_TYPES);

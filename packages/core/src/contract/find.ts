@@ -187,6 +187,20 @@ export interface FindResult extends Omit<ShapeOf<typeof foundShape>, "hits"> {
   readonly hits: readonly FindHit[];
 }
 
+/** The fields of which a query has one at least: those an index serves, or that may bound the time. */
+export const FIND_BY = [
+  "type",
+  "tags",
+  "kinds",
+  "slot",
+  "session",
+  "frame",
+  "where",
+  "text",
+  "near",
+  "from",
+] as const;
+
 /** Finds memories. At least one field must be something an index serves, or bound the time. */
 export const find = verb("find", {
   summary: "Find memories by exact conditions",
@@ -229,6 +243,9 @@ export const find = verb("find", {
     countTotal: z.boolean().describe("say how many hits there are in all").optional(),
   },
   together: [
+    // A scope may set a budget, and its holder then needs neither; everybody else gives one.
+    { atLeastOne: ["limit", "budgetTokens"] },
+    { notEmpty: FIND_BY },
     { atMostOne: ["text", "validAt"] },
     { atMostOne: ["near", "asOf"] },
     { atMostOne: ["near", "validAt"] },

@@ -6,6 +6,7 @@
 import { stableText } from "../codec/cbor-value.js";
 import { domainHash } from "../codec/hash.js";
 import { normaliseSlot, utf8 } from "../codec/text.js";
+import { FIND_BY } from "../contract/find.js";
 import type { Form } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import { type Engine, type ParsedRef, parseRef } from "../engine/engine.js";
@@ -55,16 +56,7 @@ export function hashOf(engine: Engine, query: CheckedFind): Bytes {
 
 /** The members that say what is found, in contrast to how it is shown. */
 const WHAT = [
-  "type",
-  "tags",
-  "kinds",
-  "slot",
-  "session",
-  "frame",
-  "where",
-  "text",
-  "near",
-  "from",
+  ...FIND_BY,
   "follow",
   "orderBy",
   "asOf",

@@ -12,7 +12,7 @@ async function texts(memory: Cortex, query: Options<"find">): Promise<readonly s
 }
 
 /** What a query may go by, each of which would have bounded it. */
-const FILTERS = "type, tags, kinds, slot, session, frame, text, near, from, where";
+const FILTERS = "type, tags, kinds, slot, session, frame, where, text, near, from";
 
 describe("refusals", () => {
   const cases: readonly (readonly [string, object, ErrorCode, string])[] = [

@@ -5,7 +5,7 @@
  * Every hit satisfies every condition at the reader's position, and every memory that does is a hit of
  * some page, whatever path the planner took. What the caller may not see is in no hit and no total.
  */
-import type { FindExplanation, FindHit, FindResult } from "../contract/find.js";
+import { FIND_BY, type FindExplanation, type FindHit, type FindResult } from "../contract/find.js";
 import type { ReadPlan } from "../contract/hits.js";
 import type { Asked } from "../contract/index.js";
 import { journalUse } from "../engine/drafts.js";
@@ -233,7 +233,7 @@ async function nearOf(
 }
 
 function tooBroad(): CortexError {
-  const field = "type, tags, kinds, slot, session, frame, text, near, from, where";
+  const field = FIND_BY.join(", ");
   const expected =
     "one of them, and of a condition that it must hold on head.id, head.externalId, head.createdAt " +
     "(from below) or head.updatedAt";
