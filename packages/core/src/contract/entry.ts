@@ -48,7 +48,7 @@ export {
   type Weights,
 } from "../salience/salience.js";
 export type { Counter } from "../salience/use-record.js";
-export { quoted, threatsIn, withheld } from "../trust/scan.js";
+export { isPlainJson, quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";
 export { describedInput, FREE_NAME, namedForms } from "./document.js";

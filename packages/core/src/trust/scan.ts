@@ -204,6 +204,17 @@ export function scanText(text: string): readonly Finding[] {
   return found;
 }
 
+/** Printable ASCII without brackets of a mark, and without the backslash that begins an escape. */
+const UNESCAPED = /^[ -;=?-[\]-~]*$/;
+
+/**
+ * Whether no text in a JSON text can meet a rule, open a fence or hide anything: each of them stands in the whole as
+ * it is, so that one pass tells for all. False says nothing: then each has to be looked at.
+ */
+export function isPlainJson(json: string): boolean {
+  return UNESCAPED.test(json) && !json.includes("  ") && !SIEVE.test(json.toLowerCase());
+}
+
 function rulesMetBy(forms: readonly string[]): Finding[] {
   return RULES.filter(({ pattern }) => forms.some((form) => pattern.test(form))).map(
     ({ threat, rule: name }) => ({ threat, rule: name }),

@@ -14,6 +14,7 @@ import {
   breakMarks,
   countTokens,
   fence,
+  isPlainJson,
   listOf,
   quoted,
   threatsIn,
@@ -109,12 +110,16 @@ export function quotedAnswer(answer: unknown, verbs: readonly string[]): JsonObj
   return quotedBoth(answer, verbs).structured;
 }
 
-/** The same, and its JSON text, which is not made again where nothing had to be quoted. */
+/** The same, and its JSON text, which is not made again where nothing had to be quoted: then the answer is itself. */
 export function quotedBoth(
   answer: unknown,
   verbs: readonly string[],
 ): { readonly structured: JsonObject; readonly text: string } {
   const json = JSON.stringify(answer);
+  // What a memory was flagged with when it was written counts, whatever its text says now.
+  if (isPlainJson(json) && !json.includes('"flags"')) {
+    return { structured: answer as JsonObject, text: json };
+  }
   const whole = JSON.parse(json) as JsonObject;
   const { text } = whole;
   const isRendered = typeof text === "string" && verbs.some((verb) => RENDERED.has(verb));

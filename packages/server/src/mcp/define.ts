@@ -64,6 +64,8 @@ export interface ToolAnswer {
   readonly text: string;
   readonly structured?: { readonly [member: string]: unknown };
   readonly isError?: true;
+  /** True where the text is the JSON of `structured`, which then need not be made again. */
+  readonly isJson?: true;
 }
 
 /** What a tool does to the store. */

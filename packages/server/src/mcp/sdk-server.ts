@@ -25,7 +25,6 @@ import {
 import type * as z from "zod";
 import type { Profile } from "../config.js";
 import { ERROR_STATUS } from "../error-status.js";
-import { asking } from "../operations/define.js";
 import { packageVersion } from "../version.js";
 import type { JsonSchema } from "./define.js";
 import { type Door, namedAccess, type Tool, type ToolAnswer, type ToolContext } from "./define.js";
@@ -168,32 +167,39 @@ function addTool(server: McpServer, door: Door, tool: Tool): void {
       outputSchema: announcing(() => tool.outputSchema),
       annotations: annotationsOf(tool),
     },
-    (given: unknown, context: ServerContext) =>
-      answered(door, tool, given, clientName(server, context)),
+    async (given: unknown, context: ServerContext) =>
+      resultOf(await answered(door, tool, given, clientName(server, context))),
   );
 }
 
-/** A call of a tool as the protocol answers it. */
-async function answered(
-  door: Door,
-  tool: Tool,
-  given: unknown,
-  client: unknown,
-): Promise<CallToolResult> {
+/** What a call of a tool answers. */
+function answered(door: Door, tool: Tool, given: unknown, client: unknown): Promise<ToolAnswer> {
   const run = runTool(door, tool, given, {
-    ...asking({ ...door, access: namedAccess(door.access, client) }),
+    access: namedAccess(door.access, client),
+    ...(door.onPlan === undefined ? {} : { onPlan: door.onPlan }),
     location: door.location,
     settings: door.settings,
     log: door.log,
     ...(door.hub === undefined ? {} : { hub: door.hub }),
   });
   door.onRun?.(run);
-  const { text, structured, isError } = await run;
+  return run;
+}
+
+/** An answer as the protocol writes it. */
+function resultOf({ text, structured, isError }: ToolAnswer): CallToolResult {
   return {
     content: [{ type: "text", text }],
     ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
     ...(isError === true ? { isError } : {}),
   };
+}
+
+/** The same as JSON; where the text is the JSON of the structured answer already, that is put in as it is. */
+function resultJson(answer: ToolAnswer): string {
+  const { text, isJson, isError } = answer;
+  if (isJson !== true || isError === true) return JSON.stringify(resultOf(answer));
+  return `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}}`;
 }
 
 async function runTool(
@@ -202,12 +208,12 @@ async function runTool(
   given: unknown,
   context: ToolContext,
 ): Promise<ToolAnswer> {
-  await door.beforeRun?.();
-  return tool.run(door.memory, given, context);
+  if (door.beforeRun !== undefined) await door.beforeRun();
+  return await tool.run(door.memory, given, context);
 }
 
-/** Calls a tool by its name without the SDK; `undefined` where there is none of this name. */
-export type DirectCalls = (name: string, given: unknown) => Promise<CallToolResult> | undefined;
+/** Calls a tool by its name without the SDK, for the JSON of its result; `undefined` where there is none of this name. */
+export type DirectCalls = (name: string, given: unknown) => Promise<string> | undefined;
 
 /** The tools of a server for whoever reads its requests, once a client of an older revision has introduced itself. */
 export async function directCalls(server: McpServer, door: Door): Promise<DirectCalls> {
@@ -215,7 +221,7 @@ export async function directCalls(server: McpServer, door: Door): Promise<Direct
   return (name, given) => {
     const tool = tools.get(name);
     if (tool === undefined) return undefined;
-    return answered(door, tool, given, server.server.getClientVersion()?.name);
+    return answered(door, tool, given, server.server.getClientVersion()?.name).then(resultJson);
   };
 }
 

@@ -11,6 +11,7 @@
  * would answer it: it takes a request apart nine times, which costs three times what reading a memory does.
  * Whatever is more than a plain call goes through the SDK.
  */
+import { isAscii } from "node:buffer";
 import {
   INTERNAL_ERROR,
   INVALID_REQUEST,
@@ -134,9 +135,13 @@ class Wire implements Transport {
     this.onclose?.();
   }
 
-  /** Writes a line; lines that come while others are on their way go together. */
   #write(message: JSONRPCMessage): Promise<void> {
-    this.#lines.push(`${JSON.stringify(message)}\n`);
+    return this.#writeJson(JSON.stringify(message));
+  }
+
+  /** Writes a line; lines that come while others are on their way go together. */
+  #writeJson(message: string): Promise<void> {
+    this.#lines.push(message, "\n");
     this.#writing ??= this.#writeLines();
     return this.#writing;
   }
@@ -193,7 +198,7 @@ class Wire implements Transport {
     }
     let value: unknown;
     try {
-      const text = UTF8.decode(line);
+      const text = textOf(line);
       if (text.trim() === "") return;
       value = JSON.parse(text);
     } catch {
@@ -240,7 +245,9 @@ class Wire implements Transport {
     try {
       const result = await run;
       // What is cancelled is not answered.
-      if (this.#underWay.has(id)) await this.send({ result, jsonrpc: "2.0", id });
+      if (!this.#underWay.has(id)) return;
+      await this.#writeJson(`{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`);
+      this.#settle(id);
     } catch (error) {
       // A tool tells its failures as answers: this is a fault of ours.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
@@ -312,6 +319,13 @@ function idIn(value: unknown): RequestId | null {
   return typeof id === "string" || typeof id === "number" ? id : null;
 }
 
+/** The text of a line; most are plain, and then nothing has to be decoded. */
+function textOf(line: Uint8Array): string {
+  return isAscii(line)
+    ? Buffer.from(line.buffer, line.byteOffset, line.length).toString("latin1")
+    : UTF8.decode(line);
+}
+
 /** Cuts chunks into lines; of a line that is too long only the fact is kept. */
 class LineReader {
   readonly #bytesMax: number;
@@ -328,7 +342,7 @@ class LineReader {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       this.#keep(chunk.subarray(start, end));
-      lines.push(this.#isSkipping ? "too long" : Buffer.concat(this.#chunks, this.#bytes));
+      lines.push(this.#isSkipping ? "too long" : this.#joined());
       this.#chunks = [];
       this.#bytes = 0;
       this.#isSkipping = false;
@@ -336,6 +350,12 @@ class LineReader {
     }
     this.#keep(chunk.subarray(start));
     return lines;
+  }
+
+  #joined(): Uint8Array {
+    const [only] = this.#chunks;
+    const isWhole = only !== undefined && this.#chunks.length === 1;
+    return isWhole ? only : Buffer.concat(this.#chunks, this.#bytes);
   }
 
   #keep(piece: Uint8Array): void {

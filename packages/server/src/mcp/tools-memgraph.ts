@@ -16,6 +16,7 @@ import { mended } from "./mend.js";
 function toolOf(name: string, call: MemgraphCall): Tool {
   const { summary, verbs, effect, idempotent, input, output } = call;
   const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];
+  const meant = (given: unknown): unknown => withoutZeros(mended(input, given));
   return {
     name,
     title: name,
@@ -33,12 +34,10 @@ function toolOf(name: string, call: MemgraphCall): Tool {
     async run(_memory, given, context): Promise<ToolAnswer> {
       try {
         if (context.hub === undefined) throw new Error("memgraph's tools need a hub");
-        const { json, error } = await call.run(
-          callDoor(await context.hub(), context.access),
-          withoutZeros(mended(input, given)),
-        );
+        const door = callDoor(await context.hub(), context.access);
+        const { json, error } = await call.run(door, given, meant);
         const { structured, text } = quotedBoth(json, []);
-        if (error === undefined) return { text, structured };
+        if (error === undefined) return { text, structured, isJson: true };
         return { text: error, structured, isError: true };
       } catch (error) {
         if (!isCortexError(error)) return failure(error, { name, input }, context.log);

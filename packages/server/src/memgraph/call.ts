@@ -75,7 +75,8 @@ export interface MemgraphCall {
   readonly tool?: string;
   /** How REST spells it; absent where it has no such route. */
   readonly route?: Route;
-  run(door: CallDoor, input: unknown): Promise<Answer>;
+  /** Performs it; `meant` tells what an input stands for that is not right as it came. */
+  run(door: CallDoor, input: unknown, meant?: (input: unknown) => unknown): Promise<Answer>;
 }
 
 interface CallSpec<I extends z.ZodObject, O extends z.ZodObject>
@@ -99,14 +100,40 @@ export function defineCall<I extends z.ZodObject, O extends z.ZodObject>(
     ...row,
     effect,
     idempotent: spec.idempotent ?? effect === "read",
-    async run(door, input) {
-      const said = withoutEmpty(row.input, input);
-      const parsed = row.input.safeParse(said);
-      if (!parsed.success) throw refusalOf(row.input, parsed.error, said);
-      const answer = await call(door, parsed.data);
+    async run(door, input, meant = (given) => given) {
+      const answer = await call(door, checked(row.input, input, meant));
       return isFailed(answer) ? answer : { json: answer as Json };
     },
   };
+}
+
+/** The input as the schema takes it: checked once where it is right as it came and says nothing empty, as most is. */
+function checked<I extends z.ZodObject>(
+  schema: I,
+  input: unknown,
+  meant: (input: unknown) => unknown,
+): z.output<I> {
+  const first = saysAll(input) ? schema.safeParse(input) : undefined;
+  if (first?.success === true) return first.data;
+  const said = withoutEmpty(schema, meant(input));
+  const parsed = schema.safeParse(said);
+  if (!parsed.success) throw refusalOf(schema, parsed.error, said);
+  return parsed.data;
+}
+
+/** Whether every member says something plain: none could stand for nothing, and none holds one that could. */
+function saysAll(input: unknown): boolean {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  for (const member of Object.values(input)) {
+    const isSaid =
+      typeof member === "object" ? isTexts(member) : Boolean(member) || member === false;
+    if (!isSaid) return false;
+  }
+  return true;
+}
+
+function isTexts(value: object | null): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
 /**
