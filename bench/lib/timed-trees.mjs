@@ -2,14 +2,17 @@
  * The trees of the engine under a clock: the same functions, and how long they took. Stands in for
  * `history/trees.js` when `tree-hooks.mjs` is registered.
  *
- * A commit calls `missingRows`, reads what it names, then calls `appendTiles` and `updateTrees`,
- * with nothing else in between. So there are two stretches: inside `appendTiles` and `updateTrees`,
- * and the whole of it, with finding and reading the rows. Both are timed by the wall clock and by
- * processor time.
+ * A commit calls `loadRows`, or `missingRows` until it names nothing more and reads what it names, then
+ * `appendTiles` and `updateTrees`, with nothing else in between. So there are two stretches: inside
+ * `appendTiles` and `updateTrees`, and the whole of it, with finding and reading the rows. Both are
+ * timed by the wall clock and by processor time.
  */
 import { performance } from "node:perf_hooks";
 import * as trees from "../../packages/core/dist/history/trees.js";
 import { processorMs } from "./clock.mjs";
+
+// What has no clock of its own below is passed on as it is.
+export * from "../../packages/core/dist/history/trees.js";
 
 /**
  * Milliseconds.
@@ -18,7 +21,9 @@ import { processorMs } from "./clock.mjs";
 
 const nothing = () => ({ update: { wall: 0, processor: 0 }, whole: { wall: 0, processor: 0 } });
 let spent = nothing();
-let wholeStart = { wall: 0, processor: 0 };
+/** When the commit under way asked for its first rows.
+ * @type {Spent | undefined} */
+let wholeStart;
 
 /** What was spent since the last call of this function. */
 export function takeSpent() {
@@ -27,9 +32,15 @@ export function takeSpent() {
   return taken;
 }
 
+/** @type {typeof trees.loadRows} */
+export function loadRows(...args) {
+  wholeStart ??= now();
+  trees.loadRows(...args);
+}
+
 /** @type {typeof trees.missingRows} */
 export function missingRows(...args) {
-  wholeStart = now();
+  wholeStart ??= now();
   return trees.missingRows(...args);
 }
 
@@ -46,7 +57,8 @@ export function updateTrees(...args) {
   trees.updateTrees(...args);
   const end = now();
   add(spent.update, start, end);
-  add(spent.whole, wholeStart, end);
+  add(spent.whole, wholeStart ?? start, end);
+  wholeStart = undefined;
 }
 
 /** @returns {Spent} */

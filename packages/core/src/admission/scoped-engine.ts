@@ -173,6 +173,7 @@ class ScopedTx {
           return rows;
         },
         assumeAbsent: (key) => view.assumeAbsent(key),
+        isNear: view.isNear,
       },
       append: (draft) => {
         this.#checkDraft(draft);

@@ -21,7 +21,7 @@ import type { LeafRef } from "../history/trees.js";
 import type { Writer, WriteTx } from "../history/writer.js";
 import { decodeGenesis, type Genesis, HASH_SUITE, SUBJECT } from "../journal/entry.js";
 import { idKey, journalKey, textKey } from "../kv/keyspace.js";
-import type { Bytes, Kv, KvGeneration } from "../kv/kv.js";
+import type { Bytes, Kv, KvGeneration, KvRange } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Model } from "../model/model.js";
 import { checkText } from "../records/fields.js";
@@ -172,6 +172,7 @@ export interface LocatedWithHead extends Located {
 export interface Also {
   readonly keys: readonly Bytes[];
   readonly leaves: readonly LeafRef[];
+  readonly ranges?: readonly KvRange[];
 }
 
 /** Looks a reference up in a write; `undefined` when there is no such memory. */
@@ -201,7 +202,7 @@ export function locateAll(
   const rows = named.map((id) => idKey("memory", id));
   if (!rows.every((key) => tx.view.has(key))) {
     const more = also?.(ids) ?? { keys: [], leaves: named.map((id) => memoryLeaf(tx, id)) };
-    ask(tx, [...rows, ...more.keys], { leaves: more.leaves });
+    ask(tx, [...rows, ...more.keys], { leaves: more.leaves, ranges: more.ranges ?? [] });
   }
   return ids.map((id) => {
     const row = id === undefined ? undefined : tx.view.get(idKey("memory", id));
@@ -243,21 +244,27 @@ export function refuseErased(found: Located, ref: ParsedRef, field: string): voi
   );
 }
 
-/** The ids behind references at a reader's position, in two batched reads. */
+/** The row that a reference leads to first: that of the memory, or that of the name where it can be nothing else. */
+export function firstRefKey({ id, externalId = "" }: ParsedRef): Bytes {
+  return id === undefined ? textKey("externalId", externalId) : idKey("memory", id);
+}
+
+/** The ids behind references at a reader's position, in one batched read; in two where an id may be a name. */
 export async function findIds(
   reader: Reader,
   refs: readonly ParsedRef[],
 ): Promise<(Bytes | undefined)[]> {
-  const byId = await reader.getMany(
-    refs.map((ref) => idKey("memory", ref.id ?? new Uint8Array(16))),
+  const rows = await reader.getMany(refs.map(firstRefKey));
+  const ids = refs.map(({ id }, at) =>
+    id === undefined || rows[at] === undefined ? rows[at] : id,
   );
-  const unsettled = refs.flatMap((ref, at) =>
-    byId[at] === undefined && ref.externalId !== undefined ? [at] : [],
+  const unsettled = refs.flatMap(({ id, externalId }, at) =>
+    id !== undefined && externalId !== undefined && ids[at] === undefined ? [at] : [],
   );
+  if (unsettled.length === 0) return ids;
   const byName = await reader.getMany(
     unsettled.map((at) => textKey("externalId", refs[at]?.externalId ?? "")),
   );
-  const ids = refs.map((ref, at) => (byId[at] === undefined ? undefined : ref.id));
   for (const [index, at] of unsettled.entries()) ids[at] = byName[index];
   return ids;
 }

@@ -41,9 +41,10 @@ export function ask(tx: WriteTx, keys: readonly Bytes[], more: AskMore = {}): vo
 
 /** Rows that a commit needs whatever the operation does: tiles, pages, the configuration. */
 function commitRows(tx: WriteTx, leaves: readonly LeafRef[]): readonly Bytes[] {
+  const config = configEntry(tx).filter((key) => !tx.view.has(key));
+  if (tx.view.isNear) return config;
   const changes = new LeafChanges();
   for (const { tree, key } of leaves) changes.set(tree, { key, value: undefined });
-  const config = configEntry(tx).filter((key) => !tx.view.has(key));
   return [...missingRows(changes, tx.fold.view, tx.head.size), ...config];
 }
 

@@ -2,7 +2,11 @@
 import { describe, expect, test } from "vitest";
 import type { OnPlan, ReadPlan } from "../contract/hits.js";
 import type { Cortex } from "../cortex.js";
+import { KEYSPACE, keyString } from "../kv/keyspace.js";
+import { around, type KvSnapshot } from "../kv/kv.js";
+import { openMemoryKv } from "../kv/memory-backend.js";
 import { open } from "../open.js";
+import { hashEmbedder } from "../vector/embedder.js";
 
 /** Words that stand in memories and questions, and must stand in no plan. */
 const MARKED = /zanzibar|quokka|xylophone|marimba/i;
@@ -100,6 +104,76 @@ test("recall tells its lanes", async () => {
   expect(plan.lanes.slot).toBe(1);
   expect(plan.candidates).toBeGreaterThanOrEqual(plan.hits);
 });
+
+test.each([
+  ["without a model", {}],
+  ["with the lane of meaning", { embedder: hashEmbedder({ dimensions: 16 }) }],
+] as const)("a recall %s reads each entry once, and few rows", async (_, options) => {
+  const asked: string[] = [];
+  const inner = openMemoryKv();
+  const kv = around(inner, {
+    async snapshot(how) {
+      const snapshot = await inner.snapshot(how);
+      const getMany: KvSnapshot["getMany"] = (keys) => {
+        asked.push(...keys.map(keyString));
+        return snapshot.getMany(keys);
+      };
+      return {
+        ...snapshot,
+        getMany,
+        ranges: (all) => snapshot.ranges(all),
+        close: () => snapshot.close(),
+      };
+    },
+  });
+  await using memory = await open("memory:", { kv, ...options });
+  const text = (at: number): string => `the ${WORDS[at % 7]} of ${WORDS[at % 11]} and number ${at}`;
+  await memory.batch(
+    Array.from({ length: 400 }, (__, at) => ({ write: { type: "fact", text: text(at) } })),
+  );
+  for (let session = 0; session < 20; session += 1) {
+    const turns = Array.from({ length: 10 }, (__, at) => ({
+      role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
+      content: text(10 * session + at),
+    }));
+    await memory.remember(turns, { session: `s${session}` });
+  }
+  await memory.maintain();
+  const question = `which ${WORDS[3]} and ${WORDS[9]}?`;
+  const ask = async (): Promise<ReadPlan> => {
+    const told: ReadPlan[] = [];
+    await memory.recall(question, { limit: 20, onPlan: (plan) => void told.push(plan) });
+    const [plan] = told;
+    if (plan === undefined) throw new Error("no plan was told");
+    return plan;
+  };
+  // The first question loads what later ones have in memory.
+  await ask();
+  asked.length = 0;
+  const plan = await ask();
+  if (plan.verb !== "recall") throw new Error("expected the plan of a recall");
+  expect(plan.candidates).toBeGreaterThan(100);
+  const times = (prefix: number): number[] => {
+    const keys = asked.filter((key) => key.charCodeAt(0) === prefix);
+    return [...new Set(keys)].map((key) => keys.filter((other) => other === key).length);
+  };
+  const entries = times(KEYSPACE.journal.byte);
+  expect(Math.max(...entries)).toBe(1);
+  // What words and meaning both find has its row read by either.
+  expect(Math.max(...times(KEYSPACE.memory.byte))).toBeLessThanOrEqual(
+    "embedder" in options ? 2 : 1,
+  );
+  // Nothing is loaded that is not weighed: hits by words, turns beside them, what is near.
+  expect(entries.length).toBeLessThanOrEqual(plan.candidates + SPARE);
+  const perCandidate = "embedder" in options ? 5 : 3;
+  // Turns around hits are keys of a range: five for each of 64.
+  expect(plan.rowsRead).toBeLessThanOrEqual(perCandidate * plan.candidates + 5 * 64 + SPARE);
+});
+
+/** Rows that a recall reads whatever it finds: the head, the manifest, rows of words, the configuration. */
+const SPARE = 64;
+
+const WORDS = "amber birch cedar dune ember fjord grove heath islet jetty knoll".split(" ");
 
 test("context tells its tiers", async () => {
   const plan = await planOf((memory, onPlan) =>

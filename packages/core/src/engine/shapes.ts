@@ -107,31 +107,32 @@ export function shapeRef(
   };
 }
 
-/** An edge as callers see it. */
+/** An edge as callers see it; set member by member, because a walk shapes many. */
 export function shapeEdge(edge: EdgeRecord, seq: number): Edge {
-  const far = edge.to;
-  return {
+  const { to, weight, reason, strength, ordinal, metadata, validFrom, validTo } = edge;
+  const isHere = to instanceof Uint8Array;
+  const shaped: { -readonly [member in keyof Edge]: Edge[member] } = {
     id: edgeId(edge.id),
     from: memoryId(edge.from),
     kind: edge.kind,
-    ...(far instanceof Uint8Array
-      ? { to: ulidText(far) }
-      : { to: far.name, ...(far.graph === "" ? {} : { toGraph: far.graph }) }),
+    to: isHere ? ulidText(to) : to.name,
     n: edge.n,
     source: edge.source,
     createdAt: edge.createdAt,
     createdBy: edge.createdBy,
-    ...(edge.weight === undefined ? {} : { weight: edge.weight }),
-    ...(edge.reason === undefined ? {} : { reason: edge.reason }),
-    ...(edge.strength === undefined ? {} : { strength: edge.strength }),
-    ...(edge.ordinal === undefined ? {} : { ordinal: edge.ordinal }),
-    ...(edge.metadata === undefined ? {} : { metadata: edge.metadata }),
-    ...(edge.validFrom === undefined ? {} : { validFrom: edge.validFrom }),
-    ...(edge.validTo === undefined ? {} : { validTo: edge.validTo }),
-    ...(edge.tombstone === undefined ? {} : { tombstone: edge.tombstone }),
-    ...(edge.origin === undefined ? {} : { origin: edge.origin }),
     seq,
   };
+  if (!isHere && to.graph !== "") shaped.toGraph = to.graph;
+  if (weight !== undefined) shaped.weight = weight;
+  if (reason !== undefined) shaped.reason = reason;
+  if (strength !== undefined) shaped.strength = strength;
+  if (ordinal !== undefined) shaped.ordinal = ordinal;
+  if (metadata !== undefined) shaped.metadata = metadata;
+  if (validFrom !== undefined) shaped.validFrom = validFrom;
+  if (validTo !== undefined) shaped.validTo = validTo;
+  if (edge.tombstone !== undefined) shaped.tombstone = edge.tombstone;
+  if (edge.origin !== undefined) shaped.origin = edge.origin;
+  return shaped;
 }
 
 /** What a memory says, in full. */

@@ -9,7 +9,7 @@ import { classOfKey } from "../kv/keyspace.js";
 import type { Bytes, KvCommit, KvSnapshot } from "../kv/kv.js";
 import type { Fold } from "./fold-state.js";
 import { encodeHeadRow, type HeadRow } from "./head-row.js";
-import { appendTiles, missingRows, updateTrees } from "./trees.js";
+import { appendTiles, loadRows, missingRows, updateTrees } from "./trees.js";
 import type { WriteView } from "./write-view.js";
 
 /** A fold that is complete but for the trees. */
@@ -25,17 +25,24 @@ interface FinishedFold {
   readonly leafHashes: readonly Uint8Array[];
 }
 
-/** Builds the commit of a fold; reads the tree pages it lacks, in one batch unless they are very many. */
+/**
+ * Builds the commit of a fold. Tree pages that it lacks are read one after another where that waits for nobody, else in
+ * one batch unless they are very many.
+ */
 export async function sealCommit(
   sha256: Sha256,
   snapshot: KvSnapshot,
   done: FinishedFold,
 ): Promise<KvCommit> {
   const { view, fold, head, leafHashes } = done;
-  for (;;) {
-    const missing = missingRows(fold.leaves, view, head.size);
-    if (missing.length === 0) break;
-    view.load(missing, await snapshot.getMany(missing));
+  if (snapshot.getNow !== undefined) {
+    loadRows(fold.leaves, view, head.size, (key) => snapshot.getNow?.(key));
+  } else {
+    for (;;) {
+      const missing = missingRows(fold.leaves, view, head.size);
+      if (missing.length === 0) break;
+      view.load(missing, await snapshot.getMany(missing));
+    }
   }
   appendTiles(sha256, view, head.size, leafHashes);
   updateTrees(sha256, view, fold.leaves);

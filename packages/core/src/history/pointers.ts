@@ -67,6 +67,50 @@ export function encodeMemoryRow(row: MemoryRow): Uint8Array {
 
 /** Reads a memory's row. */
 export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
+  return plainMemoryRow(bytes) ?? anyMemoryRow(bytes);
+}
+
+/**
+ * The row of a memory that was written once, read by hand: five numbers, nothing, and a fingerprint or nothing.
+ * `undefined` for any other, which is for the decoder to read or to refuse.
+ */
+function plainMemoryRow(bytes: Uint8Array): MemoryRow | undefined {
+  if (bytes[0] !== LIST_OF_SEVEN) return undefined;
+  const versionAt = 1 + uintBytes(bytes, 1) + uintBytes(bytes, 1 + uintBytes(bytes, 1));
+  const seqAt = versionAt + uintBytes(bytes, versionAt);
+  const partAt = seqAt + uintBytes(bytes, seqAt);
+  const sinceAt = partAt + uintBytes(bytes, partAt);
+  const last = bytes[sinceAt + 1] ?? 0;
+  const length = last === NULL ? 0 : last - BYTE_STRING;
+  const isUsual =
+    bytes[1] !== undefined &&
+    versionAt === 3 &&
+    bytes[sinceAt] === NULL &&
+    length >= 0 &&
+    length <= SHORT_MOST &&
+    bytes.length === sinceAt + 2 + length;
+  if (!isUsual) return undefined;
+  return {
+    type: nameOf(MEMORY_TYPES, bytes[1], "type"),
+    lifecycle: nameOf(LIFECYCLES, bytes[2], "lifecycle"),
+    version: uintAt(bytes, versionAt),
+    seq: uintAt(bytes, seqAt),
+    part: uintAt(bytes, partAt),
+    since: NO_SEQS,
+    fingerprint:
+      last === NULL
+        ? undefined
+        : new Uint8Array(bytes.buffer, bytes.byteOffset + sinceAt + 2, length),
+  };
+}
+
+/** How CBOR opens a list of seven and a byte string of up to 23, and nothing. */
+const LIST_OF_SEVEN = 0x87;
+const BYTE_STRING = 0x40;
+const SHORT_MOST = 23;
+const NULL = 0xf6;
+
+function anyMemoryRow(bytes: Uint8Array): MemoryRow {
   const at = readList(decode(bytes));
   const since = at[5];
   const fingerprint = at[6];

@@ -6,6 +6,7 @@
  * a live row that is younger than the position is replaced by the one it closed. Every read is
  * batched; nothing here reads inside a loop over results.
  */
+import type { CborValue } from "../codec/cbor-value.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import {
   decodeHeader,
@@ -34,7 +35,7 @@ import {
   type KvSnapshot,
   type KvSoon,
 } from "../kv/kv.js";
-import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
+import { decodeEdgeRecord, type EdgeRecord, edgeRecordOf } from "../records/edge-record.js";
 import { type MemoryRecord, memoryRecordOf, type Version } from "../records/memory-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import {
@@ -234,9 +235,13 @@ export class Reader {
     });
   }
 
-  /** The records of edges at pointers. */
-  edges(pointers: readonly PartPointer[]): Promise<(Read<EdgeRecord> | undefined)[]> {
-    return this.records(pointers, decodeEdgeRecord);
+  /** The records of edges at pointers; an entry that holds one of them is read where it stands. */
+  async edges(pointers: readonly PartPointer[]): Promise<(Read<EdgeRecord> | undefined)[]> {
+    const seqs = new Set<number>();
+    for (const { seq } of pointers) seqs.add(seq);
+    if (seqs.size !== pointers.length) return this.records(pointers, decodeEdgeRecord);
+    const rows = await this.getMany(pointers.map(({ seq }) => journalKey(seq)));
+    return pointers.map((pointer, at) => readPart(rows[at], pointer, edgeRecordOf));
   }
 
   /** The id behind an external id, if any. */
@@ -273,11 +278,18 @@ function isSubject(subject: Bytes | undefined, id: Bytes): boolean {
 }
 
 function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {
-  if (row === undefined) throw missingEntry(pointer.seq);
-  const { seq, part } = pointer;
+  return readPart(row, pointer, memoryRecordOf);
+}
+
+function readPart<T>(
+  row: Bytes | undefined,
+  { seq, part }: PartPointer,
+  recordOf: (value: CborValue, context: PartContext) => T,
+): Read<T> | undefined {
+  if (row === undefined) throw missingEntry(seq);
   const { header, record } = readingEntry(seq, () => openPart(row, part));
   if (record === undefined) return undefined;
-  return { record: memoryRecordOf(record, partContext(header, part)), header };
+  return { record: recordOf(record, partContext(header, part)), header };
 }
 
 /**

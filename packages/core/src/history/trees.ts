@@ -49,6 +49,29 @@ export function likelyPages(leaves: readonly LeafRef[], view: WriteView): Bytes[
   });
 }
 
+/** Reads one row of the store at once. */
+export type ReadNow = (key: Bytes) => Bytes | undefined;
+
+/**
+ * Loads what `appendTiles` and `updateTrees` will want, page after page as each names the next: nothing is read that is
+ * not there. Naming whatever might be took 50 rows for an edge, and their absences drove pages out of the cache.
+ */
+export function loadRows(
+  leaves: LeafChanges,
+  view: WriteView,
+  size: number,
+  readNow: ReadNow,
+): void {
+  for (const { level, index } of tilesForAppend(size)) {
+    const key = tileKey(level, index);
+    if (!view.has(key)) view.load([key], [readNow(key)]);
+  }
+  for (const tree of TREES) {
+    const keys = leaves.of(tree).map(({ key }) => key);
+    if (keys.length > 0) missingPages(tree, keys, view, readNow);
+  }
+}
+
 /**
  * Rows that `appendTiles` and `updateTrees` will want and the view does not have; where leaves are very
  * many, more may be missing once these are read.
@@ -67,7 +90,12 @@ export function missingRows(leaves: LeafChanges, view: WriteView, size: number):
   return [...tiles, ...pages];
 }
 
-function missingPages(tree: TreeName, keys: readonly Bytes[], view: WriteView): Bytes[] {
+function missingPages(
+  tree: TreeName,
+  keys: readonly Bytes[],
+  view: WriteView,
+  readNow?: ReadNow,
+): Bytes[] {
   if (keys.length === 0) return [];
   const names = unknownPages({
     significantBytes: SIGNIFICANT_BYTES[tree],
@@ -75,7 +103,10 @@ function missingPages(tree: TreeName, keys: readonly Bytes[], view: WriteView): 
     ...(keys.length > LEAVES_AT_ONCE ? { lookAheadPages: PAGES_A_ROUND } : {}),
     known: (name) => {
       const key = pageKey(tree, name);
-      if (!view.has(key)) return "unknown";
+      if (!view.has(key)) {
+        if (readNow === undefined) return "unknown";
+        view.load([key], [readNow(key)]);
+      }
       return view.get(key) ?? "absent";
     },
   });

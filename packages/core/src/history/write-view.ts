@@ -77,9 +77,13 @@ export class WriteView {
   readonly #buckets = new Map<string, Set<string>>();
   readonly #kept = new Set<string>();
 
+  /** Whether rows of the trees are read when they are wanted, so that nobody has to ask for them before. */
+  readonly isNear: boolean;
+
   /** `cache` holds rows that are known to be as in the store, by `keyString`. */
-  constructor(cache: ReadonlyMap<string, Bytes | undefined> = new Map()) {
+  constructor(cache: ReadonlyMap<string, Bytes | undefined> = new Map(), isNear = false) {
     this.#cache = cache;
+    this.isNear = isNear;
   }
 
   /** The row as the group would leave it; throws `Unread` if it was never loaded. */

@@ -65,7 +65,7 @@ export interface Draft extends EntryDraft {
 export interface WriteTx {
   readonly fold: Fold;
   /** For reading; rows are changed by the fold alone. */
-  readonly view: Pick<WriteView, "get" | "has" | "need" | "range" | "assumeAbsent">;
+  readonly view: Pick<WriteView, "get" | "has" | "need" | "range" | "assumeAbsent" | "isNear">;
   /** The time every entry of this commit carries. */
   readonly at: number;
   readonly head: HeadRow;
@@ -150,6 +150,9 @@ interface Sealing {
   readonly entry: FoldEntry;
   readonly batch: boolean;
 }
+
+/** Within so little time of the last comparison with the system's time nothing is compared. */
+const CLOCK_NEAR_MS = 60_000;
 
 /** How often a write starts over because the way to the store broke while it read. */
 const LOST_READS = 3;
@@ -314,10 +317,10 @@ export class Writer {
   async #prepare(group: readonly Waiting[]): Promise<Prepared> {
     const snapshot = await this.#parts.kv.snapshot();
     try {
-      const view = new WriteView(this.#cache);
+      const view = new WriteView(this.#cache, snapshot.getNow !== undefined);
       const hints = [HEAD_KEY, REPLICA_KEY, CONFIG_KEY, ...this.#configEntry];
       for (const { operation } of group) for (const key of operation.hints ?? []) hints.push(key);
-      if (this.#cache.size === 0) {
+      if (this.#cache.size === 0 && !view.isNear) {
         const leaves = group.flatMap(({ operation }) => operation.leaves?.() ?? []);
         for (const key of likelyPages(leaves, view)) hints.push(key);
       }
@@ -372,8 +375,10 @@ export class Writer {
   /** The time of the next entries; refuses a clock that leapt ahead while the process ran. */
   #timeFor(head: HeadRow): number {
     const now = this.#parts.clock();
-    const elapsed = this.#parts.elapsed?.();
     const last = this.#lastClock;
+    // What went on by seconds has leapt no further than that; asking the system took longer than the rest of a fold.
+    const isNear = last !== undefined && now >= last.clock && now < last.clock + CLOCK_NEAR_MS;
+    const elapsed = isNear ? undefined : this.#parts.elapsed?.();
     if (elapsed !== undefined) {
       if (last !== undefined) {
         const leap = now - last.clock - (elapsed - last.elapsed);

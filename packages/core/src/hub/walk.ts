@@ -203,7 +203,7 @@ class HubGraphs implements WalkedGraphs {
       const memory = id === undefined ? undefined : await findMemory(reader, id);
       return memory !== undefined && (await isShown(reader, access, memory)) ? memory : undefined;
     });
-    return found === undefined ? { graph, name: ref } : { graph, ...stopOf(found) };
+    return found === undefined ? { graph, name: ref } : stopOf(graph, found);
   }
 }
 

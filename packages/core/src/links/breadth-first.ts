@@ -314,7 +314,8 @@ class Ways {
   async valid(part: readonly MetEdge[]): Promise<readonly MetEdge[]> {
     const { validAt } = this.#plan;
     if (validAt === undefined) return part;
-    const met = await this.#withRecords(part);
+    const isRead = part.every(({ record }) => record !== undefined);
+    const met = isRead ? part : await this.#withRecords(part);
     return met.filter(({ record }) => record !== undefined && isValidAt(record, validAt));
   }
 
@@ -339,10 +340,13 @@ class Ways {
       part.map(({ graph, edge }) => ({ graph, id: edge.other })),
     );
     const whole = this.#far === undefined ? part : await this.#withNamed(part, ends);
-    return whole.flatMap((one, at) => {
+    const ended: (MetEdge & { readonly end: Stop })[] = [];
+    for (const [at, { stop, way, graph, side, edge, record }] of whole.entries()) {
       const end = ends[at];
-      return end === undefined ? [] : [{ ...one, end }];
-    });
+      // Members are named one by one: a spread of each edge, three times over, was a fifth of a walk.
+      if (end !== undefined) ended.push({ stop, way, graph, side, edge, record, end });
+    }
+    return ended;
   }
 
   /** Fills in the ends that are names rather than memories, and the records that tell the names. */
@@ -419,9 +423,9 @@ class Ways {
       );
       if (unknown.length > 0) {
         const seen = await this.#graphs.read(graph, (reader) =>
-          seenMemories(reader, unknown, { access, isWhole }),
+          seenMemories(reader, unknown, { graph, access, isWhole }),
         );
-        for (const [name, one] of seen ?? []) known.set(name, { graph, ...one });
+        for (const [name, stop] of seen ?? []) known.set(name, stop);
       }
       for (const [index, at] of indexes.entries()) found[at] = known.get(names[index] ?? "");
     }
@@ -435,31 +439,32 @@ const NOWHERE = new Uint8Array(0);
 async function seenMemories(
   reader: Reader,
   ids: readonly Bytes[],
-  { access, isWhole }: { readonly access: Access; readonly isWhole: boolean },
-): Promise<ReadonlyMap<string, Omit<Stop, "graph">>> {
+  how: { readonly graph: string; readonly access: Access; readonly isWhole: boolean },
+): Promise<ReadonlyMap<string, Stop>> {
+  const { graph, access, isWhole } = how;
   const byName = new Map(ids.map((id) => [keyString(id), id]));
   const [names, unique] = [[...byName.keys()], [...byName.values()]];
   const rows = await reader.memoryRows(unique);
-  const seen = new Map<string, Omit<Stop, "graph">>();
+  const seen = new Map<string, Stop>();
   if (access.kind === "owner" && !isWhole) {
     for (const [at, id] of unique.entries()) {
       const lifecycle = rows[at]?.lifecycle ?? "erased";
       if (lifecycle !== "erased") {
-        seen.set(names[at] ?? "", { id, isHidden: lifecycle === "tombstoned" });
+        seen.set(names[at] ?? "", { graph, id, isHidden: lifecycle === "tombstoned" });
       }
     }
     return seen;
   }
   const shown = await shownMemories(reader, access, await reader.memories(unique, rows));
   for (const [at, found] of shown.entries()) {
-    if (found !== undefined) seen.set(names[at] ?? "", stopOf(found));
+    if (found !== undefined) seen.set(names[at] ?? "", stopOf(graph, found));
   }
   return seen;
 }
 
 /** A memory as a stop of its graph. */
-export function stopOf(found: FoundMemory): Omit<Stop, "graph"> {
-  return { id: found.id, found, isHidden: found.row.lifecycle === "tombstoned" };
+export function stopOf(graph: string, found: FoundMemory): Stop {
+  return { graph, id: found.id, found, isHidden: found.row.lifecycle === "tombstoned" };
 }
 
 /** What a lineage is called in the keys of edges: its external id, and the id of its memory. */
@@ -492,9 +497,19 @@ function metFrom(
   from: Pick<MetEdge, "stop" | "graph" | "way">,
   edges: Iterable<FoundEdge>,
 ): Iterable<MetEdge> {
+  const { stop, way, graph } = from;
+  const met = ({ side, edge, record }: FoundEdge): MetEdge => ({
+    stop,
+    way,
+    graph,
+    side,
+    edge,
+    record,
+  });
+  if (Array.isArray(edges)) return (edges as readonly FoundEdge[]).map(met);
   return {
     *[Symbol.iterator]() {
-      for (const one of edges) yield { ...from, ...one };
+      for (const one of edges) yield met(one);
     },
   };
 }
@@ -537,14 +552,14 @@ async function byOrdinal(
 ): Promise<readonly (readonly FoundEdge[])[]> {
   const records = await reader.edges(lists.flat().map(({ edge }) => edge));
   let next = 0;
-  return lists.map((own) =>
-    own
-      .flatMap((one): FoundEdge[] => {
-        const record = records[next++]?.record;
-        return record === undefined ? [] : [{ ...one, record }];
-      })
-      .sort((a, b) => rankOf(a) - rankOf(b) || a.edge.seq - b.edge.seq),
-  );
+  return lists.map((own) => {
+    const read: FoundEdge[] = [];
+    for (const { side, edge } of own) {
+      const record = records[next++]?.record;
+      if (record !== undefined) read.push({ side, edge, record });
+    }
+    return read.sort((a, b) => rankOf(a) - rankOf(b) || a.edge.seq - b.edge.seq);
+  });
 }
 
 function rankOf({ record }: FoundEdge): number {

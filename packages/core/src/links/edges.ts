@@ -52,7 +52,7 @@ import {
   prefixRange,
   textKey,
 } from "../kv/keyspace.js";
-import { type Bytes, sameBytes } from "../kv/kv.js";
+import { type Bytes, type KvRange, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import {
   askedKind,
@@ -286,20 +286,30 @@ interface EdgeBeside extends PartPointer {
   readonly n: number;
 }
 
+/** Where the edges of a kind between two ends stand; nowhere for a kind that nobody used. */
+function besideRanges(
+  tx: WriteTx,
+  draft: Pick<EdgeDraft, "from" | "kind" | "to">,
+  loose: LooseEnd | undefined,
+): readonly KvRange[] {
+  const code = kindCode(tx.view, draft.kind);
+  if (code === undefined) return [];
+  const far = farKey(tx.fold.sha256, draft.to);
+  const most = loose?.imported === undefined ? 1 : BESIDE_IMPORTED;
+  return [EDGE_STATE.live, EDGE_STATE.removed].map((state) => {
+    const prefix = Buffer.concat([edgePrefix("edgeOut", draft.from, state, code), far]);
+    return prefixRange(prefix, most, true);
+  });
+}
+
 /** The edges of a kind between two ends, removed ones counted: the last alone unless one is looked for. */
 function edgesBeside(
   tx: WriteTx,
   draft: Pick<EdgeDraft, "from" | "kind" | "to">,
   loose: LooseEnd | undefined,
 ): readonly EdgeBeside[] {
-  const code = kindCode(tx.view, draft.kind);
-  if (code === undefined) return [];
-  const far = farKey(tx.fold.sha256, draft.to);
-  const most = loose?.imported === undefined ? 1 : BESIDE_IMPORTED;
-  const ranges = [EDGE_STATE.live, EDGE_STATE.removed].map((state) => {
-    const prefix = Buffer.concat([edgePrefix("edgeOut", draft.from, state, code), far]);
-    return prefixRange(prefix, most, true);
-  });
+  const ranges = besideRanges(tx, draft, loose);
+  if (ranges.length === 0) return [];
   ask(tx, [], { ranges, leaves: [edgeLeaf(tx, draft)] });
   return ranges.flatMap((range) =>
     tx.view.range(range).map(({ key, value }) => ({
@@ -368,12 +378,16 @@ function locateEnds(
   { from, to, kind, loose }: PreparedEdge,
 ): readonly (Located | undefined)[] {
   const refs = loose?.toGraph === undefined ? [from, to] : [from];
-  return locateAll(tx, refs, ([near, far]) =>
-    near === undefined || far === undefined || loose !== undefined
-      ? { keys: [], leaves: [] }
-      : edgeNeeds(tx, { from: near, kind, to: far }),
-  );
+  return locateAll(tx, refs, ([near, far]) => {
+    if (near === undefined || (far === undefined && loose === undefined)) return NO_NEEDS;
+    if (loose === undefined) return edgeNeeds(tx, { from: near, kind, to: far ?? near });
+    // Most ends are there: one that was forgotten is a name again, and then this is asked for anew.
+    const draft = { from: near, kind, to: far ?? { graph: loose.toGraph ?? "", name: to.text } };
+    return { keys: [], leaves: [edgeLeaf(tx, draft)], ranges: besideRanges(tx, draft, loose) };
+  });
 }
+
+const NO_NEEDS = { keys: [], leaves: [] } as const;
 
 /** The id of an end that must be there. */
 function endpoint(found: Located | undefined, ref: ParsedRef, field: string): Bytes {

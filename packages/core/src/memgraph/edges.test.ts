@@ -266,6 +266,79 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
   });
 });
 
+/** A hub whose graphs count what is read, and its catalogue apart. */
+async function countedHub(): Promise<{
+  readonly test: TestHub;
+  readonly reads: (call: () => Promise<unknown>) => Promise<Reads>;
+}> {
+  const graphs: CountingKv[] = [];
+  const catalogues: CountingKv[] = [];
+  const counted = (list: CountingKv[]) => (kv: Parameters<typeof countingKv>[0]) => {
+    const counting = countingKv(kv);
+    list.push(counting);
+    return counting;
+  };
+  const seams = { wrapGraph: counted(graphs), wrapCatalogue: counted(catalogues) };
+  const test = await openTestHub(seams);
+  const sum = (list: readonly CountingKv[], what: "snapshots" | "batches" | "keys" | "rows") =>
+    list.reduce((all, one) => all + one.counts()[what], 0);
+  const reads = async (call: () => Promise<unknown>): Promise<Reads> => {
+    for (const counter of [...graphs, ...catalogues]) counter.reset();
+    await call();
+    return {
+      snapshots: sum(graphs, "snapshots"),
+      batches: sum(graphs, "batches"),
+      rows: sum(graphs, "keys") + sum(graphs, "rows"),
+      ofCatalogue: sum(catalogues, "batches"),
+    };
+  };
+  return { test, reads };
+}
+
+/** What a call read: of the graphs, and how often of the catalogue. */
+interface Reads {
+  readonly snapshots: number;
+  readonly batches: number;
+  readonly rows: number;
+  readonly ofCatalogue: number;
+}
+
+test("a node is read by its lineage in one snapshot: name, row and entry", async () => {
+  const { test, reads } = await countedHub();
+  await using _ = test;
+  await test.hub.createGraph({ name: "g", id: "g" });
+  await nodes(test, "g", "a", "b", "a");
+  const { id } = (await test.store.getNode("a")) ?? {};
+  // The head of the journal comes with the first; nothing else is read, first time or not.
+  const least = { snapshots: 1, batches: 3, rows: 4, ofCatalogue: 0 };
+  expect(await reads(() => test.store.getNode("b"))).toEqual(least);
+  expect(await reads(() => test.store.getNode("a"))).toEqual(least);
+  // The id of a node names its memory.
+  const byId = { snapshots: 1, batches: 2, rows: 3, ofCatalogue: 0 };
+  expect(await reads(() => test.store.getNode(String(id)))).toEqual(byId);
+  // Beside another graph the catalogue tells which of the two it is, until that is known.
+  await test.hub.createGraph({ name: "h", id: "h" });
+  await nodes(test, "h", "c");
+  await test.hub.symlinks("h");
+  expect(await reads(() => test.store.getNode("a"))).toEqual(least);
+});
+
+test("an edge is added with the rows of its ends and the pages on its way, and no others", async () => {
+  const { test, reads } = await countedHub();
+  await using _ = test;
+  await test.hub.createGraph({ name: "g", id: "g" });
+  const many = Array.from({ length: 120 }, (_, at) => `n${at}`);
+  await test.hub.use("g", (memory) =>
+    memory.batch(many.map((externalId) => ({ write: { type: "note", text: "n", externalId } }))),
+  );
+  for (const [at, name] of many.entries()) await edge(test, name, `n${(at * 7) % 120}`);
+  const last = await reads(() => edge(test, "n3", "n90"));
+  // One round for head, configuration and names, one for both rows and the edges that stand beside it.
+  expect(last).toMatchObject({ snapshots: 1, batches: 3, ofCatalogue: 0 });
+  // Pages that may be on the way and are not were 50 rows.
+  expect(last.rows).toBeLessThanOrEqual(16);
+});
+
 test("a level of a walk takes the same few reads, however wide it is", async () => {
   const counters: CountingKv[] = [];
   const wrapGraph = (kv: Parameters<typeof countingKv>[0]): CountingKv => {

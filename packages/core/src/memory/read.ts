@@ -9,7 +9,7 @@
 import type { Asked } from "../contract/index.js";
 import type { HistoryItem } from "../contract/memory.js";
 import type { Memory } from "../contract/shapes.js";
-import { type Engine, findIds, type ParsedRef, parseRef } from "../engine/engine.js";
+import { type Engine, findIds, firstRefKey, type ParsedRef, parseRef } from "../engine/engine.js";
 import { shapeMemory, shapeOpen } from "../engine/shapes.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
@@ -60,16 +60,16 @@ export async function get(
     const body = await versionOf(reader, found, wanted);
     return body === undefined ? undefined : shapeMemory(engine.actor, found, body);
   };
-  const firstKeys = parsed.id === undefined ? [] : [idKey("memory", parsed.id)];
   // A promise that is returned and not awaited takes three turns of the queue instead of one.
-  return await Reader.with(engine.kv, asOf, read, firstKeys);
+  return await Reader.with(engine.kv, asOf, read, [firstRefKey(parsed)]);
 }
 
-/** The memory behind a reference; its row was read together with the head if it is an id. */
+/** The memory behind a reference; its row, or that of its name, was read together with the head. */
 function findByRef(reader: Reader, ref: ParsedRef): Promise<FoundMemory | undefined> {
   const [raw] = reader.first;
-  if (ref.id !== undefined && raw !== undefined && reader.live) {
-    return reader.memory(ref.id, decodeMemoryRow(raw));
+  if (raw !== undefined) {
+    if (ref.id === undefined) return findMemory(reader, raw);
+    if (reader.live) return reader.memory(ref.id, decodeMemoryRow(raw));
   }
   return lookFor(reader, ref, raw);
 }
@@ -83,7 +83,10 @@ async function lookFor(
     const [row] = await reader.memoryRows([ref.id], [raw]);
     return row === undefined ? undefined : reader.memory(ref.id, row);
   }
-  const [id] = ref.externalId === undefined ? [] : await findIds(reader, [ref]);
+  const id =
+    ref.id === undefined || ref.externalId === undefined
+      ? undefined
+      : await reader.externalId(ref.externalId);
   return id === undefined ? undefined : findMemory(reader, id);
 }
 

@@ -107,8 +107,13 @@ export function encodeEdgeRecord(edge: EdgeRecord, entry: PartContext): Uint8Arr
 
 /** Reads an edge's record; bytes of another shape are `ERR_CORRUPT`. */
 export function decodeEdgeRecord(bytes: Uint8Array, entry: PartContext): EdgeRecord {
-  const at = readMap(decode(bytes), "edge record");
-  return {
+  return edgeRecordOf(decode(bytes), entry);
+}
+
+/** The same from what the bytes say. Members are set one by one: a walk reads many, and spreads cost more than decoding. */
+export function edgeRecordOf(value: CborValue, entry: PartContext): EdgeRecord {
+  const at = readMap(value, "edge record");
+  const edge: { -readonly [member in keyof EdgeRecord]: EdgeRecord[member] } = {
     id: readBytesOf(at[0], ULID_BYTES, "the id of an edge"),
     from: readBytesOf(at[1], ULID_BYTES, "the source of an edge"),
     kind: readText(at[2]),
@@ -117,17 +122,18 @@ export function decodeEdgeRecord(bytes: Uint8Array, entry: PartContext): EdgeRec
     source: at[10] === undefined ? "user_input" : nameOf(SOURCES, at[10], "source"),
     createdAt: readIntegerOr(at[11], entry.at),
     createdBy: at[12] === undefined ? entry.by : readText(at[12]),
-    ...(typeof at[5] === "number" ? { weight: at[5] } : {}),
-    ...(at[6] === undefined ? {} : { reason: readText(at[6]) }),
-    ...(at[7] === undefined ? {} : { strength: readIntegerOr(at[7], 0) }),
-    ...(at[8] === undefined ? {} : { ordinal: readIntegerOr(at[8], 0) }),
-    ...(at[9] === undefined ? {} : { metadata: readObject(at[9], "the metadata of an edge") }),
-    ...(at[13] === undefined ? {} : { validFrom: readIntegerOr(at[13], 0) }),
-    ...(at[14] === undefined ? {} : { validTo: readIntegerOr(at[14], 0) }),
-    ...(at[15] === undefined ? {} : { tombstone: decodeTombstone(at[15]) }),
-    ...(at[16] === true ? { asksReview: true } : {}),
-    ...(at[17] === undefined ? {} : { origin: decodeOrigin(at[17]) }),
   };
+  if (typeof at[5] === "number") edge.weight = at[5];
+  if (at[6] !== undefined) edge.reason = readText(at[6]);
+  if (at[7] !== undefined) edge.strength = readIntegerOr(at[7], 0);
+  if (at[8] !== undefined) edge.ordinal = readIntegerOr(at[8], 0);
+  if (at[9] !== undefined) edge.metadata = readObject(at[9], "the metadata of an edge");
+  if (at[13] !== undefined) edge.validFrom = readIntegerOr(at[13], 0);
+  if (at[14] !== undefined) edge.validTo = readIntegerOr(at[14], 0);
+  if (at[15] !== undefined) edge.tombstone = decodeTombstone(at[15]);
+  if (at[16] === true) edge.asksReview = true;
+  if (at[17] !== undefined) edge.origin = decodeOrigin(at[17]);
+  return edge;
 }
 
 function encodeFarEnd(to: Uint8Array | FarName): CborValue {
