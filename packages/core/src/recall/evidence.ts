@@ -79,7 +79,8 @@ export function spread(
   const scored = candidates.map((candidate) => {
     const near = borrowed.get(candidate.key);
     let [score, own, covered, total] = [0, 0, 0, 0];
-    for (const [at, { weight }] of terms.entries()) {
+    for (let at = 0; at < terms.length; at += 1) {
+      const weight = terms[at]?.weight ?? 0;
       const mine = candidate.own[at] ?? 0;
       const theirs = near?.[at] ?? 0;
       const voiced = mine * candidate.voice;
@@ -98,28 +99,39 @@ function fromNeighbours(
   width: number,
   { neighbours, reply }: SpreadSettings,
 ): ReadonlyMap<string, Float64Array> {
-  const byPlace = new Map<string, Candidate>();
+  const bySession = new Map<string, Map<number, Candidate>>();
   for (const candidate of candidates) {
     const { place } = candidate;
-    if (place !== undefined) byPlace.set(placeName(place.session, place.index), candidate);
+    if (place === undefined) continue;
+    const turns = bySession.get(place.session) ?? new Map<number, Candidate>();
+    if (turns.size === 0) bySession.set(place.session, turns);
+    turns.set(place.index, candidate);
   }
   const borrowed = new Map<string, Float64Array>();
+  const lend = (other: Candidate | undefined, own: Float64Array, share: number): void => {
+    if (other === undefined) return;
+    const known = borrowed.get(other.key);
+    const evidence = known ?? new Float64Array(width);
+    for (let term = 0; term < width; term += 1) {
+      evidence[term] = Math.max(evidence[term] ?? 0, share * (own[term] ?? 0));
+    }
+    if (known === undefined) borrowed.set(other.key, evidence);
+  };
   for (const { place, own, asks = false } of candidates) {
-    if (place === undefined || !own.some((value) => value > 0)) continue;
-    for (const [at, usual] of neighbours.entries()) {
-      for (const index of [place.index - at - 1, place.index + at + 1]) {
-        const other = byPlace.get(placeName(place.session, index));
-        if (other === undefined) continue;
-        const share = asks && index === place.index + 1 ? reply : usual;
-        const evidence = borrowed.get(other.key) ?? new Float64Array(width);
-        for (let term = 0; term < width; term += 1) {
-          evidence[term] = Math.max(evidence[term] ?? 0, share * (own[term] ?? 0));
-        }
-        borrowed.set(other.key, evidence);
-      }
+    if (place === undefined || saysNothing(own)) continue;
+    const turns = bySession.get(place.session);
+    for (let at = 0; at < neighbours.length; at += 1) {
+      const usual = neighbours[at] ?? 0;
+      lend(turns?.get(place.index - at - 1), own, usual);
+      lend(turns?.get(place.index + at + 1), own, asks && at === 0 ? reply : usual);
     }
   }
   return borrowed;
+}
+
+function saysNothing(own: Float64Array): boolean {
+  for (let term = 0; term < own.length; term += 1) if ((own[term] as number) > 0) return false;
+  return true;
 }
 
 /** Adds what the whole conversation says: of each word, the chance that some turn speaks of it. */
@@ -131,13 +143,14 @@ function withSessions(
 ): Scored[] {
   const sessions = new Map<string, Float64Array>();
   for (const { place, own } of candidates) {
-    if (place === undefined) continue;
-    const joint = sessions.get(place.session) ?? new Float64Array(terms.length);
-    for (const [at, value] of own.entries()) {
-      const before = joint[at] ?? 0;
+    if (place === undefined || saysNothing(own)) continue;
+    const known = sessions.get(place.session);
+    const joint = known ?? new Float64Array(terms.length);
+    for (let at = 0; at < own.length; at += 1) {
+      const [before, value] = [joint[at] ?? 0, own[at] ?? 0];
       joint[at] = before + value - before * value;
     }
-    sessions.set(place.session, joint);
+    if (known === undefined) sessions.set(place.session, joint);
   }
   const sums = new Map<string, number>();
   for (const [session, joint] of sessions) {
@@ -154,10 +167,6 @@ function withSessions(
     const prior = (settings.session * best * (sums.get(session) ?? 0)) / bestSession;
     return { ...item, score: item.score + prior };
   });
-}
-
-function placeName(session: string, index: number): string {
-  return `${index} ${session}`;
 }
 
 /** A session that says a word as often as this, for its length, says half of what can be said of it. */

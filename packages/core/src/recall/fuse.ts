@@ -70,20 +70,23 @@ const SPEAKER_FACTOR = 1.2;
 /** The most that use can lift a memory, and the least it leaves. */
 const SALIENCE_SPAN = 0.2;
 
-/** Ranks contenders, best first; those no lane speaks for are left out. */
-export function fuse(contenders: readonly Contender[]): Ranked[] {
-  const ranked: Ranked[] = [];
+/** Ranks contenders, best first, at most so many; those no lane speaks for are left out. */
+export function fuse(contenders: readonly Contender[], most = contenders.length): Ranked[] {
+  const scored: { readonly contender: Contender; readonly score: number }[] = [];
   for (const contender of contenders) {
     const { scale = 1 } = contender;
     const { trust, salience, speaker } = contender.factors;
     const relevance = relevanceOf(contender.lanes, speaker);
     if (relevance <= 0) continue;
     const factor = trust * (1 - SALIENCE_SPAN / 2 + SALIENCE_SPAN * salience);
-    ranked.push({ ...contender, score: scale * relevance * factor });
+    scored.push({ contender, score: scale * relevance * factor });
   }
-  return ranked.sort(
-    (a, b) => b.score - a.score || b.seq - a.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
-  );
+  scored.sort((a, b) => b.score - a.score || newerFirst(a.contender, b.contender));
+  return scored.slice(0, most).map(({ contender, score }) => ({ ...contender, score }));
+}
+
+function newerFirst(a: Contender, b: Contender): number {
+  return b.seq - a.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }
 
 function relevanceOf(lanes: LaneScores, speaker: boolean): number {
@@ -248,30 +251,34 @@ export function collapse(
 ): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   const kept: WordSet[] = [];
-  const exact = new Map<string, string>();
   for (const item of ranked) {
-    const spelled = [...item.words].sort().join(" ");
-    const twin = spelled === "" ? undefined : (exact.get(spelled) ?? nearTwin(item, kept)?.key);
+    const twin = item.words.size === 0 ? undefined : twinOf(item, kept);
     if (twin === undefined) {
       groups.set(item.key, []);
       kept.push(item);
-      exact.set(spelled, item.key);
       if (kept.length === most) break;
     } else {
-      groups.get(twin)?.push(item.key);
+      groups.get(twin.key)?.push(item.key);
     }
   }
   return groups;
 }
 
-function nearTwin(item: WordSet, kept: readonly WordSet[]): WordSet | undefined {
-  return kept.find((other) => isNear(item.words, other.words));
+/** The one that holds the same words; where there is none, the first that nearly does. */
+function twinOf({ words }: WordSet, kept: readonly WordSet[]): WordSet | undefined {
+  const isSame = (other: WordSet): boolean =>
+    other.words.size === words.size && isWithin(words, other.words);
+  return kept.find(isSame) ?? kept.find((other) => isNear(words, other.words));
 }
 
 /** One holds every word of the other, and at most one in `LONG` beyond them. */
 function isNear(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   const [small, large] = a.size <= b.size ? [a, b] : [b, a];
   if (small.size < LONG || large.size - small.size > small.size / LONG) return false;
+  return isWithin(small, large);
+}
+
+function isWithin(small: ReadonlySet<string>, large: ReadonlySet<string>): boolean {
   for (const word of small) if (!large.has(word)) return false;
   return true;
 }

@@ -19,8 +19,8 @@ export interface NamedHit {
   /** Own evidence, one value a term. */
   readonly own: Float64Array;
   readonly names: readonly NameWords[];
-  /** Of each name, how much of what the hit says of the question stands beside it, 0 to 1. */
-  readonly beside?: readonly number[];
+  /** Of each name, how much of what the hit says of the question stands beside it, 0 to 1; asked where it links. */
+  readonly beside?: (name: number) => number;
   readonly title?: NameWords | undefined;
 }
 
@@ -92,16 +92,16 @@ export function linksOf(
     }
   };
   for (const [at, name] of hit.names.entries()) {
-    const told = BESIDE.least + BESIDE.span * (hit.beside?.[at] ?? 0.5);
+    const told = (): number => BESIDE.least + BESIDE.span * (hit.beside?.(at) ?? 0.5);
     for (const part of stretches(name, isCommon)) {
       const titled = marked.get(titleMark(part));
       if (titled === undefined || titled.count > TITLED_MOST) continue;
       const named = marked.get(nameMark(part))?.count ?? 1;
-      link(titled.keys, (told * WEIGHTS.names) / Math.sqrt(Math.max(1, named)));
+      link(titled.keys, (told() * WEIGHTS.names) / Math.sqrt(Math.max(1, named)));
     }
     const shared = marked.get(nameMark(name.join(" ")));
     if (shared !== undefined && shared.count >= 2 && shared.count <= SHARED_MOST) {
-      link(shared.keys, (told * WEIGHTS.shares) / shared.count);
+      link(shared.keys, (told() * WEIGHTS.shares) / shared.count);
     }
   }
   const named = hit.title === undefined ? undefined : marked.get(nameMark(hit.title.join(" ")));

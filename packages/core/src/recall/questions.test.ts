@@ -65,10 +65,22 @@ describe("questions that ask for more than one thing", () => {
     await travelled(memory);
     const { hits } = await memory.recall("Which towns have I visited by train?", { limit: 6 });
     for (const town of TOWNS) expect(hits.some(({ text }) => text.includes(town))).toBe(true);
-    const wide = await memory.recall("Which towns have I visited by train?");
-    const usual = await memory.recall("Where did the train go?");
-    expect(usual.hits.length).toBeLessThanOrEqual(20);
-    expect(wide.tokens).toBeLessThanOrEqual(1500);
+    // Fifty visits, each told at length: twenty are given whole otherwise.
+    const told = "and then walked around its harbour, its market and its old walls ".repeat(6);
+    for (let at = 0; at < 50; at += 1) {
+      const content = `Visit ${at}: I visited town ${at} by train ${told}`;
+      await memory.remember([{ role: "user", content }], { session: `long ${at}` });
+    }
+    const wide = await memory.recall("Which towns have I visited by train?", {
+      budgetTokens: 9000,
+    });
+    const usual = await memory.recall("Where did the train go?", { budgetTokens: 9000 });
+    expect(usual.hits).toHaveLength(20);
+    expect(wide.hits).toHaveLength(40);
+    const longest = (hits: typeof wide.hits): number =>
+      Math.max(...hits.map(({ text }) => text.length));
+    expect(longest(wide.hits)).toBeLessThanOrEqual(200);
+    expect(longest(usual.hits)).toBeGreaterThan(400);
   });
 
   test("are told in the order of time where an order is asked for", async () => {

@@ -277,7 +277,7 @@ class Lanes implements Gathered {
       for (const row of found) {
         const key = keyString(row.key.subarray(-16));
         if (candidates.has(key)) continue;
-        const place = { session, index: readIndex(row.key, session) };
+        const place = { session, index: readIndex(row.key) };
         candidates.set(key, { key, own: none, voice: 1, place });
       }
     }
@@ -406,13 +406,17 @@ class Lanes implements Gathered {
       if (memory === undefined) return [];
       const text = sentenceOf(memory);
       const names = placedNames(text, isCommon);
+      let beside: readonly number[] | undefined;
       return [
         {
           key,
           score,
           own: this.own.get(key) ?? new Float64Array(this.terms.length),
           names: names.map(({ words }) => words),
-          beside: this.#saidBeside(text, names),
+          beside: (at) => {
+            beside ??= this.#saidBeside(text, names);
+            return beside[at] ?? 0.5;
+          },
           title: titleOf(bodyOf(memory.body).data),
         },
       ];
@@ -566,7 +570,8 @@ class Lanes implements Gathered {
   }
 
   #add(key: string, lane: LaneScores): void {
-    this.lanes.set(key, { ...this.lanes.get(key), ...lane });
+    const known = this.lanes.get(key);
+    this.lanes.set(key, known === undefined ? lane : { ...known, ...lane });
   }
 }
 

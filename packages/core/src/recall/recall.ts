@@ -324,20 +324,23 @@ async function answerOne(
     past || validAt !== undefined ? ["active", "archived"] : ["active"];
   const turns = await turnsAt(reader, inquiry.access, validAt ?? nowMs);
   const bodies = new Map<string, FoundMemory["body"]>();
-  const holds = async (memory: FoundMemory): Promise<boolean> => {
-    if (validAt === undefined) return holdsAt(memory, nowMs, past) && (past || turns(memory));
-    const body = validBody(await standingVersions(reader, memory), validAt);
+  const holdsNow = (memory: FoundMemory): boolean =>
+    holdsAt(memory, nowMs, past) && (past || turns(memory));
+  const heldThen = async (memory: FoundMemory, time: number): Promise<boolean> => {
+    const body = validBody(await standingVersions(reader, memory), time);
     if (body === undefined || !turns(memory, body)) return false;
     bodies.set(keyString(memory.id), body);
     return true;
   };
   const accept = async (found: readonly FoundMemory[]): Promise<readonly boolean[]> => {
     const shown = await shownMemories(reader, inquiry.access, found);
+    const isWanted = (memory: FoundMemory, at: number): boolean =>
+      shown[at] !== undefined && inquiry.filter(memory);
+    // Nothing is read for the present, and a promise for each memory would cost more than the answer.
+    if (validAt === undefined)
+      return found.map((memory, at) => isWanted(memory, at) && holdsNow(memory));
     return Promise.all(
-      found.map(
-        async (memory, at) =>
-          shown[at] !== undefined && inquiry.filter(memory) && (await holds(memory)),
-      ),
+      found.map(async (memory, at) => isWanted(memory, at) && (await heldThen(memory, validAt))),
     );
   };
   const gathered = await gather(engine, reader, {
@@ -384,8 +387,7 @@ async function rank(
   const contenders = [...gathered.lanes].flatMap(([key, lanes]): Contender[] => {
     const memory = gathered.memories.get(key);
     if (memory === undefined) return [];
-    const at = worldTimeOf(memory);
-    const fit = Math.max(0, ...time.periods.map((period) => fitOf(at, period)));
+    const fit = timeFit(memory, time);
     const counted = countedLanes(fit === 0 ? lanes : { ...lanes, time: fit }, inquiry.lanes);
     if (counted === undefined) return [];
     return [
@@ -398,7 +400,7 @@ async function rank(
       },
     ];
   });
-  const first = fuse(contenders).slice(0, finalistsFor(inquiry));
+  const first = fuse(contenders, finalistsFor(inquiry));
   const memories = first.flatMap(({ key }) => gathered.memories.get(key) ?? []);
   const { nowMs } = inquiry;
   const uses = reader.live
@@ -410,6 +412,13 @@ async function rank(
       return { ...one, factors: { ...one.factors, salience } };
     }),
   );
+}
+
+/** How well a memory fits the times that a question speaks of. */
+function timeFit(memory: FoundMemory, { periods }: TimeWords): number {
+  if (periods.length === 0) return 0;
+  const at = worldTimeOf(memory);
+  return Math.max(0, ...periods.map((period) => fitOf(at, period)));
 }
 
 /** The lanes that the caller wants to count; `undefined` where none of those says anything. */

@@ -52,15 +52,22 @@ export function encodeVector(vector: Float32Array): Bytes {
 
 /** Reads a vector into memory of its own; bytes of another width are `ERR_CORRUPT`. */
 export function decodeVector(bytes: Bytes, dimensions: number): Float32Array {
-  if (bytes.length !== 4 * dimensions) {
+  const vector = new Float32Array(dimensions);
+  readVector(bytes, vector);
+  return vector;
+}
+
+/** The same into a vector that is there already: who compares many needs none of them for long. */
+export function readVector(bytes: Bytes, into: Float32Array): void {
+  if (bytes.length !== into.byteLength) {
     throw new CortexError(
       "ERR_CORRUPT",
-      `vector row: expected ${4 * dimensions} bytes, got ${bytes.length}`,
+      `vector row: expected ${into.byteLength} bytes, got ${bytes.length}`,
     );
   }
   // Copied, because a row may start at any byte and numbers must be aligned.
-  const own = new Uint8Array(bytes);
-  return new Float32Array((LITTLE_ENDIAN ? own : swapped(own)).buffer);
+  const own = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
+  own.set(LITTLE_ENDIAN ? bytes : swapped(bytes));
 }
 
 function swapped(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -119,7 +119,7 @@ interface Places {
 /** Reads where a session ends and what it holds already, before anything is appended. */
 export function findPlaces(tx: WriteTx, session: string, turns: readonly PreparedTurn[]): Places {
   const last = membersIn(tx, lastRanges(session, 1)).at(-1);
-  const next = last === undefined ? 0 : readIndex(last, session) + 1;
+  const next = last === undefined ? 0 : readIndex(last) + 1;
   const isPlain = turns.every(({ name, body }) => name === undefined && body.index === undefined);
   const known = isPlain
     ? sentAgain(tx, session, turns, last)
@@ -293,7 +293,7 @@ function isAgain(stored: StoredTurn | undefined, turn: PreparedTurn | undefined)
 
 /** The turn that a session ends with; one that was not cut is its last piece. */
 function lastTurn(tx: WriteTx, session: string, piece: Bytes): StoredTurn | undefined {
-  const index = readIndex(piece, session);
+  const index = readIndex(piece);
   const isFirst = piece.subarray(-MEMBER_BYTES + 4, -16).every((byte) => byte === 0);
   return isFirst
     ? turnsOf(tx, [{ index, ids: [piece.subarray(-16)] }])[0]
@@ -311,10 +311,10 @@ function lastPlaces(tx: WriteTx, session: string, count: number): readonly numbe
       ...ranges.map((range) => {
         const rows = tx.view.range(range);
         const first = rows.length === limit ? rows.at(-1) : undefined;
-        return first === undefined ? -1 : readIndex(first.key, session);
+        return first === undefined ? -1 : readIndex(first.key);
       }),
     );
-    const places = new Set(membersIn(tx, ranges).map((key) => readIndex(key, session)));
+    const places = new Set(membersIn(tx, ranges).map((key) => readIndex(key)));
     const sure = [...places].filter((index) => index >= cut);
     if (cut < 0 || sure.length >= count) return sure.slice(-count);
   }

@@ -3,13 +3,13 @@
  * there are; at one journal position and through the caller's access. Writing turns is in `remember.ts`.
  */
 
-import { skipVariable, textInKey } from "../codec/keys.js";
+import { readU32, skipVariable, textInKey } from "../codec/keys.js";
 import { truncateUtf8 } from "../codec/text.js";
 import type { Asked } from "../contract/index.js";
 import type { SessionList, SessionPage, SessionSummary, Turn } from "../contract/sessions.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
-import { afterPrefix, getU64, INDEX, indexPrefix, memberOffset, seqValue } from "../kv/keyspace.js";
+import { afterPrefix, getU64, INDEX, indexPrefix, seqValue } from "../kv/keyspace.js";
 import { ALL_ROWS, type Bytes, compareBytes, type KvRange } from "../kv/kv.js";
 import { INDEX_MAX, LIMITS } from "../limits.js";
 import { shownMemories } from "../memory/read.js";
@@ -39,9 +39,8 @@ export function indexBytes(index: number): Bytes {
 }
 
 /** The place of a turn, from the key of a live row. */
-export function readIndex(key: Bytes, session: string): number {
-  const offset = memberOffset(Buffer.from(session, "utf8"));
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).readUInt32BE(offset);
+export function readIndex(key: Bytes): number {
+  return readU32(key, key.length - MEMBER_BYTES);
 }
 
 /** Reads the turns of a session in order. */
@@ -122,8 +121,7 @@ async function readPlaces(
   const [rows = []] = await reader.ranges([{ gte, lt: afterPrefix(prefix), limit: PAGE_PIECES }]);
   const last = rows.at(-1);
   // The last turn of a full page may go on in the next one: it is left to that.
-  const next =
-    rows.length < PAGE_PIECES || last === undefined ? undefined : readIndex(last.key, name);
+  const next = rows.length < PAGE_PIECES || last === undefined ? undefined : readIndex(last.key);
   const live = rows
     .filter(({ value }) => getU64(value, 0) <= reader.seq)
     .map(({ key }) => placeOf(key.subarray(-MEMBER_BYTES)));
@@ -294,14 +292,19 @@ function summary(
   ];
 }
 
-/** The rows of the live turns around one, so many on either side. */
+/** The keys of the live turns around one, so many on either side. */
 export function turnsAround(
   { session, index }: { readonly session: string; readonly index: number },
   reach: number,
 ): { readonly session: string; readonly range: KvRange } {
   const prefix = sessionPrefix(session, LIFECYCLES.active.code);
-  const at = (place: number): Bytes => Buffer.concat([prefix, indexBytes(place)]);
+  const at = (place: number): Bytes => {
+    const key = new Uint8Array(prefix.length + 4);
+    key.set(prefix);
+    key.set(indexBytes(place), prefix.length);
+    return key;
+  };
   const to = Math.min(index + reach, INDEX_MAX) + 1;
-  const range = { gte: at(Math.max(0, index - reach)), lt: at(to), limit: 4 * (2 * reach + 1) };
-  return { session, range };
+  const gte = at(Math.max(0, index - reach));
+  return { session, range: { gte, lt: at(to), limit: 4 * (2 * reach + 1), keysOnly: true } };
 }

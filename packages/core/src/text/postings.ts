@@ -168,18 +168,39 @@ export interface Lengths {
   readonly averageLength: number;
 }
 
-/** The documents of a word as stored, its blocks found but not read. */
-export interface Postings {
+/** Where the blocks of a word are, ascending: number, start, end and bound of each. */
+interface Blocks {
+  readonly numbers: readonly number[];
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  readonly bounds: readonly number[];
+}
+
+/** The documents of a word as stored. Of a word that most hold the count is all that is asked for. */
+export class Postings {
   /** Documents that hold the word, ended ones included. */
   readonly count: number;
   /** Documents of this segment or of older ones that held it and ended in the segment's interval. */
   readonly ended: number;
   readonly bytes: Uint8Array;
-  /** Number, start, end and bound of each block, ascending. */
-  readonly blocks: readonly number[];
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
-  readonly bounds: readonly number[];
+  readonly #start: number;
+  readonly #end: number;
+  #blocks: Blocks | undefined;
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    const reader = new ByteReader(bytes, start, end);
+    this.count = reader.varint();
+    this.ended = reader.varint();
+    this.bytes = bytes;
+    this.#start = reader.at;
+    this.#end = end;
+  }
+
+  /** Its blocks, found when they are first asked for, but not read. */
+  get blocks(): Blocks {
+    this.#blocks ??= blocksIn(this.bytes, this.#start, this.#end);
+    return this.#blocks;
+  }
 }
 
 /** Writes the documents of a word. */
@@ -229,43 +250,64 @@ function varintBytes(value: number): number {
   return bytes;
 }
 
-/** Finds the blocks in `bytes[start..end)`. */
-export function readPostings(bytes: Uint8Array, start: number, end: number): Postings {
+/** Four lists that every word is read into and copied from: growing new ones made most of a query's garbage. */
+const found = {
+  numbers: [] as number[],
+  starts: [] as number[],
+  ends: [] as number[],
+  bounds: [] as number[],
+};
+
+function blocksIn(bytes: Uint8Array, start: number, end: number): Blocks {
   const reader = new ByteReader(bytes, start, end);
-  const count = reader.varint();
-  const ended = reader.varint();
-  const postings = {
-    count,
-    ended,
-    bytes,
-    blocks: [] as number[],
-    starts: [] as number[],
-    ends: [] as number[],
-    bounds: [] as number[],
-  };
+  const { numbers, starts, ends, bounds } = found;
   let last = -1;
-  while (!reader.isDone) {
+  let count = 0;
+  for (; !reader.isDone; count += 1) {
     last += 1 + reader.varint();
     const length = reader.varint();
-    postings.blocks.push(last);
-    postings.bounds.push(reader.u8());
-    postings.starts.push(reader.at);
+    numbers[count] = last;
+    bounds[count] = reader.u8();
+    starts[count] = reader.at;
     reader.pass(length);
-    postings.ends.push(reader.at);
+    ends[count] = reader.at;
   }
-  return postings;
+  return {
+    numbers: numbers.slice(0, count),
+    starts: starts.slice(0, count),
+    ends: ends.slice(0, count),
+    bounds: bounds.slice(0, count),
+  };
+}
+
+/** How often a document of a block holds the word; 0 where it does not. */
+export function timesInBlock(postings: Postings, index: number, document: number): number {
+  const { bytes, blocks } = postings;
+  const wanted = document % BLOCK_DOCUMENTS;
+  const end = blocks.ends[index] as number;
+  for (let at = blocks.starts[index] as number; at < end; ) {
+    const byte = bytes[at++] as number;
+    const rest = byte & 3;
+    const from = at;
+    while (rest === 3 && (bytes[at++] as number) >= 0x80) {
+      // The bytes of a number that does not fit.
+    }
+    if (byte >>> 2 === wanted)
+      return rest < 3 ? rest + 1 : 4 + new ByteReader(bytes, from, end).varint();
+  }
+  return 0;
 }
 
 /** Calls `each` with every document of a block, ascending, and how often it holds the word. */
-export function eachInBlock(
+function eachInBlock(
   postings: Postings,
   index: number,
   each: (document: number, times: number) => void,
 ): void {
-  const first = (postings.blocks[index] as number) * BLOCK_DOCUMENTS;
-  const { bytes } = postings;
-  const end = postings.ends[index] as number;
-  for (let at = postings.starts[index] as number; at < end; ) {
+  const { bytes, blocks } = postings;
+  const first = (blocks.numbers[index] as number) * BLOCK_DOCUMENTS;
+  const end = blocks.ends[index] as number;
+  for (let at = blocks.starts[index] as number; at < end; ) {
     const byte = bytes[at++] as number;
     let times = (byte & 3) + 1;
     if (times === 4) {
@@ -283,7 +325,7 @@ export function eachInBlock(
 export function allDocuments(postings: Postings): WordDocuments {
   const documents: number[] = [];
   const times: number[] = [];
-  for (let index = 0; index < postings.blocks.length; index += 1) {
+  for (let index = 0; index < postings.blocks.numbers.length; index += 1) {
     eachInBlock(postings, index, (document, count) => {
       documents.push(document);
       times.push(count);

@@ -34,8 +34,8 @@ export interface ScanParts {
 const ROUNDING = 1 + 1e-9;
 
 /** A word's way through the blocks of a segment, from the last to the first. */
-interface Cursor {
-  readonly held: Postings;
+interface Cursor extends Readonly<Postings["blocks"]> {
+  readonly bytes: Uint8Array;
   readonly weight: number;
   readonly isRequired: boolean;
   /** What a bound of 1 is worth. */
@@ -54,10 +54,13 @@ export function scanSegment(
   // If documents are longer now than they were, the same length weighs less: bounds stretch.
   const stretch = Math.max(1, parts.averageLength / segmentAverage);
   const cursors = words.flatMap(({ held, weight, isRequired }): Cursor[] => {
-    if (held === undefined || held.blocks.length === 0) return [];
-    const place = held.blocks.length - 1;
+    if (held === undefined) return [];
+    const { bytes, blocks } = held;
+    const place = blocks.numbers.length - 1;
+    if (place < 0) return [];
     const scale = (weight * IMPACT_MAX * stretch * ROUNDING) / 255;
-    return [{ held, weight, isRequired, scale, place, block: held.blocks[place] ?? -1 }];
+    const block = blocks.numbers[place] ?? -1;
+    return [{ bytes, ...blocks, weight, isRequired, scale, place, block }];
   });
   const window = newWindow();
   for (let block = lastBlock(cursors); block >= 0; block = lastBlock(cursors)) {
@@ -65,7 +68,7 @@ export function scanSegment(
     let required = 0;
     for (const cursor of cursors) {
       if (cursor.block !== block) continue;
-      bound += (cursor.held.bounds[cursor.place] as number) * cursor.scale;
+      bound += (cursor.bounds[cursor.place] as number) * cursor.scale;
       if (cursor.isRequired) required += 1;
     }
     const isHopeful = bound > parts.best.threshold && required >= parts.requiredCount;
@@ -73,7 +76,7 @@ export function scanSegment(
       if (cursor.block !== block) continue;
       if (isHopeful) addBlock(window, cursor, parts);
       cursor.place -= 1;
-      cursor.block = cursor.place < 0 ? -1 : (cursor.held.blocks[cursor.place] as number);
+      cursor.block = cursor.place < 0 ? -1 : (cursor.numbers[cursor.place] as number);
     }
     if (isHopeful) offerWindow(window, block * BLOCK_DOCUMENTS, parts);
   }
@@ -88,26 +91,30 @@ function lastBlock(cursors: readonly Cursor[]): number {
 /** The documents of one block while they are scored. */
 interface Window {
   readonly scores: Float64Array;
-  /** Words held, and of those the required ones. */
-  readonly held: Uint16Array;
+  /** Required words held. */
   readonly required: Uint16Array;
+  /** Which documents hold words, a bit each: the first 32, and the others. Mostly they are two or three of 64. */
+  first: number;
+  last: number;
 }
 
-function newWindow(documents = BLOCK_DOCUMENTS): Window {
+const HALF = BLOCK_DOCUMENTS / 2;
+
+function newWindow(): Window {
   return {
-    scores: new Float64Array(documents),
-    held: new Uint16Array(documents),
-    required: new Uint16Array(documents),
+    scores: new Float64Array(BLOCK_DOCUMENTS),
+    required: new Uint16Array(BLOCK_DOCUMENTS),
+    first: 0,
+    last: 0,
   };
 }
 
 /** Spelled out rather than built on `eachInBlock`: it is where a search spends its time. */
 function addBlock(window: Window, cursor: Cursor, { lengths, averageLength }: ScanParts): void {
-  const { held: postings, weight, isRequired, place } = cursor;
-  const { bytes } = postings;
-  const first = (postings.blocks[place] as number) * BLOCK_DOCUMENTS;
-  const end = postings.ends[place] as number;
-  for (let at = postings.starts[place] as number; at < end; ) {
+  const { bytes, weight, isRequired, place } = cursor;
+  const first = cursor.block * BLOCK_DOCUMENTS;
+  const end = cursor.ends[place] as number;
+  for (let at = cursor.starts[place] as number; at < end; ) {
     const byte = bytes[at++] as number;
     let times = (byte & 3) + 1;
     if (times === 4) {
@@ -121,32 +128,43 @@ function addBlock(window: Window, cursor: Cursor, { lengths, averageLength }: Sc
     const length = lengths[first + document] as number;
     const share = (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / averageLength));
     (window.scores[document] as number) += weight * share;
-    (window.held[document] as number) += 1;
     if (isRequired) (window.required[document] as number) += 1;
+    if (document < HALF) window.first |= 1 << document;
+    else window.last |= 1 << (document - HALF);
   }
 }
 
+/** Offers what a window holds, the last document first, and empties it. */
 function offerWindow(window: Window, first: number, parts: ScanParts): void {
-  const { scores, held, required } = window;
-  let { threshold } = parts.best;
-  for (let at = scores.length - 1; at >= 0; at -= 1) {
-    if (held[at] === 0) continue;
-    const score = scores[at] as number;
-    const isWanted = score > threshold && (required[at] as number) >= parts.requiredCount;
-    if (isWanted && parts.isVisible(first + at)) {
-      parts.best.offer(parts.source, first + at, score);
-      threshold = parts.best.threshold;
-    }
-    scores[at] = 0;
-    held[at] = 0;
-    required[at] = 0;
+  for (let left = window.last; left !== 0; ) {
+    const bit = 31 - Math.clz32(left);
+    left ^= 1 << bit;
+    offerDocument(window, first, HALF + bit, parts);
   }
+  for (let left = window.first; left !== 0; ) {
+    const bit = 31 - Math.clz32(left);
+    left ^= 1 << bit;
+    offerDocument(window, first, bit, parts);
+  }
+  window.first = 0;
+  window.last = 0;
+}
+
+function offerDocument(window: Window, first: number, at: number, parts: ScanParts): void {
+  const { scores, required } = window;
+  const score = scores[at] as number;
+  const isWanted = score > parts.best.threshold && (required[at] as number) >= parts.requiredCount;
+  if (isWanted && parts.isVisible(first + at)) parts.best.offer(parts.source, first + at, score);
+  scores[at] = 0;
+  required[at] = 0;
 }
 
 /** Offers the documents of a draft, all of which are in memory. */
 export function scanDraft(words: readonly QueryWord<WordDocuments>[], parts: ScanParts): void {
-  const { lengths, averageLength } = parts;
-  const window = newWindow(lengths.length);
+  const { lengths, averageLength, best } = parts;
+  const scores = new Float64Array(lengths.length);
+  const heldWords = new Uint16Array(lengths.length);
+  const required = new Uint16Array(lengths.length);
   for (const { held, weight, isRequired } of words) {
     if (held === undefined) continue;
     for (let at = 0; at < held.documents.length; at += 1) {
@@ -154,10 +172,15 @@ export function scanDraft(words: readonly QueryWord<WordDocuments>[], parts: Sca
       const times = held.times[at] as number;
       const length = lengths[document] as number;
       const share = (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / averageLength));
-      (window.scores[document] as number) += weight * share;
-      (window.held[document] as number) += 1;
-      if (isRequired) (window.required[document] as number) += 1;
+      (scores[document] as number) += weight * share;
+      (heldWords[document] as number) += 1;
+      if (isRequired) (required[document] as number) += 1;
     }
   }
-  offerWindow(window, 0, parts);
+  for (let document = lengths.length - 1; document >= 0; document -= 1) {
+    if (heldWords[document] === 0 || (required[document] as number) < parts.requiredCount) continue;
+    const score = scores[document] as number;
+    const isWanted = score > best.threshold && parts.isVisible(document);
+    if (isWanted) best.offer(parts.source, document, score);
+  }
 }

@@ -31,51 +31,56 @@ interface ScoredDocument {
   readonly score: number;
 }
 
+/** Room for hits at the start; it doubles. */
+const ROOM = 256;
+
 /** The best so many of all documents that are offered. */
 export class BestHits {
   readonly #most: number;
   /** A heap, the worst first; members of one place stand under one index. */
-  readonly #scores: number[] = [];
-  readonly #order: number[] = [];
-  readonly #sources: number[] = [];
-  readonly #documents: number[] = [];
+  #scores = new Float64Array(ROOM);
+  #order = new Float64Array(ROOM);
+  #sources = new Int32Array(ROOM);
+  #documents = new Int32Array(ROOM);
+  #size = 0;
   #offered = 0;
+  /** What a score must pass to be kept; below everything while there is room. */
+  threshold = Number.NEGATIVE_INFINITY;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** What a score must pass to be kept; below everything while there is room. */
-  get threshold(): number {
-    return this.#scores.length < this.#most ? Number.NEGATIVE_INFINITY : (this.#scores[0] ?? 0);
-  }
-
   /** Keeps a document if it is among the best. */
   offer(source: number, document: number, score: number): void {
     const order = this.#offered++;
-    if (this.#scores.length < this.#most) {
-      this.#set(this.#scores.length, score, order, source, document);
-      this.#rise(this.#scores.length - 1);
-    } else if (score > (this.#scores[0] ?? 0)) {
+    if (this.#size < this.#most) {
+      if (this.#size === this.#scores.length) this.#grow();
+      this.#size += 1;
+      this.#set(this.#size - 1, score, order, source, document);
+      this.#rise(this.#size - 1);
+    } else if (score > this.threshold) {
       this.#set(0, score, order, source, document);
       this.#sink();
     }
+    if (this.#size === this.#most) this.threshold = this.#scores[0] as number;
   }
 
   /** All that was kept, the best first. */
   sorted(): readonly ScoredDocument[] {
-    const places = this.#scores.map((_, at) => at);
+    const places = Array.from({ length: this.#size }, (_, at) => at);
     places.sort((a, b) => (this.#isWorse(a, b) ? 1 : -1));
     return places.map((at) => ({
-      source: this.#sources[at] ?? 0,
-      document: this.#documents[at] ?? 0,
-      score: this.#scores[at] ?? 0,
+      source: this.#sources[at] as number,
+      document: this.#documents[at] as number,
+      score: this.#scores[at] as number,
     }));
   }
 
   #isWorse(a: number, b: number): boolean {
-    const [left, right] = [this.#scores[a] ?? 0, this.#scores[b] ?? 0];
-    return left !== right ? left < right : (this.#order[a] ?? 0) > (this.#order[b] ?? 0);
+    const left = this.#scores[a] as number;
+    const right = this.#scores[b] as number;
+    return left !== right ? left < right : (this.#order[a] as number) > (this.#order[b] as number);
   }
 
   #set(at: number, score: number, order: number, source: number, document: number): void {
@@ -83,6 +88,18 @@ export class BestHits {
     this.#order[at] = order;
     this.#sources[at] = source;
     this.#documents[at] = document;
+  }
+
+  #grow(): void {
+    const room = 2 * this.#size;
+    const wider = <List extends Float64Array | Int32Array>(from: List, to: List): List => {
+      to.set(from);
+      return to;
+    };
+    this.#scores = wider(this.#scores, new Float64Array(room));
+    this.#order = wider(this.#order, new Float64Array(room));
+    this.#sources = wider(this.#sources, new Int32Array(room));
+    this.#documents = wider(this.#documents, new Int32Array(room));
   }
 
   #rise(from: number): void {
@@ -95,12 +112,11 @@ export class BestHits {
   }
 
   #sink(): void {
-    const size = this.#scores.length;
     for (let at = 0; ; ) {
       const [left, right] = [2 * at + 1, 2 * at + 2];
       let worst = at;
-      if (left < size && this.#isWorse(left, worst)) worst = left;
-      if (right < size && this.#isWorse(right, worst)) worst = right;
+      if (left < this.#size && this.#isWorse(left, worst)) worst = left;
+      if (right < this.#size && this.#isWorse(right, worst)) worst = right;
       if (worst === at) return;
       this.#swap(at, worst);
       at = worst;
@@ -108,10 +124,14 @@ export class BestHits {
   }
 
   #swap(a: number, b: number): void {
-    for (const list of [this.#scores, this.#order, this.#sources, this.#documents]) {
-      const kept = list[a] ?? 0;
-      list[a] = list[b] ?? 0;
-      list[b] = kept;
-    }
+    const score = this.#scores[a] as number;
+    const order = this.#order[a] as number;
+    const source = this.#sources[a] as number;
+    const document = this.#documents[a] as number;
+    this.#scores[a] = this.#scores[b] as number;
+    this.#order[a] = this.#order[b] as number;
+    this.#sources[a] = this.#sources[b] as number;
+    this.#documents[a] = this.#documents[b] as number;
+    this.#set(b, score, order, source, document);
   }
 }

@@ -13,10 +13,11 @@
  * of different sizes goes through all of them once, side by side.
  */
 import { readU64 } from "../codec/keys.js";
+import { copyBytes } from "../codec/slab.js";
 import { CortexError } from "../errors.js";
 import { segmentKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
-import { ByteReader, ByteWriter, type Postings, readPostings } from "./postings.js";
+import { ByteReader, ByteWriter, Postings } from "./postings.js";
 
 /** Documents of one row of lengths. */
 export const LENGTHS_PER_ROW = 8192;
@@ -113,8 +114,11 @@ function putLength(row: Uint8Array, at: number, length: number): void {
 export function documentAt(row: Bytes | undefined, at: number): DocumentEntry | undefined {
   if (row === undefined || row.length < (at + 1) * ENTRY_BYTES) throw missing("documents");
   const start = at * ENTRY_BYTES;
-  const id = row.slice(start, start + 16);
-  return id.every((byte) => byte === 0) ? undefined : { id, begin: readU64(row, start + 16) };
+  const id = copyBytes(row, start, start + 16);
+  for (let byte = 0; byte < 16; byte += 1) {
+    if (id[byte] !== 0) return { id, begin: readU64(row, start + 16) };
+  }
+  return undefined;
 }
 
 /** Every document of a row, by place. */
@@ -233,7 +237,7 @@ export function findInBucket(row: Uint8Array, wanted: Uint8Array): Postings | un
     const isWanted = length === wanted.length && startsAt(row, reader.at, wanted);
     reader.at += length;
     const bytes = reader.varint();
-    if (isWanted) return readPostings(row, reader.at, reader.at + bytes);
+    if (isWanted) return new Postings(row, reader.at, reader.at + bytes);
     reader.at += bytes;
   }
   return undefined;

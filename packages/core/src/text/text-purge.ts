@@ -20,7 +20,7 @@ import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
 import { eachDocumentWord } from "./document.js";
 import type { SegmentInfo } from "./manifest.js";
-import { allDocuments, ByteWriter, readPostings, writePostings } from "./postings.js";
+import { allDocuments, ByteWriter, Postings, writePostings } from "./postings.js";
 import {
   bucketOf,
   bucketWords,
@@ -140,7 +140,7 @@ async function learnWords(
       { gte, lt: segmentKey("textWords", info.number, to), limit: PAGE_ROWS },
     ]);
     for (const { word, documents } of page.flatMap(({ value }) => bucketWords(value))) {
-      for (const document of allDocuments(readPostings(documents, 0, documents.length)).documents) {
+      for (const document of allDocuments(new Postings(documents, 0, documents.length)).documents) {
         wanted.get(document)?.add(word);
       }
     }
@@ -246,7 +246,7 @@ function withoutTargets(
       writeBucketWord(writer, word, bytes);
       continue;
     }
-    const before = readPostings(bytes, 0, bytes.length);
+    const before = new Postings(bytes, 0, bytes.length);
     const { documents, times } = allDocuments(before);
     const kept = documents.flatMap((document, at) => (edit.documents.has(document) ? [] : [at]));
     removed += documents.length - kept.length;

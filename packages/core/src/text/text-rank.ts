@@ -18,8 +18,8 @@ import type { SegmentInfo } from "./manifest.js";
 import {
   allDocuments,
   BLOCK_DOCUMENTS,
-  eachInBlock,
   type Postings,
+  timesInBlock,
   type WordDocuments,
 } from "./postings.js";
 import { type QueryWord, type ScanParts, scanDraft, scanSegment } from "./scan-segment.js";
@@ -106,8 +106,9 @@ export interface Prepared {
 
 /** The rows in which words stand, segment by segment. */
 export function wordKeys(infos: readonly SegmentInfo[], words: readonly string[]): Bytes[] {
+  const hashes = words.map(hashOf);
   return infos.flatMap(({ number, bits }) =>
-    words.map((word) => segmentKey("textWords", number, bucketOf(hashOf(word), bits))),
+    hashes.map((hash) => segmentKey("textWords", number, bucketOf(hash, bits))),
   );
 }
 
@@ -412,16 +413,30 @@ export function sharesOf(prepared: Prepared, place: HitPlace): Float64Array {
   const { lifecycle, source, document } = place;
   const shares = new Float64Array(wanted.words.length);
   const draft = source < 0 ? view.tail?.drafts.get(lifecycle) : undefined;
-  const mine = prepared.segments.filter(({ segment }) => segment.info.lifecycle === lifecycle);
-  const one = source < 0 ? undefined : mine[source];
+  const one = source < 0 ? undefined : segmentAt(prepared.segments, lifecycle, source);
   const length = draft?.lengths[document] ?? one?.segment.lengths[document] ?? 0;
-  for (const [at, word] of wanted.words.entries()) {
-    const held = draft?.words.get(word);
+  for (let at = 0; at < shares.length; at += 1) {
+    const held = draft?.words.get(wanted.words[at] ?? "");
     const times =
       held === undefined ? timesIn(one?.postings[at], document) : timesAt(held, document);
     if (times > 0) shares[at] = impactOf(times, length, averageLength) / IMPACT_MAX;
   }
   return shares;
+}
+
+/** A segment by its number among those of its lifecycle. */
+function segmentAt(
+  segments: readonly SegmentWords[],
+  lifecycle: number,
+  number: number,
+): SegmentWords | undefined {
+  let before = 0;
+  for (const one of segments) {
+    if (one.segment.info.lifecycle !== lifecycle) continue;
+    if (before === number) return one;
+    before += 1;
+  }
+  return undefined;
 }
 
 /**
@@ -479,12 +494,6 @@ function placeOf(ascending: readonly number[], wanted: number): number {
 
 function timesIn(postings: Postings | undefined, document: number): number {
   if (postings === undefined) return 0;
-  const index = placeOf(postings.blocks, Math.floor(document / BLOCK_DOCUMENTS));
-  let found = 0;
-  if (index >= 0) {
-    eachInBlock(postings, index, (number, times) => {
-      if (number === document) found = times;
-    });
-  }
-  return found;
+  const index = placeOf(postings.blocks.numbers, Math.floor(document / BLOCK_DOCUMENTS));
+  return index < 0 ? 0 : timesInBlock(postings, index, document);
 }

@@ -127,30 +127,32 @@ export async function documentsAt(
   places: readonly DocumentPlace[],
 ): Promise<readonly (DocumentEntry | undefined)[]> {
   const missing = new Map<number, DocumentPlace>();
-  const found = new Map<number, Bytes | undefined>();
-  const names = places.map((place) => {
-    const chunk = chunkOf(place.document);
-    const name = place.segment.info.number * SEGMENT_CHUNKS + chunk;
-    const kept = place.segment.chunks.get(chunk);
-    if (kept === undefined) missing.set(name, place);
-    else found.set(name, kept);
-    return name;
+  const chunks = places.map((place) => {
+    const kept = place.segment.chunks.get(chunkOf(place.document));
+    if (kept === undefined) missing.set(chunkName(place), place);
+    return kept;
   });
+  const fresh = new Map<number, Bytes | undefined>();
   const keys = [...missing.values()].map(({ segment, document }) =>
     segmentKey("textDocuments", segment.info.number, chunkOf(document)),
   );
   const values = keys.length === 0 ? [] : await rows.getMany(keys);
   for (const [at, [name, { segment, document }]] of [...missing].entries()) {
     const value = values[at];
-    found.set(name, value);
+    fresh.set(name, value);
     if (value !== undefined && segment.chunks.size < CHUNKS_KEPT) {
       // Copied: a row may be part of something larger that would stay with it.
       segment.chunks.set(chunkOf(document), new Uint8Array(value));
     }
   }
-  return places.map(({ document }, at) =>
-    documentAt(found.get(names[at] as number), document % DOCUMENTS_PER_ROW),
+  return places.map((place, at) =>
+    documentAt(chunks[at] ?? fresh.get(chunkName(place)), place.document % DOCUMENTS_PER_ROW),
   );
+}
+
+/** A number for the chunk of a document that no other chunk of any segment has. */
+function chunkName({ segment, document }: DocumentPlace): number {
+  return segment.info.number * SEGMENT_CHUNKS + chunkOf(document);
 }
 
 function chunkOf(document: number): number {

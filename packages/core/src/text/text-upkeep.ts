@@ -13,7 +13,7 @@ import { KEYSPACE, keyBytes, keyString, segmentKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import type { Manifest, SegmentInfo } from "./manifest.js";
-import { allDocuments, readPostings } from "./postings.js";
+import { allDocuments, Postings } from "./postings.js";
 import {
   type BuiltSegment,
   buildSegment,
@@ -370,7 +370,7 @@ function addWords(
   numbers: Int32Array,
 ): void {
   for (const { word, documents: bytes } of bucketWords(row)) {
-    const postings = readPostings(bytes, 0, bytes.length);
+    const postings = new Postings(bytes, 0, bytes.length);
     const held = words.get(word) ?? { documents: [], times: [], ended: 0 };
     held.ended += postings.ended;
     const { documents, times } = allDocuments(postings);

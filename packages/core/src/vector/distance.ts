@@ -89,7 +89,10 @@ export class Nearest {
     if (heap.length < this.#most) {
       heap.push({ slot, distance });
       this.#rise(heap.length - 1);
-    } else if (last !== undefined && byDistance({ slot, distance }, last) < 0) {
+    } else if (
+      last !== undefined &&
+      (distance < last.distance || (distance === last.distance && slot < last.slot))
+    ) {
       heap[0] = { slot, distance };
       this.#sink();
     }

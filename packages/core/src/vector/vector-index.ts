@@ -27,6 +27,7 @@ import {
   decodeVectorMemory,
   embedCursorKey,
   modelTag,
+  readVector,
 } from "../records/vector-rows.js";
 import { type Calibration, calibrate, distance, unitVector } from "./distance.js";
 import type { CheckedEmbedder } from "./embedder.js";
@@ -274,16 +275,20 @@ class Judge {
    */
   async lookInOrder(texts: readonly NearText[], rounded: number): Promise<boolean> {
     const { k } = this.#about;
-    const all = texts.flatMap(({ ids, distance: far }) => ids.map((id) => ({ id, far })));
     const step = k + JUDGED_MORE;
-    for (let at = 0; at < all.length; at += step) {
-      await this.look(all.slice(at, at + step).map(({ id }) => keyBytes(id)));
-      const last = this.#nearest[k - 1];
-      const next = all[at + step];
-      if (last !== undefined && next !== undefined && next.far > last.distance + rounded) {
-        return true;
+    let some: string[] = [];
+    for (const { ids, distance: far } of texts) {
+      for (const id of ids) {
+        if (some.length === step) {
+          await this.look(some.map(keyBytes));
+          const last = this.#nearest[k - 1];
+          if (last !== undefined && far > last.distance + rounded) return true;
+          some = [];
+        }
+        some.push(id);
       }
     }
+    await this.look(some.map(keyBytes));
     return false;
   }
 
@@ -303,14 +308,13 @@ class Judge {
     const verdicts = await accept?.(there.map(({ id }) => id));
     const judged = verdicts === undefined ? there : there.filter((_, at) => verdicts[at] === true);
     const own = await reader.getMany(judged.map(({ id }) => vectorKey("vectorMemory", tag, id)));
-    const hashes = own.map((row) => (row === undefined ? undefined : decodeVectorMemory(row).hash));
-    const vectors = await vectorsOf(reader, tag, hashes);
+    const vectors = await vectorsOf(reader, tag, own);
+    const vector = new Float32Array(query.length);
     for (const [at, { id, row }] of judged.entries()) {
-      const hash = hashes[at];
-      const bytes = hash === undefined ? undefined : vectors.get(keyString(hash));
+      const bytes = vectors[at];
       if (bytes === undefined) continue;
-      const far = distance(query, decodeVector(bytes, query.length));
-      this.#nearest.push({ id, row, distance: far });
+      readVector(bytes, vector);
+      this.#nearest.push({ id, row, distance: distance(query, vector) });
     }
     // No more are kept than are wanted: many may say the same, and all of them are judged.
     this.#nearest = this.#nearest
@@ -319,19 +323,23 @@ class Judge {
   }
 }
 
-/** The vectors of texts, each read once. */
+/** The vectors that rows of memories name, each read once; `undefined` where there is none. */
 async function vectorsOf(
   reader: Reader,
   tag: Bytes,
-  hashes: readonly (Bytes | undefined)[],
-): Promise<ReadonlyMap<string, Bytes>> {
-  const names = new Map(hashes.flatMap((hash) => (hash ? [[keyString(hash), hash]] : [])));
-  const wanted = [...names.values()];
-  const rows = await reader.getMany(wanted.map((hash) => vectorKey("vector", tag, hash)));
-  const found = new Map<string, Bytes>();
-  for (const [at, hash] of wanted.entries()) {
-    const row = rows[at];
-    if (row !== undefined) found.set(keyString(hash), row);
-  }
-  return found;
+  rows: readonly (Bytes | undefined)[],
+): Promise<readonly (Bytes | undefined)[]> {
+  const places = new Map<string, number>();
+  const keys: Bytes[] = [];
+  const placeOf = rows.map((row) => {
+    if (row === undefined) return -1;
+    const { hash } = decodeVectorMemory(row);
+    const name = keyString(hash);
+    const known = places.get(name);
+    if (known !== undefined) return known;
+    places.set(name, keys.length);
+    return keys.push(vectorKey("vector", tag, hash)) - 1;
+  });
+  const vectors = await reader.getMany(keys);
+  return placeOf.map((place) => vectors[place]);
 }
