@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cortex, open } from "../src/index.js";
 import { postgresCounts } from "../src/kv/postgres-backend.js";
@@ -177,6 +178,33 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     const { memories } = await memory.list({ type: "note", limit: 1000, order: "oldest" });
     expect(memories.map(({ text }) => text).slice(0, 1000)).toEqual(acknowledged.slice(0, 1000));
     expect(await memory.check()).toMatchObject({ ok: true });
+    await memory.close();
+  });
+
+  test("a store removed while a connection breaks: its writer is told, and leaves nothing in its place", async () => {
+    const location = `${hubIn(server.url)}&retry=60&partitions=2`;
+    const actor = `${new URL(location).searchParams.get("hub")}/ada`;
+    const memory = await open(location, { actor: "ada" });
+    await memory.write({ type: "note", text: "before" });
+    const other = new pg.Client({ connectionString: server.url });
+    await other.connect();
+    await other.query("BEGIN");
+    await other.query("SELECT 1 FROM cortex_heads WHERE actor = $1 FOR UPDATE", [actor]);
+    const told = memory.write({ type: "note", text: "lost" }).then(
+      () => "written",
+      (error) => error.code,
+    );
+    const waiting = "FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await expect.poll(() => server.psql(`SELECT count(*) ${waiting}`)).not.toBe("0");
+    server.psql(`SELECT pg_terminate_backend(pid) ${waiting}`);
+    for (const table of ["cortex_heads", "cortex_rows"]) {
+      await other.query(`DELETE FROM ${table} WHERE actor = $1`, [actor]);
+    }
+    await other.query("COMMIT");
+    expect(await told).toBe("ERR_NOT_FOUND");
+    const left = await other.query("SELECT actor FROM cortex_heads WHERE actor = $1", [actor]);
+    expect(left.rows).toEqual([]);
+    await other.end();
     await memory.close();
   });
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { copyHub, open, openHub } from "../src/index.js";
+import { type Cortex, copyHub, open, openHub } from "../src/index.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { startPglite } from "./pglite-server.js";
 
@@ -215,4 +215,102 @@ describe("a hub in a database", () => {
     ]);
     expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
   });
+});
+
+/** Keeps the rows of a store as they are now; what comes back sets the store to them. */
+async function keepStore(plain: pg.Client, actor: string): Promise<() => Promise<void>> {
+  const tables = ["cortex_heads", "cortex_rows"] as const;
+  for (const table of tables) {
+    await plain.query(`DROP TABLE IF EXISTS kept_${table}`);
+    await plain.query(
+      `CREATE TABLE kept_${table} AS SELECT * FROM ${table} WHERE actor = '${actor}'`,
+    );
+  }
+  return async () => {
+    for (const table of tables) {
+      await plain.query(`DELETE FROM ${table} WHERE actor = '${actor}'`);
+      await plain.query(`INSERT INTO ${table} SELECT * FROM kept_${table}`);
+      await plain.query(`DROP TABLE kept_${table}`);
+    }
+  };
+}
+
+/** What somebody may do who had a store open while it was set back. */
+const VERBS: Readonly<Record<string, (memory: Cortex, id: string) => Promise<unknown>>> = {
+  write: (memory) => memory.write({ type: "note", text: "after that" }),
+  batch: (memory) => memory.batch([{ write: { type: "note", text: "after that" } }]),
+  update: (memory, id) => memory.update(id, { text: "changed after that" }),
+  tombstone: (memory, id) => memory.tombstone(id, "after that"),
+  get: (memory, id) => memory.get(id),
+  list: (memory) => memory.list({}),
+  find: (memory) => memory.find({ type: "note", limit: 5 }),
+  search: (memory) => memory.search("tea"),
+  recall: (memory) => memory.recall("tea"),
+  root: (memory) => memory.root(),
+  changes: (memory) => memory.changes(0, 1),
+  check: (memory) => memory.check(),
+};
+
+test("a store that was set back and has grown beyond all that was seen: every verb is told by its second call", async () => {
+  const location = hubIn(server.url);
+  const actor = `${new URL(location).searchParams.get("hub")}/ada`;
+  const plain = new pg.Client({ connectionString: server.url });
+  await plain.connect();
+  const handles = new Map<string, Cortex>();
+  for (const verb of Object.keys(VERBS)) handles.set(verb, await open(location, { actor: "ada" }));
+  await using writer = await open(location, { actor: "ada" });
+  const kept = await writer.write({ type: "note", text: "kept, about tea" });
+  const setBack = await keepStore(plain, actor);
+  const lost = await writer.write({ type: "note", text: "lost, about tea" });
+  // Some have seen it; `write` has an entry of its own behind it.
+  for (const memory of handles.values()) await memory.get(lost.id);
+  await handles.get("write")?.write({ type: "note", text: "lost as well" });
+  await setBack();
+  await plain.end();
+  await using other = await open(location, { actor: "ada" });
+  for (let at = 0; at < 4; at += 1) await other.write({ type: "note", text: `other ${at}` });
+  const told: string[] = [];
+  for (const [verb, memory] of handles) {
+    const call = VERBS[verb];
+    for (let at = 0; at < 2; at += 1) {
+      const outcome = await call?.(memory, kept.id).then(
+        () => "silent",
+        (error) => error.code,
+      );
+      if (at === 1) told.push(`${verb}: ${outcome}`);
+    }
+    await memory.close();
+  }
+  expect(told).toEqual([...handles.keys()].map((verb) => `${verb}: ERR_ROLLED_BACK`));
+  expect(await other.check()).toMatchObject({ ok: true });
+});
+
+test("a store that was set back to before its beginning is not begun by whoever had it open", async () => {
+  const location = hubIn(server.url);
+  const actor = `${new URL(location).searchParams.get("hub")}/ada`;
+  const plain = new pg.Client({ connectionString: server.url });
+  await plain.connect();
+  // Nothing at all, and a head row that says nothing, as one leaves who lost its connection on the way to begin it.
+  for (const [text, code] of [
+    [undefined, "ERR_NOT_FOUND"],
+    [
+      "INSERT INTO cortex_heads (actor, slot, generation, fence) VALUES ($1, 0, 7, 1)",
+      "ERR_ROLLED_BACK",
+    ],
+  ] as const) {
+    const memory = await open(location, { actor: "ada" });
+    await memory.write({ type: "note", text: "lost" });
+    for (const table of ["cortex_heads", "cortex_rows"]) {
+      await plain.query(`DELETE FROM ${table} WHERE actor = $1`, [actor]);
+    }
+    if (text !== undefined) await plain.query(text, [actor]);
+    for (const verb of ["write", "list", "write", "root"]) {
+      await expect(VERBS[verb]?.(memory, ""), verb).rejects.toMatchObject({ code });
+    }
+    await memory.close();
+    await using again = await open(location, { actor: "ada" });
+    await again.write({ type: "note", text: "from here on" });
+    expect(await again.check()).toMatchObject({ ok: true, entries: 2 });
+  }
+  await plain.end();
 });

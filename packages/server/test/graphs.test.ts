@@ -94,9 +94,12 @@ test("removed with its bytes, told with what it was tied to, and gone for every 
 });
 
 test("a folder that is not there stays away, an empty one has no graphs, and what cannot be is refused", async () => {
-  expect(await refusal(["graph", "ls"])).toBe("ERR_NOT_FOUND");
-  expect(existsSync(place.data)).toBe(false);
-  mkdirSync(place.data);
+  // In a database there is always a place.
+  if (!process.env.CORTEX_TEST_POSTGRES) {
+    expect(await refusal(["graph", "ls"])).toBe("ERR_NOT_FOUND");
+    expect(existsSync(place.data)).toBe(false);
+    mkdirSync(place.data);
+  }
   expect(await place.json(["graph", "ls"])).toEqual({ graphs: [], problems: [] });
   expect((await place.cortex(["graph", "ls"])).out).toContain("no graphs yet");
   await place.json(["graph", "create", "One", "--id", "one"]);

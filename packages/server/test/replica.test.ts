@@ -137,7 +137,10 @@ describe("with a server inside the test", () => {
           });
         }),
     });
-    ends.push(() => events.return(undefined));
+    ends.push(() => {
+      stop.abort();
+      return events.return(undefined);
+    });
     const next = async (): Promise<ReplicaEvent> => (await events.next()).value as ReplicaEvent;
     expect(await next()).toMatchObject({ state: "level", seq: 2 });
     proxy.treat(() => "cut");
@@ -149,7 +152,11 @@ describe("with a server inside the test", () => {
     while (event.state === "trouble") event = await next();
     expect(event).toMatchObject({ state: "level", seq: 3, entries: 1 });
     const other = await startTestServer();
-    ends.push(() => other.close());
+    ends.push(() => {
+      // A server waits for whoever is still connected.
+      proxy.cutAll();
+      return other.close();
+    });
     await other.post("/v1/write", { type: "fact", text: "another history" });
     proxy.aim(other.url);
     proxy.cutAll();

@@ -290,13 +290,17 @@ describe("examples", () => {
       .replace("https://memory.example.org", source.url)
       .replace(
         "./memory postgres://cortex@db.internal/cortex",
-        `${place.data} ${join(place.folder, "elsewhere")}`,
+        `'${place.data}' ${join(place.folder, "elsewhere")}`,
       );
     return `${local}${name === "follow" ? " --once" : ""} --json`;
   };
 
+  // Files can be mended; a database mends itself.
+  const rows = OPERATIONS.filter(
+    ({ name }) => name !== "repair" || !process.env.CORTEX_TEST_POSTGRES,
+  );
   // One after the other on one store: each may rely on the rows before it.
-  test.each(OPERATIONS)("$name: $example", async ({ name, example, output }) => {
+  test.each(rows)("$name: $example", async ({ name, example, output }) => {
     const memory = await open(place.data);
     const edge = await memory.getEdge("rule", "related_to", "home");
     const [item] = (await memory.review({ kinds: ["contradiction"] })).items;

@@ -11,23 +11,28 @@
  *
  * `guardPosition`: a standby that was behind became the server, or somebody restored the database to an earlier
  * time. Once a snapshot ends before a position that this handle had seen when it asked for it, in the same epoch, it
- * and every later call fail with `ERR_ROLLED_BACK`, which names both positions. Opening the store again accepts
- * where it stands. A restore of ours continues under a new epoch and is not held to be one.
+ * and every later call fail with `ERR_ROLLED_BACK`, which names both positions. Others may have written since, and
+ * the store be longer than ever: so whenever it has grown by entries that this handle did not write, the last one
+ * that it knew is looked at, and has to be the same still. That row travels with what a call reads anyway, and a
+ * commit waits for it; a call that reads nothing more has its answer, and the next one is told. Opening the store
+ * again accepts where it stands. A restore of ours continues under a new epoch and is not held to be one.
  */
 
 import { HASH_BYTES, type Sha256 } from "../codec/hash.js";
 import { CortexError } from "../errors.js";
-import { corruptEntry, partHash } from "../journal/entry.js";
-import { getU64 } from "../kv/keyspace.js";
+import { corruptEntry, decodeHeader, partHash } from "../journal/entry.js";
+import { getU64, journalKey } from "../kv/keyspace.js";
 import {
   around,
   type Bytes,
   isHeadKey,
   isMovedHead,
   type Kv,
+  type KvCommit,
   type KvSnapshot,
   type KvSoon,
   type OnEntry,
+  sameBytes,
 } from "../kv/kv.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 
@@ -41,25 +46,27 @@ export function verified(kv: Kv, sha256: Sha256): Kv {
   });
 }
 
-/** Entries that are remembered as verified; a power of two. */
-const MARKS = 1 << 16;
-/** Of the reads of such entries, one in so many is verified again. */
+/** Entries of one page of marks: a page is made when an entry of it is first read, and has a bit for each. */
+const PAGE_ENTRIES = 1 << 16;
+/** Of the reads of entries that were verified, one in so many is verified again. */
 const AGAIN_EVERY = 16;
 
 function entryVerifier(sha256: Sha256): OnEntry {
-  // Made at the first read: a hub has stores open that only write.
-  let marks: Uint32Array | undefined;
+  const pages = new Map<number, Uint8Array>();
   let passed = 0;
   return (key, row) => {
-    marks ??= new Uint32Array(MARKS);
     const seq = getU64(key, 1);
-    const mark = (seq + 1) >>> 0;
-    if (marks[seq % MARKS] === mark) {
+    const page = Math.floor(seq / PAGE_ENTRIES);
+    const marks = pages.get(page) ?? new Uint8Array(PAGE_ENTRIES / 8);
+    const at = (seq % PAGE_ENTRIES) >>> 3;
+    const bit = 1 << (seq & 7);
+    if (((marks[at] as number) & bit) !== 0) {
       passed = (passed + 1) % AGAIN_EVERY;
       if (passed !== 0) return;
     }
     verifyRow(sha256, seq, row);
-    marks[seq % MARKS] = mark;
+    marks[at] = (marks[at] as number) | bit;
+    pages.set(page, marks);
   };
 }
 
@@ -138,59 +145,156 @@ function saysSeq(row: Bytes, headerAt: number, seq: number): boolean {
 
 /** Watches the positions of a store. */
 export function guardPosition(kv: Kv): Kv {
-  let seen: Position | undefined;
-  let failure: CortexError | undefined;
-  // A snapshot is of a state not older than its call: what was seen meanwhile says nothing about it.
-  const note = (head: Bytes | undefined, before: Position | undefined): void => {
-    if (head === undefined || isMovedHead(head)) return;
-    const { size, epoch } = decodeHeadRow(head);
-    if (isBehind({ size, epoch }, before)) {
-      failure ??= setBack((before?.size ?? 0) - 1, size - 1);
-      throw failure;
-    }
-    if (!isBehind({ size, epoch }, seen)) seen = { size, epoch };
-  };
+  const guard = new PositionGuard();
   const watched = (inner: KvSnapshot, before: Position | undefined): KvSnapshot => ({
     async getMany(keys) {
       const values = await inner.getMany(keys);
       const at = keys.findIndex(isHeadKey);
-      if (at >= 0) note(values[at], before);
+      if (at >= 0) guard.look(values[at], before, inner);
+      guard.refuse();
       return values;
     },
-    ranges: (ranges) => inner.ranges(ranges),
+    async ranges(ranges) {
+      const rows = await inner.ranges(ranges);
+      guard.refuse();
+      return rows;
+    },
     ...(inner.soon === undefined ? {} : { soon: (what: KvSoon) => inner.soon?.(what) }),
     close: () => inner.close(),
   });
-  const refuse = (): void => {
-    if (failure !== undefined) throw failure;
-  };
   return around(kv, {
     async snapshot(options) {
-      refuse();
-      const before = seen;
-      return watched(await kv.snapshot(options), before);
+      guard.refuse();
+      const before = guard.seen;
+      const inner = await kv.snapshot(options);
+      const last = guard.readsAhead > 0 ? before : undefined;
+      if (last !== undefined) inner.soon?.({ keys: [journalKey(last.size - 1)] });
+      return watched(inner, before);
     },
     async commit(change) {
-      refuse();
+      const isSure = await guard.settled();
       const result = await kv.commit(change);
       // A commit that was overtaken starts over from a snapshot, which is looked at.
-      if (result.ok) note(change.head, undefined);
+      if (result.ok && isSure) guard.wrote(change);
       return result;
     },
   });
 }
 
-/** Where a store stands. */
-type Position = Pick<HeadRow, "size" | "epoch">;
+/** A call of a server that others write beside looks at the store some times. */
+const READS_AHEAD = 16;
+
+/** Where a store stands: entries, epoch, time of the last one, and its header where this handle wrote it. */
+interface Position extends Pick<HeadRow, "size" | "epoch" | "at"> {
+  readonly header?: Bytes;
+}
+
+/** What one handle has seen of its store, and whether it is there still. */
+class PositionGuard {
+  /** The last position that is known to follow from all before it. */
+  seen: Position | undefined;
+  /** In so many more snapshots the last known entry comes along: others have written, and most likely will again. */
+  readsAhead = 0;
+  #failure: CortexError | undefined;
+  /** Whether what others wrote last came after what this handle had seen; false where it could not be read. */
+  #looking: Promise<boolean> | undefined;
+
+  refuse(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Waits until it is known whether the state that was seen last is one to build on; whether it is. */
+  async settled(): Promise<boolean> {
+    const isSure = (await this.#looking) ?? true;
+    this.refuse();
+    return isSure;
+  }
+
+  wrote({ head, puts }: KvCommit): void {
+    const position = decodeHeadRow(head);
+    if (isBehind(position, this.seen)) return;
+    const last = journalKey(position.size - 1);
+    const row = puts.find(({ key }) => key[0] === last[0] && sameBytes(key, last));
+    this.seen = row === undefined ? position : { ...position, header: headerIn(row.value) };
+  }
+
+  /** Looks at the head of a snapshot; a state not older than `before`, which was seen when it was asked for. */
+  look(head: Bytes | undefined, before: Position | undefined, snapshot: KvSnapshot): void {
+    if (isMovedHead(head)) return;
+    // Without a head the store is not begun yet: nothing, or less than was there before.
+    const found = decodeHeadRow(head);
+    if (isBehind(found, before)) this.#setBack(before, found);
+    if (head === undefined) return;
+    if (before === undefined || found.epoch > before.epoch) this.#advance(found);
+    else if (isKnown(found, before) || isKnown(found, this.seen)) this.readsAhead -= 1;
+    else {
+      this.readsAhead = READS_AHEAD;
+      const looking = this.#lookAt(before, found, snapshot).finally(() => {
+        if (this.#looking === looking) this.#looking = undefined;
+      });
+      this.#looking = looking;
+    }
+  }
+
+  async #lookAt(before: Position, found: Position, snapshot: KvSnapshot): Promise<boolean> {
+    try {
+      const [row] = await snapshot.getMany([journalKey(before.size - 1)]);
+      if (row !== undefined && isLast(row, before)) this.#advance(found);
+      else this.#failure ??= rewritten(before, found);
+      return true;
+    } catch {
+      // The next read looks again, from where this one did.
+      return false;
+    }
+  }
+
+  #advance(found: Position): void {
+    if (!isBehind(found, this.seen)) this.seen = found;
+  }
+
+  #setBack(before: Position | undefined, found: Position): never {
+    this.#failure ??= setBack((before?.size ?? 0) - 1, found.size - 1);
+    throw this.#failure;
+  }
+}
 
 function isBehind({ size, epoch }: Position, before: Position | undefined): boolean {
   return before !== undefined && epoch <= before.epoch && size < before.size;
 }
 
+function isKnown({ size, epoch, at }: Position, known: Position | undefined): boolean {
+  return known?.size === size && known.epoch === epoch && known.at === at;
+}
+
+/** Whether an entry is the last one of a position. */
+function isLast(row: Bytes, { header, at }: Position): boolean {
+  const found = headerIn(row);
+  return header === undefined ? decodeHeader(found).at === at : sameBytes(found, header);
+}
+
+/** The bytes of an entry's header, by themselves. */
+function headerIn(row: Bytes): Bytes {
+  const start = bytesAt(row, 1);
+  return row.slice(start, start + lengthAt(row, 1));
+}
+
 function setBack(seq: number, last: number): CortexError {
+  const [where, what] =
+    last < 0
+      ? ["the store is not begun", "All of it is lost"]
+      : [`the store ends at seq ${last}`, `What came after seq ${last} is lost`];
   return new CortexError(
     "ERR_ROLLED_BACK",
-    `the store ends at seq ${last}, and seq ${seq} was there before: the database was set back. What came after seq ${last} is lost; open the store again to go on from there`,
-    { expected: `seq ${seq} or later`, got: `seq ${last}`, seq: last },
+    `${where}, and seq ${seq} was there before: the database was set back. ${what}; open the store again to go on from there`,
+    { expected: `seq ${seq} or later`, got: where, ...(last < 0 ? {} : { seq: last }) },
+  );
+}
+
+function rewritten({ size }: Position, found: Position): CortexError {
+  const seq = size - 1;
+  return new CortexError(
+    "ERR_ROLLED_BACK",
+    `the entry at seq ${seq} is another one than before: the database was set back, and others have written since, up to seq ${found.size - 1}. Entries at seq ${seq} and before it that were acknowledged are lost; open the store again to go on from there`,
+    { expected: `the same entry at seq ${seq}`, got: "another one", seq },
   );
 }

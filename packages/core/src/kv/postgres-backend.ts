@@ -155,6 +155,7 @@ class PostgresKv implements Kv {
     const told = await this.#try((claim) => [sql.commitRows(claim, rowChanges(change))], {
       isWhole: true,
       isPresumed: change.absent !== undefined,
+      mayBegin: change.expectHead === undefined,
       proof: isSame ? undefined : change.puts.find(({ key }) => key[0] === JOURNAL_BYTE),
     });
     return told?.isDone === true ? { ok: true } : { ok: false, head: told?.head };
@@ -247,7 +248,7 @@ class PostgresKv implements Kv {
     }
   }
 
-  /** Refuses to go on where a store that this handle has seen is there no more: it was removed. */
+  /** Refuses to go on where a store that this handle has seen is there no more: removed, or set back to before it. */
   #checkThere(): void {
     if (this.#seen !== undefined && this.#place.slot === 0) throw removedStore();
   }
@@ -262,8 +263,9 @@ class PostgresKv implements Kv {
    */
   async #try(
     statements: (claim: sql.Claim) => readonly sql.Statement[],
-    { isWhole = false, isPresumed = false, proof, madeBy }: TryOptions = {},
+    options: TryOptions = {},
   ): Promise<Told | undefined> {
+    const { isWhole = false, isPresumed = false } = options;
     const patience = new Patience(this.#pool.address.retryMs);
     const { tally } = this.#pool;
     const startedMs = performance.now();
@@ -284,7 +286,7 @@ class PostgresKv implements Kv {
         tally.retries += 1;
         await patience.pause(error);
         tally.lookedUp += 1;
-        told = await this.#lookAfter(claim, proof, madeBy, patience);
+        told = await this.#lookAfter(claim, options, patience);
         if (told?.isDone === false) continue;
       }
       if (told !== undefined) this.#seen = { generation: told.generation, fence: told.fence };
@@ -317,21 +319,23 @@ class PostgresKv implements Kv {
     return toldBy(found);
   }
 
-  /** After a broken connection: whether the change was made. From here on it can no longer be. */
+  /**
+   * After a broken connection: whether the change was made. From here on it can no longer be. `undefined` where the
+   * store that it was to change is there no more.
+   */
   async #lookAfter(
     claim: sql.Claim,
-    proof: KvRow | undefined,
-    madeBy: ((told: Told) => boolean) | undefined,
+    { proof, madeBy, mayBegin = false }: TryOptions,
     patience: Patience,
-  ): Promise<Told> {
+  ): Promise<Told | undefined> {
     for (;;) {
       try {
         const answers = await this.#pool.transact([
-          sql.raiseFence(this.#place, claim.generation),
+          sql.raiseFence(this.#place, claim.generation, mayBegin),
           sql.readClaim(this.#place, claim.stamp),
         ]);
         const told = toldBy(answers[1]);
-        if (told === undefined) throw new CortexError("ERR_STORAGE", "a head row is not there");
+        if (told === undefined) return undefined;
         this.#seen = { generation: told.generation, fence: told.fence };
         if (told.isDone || madeBy?.(told) === true) return { ...told, isDone: true };
         if (proof === undefined) return told;
@@ -360,7 +364,10 @@ class PostgresKv implements Kv {
         sql.promoteHead(claim, number, expectHead, holder),
         ...sql.retireOld(claim, number),
       ],
-      { madeBy: ({ generation }) => generation === number },
+      {
+        madeBy: ({ generation }) => generation === number,
+        mayBegin: expectHead === undefined,
+      },
     );
     if (told?.isDone !== true) {
       construction.holder = undefined;
@@ -414,6 +421,8 @@ interface TryOptions {
   readonly proof?: KvRow | undefined;
   /** The same of what the head row says now. */
   readonly madeBy?: (told: Told) => boolean;
+  /** The same: whether it may begin a store where there is none. */
+  readonly mayBegin?: boolean;
 }
 
 interface Construction {

@@ -347,8 +347,17 @@ export function readClaim(place: Place, stamp: Uint8Array): Statement {
   };
 }
 
-/** Waits for a change that may be under way, and shuts out one that has not arrived. */
-export function raiseFence(place: Place, generation: number): Statement {
+/**
+ * Waits for a change that may be under way, and shuts out one that has not arrived. A change that begins a store is
+ * shut out by a row as well; any other comes to nothing where there is none, and none may be left in its place.
+ */
+export function raiseFence(place: Place, generation: number, mayBegin: boolean): Statement {
+  if (!mayBegin) {
+    return {
+      text: `UPDATE cortex_heads SET fence = fence + 1 WHERE ${HERE}`,
+      values: [place.actor, place.slot],
+    };
+  }
   return {
     text: `INSERT INTO cortex_heads AS h (actor, slot, generation, fence)
       VALUES ($1::text, $2::int, $3::int, 1)
