@@ -27,7 +27,7 @@ import { buildAt } from "./lib/builds.mjs";
 import { dearest, drawFlames } from "./lib/flame.mjs";
 import { describeCommit, describeMachine, loadOf } from "./lib/machine.mjs";
 import { renderReport } from "./lib/report.mjs";
-import { readRequest } from "./lib/settings.mjs";
+import { readRequest, usageOf } from "./lib/settings.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -35,12 +35,17 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 async function main() {
   const known = readdirSync(join(here, "questions")).map((file) => file.replace(/\.mjs$/, ""));
+  const args = process.argv.slice(2);
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(`${usageOf(known)}\n`);
+    return 0;
+  }
   /** @type {Request} */
   let request;
   /** @type {import("./lib/against.mjs").Builds | undefined} */
   let builds;
   try {
-    request = readRequest(process.argv.slice(2), known);
+    request = readRequest(args, known);
     const { against } = request;
     if (against !== undefined) {
       builds = [buildAt("against", against), buildAt("ours", join(here, ".."))];

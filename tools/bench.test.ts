@@ -85,6 +85,17 @@ describe("the benchmark", () => {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+  test("says how it is asked, and what it does not know with it", () => {
+    const help = bench("--help");
+    expect(help).toMatchObject({ status: 0, stderr: "" });
+    expect(help.stdout).toMatch(/^Usage: /);
+    expect(help.stdout).toContain("memgraph");
+    const wrong = bench("--helpful");
+    expect(wrong).toMatchObject({ status: 2, stdout: "" });
+    expect(wrong.stderr).toContain("--helpful");
+    expect(wrong.stderr).toContain(help.stdout.trim());
+  });
+
   test("prints a table and writes JSON for a quick run, and leaves no store behind", (ctx) => {
     const ran = bench("write", "read", "--quick", "--json", file, "--folder", stores);
     expect(ran.status, ran.stderr).toBe(0);

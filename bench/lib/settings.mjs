@@ -49,7 +49,16 @@ const USAGE = `Usage: npm run bench -- QUESTION... [options]
   --json FILE   write the JSON there instead of printing it
   --profile DIR run each question under the profiler: a profile and a flame graph of each, there
   --check       exit with 1 when a bar is missed or not measured, or a figure is worse than the other
-                build's`;
+                build's
+  --help        print this`;
+
+/**
+ * How the benchmark is asked.
+ * @param {readonly string[]} known the questions there are
+ */
+export function usageOf(known) {
+  return `${USAGE}\n\nQuestions: ${known.join(", ")}`;
+}
 
 /** Sizes of a full run, and of one that only shows that everything works. */
 const FULL = {
@@ -108,7 +117,7 @@ const AGAINST_QUICK = {
  * @returns {Request}
  */
 export function readRequest(args, known) {
-  const usage = `${USAGE}\n\nQuestions: ${known.join(", ")}`;
+  const usage = usageOf(known);
   const { values, positionals } = parsed(args, usage);
   const unknown = positionals.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`no such question: ${unknown}\n\n${usage}`);
