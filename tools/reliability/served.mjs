@@ -82,7 +82,7 @@ const SLACK_MIB = 60;
 const SLACK_DESCRIPTORS = 20;
 /** What an open store takes at most. */
 const STORE_MIB = 3;
-const STORE_DESCRIPTORS = 3;
+const STORE_DESCRIPTORS = 4;
 
 /**
  * What grew between the second third of some samples and the last, in words; nothing where all is well.

@@ -126,7 +126,7 @@ export interface OpenHubOptions extends GraphOptions {
   readonly create?: boolean;
   /**
    * Graphs that stay open while nobody uses them, and as many again while their jobs have work left;
-   * each takes three descriptors. 8 by default.
+   * each takes four descriptors. 8 by default.
    */
   readonly maxOpen?: number;
   /** How long an unused graph stays open; a minute by default. */

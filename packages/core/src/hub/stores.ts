@@ -3,7 +3,7 @@
  *
  * Promises: a graph is open once, however many use it at once and by whichever way they came. It stays
  * open while a `use` of it runs; at most `maxOpen` others stay open, the least recently used closing
- * first, and about `idleMs` after its last use a graph closes. An open store takes three descriptors,
+ * first, and about `idleMs` after its last use a graph closes. An open store takes four descriptors,
  * so thousands of graphs fit a process that has a few hundred. Which stores there are, and what they
  * hold, is left to the catalogue.
  *

@@ -27,9 +27,11 @@ import {
   type KvRow,
   REMOVED_HEAD,
 } from "./kv.js";
+import { CommitNumbers, identityOf } from "./lmdb-commits.js";
 import { foreign, opening, reading, storageError } from "./lmdb-failures.js";
 import { assertWhole } from "./lmdb-pages.js";
 import {
+  CONFIRMED_KEY,
   copied,
   type LmdbFileMode,
   type LmdbRead,
@@ -50,7 +52,6 @@ interface Tables {
   readonly journal: Table;
 }
 
-const CONFIRMED_KEY = new TextEncoder().encode("confirmed");
 const SUCCESSOR_KEY = new TextEncoder().encode("successor");
 const HOLD_KEY = new TextEncoder().encode("hold");
 const JOURNAL_START = Uint8Array.of(JOURNAL_KEY_BYTE);
@@ -80,6 +81,7 @@ export class LmdbFile {
   readonly #folder: string;
   readonly #identity: string;
   readonly #root: Root;
+  readonly #numbers: CommitNumbers;
   /** Absent in a new file until `furnish`, and after `close`. */
   #tables: Tables | undefined;
   #reads = 0;
@@ -108,6 +110,12 @@ export class LmdbFile {
     if (before !== undefined) assertSameMode(path, mode, openModes.get(before)?.mode);
     const isOpen = before !== undefined && openModes.has(before);
     this.#root = opening(path, () => (isOpen ? openRoot(path, mode) : openAtNewest(path, mode)));
+    try {
+      this.#numbers = opening(path, () => new CommitNumbers(path, this.#root, before));
+    } catch (error) {
+      void this.#root.close();
+      throw error;
+    }
     this.#identity = identityOf(path) ?? path;
     const shared = openModes.get(this.#identity);
     if (shared === undefined) openModes.set(this.#identity, { mode, handles: 1 });
@@ -129,7 +137,7 @@ export class LmdbFile {
   /** Creates the tables of a new file in one transaction; harmless on a furnished one. */
   furnish(confirmed: boolean): void {
     opening(this.path, () =>
-      transactOnNewest(this.#root, this.path, () => {
+      transactOnNewest(this.#root, this.#numbers, () => {
         // Another process may have furnished it meanwhile; rows without tables are not ours.
         this.#openTables(false);
         if (!this.isFurnished && !this.#isEmpty()) throw foreign(this.path);
@@ -269,7 +277,7 @@ export class LmdbFile {
     this.#commits += 1;
     if (this.#commits % COMMITS_BETWEEN_READER_CHECKS === 0) this.#root.readerCheck();
     try {
-      return transactOnNewest(this.#root, this.path, body);
+      return transactOnNewest(this.#root, this.#numbers, body);
     } catch (error) {
       throw storageError(error, "the commit failed; nothing was written");
     }
@@ -303,6 +311,7 @@ export class LmdbFile {
     if (this.#closed) return;
     this.#closed = true;
     this.#tables = undefined;
+    this.#numbers.close();
     const shared = openModes.get(this.#identity);
     if (shared !== undefined) {
       shared.handles -= 1;
@@ -371,11 +380,6 @@ function diskOf(folder: string): StatsFs {
 /** Size of a file; 0 when it is gone, as the file of an older generation may be. */
 export function fileBytes(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
 }
 
 /** The engine would silently give the second handle the flags of the first. */

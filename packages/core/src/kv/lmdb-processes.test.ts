@@ -13,7 +13,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { bytes, everything, hex, read, row, write } from "../testing/kv-suite-basics.js";
 import { isLacking, rounds } from "../testing/lacking.js";
 import { seededRandom } from "../testing/seeded-random.js";
-import { type Bytes, HEAD_KEY, type Kv } from "./kv.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "./kv.js";
 import { type LmdbKvOptions, openLmdbKv } from "./lmdb-backend.js";
 
 const cleanups: (() => unknown)[] = [];
@@ -112,7 +112,9 @@ function child(folder: string, script: string): Child {
   const kill = async (): Promise<void> => {
     spawned.kill("SIGKILL");
     while ((await line()) !== undefined);
-    await ended;
+    const [code] = await ended;
+    // One that was killed has none; one that ended before that ended well.
+    expect(code ?? 0, "what a process ended with by itself").toBe(0);
   };
   cleanups.push(kill);
   return { line, kill, lines };
@@ -173,17 +175,57 @@ describe("other processes", () => {
         }
       };
       await commit(1);
-      const script = `
-        for (let i = 0; i < 150; i++) await (await openLmdbKv(${JSON.stringify(folder)}, { relaxed: true })).close();
+      const script = (options: object): string => `
+        await kv.close();
+        const [folder, options] = ${JSON.stringify([folder, options])};
+        for (let i = 0; i < 150; i++) await (await openLmdbKv(folder, options)).close();
         say("opened");
       `;
-      const openers = [1, 2].map(() => child(folder, `await kv.close();${script}`));
+      const openers = [false, true].map((readOnly) =>
+        child(folder, script({ relaxed: true, readOnly })),
+      );
       let isOver = false;
       const ends = Promise.all(openers.map(drained)).finally(() => {
         isOver = true;
       });
       while (!isOver) await commit(200);
       expect(await ends).toEqual([["opened"], ["opened"]]);
+    },
+  );
+
+  test.skipIf(UNBUILT)(
+    "a process that is killed while it opens the store keeps no writer from writing",
+    async () => {
+      const folder = temporaryFolder();
+      const kv = await opened(folder);
+      const put = (nth: number): KvRow => row(bytes(5, nth), `${nth}`);
+      let head: Bytes | undefined;
+      for (const nth of [1, 2, 3]) head = await write(kv, [put(nth)]);
+      const lock = join(folder, `${filesIn(folder)[0]}-lock`);
+      // What opening leaves behind where another process commits in the middle of it: the number of the commit before.
+      // In another process, because closing a lock file drops the locks that the engine holds on it.
+      const setBack = `
+        import { openSync, readSync, writeSync as put } from "node:fs";
+        const file = openSync(${JSON.stringify(lock)}, "r+");
+        const number = new BigUint64Array(1);
+        const bytes = new Uint8Array(number.buffer);
+        readSync(file, bytes, 0, 8, 8);
+        number[0] -= 1n;
+        put(file, bytes, 0, 8, 8);
+        say("set back");
+      `;
+      for (const nth of [4, 5]) {
+        expect(await drained(child(folder, setBack))).toEqual(["set back"]);
+        expect(await read(kv, put(nth - 1).key), "a set-back number hides it").toEqual(["absent"]);
+        const next = bytes(9, nth);
+        const change = { expectHead: head, head: next, puts: [put(nth)], deletes: [] };
+        expect(await kv.commit(change)).toEqual({ ok: true });
+        head = next;
+        const all = Array.from({ length: nth }, (_, at) => put(at + 1));
+        expect(await read(kv, ...all.map(({ key }) => key))).toEqual(
+          all.map((one) => hex(one.value)),
+        );
+      }
     },
   );
 

@@ -5,10 +5,14 @@
  * Promise: whoever writes builds on the newest commit, also while other processes open the file; the engine alone does
  * not see to that.
  */
-import { ABORT, open } from "lmdb";
+import * as engine from "lmdb";
 import { cutBytes } from "../codec/slab.js";
 import { CortexError } from "../errors.js";
 import type { Bytes } from "./kv.js";
+import type { CommitNumbers } from "./lmdb-commits.js";
+
+/** The row of the root database that a file has once it was the store at some time. */
+export const CONFIRMED_KEY = new TextEncoder().encode("confirmed");
 
 /** How a file is opened. */
 export interface LmdbFileMode {
@@ -96,6 +100,10 @@ const MAP_BYTES_AT_START = 16 * 1024 * 1024;
 
 /** So often, a millisecond apart, a writer looks whether the newest commit is the one to build on, before it gives up. */
 const NEWEST_WAITS = 2000;
+/** After so many, whoever should have mended it was ended, and the writer mends it. */
+const WAITS_FOR_OTHERS = 20;
+/** So often, a millisecond apart, a reader looks again: a commit is noted in the lock file right after the file has it. */
+const READS_TO_CATCH_UP = 5;
 
 /**
  * Opens a file that is not open in this process, so that its newest commit is the one that everybody builds on.
@@ -104,53 +112,72 @@ const NEWEST_WAITS = 2000;
  * `mdb_env_open2`). A commit of another process in that moment was noted before and is now forgotten: reads would not
  * see it, and the next commit would build on the one before it, in the pages that it took. So the two numbers are
  * compared, and where the file names a newer commit, opening it again mends what opening it did. Until then no
- * write transaction goes on (`transactOnNewest`). Who may only read cannot compare, and leaves it to the next who opens.
+ * write transaction goes on (`transactOnNewest`). Whoever is killed in that moment leaves it to the next who writes
+ * or opens; readers see the commit from then on.
  */
 export function openAtNewest(path: string, mode: LmdbFileMode): Root {
   for (;;) {
     const root = openRoot(path, mode);
-    let isSetBack = false;
-    if (!mode.readOnly) {
-      root.transactionSync(() => {
-        isSetBack = buildsOnOlder(root);
-        return ABORT;
-      });
-    }
-    if (!isSetBack) return root;
+    if (mode.readOnly ? !readsOlder(root) : !wouldBuildOnOlder(root)) return root;
     // Nothing was written through it, so it is closed when this returns.
     void root.close();
   }
 }
 
+/** Under the lock that writers share: nobody commits between the two numbers. */
+function wouldBuildOnOlder(root: Root): boolean {
+  let isSetBack = false;
+  root.transactionSync(() => {
+    isSetBack = root.getWriteTxnId() - 1 < root.getStats().lastTxnId;
+    return engine.ABORT;
+  });
+  return isSetBack;
+}
+
+/**
+ * The same for who may not take that lock. Every commit writes the page that names the tables, and a read of a row of
+ * that page tells whose it is; a file without such a row was not made whole, and nobody commits to it.
+ */
+function readsOlder(root: Root): boolean {
+  for (let looks = 0; looks < READS_TO_CATCH_UP; looks += 1) {
+    const newest = root.getStats().lastTxnId;
+    root.resetReadTxn();
+    if (root.get(CONFIRMED_KEY) === undefined || lastTxnId() >= newest) return false;
+    pause();
+  }
+  return true;
+}
+
 /** Runs the body in the one write transaction, which builds on the newest commit; see `openAtNewest`. */
 export function transactOnNewest<T>(
   root: Root,
-  path: string,
+  commits: CommitNumbers,
   body: () => T | typeof ROLL_BACK,
 ): T | typeof ROLL_BACK {
   for (let waits = 0; waits < NEWEST_WAITS; waits += 1) {
     let [rolledBack, isSetBack] = [false, false];
     const result = root.transactionSync(() => {
-      isSetBack = buildsOnOlder(root);
-      if (isSetBack) return ABORT;
+      const noted = root.getWriteTxnId() - 1;
+      isSetBack = noted < commits.newest();
+      if (isSetBack) {
+        if (waits >= WAITS_FOR_OTHERS) commits.noteNewest(noted);
+        return engine.ABORT;
+      }
       const outcome = body();
       rolledBack = outcome === ROLL_BACK;
-      return rolledBack ? ABORT : outcome;
+      return rolledBack ? engine.ABORT : outcome;
     });
     if (!isSetBack) return rolledBack ? ROLL_BACK : (result as T);
     pause();
   }
-  const cause = "a process was ended while it opened the store, or opened it for reading alone";
   throw new CortexError(
     "ERR_CONTENDED",
-    `the lock file of ${path} names an older commit than the file: ${cause}; open the store once more, by any command`,
+    `the lock file of ${commits.path} names an older commit than the file; open the store once more, by any command`,
   );
 }
 
-/** Whether the write transaction that goes on builds on another commit than the newest. Nobody else commits meanwhile. */
-function buildsOnOlder(root: Root): boolean {
-  return root.getWriteTxnId() - 1 < root.getStats().lastTxnId;
-}
+/** The number of the commit that wrote the page of the row that was read last; its own types lack it. */
+const lastTxnId = (engine as unknown as { readonly getLastTxnId: () => number }).getLastTxnId;
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
@@ -172,7 +199,7 @@ export function openRoot(path: string, mode: LmdbFileMode): Root {
     maxReaders: READERS_MAX,
     mapSize: MAP_BYTES_AT_START,
   };
-  return open(path, options) as unknown as Root;
+  return engine.open(path, options) as unknown as Root;
 }
 
 /** Copies up to this length byte by byte: a view of the source would cost more than the bytes. */

@@ -17,12 +17,10 @@ import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { storageError } from "./lmdb-failures.js";
 import { completeNumbers, isLost, nameOf } from "./lmdb-folder.js";
-import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
+import { META_MAGIC, PAGE_HEADER_BYTES, PAGE_SIZE_AFTER_MAGIC } from "./lmdb-pages.js";
 
 /** More than a meta page holds behind its header; what follows is never written. */
 const META_BYTES = 256;
-/** From the magic number to the size of a page: version, address and map size lie between. */
-const PAGE_SIZE_AFTER_MAGIC = 24;
 const USUAL_PAGE_BYTES = 4096;
 const IDENTITY_BYTES = 24;
 /** Characters of a mark. */

@@ -110,7 +110,7 @@ const OPTIONAL = { command: "", group: "store", store: "optional" } as const;
 
 /**
  * Stores that stay open while nobody asks, and as many more while their jobs have work. An open store takes
- * up to 3 MB and three descriptors; reopening one takes about a millisecond.
+ * up to 3 MB and four descriptors; reopening one takes about a millisecond.
  */
 export const OPEN_MAX = 64;
 
