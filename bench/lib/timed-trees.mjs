@@ -11,9 +11,6 @@ import { performance } from "node:perf_hooks";
 import * as trees from "../../packages/core/dist/history/trees.js";
 import { processorMs } from "./clock.mjs";
 
-// What has no clock of its own below is passed on as it is.
-export * from "../../packages/core/dist/history/trees.js";
-
 /**
  * Milliseconds.
  * @typedef {{ wall: number, processor: number }} Spent

@@ -6,9 +6,11 @@
  * long (13 microseconds) and is wanted at every commit. Only the number is written here, and only in the lock file.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
-import { META_MAGIC, PAGE_HEADER_BYTES, PAGE_SIZE_AFTER_MAGIC } from "./lmdb-pages.js";
+import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
 import type { Root } from "./lmdb-root.js";
 
+/** From the magic number to the size of a page: version, address and map size lie between. */
+export const PAGE_SIZE_AFTER_MAGIC = 24;
 /** In a meta page: behind magic, version, address, map size, two trees and the last page. */
 const TRANSACTION_AT = PAGE_HEADER_BYTES + 4 + 4 + 8 + 8 + 2 * 48 + 8;
 

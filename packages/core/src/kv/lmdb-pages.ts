@@ -31,8 +31,6 @@ import { foreign, reading, storageError } from "./lmdb-failures.js";
 
 /** The magic number of a meta page, right behind the header of the page. */
 export const META_MAGIC = 0xbeefc0de;
-/** From the magic number to the size of a page: version, address and map size lie between. */
-export const PAGE_SIZE_AFTER_MAGIC = 24;
 const DATA_VERSION = 2;
 /** Bytes before what a page holds. */
 export const PAGE_HEADER_BYTES = 24;

@@ -15,9 +15,10 @@
  */
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { PAGE_SIZE_AFTER_MAGIC } from "./lmdb-commits.js";
 import { storageError } from "./lmdb-failures.js";
 import { completeNumbers, isLost, nameOf } from "./lmdb-folder.js";
-import { META_MAGIC, PAGE_HEADER_BYTES, PAGE_SIZE_AFTER_MAGIC } from "./lmdb-pages.js";
+import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
 
 /** More than a meta page holds behind its header; what follows is never written. */
 const META_BYTES = 256;
