@@ -140,43 +140,16 @@ function isChanged(result: BatchItemResult | undefined): boolean {
 /** A link that joins two memories of one store. */
 function joinItem({ from, kind, to, by = IMPORTER, ...link }: LinkRecord): BatchItem {
   const { ordinal, reason, metadata, validFrom } = link;
-  return {
-    link: {
-      from,
-      kind,
-      to,
-      by,
-      source: "imported",
-      ...(ordinal === undefined ? {} : { ordinal }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(metadata === undefined ? {} : { metadata }),
-      ...(validFrom === undefined ? {} : { validFrom }),
-    },
-  };
+  const source = "imported";
+  return { link: { from, kind, to, by, source, ordinal, reason, metadata, validFrom } };
 }
 
 /** A link as memgraph's edges are made. */
-function looseItem(link: LinkRecord): BatchItem {
-  const { from, kind, to, toGraph, ordinal, metadata, by, imported } = link;
-  return {
-    link: {
-      ...linkOf(
-        { prefix: "" },
-        {
-          fromLineage: from,
-          toLineage: to,
-          kind,
-          createdBy: by ?? IMPORTER,
-          ...(toGraph === undefined ? {} : { toGraph }),
-          ...(ordinal === undefined ? {} : { ordinal }),
-          ...(metadata === undefined ? {} : { metadata }),
-          ...(imported === undefined ? {} : { imported }),
-        },
-        undefined,
-      ),
-      source: "imported",
-    },
-  };
+function looseItem({ from, to, by = IMPORTER, ...link }: LinkRecord): BatchItem {
+  const { kind, toGraph, ordinal, metadata, imported } = link;
+  const edge = { fromLineage: from, toLineage: to, kind, toGraph, ordinal, metadata, imported };
+  const made = linkOf({ prefix: "" }, { ...edge, createdBy: by }, undefined);
+  return { link: { ...made, source: "imported" } };
 }
 
 /** Adds edges to a store that is thrown away, where what they leave is there or would be. */
