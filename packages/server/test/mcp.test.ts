@@ -193,7 +193,9 @@ const CASES: { readonly [tool: string]: ToolCase } = {
       const twins = await server.call("memory_review", { duplicates: true });
       expect(twins.text).toMatch(/\nduplicate-\w{26}-\w{26}-v1\.1: one says what the other says/);
       const listed = await server.call("memory_review", {});
-      expect(listed.text).toMatch(/^To decide:\n<<<cortex-memory\ncontradiction-\w{26}-v[\d.]+: said to/);
+      expect(listed.text).toMatch(
+        /^To decide:\n<<<cortex-memory\ncontradiction-\w{26}-v[\d.]+: said to/,
+      );
       const [{ item }] = listed.answer.items as readonly [{ readonly item: string }];
       return server.call("memory_review", {
         item,
