@@ -412,7 +412,11 @@ export function nameOf(number: number): string {
 }
 
 function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw storageError(error, `cannot look at ${path}`);
+  }
 }
 
 /** Removes what came before the store; others may still have it open and will follow. */

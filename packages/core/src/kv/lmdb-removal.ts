@@ -191,9 +191,18 @@ function replacementsIn(root: string): readonly {
   readonly kind: string;
   readonly isDead: boolean;
 }[] {
-  return readdirSync(root).flatMap((found) => {
+  return listed(root).flatMap((found) => {
     const [, kind, store = "", mark = "", pid, token = ""] = REPLACEMENT_NAME.exec(found) ?? [];
     if (kind === undefined) return [];
     return [{ path: join(root, found), store, mark, kind, isDead: isGone(Number(pid), token) }];
   });
+}
+
+/** The names in a folder of stores that is there. */
+function listed(root: string): readonly string[] {
+  try {
+    return readdirSync(root);
+  } catch (error) {
+    throw storageError(error, `cannot list ${root}`);
+  }
 }
