@@ -30,7 +30,8 @@ function run(command, ...args) {
     shell: process.platform === "win32",
   });
   if (status === 0) return stdout;
-  throw new Error(`${command} ${args.join(" ")}: ${stderr.trim()}`);
+  // A compiler says what is wrong on its output, and npm says something else beside it.
+  throw new Error(`${command} ${args.join(" ")}: ${stderr.trim()}\n${stdout.trim()}`.trim());
 }
 
 /** @param {string} name */

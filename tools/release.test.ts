@@ -138,3 +138,10 @@ test("on the day, with all of it done, nothing stands in the way", () => {
   expect(inTheWay(said)).toEqual([]);
   expect(said).toContain("nothing stands in the way");
 });
+
+test.each(PACKAGES)("%s: what says that a build is up to date goes with the build", (name) => {
+  const text = readFileSync(join(root, "packages", name, "tsconfig.json"), "utf8");
+  const { compilerOptions } = JSON.parse(text) as { compilerOptions: Record<string, string> };
+  const { outDir, tsBuildInfoFile } = compilerOptions;
+  expect(dirname(tsBuildInfoFile ?? "tsconfig.tsbuildinfo")).toBe(outDir);
+});

@@ -191,9 +191,11 @@ const CASES: { readonly [tool: string]: ToolCase } = {
       await remember("The old harbour crane squeaks");
       await remember("The old harbour crane always squeaks");
       const twins = await server.call("memory_review", { duplicates: true });
-      expect(twins.text).toMatch(/\nduplicate-\w{26}-\w{26}: one says what the other says/);
+      expect(twins.text).toMatch(/\nduplicate-\w{26}-\w{26}-v1\.1: one says what the other says/);
       const listed = await server.call("memory_review", {});
-      expect(listed.text).toMatch(/^To decide:\n<<<cortex-memory\ncontradiction-\w{26}: said to/);
+      expect(listed.text).toMatch(
+        /^To decide:\n<<<cortex-memory\ncontradiction-\w{26}-v[\d.]+: said to/,
+      );
       const [{ item }] = listed.answer.items as readonly [{ readonly item: string }];
       return server.call("memory_review", {
         item,
@@ -203,7 +205,7 @@ const CASES: { readonly [tool: string]: ToolCase } = {
       });
     },
     answer: { items: [], settled: { decision: "keep_one" } },
-    text: /^Settled contradiction-\w{26}: keep_one\. Reverting entry \d+ undoes it\.$/,
+    text: /^Settled contradiction-\w{26}-v[\d.]+: keep_one\. Reverting entry \d+ undoes it\.$/,
     fails: () => server.call("memory_review", { item: "gossip" }),
     code: "ERR_INVALID",
   },

@@ -6,10 +6,12 @@
  * of the review the wish is kept. It is an entry, so it survives a rebuild and a replay, and a part of the
  * memory it is about, so it goes when that is forgotten. Of one speaker, one proposal for each memory and
  * verb is open; wishing the same again writes nothing, and a flood is limited. `settle` does what was
- * wished, as the word of whoever settles, and closes the proposal in the same commit: it happens once.
+ * wished, as the word of whoever settles, and closes the proposal in the same commit: it happens once, and
+ * it is what the item was listed with. A yes reaches the memory that the item shows and no other one.
  */
 import { revert } from "../changes/revert.js";
 import { utf8 } from "../codec/text.js";
+import { parseUlid } from "../codec/ulid.js";
 import type { Asked } from "../contract/index.js";
 import type { Settlement } from "../contract/review.js";
 import type { Verb } from "../contract/verb.js";
@@ -29,9 +31,9 @@ import { restore } from "../memory/restore.js";
 import { tombstone, update, updateHead } from "../memory/update.js";
 import { write } from "../memory/write.js";
 import { encodeClosing, encodeProposal, MARK_BYTES, proposalName } from "../records/frames.js";
-import { openProposal, proposalItem } from "../review/proposals.js";
+import { openProposal, proposalItem, wishMark } from "../review/proposals.js";
 import { parseItemId } from "../review/review.js";
-import { noLongerOpen, settle as settleQuestion } from "../review/settle.js";
+import { changedSince, noLongerOpen, settle as settleQuestion } from "../review/settle.js";
 import type { Speaker } from "../scope/access.js";
 import { overruledMemory, refused, voiceOf } from "../trust/gate.js";
 import { speaksForOwner } from "./standing.js";
@@ -130,16 +132,54 @@ interface Wish {
 async function kept(engine: Engine, wish: Wish, error: unknown): Promise<unknown> {
   const id = overruledMemory(error);
   if (id === undefined || !isCortexError(error) || !isProposable(wish.verb)) return error;
+  const items: string[] = [];
   try {
-    const item = await propose(engine, wish, id);
-    if (item === undefined) return error;
-    const message = `${error.message}; the wish is kept as ${item} in the review, for the owner to settle`;
-    return new CortexError(error.code, message, { ...error.details, proposal: item }, error);
+    for (const [about, asked] of await wishesIn(engine, wish, id)) {
+      const item = await propose(engine, { ...wish, asked }, about);
+      if (item !== undefined) items.push(item);
+    }
   } catch (failure) {
     if (!isCortexError(failure, "ERR_RATE_LIMITED")) throw failure;
-    const message = `${error.message}; too many wishes at once, so it is not kept`;
-    return new CortexError(error.code, message, error.details, error);
+    const what = items.length === 0 ? "it is not" : "not all of it is";
+    return withWishes(error, items, `too many wishes at once, so ${what} kept`);
   }
+  return withWishes(error, items);
+}
+
+/** A refusal that says where the wish is kept. */
+function withWishes(error: CortexError, items: readonly string[], more?: string): CortexError {
+  const [proposal] = items;
+  const others = items.length > 1 ? ` and ${items.length - 1} more` : "";
+  const where =
+    proposal === undefined
+      ? []
+      : [`the wish is kept as ${proposal}${others} in the review, for the owner to settle`];
+  const said = [error.message, ...where, ...(more === undefined ? [] : [more])];
+  if (said.length === 1) return error;
+  const details = proposal === undefined ? error.details : { ...error.details, proposal };
+  return new CortexError(error.code, said.join("; "), details, error);
+}
+
+/**
+ * What is wished, memory by memory. A tag, a slot or a session may hold others by the time the owner says
+ * yes, and what is derived from a memory is not shown with it: so a wish to forget is kept for each.
+ */
+async function wishesIn(
+  engine: Engine,
+  { verb, asked }: Wish,
+  id: Bytes,
+): Promise<readonly (readonly [about: Bytes, asked: object])[]> {
+  if (verb !== "forget") return [[id, asked]];
+  const { memories = [] } = await forget(engine, { ...(asked as Asked<"forget">), dryRun: true });
+  const others = memories.flatMap((memory) => parseUlid(memory.id) ?? []);
+  const all = [id, ...others.filter((other) => !sameBytes(other, id))];
+  return all.map((about) => [about, forgetOnly(asked, about)]);
+}
+
+/** A wish to forget, of one memory. */
+function forgetOnly(asked: object, id: Bytes): object {
+  const { reason } = asked as Asked<"forget">;
+  return { id: memoryId(id), reason };
 }
 
 /** Keeps a wish; the item it is listed as, or `undefined` when its memory is not there any more. */
@@ -163,7 +203,8 @@ async function propose(engine: Engine, wish: Wish, id: Bytes): Promise<string | 
       ask(tx, keys);
       const row = tx.view.get(idKey("memory", id));
       if (row === undefined || decodeMemoryRow(row).lifecycle === "erased") return undefined;
-      if (sameBytes(openRecord(tx, name), record)) return proposalItem(name);
+      const item = proposalItem(name, wishMark(engine.sha256, record));
+      if (sameBytes(openRecord(tx, name), record)) return item;
       if (!isLimited) engine.limiter.pass("propose", [{ gate: "proposals", key: voice }]);
       isLimited = true;
       tx.append({
@@ -171,7 +212,7 @@ async function propose(engine: Engine, wish: Wish, id: Bytes): Promise<string | 
         by,
         parts: [{ subject: subject(SUBJECT.attachment, id), record }],
       });
-      return proposalItem(name);
+      return item;
     },
   });
   return value;
@@ -188,8 +229,10 @@ function openRecord(tx: WriteTx, name: Bytes): Uint8Array | undefined {
 
 /** Decides one item of the review: a question about memories, or a proposal. */
 export async function settle(engine: Engine, asked: Asked<"settle">): Promise<Settlement> {
-  const { kind, id, other: mark } = parseItemId(asked.item);
-  if (kind !== "proposal" || mark === undefined) return settleQuestion(engine, asked);
+  const { kind, id, other: mark, wish: shown } = parseItemId(asked.item);
+  if (kind !== "proposal" || mark === undefined || shown === undefined) {
+    return settleQuestion(engine, asked);
+  }
   if (!speaksForOwner(engine.speaker)) {
     const own = `${engine.speaker?.door} speaks as ${engine.speaker?.source}`;
     throw refused("item", `expected whoever speaks for the owner to settle a proposal; ${own}`);
@@ -199,14 +242,16 @@ export async function settle(engine: Engine, asked: Asked<"settle">): Promise<Se
     throw invalid("decision", "keep_one to do what is proposed, or retract to drop it", decision);
   }
   const name = proposalName(id, mark);
-  const closing = closingEngine(engine, asked, { id, name, mark });
+  const closing = closingEngine(engine, asked, { id, name, mark, shown });
   if (decision === "retract") {
     const { seq } = await closing.writer.submit({ run: () => undefined });
     return { item: asked.item, decision, seq, kept: [memoryId(id)], archived: [] };
   }
   const wish = await Reader.with(engine.kv, undefined, (reader) => openProposal(reader, name));
   if (wish === undefined || !isProposable(wish.verb)) throw noLongerOpen(asked.item);
+  refuseOther(engine, asked.item, encodeProposal(wish), shown);
   const { verb } = wish;
+  const wished = verb === "forget" ? forgetOnly(wish.input, id) : wish.input;
   // A memory that is forgotten takes its proposals along.
   const performing = verb === "forget" ? engine : closing;
   const perform = PERFORM[verb] as (
@@ -214,24 +259,36 @@ export async function settle(engine: Engine, asked: Asked<"settle">): Promise<Se
     asked: object,
   ) => Promise<{ readonly seq: number }>;
   const by = asked.by === undefined ? {} : { by: asked.by };
-  const { seq } = await perform(performing, { ...wish.input, ...by, access: asked.access });
+  const { seq } = await perform(performing, { ...wished, ...by, access: asked.access });
   const isGone = verb === "tombstone" || verb === "forget";
   const [keptIds, archived] = isGone ? [[], [memoryId(id)]] : [[memoryId(id)], []];
   return { item: asked.item, decision, seq, kept: keptIds, archived };
+}
+
+/** Refuses a proposal that wishes something else than it did when it was listed. */
+function refuseOther(engine: Engine, item: string, record: Uint8Array, shown: Bytes): void {
+  if (!sameBytes(wishMark(engine.sha256, record), shown)) throw changedSince(item);
 }
 
 /** The engine with which a proposal is carried out: its first commit closes the proposal as well. */
 function closingEngine(
   engine: Engine,
   { item, decision, reason, by = engine.principal }: Asked<"settle">,
-  proposal: { readonly id: Bytes; readonly name: Bytes; readonly mark: Bytes },
+  proposal: {
+    readonly id: Bytes;
+    readonly name: Bytes;
+    readonly mark: Bytes;
+    readonly shown: Bytes;
+  },
 ): Engine {
   const key = idKey("proposal", proposal.name);
   const keys = [key, idKey("memory", proposal.id)];
   let isClosed = false;
   const close = (tx: WriteTx): void => {
     ask(tx, keys);
-    if (tx.view.get(key) === undefined) throw noLongerOpen(item);
+    const open = openRecord(tx, proposal.name);
+    if (open === undefined) throw noLongerOpen(item);
+    refuseOther(engine, item, open, proposal.shown);
     const record = encodeClosing(decision, reason, proposal.mark);
     const parts = [{ subject: subject(SUBJECT.attachment, proposal.id), record }];
     tx.append({ kind: "settle", by, parts });

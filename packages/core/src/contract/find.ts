@@ -300,7 +300,7 @@ export interface Schema extends ShapeOf<typeof schemaShape> {}
 const countLocals = {
   local: ["siblings"],
   locals: type<{
-    /** True counts every open version of a memory, each under its own kind and tags. */
+    /** True counts every open version of a memory, each under its own kind and tags; kinds have no examples then. */
     readonly siblings?: boolean | undefined;
   }>(),
 } as const;

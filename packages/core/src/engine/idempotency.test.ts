@@ -2,7 +2,11 @@
 import { describe, expect, test } from "vitest";
 import type { BatchItem } from "../contract/batch.js";
 import type { WriteInput } from "../contract/memory.js";
+import type { Cortex } from "../cortex.js";
+import type { Access } from "../scope/access.js";
+import { OWNER } from "../scope/access.js";
 import { openTestStore, refusalOf } from "../testing/index.js";
+import { loweredTo, throughDoor } from "../trust/doors.js";
 
 describe("write and update", () => {
   test("the same request returns the first result, whatever happened since", async () => {
@@ -302,4 +306,57 @@ describe("refused", () => {
       }
     });
   }
+});
+
+describe("who uses a key", () => {
+  const lowered = (text: string): Access => loweredTo(text, OWNER) ?? OWNER;
+  const others: { readonly [who: string]: Access } = {
+    "an agent": throughDoor("mcp", "mcp:test"),
+    "an agent without a name": throughDoor("mcp"),
+    "an agent under the owner's name": lowered("agent ada"),
+    "a page that a token passes on": lowered("document"),
+  };
+  const idempotencyKey = "k";
+  const calls: { readonly [verb: string]: (m: Cortex, access: Access) => Promise<unknown> } = {
+    write: (m, access) => m.write({ type: "fact", text: "x", idempotencyKey }, { access }),
+    batch: (m, access) =>
+      m.batch([{ write: { type: "event", text: "x" } }], { idempotencyKey, access }),
+    update: (m, access) => m.update("mine", { text: "x", idempotencyKey }, { access }),
+    updateHead: (m, access) => m.updateHead("mine", { importance: 1, idempotencyKey }, { access }),
+    snapshot: (m, access) => m.snapshot("x", { idempotencyKey, access }),
+    addEdge: (m, access) => m.addEdge("mine", "relates", "theirs", { idempotencyKey, access }),
+  };
+
+  test.each(Object.keys(others))("%s has keys of its own", async (who) => {
+    const access = others[who] ?? OWNER;
+    for (const [verb, call] of Object.entries(calls)) {
+      for (const [first, second] of [
+        [OWNER, access],
+        [access, OWNER],
+      ] as const) {
+        await using store = await openTestStore({ actor: "ada" });
+        const { memory } = store;
+        for (const externalId of ["mine", "theirs"]) {
+          await memory.write({ type: "fact", text: externalId, externalId, source: "channel" });
+        }
+        await call(memory, first);
+        // What the other one asks under the same word is another request, not one that is refused.
+        const own = { type: "event", text: "y", idempotencyKey } as const;
+        await memory.write(own, { access: second });
+        const { seq } = await memory.stats();
+        await call(memory, first);
+        await memory.write(own, { access: second });
+        expect([verb, (await memory.stats()).seq]).toEqual([verb, seq]);
+      }
+    }
+  });
+
+  test("what an agent wrote first is not the answer to the owner", async () => {
+    await using store = await openTestStore({ actor: "ada" });
+    const { memory } = store;
+    const said = { type: "preference", text: "Likes tea", idempotencyKey } as const;
+    await memory.write(said, { access: throughDoor("mcp", "mcp:test") });
+    const { id } = await memory.write(said);
+    expect((await memory.get(id))?.head).toMatchObject({ source: "user_input" });
+  });
 });

@@ -51,15 +51,20 @@ export function requestMark(
   return { request: mark };
 }
 
-/** A key as its principal means it: two principals that use one word do not mean the same request. */
+/**
+ * A key as its principal means it: two principals that use one word do not mean the same request. Nor do
+ * the owner and somebody who speaks below the owner under the owner's name.
+ */
 function keyName(
-  { defaults, principal }: Engine,
+  { defaults, principal, speaker }: Engine,
   key: string,
-  by: string | undefined,
+  by: string = principal,
 ): string | readonly [by: string, key: string] {
-  if (defaults !== undefined) return `${defaults.realm} ${key}`;
+  if (defaults !== undefined) return [defaults.realm, key];
+  const isOwner =
+    speaker === undefined || (speaker.principal === undefined && speaker.source === "user_input");
   // No text begins with the byte that begins a pair, so the owner's own keys stand apart.
-  return by === undefined || by === principal ? key : [by, key];
+  return isOwner && by === principal ? key : [by, key];
 }
 
 /**

@@ -369,8 +369,8 @@ test("open versions count each by itself when asked to", async () => {
   expect(await memory.describeSchema({ siblings: true })).toMatchObject({
     nodeCount: 2,
     kinds: [
-      { kind: "left", count: 1, examples: ["a left one"] },
-      { kind: "right", count: 1, examples: ["a right one"] },
+      { kind: "left", count: 1, examples: [] },
+      { kind: "right", count: 1, examples: [] },
     ],
   });
   const tagsOf = async (siblings: boolean) =>

@@ -12,10 +12,8 @@ import type { Schema, TagCount, TagList } from "../contract/find.js";
 import type { Asked } from "../contract/index.js";
 import type { Engine } from "../engine/engine.js";
 import { newestOf, type Tally } from "../engine/vocabulary.js";
-import { bodyPointer } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, Reader, scan } from "../history/reader.js";
 import { KEYSPACE, keyBytes, keyString } from "../kv/keyspace.js";
-import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { memoriesWithRivals, openBodies, shownMemories } from "../memory/read.js";
 import { kindByCode } from "../records/edge-kinds.js";
@@ -32,7 +30,7 @@ export async function describeSchema(
   engine: Engine,
   { access, siblings }: Asked<"describeSchema">,
 ): Promise<Schema> {
-  return withTally(engine, { access, siblings }, async (tally, reader, rivals) => {
+  return withTally(engine, { access, siblings }, async (tally, reader) => {
     const { type, kind, tag, slot } = tally.terms;
     const tags = ranked(tag);
     const prefixes = tagPrefixes(tags);
@@ -54,13 +52,8 @@ export async function describeSchema(
       types,
       kinds: await Promise.all(
         kinds.map(async ([term, count]) => {
-          const kind = termText(term);
-          const own = rivals.filter(({ head }) => head.kind === kind);
-          const examples =
-            siblings === true
-              ? await latestExamples(reader, access, term, own)
-              : await examplesOf(reader, access, term);
-          return { kind, count, examples };
+          const examples = siblings === true ? [] : await examplesOf(reader, access, term);
+          return { kind: termText(term), count, examples };
         }),
       ),
       tagPrefixes: prefixes.slice(0, LIMITS.schemaKinds),
@@ -95,55 +88,38 @@ export async function listTags(
 function withTally<T>(
   engine: Engine,
   { access, siblings }: { readonly access: Access; readonly siblings?: boolean | undefined },
-  use: (tally: Tally, reader: Reader, rivals: readonly RivalVersion[]) => Promise<T>,
+  use: (tally: Tally, reader: Reader) => Promise<T>,
 ): Promise<T> {
   const { vocabulary } = engine;
   return vocabulary.inTurn(() =>
     Reader.with(engine.kv, undefined, async (reader) => {
-      const rivals = siblings === true ? await rivalVersions(reader, access) : [];
+      const rivals = siblings === true ? await rivalHeads(reader, access) : [];
       const tally = await vocabulary.tally(reader, access);
-      return use(rivals.length === 0 ? tally : withRivals(tally, rivals), reader, rivals);
+      return use(rivals.length === 0 ? tally : withRivals(tally, rivals), reader);
     }),
   );
 }
 
-/** An open version that the head of its memory does not go by. */
-interface RivalVersion {
-  /** The entry that brought it. */
-  readonly seq: number;
-  readonly head: Head;
-  readonly example: string;
-}
-
-async function rivalVersions(reader: Reader, access: Access): Promise<readonly RivalVersion[]> {
+/** The heads of open versions that their memories do not go by. */
+async function rivalHeads(reader: Reader, access: Access): Promise<readonly Head[]> {
   const shown = await shownMemories(reader, access, await memoriesWithRivals(reader));
-  const versions = await Promise.all(
+  const heads = await Promise.all(
     shown.map(async (memory) => {
       const bodies = memory === undefined ? [] : await openBodies(reader, memory);
-      return bodies.flatMap((body): RivalVersion[] =>
-        memory === undefined || body === memory.body
-          ? []
-          : [
-              {
-                seq: body.header.seq,
-                head: body.record.head,
-                example: exampleOf({ ...memory, body }),
-              },
-            ],
-      );
+      return bodies.filter((body) => body !== memory?.body).map(({ record }) => record.head);
     }),
   );
-  return versions.flat();
+  return heads.flat();
 }
 
 /** The counts with those of rivals. */
-function withRivals(tally: Tally, rivals: readonly RivalVersion[]): Tally {
+function withRivals(tally: Tally, rivals: readonly Head[]): Tally {
   const { type, kind, tag, slot } = tally.terms;
   const terms = { type: new Map(type), kind: new Map(kind), tag: new Map(tag), slot };
   const count = (counts: Map<string, number>, term: string): void => {
     counts.set(term, (counts.get(term) ?? 0) + 1);
   };
-  for (const { head } of rivals) {
+  for (const head of rivals) {
     count(terms.type, String.fromCharCode(MEMORY_TYPES[head.type].code));
     if (head.kind !== undefined) count(terms.kind, keyString(utf8(head.kind)));
     for (const one of head.tags) count(terms.tag, keyString(utf8(one)));
@@ -201,34 +177,6 @@ async function examplesOf(reader: Reader, access: Access, kind: string): Promise
     for (const memory of await shownMemories(reader, access, found)) {
       if (memory !== undefined) examples.push(exampleOf(memory));
       if (examples.length === EXAMPLES) return examples;
-    }
-  }
-  return examples;
-}
-
-/** The same by the latest version, each open one by itself: what was written last comes first. */
-async function latestExamples(
-  reader: Reader,
-  access: Access,
-  kind: string,
-  rivals: readonly RivalVersion[],
-): Promise<string[]> {
-  const ids: Bytes[] = [];
-  for await (const page of newestOf(reader, "kind", kind, LIMITS.listLimit)) ids.push(...page);
-  const rows = await reader.memoryRows(ids);
-  const heads = ids.flatMap((id, at) => {
-    const row = rows[at];
-    return row === undefined ? [] : [{ seq: bodyPointer(row).seq, id, row }];
-  });
-  const items = [...heads, ...rivals].sort((a, b) => b.seq - a.seq);
-  const examples: string[] = [];
-  for (const item of items) {
-    if (examples.length === EXAMPLES) break;
-    if ("example" in item) examples.push(item.example);
-    else {
-      const found = await reader.memories([item.id], [item.row]);
-      const [memory] = await shownMemories(reader, access, found);
-      if (memory !== undefined) examples.push(exampleOf(memory));
     }
   }
   return examples;

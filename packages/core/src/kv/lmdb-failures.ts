@@ -47,19 +47,11 @@ function isDiskFull(code: unknown): boolean {
   return [MDB_MAP_FULL, ENOSPC, EDQUOT, EFBIG, "ENOSPC", "EDQUOT", "EFBIG"].some((c) => c === code);
 }
 
-/** How often opening is tried when the engine trips over itself. */
-const OPEN_ATTEMPTS = 4;
-
-/**
- * Opens, patiently. Under load the engine was seen to fail with "No transaction to renew" when a file
- * was opened while another handle of the process was closing; nothing is wrong with the file then.
- */
-export function opening<T>(path: string, body: () => T, attempt = 1): T {
+/** Opens; what the engine throws gets a code. */
+export function opening<T>(path: string, body: () => T): T {
   try {
     return body();
   } catch (error) {
-    const isPassing = error instanceof Error && error.message.includes("No transaction to renew");
-    if (isPassing && attempt < OPEN_ATTEMPTS) return opening(path, body, attempt + 1);
     const code = codeOf(error);
     if (code === MDB_INVALID || code === MDB_VERSION_MISMATCH) throw foreign(path, error);
     throw storageError(error, `cannot open ${path}`);

@@ -229,6 +229,32 @@ describe("other processes", () => {
     },
   );
 
+  // Where the locks lie in the lock file, and what destroys one, is that of Linux on common processors.
+  const HAS_OTHER_LOCKS = process.platform !== "linux" || !["x64", "arm64"].includes(process.arch);
+  test.skipIf(UNBUILT || HAS_OTHER_LOCKS)(
+    "a store that was opened while another process closed it, and destroyed the locks, is opened again",
+    async () => {
+      const folder = temporaryFolder();
+      const first = await openLmdbKv(folder);
+      const head = await write(first, [row(bytes(5), "x")]);
+      await first.close();
+      const lock = join(folder, `${filesIn(folder)[0]}-lock`);
+      const destroy = `
+        import { openSync, writeSync as put } from "node:fs";
+        const file = openSync(${JSON.stringify(lock)}, "r+");
+        for (const lockAt of [24, 64, 104]) put(file, new Uint8Array(4).fill(255), 0, 4, lockAt + 16);
+        say("destroyed");
+        setTimeout(() => process.kill(process.pid, "SIGKILL"), 300);
+      `;
+      const other = child(folder, destroy);
+      expect(await other.line()).toBe("destroyed");
+      const kv = await opened(folder);
+      expect(await read(kv, bytes(5))).toEqual([hex(row(bytes(), "x").value)]);
+      const change = { expectHead: head, head: bytes(9), puts: [], deletes: [] };
+      expect(await kv.commit(change)).toEqual({ ok: true });
+    },
+  );
+
   test.skipIf(UNBUILT)(
     "a commit of another process is seen by the next snapshot of this turn",
     async () => {

@@ -140,7 +140,7 @@ function wouldBuildOnOlder(root: Root): boolean {
  */
 function readsOlder(root: Root): boolean {
   for (let looks = 0; looks < READS_TO_CATCH_UP; looks += 1) {
-    const newest = root.getStats().lastTxnId;
+    const newest = root.getStats().lastTxnId % 2 ** 32;
     root.resetReadTxn();
     if (root.get(CONFIRMED_KEY) === undefined || lastTxnId() >= newest) return false;
     pause();
@@ -176,17 +176,27 @@ export function transactOnNewest<T>(
   );
 }
 
-/** The number of the commit that wrote the page of the row that was read last; its own types lack it. */
+/** The number of the commit that wrote the page of the row that was read last, its lower 32 bits; the types lack it. */
 const lastTxnId = (engine as unknown as { readonly getLastTxnId: () => number }).getLastTxnId;
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
-/** Waits a millisecond, in the middle of a turn: the engine's transactions are of one turn. */
-function pause(): void {
-  Atomics.wait(PAUSE, 0, 0, 1);
+/** Waits in the middle of a turn: the engine's transactions are of one turn. */
+function pause(ms = 1): void {
+  Atomics.wait(PAUSE, 0, 0, ms);
 }
 
-/** Opens a file with the settings that matter; see `lmdb-file.ts`. */
+/** So often opening is tried where the locks are gone, some milliseconds apart: five seconds or so. */
+const OPEN_ATTEMPTS = 300;
+const OPEN_PAUSE_MS = 30;
+
+/**
+ * Opens a file with the settings that matter; see `lmdb-file.ts`.
+ *
+ * Whoever is the last to close a file destroys the locks in its lock file, and who waits to open it meanwhile takes
+ * them for good (lmdb 3.5.6, `mdb_env_close0` and `mdb_env_excl_lock`): no transaction begins, in no process that has
+ * the file open then. Once all of them have closed it, the next to open it makes new locks.
+ */
 export function openRoot(path: string, mode: LmdbFileMode): Root {
   const options = {
     ...PLAIN,
@@ -199,7 +209,49 @@ export function openRoot(path: string, mode: LmdbFileMode): Root {
     maxReaders: READERS_MAX,
     mapSize: MAP_BYTES_AT_START,
   };
-  return engine.open(path, options) as unknown as Root;
+  for (let attempt = 1; ; attempt += 1) {
+    environment = undefined;
+    try {
+      return engine.open(path, options) as unknown as Root;
+    } catch (error) {
+      if (!isWithoutLocks(error) || attempt >= OPEN_ATTEMPTS) throw error;
+      closeForgotten();
+      // Of several that close and open at once, one has to find itself alone.
+      pause(1 + OPEN_PAUSE_MS * Math.random());
+    }
+  }
+}
+
+function isWithoutLocks(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("No transaction to renew");
+}
+
+interface Environment {
+  close(): void;
+}
+
+/**
+ * What the engine opened last. Where it fails in the middle of opening, it forgets the environment, which stays open
+ * until the process ends, without locks; every environment is given its path, which is how it gets known here.
+ */
+let environment: Environment | undefined;
+
+Object.defineProperty(
+  (engine as unknown as { readonly nativeAddon: { readonly Env: { readonly prototype: object } } })
+    .nativeAddon.Env.prototype,
+  "path",
+  {
+    set(this: Environment, value: string) {
+      environment = this;
+      Object.defineProperty(this, "path", { value, writable: true, configurable: true });
+    },
+    configurable: true,
+  },
+);
+
+function closeForgotten(): void {
+  environment?.close();
+  environment = undefined;
 }
 
 /** Copies up to this length byte by byte: a view of the source would cost more than the bytes. */

@@ -33,11 +33,9 @@ import { type GraphNode, nodesOf } from "./node.js";
 import {
   type AccessOption,
   admitted,
-  asking,
   authorIn,
   inWords,
   type KeyedOptions,
-  keyOf,
   shownAuthor,
 } from "./policies.js";
 
@@ -167,7 +165,7 @@ export async function putEdge(
 ): Promise<GraphEdgeResult> {
   admitted("putEdge", options);
   const { from, kind, to, ...rest } = linkOf(hub, edge, options.access);
-  const input = { ...rest, ...asking(options.access), ...keyOf(options) };
+  const input = { ...rest, access: options.access, idempotencyKey: options.idempotencyKey };
   const { added, graphId } = await hub
     .use(graph, async (memory) => ({
       added: await memory.addEdge(from, kind, to, input),
@@ -193,7 +191,7 @@ export async function deleteEdge(
     place === undefined
       ? undefined
       : await hub.useIfThere(place.graph, (memory) =>
-          memory.removeEdgeById(place.id, { ...rest, ...asking(access) }),
+          memory.removeEdgeById(place.id, { ...rest, access }),
         );
   if (removed?.changed === true) return { ok: true, seq: removed.seq };
   throw new CortexError("ERR_NOT_FOUND", `edgeId: no edge ${id}`, { field: "edgeId", subject: id });

@@ -315,7 +315,10 @@ describe.each(["memory", "lmdb"] as const)("on %s", (backend) => {
     expect(await versions({ tags: ["base"] })).toEqual([]);
     const schema = await world.store.describeSchema("g");
     expect(schema).toMatchObject({ nodeCount: 2 });
-    expect(schema.kinds.map(({ kind }) => kind).sort()).toEqual(["left", "right"]);
+    expect(schema.kinds.map(({ kind, examples }) => `${kind} ${examples.length}`).sort()).toEqual([
+      "left 1",
+      "right 1",
+    ]);
     expect((await world.store.listTags("g")).tags).toEqual([
       { tag: "l", count: 1 },
       { tag: "r", count: 1 },

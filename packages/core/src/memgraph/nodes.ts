@@ -25,7 +25,6 @@ import { type CompactNode, compactNode, type GraphNode, idsIn, nodeOf, nodesOf }
 import {
   type AccessOption,
   admitted,
-  asking,
   authorIn,
   CONFLICT_TEXT,
   inWords,
@@ -242,9 +241,8 @@ export async function writeNode(
   { access, idempotencyKey }: KeyedOptions,
 ): Promise<NodeResult> {
   const { write, upsert } = note;
-  const input = idempotencyKey === undefined ? write : { ...write, idempotencyKey };
   const written = await memory
-    .write(input, { memory: true, upsert, ...asking(access) })
+    .write({ ...write, idempotencyKey }, { memory: true, upsert, access })
     .catch((error: unknown) => inWords(error, NODE_WORDS));
   if (written.memory === undefined) throw new Error("a note was written and is not there");
   const [node] = await nodesOf(hub, [written.memory]);

@@ -42,20 +42,10 @@ export interface KeyedOptions extends AccessOption {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The key of a call, for a verb of a graph. */
-export function keyOf({ idempotencyKey }: KeyedOptions): { readonly idempotencyKey?: string } {
-  return idempotencyKey === undefined ? {} : { idempotencyKey };
-}
-
 /** Refuses a caller whom the policy of a call does not admit. */
 export function admitted(call: keyof typeof MEMGRAPH_POLICIES, options: AccessOption): void {
   // Options that are no object are refused by the call, which can say so.
   admitToGraphs(options?.access, MEMGRAPH_POLICIES[call], call);
-}
-
-/** Who asks, for a verb of a graph: the owner where nobody is named. */
-export function asking(access: Access | undefined): { readonly access?: Access } {
-  return access === undefined ? {} : { access };
 }
 
 /**

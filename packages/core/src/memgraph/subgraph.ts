@@ -18,7 +18,7 @@ import type { Hub } from "../hub/hub.js";
 import type { Access } from "../scope/access.js";
 import { EDGE_WORDS, type GraphEdgeInput, linkOf } from "./edges.js";
 import { type Move, moveOf, NODE_WORDS, type NodeInput, noteOf } from "./nodes.js";
-import { type AccessOption, admitted, asking, CONFLICT_TEXT, memgraphText } from "./policies.js";
+import { type AccessOption, admitted, CONFLICT_TEXT, memgraphText } from "./policies.js";
 
 /** Most nodes of one call. */
 export const SUBGRAPH_NODES_MAX = 50;
@@ -116,7 +116,7 @@ export async function putSubgraph(
     );
     const { results, seq } = await run(memory, [...notes, ...links], {
       atomic,
-      ...asking(options.access),
+      access: options.access,
     });
     const told = nodes.map((node, at) => nodeResult(node, results[at]));
     for (const [at, move] of place.moves) if (results[at]?.ok === true) await move.leave();
@@ -200,7 +200,7 @@ function endError(text: string): CortexError {
 async function run(
   memory: Cortex,
   steps: readonly Step[],
-  how: { readonly atomic: boolean; readonly access?: Access },
+  how: { readonly atomic: boolean; readonly access?: Access | undefined },
 ): Promise<{ readonly results: readonly BatchItemResult[]; readonly seq: number }> {
   const fit = steps.flatMap(({ item }, at) => (item instanceof CortexError ? [] : [{ item, at }]));
   const refused = steps.find(({ item }) => item instanceof CortexError);

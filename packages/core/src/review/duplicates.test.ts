@@ -51,7 +51,7 @@ describe("what is listed", () => {
     const few = await memory.write({ type: "fact", text: SEATS });
     expect(await pairs(memory)).toMatchObject([
       {
-        id: `duplicate-${few.id}-${many.id}`,
+        id: `duplicate-${few.id}-${many.id}-v1.1`,
         kind: "duplicate",
         why: "one says what the other says: 4 of its 5 words",
         sides: [

@@ -3,6 +3,7 @@
  * They are told to whoever could say yes: to the owner, to a host that speaks for the owner, and to an
  * agent that sees what the owner sees. How they are kept and carried out is `admission/proposals.ts`.
  */
+import type { Sha256 } from "../codec/hash.js";
 import { ulidText } from "../codec/ulid.js";
 import type { ReviewItem, ReviewSide } from "../contract/review.js";
 import { decodePointer } from "../history/pointers.js";
@@ -10,7 +11,7 @@ import type { FoundMemory, Reader } from "../history/reader.js";
 import { idKey } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { shownMemories } from "../memory/read.js";
-import { decodeProposal, type Proposal } from "../records/frames.js";
+import { decodeProposal, encodeProposal, MARK_BYTES, type Proposal } from "../records/frames.js";
 import { type Access, speakerOf } from "../scope/access.js";
 import { isRelayed, standingOf } from "../trust/gate.js";
 import { threatsIn } from "../trust/scan.js";
@@ -25,8 +26,8 @@ const WISHES: { readonly [verb: string]: string } = {
   forget: "to forget this memory",
   removeEdge: "to remove a link of this memory",
   removeEdgeById: "to remove a link of this memory",
-  addEdge: "to bring back a link of this memory",
-  link: "to bring back a link of this memory",
+  addEdge: "for a link that changes how this memory is read",
+  link: "for a link that changes how this memory is read",
   revert: "to undo what was done to this memory",
   settle: "to settle a question about this memory",
 };
@@ -34,6 +35,7 @@ const WISHES: { readonly [verb: string]: string } = {
 /** To whom items are shown, and how a memory becomes a side of one. */
 interface Showing {
   readonly access: Access;
+  readonly sha256: Sha256;
   readonly sideOf: (memory: FoundMemory) => ReviewSide;
 }
 
@@ -41,7 +43,7 @@ interface Showing {
 export async function proposalItems(
   reader: Reader,
   names: readonly Bytes[],
-  { access, sideOf }: Showing,
+  { access, sha256, sideOf }: Showing,
 ): Promise<readonly (ReviewItem | undefined)[]> {
   const speaker = speakerOf(access);
   const decides = speaker === undefined || standingOf(speaker.source) === "owner";
@@ -62,7 +64,7 @@ export async function proposalItems(
     const flags = isRelayed(source) ? threatsIn([JSON.stringify(input)]) : [];
     const { by, at: askedAt } = wish.header;
     return {
-      id: proposalItem(name),
+      id: proposalItem(name, wishMark(sha256, encodeProposal(wish.record))),
       kind: "proposal",
       why: `${source} asks ${WISHES[verb] ?? verb}`,
       sides: [sideOf(memory)],
@@ -78,9 +80,17 @@ export async function proposalItems(
   });
 }
 
-/** The id of an item, from what the proposal is known by. */
-export function proposalItem(name: Bytes): string {
-  return `proposal-${ulidText(name.subarray(0, 16))}-${ulidText(name.subarray(16))}`;
+/** The id of an item, from what the proposal is known by and what it wishes. */
+export function proposalItem(name: Bytes, wish: Bytes): string {
+  return `proposal-${ulidText(name.subarray(0, 16))}-${ulidText(name.subarray(16))}-${ulidText(wish)}`;
+}
+
+/**
+ * What is wished, in short. A later wish takes the place of an open one; with this in the id, whoever says
+ * yes to the one that was listed does not say yes to another.
+ */
+export function wishMark(sha256: Sha256, record: Uint8Array): Bytes {
+  return sha256(record).slice(0, MARK_BYTES);
 }
 
 /** Reads an open proposal; `undefined` when it is over. */

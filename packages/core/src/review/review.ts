@@ -159,6 +159,7 @@ async function readSection(
       : section === "proposal"
         ? await proposalItems(reader, rows, {
             access,
+            sha256: engine.sha256,
             sideOf: (memory) => shapeSide(engine, memory),
           })
         : await headItems(engine, reader, { section, rows, access });
@@ -188,7 +189,7 @@ async function readDuplicates(
   const items = step.pairs.map(({ shorter, longer, words: [few, many] }): ReviewItem => {
     const sides = [shorter, longer].map((memory) => shapeSide(engine, memory));
     return {
-      id: `duplicate-${ulidText(shorter.id)}-${ulidText(longer.id)}`,
+      id: shownItem(`duplicate-${ulidText(shorter.id)}-${ulidText(longer.id)}`, sides),
       kind: "duplicate",
       why:
         few === many
@@ -321,7 +322,7 @@ function contestedItem(
       ? `${from.source} may not replace what ${to.source} said; it claims ${place}`
       : `said to ${edge.kind === "contradicts" ? "contradict" : "pull in different directions"} by ${edge.source}${edge.reason === undefined ? "" : `: ${edge.reason}`}`;
   return {
-    id: `${kind}-${ulidText(edge.id)}`,
+    id: shownItem(`${kind}-${ulidText(edge.id)}`, [from, to]),
     kind,
     why,
     sides: [from, to],
@@ -354,7 +355,7 @@ async function headItems(
           ? await openSides(engine, reader, memory)
           : [shapeSide(engine, memory)];
       return {
-        id: `${section}-${ulidText(id)}`,
+        id: shownItem(`${section}-${ulidText(id)}`, sides.slice(0, 1)),
         kind: section,
         why: whyOf(section, memory),
         sides,
@@ -438,6 +439,14 @@ function shapeSide(
   };
 }
 
+/**
+ * The id of an item, with the versions it was shown with: whoever decides has read those, and a side that
+ * somebody rewrote meanwhile is another question. Of open versions the newest says which there are.
+ */
+function shownItem(name: string, sides: readonly Pick<ReviewSide, "version">[]): string {
+  return `${name}-v${sides.map(({ version }) => version).join(".")}`;
+}
+
 /** An item's id, taken apart. */
 interface ParsedItem {
   readonly kind: ReviewKind;
@@ -445,17 +454,33 @@ interface ParsedItem {
   readonly id: Bytes;
   /** The other memory of a pair of duplicates, or the mark of a proposal. */
   readonly other?: Bytes;
+  /** What a proposal was shown to wish. */
+  readonly wish?: Bytes;
+  /** The versions of the sides as they were shown; absent where a program names the question itself. */
+  readonly versions?: string;
+}
+
+/** How many ids stand in the name of an item: an edge or a memory, a pair, a proposal with its wish. */
+function idsIn(kind: ReviewKind | undefined): number {
+  return kind === "proposal" ? 3 : kind === "duplicate" ? 2 : 1;
 }
 
 /** Takes the id of an item apart. */
 export function parseItemId(itemId: string): ParsedItem {
-  const [name, ...texts] = itemId.split("-");
+  const [, whole = "", versions] = /^(.*?)(?:-v([0-9.]+))?$/.exec(itemId) ?? [];
+  const [name, ...texts] = whole.split("-");
   const kind = REVIEW_KINDS.find((known) => known === name);
-  const [id, other] = texts.map((text) => parseUlid(text));
-  const isPair = kind === "duplicate" || kind === "proposal";
-  const isWhole = texts.length === (isPair ? 2 : 1) && isPair === (other !== undefined);
+  const ids = texts.flatMap((text) => parseUlid(text) ?? []);
+  const [id, other, wish] = ids;
+  const isWhole = texts.length === ids.length && ids.length === idsIn(kind);
   if (kind !== undefined && id !== undefined && isWhole && !sameBytes(id, other)) {
-    return { kind, id, ...(other === undefined ? {} : { other }) };
+    return {
+      kind,
+      id,
+      ...(other === undefined ? {} : { other }),
+      ...(wish === undefined ? {} : { wish }),
+      ...(versions === undefined ? {} : { versions }),
+    };
   }
   throw invalid("item", "the id of an item that a review gave", itemId);
 }

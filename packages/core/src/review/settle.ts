@@ -10,7 +10,7 @@
  *
  * Promise: the reason is on record in a part that goes when any side is forgotten, and `revert` of the
  * entry brings everything back as it was, leaf by leaf. A source settles nothing at the cost of a more
- * trusted one.
+ * trusted one. What is decided is what was listed: a side that got another version since is refused.
  */
 import { encode } from "../codec/cbor.js";
 import { compareBytes } from "../codec/keys.js";
@@ -59,6 +59,8 @@ import { parseItemId } from "./review.js";
 /** A decision, checked and completed. */
 interface CheckedDecision extends Omit<Asked<"settle">, "keep" | "source" | "by"> {
   readonly kind: ReviewKind;
+  /** The versions that whoever decides was shown. */
+  readonly versions?: string | undefined;
   readonly keep: ParsedRef | undefined;
   readonly source: Source;
   readonly by: string;
@@ -74,8 +76,8 @@ interface Outcome {
 /** Decides one item. */
 export async function settle(engine: Engine, input: Asked<"settle">): Promise<Settlement> {
   const { item } = input;
-  const { kind, id, other } = parseItemId(item);
-  const asked = checkDecision(engine, kind, input);
+  const { kind, id, other, versions } = parseItemId(item);
+  const asked = { ...checkDecision(engine, kind, input), versions };
   const isEdge = kind === "contradiction" || kind === "rival";
   // What a sentence says is a matter of its language, which is loaded once.
   const analyser = other === undefined ? undefined : await engine.text.analyser();
@@ -132,7 +134,13 @@ export function noLongerOpen(item: string): CortexError {
   });
 }
 
-/** Live memories by id, with their heads. */
+/** The refusal of an item that says something else than it did when it was listed. */
+export function changedSince(item: string): CortexError {
+  const message = `item: ${item} has changed since the review listed it; list it again`;
+  return new CortexError("ERR_CONFLICT", message, { field: "item", subject: item });
+}
+
+/** Live memories by id, with their heads, as whoever decides was shown them. */
 function liveSides(
   tx: WriteTx,
   asked: CheckedDecision,
@@ -151,6 +159,12 @@ function liveSides(
   askRecords(tx, found);
   const stated = found.map((one) => ({ ...one, head: tx.fold.records.head(one.row) }));
   askMoves(tx, stated);
+  const newest = stated.map(({ head }) =>
+    asked.kind === "siblings" ? Math.max(head.version, ...head.siblings) : head.version,
+  );
+  if (asked.versions !== undefined && asked.versions !== newest.join(".")) {
+    throw changedSince(asked.item);
+  }
   return stated;
 }
 

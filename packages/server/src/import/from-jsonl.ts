@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { WriteInput } from "@cortex-memory/core";
-import { openLines } from "./lines.js";
+import { jsonLines, openElements } from "./lines.js";
 import {
   type ForeignFile,
   type LinkRecord,
@@ -23,7 +23,7 @@ const LINK_FIELDS = ["from", "kind", "to", "reason", "ordinal", "metadata", "val
 
 /** Opens a file with one memory input per line. */
 export function openJsonl(path: string): ForeignFile {
-  return openLines(path, { memories: memoryOf, links: linkOf });
+  return openElements(path, { elements: jsonLines, memories: memoryOf, links: linkOf });
 }
 
 function memoryOf(value: unknown, at: string): readonly MemoryRecord[] {

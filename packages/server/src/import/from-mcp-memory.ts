@@ -7,7 +7,7 @@
  * with the entity's name, so that it is found and understood alone. The file has no times.
  */
 import { createHash } from "node:crypto";
-import { openLines } from "./lines.js";
+import { jsonLines, openElements } from "./lines.js";
 import {
   type ForeignFile,
   type LinkRecord,
@@ -24,7 +24,7 @@ const ABOUT = "about";
 
 /** Opens the file of the MCP reference memory server. */
 export function openMcpMemory(path: string): ForeignFile {
-  return openLines(path, { memories: memoriesOf, links: linksOf });
+  return openElements(path, { elements: jsonLines, memories: memoriesOf, links: linksOf });
 }
 
 interface Entity {

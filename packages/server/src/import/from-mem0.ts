@@ -7,15 +7,12 @@
  * memory of: each such thing becomes a note of kind `entity`, and the relation a link between two.
  */
 import { createHash } from "node:crypto";
-import { fileBytes, type JsonElement, jsonElements } from "./lines.js";
+import { jsonElements, openElements } from "./lines.js";
 import {
-  attempt,
   type ForeignFile,
-  isUnusable,
   type LinkRecord,
   type MemoryRecord,
   objectIn,
-  type Step,
   textIn,
   textsIn,
   timeIn,
@@ -29,38 +26,17 @@ const KEPT = ["user_id", "agent_id", "app_id", "run_id", "actor_id", "role", "up
 
 /** Opens an export of mem0. */
 export function openMem0(path: string): ForeignFile {
-  const bytes = fileBytes(path);
-  return {
-    graphs: undefined,
-    total: 2 * bytes,
-    unit: "bytes",
-    async *memories(): AsyncGenerator<Step<MemoryRecord>> {
-      const named = new Set<string>();
-      for await (const found of jsonElements(path, SECTIONS)) {
-        const { at, element, done } = found;
-        const items = isUnusable(element) ? element : attempt(at, () => memoriesOf(found, named));
-        if (isUnusable(items)) yield { item: items, done };
-        else for (const item of items) yield { item, done };
-      }
-    },
-    async *links(): AsyncGenerator<Step<LinkRecord>> {
-      for await (const { at, section, element, done } of jsonElements(path, SECTIONS)) {
-        // What is wrong with a relation was said when its ends were made.
-        if (section !== RELATIONS || isUnusable(element)) continue;
-        const item = attempt(at, () => linkOf(at, element.value));
-        if (!isUnusable(item)) yield { item, done: bytes + done };
-      }
-    },
-    close: async () => {},
-  };
+  const named = new Set<string>();
+  return openElements(path, {
+    elements: () => jsonElements(path, SECTIONS),
+    memories: (value, at, section) =>
+      section === RELATIONS ? entitiesOf(at, value, named) : [memoryOf(at, value)],
+    links: (value, at, section) => (section === RELATIONS ? [linkOf(at, value)] : []),
+  });
 }
 
-function memoriesOf(
-  { at, section, element }: JsonElement,
-  named: Set<string>,
-): readonly MemoryRecord[] {
-  const value = isUnusable(element) ? undefined : element.value;
-  if (section !== RELATIONS) return [memoryOf(at, value)];
+/** The ends of a relation that were not met before. */
+function entitiesOf(at: string, value: unknown, named: Set<string>): readonly MemoryRecord[] {
   const { from, to } = endsOf(value);
   const fresh = [...new Set([from, to])].filter((name) => !named.has(name));
   for (const name of fresh) named.add(name);

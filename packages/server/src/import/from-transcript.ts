@@ -11,9 +11,9 @@ import { type Cortex, isCortexError, open } from "@cortex-memory/core";
 import { type Speech, startIn } from "../speech.js";
 import { IMPORTER } from "./decide.js";
 import { fileBytes, type TextLine, textLines } from "./lines.js";
-import { BATCH_CHARS, BATCH_ITEMS, type ImportWork } from "./memories.js";
+import type { ImportWork } from "./memories.js";
 import { badRecord, type ForeignFile, isUnusable, type Step, type TurnRecord } from "./records.js";
-import { drain, type ItemGroup } from "./tally.js";
+import { BATCH_ITEMS, drain } from "./tally.js";
 
 /** Opens a transcript. */
 export function openTranscript(path: string): ForeignFile {
@@ -83,7 +83,14 @@ export async function importTurns(
     const scratch = work.dryRun || memory === undefined ? await open("memory:") : undefined;
     try {
       const keep = keeperOf(scratch ?? (memory as Cortex), session);
-      await drain(items(), new Group((records) => bringIn(work, records, { there, keep })), work);
+      await drain(
+        items(),
+        {
+          bringIn: (records) => bringIn(work, records, { there, keep }),
+          charsOf: ({ content }) => content.length,
+        },
+        work,
+      );
     } finally {
       await scratch?.close();
     }
@@ -152,31 +159,5 @@ async function bringIn(
         tally.unusable(badRecord(record.at, own));
       }
     }
-  }
-}
-
-/** Turns that are kept together. */
-class Group implements ItemGroup<TurnRecord> {
-  readonly #bringIn: (records: readonly TurnRecord[]) => Promise<void>;
-  #records: TurnRecord[] = [];
-  #chars = 0;
-
-  constructor(bringIn: (records: readonly TurnRecord[]) => Promise<void>) {
-    this.#bringIn = bringIn;
-  }
-
-  takes({ content }: TurnRecord): boolean {
-    return this.#records.length < BATCH_ITEMS && this.#chars + content.length < BATCH_CHARS;
-  }
-
-  add(record: TurnRecord): void {
-    this.#records.push(record);
-    this.#chars += record.content.length;
-  }
-
-  async flush(): Promise<void> {
-    const records = this.#records;
-    [this.#records, this.#chars] = [[], 0];
-    if (records.length > 0) await this.#bringIn(records);
   }
 }

@@ -29,16 +29,6 @@ const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const MARK = Buffer.from("\uFEFF");
 
-/** One line. */
-interface JsonLine {
-  /** `line 7`. */
-  readonly at: string;
-  /** Its value, or why it has none. */
-  readonly line: { readonly value: unknown } | Unusable;
-  /** Bytes read so far, this line included. */
-  readonly done: number;
-}
-
 /** The size of a file; refuses what is none. */
 export function fileBytes(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -83,11 +73,12 @@ export async function* textLines(path: string): AsyncGenerator<TextLine> {
 }
 
 /** The lines of a file that are not blank. */
-async function* jsonLines(path: string): AsyncGenerator<JsonLine> {
+export async function* jsonLines(path: string): AsyncGenerator<JsonElement> {
   for await (const { at, line, done } of textLines(path)) {
-    if (isUnusable(line)) yield { at, line, done };
+    if (isUnusable(line)) yield { at, section: "", element: line, done };
     else if (line.text.trim() !== "") {
-      yield { at, line: attempt(at, () => ({ value: jsonIn(line.text, "line") })), done };
+      const element = attempt(at, () => ({ value: jsonIn(line.text, "line") }));
+      yield { at, section: "", element, done };
     }
   }
 }
@@ -142,35 +133,40 @@ function tooLong(at: string): Unusable {
   return { at, unusable: "bad", code: "ERR_TOO_LARGE", message };
 }
 
-/** What the lines of a program mean; a line that is neither memory nor link is refused. */
-interface LineReader {
-  /** The memories of a line; none for a line of links. */
-  memories(value: unknown, at: string): readonly MemoryRecord[];
-  /** The links of a line. */
-  links(value: unknown, at: string): readonly LinkRecord[];
+/** Where the elements of a file come from, and what they mean; one that is neither memory nor link is refused. */
+interface ElementReader {
+  /** Read twice from its start on. */
+  elements(path: string): AsyncIterable<JsonElement>;
+  /** The memories of an element; none for one of links. */
+  memories(value: unknown, at: string, section: string): readonly MemoryRecord[];
+  /** The links of an element. */
+  links(value: unknown, at: string, section: string): readonly LinkRecord[];
 }
 
-/** Opens a file of lines. */
-export function openLines(path: string, reader: LineReader): ForeignFile {
+/** Opens a file of lines, or of one document. */
+export function openElements(path: string, reader: ElementReader): ForeignFile {
   const bytes = fileBytes(path);
   return {
     graphs: undefined,
     total: 2 * bytes,
     unit: "bytes",
     async *memories(): AsyncGenerator<Step<MemoryRecord>> {
-      for await (const { at, line, done } of jsonLines(path)) {
-        const items = isUnusable(line) ? line : attempt(at, () => reader.memories(line.value, at));
+      for await (const { at, section, element, done } of reader.elements(path)) {
+        const items = isUnusable(element)
+          ? element
+          : attempt(at, () => reader.memories(element.value, at, section));
         if (isUnusable(items)) yield { item: items, done };
         else for (const item of items) yield { item, done };
       }
     },
     async *links(): AsyncGenerator<Step<LinkRecord>> {
-      for await (const { at, line, done } of jsonLines(path)) {
+      for await (const { at, section, element, done } of reader.elements(path)) {
         // What is no record was met, and judged, on the first way through.
-        if (isUnusable(line)) continue;
-        const isMemory = attempt(at, () => reader.memories(line.value, at));
-        if (isUnusable(isMemory)) continue;
-        const items = attempt(at, () => reader.links(line.value, at));
+        if (isUnusable(element)) continue;
+        const { value } = element;
+        const memories = attempt(at, () => reader.memories(value, at, section));
+        if (isUnusable(memories)) continue;
+        const items = attempt(at, () => reader.links(value, at, section));
         if (isUnusable(items)) yield { item: items, done: bytes + done };
         else for (const item of items) yield { item, done: bytes + done };
       }
@@ -182,11 +178,11 @@ export function openLines(path: string, reader: LineReader): ForeignFile {
 /** The longest object that is kept. */
 const OBJECT_BYTES_MAX = 4 * 1024 * 1024;
 
-/** One object of a document. */
-export interface JsonElement {
+/** One line, or one object of a document. */
+interface JsonElement {
   /** `line 7`: where it starts. */
   readonly at: string;
-  /** The member whose list it stands in; empty for a list or objects without one. */
+  /** The member whose list it stands in; empty for lines, and for a list or objects without one. */
   readonly section: string;
   readonly element: { readonly value: unknown } | Unusable;
   /** Bytes read so far. */

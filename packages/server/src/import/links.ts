@@ -17,8 +17,8 @@ import {
 } from "@cortex-memory/core";
 import type { BatchItemResult } from "@cortex-memory/core/contract";
 import { linkOf } from "@cortex-memory/core/memgraph";
-import { IMPORTER } from "./decide.js";
-import { BATCH_ITEMS, type ImportWork, plain } from "./memories.js";
+import { charsOf, IMPORTER } from "./decide.js";
+import { type ImportWork, plain } from "./memories.js";
 import { attempt, badRecord, isUnusable, type LinkRecord } from "./records.js";
 import { drain } from "./tally.js";
 
@@ -35,46 +35,48 @@ const REMOVED_HERE = "the link was removed here since; it stays removed";
 
 /** Brings the links of a file in. */
 export async function importLinks(work: ImportWork): Promise<void> {
-  let group: LinkRecord[] = [];
   await drain(
     work.file.links(),
-    {
-      takes: ({ graph }) =>
-        group[0] === undefined || (group.length < BATCH_ITEMS && group[0].graph === graph),
-      add: (link) => group.push(link),
-      flush: async () => {
-        const links = group;
-        group = [];
-        if (links.length > 0) await bringIn(work, links);
-      },
-    },
+    { bringIn: (links) => bringIn(work, links), charsOf: (link) => charsOf(link) },
     work,
   );
 }
 
 async function bringIn(work: ImportWork, links: readonly LinkRecord[]): Promise<void> {
-  const { target, file } = work;
+  const { target, file, dryRun } = work;
   const graph = links[0]?.graph;
+  const isOneStore = file.graphs === undefined;
   await target.use(graph, async (memory) => {
-    const find = file.graphs === undefined ? unjoined : unmarked;
     // A store that is new has no links; one that the file repeats is joined once all the same.
-    const fresh = target.isNew(graph) ? links : await find(work, memory, links);
-    if (file.graphs === undefined) {
-      if (work.dryRun || memory === undefined) await count(work, memory, fresh);
-      else await join(work, memory, fresh);
-    } else if (work.dryRun || memory === undefined) await tryOut(work, memory, fresh);
-    else await put(work, memory, fresh);
+    const isAsked = memory !== undefined && !target.isNew(graph);
+    const find = isOneStore ? joining : marked;
+    const fresh = isAsked ? withoutKnown(work, links, await find(memory, links)) : links;
+    if (dryRun || memory === undefined) await (isOneStore ? count : tryOut)(work, memory, fresh);
+    else await add(work, memory, fresh);
   });
 }
 
-/** Of links in one store, those that are not there. */
-async function unjoined(
+/** Of links, those that no edge stands for; `edges` are the edges that do, link by link. */
+function withoutKnown(
   { tally }: ImportWork,
-  memory: Cortex | undefined,
   links: readonly LinkRecord[],
-): Promise<readonly LinkRecord[]> {
-  if (memory === undefined) return links;
-  const found = await Promise.all(
+  edges: readonly (Edge | undefined)[],
+): readonly LinkRecord[] {
+  return links.filter((link, at) => {
+    const edge = edges[at];
+    if (edge === undefined) return true;
+    if (edge.tombstone === undefined) tally.link("unchanged");
+    else tally.skip(link.at, REMOVED_HERE);
+    return false;
+  });
+}
+
+/** The edges that join what links join, in one store. */
+function joining(
+  memory: Cortex,
+  links: readonly LinkRecord[],
+): Promise<readonly (Edge | undefined)[]> {
+  return Promise.all(
     links.map(({ from, kind, to }) =>
       // What is wrong with the link is said when it is made.
       memory.getEdge(from, kind, to).catch((error: unknown) => {
@@ -83,34 +85,19 @@ async function unjoined(
       }),
     ),
   );
-  return links.filter((link, at) => {
-    const edge = found[at];
-    if (edge === undefined) return true;
-    if (edge.tombstone === undefined) tally.link("unchanged");
-    else tally.skip(link.at, REMOVED_HERE);
-    return false;
-  });
 }
 
-/** Of links with a mark, those whose mark no edge carries. */
-async function unmarked(
-  { tally }: ImportWork,
-  memory: Cortex | undefined,
+/** The edges that carry the marks of links. */
+async function marked(
+  memory: Cortex,
   links: readonly LinkRecord[],
-): Promise<readonly LinkRecord[]> {
-  if (memory === undefined) return links;
+): Promise<readonly (Edge | undefined)[]> {
   const froms = [...new Set(links.map(({ from }) => from))];
   const lists = await Promise.all(
     froms.map((from) => memory.edgesOut(from, { includeTombstoned: true })),
   );
   const edges = new Map(froms.map((from, at) => [from, lists[at]?.edges ?? []]));
-  return links.filter((link) => {
-    const edge = edges.get(link.from)?.find((one) => hasMark(one, link));
-    if (edge === undefined) return true;
-    if (edge.tombstone === undefined) tally.link("unchanged");
-    else tally.skip(link.at, REMOVED_HERE);
-    return false;
-  });
+  return links.map((link) => edges.get(link.from)?.find((one) => hasMark(one, link)));
 }
 
 function hasMark(edge: Edge, { mark, metadata, imported }: LinkRecord): boolean {
@@ -119,53 +106,19 @@ function hasMark(edge: Edge, { mark, metadata, imported }: LinkRecord): boolean 
   return edge.metadata?.[mark] !== undefined && edge.metadata[mark] === metadata?.[mark];
 }
 
-/** Joins memories of one store, many in one commit. */
-async function join(
-  { tally }: ImportWork,
+/** Adds edges in their order and in one commit; in a file with graphs they may repeat and lead elsewhere. */
+async function add(
+  { tally, file }: ImportWork,
   memory: Cortex,
   links: readonly LinkRecord[],
 ): Promise<void> {
-  if (links.length === 0) return;
-  const items = links.map(({ from, kind, to, ordinal, reason, metadata, validFrom, by }) => ({
-    link: {
-      from,
-      kind,
-      to,
-      by: by ?? IMPORTER,
-      source: "imported" as const,
-      ...(ordinal === undefined ? {} : { ordinal }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(metadata === undefined ? {} : { metadata }),
-      ...(validFrom === undefined ? {} : { validFrom }),
-    },
-  }));
-  const { results } = await memory.batch(items, { atomic: false });
-  for (const [at, link] of links.entries()) {
-    const result = results[at];
-    if (result?.ok === false) {
-      const { error } = result;
-      failed(tally, link, isCortexError(error.cause) ? error.cause : error);
-    } else {
-      // The same link twice in one file is one edge.
-      tally.link(isChanged(result) ? "added" : "unchanged");
-    }
-  }
-}
-
-function isChanged(result: BatchItemResult | undefined): boolean {
-  return result !== undefined && "changed" in result && result.changed;
-}
-
-/** Adds edges that may repeat and lead elsewhere, in their order and in one commit. */
-async function put(
-  { tally }: ImportWork,
-  memory: Cortex,
-  links: readonly LinkRecord[],
-): Promise<void> {
-  const items = links.map((link) => attempt(link.at, () => looseItem(link)));
+  const loose = file.graphs !== undefined;
+  const items = links.map((link) =>
+    attempt(link.at, () => (loose ? looseItem(link) : joinItem(link))),
+  );
   const good = items.flatMap((item) => (isUnusable(item) ? [] : [item]));
   const { results } =
-    good.length === 0 ? { results: [] } : await memory.batch(good, { atomic: false, loose: true });
+    good.length === 0 ? { results: [] } : await memory.batch(good, { atomic: false, loose });
   let next = 0;
   for (const [at, link] of links.entries()) {
     const item = items[at];
@@ -175,33 +128,28 @@ async function put(
     }
     const result = results[next++];
     if (result?.ok === false) failed(tally, link, plain(result.error));
-    // Another import that runs at the same time may have brought it in.
+    // The same link twice in one file is one edge, and another import may have brought it in meanwhile.
     else tally.link(isChanged(result) ? "added" : "unchanged");
   }
 }
 
+function isChanged(result: BatchItemResult | undefined): boolean {
+  return result !== undefined && "changed" in result && result.changed;
+}
+
+/** A link that joins two memories of one store. */
+function joinItem({ from, kind, to, by = IMPORTER, ...link }: LinkRecord): BatchItem {
+  const { ordinal, reason, metadata, validFrom } = link;
+  const source = "imported";
+  return { link: { from, kind, to, by, source, ordinal, reason, metadata, validFrom } };
+}
+
 /** A link as memgraph's edges are made. */
-function looseItem(link: LinkRecord): BatchItem {
-  const { from, kind, to, toGraph, ordinal, metadata, by, imported } = link;
-  return {
-    link: {
-      ...linkOf(
-        { prefix: "" },
-        {
-          fromLineage: from,
-          toLineage: to,
-          kind,
-          createdBy: by ?? IMPORTER,
-          ...(toGraph === undefined ? {} : { toGraph }),
-          ...(ordinal === undefined ? {} : { ordinal }),
-          ...(metadata === undefined ? {} : { metadata }),
-          ...(imported === undefined ? {} : { imported }),
-        },
-        undefined,
-      ),
-      source: "imported",
-    },
-  };
+function looseItem({ from, to, by = IMPORTER, ...link }: LinkRecord): BatchItem {
+  const { kind, toGraph, ordinal, metadata, imported } = link;
+  const edge = { fromLineage: from, toLineage: to, kind, toGraph, ordinal, metadata, imported };
+  const made = linkOf({ prefix: "" }, { ...edge, createdBy: by }, undefined);
+  return { link: { ...made, source: "imported" } };
 }
 
 /** Adds edges to a store that is thrown away, where what they leave is there or would be. */
@@ -224,7 +172,7 @@ async function tryOut(
   await scratch.batch(
     [...there].map((externalId) => ({ write: { type: "note", text: "", externalId } })),
   );
-  await put(
+  await add(
     work,
     scratch,
     links.filter(({ from }) => there.has(from)),

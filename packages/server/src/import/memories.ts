@@ -21,12 +21,7 @@ import {
 import { addItem, appendItem, charsOf, type Decision, decide, headPatch } from "./decide.js";
 import type { Target } from "./foreign.js";
 import { badRecord, type ForeignFile, type MemoryRecord } from "./records.js";
-import { drain, type ItemGroup, type Tally } from "./tally.js";
-
-/** Items of one commit. */
-export const BATCH_ITEMS = 1000;
-/** Characters at which a batch is closed early: well below the bytes that a commit may have. */
-export const BATCH_CHARS = 4 * 1024 * 1024;
+import { drain, type Tally } from "./tally.js";
 
 /** What an import works with. */
 export interface ImportWork {
@@ -55,41 +50,15 @@ export class KnownRefs {
 
 /** Brings the memories of a file in. */
 export async function importMemories(work: ImportWork): Promise<void> {
-  const group = new Group((records) => bringIn(work, records));
-  await drain(work.file.memories(), group, work);
-}
-
-/** Records that are brought in together: of one graph, each memory once, not too much. */
-class Group implements ItemGroup<MemoryRecord> {
-  readonly #bringIn: (records: readonly MemoryRecord[]) => Promise<void>;
-  #records: MemoryRecord[] = [];
-  #refs = new Set<string>();
-  #items = 0;
-  #chars = 0;
-
-  constructor(bringIn: (records: readonly MemoryRecord[]) => Promise<void>) {
-    this.#bringIn = bringIn;
-  }
-
-  takes({ graph, ref }: MemoryRecord): boolean {
-    const [first] = this.#records;
-    if (first === undefined) return true;
-    if (first.graph !== graph || this.#refs.has(ref)) return false;
-    return this.#items < BATCH_ITEMS && this.#chars < BATCH_CHARS;
-  }
-
-  add(record: MemoryRecord): void {
-    this.#records.push(record);
-    this.#refs.add(record.ref);
-    this.#items += 1;
-    this.#chars += charsOf(record.input);
-  }
-
-  async flush(): Promise<void> {
-    const records = this.#records;
-    [this.#records, this.#refs, this.#items, this.#chars] = [[], new Set(), 0, 0];
-    if (records.length > 0) await this.#bringIn(records);
-  }
+  await drain(
+    work.file.memories(),
+    {
+      bringIn: (records) => bringIn(work, records),
+      charsOf: ({ input }) => charsOf(input),
+      nameOf: ({ ref }) => ref,
+    },
+    work,
+  );
 }
 
 interface Planned {

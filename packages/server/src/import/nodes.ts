@@ -16,7 +16,7 @@ import {
   open,
 } from "@cortex-memory/core";
 import { CHANGED_HERE, charsOf, HIDDEN_HERE } from "./decide.js";
-import { BATCH_CHARS, BATCH_ITEMS, existingOf, type ImportWork, plain } from "./memories.js";
+import { existingOf, type ImportWork, plain } from "./memories.js";
 import { badRecord, type NodeRecord } from "./records.js";
 import { drain } from "./tally.js";
 
@@ -31,23 +31,11 @@ export async function importNodes(work: ImportWork): Promise<void> {
   const rows = work.file.nodes?.();
   if (rows === undefined) return;
   const begun: Begun = new Set();
-  let group: NodeRecord[] = [];
-  let chars = 0;
   await drain(
     rows,
     {
-      takes: ({ graph }) =>
-        group[0] === undefined ||
-        (group[0].graph === graph && group.length < BATCH_ITEMS && chars < BATCH_CHARS),
-      add: (node) => {
-        group.push(node);
-        chars += charsOf(node.input) + charsOf(node.imported);
-      },
-      flush: async () => {
-        const nodes = group;
-        [group, chars] = [[], 0];
-        if (nodes.length > 0) await bringIn(work, nodes, begun);
-      },
+      bringIn: (nodes) => bringIn(work, nodes, begun),
+      charsOf: ({ input, imported }) => charsOf(input) + charsOf(imported),
     },
     work,
   );

@@ -178,39 +178,58 @@ export class Tally {
   }
 }
 
-/** Items that are brought in together. */
-export interface ItemGroup<Item> {
-  /** Whether an item may join those that are there. */
-  takes(item: Item): boolean;
-  add(item: Item): void;
-  /** Brings in what is there, if anything, and begins anew. */
-  flush(): Promise<void>;
+/** Items of one commit. */
+export const BATCH_ITEMS = 1000;
+/** Characters that a commit has at the most, unless one item has more: well below the bytes that it may have. */
+const BATCH_CHARS = 4 * 1024 * 1024;
+
+/** How items are brought in together: of one graph, and as many as one commit takes. */
+interface Grouping<Item> {
+  bringIn(items: readonly Item[]): Promise<void>;
+  /** About how much an item holds. */
+  charsOf(item: Item): number;
+  /** What an item is known by, where no two items of a commit may be the same. */
+  nameOf?(item: Item): string;
 }
 
 /** Brings in every item, until the tally says to stop. */
-export async function drain<Item extends { readonly at: string }>(
+export async function drain<Item extends { readonly at: string; readonly graph?: string }>(
   items: AsyncIterable<Step<Item>>,
-  group: ItemGroup<Item>,
+  { bringIn, charsOf, nameOf }: Grouping<Item>,
   { tally, onProgress }: { readonly tally: Tally; readonly onProgress: (done: number) => void },
 ): Promise<void> {
+  let group: Item[] = [];
+  let names = new Set<string>();
+  let chars = 0;
   let last = "the start";
+  const flush = async (): Promise<void> => {
+    const together = group;
+    [group, names, chars] = [[], new Set(), 0];
+    if (together.length > 0) await bringIn(together);
+  };
+  const add = async (item: Item): Promise<void> => {
+    const [name, more] = [nameOf?.(item), charsOf(item)];
+    const isFull = group.length === BATCH_ITEMS || chars + more > BATCH_CHARS;
+    const isApart = group[0]?.graph !== item.graph || (name !== undefined && names.has(name));
+    if (isFull || isApart) await flush();
+    group.push(item);
+    if (name !== undefined) names.add(name);
+    chars += more;
+  };
   try {
     for await (const { item, done } of items) {
       if (isUnusable(item)) {
-        await group.flush();
+        await flush();
         if (!tally.hasStopped) tally.unusable(item);
-      } else {
-        if (!group.takes(item)) await group.flush();
-        group.add(item);
-      }
+      } else await add(item);
       if (tally.hasStopped) return;
       last = item.at;
       onProgress(done);
     }
-    await group.flush();
+    await flush();
   } catch (error) {
     if (!isCortexError(error, "ERR_CORRUPT")) throw error;
-    await group.flush();
+    await flush();
     tally.stop({ at: `after ${last}`, code: error.code, message: error.message });
   }
 }

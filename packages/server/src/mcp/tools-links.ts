@@ -116,7 +116,7 @@ const exploreTool = defineTool({
       direction: direction ?? "both",
       maxHops: hops ?? 1,
       maxNodes: LIMIT,
-      ...(kinds === undefined ? {} : { kinds }),
+      kinds,
       ...asking(context),
     });
     return walkWithin(walk, budget ?? BUDGET_TOKENS);

@@ -184,8 +184,8 @@ const reviewTool = defineTool({
         {
           decision: decision as (typeof DECISIONS)[number],
           reason: reason as string,
-          ...(keep === undefined ? {} : { keep }),
-          ...(text === undefined ? {} : { text }),
+          keep,
+          text,
         },
         { access },
       );
@@ -194,7 +194,7 @@ const reviewTool = defineTool({
     const page = await memory.review({
       access,
       ...(input.duplicates === true ? { kinds: ["duplicate"] } : {}),
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     const { items, left } = fit(page.items.map(itemOf), input.budgetTokens ?? BUDGET_TOKENS);
     return {

@@ -225,7 +225,7 @@ const findTool = defineTool({
     ];
     const query: Options<"find"> = {
       ...rest,
-      ...(types === undefined ? {} : { type: types }),
+      type: types,
       ...(times.length === 0 ? {} : { where: { and: times } }),
       ...(history === true ? { lifecycles: ["active", "archived"] } : {}),
       limit: limit ?? PAGE,

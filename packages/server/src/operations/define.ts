@@ -77,17 +77,14 @@ export interface CallContext {
   /** Runs work on the hub of a door that has one open; others open the one at the location. */
   readonly hub?: <T>(work: (hub: Hub) => Promise<T>) => Promise<T>;
   /** Told how a read was carried out, at a door that logs what was slow. */
-  readonly onPlan?: OnPlan;
+  readonly onPlan?: OnPlan | undefined;
   /** The token for a server that the input names, at a door that calls others on somebody's behalf. */
   readonly serverToken?: () => string | undefined;
 }
 
-/** Who asks, and who is told how the read was carried out. */
-type Asking = Pick<CallContext, "access" | "onPlan">;
-
-/** What a read that tells its plan takes from the door. */
-export function asking({ access, onPlan }: Asking): Asking {
-  return onPlan === undefined ? { access } : { access, onPlan };
+/** What a read that tells its plan takes from the door: who asks, and who is told how it was carried out. */
+export function asking({ access, onPlan }: Pick<CallContext, "access" | "onPlan">) {
+  return { access, onPlan };
 }
 
 /** What a door knows beside the input of an operation that goes on answering. */

@@ -355,11 +355,8 @@ is only read, and may be written to meanwhile. --data is not looked at.`,
         .exactOptional(),
     }),
     output: copiedShape,
-    call: (_memory, { from, to, graphs }, { onProgress }) =>
-      copyHub(from, to, {
-        onProgress: ({ done, total }) => onProgress(done, total),
-        ...(graphs === undefined ? {} : { graphs }),
-      }),
+    call: (_memory, { from, to, ...which }, { onProgress }) =>
+      copyHub(from, to, { ...which, onProgress: ({ done, total }) => onProgress(done, total) }),
     cli: {
       command: "copy",
       group: "graphs",

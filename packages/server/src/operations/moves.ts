@@ -250,14 +250,8 @@ be read any more whether the store followed another, say so with --was.`,
       .exactOptional(),
   }),
   output: repairShape,
-  call: (_memory, { from, dryRun, was }, { location, actor, onProgress }) =>
-    repair(location, {
-      actor,
-      onProgress,
-      ...(from === undefined ? {} : { from }),
-      ...(dryRun === undefined ? {} : { dryRun }),
-      ...(was === undefined ? {} : { was }),
-    }),
+  call: (_memory, input, { location, actor, onProgress }) =>
+    repair(location, { ...input, actor, onProgress }),
   cli: {
     command: "repair",
     group: "store",

@@ -182,8 +182,8 @@ const WISHES: { readonly [verb: string]: string } = {
   forget: "wants this memory to be forgotten for good",
   removeEdge: "wants a link of this memory to be removed",
   removeEdgeById: "wants a link of this memory to be removed",
-  addEdge: "wants a link of this memory to be brought back",
-  link: "wants a link of this memory to be brought back",
+  addEdge: "wants a link that changes how this memory is read",
+  link: "wants a link that changes how this memory is read",
   revert: "wants an earlier change of this memory to be undone",
   settle: "wants a question about this memory to be decided",
 };
