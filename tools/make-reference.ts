@@ -9,7 +9,6 @@ import {
   BENCH_SIZE,
   CLIENTS,
   commandsOf,
-  EMBEDDER_SETTINGS,
   ERROR_STATUS,
   FAMILIES,
   type Field,
@@ -18,11 +17,11 @@ import {
   GROUPS,
   INTERNAL_CODE,
   JOBS_SETTINGS,
-  MODEL_SETTINGS,
   OPERATIONS,
   type Operation,
   placeholder,
   SERVE_SETTINGS,
+  SERVICE_SETTINGS,
   SETTINGS,
   type ServeSettingSpec,
 } from "../packages/server/src/index.js";
@@ -169,7 +168,7 @@ function settingsTable(): string {
 }
 
 function serviceTable(): string {
-  const rows = Object.values({ ...EMBEDDER_SETTINGS, ...MODEL_SETTINGS }).map(
+  const rows = Object.values(SERVICE_SETTINGS).map(
     ({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`,
   );
   const about =

@@ -2,10 +2,10 @@
  * The trees of the engine under a clock: the same functions, and how long they took. Stands in for
  * `history/trees.js` when `tree-hooks.mjs` is registered.
  *
- * A commit calls `loadRows`, or `missingRows` until it names nothing more and reads what it names, then
- * `appendTiles` and `updateTrees`, with nothing else in between. So there are two stretches: inside
- * `appendTiles` and `updateTrees`, and the whole of it, with finding and reading the rows. Both are
- * timed by the wall clock and by processor time.
+ * A commit calls `appendTiles` and `updateTrees`, which read what they lack. Where that would mean to wait,
+ * one of them throws: then the commit calls `missingRows`, reads what it names and begins again. So there are
+ * two stretches: inside `appendTiles` and `updateTrees`, and the whole of it, with finding and reading the
+ * rows. Both are timed by the wall clock and by processor time.
  */
 import { performance } from "node:perf_hooks";
 import * as trees from "../../packages/core/dist/history/trees.js";
@@ -18,7 +18,7 @@ import { processorMs } from "./clock.mjs";
 
 const nothing = () => ({ update: { wall: 0, processor: 0 }, whole: { wall: 0, processor: 0 } });
 let spent = nothing();
-/** When the commit under way asked for its first rows.
+/** When the commit under way began with its trees.
  * @type {Spent | undefined} */
 let wholeStart;
 
@@ -29,21 +29,15 @@ export function takeSpent() {
   return taken;
 }
 
-/** @type {typeof trees.loadRows} */
-export function loadRows(...args) {
-  wholeStart ??= now();
-  trees.loadRows(...args);
-}
-
 /** @type {typeof trees.missingRows} */
 export function missingRows(...args) {
-  wholeStart ??= now();
   return trees.missingRows(...args);
 }
 
 /** @type {typeof trees.appendTiles} */
 export function appendTiles(...args) {
   const start = now();
+  wholeStart ??= start;
   trees.appendTiles(...args);
   add(spent.update, start, now());
 }

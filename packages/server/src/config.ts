@@ -188,8 +188,8 @@ interface ServiceSettingSpec {
   readonly meaning: string;
 }
 
-/** The settings of the embedder: documentation and `cortex config` read this. */
-export const EMBEDDER_SETTINGS = {
+/** The settings of the embedder and of the model: documentation and `cortex config` read this. */
+export const SERVICE_SETTINGS = {
   "embedder.endpoint": {
     variable: "CORTEX_EMBEDDER_ENDPOINT",
     standard: "local",
@@ -208,13 +208,6 @@ export const EMBEDDER_SETTINGS = {
     variable: "CORTEX_EMBEDDER_KEY_VARIABLE",
     meaning: "the name of the variable that holds the key of the service, if it needs one",
   },
-} as const satisfies { readonly [name: string]: ServiceSettingSpec };
-
-/** The name of a setting of the embedder. */
-type EmbedderSettingName = keyof typeof EMBEDDER_SETTINGS;
-
-/** The settings of the model: documentation and `cortex config` read this. */
-export const MODEL_SETTINGS = {
   "model.endpoint": {
     variable: "CORTEX_MODEL_ENDPOINT",
     meaning: "the address of a chat service that speaks OpenAI's form; empty for no model",
@@ -228,9 +221,6 @@ export const MODEL_SETTINGS = {
     meaning: "the name of the variable that holds the key of the service, if it needs one",
   },
 } as const satisfies { readonly [name: string]: ServiceSettingSpec };
-
-/** The name of a setting of the model. */
-type ModelSettingName = keyof typeof MODEL_SETTINGS;
 
 /** The settings of background jobs: documentation and `cortex config` read this. */
 export const JOBS_SETTINGS = {
@@ -251,8 +241,8 @@ export const JOBS_SETTINGS = {
   },
 } as const satisfies { readonly [name: string]: ServiceSettingSpec };
 
-/** The name of a setting of background jobs. */
-type JobsSettingName = keyof typeof JOBS_SETTINGS;
+/** The name of a setting of a service or of the jobs. */
+type VariableName = keyof typeof SERVICE_SETTINGS | keyof typeof JOBS_SETTINGS;
 
 /** The actor when nobody says otherwise. */
 const DEFAULT_ACTOR = "default";
@@ -300,47 +290,18 @@ export function serveSettingsFor(
   return Object.fromEntries(found) as { readonly [name in ServeSettingName]: Setting };
 }
 
-/** The settings of the embedder that the surroundings give, as they were written. */
-export function embedderSettingsFor(around: Pick<Surroundings, "env">): {
-  readonly [name in EmbedderSettingName]: Setting;
+/** The settings of every service and of the jobs that the surroundings give, in the order in which they are shown. */
+export function serviceSettingsFor({ env }: Pick<Surroundings, "env">): {
+  readonly [name in VariableName]: Setting;
 } {
-  return variablesIn(EMBEDDER_SETTINGS, around);
-}
-
-/** The settings of the model that the surroundings give, as they were written. */
-export function modelSettingsFor(around: Pick<Surroundings, "env">): {
-  readonly [name in ModelSettingName]: Setting;
-} {
-  return variablesIn(MODEL_SETTINGS, around);
-}
-
-/** The settings of background jobs that the surroundings give, as they were written. */
-export function jobsSettingsFor(around: Pick<Surroundings, "env">): {
-  readonly [name in JobsSettingName]: Setting;
-} {
-  return variablesIn(JOBS_SETTINGS, around);
-}
-
-/** The settings of every service and of the jobs, in the order in which they are shown. */
-export function serviceSettingsFor(around: Pick<Surroundings, "env">): readonly Setting[] {
-  return [
-    ...Object.values(embedderSettingsFor(around)),
-    ...Object.values(modelSettingsFor(around)),
-    ...Object.values(jobsSettingsFor(around)),
-  ];
-}
-
-function variablesIn<Name extends string>(
-  specs: { readonly [name in Name]: ServiceSettingSpec },
-  { env }: Pick<Surroundings, "env">,
-): { readonly [name in Name]: Setting } {
+  const specs = { ...SERVICE_SETTINGS, ...JOBS_SETTINGS };
   const found = Object.entries<ServiceSettingSpec>(specs).map(([name, spec]) => {
     const { variable, standard = "" } = spec;
     const value = given(env[variable]);
     const from = value === undefined ? "default" : variable;
     return [name, { name, flag: "", variable, value: value ?? standard, from }];
   });
-  return Object.fromEntries(found) as { readonly [name in Name]: Setting };
+  return Object.fromEntries(found) as { readonly [name in VariableName]: Setting };
 }
 
 /** Settings fit to be shown: whether a secret is set, never what it is. */

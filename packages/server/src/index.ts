@@ -8,12 +8,11 @@ export { flagFields, placeholder } from "./cli/input.js";
 export { BENCH_SIZE, buildProgram, commandsOf } from "./cli/program.js";
 export { runCli } from "./cli/run.js";
 export {
-  EMBEDDER_SETTINGS,
   JOBS_SETTINGS,
-  MODEL_SETTINGS,
   PROFILES,
   type Profile,
   SERVE_SETTINGS,
+  SERVICE_SETTINGS,
   SETTINGS,
   type ServeSettingSpec,
   type Setting,

@@ -12,7 +12,7 @@ import {
   type Model,
 } from "@cortex-memory/core";
 import { local } from "@cortex-memory/embed";
-import { embedderSettingsFor, jobsSettingsFor, modelSettingsFor, type Setting } from "./config.js";
+import { type Setting, serviceSettingsFor } from "./config.js";
 import { UsageError } from "./error-status.js";
 import { numberFrom } from "./settings.js";
 
@@ -36,7 +36,7 @@ const FIRST_LOOK_MS = 500;
 export function backgroundIn(
   env: Environment,
 ): ReturnType<typeof servicesIn> & { readonly jobs: JobsOptions } {
-  const settings = jobsSettingsFor({ env });
+  const settings = serviceSettingsFor({ env });
   return {
     ...servicesIn(env),
     jobs: {
@@ -49,7 +49,7 @@ export function backgroundIn(
 }
 
 function embedderIn(env: Environment): { readonly embedder?: Embedder } {
-  const settings = embedderSettingsFor({ env });
+  const settings = serviceSettingsFor({ env });
   const endpoint = settings["embedder.endpoint"];
   if (endpoint.value === "none") return {};
   if (endpoint.value === "local") return { embedder: local() };
@@ -64,7 +64,7 @@ function embedderIn(env: Environment): { readonly embedder?: Embedder } {
 }
 
 function modelIn(env: Environment): { readonly model?: Model } {
-  const settings = modelSettingsFor({ env });
+  const settings = serviceSettingsFor({ env });
   const endpoint = settings["model.endpoint"];
   if (endpoint.value === "") return {};
   return {

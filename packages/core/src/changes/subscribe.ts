@@ -10,6 +10,7 @@
  * Entries come without content: `get` and `changes` give that, through the reader's own access.
  */
 
+import { followingOf } from "../contract/following.js";
 import type { Asked } from "../contract/index.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { type Engine, memoryId } from "../engine/engine.js";
@@ -42,36 +43,8 @@ export function subscribe(
   // Told to whoever asks for the first entry; nobody may.
   start.catch(() => undefined);
   const wanted = kinds === undefined ? undefined : new Set(kinds);
-  return new Follower(follow(engine, start, { kinds: wanted, pollMs, until }), stop);
-}
-
-/** A subscription: a generator that can be ended while it waits. */
-class Follower implements Subscription {
-  readonly #events: AsyncGenerator<JournalEvent, undefined>;
-  readonly #stop: AbortController;
-
-  constructor(events: AsyncGenerator<JournalEvent, undefined>, stop: AbortController) {
-    this.#events = events;
-    this.#stop = stop;
-  }
-
-  next(): Promise<IteratorResult<JournalEvent>> {
-    return this.#events.next();
-  }
-
-  return(): Promise<IteratorResult<JournalEvent>> {
-    // A generator takes `return` only after the `next` before it: that one has to stop waiting.
-    this.#stop.abort();
-    return this.#events.return(undefined);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
-  }
+  const events = follow(engine, start, { kinds: wanted, pollMs, until });
+  return followingOf(events, () => stop.abort());
 }
 
 /** The first seq to deliver. What this process commits after the call counts as after the call. */

@@ -136,8 +136,8 @@ export function readInteger(value: Value, what = "record"): number {
 }
 
 /** A whole number, or the default where it is absent. */
-export function readIntegerOr(value: Value, fallback: number, what?: string): number {
-  return value === undefined ? fallback : readInteger(value, what);
+export function readIntegerOr(value: Value, fallback: number): number {
+  return value === undefined ? fallback : readInteger(value);
 }
 
 /** Exactly so many bytes. */

@@ -16,6 +16,7 @@ import {
   whole,
   words,
 } from "./fields.js";
+import type { Following } from "./following.js";
 import { by, idempotencyKey, limitUpTo } from "./memory.js";
 import { edgeShape, memoryIdShape, seqShape, timeShape } from "./shapes.js";
 import { type, verb } from "./verb.js";
@@ -106,10 +107,7 @@ const journalEventShape = logItemShape.extend({
 export interface JournalEvent extends ShapeOf<typeof journalEventShape> {}
 
 /** Entries as they come: an async iterable that ends, and can be ended. */
-export interface Subscription extends AsyncIterableIterator<JournalEvent>, AsyncDisposable {
-  /** Ends it, also while `next` waits. */
-  return(): Promise<IteratorResult<JournalEvent>>;
-}
+export interface Subscription extends Following<JournalEvent> {}
 
 /** Follows the journal. */
 export const subscribe = verb("subscribe", {

@@ -44,8 +44,8 @@ export type Checked =
   | { readonly op: "session"; readonly session: string };
 
 /** Checks a caller's predicate; `field` is how messages call it. */
-export function checkPredicate(input: unknown, field = "where"): Checked {
-  return checkNode(input, field, { nodes: 0, depth: 1 });
+export function checkPredicate(input: unknown): Checked {
+  return checkNode(input, "where", { nodes: 0, depth: 1 });
 }
 
 interface Size {

@@ -9,8 +9,8 @@ import { classOfKey } from "../kv/keyspace.js";
 import type { Bytes, KvCommit, KvSnapshot } from "../kv/kv.js";
 import type { Fold } from "./fold-state.js";
 import { encodeHeadRow, type HeadRow } from "./head-row.js";
-import { appendTiles, loadRows, missingRows, updateTrees } from "./trees.js";
-import type { WriteView } from "./write-view.js";
+import { appendTiles, missingRows, updateTrees } from "./trees.js";
+import { Unread, type WriteView } from "./write-view.js";
 
 /** A fold that is complete but for the trees. */
 interface FinishedFold {
@@ -27,7 +27,7 @@ interface FinishedFold {
 
 /**
  * Builds the commit of a fold. Tree pages that it lacks are read one after another where that waits for nobody, else in
- * one batch unless they are very many.
+ * one batch unless they are very many. Which ones it lacks is worked out only once one was: mostly all are cached.
  */
 export async function sealCommit(
   sha256: Sha256,
@@ -35,17 +35,17 @@ export async function sealCommit(
   done: FinishedFold,
 ): Promise<KvCommit> {
   const { view, fold, head, leafHashes } = done;
-  if (snapshot.getNow !== undefined) {
-    loadRows(fold.leaves, view, head.size, (key) => snapshot.getNow?.(key));
-  } else {
+  try {
+    changeTrees(sha256, snapshot, done);
+  } catch (error) {
+    if (!(error instanceof Unread)) throw error;
     for (;;) {
       const missing = missingRows(fold.leaves, view, head.size);
       if (missing.length === 0) break;
       view.load(missing, await snapshot.getMany(missing));
     }
+    changeTrees(sha256, snapshot, done);
   }
-  appendTiles(sha256, view, head.size, leafHashes);
-  updateTrees(sha256, view, fold.leaves);
   const size = head.size + leafHashes.length;
   const commit = {
     expectHead: done.headBytes,
@@ -54,6 +54,15 @@ export async function sealCommit(
   };
   checkClasses(commit, true);
   return commit;
+}
+
+/** Puts the rows of all trees; throws `Unread` where one that they start from is not loaded. */
+function changeTrees(sha256: Sha256, snapshot: KvSnapshot, done: FinishedFold): void {
+  const { view, fold, head, leafHashes } = done;
+  const { getNow } = snapshot;
+  const readNow = getNow === undefined ? undefined : (key: Bytes) => snapshot.getNow?.(key);
+  appendTiles(sha256, view, { size: head.size, leafHashes }, readNow);
+  updateTrees(sha256, view, fold.leaves, readNow);
 }
 
 /** Refuses a commit that touches exact keys without an entry, or caches with one. */

@@ -5,7 +5,9 @@
  * most likely lie still, and those entries come along with the rows.
  *
  * Promise: a guess changes no answer. The row is believed, never the guess; a wrong one costs a row that
- * nobody looks at. What is kept is a number of an entry for some memories, in a table of fixed size.
+ * nobody looks at. What is kept is a number of an entry for some memories, in a table of fixed size that all
+ * stores of the process share: ids tell their memories apart. A table for each was 1.5 MB for each, and writers on
+ * many actors met a page of it that was never touched with nearly every memory.
  */
 import { idKey, journalKey, KEYSPACE } from "../kv/keyspace.js";
 import { around, type Bytes, type Kv, type KvSnapshot, type KvSoon } from "../kv/kv.js";
@@ -17,7 +19,7 @@ const MOST_AT_ONCE = 512;
 
 /** The same store; entries that will most likely be read are named before they are. */
 export function guessEntries(kv: Kv): Kv {
-  const guesses = new Guesses();
+  const guesses = GUESSES;
   return around(kv, {
     async snapshot(options) {
       return guessing(await kv.snapshot(options), guesses);
@@ -67,6 +69,8 @@ class Guesses {
     this.#entries[mark % PLACES] = entryOf(value);
   }
 }
+
+const GUESSES = new Guesses();
 
 function isMemoryKey(key: Bytes): boolean {
   return key[0] === KEYSPACE.memory.byte && key.length === MEMORY_KEY_BYTES;

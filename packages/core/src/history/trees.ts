@@ -52,24 +52,10 @@ export function likelyPages(leaves: readonly LeafRef[], view: WriteView): Bytes[
 /** Reads one row of the store at once. */
 export type ReadNow = (key: Bytes) => Bytes | undefined;
 
-/**
- * Loads what `appendTiles` and `updateTrees` will want, page after page as each names the next: nothing is read that is
- * not there. Naming whatever might be took 50 rows for an edge, and their absences drove pages out of the cache.
- */
-export function loadRows(
-  leaves: LeafChanges,
-  view: WriteView,
-  size: number,
-  readNow: ReadNow,
-): void {
-  for (const { level, index } of tilesForAppend(size)) {
-    const key = tileKey(level, index);
-    if (!view.has(key)) view.load([key], [readNow(key)]);
-  }
-  for (const tree of TREES) {
-    const keys = leaves.of(tree).map(({ key }) => key);
-    if (keys.length > 0) missingPages(tree, keys, view, readNow);
-  }
+/** A row of a tree: one that is not loaded is read now, or thrown as `Unread` where that would mean to wait. */
+function treeRow(view: WriteView, key: Bytes, readNow: ReadNow | undefined): Bytes | undefined {
+  if (readNow !== undefined && !view.has(key)) view.load([key], [readNow(key)]);
+  return view.get(key);
 }
 
 /**
@@ -90,12 +76,7 @@ export function missingRows(leaves: LeafChanges, view: WriteView, size: number):
   return [...tiles, ...pages];
 }
 
-function missingPages(
-  tree: TreeName,
-  keys: readonly Bytes[],
-  view: WriteView,
-  readNow?: ReadNow,
-): Bytes[] {
+function missingPages(tree: TreeName, keys: readonly Bytes[], view: WriteView): Bytes[] {
   if (keys.length === 0) return [];
   const names = unknownPages({
     significantBytes: SIGNIFICANT_BYTES[tree],
@@ -103,37 +84,42 @@ function missingPages(
     ...(keys.length > LEAVES_AT_ONCE ? { lookAheadPages: PAGES_A_ROUND } : {}),
     known: (name) => {
       const key = pageKey(tree, name);
-      if (!view.has(key)) {
-        if (readNow === undefined) return "unknown";
-        view.load([key], [readNow(key)]);
-      }
-      return view.get(key) ?? "absent";
+      return view.has(key) ? (view.get(key) ?? "absent") : "unknown";
     },
   });
   return names.map((name) => pageKey(tree, name)).filter((key) => !view.has(key));
 }
 
-/** Appends the leaves of new entries to the journal tree. */
+/** Appends the leaves of new entries to the journal tree. Done twice, it leaves the same. */
 export function appendTiles(
   sha256: Sha256,
   view: WriteView,
-  size: number,
-  leafHashes: readonly Uint8Array[],
+  { size, leafHashes }: { readonly size: number; readonly leafHashes: readonly Uint8Array[] },
+  readNow?: ReadNow,
 ): void {
-  const readTile = (level: number, index: number) => view.get(tileKey(level, index));
+  const readTile = (level: number, index: number) => treeRow(view, tileKey(level, index), readNow);
   const { tiles } = appendLeaves(sha256, size, readTile, leafHashes);
   for (const { level, index, bytes } of tiles) view.put(tileKey(level, index), bytes);
 }
 
-/** Updates both state trees from the leaves a commit changes. */
-export function updateTrees(sha256: Sha256, view: WriteView, leaves: LeafChanges): void {
+/**
+ * Updates both state trees from the leaves a commit changes. Done twice, it leaves the same. Pages are read as each names
+ * the next: nothing is read that is not there. Naming whatever might be took 50 rows for an edge, and their
+ * absences drove pages out of the cache.
+ */
+export function updateTrees(
+  sha256: Sha256,
+  view: WriteView,
+  leaves: LeafChanges,
+  readNow?: ReadNow,
+): void {
   for (const tree of TREES) {
     const updates = leaves.of(tree);
     if (updates.length === 0) continue;
     const { pages } = updateState({
       sha256,
       significantBytes: SIGNIFICANT_BYTES[tree],
-      readPage: (name) => view.get(pageKey(tree, name)),
+      readPage: (name) => treeRow(view, pageKey(tree, name), readNow),
       updates,
     });
     for (const { name, bytes } of pages) {

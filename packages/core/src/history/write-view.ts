@@ -207,6 +207,7 @@ export class WriteView {
       cache.delete(name);
       if (value !== undefined) cache.set(name, value);
     }
+    if (cache.size <= CACHED_ROWS) return;
     for (const name of cache.keys()) {
       if (cache.size <= CACHED_ROWS) break;
       cache.delete(name);

@@ -11,6 +11,7 @@
  * and a forget leaves nothing to tell. `subscribe` of a Cortex delivers every entry.
  */
 
+import { type Following, followingOf } from "../contract/following.js";
 import type { Memory } from "../contract/shapes.js";
 import { checkOptions, type Engine, memoryId } from "../engine/engine.js";
 import { shapeEdge, shapeParts } from "../engine/shapes.js";
@@ -66,11 +67,9 @@ export interface HubSubscribeOptions {
 }
 
 /** Events as they come: an async iterable that ends, and can be ended. */
-export interface HubSubscription extends AsyncIterableIterator<HubEvent>, AsyncDisposable {
+export interface HubSubscription extends Following<HubEvent> {
   /** Where each graph stands: give it to `from` to go on later. */
   positions(): { readonly [graphId: string]: number };
-  /** Ends it, also while `next` waits. */
-  return(): Promise<IteratorResult<HubEvent>>;
 }
 
 const POLL_MS = 500;
@@ -126,22 +125,11 @@ export async function subscribe(
       }),
   };
   until.addEventListener("abort", () => wake(), { once: true });
-  const events = follow(feed, unlisten);
-  const end = async (): Promise<IteratorResult<HubEvent>> => {
+  const following = followingOf(follow(feed, unlisten), () => {
     stop.abort();
     unlisten();
-    return events.return(undefined);
-  };
-  const subscription: HubSubscription = {
-    next: () => events.next(),
-    return: end,
-    positions: () => Object.fromEntries(positions),
-    [Symbol.asyncIterator]: () => subscription,
-    [Symbol.asyncDispose]: async () => {
-      await end();
-    },
-  };
-  return subscription;
+  });
+  return Object.assign(following, { positions: () => Object.fromEntries(positions) });
 }
 
 interface Plan {

@@ -140,7 +140,7 @@ function wouldBuildOnOlder(root: Root): boolean {
  */
 function readsOlder(root: Root): boolean {
   for (let looks = 0; looks < READS_TO_CATCH_UP; looks += 1) {
-    const newest = root.getStats().lastTxnId;
+    const newest = root.getStats().lastTxnId % 2 ** 32;
     root.resetReadTxn();
     if (root.get(CONFIRMED_KEY) === undefined || lastTxnId() >= newest) return false;
     pause();
@@ -176,7 +176,7 @@ export function transactOnNewest<T>(
   );
 }
 
-/** The number of the commit that wrote the page of the row that was read last; its own types lack it. */
+/** The number of the commit that wrote the page of the row that was read last, its lower 32 bits; the types lack it. */
 const lastTxnId = (engine as unknown as { readonly getLastTxnId: () => number }).getLastTxnId;
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));

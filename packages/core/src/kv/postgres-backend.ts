@@ -451,14 +451,15 @@ function newGeneration(): number {
 const MANY_NEW = 64;
 
 /** New rows apart from others: adding a row is half the work of replacing one that may be there. */
-function rowChanges({ puts, isNew, absent = [], ...change }: KvCommit): sql.RowChanges {
+function rowChanges(change: KvCommit): sql.RowChanges {
+  const { expectHead, head, deletes, puts, isNew, absent = [] } = change;
   if (isNew === undefined || puts.length < MANY_NEW) {
-    return { ...change, absent, fresh: [], rest: puts };
+    return { expectHead, head, absent, deletes, fresh: [], rest: puts };
   }
   const fresh: KvRow[] = [];
   const rest: KvRow[] = [];
   for (const row of puts) (isNew(row.key) ? fresh : rest).push(row);
-  return { ...change, absent, fresh, rest };
+  return { expectHead, head, absent, deletes, fresh, rest };
 }
 
 function toldBy(answer: Answer | undefined): Told | undefined {

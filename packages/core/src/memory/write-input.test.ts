@@ -5,20 +5,10 @@
 import { describe, expect, it } from "vitest";
 import { update, updateHead, write } from "../contract/memory.js";
 import { checkInput } from "../contract/refusal.js";
-import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { FRAME_VERBS, namesOf, OBJECT_KINDS } from "../records/types.js";
+import { failure } from "../testing/failure.js";
 import { prepareHead, prepareVersion } from "./write-input.js";
-
-function failure(run: () => unknown): CortexError {
-  try {
-    run();
-  } catch (error) {
-    if (isCortexError(error)) return error;
-    throw error;
-  }
-  throw new Error("expected a failure");
-}
 
 /** The Head that fields lead to. */
 const headWith = (fields: object) =>

@@ -112,8 +112,11 @@ export function writeOperation(
         upsert === undefined
           ? undefined
           : applyUpsert(engine, tx, prepared, { upsert, wantsMemory });
-      const number = (upsert?.after ?? 0) + 1;
-      return next ?? applyWrite(engine, tx, { ...prepared, number }, wantsMemory);
+      if (next !== undefined) return next;
+      // Copied only where it has to be: in a batch that is a share of every memory.
+      const numbered =
+        upsert?.after === undefined ? prepared : { ...prepared, number: upsert.after + 1 };
+      return applyWrite(engine, tx, numbered, wantsMemory);
     },
   };
 }

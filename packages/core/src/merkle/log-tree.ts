@@ -7,11 +7,12 @@
  * from k·16^L on. A tile only ever grows at its end, and the last of a level may be partial, so
  * tiles of a longer log serve every shorter one.
  *
- * Promises: each `tilesFor…` names exactly the tiles its partner reads, O(log n) of them, before
- * anything is read; an append changes each tile at most once. Checking is `log-proof.ts`; where
- * tiles are kept is the caller's affair.
+ * Promises: each `tilesFor…` names exactly the tiles its partner reads (`tilesForAppend` those it may
+ * read), O(log n) of them, before anything is read; an append changes each tile at most once.
+ * Checking is `log-proof.ts`; where tiles are kept is the caller's affair.
  */
 import { HASH_BYTES, logNodeHash, type Sha256 } from "../codec/hash.js";
+import { cutBytes } from "../codec/slab.js";
 import { CortexError, invalid } from "../errors.js";
 
 /** Names one tile. */
@@ -52,12 +53,8 @@ export function appendLeaves(
 ): { readonly size: number; readonly tiles: Tile[] } {
   checkSize("size + leafHashes", size + leafHashes.length);
   const open = new Map<number, { index: number; count: number; bytes: Uint8Array }>();
-  for (const { level, index } of tilesForAppend(size)) {
-    const count = Math.floor(size / TILE_HASHES ** level) % TILE_HASHES;
-    const bytes = new Uint8Array(TILE_HASHES * HASH_BYTES);
-    bytes.set(tileHashes(readTile, { level, index }, 0, count));
-    open.set(level, { index, count, bytes });
-  }
+  /** Tiles to go on from, until a hash comes for them: most often it is one of several. */
+  const partial = new Map(tilesForAppend(size).map(({ level, index }) => [level, index]));
   let pushed = size;
   const changed = new Set<number>();
   const tiles: Tile[] = [];
@@ -65,8 +62,13 @@ export function appendLeaves(
   const push = (level: number, hash: Uint8Array): void => {
     let tile = open.get(level);
     if (tile === undefined) {
-      const index = Math.floor(pushed / TILE_HASHES ** (level + 1));
-      tile = { index, count: 0, bytes: new Uint8Array(TILE_HASHES * HASH_BYTES) };
+      const begun = partial.get(level);
+      const index = begun ?? Math.floor(pushed / TILE_HASHES ** (level + 1));
+      const count = begun === undefined ? 0 : Math.floor(size / TILE_HASHES ** level) % TILE_HASHES;
+      const bytes = cutBytes(TILE_HASHES * HASH_BYTES);
+      if (begun !== undefined) bytes.set(tileHashes(readTile, { level, index }, 0, count));
+      partial.delete(level);
+      tile = { index, count, bytes };
       open.set(level, tile);
     }
     tile.bytes.set(hash, tile.count * HASH_BYTES);
@@ -87,7 +89,7 @@ export function appendLeaves(
   for (const level of changed) {
     const tile = open.get(level);
     if (tile === undefined) throw new Error("a changed tile is neither full nor open");
-    const bytes = tile.bytes.slice(0, tile.count * HASH_BYTES);
+    const bytes = tile.bytes.subarray(0, tile.count * HASH_BYTES);
     tiles.push({ level, index: tile.index, bytes });
   }
   return { size: pushed, tiles: tiles.sort(byPlace) };
@@ -262,9 +264,15 @@ function spanHash(sha256: Sha256, readTile: TileReader, span: Span): Uint8Array 
 /** The root over 2^k concatenated hashes. */
 function perfectRoot(sha256: Sha256, hashes: Uint8Array): Uint8Array {
   if (hashes.length === HASH_BYTES) return new Uint8Array(hashes);
-  const half = hashes.length / 2;
-  const left = perfectRoot(sha256, hashes.subarray(0, half));
-  return logNodeHash(sha256, left, perfectRoot(sha256, hashes.subarray(half)));
+  return foldHashes(sha256, hashes, 0, hashes.length);
+}
+
+/** The root over the hashes in `hashes[from..to)`; of one, a view of it. */
+function foldHashes(sha256: Sha256, hashes: Uint8Array, from: number, to: number): Uint8Array {
+  if (to - from === HASH_BYTES) return hashes.subarray(from, to);
+  const middle = (from + to) / 2;
+  const left = foldHashes(sha256, hashes, from, middle);
+  return logNodeHash(sha256, left, foldHashes(sha256, hashes, middle, to));
 }
 
 function tileHashes(readTile: TileReader, tile: TileRef, from: number, count: number): Uint8Array {

@@ -98,15 +98,11 @@ export function pageName(key: Uint8Array, depth: number, pageBits: number = PAGE
 }
 
 /** The names of all pages that could lie on the path of a key, from the root page on. */
-export function candidatePages(
-  key: Uint8Array,
-  significantBytes: number,
-  pageBits: number = PAGE_BITS,
-): Uint8Array[] {
+export function candidatePages(key: Uint8Array, significantBytes: number): Uint8Array[] {
   const names: Uint8Array[] = [];
-  const shape = pageShape(significantBytes, pageBits);
-  for (let depth = 0; depth < shape.significantBytes * 8; depth += pageBits) {
-    names.push(pageName(key, depth, pageBits));
+  const shape = pageShape(significantBytes);
+  for (let depth = 0; depth < shape.significantBytes * 8; depth += PAGE_BITS) {
+    names.push(pageName(key, depth));
   }
   return names;
 }

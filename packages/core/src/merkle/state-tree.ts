@@ -260,13 +260,14 @@ function movedOut(node: NodeRef, key: Uint8Array, shape: PageShape): NodeRef {
 }
 
 /** Updates by ascending key, the last one for each key. */
-function inOrder(updates: readonly StateUpdate[], shape: PageShape): StateUpdate[] {
+function inOrder(updates: readonly StateUpdate[], shape: PageShape): readonly StateUpdate[] {
   for (const { key, value } of updates) {
     checkKey(key);
     if (value !== undefined && value.length !== HASH_BYTES) {
       throw invalid("value", `${HASH_BYTES} bytes`, value);
     }
   }
+  if (updates.length === 1) return updates;
   const kept: StateUpdate[] = [];
   // The sort is stable, so later updates of a key follow earlier ones.
   for (const update of updates.toSorted((a, b) => compareKeys(a.key, b.key))) {

@@ -1,23 +1,13 @@
 /** The data of every type: what is enough, what is taken whole, refusals that name the field. */
 import { describe, expect, it } from "vitest";
-import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
+import { failure } from "../testing/failure.js";
 import { claimText, DATA_SCHEMAS, parseData, turnData } from "./data.js";
 import { parseWith } from "./fields.js";
 import { primaryText } from "./memory-record.js";
 import { MEMORY_TYPES, type MemoryType, namesOf } from "./types.js";
 
 const TYPES = namesOf(MEMORY_TYPES);
-
-function failure(run: () => unknown): CortexError {
-  try {
-    run();
-  } catch (error) {
-    if (isCortexError(error)) return error;
-    throw error;
-  }
-  throw new Error("expected a failure");
-}
 
 const refuse = (type: MemoryType, data: unknown, text?: string) =>
   failure(() => parseData(type, { data, ...(text === undefined ? {} : { text }) }, "ada"));

@@ -1,6 +1,6 @@
 /** The registry of edge kinds: codes that stores hold, names that are told apart, open kinds. */
 import { describe, expect, it } from "vitest";
-import { type CortexError, isCortexError } from "../errors.js";
+import { failure } from "../testing/failure.js";
 import {
   askedKind,
   canonicalKind,
@@ -13,16 +13,6 @@ import {
 } from "./edge-kinds.js";
 
 const KINDS: readonly EdgeKind[] = EDGE_KINDS;
-
-function failure(run: () => unknown): CortexError {
-  try {
-    run();
-  } catch (error) {
-    if (isCortexError(error)) return error;
-    throw error;
-  }
-  throw new Error("expected a failure");
-}
 
 describe("the registry", () => {
   it("has the codes that stores hold, without gaps, below the open ones", () => {

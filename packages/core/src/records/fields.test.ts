@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { stableText } from "../codec/cbor-value.js";
-import { type CortexError, isCortexError } from "../errors.js";
 import { LIMITS } from "../limits.js";
+import { failure } from "../testing/failure.js";
 import {
   amountField,
   checkMetadata,
@@ -16,16 +16,6 @@ import {
   strictFields,
   timeField,
 } from "./fields.js";
-
-function failure(run: () => unknown): CortexError {
-  try {
-    run();
-  } catch (error) {
-    if (isCortexError(error)) return error;
-    throw error;
-  }
-  throw new Error("expected a failure");
-}
 
 describe("text", () => {
   const rule = { maxBytes: 8 };

@@ -121,10 +121,8 @@ export type ListSchema<S extends z.ZodType> = z.ZodType<
 >;
 
 /** A schema for a list of at most `max` items; one of more is `ERR_TOO_LARGE`. */
-export function listField<S extends z.ZodType>(
-  item: S,
-  max: number = LIMITS.listItems,
-): ListSchema<S> {
+export function listField<S extends z.ZodType>(item: S): ListSchema<S> {
+  const max = LIMITS.listItems;
   const schema = z.array(item).check((payload) => {
     const got = payload.value.length;
     if (got <= max) return;

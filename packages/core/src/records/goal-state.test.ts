@@ -1,6 +1,6 @@
 /** The runtime state of a goal: complete from the start, checked, and reset once a day. */
 import { describe, expect, it } from "vitest";
-import { type CortexError, isCortexError } from "../errors.js";
+import { failure } from "../testing/failure.js";
 import { parseWith } from "./fields.js";
 import { type GoalState, goalStateSchema, maybeResetDaily } from "./frames.js";
 
@@ -8,16 +8,6 @@ const parseGoalState = (input: unknown): GoalState =>
   parseWith(goalStateSchema, input, "goalState");
 
 const DAY_MS = 86_400_000;
-
-function failure(run: () => unknown): CortexError {
-  try {
-    run();
-  } catch (error) {
-    if (isCortexError(error)) return error;
-    throw error;
-  }
-  throw new Error("expected a failure");
-}
 
 describe("goal state", () => {
   it("is complete from the start", () => {

@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseUlid } from "../codec/ulid.js";
-import { type CortexError, isCortexError } from "../errors.js";
+import { isCortexError } from "../errors.js";
 import { VERSION_MAX } from "../limits.js";
+import { failure } from "../testing/failure.js";
 import { MEMORY_TYPES, namesOf } from "./types.js";
 import { buildUri, checkActorName, NAME_FORM, parseUri } from "./uri.js";
 
@@ -13,16 +14,6 @@ console.info(`uri.test seed ${SEED}`);
 const ULID = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
 const GOOD = `cortex://ada/Fact/${ULID}#1`;
 const ID = parseUlid(ULID) ?? new Uint8Array();
-
-function failure(run: () => unknown): CortexError {
-  try {
-    run();
-  } catch (error) {
-    if (isCortexError(error)) return error;
-    throw error;
-  }
-  throw new Error("expected a failure");
-}
 
 describe("the form of a name that documents give", () => {
   it("takes what the check takes, and nothing else", () => {

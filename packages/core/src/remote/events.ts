@@ -4,6 +4,7 @@
  * the entry after the last one delivered; after many attempts in a row without an entry it fails.
  */
 
+import { followingOf } from "../contract/following.js";
 import type { Options } from "../contract/index.js";
 import type { JournalEvent, Subscription } from "../contract/journal.js";
 import { CortexError, invalid } from "../errors.js";
@@ -41,30 +42,20 @@ export function followRemote(options: Options<"subscribe">, following: Following
   }
   // Told to whoever asks for the first entry; nobody may.
   following.start.catch(() => undefined);
-  const events = follow(options, following, stop.signal);
   const leave = (): void => {
     for (const signal of until) signal.removeEventListener("abort", end);
   };
-  const finish = async (): Promise<IteratorResult<JournalEvent>> => {
-    // A generator takes `return` only after the `next` before it: that one has to stop waiting.
-    stop.abort();
+  const events = async function* (): AsyncGenerator<JournalEvent, undefined> {
+    try {
+      return yield* follow(options, following, stop.signal);
+    } finally {
+      leave();
+    }
+  };
+  return followingOf(events(), () => {
+    end();
     leave();
-    return events.return(undefined);
-  };
-  return {
-    next: async () => {
-      const item = await events.next();
-      if (item.done === true) leave();
-      return item;
-    },
-    return: finish,
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    async [Symbol.asyncDispose]() {
-      await finish();
-    },
-  };
+  });
 }
 
 /** Checks what the server would refuse only later. */

@@ -57,7 +57,11 @@ export async function runMcp(
           memory,
           access: AGENT_ACCESS,
           location,
-          settings: shownSettings([settings.data, settings.actor, ...serviceSettingsFor(host)]),
+          settings: shownSettings([
+            settings.data,
+            settings.actor,
+            ...Object.values(serviceSettingsFor(host)),
+          ]),
           profile,
           ...(hub === undefined ? {} : { hub: async () => hub }),
           log: say,

@@ -105,7 +105,7 @@ async function runOperation(
   let answer: unknown;
   try {
     const serve = Object.values(serveSettingsFor({}, host));
-    const services = serviceSettingsFor(host);
+    const services = Object.values(serviceSettingsFor(host));
     const shown = shownSettings([settings.data, settings.actor, ...services, ...serve]);
     const context = { access: throughDoor("command"), files, settings: shown };
     answer = await perform(host, operation, { settings, json, input, context });

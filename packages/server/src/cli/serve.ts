@@ -93,7 +93,7 @@ function serverOf(host: Host, { settings, serve, options, operations }: Served):
     settings: shownSettings([
       settings.data,
       settings.actor,
-      ...serviceSettingsFor(host),
+      ...Object.values(serviceSettingsFor(host)),
       ...Object.values(serve),
     ]),
     writeLog: host.err.write,
