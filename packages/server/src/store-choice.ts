@@ -43,5 +43,12 @@ export function noStore({ actor, data }: Pick<StorePlace, "actor" | "data">): Co
 
 /** Whether there is a store, as far as a look at the folder can tell. */
 function storeIsThere({ data, actor, isFolder }: StorePlace): boolean {
-  return data === "memory:" || isAddress(data) || isFolder(join(data, actor));
+  if (data === "memory:" || isAddress(data)) return true;
+  try {
+    return isFolder(join(data, actor));
+  } catch (error) {
+    // A file where the folder should be, or one that may not be read: not an absence, and no fault of ours.
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CortexError("ERR_STORAGE", `data: cannot look into ${data}: ${why}`, {}, error);
+  }
 }
