@@ -101,8 +101,8 @@ function tablesOf(rest: readonly Tool[]): readonly string[] {
 
 function section(tool: Tool): string {
   const { name, description, verbs, effect, idempotent } = tool;
-  const input = tool.inputSchema as JsonSchema;
-  const output = tool.outputSchema as JsonSchema;
+  const input = tool.inputSchema() as JsonSchema;
+  const output = tool.outputSchema() as JsonSchema;
   const required = new Set(input.required ?? []);
   const rows = Object.entries(input.properties ?? {}).map(
     ([field, schema]) =>
@@ -119,7 +119,7 @@ function section(tool: Tool): string {
 }
 
 function memgraphRow({ name, effect, description, inputSchema }: Tool): string {
-  const { properties = {}, required = [] } = inputSchema as JsonSchema;
+  const { properties = {}, required = [] } = inputSchema() as JsonSchema;
   const known = new Set(required);
   const args = Object.keys(properties).map((one) => (known.has(one) ? one : `${one}?`));
   return `| \`${name}\` | ${effect} | ${args.join(", ") || "none"} | ${cell(description)} |`;

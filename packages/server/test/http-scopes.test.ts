@@ -325,7 +325,7 @@ describe("what a scope does not open", () => {
         expect([name, [...answers]]).toEqual([name, [expect.stringMatching(/^401 ERR_DENIED /)]]);
       }
       for (const { name, inputSchema } of MEMGRAPH_TOOLS) {
-        const fields = Object.keys((inputSchema.properties ?? {}) as object);
+        const fields = Object.keys((inputSchema().properties ?? {}) as object);
         const answers = new Set<string>();
         for (const lineage of Object.values(asked)) {
           const all = Object.entries(memgraphInputs(lineage));

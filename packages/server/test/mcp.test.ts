@@ -337,7 +337,7 @@ describe("every tool", () => {
     expect(called.failure).toBeUndefined();
     expect(called.answer).toMatchObject(answer);
     expect(called.text).toMatch(text);
-    const announced = STANDARD_TOOLS.find((tool) => tool.name === name)?.outputSchema.properties;
+    const announced = STANDARD_TOOLS.find((tool) => tool.name === name)?.outputSchema().properties;
     const unknown = Object.keys(called.answer).filter((member) => !(member in Object(announced)));
     expect(unknown, "the schema leaves nothing out").toEqual([]);
   });

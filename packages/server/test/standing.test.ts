@@ -74,7 +74,7 @@ const RAISES: { readonly [field: string]: unknown } = {
 
 /** Inputs of a tool, each with one claim above the door. */
 function raised(tool: Tool): readonly (readonly [string, object])[] {
-  const schema = tool.inputSchema as Schema;
+  const schema = tool.inputSchema() as Schema;
   const properties = Object.keys((schema.properties ?? {}) as object);
   const plain = plainInput(schema);
   return Object.entries(RAISES)

@@ -379,7 +379,7 @@ describe("over MCP", () => {
       for (const tool of tools) {
         expect(listed).toContain(`"name":"${tool.name}"`);
         const isRead = tool.effect === "read";
-        const inputs = inputsOf(tool.inputSchema as Json, isRead);
+        const inputs = inputsOf(tool.inputSchema() as Json, isRead);
         // memgraph's tools refuse every scope before they look at what is asked.
         for (const input of profile === "memgraph" ? inputs.slice(0, 1) : inputs) {
           const params = { name: tool.name, arguments: input };

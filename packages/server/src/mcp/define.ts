@@ -82,9 +82,9 @@ export interface Tool {
   /** Whether repeating the same call changes nothing more. */
   readonly idempotent: boolean;
   readonly input: z.ZodObject;
-  /** As announced. */
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
+  /** As announced, made when first asked for. */
+  readonly inputSchema: () => JsonSchema;
+  readonly outputSchema: () => JsonSchema;
   /** Performs it; failures are answers too. */
   run(memory: Cortex, input: unknown, context: ToolContext): Promise<ToolAnswer>;
 }
@@ -133,16 +133,11 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   const writes = spec.verbs.some((verb) => VERBS[verb].policy === "write");
   if (writes && spec.effect === "read")
     throw new Error(`tool ${spec.name} only says that it reads`);
-  const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];
   return {
     ...row,
     input,
-    get inputSchema() {
-      return inputSchema();
-    },
-    get outputSchema() {
-      return outputSchema();
-    },
+    inputSchema: announcedLater(input),
+    outputSchema: announcedLater(output),
     async run(memory, given, context) {
       try {
         const { asked, result: parsed } = mendedAndChecked(input, given);

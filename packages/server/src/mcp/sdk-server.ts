@@ -163,8 +163,8 @@ function addTool(server: McpServer, door: Door, tool: Tool): void {
     {
       title,
       description,
-      inputSchema: announcing(() => tool.inputSchema),
-      outputSchema: announcing(() => tool.outputSchema),
+      inputSchema: announcing(tool.inputSchema),
+      outputSchema: announcing(tool.outputSchema),
       annotations: annotationsOf(tool),
     },
     async (given: unknown, context: ServerContext) =>

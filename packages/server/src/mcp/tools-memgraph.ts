@@ -15,7 +15,6 @@ import { mended } from "./mend.js";
 
 function toolOf(name: string, call: MemgraphCall): Tool {
   const { summary, verbs, effect, idempotent, input, output } = call;
-  const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output)];
   const meant = (given: unknown): unknown => withoutZeros(mended(input, given));
   return {
     name,
@@ -25,12 +24,8 @@ function toolOf(name: string, call: MemgraphCall): Tool {
     effect,
     idempotent,
     input,
-    get inputSchema() {
-      return inputSchema();
-    },
-    get outputSchema() {
-      return outputSchema();
-    },
+    inputSchema: announcedLater(input),
+    outputSchema: announcedLater(output),
     async run(_memory, given, context): Promise<ToolAnswer> {
       try {
         if (context.hub === undefined) throw new Error("memgraph's tools need a hub");

@@ -78,7 +78,7 @@ describe("the standard profile", () => {
     const told = STANDARD_TOOLS.map(({ name, description, inputSchema }) => ({
       name,
       description,
-      inputSchema,
+      inputSchema: inputSchema(),
     }));
     expect(tokensOf(JSON.stringify(told))).toBeLessThanOrEqual(3000);
     expect(tokensOf(instructionsFor(STANDARD_TOOLS))).toBeLessThanOrEqual(300);
@@ -120,8 +120,8 @@ describe("the full profile", () => {
       name: tool.name,
       title: tool.title,
       description: tool.description,
-      inputSchema: tool.inputSchema,
-      outputSchema: tool.outputSchema,
+      inputSchema: tool.inputSchema(),
+      outputSchema: tool.outputSchema(),
       annotations: { title: tool.title, readOnlyHint: tool.effect === "read" },
     }));
     // Two more hints of each tool are words of twelve tokens at most.
@@ -137,10 +137,10 @@ describe("the full profile", () => {
 
   test("an answer is announced in outline, and fits what is answered", () => {
     const tool = toolsOf("full").find(({ name }) => name === "memory_list");
-    expect(tool?.outputSchema).toMatchObject({
+    expect(tool?.outputSchema()).toMatchObject({
       properties: { memories: { items: { properties: { id: { type: "string" } } } } },
     });
-    expect(JSON.stringify(tool?.outputSchema)).not.toContain("createdAt");
+    expect(JSON.stringify(tool?.outputSchema())).not.toContain("createdAt");
   });
 
   test("takes effects from the table", () => {

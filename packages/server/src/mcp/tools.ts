@@ -70,7 +70,6 @@ const IDEMPOTENT: ReadonlySet<string> = new Set([
 
 function operationTool(operation: Operation): Tool {
   const { name, summary, help, verbs, kind, input, output, cli } = operation;
-  const [inputSchema, outputSchema] = [announcedLater(input), announcedLater(output, outlined)];
   return {
     name: toolName(operation),
     title: `${GROUPS[cli.group]}: ${summary}`,
@@ -79,12 +78,8 @@ function operationTool(operation: Operation): Tool {
     effect: DESTROYS.has(name) ? "destroy" : kind,
     idempotent: kind === "read" || IDEMPOTENT.has(name),
     input,
-    get inputSchema() {
-      return inputSchema();
-    },
-    get outputSchema() {
-      return outputSchema();
-    },
+    inputSchema: announcedLater(input),
+    outputSchema: announcedLater(output, outlined),
     async run(memory, given, context) {
       try {
         const asked = mended(input, given);
