@@ -36,7 +36,7 @@ describe("the built client", () => {
     const files = closureOf(ENTRY).map((file) => relative(PACKAGE, file));
     const own = files.filter((file) => file.startsWith("dist/")).map((file) => file.slice(5));
     const allowed =
-      /^(verify|errors|limits|records\/(types|uri|edge-kinds|edge-record|memory-record)|contract\/gather|scope\/request-signature|(codec|merkle|remote)\/[a-z0-9-]+|journal\/(entry|checkpoint|proof|proof-path|export-format|erasure-list))\.js$/;
+      /^(verify|errors|limits|records\/(types|uri|edge-kinds|edge-record|memory-record)|contract\/(gather|following)|scope\/request-signature|(codec|merkle|remote)\/[a-z0-9-]+|journal\/(entry|checkpoint|proof|proof-path|export-format|erasure-list))\.js$/;
     expect(own.filter((file) => !allowed.test(file))).toEqual([]);
     expect(own.filter((file) => file.endsWith("-node.js"))).toEqual([]);
     expect(own).toContain("remote/client.js");
