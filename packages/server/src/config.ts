@@ -242,7 +242,7 @@ export const JOBS_SETTINGS = {
 } as const satisfies { readonly [name: string]: ServiceSettingSpec };
 
 /** The name of a setting of a service or of the jobs. */
-type VariableName = keyof typeof SERVICE_SETTINGS | keyof typeof JOBS_SETTINGS;
+type ServiceSettingName = keyof typeof SERVICE_SETTINGS | keyof typeof JOBS_SETTINGS;
 
 /** The actor when nobody says otherwise. */
 const DEFAULT_ACTOR = "default";
@@ -292,7 +292,7 @@ export function serveSettingsFor(
 
 /** The settings of every service and of the jobs that the surroundings give, in the order in which they are shown. */
 export function serviceSettingsFor({ env }: Pick<Surroundings, "env">): {
-  readonly [name in VariableName]: Setting;
+  readonly [name in ServiceSettingName]: Setting;
 } {
   const specs = { ...SERVICE_SETTINGS, ...JOBS_SETTINGS };
   const found = Object.entries<ServiceSettingSpec>(specs).map(([name, spec]) => {
@@ -301,7 +301,7 @@ export function serviceSettingsFor({ env }: Pick<Surroundings, "env">): {
     const from = value === undefined ? "default" : variable;
     return [name, { name, flag: "", variable, value: value ?? standard, from }];
   });
-  return Object.fromEntries(found) as { readonly [name in VariableName]: Setting };
+  return Object.fromEntries(found) as { readonly [name in ServiceSettingName]: Setting };
 }
 
 /** Settings fit to be shown: whether a secret is set, never what it is. */

@@ -2,8 +2,8 @@
  * Which commit of an LMDB file is the newest: what the file says in its two meta pages, and what its lock file says.
  *
  * The engine goes by the lock file, which may be set back while another process opens the store; `lmdb-root.ts` says how,
- * and never lets a write transaction build on that. Read past the engine, because its own answer takes four times as
- * long (13 microseconds) and is wanted at every commit. Only the number is written here, and only in the lock file.
+ * and never lets a write transaction build on that. The file is read here without the engine, whose own answer takes
+ * four times as long (13 microseconds) and is wanted at every commit. All that is written is the number in the lock file.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
@@ -19,8 +19,11 @@ const NOTED_AT = 8;
 /** More than others commit while a process opens a file; a greater difference is damage, and is left as it is. */
 const COMMITS_FORGOTTEN_MAX = 10_000;
 
-/** Lock files that were mended, by device and inode. Closing one would drop the locks that the engine holds on it for this whole process. */
-const mended = new Map<string, number>();
+/**
+ * Lock files that were mended, by device and inode. They stay open: closing one would drop the locks that the engine
+ * holds on it for this whole process.
+ */
+const mendedLocks = new Map<string, number>();
 
 /** The commits of one open file. */
 export class CommitNumbers {
@@ -61,8 +64,8 @@ export class CommitNumbers {
     const path = `${this.path}-lock`;
     const identity = identityOf(path);
     if (identity === undefined) return;
-    const lock = mended.get(identity) ?? openSync(path, "r+");
-    mended.set(identity, lock);
+    const lock = mendedLocks.get(identity) ?? openSync(path, "r+");
+    mendedLocks.set(identity, lock);
     this.#readAt(lock, 0);
     if (new Uint32Array(this.#number.buffer)[0] !== META_MAGIC) return;
     if (this.#readAt(lock, NOTED_AT) !== noted) return;

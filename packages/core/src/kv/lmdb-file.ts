@@ -81,7 +81,7 @@ export class LmdbFile {
   readonly #folder: string;
   readonly #identity: string;
   readonly #root: Root;
-  readonly #numbers: CommitNumbers;
+  readonly #commitNumbers: CommitNumbers;
   /** Absent in a new file until `furnish`, and after `close`. */
   #tables: Tables | undefined;
   #reads = 0;
@@ -111,7 +111,7 @@ export class LmdbFile {
     const isOpen = before !== undefined && openModes.has(before);
     this.#root = opening(path, () => (isOpen ? openRoot(path, mode) : openAtNewest(path, mode)));
     try {
-      this.#numbers = opening(path, () => new CommitNumbers(path, this.#root, before));
+      this.#commitNumbers = opening(path, () => new CommitNumbers(path, this.#root, before));
     } catch (error) {
       void this.#root.close();
       throw error;
@@ -137,7 +137,7 @@ export class LmdbFile {
   /** Creates the tables of a new file in one transaction; harmless on a furnished one. */
   furnish(confirmed: boolean): void {
     opening(this.path, () =>
-      transactOnNewest(this.#root, this.#numbers, () => {
+      transactOnNewest(this.#root, this.#commitNumbers, () => {
         // Another process may have furnished it meanwhile; rows without tables are not ours.
         this.#openTables(false);
         if (!this.isFurnished && !this.#isEmpty()) throw foreign(this.path);
@@ -277,7 +277,7 @@ export class LmdbFile {
     this.#commits += 1;
     if (this.#commits % COMMITS_BETWEEN_READER_CHECKS === 0) this.#root.readerCheck();
     try {
-      return transactOnNewest(this.#root, this.#numbers, body);
+      return transactOnNewest(this.#root, this.#commitNumbers, body);
     } catch (error) {
       throw storageError(error, "the commit failed; nothing was written");
     }
@@ -311,7 +311,7 @@ export class LmdbFile {
     if (this.#closed) return;
     this.#closed = true;
     this.#tables = undefined;
-    this.#numbers.close();
+    this.#commitNumbers.close();
     const shared = openModes.get(this.#identity);
     if (shared !== undefined) {
       shared.handles -= 1;

@@ -193,9 +193,9 @@ const OPEN_PAUSE_MS = 30;
 /**
  * Opens a file with the settings that matter; see `lmdb-file.ts`.
  *
- * Whoever is the last to close a file destroys the locks in its lock file, and who waits to open it meanwhile takes
- * them for good (lmdb 3.5.6, `mdb_env_close0` and `mdb_env_excl_lock`): no transaction begins, in no process that has
- * the file open then. Once all of them have closed it, the next to open it makes new locks.
+ * The last process to close a file destroys the locks in its lock file. A process that waits to open the file meanwhile
+ * does not see that, and makes no new ones (lmdb 3.5.6, `mdb_env_close0` and `mdb_env_excl_lock`): none that has the
+ * file open then can begin a transaction. Once all of them have closed it, the next to open it makes new locks.
  */
 export function openRoot(path: string, mode: LmdbFileMode): Root {
   const options = {
@@ -231,8 +231,8 @@ interface Environment {
 }
 
 /**
- * What the engine opened last. Where it fails in the middle of opening, it forgets the environment, which stays open
- * until the process ends, without locks; every environment is given its path, which is how it gets known here.
+ * What the engine opened last. Where opening fails half-way, the engine forgets the environment, which then stays open
+ * until the process ends. The engine sets the path of every environment, and that is where it is caught here.
  */
 let environment: Environment | undefined;
 
