@@ -6,13 +6,8 @@
  * four times as long (13 microseconds) and is wanted at every commit. All that is written is the number in the lock file.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from "node:fs";
-import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
+import { META_MAGIC, PAGE_SIZE_AT, TRANSACTION_AT } from "./lmdb-meta.js";
 import type { Root } from "./lmdb-root.js";
-
-/** From the magic number to the size of a page: version, address and map size lie between. */
-export const PAGE_SIZE_AFTER_MAGIC = 24;
-/** In a meta page: behind magic, version, address, map size, two trees and the last page. */
-const TRANSACTION_AT = PAGE_HEADER_BYTES + 4 + 4 + 8 + 8 + 2 * 48 + 8;
 
 /** In the lock file: magic u32, format u32, number of the newest commit u64; in the byte order of the machine. */
 const NOTED_AT = 8;
@@ -41,8 +36,8 @@ export class CommitNumbers {
     this.#root = root;
     this.#file = openSame(path, identity);
     const pageBytes = Buffer.alloc(4);
-    const at = PAGE_HEADER_BYTES + PAGE_SIZE_AFTER_MAGIC;
-    if (this.#file !== undefined) readSync(this.#file, pageBytes, 0, pageBytes.length, at);
+    if (this.#file !== undefined)
+      readSync(this.#file, pageBytes, 0, pageBytes.length, PAGE_SIZE_AT);
     this.#pageBytes = pageBytes.readUInt32LE();
   }
 

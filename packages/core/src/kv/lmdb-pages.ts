@@ -12,61 +12,37 @@
  * What the rows say is left to `check`.
  *
  * Layout (data version 2, little-endian, 64 bits), as the engine writes it:
+ * - pages 0 and 1, and the trees that they and rows name: see `lmdb-meta.ts`;
  * - page header, 24 bytes: number u64, transaction u64, pad u16, flags u16, then lower u16 and upper u16
  *   (branch and leaf pages) or the count of pages u32 (the first page of a long value);
- * - meta, behind the header of pages 0 and 1: magic u32, version u32, address u64, map size u64, two
- *   trees, last page u64, transaction u64. The newer transaction counts. The first tree lists free
- *   pages, and its pad is the size of a page; the second names the tables;
- * - tree, 48 bytes: pad u32, flags u16, depth u16, branch, leaf and long pages, entries, root, u64 each;
  * - node: u16 low, u16 high, u16 flags, u16 key size, key, then value. In a branch low, high and flags
  *   are the page below; in a leaf low and high are the size of the value.
  * Offsets of nodes, and lower and upper, count from the end of the header.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError } from "../errors.js";
 import { type Bytes, compareBytes, type KvRow, type Salvaged } from "./kv.js";
-import { foreign, reading, storageError } from "./lmdb-failures.js";
+import { storageError } from "./lmdb-failures.js";
+import {
+  bytesAt,
+  damaged,
+  type Meta,
+  numberAt,
+  PAGE_HEADER_BYTES,
+  readMeta,
+  TREE_BYTES,
+  type Tree,
+  treeIn,
+} from "./lmdb-meta.js";
 
-/** The magic number of a meta page, right behind the header of the page. */
-export const META_MAGIC = 0xbeefc0de;
-const DATA_VERSION = 2;
-/** Bytes before what a page holds. */
-export const PAGE_HEADER_BYTES = 24;
-const TREE_BYTES = 48;
 const NODE_BYTES = 8;
-/** From the beginning of a meta page to the end of what is read of it. */
-const META_BYTES = PAGE_HEADER_BYTES + 144;
-const PAGE_BYTES_MIN = 256;
-const PAGE_BYTES_MAX = 65_536;
-/** The root of a tree without entries. */
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 /** As deep as the engine's cursors go. */
 const DEPTH_MAX = 32;
 
-const FLAG = { branch: 0x01, leaf: 0x02, long: 0x04, meta: 0x08 } as const;
+const FLAG = { branch: 0x01, leaf: 0x02, long: 0x04 } as const;
 const NODE_FLAG = { long: 0x01, table: 0x02 } as const;
-
-/** A tree of the file, as a meta page or a row names it. */
-interface Tree {
-  readonly name: string;
-  readonly depth: number;
-  readonly branchPages: number;
-  readonly leafPages: number;
-  readonly longPages: number;
-  readonly entries: number;
-  /** `undefined` for a tree without entries. */
-  readonly root: number | undefined;
-}
-
-/** What the newest meta page says. */
-interface Meta {
-  readonly pageBytes: number;
-  readonly lastPage: number;
-  readonly transaction: number;
-  readonly trees: readonly [Tree, Tree];
-}
 
 /** What a walk found. */
 interface PageReport {
@@ -197,103 +173,6 @@ function openFile(path: string): number | undefined {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw storageError(error, `cannot read ${path}`);
   }
-}
-
-/** The newest meta page. */
-function readMeta(path: string, file: number): Meta {
-  const start = bytesAt(file, 0, META_BYTES);
-  const other = USUAL_PAGE_BYTES.map((size) => bytesAt(file, size, META_BYTES)).find(hasMagic);
-  if (!hasMagic(start)) {
-    if (other !== undefined) throw damaged(path, "meta page 0 is gone");
-    // The engine makes its lock file when it first opens a file: with one beside it, this was a store.
-    if (existsSync(`${path}-lock`)) throw damaged(path, "both of its meta pages are gone");
-    throw foreign(path);
-  }
-  const version = versionOf(start);
-  // One page alone that says so is damaged.
-  if (version !== DATA_VERSION && other !== undefined && versionOf(other) === version)
-    throw foreign(path, undefined, `has data version ${version} of its engine`);
-  const first = metaIn(path, start, 0);
-  const second = metaIn(path, bytesAt(file, first.pageBytes, META_BYTES), 1, first.pageBytes);
-  const [older, newer] = first.transaction > second.transaction ? [second, first] : [first, second];
-  // Commits take turns with the two pages, and a file never has fewer pages than before.
-  const isPair = newer.transaction - older.transaction === (newer.transaction === 0 ? 0 : 1);
-  if (!isPair || newer.lastPage < older.lastPage) {
-    throw damaged(path, "its two meta pages contradict each other");
-  }
-  return newer;
-}
-
-/** Sizes of a page on machines that are about. */
-const USUAL_PAGE_BYTES = [4096, 16_384, 65_536] as const;
-
-function bytesAt(file: number, at: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  const read = reading(() => readSync(file, bytes, 0, length, at));
-  return bytes.subarray(0, read);
-}
-
-function hasMagic(page: Buffer): boolean {
-  const end = PAGE_HEADER_BYTES + 4;
-  return page.length >= end && page.readUInt32LE(PAGE_HEADER_BYTES) === META_MAGIC;
-}
-
-function versionOf(page: Buffer): number {
-  return page.length < META_BYTES ? 0 : page.readUInt32LE(PAGE_HEADER_BYTES + 4) & 0xffff;
-}
-
-function metaIn(path: string, page: Buffer, number: number, sizeOfFirst?: number): Meta {
-  const at = PAGE_HEADER_BYTES;
-  if (!hasMagic(page) || page.length < META_BYTES) {
-    throw damaged(
-      path,
-      `meta page ${number} is ${page.length < META_BYTES ? "cut short" : "gone"}`,
-    );
-  }
-  const pageBytes = page.readUInt32LE(at + 24);
-  const isSize =
-    pageBytes >= PAGE_BYTES_MIN &&
-    pageBytes <= PAGE_BYTES_MAX &&
-    (pageBytes & (pageBytes - 1)) === 0 &&
-    (sizeOfFirst ?? pageBytes) === pageBytes;
-  const isMeta = (page.readUInt16LE(18) & FLAG.meta) !== 0;
-  const lastPage = numberAt(page, at + 120);
-  const transaction = numberAt(page, at + 128);
-  const isReadable = isSize && isMeta && versionOf(page) === DATA_VERSION;
-  const isWhole = isReadable && lastPage !== undefined && lastPage >= 1;
-  if (!isWhole || transaction === undefined || (transaction !== 0 && transaction % 2 !== number)) {
-    throw damaged(path, `meta page ${number} makes no sense`);
-  }
-  return {
-    pageBytes,
-    lastPage,
-    transaction,
-    trees: [treeIn(page, at + 24, "free pages"), treeIn(page, at + 72, "tables")],
-  };
-}
-
-function treeIn(bytes: Buffer, at: number, name: string): Tree {
-  const root = bytes.readBigUInt64LE(at + 40);
-  const count = (offset: number): number => numberAt(bytes, at + offset) ?? -1;
-  return {
-    name,
-    depth: bytes.readUInt16LE(at + 6),
-    branchPages: count(8),
-    leafPages: count(16),
-    longPages: count(24),
-    entries: count(32),
-    root: root === NO_PAGE ? undefined : Number(root),
-  };
-}
-
-/** A u64 that is a number one can count with. */
-function numberAt(bytes: Buffer, at: number): number | undefined {
-  const value = Number(bytes.readBigUInt64LE(at));
-  return Number.isSafeInteger(value) ? value : undefined;
-}
-
-function damaged(path: string, what: string): CortexError {
-  return new CortexError("ERR_CORRUPT", `${path} is damaged: ${what}`, { subject: path });
 }
 
 /** What a tree turned out to hold. */

@@ -15,10 +15,9 @@
  */
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
-import { PAGE_SIZE_AFTER_MAGIC } from "./lmdb-commits.js";
 import { storageError } from "./lmdb-failures.js";
 import { completeNumbers, isLost, nameOf } from "./lmdb-folder.js";
-import { META_MAGIC, PAGE_HEADER_BYTES } from "./lmdb-pages.js";
+import { META_MAGIC, PAGE_HEADER_BYTES, PAGE_SIZE_AT } from "./lmdb-meta.js";
 
 /** More than a meta page holds behind its header; what follows is never written. */
 const META_BYTES = 256;
@@ -123,7 +122,7 @@ function fileMark(path: string): string | undefined {
     const length = readSync(descriptor, front, 0, front.length, 0);
     const isMeta = front.readUInt32LE(PAGE_HEADER_BYTES) === META_MAGIC;
     if (length < front.length || !isMeta) return UNREADABLE;
-    const pageBytes = front.readUInt32LE(PAGE_HEADER_BYTES + PAGE_SIZE_AFTER_MAGIC);
+    const pageBytes = front.readUInt32LE(PAGE_SIZE_AT);
     const secondAt = IDENTITY_BYTES + META_BYTES;
     front.copy(marked, IDENTITY_BYTES, 0, META_BYTES);
     if (pageBytes === USUAL_PAGE_BYTES) front.copy(marked, secondAt, pageBytes);
