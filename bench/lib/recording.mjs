@@ -27,6 +27,8 @@ export function recordingKv(inner) {
     manifest: inner.manifest,
     snapshot: (options) =>
       reads === undefined ? inner.snapshot(options) : recordedSnapshot(inner, reads, options),
+    // While reads are kept nothing is at hand, and a snapshot is taken.
+    readNow: (read, options) => (reads === undefined ? inner.readNow?.(read, options) : undefined),
     commit(change) {
       keep?.(change);
       return inner.commit(change);

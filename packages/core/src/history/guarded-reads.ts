@@ -29,6 +29,7 @@ import {
   isMovedHead,
   type Kv,
   type KvCommit,
+  type KvNow,
   type KvSnapshot,
   type KvSoon,
   type OnEntry,
@@ -43,6 +44,9 @@ export function verified(kv: Kv, sha256: Sha256): Kv {
   return around(kv, {
     // Who looks at entries himself, a scrub, sees what others are refused.
     snapshot: (options) => kv.snapshot(options === undefined ? always : { onEntry, ...options }),
+    ...(kv.readNow === undefined
+      ? {}
+      : { readNow: <T>(read: (rows: KvNow) => T) => kv.readNow?.(read, always) }),
   });
 }
 

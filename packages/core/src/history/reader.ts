@@ -30,6 +30,7 @@ import {
   type Bytes,
   HEAD_KEY,
   type Kv,
+  type KvNow,
   type KvRange,
   type KvRow,
   type KvSnapshot,
@@ -204,12 +205,8 @@ export class Reader {
     const { body } = row;
     const keys = [journalKey(row.seq)];
     if (body !== undefined) keys.push(journalKey(body.seq));
-    const [headRow, bodyRow] = await this.snapshot.getMany(keys);
-    const head = readMemory(headRow, row);
-    const version = body === undefined ? head : readMemory(bodyRow, body);
-    return head === undefined || version === undefined
-      ? undefined
-      : agreeing({ id, row, head, body: version });
+    const [headEntry, bodyEntry] = await this.snapshot.getMany(keys);
+    return wholeMemory(id, row, headEntry, bodyEntry);
   }
 
   /** Whole memories from their rows, with Head and current Version. Erased ones are left out. */
@@ -227,11 +224,10 @@ export class Reader {
     let next = 0;
     return rows.map((row, at) => {
       if (row === undefined || row.lifecycle === "erased") return undefined;
-      const head = readMemory(entries[next++], row);
-      const body = row.body === undefined ? head : readMemory(entries[next++], row.body);
+      const headEntry = entries[next++];
+      const bodyEntry = row.body === undefined ? undefined : entries[next++];
       const id = ids[at];
-      if (id === undefined || head === undefined || body === undefined) return undefined;
-      return agreeing({ id, row, head, body });
+      return id === undefined ? undefined : wholeMemory(id, row, headEntry, bodyEntry);
     });
   }
 
@@ -249,6 +245,33 @@ export class Reader {
     const [id] = await this.getMany([textKey("externalId", name)]);
     return id;
   }
+}
+
+/**
+ * The memory of an id in the present, of rows that are at hand: the most frequent read, without a promise or a reader
+ * of its own. `undefined` when absent or forgotten.
+ */
+export function memoryNow(rows: KvNow, id: Bytes): FoundMemory | undefined {
+  // Refuses a store that this release cannot read.
+  decodeHeadRow(rows.getNow(HEAD_KEY));
+  const raw = rows.getNow(idKey("memory", id));
+  const row = raw === undefined ? undefined : decodeMemoryRow(raw);
+  if (row === undefined || row.lifecycle === "erased") return undefined;
+  const headEntry = rows.getNow(journalKey(row.seq));
+  const bodyEntry = row.body === undefined ? undefined : rows.getNow(journalKey(row.body.seq));
+  return wholeMemory(id, row, headEntry, bodyEntry);
+}
+
+/** The memory of a row, from the entry of its Head and, where it is another, that of its Version. */
+function wholeMemory(
+  id: Bytes,
+  row: MemoryRow,
+  headEntry: Bytes | undefined,
+  bodyEntry: Bytes | undefined,
+): FoundMemory | undefined {
+  const head = readMemory(headEntry, row);
+  const body = row.body === undefined ? head : readMemory(bodyEntry, row.body);
+  return head === undefined || body === undefined ? undefined : agreeing({ id, row, head, body });
 }
 
 /**

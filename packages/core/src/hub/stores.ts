@@ -19,7 +19,14 @@ import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { CortexError, isCortexError } from "../errors.js";
-import { around, HEAD_KEY, type Kv, type KvSoon } from "../kv/kv.js";
+import {
+  around,
+  HEAD_KEY,
+  type Kv,
+  type KvNow,
+  type KvSnapshotOptions,
+  type KvSoon,
+} from "../kv/kv.js";
 import {
   databaseStores,
   type OpenedGraph,
@@ -216,6 +223,13 @@ function toldOfEnd(
         close: () => snapshot.close(),
       };
     },
+    // A store that is removed has nothing at hand, and a snapshot tells.
+    ...(kv.readNow === undefined
+      ? {}
+      : {
+          readNow: <T>(read: (rows: KvNow) => T, options?: Pick<KvSnapshotOptions, "onEntry">) =>
+            kv.readNow?.(read, options),
+        }),
     commit: (change) => seen(kv.commit(change)),
     commitCaches: (change) => seen(kv.commitCaches(change)),
     close: () => {

@@ -165,6 +165,9 @@ export interface KvSnapshot {
   close(): void;
 }
 
+/** Rows of one state that are at hand for the length of one call; see `Kv.readNow`. */
+export type KvNow = Required<Pick<KvSnapshot, "getNow">>;
+
 /** One atomic change. A key is named at most once over `puts` and `deletes`, and never `HEAD_KEY`. */
 export interface KvCommit {
   /** The head bytes the changes were computed from; `undefined` for a store not yet born. */
@@ -242,6 +245,14 @@ export interface KvReport {
 export interface Kv {
   readonly manifest: KvManifest;
   snapshot(options?: KvSnapshotOptions): Promise<KvSnapshot>;
+  /**
+   * Reads from a snapshot that lasts for one call of `read`, without a promise: only where a read waits for nobody.
+   * `undefined`, and nothing read, where this one has to wait all the same: then `snapshot` gives what there is.
+   */
+  readNow?<T>(
+    read: (rows: KvNow) => T,
+    options?: Pick<KvSnapshotOptions, "onEntry">,
+  ): T | undefined;
   commit(change: KvCommit): Promise<KvCommitResult>;
   /** Changes caches if the rows named are still so; false is a lost race, nothing was applied. */
   commitCaches(change: KvCacheCommit): Promise<boolean>;
@@ -260,7 +271,10 @@ export interface Kv {
   close(): Promise<void>;
 }
 
-/** The same store with some of its calls done otherwise; all others go to `kv`. */
+/**
+ * The same store with some of its calls done otherwise; all others go to `kv`. `readNow` does not: whoever changes
+ * what snapshots show would be passed by.
+ */
 export function around(kv: Kv, changed: Partial<Kv>): Kv {
   const report = kv.report?.bind(kv);
   return {

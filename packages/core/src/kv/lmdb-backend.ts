@@ -23,10 +23,8 @@ import { CortexError } from "../errors.js";
 import {
   assertCommit,
   assertMovedHead,
-  assertRange,
   assertRows,
   type Bytes,
-  isHeadKey,
   isMovedHead,
   type Kv,
   type KvCacheCommit,
@@ -34,17 +32,13 @@ import {
   type KvCommitResult,
   type KvGeneration,
   type KvManifest,
-  type KvRange,
-  type KvRow,
+  type KvNow,
   type KvSnapshot,
   type KvSnapshotOptions,
-  type OnEntry,
   removedStore,
   sameBytes,
-  showEntries,
-  showFound,
 } from "./kv.js";
-import { reading, storageError } from "./lmdb-failures.js";
+import { storageError } from "./lmdb-failures.js";
 import {
   assertDiskRoom,
   fileBytes,
@@ -52,7 +46,6 @@ import {
   fsyncPath,
   LmdbFile,
   type LmdbFileMode,
-  type LmdbRead,
 } from "./lmdb-file.js";
 import {
   claimConstruction,
@@ -71,6 +64,7 @@ import {
 import { walkPages } from "./lmdb-pages.js";
 import { refuseQuarantined } from "./lmdb-quarantine.js";
 import { finishReplacementOf } from "./lmdb-removal.js";
+import { LmdbNow, LmdbSnapshot } from "./lmdb-snapshot.js";
 import { agreesWith, endHold, type Met, takeHold, writeIf } from "./lmdb-writes.js";
 
 /** How to open an LMDB store. */
@@ -129,8 +123,6 @@ interface Place extends LmdbPlace {
 
 /** Snapshots after which the event loop gets its turn. */
 const SNAPSHOTS_PER_TURN = 128;
-/** Rows of one snapshot after which it does: one call may look through a whole store. */
-const ROWS_PER_TURN = 4096;
 
 class LmdbKv implements Kv {
   readonly manifest: KvManifest;
@@ -180,6 +172,21 @@ class LmdbKv implements Kv {
       this.#follow(file);
     }
     throw lostChain(this.#place.folder);
+  }
+
+  readNow<T>(use: (rows: KvNow) => T, options?: Pick<KvSnapshotOptions, "onEntry">): T | undefined {
+    // The snapshot that is taken instead lets the process do something else.
+    if (this.#turns + 1 >= SNAPSHOTS_PER_TURN) return undefined;
+    this.#turns += 1;
+    const file = this.#current();
+    const read = file.beginRead();
+    try {
+      const head = file.head(read, this.#seenHead);
+      if (this.#wentBack(head) || isMovedHead(head)) return undefined;
+      return use(new LmdbNow({ file, read, head }, options?.onEntry));
+    } finally {
+      file.endRead(read);
+    }
   }
 
   /**
@@ -449,88 +456,6 @@ class LmdbKv implements Kv {
       if (this.#snapshots.size > 0) this.#sweep = this.#armSweep();
     }, maxAgeMs);
     return timer.unref();
-  }
-}
-
-class LmdbSnapshot implements KvSnapshot {
-  /** From when on its age counts: when it was taken, or last used. */
-  freshMs = performance.now();
-  readonly #file: LmdbFile;
-  /** Read to see whether the store has moved, and wanted by nearly everybody. */
-  readonly #head: Bytes | undefined;
-  readonly #siblings: Set<LmdbSnapshot>;
-  readonly #untilIdle: boolean;
-  readonly #onEntry: OnEntry | undefined;
-  #rowsThisTurn = 0;
-  #read: LmdbRead | undefined;
-
-  constructor(
-    open: { readonly file: LmdbFile; readonly read: LmdbRead; readonly head: Bytes | undefined },
-    siblings: Set<LmdbSnapshot>,
-    options: KvSnapshotOptions,
-  ) {
-    const { file, read } = open;
-    this.#file = file;
-    this.#head = open.head;
-    this.#untilIdle = options.untilIdle === true;
-    this.#onEntry = options.onEntry;
-    this.#read = read;
-    this.#siblings = siblings;
-    siblings.add(this);
-  }
-
-  async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    if (this.#isLong()) await nextTurn();
-    const read = this.#reading();
-    this.#rowsThisTurn += keys.length;
-    return reading(() => this.#found(keys, read));
-  }
-
-  #found(keys: readonly Bytes[], read: LmdbRead): (Bytes | undefined)[] {
-    const values = keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
-    showFound(this.#onEntry, keys, values);
-    return values;
-  }
-
-  getNow(key: Bytes): Bytes | undefined {
-    const read = this.#reading();
-    this.#rowsThisTurn += 1;
-    return reading(() => this.#found([key], read)[0]);
-  }
-
-  async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
-    if (this.#isLong()) await nextTurn();
-    const read = this.#reading();
-    for (const range of ranges) assertRange(range);
-    return reading(() => {
-      const found = ranges.map((range) => this.#file.range(range, read));
-      for (const rows of found) this.#rowsThisTurn += rows.length;
-      showEntries(this.#onEntry, ranges, found);
-      return found;
-    });
-  }
-
-  close(): void {
-    const read = this.#read;
-    if (read === undefined) return;
-    this.#read = undefined;
-    this.#siblings.delete(this);
-    this.#file.endRead(read);
-  }
-
-  /** Whether it is time to let the process do something else: long work reads from one snapshot. */
-  #isLong(): boolean {
-    const isLong = this.#rowsThisTurn >= ROWS_PER_TURN;
-    if (isLong) this.#rowsThisTurn = 0;
-    return isLong;
-  }
-
-  #reading(): LmdbRead {
-    if (this.#read === undefined) {
-      throw new CortexError("ERR_CLOSED", "the snapshot is closed, or was held for too long");
-    }
-    if (this.#untilIdle) this.freshMs = performance.now();
-    return this.#read;
   }
 }
 

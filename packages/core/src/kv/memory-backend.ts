@@ -25,6 +25,7 @@ import {
   type KvCommitResult,
   type KvGeneration,
   type KvManifest,
+  type KvNow,
   type KvRange,
   type KvRow,
   type KvSnapshot,
@@ -85,6 +86,16 @@ class MemoryKv implements Kv {
     const snapshot = new MemorySnapshot(this.#store.state, this.#snapshots, options.onEntry);
     this.#snapshots.add(snapshot);
     return snapshot;
+  }
+
+  readNow<T>(read: (rows: KvNow) => T, options?: Pick<KvSnapshotOptions, "onEntry">): T {
+    this.#assertOpen();
+    const snapshot = new MemorySnapshot(this.#store.state, this.#snapshots, options?.onEntry);
+    try {
+      return read(snapshot);
+    } finally {
+      snapshot.close();
+    }
   }
 
   async commit(change: KvCommit): Promise<KvCommitResult> {

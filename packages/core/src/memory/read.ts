@@ -12,7 +12,7 @@ import type { Memory } from "../contract/shapes.js";
 import { type Engine, findIds, firstRefKey, type ParsedRef, parseRef } from "../engine/engine.js";
 import { shapeMemory, shapeOpen } from "../engine/shapes.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
-import { bodyOf, type FoundMemory, type Read, Reader } from "../history/reader.js";
+import { bodyOf, type FoundMemory, memoryNow, type Read, Reader } from "../history/reader.js";
 import { decodeHeader, splitEntry } from "../journal/entry.js";
 import {
   afterPrefix,
@@ -51,6 +51,10 @@ export async function get(
 ): Promise<Memory | undefined> {
   const parsed = parseRef(engine, id, "id");
   const wanted = version ?? parsed.version;
+  if (asOf === undefined && validAt === undefined) {
+    const memory = getNow(engine, parsed, wanted);
+    if (memory !== undefined) return memory;
+  }
   const read = async (reader: Reader): Promise<Memory | undefined> => {
     const found = await findByRef(reader, parsed);
     if (found === undefined) return missed(reader, access, parsed);
@@ -62,6 +66,18 @@ export async function get(
   };
   // A promise that is returned and not awaited takes three turns of the queue instead of one.
   return await Reader.with(engine.kv, asOf, read, [firstRefKey(parsed)]);
+}
+
+/**
+ * The memory that an id names now, where the storage has its rows at hand. `undefined` says nothing: then the
+ * reference may be a name, the version another one, or the answer take a wait.
+ */
+function getNow(engine: Engine, { id }: ParsedRef, wanted: number | undefined): Memory | undefined {
+  if (id === undefined) return undefined;
+  const found = engine.kv.readNow?.((rows) => memoryNow(rows, id));
+  if (found === undefined) return undefined;
+  if (wanted !== undefined && wanted !== found.row.version) return undefined;
+  return shapeMemory(engine.actor, found);
 }
 
 /** The memory behind a reference; its row, or that of its name, was read together with the head. */

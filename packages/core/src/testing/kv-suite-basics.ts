@@ -58,7 +58,7 @@ export async function settledSnapshot(kv: Kv): Promise<KvSnapshot> {
   return snapshot;
 }
 
-/** Reads values from a snapshot of its own; one by one they are the same, where a backend gives them so. */
+/** Reads values from a snapshot of its own; one by one, or at once, they are the same, where a backend gives them so. */
 export async function read(kv: Kv, ...keys: Bytes[]): Promise<string[]> {
   const snapshot = await kv.snapshot();
   try {
@@ -70,6 +70,8 @@ export async function read(kv: Kv, ...keys: Bytes[]): Promise<string[]> {
         values,
       );
     }
+    const atOnce = kv.readNow?.((rows) => keys.map((key) => hex(rows.getNow(key))));
+    if (atOnce !== undefined) assert.deepEqual(atOnce, values);
     return values;
   } finally {
     snapshot.close();
@@ -329,6 +331,11 @@ const snapshotCases: readonly KvCase[] = [
       if (snapshot.getNow !== undefined) assert.throws(() => snapshot.getNow?.(bytes(1, 2)));
       await assert.rejects(snapshot.ranges([{ gte: bytes(0), lt: bytes(9), limit: 9 }]));
       snapshot.close();
+      const onEntry = (): never => {
+        throw new Error("refused");
+      };
+      if (kv.readNow === undefined) return;
+      assert.throws(() => kv.readNow?.((at) => at.getNow(bytes(1, 1)), { onEntry }));
     },
   },
   {

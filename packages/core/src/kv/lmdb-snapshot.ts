@@ -1,0 +1,136 @@
+/**
+ * States of an LMDB file that are read from: for the length of an operation, or of one call.
+ *
+ * Promise: what `kv.ts` asks of a snapshot. When one begins, and in which file, is left to `lmdb-backend.ts`.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { CortexError } from "../errors.js";
+import {
+  assertRange,
+  type Bytes,
+  isHeadKey,
+  JOURNAL_KEY_BYTE,
+  type KvNow,
+  type KvRange,
+  type KvRow,
+  type KvSnapshot,
+  type KvSnapshotOptions,
+  type OnEntry,
+  showEntries,
+  showFound,
+} from "./kv.js";
+import { reading, storageError } from "./lmdb-failures.js";
+import type { LmdbFile, LmdbRead } from "./lmdb-file.js";
+
+/** Rows of one snapshot after which the event loop gets its turn: one call may look through a whole store. */
+const ROWS_PER_TURN = 4096;
+
+/** A read that has begun: of which file, and its head row, which was read to see whether the store has moved. */
+interface Begun {
+  readonly file: LmdbFile;
+  readonly read: LmdbRead;
+  readonly head: Bytes | undefined;
+}
+
+/** A snapshot for one operation. */
+export class LmdbSnapshot implements KvSnapshot {
+  /** From when on its age counts: when it was taken, or last used. */
+  freshMs = performance.now();
+  readonly #file: LmdbFile;
+  /** Read to see whether the store has moved, and wanted by nearly everybody. */
+  readonly #head: Bytes | undefined;
+  readonly #siblings: Set<LmdbSnapshot>;
+  readonly #untilIdle: boolean;
+  readonly #onEntry: OnEntry | undefined;
+  #rowsThisTurn = 0;
+  #read: LmdbRead | undefined;
+
+  constructor(begun: Begun, siblings: Set<LmdbSnapshot>, options: KvSnapshotOptions) {
+    const { file, read, head } = begun;
+    this.#file = file;
+    this.#head = head;
+    this.#untilIdle = options.untilIdle === true;
+    this.#onEntry = options.onEntry;
+    this.#read = read;
+    this.#siblings = siblings;
+    siblings.add(this);
+  }
+
+  async getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    if (this.#isLong()) await nextTurn();
+    const read = this.#reading();
+    this.#rowsThisTurn += keys.length;
+    return reading(() => this.#found(keys, read));
+  }
+
+  #found(keys: readonly Bytes[], read: LmdbRead): (Bytes | undefined)[] {
+    const values = keys.map((key) => (isHeadKey(key) ? this.#head : this.#file.get(key, read)));
+    showFound(this.#onEntry, keys, values);
+    return values;
+  }
+
+  getNow(key: Bytes): Bytes | undefined {
+    const read = this.#reading();
+    this.#rowsThisTurn += 1;
+    return reading(() => this.#found([key], read)[0]);
+  }
+
+  async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
+    if (this.#isLong()) await nextTurn();
+    const read = this.#reading();
+    for (const range of ranges) assertRange(range);
+    return reading(() => {
+      const found = ranges.map((range) => this.#file.range(range, read));
+      for (const rows of found) this.#rowsThisTurn += rows.length;
+      showEntries(this.#onEntry, ranges, found);
+      return found;
+    });
+  }
+
+  close(): void {
+    const read = this.#read;
+    if (read === undefined) return;
+    this.#read = undefined;
+    this.#siblings.delete(this);
+    this.#file.endRead(read);
+  }
+
+  /** Whether it is time to let the process do something else: long work reads from one snapshot. */
+  #isLong(): boolean {
+    const isLong = this.#rowsThisTurn >= ROWS_PER_TURN;
+    if (isLong) this.#rowsThisTurn = 0;
+    return isLong;
+  }
+
+  #reading(): LmdbRead {
+    if (this.#read === undefined) {
+      throw new CortexError("ERR_CLOSED", "the snapshot is closed, or was held for too long");
+    }
+    if (this.#untilIdle) this.freshMs = performance.now();
+    return this.#read;
+  }
+}
+
+/** The rows of a read that ends with the call it is for. */
+export class LmdbNow implements KvNow {
+  readonly #begun: Begun;
+  readonly #onEntry: OnEntry | undefined;
+
+  constructor(begun: Begun, onEntry: OnEntry | undefined) {
+    this.#begun = begun;
+    this.#onEntry = onEntry;
+  }
+
+  getNow(key: Bytes): Bytes | undefined {
+    const { file, read, head } = this.#begun;
+    if (isHeadKey(key)) return head;
+    let value: Bytes | undefined;
+    try {
+      value = file.get(key, read);
+    } catch (error) {
+      throw storageError(error, "the read failed");
+    }
+    if (value !== undefined && key[0] === JOURNAL_KEY_BYTE) this.#onEntry?.(key, value);
+    return value;
+  }
+}
