@@ -4,10 +4,12 @@
  * that cannot be written slows nobody down.
  */
 import { afterEach, describe, expect, test } from "vitest";
+import { CommitSignal } from "../src/history/growth.js";
 import { CortexError, LIMITS } from "../src/index.js";
 import { around, type Kv } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { openGraph } from "../src/open.js";
+import { TextIndex } from "../src/text/text-index.js";
 import { atCleanUp, cleanUp, temporaryFolder } from "./other-process.js";
 
 afterEach(cleanUp);
@@ -46,6 +48,35 @@ describe("a loop of awaited writes", () => {
     const { engine } = await writeOnly(Math.floor(LIMITS.textUnflushedEntries / BATCH));
     // Nobody has had to wait for a flush so far, and there was one: each commit gave it some turns.
     expect((await engine.text.status()).segments).toBeGreaterThan(0);
+  });
+
+  test("lets the work of the index hold no state of the store while it waits for a turn", async () => {
+    const { kv } = await writeOnly(9);
+    let open = 0;
+    const held: number[] = [];
+    const counting = around(kv, {
+      snapshot: async (options) => {
+        const snapshot = await kv.snapshot(options);
+        const close = snapshot.close.bind(snapshot);
+        open += 1;
+        return Object.assign(snapshot, {
+          close: () => {
+            open -= 1;
+            close();
+          },
+        });
+      },
+    });
+    const text = new TextIndex({
+      kv: counting,
+      signal: new CommitSignal(),
+      language: { of: async () => "english", soon: () => [] },
+      turn: async () => void held.push(open),
+    });
+    expect(await text.flush()).toBe(0);
+    expect(held.length).toBeGreaterThan(10);
+    expect(new Set(held)).toEqual(new Set([0]));
+    await text.close();
   });
 
   test("goes on where the index cannot be written", async () => {

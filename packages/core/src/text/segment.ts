@@ -124,19 +124,13 @@ export function buildSegment(
   place: SegmentPlace,
   yieldTurn: YieldTurn,
 ): Promise<BuiltSegment> {
-  const cut = cutDraft(draft, place.to);
-  const { kept, ends, olderEnds } = cut;
-  const ended = new Map<string, number>();
-  const count = (word: string): void => void ended.set(word, (ended.get(word) ?? 0) + 1);
-  for (const { words } of olderEnds) for (const word of words) count(word);
-  for (const [word, { documents }] of draft.words) {
-    for (const document of documents) if (ends.has(document)) count(word);
-  }
+  const { kept, ends, olderEnds } = cutDraft(draft, place.to);
+  const ended = endedWords(draft, ends, olderEnds);
   const gone = [
     ...[...ends.keys()].map((document) => draft.lengths[document] ?? 0),
     ...olderEnds.map(({ length }) => length),
   ];
-  return writeSegment(place, {
+  const content = {
     documents: kept.flatMap((at) => draft.documents[at] ?? []),
     lengths: kept.map((at) => draft.lengths[at] ?? 0),
     ends: kept.flatMap((at, document) => {
@@ -145,8 +139,31 @@ export function buildSegment(
     }),
     endedDocuments: gone.length,
     endedWords: sum(gone),
-    words: inPortions(wordsOf(draft, kept, ended), yieldTurn),
-  });
+    words: inPortions(wordsOf(draft, kept, ended), draft.words.size, yieldTurn),
+  };
+  return writeSegment(place, content, yieldTurn);
+}
+
+/** How many of the documents that ended held each word. */
+function endedWords(
+  draft: DraftSegment,
+  ends: ReadonlyMap<number, number>,
+  olderEnds: readonly OlderEnd[],
+): ReadonlyMap<string, number> {
+  const ended = new Map<string, number>();
+  for (const { words } of olderEnds) {
+    for (const word of words) ended.set(word, (ended.get(word) ?? 0) + 1);
+  }
+  // Mostly none has: then no word need be looked at.
+  if (ends.size === 0) return ended;
+  const isEnded = new Uint8Array(draft.documents.length);
+  for (const document of ends.keys()) isEnded[document] = 1;
+  for (const [word, { documents }] of draft.words) {
+    let count = 0;
+    for (const document of documents) count += isEnded[document] ?? 0;
+    if (count > 0) ended.set(word, (ended.get(word) ?? 0) + count);
+  }
+  return ended;
 }
 
 /** Whether the entries before a seq left anything to write. */
@@ -178,17 +195,22 @@ function cutDraft(
 /** Lets the process do something else for a moment. */
 export type YieldTurn = () => Promise<void>;
 
-/** Words between two breaths: a few milliseconds of work. */
+/** Words between two breaths, a few milliseconds of work; and breaths of one dictionary, so that it is not for ever. */
 const PORTION_WORDS = 1024;
+const PORTIONS = 64;
+/** Rows between two breaths. */
+const PORTION_ROWS = 256;
 
 async function* inPortions(
   words: Iterable<SegmentWord>,
+  count: number,
   yieldTurn: YieldTurn,
 ): AsyncGenerator<readonly SegmentWord[]> {
+  const most = Math.max(PORTION_WORDS, Math.ceil(count / PORTIONS));
   let portion: SegmentWord[] = [];
   for (const word of words) {
     portion.push(word);
-    if (portion.length < PORTION_WORDS) continue;
+    if (portion.length < most) continue;
     yield portion;
     portion = [];
     await yieldTurn();
@@ -247,14 +269,15 @@ interface SegmentContent {
 export async function writeSegment(
   place: SegmentPlace,
   content: SegmentContent,
+  yieldTurn: YieldTurn,
 ): Promise<BuiltSegment> {
   const { documents, lengths } = content;
   const words = sum(Array.from(lengths));
   const averageMilli = Math.max(1, Math.round((1000 * words) / Math.max(1, documents.length)));
-  const dictionary = await writeDictionary(place.number, content.words, {
-    lengths,
-    averageLength: averageMilli / 1000,
-  });
+  const average = { lengths, averageLength: averageMilli / 1000 };
+  const written = await writeDictionary(content.words, average);
+  await yieldTurn();
+  const dictionary = await bucketRows(place.number, written, yieldTurn);
   const rows = [...dictionary.rows, ...documentRows(place.number, documents, lengths)];
   const { ends } = content;
   if (ends.length > 0) {
@@ -277,12 +300,17 @@ export async function writeSegment(
   return { info, rows };
 }
 
-/** Writes every word once, then cuts the bytes into rows in the order of hashes. */
+/** The words of a dictionary, each behind the one before, and where they lie: in the order of their hashes. */
+interface Dictionary {
+  readonly bytes: Uint8Array;
+  readonly entries: readonly DictionaryEntry[];
+}
+
+/** Writes every word once, and puts them in order. */
 async function writeDictionary(
-  segment: number,
   words: AsyncIterable<readonly SegmentWord[]>,
   lengths: Lengths,
-): Promise<{ readonly rows: readonly KvRow[]; readonly bits: number }> {
+): Promise<Dictionary> {
   const all = new ByteWriter(256 * 1024);
   const postings = new ByteWriter();
   const entries: DictionaryEntry[] = [];
@@ -295,10 +323,7 @@ async function writeDictionary(
       entries.push({ hash: hashOf(word.word), word: word.word, start, end: all.length });
     }
   }
-  // Equal hashes are told apart by the words, so that equal segments have equal bytes.
-  entries.sort((a, b) => a.hash - b.hash || (a.word < b.word ? -1 : 1));
-  const bits = bucketBits(all.length);
-  return { rows: bucketRows(segment, entries, all.take(), bits), bits };
+  return { bytes: all.take(), entries: inOrder(entries) };
 }
 
 /** A word among the bytes of a dictionary. */
@@ -309,12 +334,36 @@ interface DictionaryEntry {
   readonly end: number;
 }
 
-function bucketRows(
+/** More words than a segment has. */
+const WORDS_MOST = 2 ** 21;
+
+/**
+ * By hash, and by word where hashes are equal, so that equal segments have equal bytes. Numbers are sorted, each of a
+ * hash and a place: sorting the entries themselves took ten times as long.
+ */
+function inOrder(entries: readonly DictionaryEntry[]): readonly DictionaryEntry[] {
+  const byHash = (a: DictionaryEntry, b: DictionaryEntry): number =>
+    a.hash - b.hash || (a.word < b.word ? -1 : 1);
+  if (entries.length > WORDS_MOST) return [...entries].sort(byHash);
+  const places = new Float64Array(entries.length);
+  for (let at = 0; at < places.length; at += 1) {
+    places[at] = (entries[at] as DictionaryEntry).hash * WORDS_MOST + at;
+  }
+  const sorted = Array.from(
+    places.sort(),
+    (place) => entries[place % WORDS_MOST],
+  ) as DictionaryEntry[];
+  const isTie = sorted.some((entry, at) => entry.hash === sorted[at + 1]?.hash);
+  return isTie ? sorted.sort(byHash) : sorted;
+}
+
+/** Cuts a dictionary into rows. */
+async function bucketRows(
   segment: number,
-  entries: readonly DictionaryEntry[],
-  bytes: Uint8Array,
-  bits: number,
-): readonly KvRow[] {
+  { bytes, entries }: Dictionary,
+  yieldTurn: YieldTurn,
+): Promise<{ readonly rows: readonly KvRow[]; readonly bits: number }> {
+  const bits = bucketBits(bytes.length);
   const rows: KvRow[] = [];
   for (let from = 0; from < entries.length; ) {
     const bucket = bucketOf(entries[from]?.hash ?? 0, bits);
@@ -333,8 +382,9 @@ function bucketRows(
       at += end - start;
     }
     rows.push({ key: segmentKey("textWords", segment, bucket), value });
+    if (rows.length % PORTION_ROWS === 0) await yieldTurn();
   }
-  return rows;
+  return { rows, bits };
 }
 
 function sum(values: readonly number[]): number {

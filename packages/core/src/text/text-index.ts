@@ -7,11 +7,11 @@
  * answer. Segments are changed only together with the manifest row, compared with the one they were
  * computed from; whoever loses that race starts over.
  *
- * Background work runs once at a time, in small steps, and what it fails with is kept for `status`. How hits are
+ * Background work runs once at a time, in small steps between which it holds no snapshot, for pages freed since could not be
+ * used again; what it fails with is kept for `status`. How hits are
  * found is in `text-rank.ts`; what a flush and a merge write, and when a writer waits for them, in `text-upkeep.ts`; how
  * memories are taken out in `text-purge.ts`.
  */
-import type { Language } from "../contract/config.js";
 import type { Problem } from "../contract/upkeep.js";
 import { CortexError } from "../errors.js";
 import type { CommitSignal } from "../history/growth.js";
@@ -20,14 +20,9 @@ import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
 import { type Bytes, type Kv, type KvSoon, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
-import { Analyser, analyserId } from "./analyse.js";
-import {
-  decodeManifest,
-  emptyManifest,
-  encodeManifest,
-  type Manifest,
-  type SegmentInfo,
-} from "./manifest.js";
+import type { Analyser } from "./analyse.js";
+import { encodeManifest, type SegmentInfo } from "./manifest.js";
+import { type LanguageSource, type ManifestAt, ManifestReader } from "./manifest-reader.js";
 import { acceptPhrases, everyWord, parseQuery, type TextQuery } from "./query.js";
 import type { YieldTurn } from "./segment.js";
 import { checkSegments } from "./text-check.js";
@@ -44,22 +39,21 @@ import { SegmentCache } from "./text-segments.js";
 import { TextTail } from "./text-tail.js";
 import {
   allRowKeys,
+  buildSegments,
+  type Flush,
   FlushPace,
   type IndexChange,
   nextMerge,
   planFlush,
   planMerge,
+  type ReadRows,
 } from "./text-upkeep.js";
 
 /** What the index of a store is made of. */
 interface TextIndexParts {
   readonly kv: Kv;
   readonly signal: CommitSignal;
-  /** The language that the graph is configured for, and the rows it is read from. */
-  readonly language: {
-    of(reader: Reader): Promise<Language>;
-    soon(): readonly Bytes[];
-  };
+  readonly language: LanguageSource;
   /** Lets the process do something else. */
   readonly turn: YieldTurn;
 }
@@ -107,15 +101,6 @@ interface TextStatus {
   readonly failure?: string;
 }
 
-/** The manifest as one reader sees it, with the bytes it came in. */
-interface ManifestAt {
-  readonly manifest: Manifest;
-  readonly bytes: Bytes | undefined;
-  readonly analyser: Analyser;
-  /** False when the segments are made of other words than the graph now asks for. */
-  readonly fits: boolean;
-}
-
 /** How often work that loses the race against other processes starts over. */
 const ATTEMPTS = 100;
 
@@ -127,16 +112,12 @@ export class TextIndex {
   readonly #parts: TextIndexParts;
   readonly #cache = new SegmentCache();
   readonly #unlisten: () => void;
-  readonly #analysers = new Map<Language, Promise<Analyser>>();
-  #decoded: { readonly bytes: Bytes; readonly manifest: Manifest } | undefined;
+  readonly #manifests: ManifestReader;
   #tail: TextTail | undefined;
   /** Whoever works on the tail waits for the one before. */
   #tailTurn: Promise<unknown> = Promise.resolve();
-  #cursor = 0;
   #job: Promise<void> | undefined;
   readonly #pace: FlushPace;
-  /** The words that were used last. */
-  #spoken: Analyser | undefined;
   #failure: string | undefined;
   /** Whether this handle has given the index anything to do. */
   #used = false;
@@ -144,11 +125,12 @@ export class TextIndex {
 
   constructor(parts: TextIndexParts) {
     this.#parts = parts;
+    this.#manifests = new ManifestReader(parts.language);
     this.#pace = new FlushPace(parts.turn);
     this.#unlisten = parts.signal.listen((size, before) => {
       this.#used = true;
       this.#pace.wrote(size - before);
-      if (size - this.#cursor <= LIMITS.textTailEntries) return undefined;
+      if (size - this.#manifests.cursor <= LIMITS.textTailEntries) return undefined;
       return this.#pace.letWork(
         this.#work(() => this.#catchUp()),
         size - before,
@@ -195,7 +177,7 @@ export class TextIndex {
 
   /** What has to be done before a search, if anything. */
   async #lackAt(reader: Reader): Promise<"segments" | "purge" | undefined> {
-    const at = await this.#manifestAt(reader);
+    const at = await this.#manifests.at(reader);
     const { cursor, purgedTo } = at.manifest;
     if (reader.head.size - cursor > 2 * LIMITS.textTailEntries) return "segments";
     const { forgotten } = await this.#tailAt(reader, at);
@@ -217,12 +199,11 @@ export class TextIndex {
 
   /** Where the words of texts stand in the segments that were there a moment ago. */
   #soonWords(texts: readonly string[]): readonly Bytes[] {
-    const analyser = this.#spoken;
+    const { spoken: analyser, segments } = this.#manifests;
     const { code } = LIFECYCLES.active;
-    const known = this.#decoded?.manifest.segments ?? [];
     if (analyser === undefined) return [];
     return wordKeys(
-      known.filter(({ lifecycle }) => lifecycle === code),
+      segments.filter(({ lifecycle }) => lifecycle === code),
       texts.flatMap((text) => parseQuery(analyser, text).words),
     );
   }
@@ -285,7 +266,7 @@ export class TextIndex {
   /** How the index stands now. */
   status(): Promise<TextStatus> {
     return this.#reading(async (reader) => {
-      const { manifest } = await this.#manifestAt(reader);
+      const { manifest } = await this.#manifests.at(reader);
       return {
         analyser: manifest.analyser,
         cursor: manifest.cursor,
@@ -340,8 +321,7 @@ export class TextIndex {
    * on them must be prepared that another process has configured another language since.
    */
   analyser(): Promise<Analyser> {
-    const known = [...this.#analysers.values()].at(-1);
-    return known ?? this.#reading((reader) => this.analyserAt(reader));
+    return this.#manifests.loaded() ?? this.#reading((reader) => this.analyserAt(reader));
   }
 
   /** Waits for work under way, and writes a long tail out. */
@@ -362,7 +342,7 @@ export class TextIndex {
   /** Compares the segments with the journal; changes nothing. */
   check(): Promise<readonly Problem[]> {
     return this.#reading(async (reader) => {
-      const { manifest, analyser } = await this.#manifestAt(reader);
+      const { manifest, analyser } = await this.#manifests.at(reader);
       const segments = await this.#cache.load(reader, manifest.segments);
       return checkSegments(reader, { manifest, segments, analyser });
     });
@@ -376,7 +356,7 @@ export class TextIndex {
     this.#used = true;
     // The index is one for all callers: who sees what of it is asked when documents are counted.
     const { whole } = reader;
-    const at = await this.#manifestAt(whole);
+    const at = await this.#manifests.at(whole);
     const { manifest, analyser } = at;
     const codes = [...new Set(lifecycles)].map((name) => LIFECYCLES[name].code);
     const tail = reader.seq >= manifest.cursor - 1 ? await this.#tailAt(whole, at) : undefined;
@@ -392,34 +372,9 @@ export class TextIndex {
     return { view: { reader, segments, tail, lifecycles: codes }, analyser };
   }
 
-  async #manifestAt(reader: Reader): Promise<ManifestAt> {
-    const [bytes] = await reader.getMany([TEXT_MANIFEST_KEY]);
-    const language = await this.#parts.language.of(reader);
-    const analyser = await this.#load(language);
-    this.#spoken = analyser;
-    const stored = bytes === undefined ? undefined : this.#decode(bytes);
-    const fits = stored === undefined || stored.analyser === analyserId(language);
-    const manifest = stored !== undefined && fits ? stored : emptyManifest(analyser.id, stored);
-    if (reader.live) this.#cursor = manifest.cursor;
-    return { manifest, bytes, analyser, fits };
-  }
-
-  #decode(bytes: Bytes): Manifest {
-    if (this.#decoded === undefined || !sameBytes(this.#decoded.bytes, bytes)) {
-      this.#decoded = { bytes, manifest: decodeManifest(bytes) };
-    }
-    return this.#decoded.manifest;
-  }
-
   /** Words as the graph's language has them, at a reader's snapshot. */
-  async analyserAt(reader: Reader): Promise<Analyser> {
-    return this.#load(await this.#parts.language.of(reader));
-  }
-
-  #load(language: Language): Promise<Analyser> {
-    const loading = this.#analysers.get(language) ?? Analyser.load(language);
-    this.#analysers.set(language, loading);
-    return loading;
+  analyserAt(reader: Reader): Promise<Analyser> {
+    return this.#manifests.analyserAt(reader);
   }
 
   /** The tail that goes with a manifest, read up to `to`, or to the reader's position. */
@@ -482,37 +437,46 @@ export class TextIndex {
   async #flushOnce(most = 0): Promise<number> {
     return this.#retrying(async () => {
       await this.#readAhead(most);
-      return this.#reading(async (reader) => {
-        const at = await this.#manifestAt(reader);
-        const { manifest } = at;
-        if (!at.fits) return (await this.#reset(reader, at)) ? reader.head.size : undefined;
-        const { size } = reader.head;
-        if (size - manifest.cursor <= most) return size - manifest.cursor;
-        const tail = await this.#tailAt(reader, at, manifest.cursor);
-        const to = Math.min(tail.end, manifest.cursor + LIMITS.textFlushEntries);
-        if (tail.forgotten.some(({ seq }) => seq >= manifest.purgedTo)) {
-          await this.#purgeOnce([]);
-          return undefined;
-        }
-        // What was read ahead goes with another manifest by now: once more.
-        if (to === manifest.cursor) return undefined;
-        const change = await planFlush(
-          reader,
-          { manifest, tail, to },
-          this.#cache,
-          this.#parts.turn,
-        );
+      const begun = await this.#reading((reader) => this.#beginFlush(reader, most));
+      if (begun === undefined || typeof begun === "number") return begun;
+      const { at, tail } = begun;
+      const forgotten = tail.forgotten.length;
+      const built = await buildSegments(begun, this.#parts.turn);
+      return this.#readingSame(at, async (reader) => {
+        // Words of a memory that was forgotten meanwhile may stand in what was built.
+        if (tail.forgotten.length !== forgotten) return undefined;
+        const change = await planFlush(reader, begun, built, this.#cache);
         if (!(await this.#commit(at, change))) return undefined;
         this.#pace.flushed();
-        return size - to;
+        return reader.head.size - begun.to;
       });
     });
+  }
+
+  /** What a flush takes; or how many entries wait if it takes none; or `undefined` to start over. */
+  async #beginFlush(
+    reader: Reader,
+    most: number,
+  ): Promise<(Flush & { readonly at: ManifestAt }) | number | undefined> {
+    const at = await this.#manifests.at(reader);
+    const { manifest } = at;
+    if (!at.fits) return (await this.#reset(reader, at)) ? reader.head.size : undefined;
+    const { size } = reader.head;
+    if (size - manifest.cursor <= most) return size - manifest.cursor;
+    const tail = await this.#tailAt(reader, at, manifest.cursor);
+    const to = Math.min(tail.end, manifest.cursor + LIMITS.textFlushEntries);
+    if (tail.forgotten.some(({ seq }) => seq >= manifest.purgedTo)) {
+      await this.#purgeOnce([]);
+      return undefined;
+    }
+    // What was read ahead goes with another manifest by now: once more.
+    return to === manifest.cursor ? undefined : { at, manifest, tail, to };
   }
 
   /** Reads what the next segment takes into the tail, in steps that hold no old state of the store. */
   async #readAhead(most: number): Promise<void> {
     const step = (reader: Reader): Promise<boolean> =>
-      this.#manifestAt(reader).then(async (at) => {
+      this.#manifests.at(reader).then(async (at) => {
         const { cursor } = at.manifest;
         const { size } = reader.head;
         if (!at.fits || size - cursor <= most) return false;
@@ -528,22 +492,26 @@ export class TextIndex {
   #mergeOnce(
     only: boolean,
   ): Promise<{ readonly merged: readonly SegmentInfo[]; readonly more: boolean }> {
-    return this.#retrying(() =>
-      this.#reading(async (reader) => {
-        const at = await this.#manifestAt(reader);
+    return this.#retrying(async () => {
+      const begun = await this.#reading(async (reader) => {
+        const at = await this.#manifests.at(reader);
         const merged = at.fits ? nextMerge(at.manifest.segments) : [];
         if (only || merged.length === 0) return { merged: [], more: merged.length > 0 };
-        const run = await this.#cache.load(reader, merged);
-        const change = await planMerge(reader, at.manifest, run, this.#parts.turn);
-        return (await this.#commit(at, change)) ? { merged, more: true } : undefined;
-      }),
-    );
+        return { at, merged, run: await this.#cache.load(reader, merged) };
+      });
+      if (begun.run === undefined) return begun;
+      const { at, merged, run } = begun;
+      const read: ReadRows = (use) => this.#readingSame(at, use);
+      const change = await planMerge(read, at.manifest, run, this.#parts.turn);
+      const isDone = change !== undefined && (await this.#commit(at, change));
+      return isDone ? { merged, more: true } : undefined;
+    });
   }
 
   /** One attempt to take memories out; `undefined` when somebody else changed the index meanwhile. */
   #purgeOnce(known: readonly ErasedDocument[]): Promise<true | undefined> {
     return this.#reading(async (reader) => {
-      const at = await this.#manifestAt(reader);
+      const at = await this.#manifests.at(reader);
       const { manifest } = at;
       if (!at.fits) return (await this.#reset(reader, at)) ? true : undefined;
       const { size } = reader.head;
@@ -584,6 +552,17 @@ export class TextIndex {
       await this.#parts.turn();
     }
     throw new CortexError("ERR_CONTENDED", "other processes changed the text index too often");
+  }
+
+  /** Reads while the index is as it was; `undefined` once somebody has changed it. */
+  #readingSame<T>(
+    { bytes }: ManifestAt,
+    use: (reader: Reader) => Promise<T>,
+  ): Promise<T | undefined> {
+    return this.#reading(async (reader) => {
+      const [now] = await reader.getMany([TEXT_MANIFEST_KEY]);
+      return sameBytes(now, bytes) ? use(reader) : undefined;
+    });
   }
 
   #reading<T>(use: (reader: Reader) => Promise<T>): Promise<T> {

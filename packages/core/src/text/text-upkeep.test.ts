@@ -1,8 +1,11 @@
-/** Which segments are merged next: neighbours of similar size, of one lifecycle, up to a limit. */
+/**
+ * Which segments are merged next: neighbours of similar size, of one lifecycle, up to a limit. And how many turns
+ * commits give the work on them.
+ */
 import { describe, expect, test } from "vitest";
 import { LIMITS } from "../limits.js";
 import type { SegmentInfo } from "./manifest.js";
-import { nextMerge } from "./text-upkeep.js";
+import { FlushPace, nextMerge } from "./text-upkeep.js";
 
 function segments(sizes: readonly number[], lifecycle = 1, first = 1): SegmentInfo[] {
   return sizes.map((size, at) => ({
@@ -79,5 +82,36 @@ describe("the next merge", () => {
     }
     expect(left.length).toBeLessThan(LIMITS.textSegments);
     expect(left.reduce((sum, { size }) => sum + size, 0)).toBe(500 * 4096);
+  });
+});
+
+describe("the turns that commits give", () => {
+  const endless = new Promise<void>(() => undefined);
+  function pace() {
+    const given = { turns: 0 };
+    const counted = new FlushPace(async () => {
+      given.turns += 1;
+    });
+    return { counted, given };
+  }
+
+  test("are saved up by small commits: none pays for the work of many", async () => {
+    const { counted, given } = pace();
+    for (let write = 1; write < 64; write += 1) {
+      expect(counted.letWork(endless, 1)).toBeUndefined();
+    }
+    await counted.letWork(endless, 1);
+    expect(given.turns).toBe(1);
+    for (let write = 0; write < 640; write += 1) await counted.letWork(endless, 1);
+    expect(given.turns).toBe(11);
+  });
+
+  test("follow from what a large commit wrote, and end with the work", async () => {
+    const { counted, given } = pace();
+    await counted.letWork(endless, 1000);
+    expect(given.turns).toBe(15);
+    await counted.letWork(Promise.resolve(), 1000);
+    expect(given.turns).toBeLessThan(20);
+    expect(counted.letWork(endless, 1)).toBeUndefined();
   });
 });

@@ -57,14 +57,17 @@ const FIRST_TIER = 512;
 const ENTRIES_PER_TURN = 64;
 
 /**
- * How a process that writes lets its text index follow. Each commit gives the work turns in proportion to what it
+ * How a process that writes lets its text index follow. Commits give the work turns in proportion to what they
  * wrote: a loop of awaited writes leaves none to anybody, and the whole flush would come when it has to be waited
- * for, as a pause of a second for whoever writes then. A writer that is far ahead all the same waits for a flush.
+ * for, as a pause of a second for whoever writes then. Small commits save up for a turn: one of each would charge a
+ * caller who awaits a single write with the work of a hundred. A writer that is far ahead all the same waits for a flush.
  */
 export class FlushPace {
   readonly #turn: YieldTurn;
   /** Entries that this process has written since its last flush, and who waits for the next. */
   #unflushed = 0;
+  /** Entries of commits for which no turn was given yet. */
+  #owed = 0;
   #onFlush: (() => void)[] = [];
 
   constructor(turn: YieldTurn) {
@@ -82,17 +85,23 @@ export class FlushPace {
   }
 
   /** What the next commit waits for after one of so many entries, while there is work. */
-  letWork(work: Promise<void>, entries: number): Promise<void> {
-    if (this.#unflushed <= LIMITS.textUnflushedEntries) return this.#giveTurns(work, entries);
-    return Promise.race([work, new Promise<void>((resolve) => this.#onFlush.push(resolve))]);
+  letWork(work: Promise<void>, entries: number): Promise<void> | undefined {
+    if (this.#unflushed > LIMITS.textUnflushedEntries) {
+      return Promise.race([work, new Promise<void>((resolve) => this.#onFlush.push(resolve))]);
+    }
+    this.#owed += entries;
+    return this.#owed < ENTRIES_PER_TURN ? undefined : this.#giveTurns(work);
   }
 
-  async #giveTurns(work: Promise<void>, entries: number): Promise<void> {
+  async #giveTurns(work: Promise<void>): Promise<void> {
     let isOver = false;
     void work.then(() => {
       isOver = true;
     });
-    for (let given = 0; given < entries && !isOver; given += ENTRIES_PER_TURN) await this.#turn();
+    for (; this.#owed >= ENTRIES_PER_TURN && !isOver; this.#owed -= ENTRIES_PER_TURN) {
+      await this.#turn();
+    }
+    if (isOver) this.#owed = 0;
   }
 }
 
@@ -140,36 +149,43 @@ export interface IndexChange {
   readonly manifest: Manifest;
 }
 
-/** The tail of the index as a change: a segment of each lifecycle that it has documents of, up to `to`. */
-export async function planFlush(
-  rows: Rows,
+/** What is to be written out: the tail that goes with a manifest, up to a seq. */
+export interface Flush {
+  readonly manifest: Manifest;
+  readonly tail: TextTail;
+  readonly to: number;
+}
+
+/** The segments of a flush: one of each lifecycle that the tail has documents of. */
+export async function buildSegments(
   { manifest, tail, to }: Flush,
-  cache: SegmentCache,
   yieldTurn: YieldTurn,
-): Promise<IndexChange> {
-  let { next } = manifest;
+): Promise<readonly BuiltSegment[]> {
   const built: BuiltSegment[] = [];
   for (const [lifecycle, draft] of tail.drafts) {
     if (!hasContent(draft, to)) continue;
-    const place = { number: next++, lifecycle, from: manifest.cursor, to };
+    const place = { number: manifest.next + built.length, lifecycle, from: manifest.cursor, to };
     built.push(await buildSegment(draft, place, yieldTurn));
   }
-  const flush = next++;
+  return built;
+}
+
+/** A flush as a change, once its segments are built. */
+export async function planFlush(
+  rows: Rows,
+  { manifest, tail, to }: Flush,
+  built: readonly BuiltSegment[],
+  cache: SegmentCache,
+): Promise<IndexChange> {
+  const flush = manifest.next + built.length;
   const ended = await olderEnds(rows, { manifest, tail, to }, cache, flush);
   const segments = [...ended.segments, ...built.map(({ info }) => info)];
   const purgedTo = Math.max(manifest.purgedTo, to);
   return {
     puts: [...ended.puts, ...built.flatMap(({ rows: own }) => own)],
     deletes: [],
-    manifest: { ...manifest, cursor: to, purgedTo, next, segments },
+    manifest: { ...manifest, cursor: to, purgedTo, next: flush + 1, segments },
   };
-}
-
-/** What is to be written out: the tail that goes with a manifest, up to a seq. */
-interface Flush {
-  readonly manifest: Manifest;
-  readonly tail: TextTail;
-  readonly to: number;
 }
 
 /** Which documents of older segments ended before `to`: a row for each segment that has some. */
@@ -213,16 +229,20 @@ function lostDocument(seq: number | undefined): CortexError {
   );
 }
 
-/** Merges segments into one. */
+/** Reads from a snapshot of its own; `undefined` once the index is another than at the beginning of the work. */
+export type ReadRows = <T>(use: (rows: Rows) => Promise<T>) => Promise<T | undefined>;
+
+/** Merges segments into one; `undefined` when somebody changed the index meanwhile. */
 export async function planMerge(
-  rows: Rows,
+  read: ReadRows,
   manifest: Manifest,
   run: readonly LoadedSegment[],
   yieldTurn: YieldTurn,
-): Promise<IndexChange> {
+): Promise<IndexChange | undefined> {
   const sources: MergeSource[] = [];
   for (const { info, lengths, ends } of run) {
-    const chunks = await rows.getMany(documentKeys(info.number, info.size));
+    const chunks = await read((rows) => rows.getMany(documentKeys(info.number, info.size)));
+    if (chunks === undefined) return undefined;
     const documents = chunks.flatMap((row) => documentsIn(row));
     const ended = Array.from(ends ?? []).flatMap((end, document) =>
       end > 0 ? [{ document, end }] : [],
@@ -230,21 +250,21 @@ export async function planMerge(
     sources.push({ info, documents, lengths, ends: ended });
     await yieldTurn();
   }
-  const buckets = async (segment: number, from: number, to: number): Promise<readonly KvRow[]> => {
-    const gte = segmentKey("textWords", segment, from);
-    const lt = segmentKey("textWords", segment, to);
-    const [page = []] = await rows.ranges([{ gte, lt, limit: to - from }]);
-    return page;
-  };
   const { next } = manifest;
-  const merged = await mergeSegments(next, sources, { buckets, yieldTurn });
+  const parts = { read, yieldTurn, isLost: false };
+  const merged = await mergeSegments(next, sources, parts);
+  if (parts.isLost) return undefined;
   const gone = new Set(run.map(({ info }) => info.number));
   const first = run[0]?.info.number;
   const segments = manifest.segments.flatMap((one) =>
     one.number === first ? [merged.info] : gone.has(one.number) ? [] : [one],
   );
   const deletes: Bytes[] = [];
-  for (const { info } of run) for (const key of await segmentRowKeys(rows, info)) deletes.push(key);
+  for (const { info } of run) {
+    const keys = await read((rows) => segmentRowKeys(rows, info));
+    if (keys === undefined) return undefined;
+    for (const key of keys) deletes.push(key);
+  }
   return { puts: merged.rows, deletes, manifest: { ...manifest, next: next + 1, segments } };
 }
 
@@ -302,9 +322,10 @@ interface MergeSource {
 
 /** How a merge reads and rests. */
 interface MergeParts {
-  /** The rows of a segment's dictionary in the buckets `from` up to but not including `to`. */
-  readonly buckets: (segment: number, from: number, to: number) => Promise<readonly KvRow[]>;
+  readonly read: ReadRows;
   readonly yieldTurn: YieldTurn;
+  /** Set when the index was changed by others: what is put together then is good for nothing. */
+  isLost: boolean;
 }
 
 /** Merges segments that follow each other into one with the given number. */
@@ -343,21 +364,34 @@ async function mergeSegments(
       endedWords: total(sources, "endedWords"),
       words: mergedWords(sources, numbers, parts),
     },
+    parts.yieldTurn,
   );
 }
+
+/** Buckets of the smallest dictionary that are read at once, as a power of two: a few milliseconds of work. */
+const STRETCH_BITS = 2;
 
 async function* mergedWords(
   sources: readonly MergeSource[],
   numbers: readonly Int32Array[],
   parts: MergeParts,
 ): AsyncGenerator<readonly SegmentWord[]> {
-  const bits = Math.min(...sources.map(({ info }) => info.bits));
+  const bits = Math.max(0, Math.min(...sources.map(({ info }) => info.bits)) - STRETCH_BITS);
   for (let stretch = 0; stretch < 2 ** bits; stretch += 1) {
     const words = new Map<string, { documents: number[]; times: number[]; ended: number }>();
-    for (const [at, { info }] of sources.entries()) {
-      const width = 2 ** (info.bits - bits);
-      const rows = await parts.buckets(info.number, stretch * width, (stretch + 1) * width);
-      for (const { value } of rows) addWords(words, value, numbers[at] ?? new Int32Array(0));
+    const ranges = sources.map(({ info: { number, bits: own } }) => {
+      const width = 2 ** (own - bits);
+      const gte = segmentKey("textWords", number, stretch * width);
+      const lt = segmentKey("textWords", number, (stretch + 1) * width);
+      return { gte, lt, limit: width };
+    });
+    const pages = await parts.read((rows) => rows.ranges(ranges));
+    if (pages === undefined) {
+      parts.isLost = true;
+      return;
+    }
+    for (const [at, page] of pages.entries()) {
+      for (const { value } of page) addWords(words, value, numbers[at] ?? new Int32Array(0));
     }
     yield [...words].map(([word, held]) => ({ word, ...held }));
     await parts.yieldTurn();
