@@ -44,6 +44,7 @@ export default defineConfig(({ mode }) => ({
     alias: [
       { find: /^@cortex-memory\/core$/, replacement: core("index.ts") },
       { find: /^@cortex-memory\/core\/contract$/, replacement: core("contract/entry.ts") },
+      { find: /^@cortex-memory\/core\/doors$/, replacement: core("doors.ts") },
       { find: /^@cortex-memory\/core\/memgraph$/, replacement: core("memgraph/index.ts") },
       { find: /^@cortex-memory\/core\/postgres$/, replacement: core("kv/postgres-backend.ts") },
       { find: /^@cortex-memory\/core\/remote$/, replacement: core("remote/index.ts") },

@@ -8,7 +8,8 @@
  */
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { open, throughDoor } from "@cortex-memory/core";
+import { open } from "@cortex-memory/core";
+import { throughDoor } from "@cortex-memory/core/doors";
 import { openLmdbKv } from "../../packages/core/dist/kv/lmdb-backend.js";
 import { median, timeMs } from "./clock.mjs";
 import { openMemgraphFile } from "./memgraph-sqlite.mjs";

@@ -9,7 +9,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openHub, throughDoor } from "@cortex-memory/core";
+import { openHub } from "@cortex-memory/core";
+import { throughDoor } from "@cortex-memory/core/doors";
 import { memgraph } from "@cortex-memory/core/memgraph";
 import { median, quantile, timeMs } from "../lib/clock.mjs";
 import { commitFloor } from "../lib/memgraph-floor.mjs";

@@ -48,7 +48,7 @@ export const LAYERS: readonly Layer[] = [
   layer("places", ["moves.ts"]),
   layer("replicas and hubs", ["replica/", "hub/"]),
   layer("memgraph's store", ["memgraph/"]),
-  layer("surface", ["index.ts"]),
+  layer("surface", ["index.ts", "doors.ts"]),
 ].map((one, rank) => ({ ...one, rank }));
 
 function layer(name: string, paths: readonly string[]): Omit<Layer, "rank"> {

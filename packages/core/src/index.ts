@@ -38,16 +38,9 @@ export {
   type ModelOptions,
 } from "./http-services.js";
 export type { HubCheckReport, HubRebuildReport } from "./hub/check.js";
-export { HUB_POLICIES } from "./hub/context.js";
 export { type CopyHubOptions, type CopyHubReport, copyHub } from "./hub/copy.js";
 export type { HubEvent, HubSubscribeOptions, HubSubscription } from "./hub/events.js";
-export type {
-  GraphFilter,
-  GraphInfo,
-  GraphInput,
-  GraphList,
-  RemovedGraph,
-} from "./hub/graphs.js";
+export type { GraphFilter, GraphInfo, GraphInput, GraphList, RemovedGraph } from "./hub/graphs.js";
 export type { UserMemory, UserOptions } from "./hub/hub.js";
 export { Hub } from "./hub/hub.js";
 export { actorFor } from "./hub/names.js";
@@ -63,7 +56,6 @@ export { LIMITS } from "./limits.js";
 export type { Model, ModelMessage, ModelRequest } from "./model/model.js";
 export type { ImportReport } from "./move/import-journal.js";
 export type { ImportSource } from "./move/move-files.js";
-export type {} from "./move/upgrade.js";
 export {
   type ImportOptions,
   importJournal,
@@ -77,11 +69,11 @@ export {
   type UpgradeReport,
   upgrade,
 } from "./moves.js";
-export { examineStore, type OpenOptions, open, quarantinedStores } from "./open.js";
+export { type OpenOptions, open } from "./open.js";
 export type { Time } from "./records/fields.js";
 export type { Frame, GoalState } from "./records/frames.js";
 export type { MemoryType, Source } from "./records/types.js";
-export { buildUri, checkActorName, type MemoryUri, parseUri } from "./records/uri.js";
+export { buildUri, type MemoryUri, parseUri } from "./records/uri.js";
 export type { RemoteCortex } from "./remote/client.js";
 export type { RemoteLocation, RemoteOptions, RequestSigner } from "./remote/settings.js";
 export {
@@ -94,18 +86,9 @@ export {
 } from "./replica/follow.js";
 export type { Salience } from "./salience/salience.js";
 export { type Access, GUEST, OWNER, type ScopeAccess, type Speaker } from "./scope/access.js";
+export { type RequestLine, type SignatureHeaders, signRequest } from "./scope/request-signature.js";
 export {
-  type RequestLine,
-  type SignatureHeaders,
-  type SignedBy,
-  signRequest,
-  verifyRequest,
-} from "./scope/request-signature.js";
-export {
-  holderOf,
-  isScopeText,
   issueScope,
-  parseHandle,
   parseScope,
   type Scope,
   type ScopeInput,
@@ -113,6 +96,5 @@ export {
   type ScopeTerms,
 } from "./scope/scope.js";
 export type { Selector } from "./scope/selector.js";
-export { DOORS, type DoorName, type FixedDoor, loweredTo, throughDoor } from "./trust/doors.js";
 export type { Embedder } from "./vector/embedder.js";
 export { type HashEmbedderOptions, hashEmbedder } from "./vector/embedder.js";

@@ -20,7 +20,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { examineStore, open, openHub, quarantinedStores } from "../src/index.js";
+import { examineStore, quarantinedStores } from "../src/doors.js";
+import { open, openHub } from "../src/index.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { assertWhole, walkPages } from "../src/kv/lmdb-pages.js";
 import { memgraph } from "../src/memgraph/index.js";

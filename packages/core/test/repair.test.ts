@@ -8,7 +8,8 @@ import fs, { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { examineStore, follow, isCortexError, open, openHub, repair } from "../src/index.js";
+import { examineStore } from "../src/doors.js";
+import { follow, isCortexError, open, openHub, repair } from "../src/index.js";
 import { seededRandom } from "../src/testing/index.js";
 import { cleanUp, temporaryFolder } from "./other-process.js";
 

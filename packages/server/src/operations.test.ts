@@ -16,34 +16,20 @@ import { OPERATIONS } from "./operations.js";
 const PURE = [
   "actorFor",
   "buildUri",
-  "checkActorName",
-  "countTokens",
-  "decayOf",
   "deriveSeed",
-  "fence",
-  "flatten",
   "hashEmbedder",
   "httpEmbedder",
   "httpModel",
-  "holderOf",
   "isCortexError",
-  "isScopeText",
   "issueScope",
-  "parseHandle",
   "parseScope",
-  "signRequest",
-  "shortName",
-  "signerOf",
-  "verifyEd25519",
-  "verifyRequest",
   "parseUri",
-  "loweredTo",
-  "throughDoor",
-  "truncateToTokens",
-  "withheld",
+  "signerOf",
+  "signRequest",
+  "verifyEd25519",
 ];
-/** What every door does by itself: opening, looking at what may not be opened, and making failures. */
-const OWN = ["CortexError", "Hub", "open", "examineStore", "quarantinedStores"];
+/** What every door does by itself: opening, and making failures. */
+const OWN = ["CortexError", "Hub", "open"];
 /** Functions of this package that work on a location. */
 const HERE = ["importForeign"];
 

@@ -3,7 +3,8 @@
  * is called by an agent with a claim above its door, and refused; a host that speaks for the user says
  * yes over MCP. Which fields hold claims is read off the tools themselves.
  */
-import { type Cortex, type Hub, openHub, throughDoor } from "@cortex-memory/core";
+import { type Cortex, type Hub, openHub } from "@cortex-memory/core";
+import { throughDoor } from "@cortex-memory/core/doors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Tool, ToolContext } from "../src/mcp/define.js";
 import { toolsOf } from "../src/mcp/tools.js";

@@ -8,7 +8,8 @@
  */
 import { closeSync, copyFileSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { CortexError, examineStore, open } from "../../dist/index.js";
+import { examineStore } from "../../dist/doors.js";
+import { CortexError, open } from "../../dist/index.js";
 import { receive, say } from "./lines.mjs";
 
 const { folder, good, damages } = await receive();

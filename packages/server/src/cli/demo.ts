@@ -8,7 +8,8 @@
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type BatchItem, type Cortex, checkActorName, open, type Proof } from "@cortex-memory/core";
+import { type BatchItem, type Cortex, open, type Proof } from "@cortex-memory/core";
+import { checkActorName } from "@cortex-memory/core/doors";
 import { verify } from "@cortex-memory/core/verify";
 import { isAddress, settingsFor } from "../config.js";
 import { UsageError } from "../error-status.js";

@@ -6,7 +6,7 @@
  * with exit 0 when stdin ends or the process is asked to end, after finishing what it accepted; asked
  * twice, it ends at once.
  */
-import { checkActorName } from "@cortex-memory/core";
+import { checkActorName } from "@cortex-memory/core/doors";
 import {
   type Profile,
   type Settings,

@@ -10,7 +10,6 @@ import {
   type Cortex,
   type CortexApi,
   CortexError,
-  checkActorName,
   type Hub,
   isCortexError,
   open,
@@ -18,6 +17,7 @@ import {
   type RemoteLocation,
 } from "@cortex-memory/core";
 import { kebab } from "@cortex-memory/core/contract";
+import { checkActorName } from "@cortex-memory/core/doors";
 import {
   isDatabaseAddress,
   isServerAddress,

@@ -6,8 +6,9 @@
  * holds the path in use, progress and failures, and under `--json` a failure is the one document
  * there. Exit 0 done, 1 failed, 2 used wrongly. Stores are closed whatever happens.
  */
-import { CortexError, examineStore, isCortexError, throughDoor } from "@cortex-memory/core";
+import { CortexError, isCortexError } from "@cortex-memory/core";
 import { renamed } from "@cortex-memory/core/contract";
+import { examineStore, throughDoor } from "@cortex-memory/core/doors";
 import { CommanderError } from "commander";
 import {
   isAddress,

@@ -5,7 +5,8 @@
  * Promise: stdout holds the addresses, under `--json` one document; stderr holds the log, one JSON line
  * per request.
  */
-import { CortexError, checkActorName, quarantinedStores } from "@cortex-memory/core";
+import { CortexError } from "@cortex-memory/core";
+import { checkActorName, quarantinedStores } from "@cortex-memory/core/doors";
 import {
   isAddress,
   isDatabaseAddress,

@@ -16,7 +16,8 @@
  * number of callers of the last moments.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Access, loweredTo, throughDoor } from "@cortex-memory/core";
+import type { Access } from "@cortex-memory/core";
+import { loweredTo, throughDoor } from "@cortex-memory/core/doors";
 import type { HttpBindings } from "@hono/node-server";
 import { isLoopback, type ServeOptions } from "../settings.js";
 import { HttpFailure } from "./problem.js";

@@ -2,7 +2,8 @@
  * `/mcp`: the MCP door of this server, for its own actor and, below the path of an actor, for any. The
  * gate in front of all routes has decided who may call; the protocol is loaded when a client first asks.
  */
-import { type Access, throughDoor } from "@cortex-memory/core";
+import type { Access } from "@cortex-memory/core";
+import { throughDoor } from "@cortex-memory/core/doors";
 import { PROFILES, type Profile } from "../config.js";
 import { AGENT_ACCESS } from "../mcp/define.js";
 import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";

@@ -15,7 +15,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
-import { ERROR_CODES, type ErrorCode, quarantinedStores } from "@cortex-memory/core";
+import { ERROR_CODES, type ErrorCode } from "@cortex-memory/core";
+import { quarantinedStores } from "@cortex-memory/core/doors";
 import type { Hono } from "hono";
 import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
 import { packageFile } from "../version.js";

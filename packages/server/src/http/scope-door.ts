@@ -15,13 +15,10 @@ import {
   CortexError,
   GUEST,
   isCortexError,
-  isScopeText,
-  parseHandle,
   parseScope,
-  type SignedBy,
   verifyEd25519,
-  verifyRequest,
 } from "@cortex-memory/core";
+import { isScopeText, parseHandle, type SignedBy, verifyRequest } from "@cortex-memory/core/doors";
 import type { Operation } from "../operations/define.js";
 import { HttpFailure } from "./problem.js";
 import type { Stores } from "./stores.js";

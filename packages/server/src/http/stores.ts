@@ -13,13 +13,13 @@
 import {
   type Cortex,
   CortexError,
-  checkActorName,
   type Hub,
   isCortexError,
   type OpenHubOptions,
   open,
   openHub,
 } from "@cortex-memory/core";
+import { checkActorName } from "@cortex-memory/core/doors";
 import { isDatabaseAddress } from "../config.js";
 import type { Operation } from "../operations/define.js";
 import { chooseStore, noStore } from "../store-choice.js";

@@ -20,10 +20,8 @@ import {
   type Access,
   type Cortex,
   CortexError,
-  DOORS,
   type Hub,
   isCortexError,
-  throughDoor,
 } from "@cortex-memory/core";
 import {
   breakMarks,
@@ -38,6 +36,7 @@ import {
   VERBS,
   type VerbName,
 } from "@cortex-memory/core/contract";
+import { DOORS, throughDoor } from "@cortex-memory/core/doors";
 import * as z from "zod";
 import type { Profile, Setting } from "../config.js";
 import { ERROR_STATUS, FAMILIES, INTERNAL_CODE } from "../error-status.js";

@@ -1,7 +1,8 @@
 /** The tables of the MCP door are complete, consistent with the facade, and the same for every caller. */
 
-import { ERROR_CODES, GUEST, OWNER, open, throughDoor } from "@cortex-memory/core";
+import { ERROR_CODES, GUEST, OWNER, open } from "@cortex-memory/core";
 import { VERBS, type VerbName } from "@cortex-memory/core/contract";
+import { throughDoor } from "@cortex-memory/core/doors";
 import { Tiktoken } from "js-tiktoken/lite";
 import o200kBase from "js-tiktoken/ranks/o200k_base";
 import { describe, expect, test } from "vitest";

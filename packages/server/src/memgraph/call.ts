@@ -6,8 +6,9 @@
  * answer a response, is left to the doors: `mcp/tools-memgraph.ts` and `http/memgraph-routes.ts`.
  */
 
-import type { Access, HUB_POLICIES, Hub } from "@cortex-memory/core";
+import type { Access, Hub } from "@cortex-memory/core";
 import { refusalOf, unwrapped } from "@cortex-memory/core/contract";
+import type { HUB_POLICIES } from "@cortex-memory/core/doors";
 import { type MEMGRAPH_POLICIES, type Memgraph, memgraph } from "@cortex-memory/core/memgraph";
 import type * as z from "zod";
 
