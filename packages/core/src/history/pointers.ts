@@ -16,6 +16,7 @@ import {
   partRecord,
   splitEntry,
 } from "../journal/entry.js";
+import type { EntryLine } from "../journal/entry-part.js";
 import { journalKey } from "../kv/keyspace.js";
 import type { Bytes, KvSnapshot } from "../kv/kv.js";
 import {
@@ -234,10 +235,10 @@ export function decodeCounter(bytes: Uint8Array | undefined): Counter {
   };
 }
 
-/** A record with the header of the entry that holds it. */
+/** A record, and what the header says of the entry that holds it. */
 export interface Read<T> {
   readonly record: T;
-  readonly header: EntryHeader;
+  readonly header: EntryLine;
 }
 
 /** The records at pointers, each journal row read once; `undefined` where erased. */

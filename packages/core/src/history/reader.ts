@@ -8,14 +8,8 @@
  */
 import type { CborValue } from "../codec/cbor-value.js";
 import { CortexError, describe, invalid } from "../errors.js";
-import {
-  decodeHeader,
-  openPart,
-  type PartContext,
-  partContext,
-  SUBJECT,
-  splitEntry,
-} from "../journal/entry.js";
+import { decodeHeader, type PartContext, SUBJECT, splitEntry } from "../journal/entry.js";
+import { isAbout, type OpenedPart, openPart } from "../journal/entry-part.js";
 import {
   afterPrefix,
   getU64,
@@ -237,7 +231,7 @@ export class Reader {
     for (const { seq } of pointers) seqs.add(seq);
     if (seqs.size !== pointers.length) return this.records(pointers, decodeEdgeRecord);
     const rows = await this.getMany(pointers.map(({ seq }) => journalKey(seq)));
-    return pointers.map((pointer, at) => readPart(rows[at], pointer, edgeRecordOf));
+    return pointers.map((pointer, at) => readOf(partAt(rows[at], pointer), edgeRecordOf));
   }
 
   /** The id behind an external id, if any. */
@@ -269,50 +263,42 @@ function wholeMemory(
   headEntry: Bytes | undefined,
   bodyEntry: Bytes | undefined,
 ): FoundMemory | undefined {
-  const head = readMemory(headEntry, row);
-  const body = row.body === undefined ? head : readMemory(bodyEntry, row.body);
-  return head === undefined || body === undefined ? undefined : agreeing({ id, row, head, body });
-}
-
-/**
- * The memory, if its row and the records that it points at say the same: whose they are, and which version
- * is current. A row that was damaged would else give the words of another memory or of another time.
- */
-function agreeing(found: FoundMemory): FoundMemory {
-  const { id, row, head, body } = found;
-  const { type, version, lifecycle } = head.record.head;
-  const subject = head.header.parts[row.part]?.subject;
-  const isSame =
-    type === row.type &&
-    version === row.version &&
-    lifecycle === row.lifecycle &&
-    body.record.version?.number === row.version &&
-    isSubject(subject, id);
-  if (isSame) return found;
+  const opened = partAt(headEntry, row);
+  const head = readOf(opened, memoryRecordOf);
+  const body = row.body === undefined ? head : readOf(partAt(bodyEntry, row.body), memoryRecordOf);
+  if (head === undefined || body === undefined || headEntry === undefined) return undefined;
+  const found = { id, row, head, body };
+  if (agrees(found) && isAbout(headEntry, opened, SUBJECT.memory, id)) return found;
   const { seq } = row;
   const message = `journal entry ${seq}: the row of a memory points at it and says something else`;
   throw new CortexError("ERR_CORRUPT", message, { seq });
 }
 
-function isSubject(subject: Bytes | undefined, id: Bytes): boolean {
-  if (subject?.length !== id.length + 1 || subject[0] !== SUBJECT.memory) return false;
-  for (let at = 0; at < id.length; at += 1) if (subject[at + 1] !== id[at]) return false;
-  return true;
+/**
+ * Whether the row of a memory and the records that it points at say the same: which version is current, and in
+ * which state. A row that was damaged would else give the words of another memory or of another time.
+ */
+function agrees({ row, head, body }: FoundMemory): boolean {
+  const { type, version, lifecycle } = head.record.head;
+  return (
+    type === row.type &&
+    version === row.version &&
+    lifecycle === row.lifecycle &&
+    body.record.version?.number === row.version
+  );
 }
 
-function readMemory(row: Bytes | undefined, pointer: PartPointer): Read<MemoryRecord> | undefined {
-  return readPart(row, pointer, memoryRecordOf);
+/** The part at a pointer, of the entry that was found there. */
+function partAt(entry: Bytes | undefined, { seq, part }: PartPointer): OpenedPart {
+  if (entry === undefined) throw missingEntry(seq);
+  return readingEntry(seq, () => openPart(entry, part));
 }
 
-function readPart<T>(
-  row: Bytes | undefined,
-  { seq, part }: PartPointer,
+function readOf<T>(
+  { header, context, record }: OpenedPart,
   recordOf: (value: CborValue, context: PartContext) => T,
 ): Read<T> | undefined {
-  if (row === undefined) throw missingEntry(seq);
-  const { header, record } = readingEntry(seq, () => openPart(row, part));
-  if (record === undefined) return undefined;
-  return { record: recordOf(record, partContext(header, part)), header };
+  return record === undefined ? undefined : { record: recordOf(record, context), header };
 }
 
 /**

@@ -8,14 +8,8 @@
  *
  * Promise: a `Seen` answers for the very snapshot it was made for, however many entries come meanwhile.
  */
-import {
-  decodeEntry,
-  glanceAt,
-  openPart,
-  partContext,
-  partRecord,
-  SUBJECT,
-} from "../journal/entry.js";
+import { decodeEntry, partContext, partRecord, SUBJECT } from "../journal/entry.js";
+import { glanceAt, openPart } from "../journal/entry-part.js";
 import { afterPrefix, historyKey, journalKey, KEYSPACE, keyString } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type KvSnapshot } from "../kv/kv.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
@@ -268,9 +262,9 @@ export class SeenView {
     const isShown = maySeeAtAGlance(visibility, row.lifecycle);
     if (isShown === false) return undefined;
     if (isShown === true && glance !== undefined) return { seq, at: glance.at };
-    const { header, record } = readingEntry(seq, () => openPart(entry, part));
+    const { header, context, record } = readingEntry(seq, () => openPart(entry, part));
     if (record === undefined) return undefined;
-    const { head } = memoryRecordOf(record, partContext(header, part));
+    const { head } = memoryRecordOf(record, context);
     return maySee(this.#access, head, id) ? { seq, at: header.at } : undefined;
   }
 

@@ -25,18 +25,7 @@
  * What entry 0 says: whose store this is, its random id, its format and hash suite. Pure; writing it
  * is left to `engine/engine.ts`.
  */
-import {
-  byteStringAt,
-  byteStringEnd,
-  type CborValue,
-  decode,
-  decodeWithin,
-  encode,
-  fields,
-  isFields,
-  uintAt,
-  uintBytes,
-} from "../codec/cbor.js";
+import { type CborValue, decode, encode, fields, isFields } from "../codec/cbor.js";
 import { isCount } from "../codec/cbor-value.js";
 import { domainHash, HASH_BYTES, logLeafHash, type Sha256 } from "../codec/hash.js";
 import { toHex } from "../codec/keys.js";
@@ -253,96 +242,6 @@ export function decodeEntry(row: Uint8Array): Entry {
   }
   return { header, headerBytes, parts };
 }
-
-/** One part of a stored row: its record as a value, and the header. */
-interface OpenedPart {
-  readonly header: EntryHeader;
-  /** `undefined` where it is erased or was never there. */
-  readonly record: CborValue | undefined;
-}
-
-/**
- * Reads one part of a stored row where it stands: every read of a memory passes here, and the views that
- * `splitEntry` makes of header, parts and record cost as much as reading the header.
- */
-export function openPart(row: Uint8Array, index: number): OpenedPart {
-  const place = placeOf(row, index);
-  // Whatever is unusual is read, or refused, by whoever takes the row apart.
-  if (place === undefined) return openSplit(row, index);
-  const { headerAt, headerEnd, recordAt, recordEnd } = place;
-  const header = headerOf(decodeWithin(row, headerAt, headerEnd));
-  return { header, record: recordAt < 0 ? undefined : decodeWithin(row, recordAt, recordEnd) };
-}
-
-/** Where the header of a stored row and the record of one of its parts stand. */
-interface PartPlace {
-  readonly headerAt: number;
-  readonly headerEnd: number;
-  /** -1 where the part is erased or was never there. */
-  readonly recordAt: number;
-  readonly recordEnd: number;
-}
-
-function placeOf(row: Uint8Array, index: number): PartPlace | undefined {
-  const headerAt = row[0] === PAIR ? byteStringAt(row, 1) : -1;
-  const headerEnd = headerAt < 0 ? -1 : byteStringEnd(row, 1, headerAt);
-  const count = headerEnd < 0 ? -1 : (row[headerEnd] ?? 0) - LIST;
-  let recordAt = -1;
-  let recordEnd = -1;
-  let at = headerEnd + 1;
-  for (let part = 0; part < count && at > 0; part += 1) {
-    if (row[at] === NULL) {
-      at += 1;
-      continue;
-    }
-    const start = byteStringAt(row, at);
-    const end = start < 0 ? -1 : byteStringEnd(row, at, start);
-    if (part === index) [recordAt, recordEnd] = [start + SALT_BYTES, end];
-    at = end - start > SALT_BYTES ? end : -1;
-  }
-  if (count < 0 || count > LIST_SHORT || at !== row.length) return undefined;
-  return { headerAt, headerEnd, recordAt, recordEnd };
-}
-
-/**
- * What shows of a part at a glance: the time of its entry, and where its record begins in the row. Nothing
- * where the part is not there or anything is unusual: then the row is to be opened.
- */
-export function glanceAt(
-  row: Uint8Array,
-  index: number,
-): { readonly at: number; readonly recordAt: number } | undefined {
-  const { headerAt = 0, recordAt = -1 } = placeOf(row, index) ?? {};
-  if (recordAt < 0) return undefined;
-  // A header opens with its map and the keys 0 to 2: seq, kind, time.
-  const kindAt = headerAt + 2 + uintBytes(row, headerAt + 2);
-  const kindBytes = (row[kindAt + 1] ?? 0) - TEXT;
-  const timeAt = kindAt + 2 + kindBytes;
-  const isUsual =
-    row[headerAt + 1] === 0 &&
-    row[kindAt] === 1 &&
-    kindBytes >= 0 &&
-    kindBytes <= TEXT_SHORT &&
-    row[timeAt] === 2 &&
-    timeAt + 1 + uintBytes(row, timeAt + 1) < row.length;
-  return isUsual ? { at: uintAt(row, timeAt + 1), recordAt } : undefined;
-}
-
-function openSplit(row: Uint8Array, index: number): OpenedPart {
-  const { headerBytes, parts } = splitEntry(row);
-  const part = parts[index];
-  const record = part === undefined ? undefined : decode(partRecord(part));
-  return { header: decodeHeader(headerBytes), record };
-}
-
-/** How CBOR opens a list of two, a list of up to 23, and nothing. */
-const PAIR = 0x82;
-const LIST = 0x80;
-const LIST_SHORT = 23;
-const NULL = 0xf6;
-/** And a text of up to 23 bytes. */
-const TEXT = 0x60;
-const TEXT_SHORT = 23;
 
 /** Splits a row into header bytes and parts without reading the header. */
 export function splitEntry(row: Uint8Array): {
