@@ -44,16 +44,74 @@ export function decode(bytes: Uint8Array): CborValue {
  * another, without a view of it.
  */
 export function decodeWithin(bytes: Uint8Array, start: number, end: number): CborValue {
+  return readWithin(bytes, start, end, decodeNext, 0);
+}
+
+/**
+ * The same of a record that is read member by member, without a list of them: `read` takes its members in order, by
+ * `openFields`, `nextKey`, `readFieldsInto` and `decodeNext`, and `context` is for it alone. It decodes nothing else.
+ */
+export function readWithin<T, C>(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  read: (context: C) => T,
+  context: C,
+): T {
   input = bytes;
   inputAt = start;
   inputEnd = end;
   try {
-    const value = readValue(0);
+    const value = read(context);
     if (inputAt !== inputEnd) throw refused("bytes after the value", inputAt);
     return value;
   } finally {
     input = NO_BYTES;
   }
+}
+
+/** The value that comes next; `depth` is how many maps and lists stand around it. */
+export function decodeNext(depth: number): CborValue {
+  return readValue(depth);
+}
+
+/** How many members the map with integer keys has that comes next; -1 where something else comes. */
+export function openFields(depth: number): number {
+  const start = inputAt;
+  const initial = nextByte();
+  if (initial >>> 5 !== 5) return -1;
+  const count = readLength(initial & 0x1f, start, 2);
+  descend(depth, start);
+  return count > 0 && byteAt(inputAt) >>> 5 !== 0 ? -1 : count;
+}
+
+/** The key of the next member of such a map, `before` being the one before it, or -1. */
+export function nextKey(before: number): number {
+  const start = inputAt;
+  const initial = nextByte();
+  if (initial >>> 5 !== 0) throw refused("a key of another kind among integer keys", start);
+  const key = readArgument(initial & 0x1f, start);
+  if (key > FIELD_KEY_MAX) throw refused(`an integer key above ${FIELD_KEY_MAX}`, start);
+  if (key <= before)
+    throw refused(key === before ? "a duplicate key" : "a key out of order", start);
+  return key;
+}
+
+/**
+ * Reads such a map into a list that is used again and again, by key; keys beyond its end are passed by. False where
+ * something else comes.
+ */
+export function readFieldsInto(into: (CborValue | undefined)[], depth: number): boolean {
+  into.fill(undefined);
+  let key = -1;
+  let left = openFields(depth);
+  if (left < 0) return false;
+  for (; left > 0; left -= 1) {
+    key = nextKey(key);
+    const value = readValue(depth + 1);
+    if (key < into.length) into[key] = value;
+  }
+  return true;
 }
 
 /** Where the byte string that begins at `at` has its first byte; -1 where there is none in its shortest form. */
@@ -83,7 +141,7 @@ const LONG_UINT = 24;
 export function uintBytes(bytes: Uint8Array, at: number): number {
   const first = bytes[at] ?? LONG_UINT + 8;
   if (first < LONG_UINT) return 1;
-  return first <= LONG_UINT + 3 ? 1 + 2 ** (first - LONG_UINT) : bytes.length;
+  return first <= LONG_UINT + 3 ? 1 + (1 << (first - LONG_UINT)) : bytes.length;
 }
 
 /** The unsigned number at `at`, of which `uintBytes` says that it is one. */
@@ -145,15 +203,9 @@ function readMap(info: number, start: number, depth: number): CborValue {
 
 function readFields(count: number, depth: number): Fields {
   const at: (CborValue | undefined)[] = [];
+  let key = -1;
   for (let i = 0; i < count; i++) {
-    const start = inputAt;
-    const initial = nextByte();
-    if (initial >>> 5 !== 0) throw refused("a key of another kind among integer keys", start);
-    const key = readArgument(initial & 0x1f, start);
-    if (key > FIELD_KEY_MAX) throw refused(`an integer key above ${FIELD_KEY_MAX}`, start);
-    if (key < at.length) {
-      throw refused(key === at.length - 1 ? "a duplicate key" : "a key out of order", start);
-    }
+    key = nextKey(key);
     while (at.length < key) at.push(undefined);
     at.push(readValue(depth + 1));
   }

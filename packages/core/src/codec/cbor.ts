@@ -15,7 +15,12 @@ export {
   byteStringAt,
   byteStringEnd,
   decode,
+  decodeNext,
   decodeWithin,
+  nextKey,
+  openFields,
+  readFieldsInto,
+  readWithin,
   uintAt,
   uintBytes,
 } from "./cbor-decode.js";

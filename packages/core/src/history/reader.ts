@@ -6,10 +6,9 @@
  * a live row that is younger than the position is replaced by the one it closed. Every read is
  * batched; nothing here reads inside a loop over results.
  */
-import type { CborValue } from "../codec/cbor-value.js";
 import { CortexError, describe, invalid } from "../errors.js";
 import { decodeHeader, type PartContext, SUBJECT, splitEntry } from "../journal/entry.js";
-import { isAbout, type OpenedPart, openPart } from "../journal/entry-part.js";
+import { isAbout, type OpenedPart, openPart, type ReadRecord } from "../journal/entry-part.js";
 import {
   afterPrefix,
   getU64,
@@ -30,8 +29,8 @@ import {
   type KvSnapshot,
   type KvSoon,
 } from "../kv/kv.js";
-import { decodeEdgeRecord, type EdgeRecord, edgeRecordOf } from "../records/edge-record.js";
-import { type MemoryRecord, memoryRecordOf, type Version } from "../records/memory-record.js";
+import { decodeEdgeRecord, type EdgeRecord, edgeRecordWithin } from "../records/edge-record.js";
+import { type MemoryRecord, memoryRecordWithin, type Version } from "../records/memory-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import {
   decodeMemoryRow,
@@ -231,7 +230,7 @@ export class Reader {
     for (const { seq } of pointers) seqs.add(seq);
     if (seqs.size !== pointers.length) return this.records(pointers, decodeEdgeRecord);
     const rows = await this.getMany(pointers.map(({ seq }) => journalKey(seq)));
-    return pointers.map((pointer, at) => readOf(partAt(rows[at], pointer), edgeRecordOf));
+    return pointers.map((pointer, at) => readOf(partAt(rows[at], pointer, edgeRecordWithin)));
   }
 
   /** The id behind an external id, if any. */
@@ -263,9 +262,10 @@ function wholeMemory(
   headEntry: Bytes | undefined,
   bodyEntry: Bytes | undefined,
 ): FoundMemory | undefined {
-  const opened = partAt(headEntry, row);
-  const head = readOf(opened, memoryRecordOf);
-  const body = row.body === undefined ? head : readOf(partAt(bodyEntry, row.body), memoryRecordOf);
+  const opened = partAt(headEntry, row, memoryRecordWithin);
+  const head = readOf(opened);
+  const body =
+    row.body === undefined ? head : readOf(partAt(bodyEntry, row.body, memoryRecordWithin));
   if (head === undefined || body === undefined || headEntry === undefined) return undefined;
   const found = { id, row, head, body };
   if (agrees(found) && isAbout(headEntry, opened, SUBJECT.memory, id)) return found;
@@ -289,16 +289,17 @@ function agrees({ row, head, body }: FoundMemory): boolean {
 }
 
 /** The part at a pointer, of the entry that was found there. */
-function partAt(entry: Bytes | undefined, { seq, part }: PartPointer): OpenedPart {
+function partAt<T>(
+  entry: Bytes | undefined,
+  { seq, part }: PartPointer,
+  readRecord: ReadRecord<T>,
+): OpenedPart<T> {
   if (entry === undefined) throw missingEntry(seq);
-  return readingEntry(seq, () => openPart(entry, part));
+  return readingEntry(seq, () => openPart(entry, part, readRecord));
 }
 
-function readOf<T>(
-  { header, context, record }: OpenedPart,
-  recordOf: (value: CborValue, context: PartContext) => T,
-): Read<T> | undefined {
-  return record === undefined ? undefined : { record: recordOf(record, context), header };
+function readOf<T>({ header, record }: OpenedPart<T>): Read<T> | undefined {
+  return record === undefined ? undefined : { record, header };
 }
 
 /**

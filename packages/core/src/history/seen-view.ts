@@ -13,7 +13,7 @@ import { glanceAt, openPart } from "../journal/entry-part.js";
 import { afterPrefix, historyKey, journalKey, KEYSPACE, keyString } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type KvSnapshot } from "../kv/kv.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import { memoryRecordOf, visibilityAt } from "../records/memory-record.js";
+import { memoryRecordWithin, visibilityAt } from "../records/memory-record.js";
 import { type Access, grantsProofs, maySee, maySeeAtAGlance } from "../scope/access.js";
 import { decodeHeadRow } from "./head-row.js";
 import {
@@ -262,10 +262,9 @@ export class SeenView {
     const isShown = maySeeAtAGlance(visibility, row.lifecycle);
     if (isShown === false) return undefined;
     if (isShown === true && glance !== undefined) return { seq, at: glance.at };
-    const { header, context, record } = readingEntry(seq, () => openPart(entry, part));
+    const { header, record } = readingEntry(seq, () => openPart(entry, part, memoryRecordWithin));
     if (record === undefined) return undefined;
-    const { head } = memoryRecordOf(record, context);
-    return maySee(this.#access, head, id) ? { seq, at: header.at } : undefined;
+    return maySee(this.#access, record.head, id) ? { seq, at: header.at } : undefined;
   }
 
   async #sinceOf(

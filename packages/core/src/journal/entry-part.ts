@@ -7,15 +7,7 @@
  *
  * Pure, like `entry.ts`, which has the format.
  */
-import {
-  byteStringAt,
-  byteStringEnd,
-  type CborValue,
-  decode,
-  decodeWithin,
-  uintAt,
-  uintBytes,
-} from "../codec/cbor.js";
+import { byteStringAt, byteStringEnd, uintAt, uintBytes } from "../codec/cbor.js";
 import { HASH_BYTES } from "../codec/hash.js";
 import { INTEGER_MAX } from "../limits.js";
 import {
@@ -33,47 +25,60 @@ import {
 /** What a header says of its entry as a whole. */
 export type EntryLine = Pick<EntryHeader, "seq" | "kind" | "at" | "by">;
 
+/** Reads the record that stands in `bytes` from `start` to `end`, with what the entry says that first held it. */
+export type ReadRecord<T> = (
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  context: PartContext,
+) => T;
+
 /** One part of a stored row. */
-export interface OpenedPart {
+export interface OpenedPart<T> {
   readonly header: EntryLine;
-  /** What its record is read with. */
-  readonly context: PartContext;
   /** Where its subject begins in the row, and how long it is; none where the header does not name the part. */
   readonly subjectAt: number;
   readonly subjectBytes: number;
-  /** Its record as a value; `undefined` where it is erased or was never there. */
-  readonly record: CborValue | undefined;
+  /** `undefined` where it is erased or was never there. */
+  readonly record: T | undefined;
 }
 
 /** Reads one part of a stored row. */
-export function openPart(row: Uint8Array, index: number): OpenedPart {
+export function openPart<T>(
+  row: Uint8Array,
+  index: number,
+  readRecord: ReadRecord<T>,
+): OpenedPart<T> {
   const place = placeOf(row, index);
   const line =
     place === undefined ? undefined : lineOf(row, place.headerAt, place.headerEnd, index);
-  if (place === undefined || line === undefined) return openSplit(row, index);
+  if (place === undefined || line === undefined) return openSplit(row, index, readRecord);
   const { recordAt, recordEnd } = place;
   const { header, subjectAt, subjectBytes } = line;
-  const record = recordAt < 0 ? undefined : decodeWithin(row, recordAt, recordEnd);
-  return { header, context: header, subjectAt, subjectBytes, record };
+  const record = recordAt < 0 ? undefined : readRecord(row, recordAt, recordEnd, header);
+  return { header, subjectAt, subjectBytes, record };
 }
 
-function openSplit(row: Uint8Array, index: number): OpenedPart {
+function openSplit<T>(row: Uint8Array, index: number, readRecord: ReadRecord<T>): OpenedPart<T> {
   const { headerBytes, parts } = splitEntry(row);
-  const part = parts[index];
   const header = decodeHeader(headerBytes);
+  const part = parts[index];
+  const record = part === undefined ? undefined : partRecord(part);
   const subject = header.parts[index]?.subject;
   return {
     header: { seq: header.seq, kind: header.kind, at: header.at, by: header.by },
-    context: partContext(header, index),
     // What was taken apart are views of the row.
     subjectAt: subject === undefined ? -1 : subject.byteOffset - row.byteOffset,
     subjectBytes: subject?.length ?? 0,
-    record: part === undefined ? undefined : decode(partRecord(part)),
+    record:
+      record === undefined
+        ? undefined
+        : readRecord(record, 0, record.length, partContext(header, index)),
   };
 }
 
 /** Whether a part is about a subject of this kind and id. */
-export function isAbout(row: Uint8Array, part: OpenedPart, kind: number, id: Uint8Array): boolean {
+export function isAbout(row: Uint8Array, part: OpenedLine, kind: number, id: Uint8Array): boolean {
   const { subjectAt, subjectBytes } = part;
   if (subjectBytes !== id.length + 1 || row[subjectAt] !== kind) return false;
   for (let at = 0; at < id.length; at += 1) if (row[subjectAt + 1 + at] !== id[at]) return false;
@@ -103,7 +108,10 @@ function placeOf(row: Uint8Array, index: number): PartPlace | undefined {
     }
     const start = byteStringAt(row, at);
     const end = start < 0 ? -1 : byteStringEnd(row, at, start);
-    if (part === index) [recordAt, recordEnd] = [start + SALT_BYTES, end];
+    if (part === index) {
+      recordAt = start + SALT_BYTES;
+      recordEnd = end;
+    }
     at = end - start > SALT_BYTES ? end : -1;
   }
   if (count < 0 || count > SHORT || at !== row.length) return undefined;
@@ -111,7 +119,7 @@ function placeOf(row: Uint8Array, index: number): PartPlace | undefined {
 }
 
 /** What a header says of its entry and of one part. */
-type OpenedLine = Pick<OpenedPart, "header" | "subjectAt" | "subjectBytes">;
+type OpenedLine = Pick<OpenedPart<unknown>, "header" | "subjectAt" | "subjectBytes">;
 
 /** Where reading a header goes on; -1 once something was unusual. */
 let next = 0;
@@ -140,7 +148,10 @@ function lineOf(
     const from = row[next] === PAIR ? byteStringAt(row, next + 1) : -1;
     const to = from < 0 ? -1 : byteStringEnd(row, next + 1, from);
     if (to <= from) return undefined;
-    if (part === index) [subjectAt, subjectBytes] = [from, to - from];
+    if (part === index) {
+      subjectAt = from;
+      subjectBytes = to - from;
+    }
     next = row[to] === NULL ? to + 1 : afterHash(row, to);
     if (next < 0) return undefined;
   }

@@ -19,7 +19,7 @@ import {
   partRecord,
   splitEntry,
 } from "./entry.js";
-import { glanceAt, openPart } from "./entry-part.js";
+import { glanceAt, openPart, type ReadRecord } from "./entry-part.js";
 
 const SEED = 28_001;
 const subject = Uint8Array.of(1, ...new Uint8Array(16).fill(7));
@@ -122,7 +122,7 @@ describe("a part that is read where it stands", () => {
     const subject = lines[index]?.subject;
     return {
       header: { seq, kind, at, by },
-      context: { at, by },
+      ...(part === undefined ? {} : { context: { at, by } }),
       subject: subject === undefined ? undefined : toHex(subject),
       record: part === undefined ? undefined : decode(partRecord(part)),
     };
@@ -130,11 +130,16 @@ describe("a part that is read where it stands", () => {
 
   /** The same of a part that is read where it stands. */
   function opened(bytes: Uint8Array, index: number): unknown {
-    const { header, context, subjectAt, subjectBytes, record } = openPart(bytes, index);
+    let context = { at: -1, by: "" };
+    const read: ReadRecord<CborValue> = (all, from, to, { at, by }) => {
+      context = { at, by };
+      return decodeWithin(all, from, to);
+    };
+    const { header, subjectAt, subjectBytes, record } = openPart(bytes, index, read);
     const subject = bytes.subarray(subjectAt, subjectAt + subjectBytes);
     return {
       header,
-      context: { at: context.at, by: context.by },
+      ...(record === undefined ? {} : { context }),
       subject: subjectAt < 0 ? undefined : toHex(subject),
       record,
     };
@@ -178,7 +183,7 @@ describe("a part that is read where it stands", () => {
       const glance = glanceAt(bytes, index);
       if (glance === undefined) continue;
       shown += 1;
-      const { header: read, record } = openPart(bytes, index);
+      const { header: read, record } = openPart(bytes, index, decodeWithin);
       expect(glance.at).toBe(read.at);
       const length = encode(record ?? null).length;
       expect(decodeWithin(bytes, glance.recordAt, glance.recordAt + length)).toEqual(record);

@@ -8,7 +8,7 @@
  *
  * Pure. Who may mint which kind is in `edge-kinds.ts`; what an edge entry changes is in `history/fold.ts`.
  */
-import { type CborValue, decode, encode, fields } from "../codec/cbor.js";
+import { type CborValue, decodeWithin, encode, fields } from "../codec/cbor.js";
 import {
   readBytesOf,
   readIntegerOr,
@@ -107,11 +107,21 @@ export function encodeEdgeRecord(edge: EdgeRecord, entry: PartContext): Uint8Arr
 
 /** Reads an edge's record; bytes of another shape are `ERR_CORRUPT`. */
 export function decodeEdgeRecord(bytes: Uint8Array, entry: PartContext): EdgeRecord {
-  return edgeRecordOf(decode(bytes), entry);
+  return edgeRecordWithin(bytes, 0, bytes.length, entry);
+}
+
+/** The same of the bytes from `start` to `end`. */
+export function edgeRecordWithin(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  entry: PartContext,
+): EdgeRecord {
+  return edgeRecordOf(decodeWithin(bytes, start, end), entry);
 }
 
 /** The same from what the bytes say. Members are set one by one: a walk reads many, and spreads cost more than decoding. */
-export function edgeRecordOf(value: CborValue, entry: PartContext): EdgeRecord {
+function edgeRecordOf(value: CborValue, entry: PartContext): EdgeRecord {
   const at = readMap(value, "edge record");
   const edge: { -readonly [member in keyof EdgeRecord]: EdgeRecord[member] } = {
     id: readBytesOf(at[0], ULID_BYTES, "the id of an edge"),

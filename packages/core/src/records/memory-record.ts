@@ -11,7 +11,18 @@
  * reading trusts none of them. What the fields may hold is checked by `data.ts` and `frames.ts` before a record is
  * built.
  */
-import { type CborValue, decode, encode, type Fields, fields, uintBytes } from "../codec/cbor.js";
+import {
+  type CborValue,
+  decodeNext,
+  encode,
+  type Fields,
+  fields,
+  nextKey,
+  openFields,
+  readFieldsInto,
+  readWithin,
+  uintBytes,
+} from "../codec/cbor.js";
 import {
   readBytesOf,
   readInteger,
@@ -25,6 +36,7 @@ import {
 } from "../codec/cbor-value.js";
 import { HASH_BYTES } from "../codec/hash.js";
 import { cutToBytes, truncateUtf8, utf8Length } from "../codec/text.js";
+import { type CortexError, invalid } from "../errors.js";
 import type { PartContext } from "../journal/entry.js";
 import { LIMITS } from "../limits.js";
 import type { Data } from "./data.js";
@@ -165,24 +177,48 @@ export function encodeMemoryRecord(record: MemoryRecord, entry: PartContext): Ui
 
 /** Reads a memory's record; bytes of another shape are `ERR_CORRUPT`. */
 export function decodeMemoryRecord(bytes: Uint8Array, entry: PartContext): MemoryRecord {
-  return memoryRecordOf(decode(bytes), entry);
+  return memoryRecordWithin(bytes, 0, bytes.length, entry);
 }
 
-/** A memory's record from the value that its bytes hold. */
-export function memoryRecordOf(value: CborValue, entry: PartContext): MemoryRecord {
-  const record = readMap(value, "memory record");
-  const head = decodeHead(readMap(record[1], "head"), entry);
-  const version = record[2];
-  const versionPart = record[3];
-  return {
-    head,
-    version:
-      version === undefined ? undefined : decodeVersion(readMap(version, "version"), head, entry),
-    versionPart:
-      versionPart === undefined
-        ? undefined
-        : readBytesOf(versionPart, HASH_BYTES, "the hash of a version's part"),
-  };
+/** The same of the bytes from `start` to `end`. */
+export function memoryRecordWithin(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  entry: PartContext,
+): MemoryRecord {
+  return readWithin(bytes, start, end, readMemoryRecord, entry);
+}
+
+/** Members of a head and of a version while they are read: lists of their own were a fifth of a read's garbage. */
+const HEAD_MEMBERS: (CborValue | undefined)[] = new Array<undefined>(20).fill(undefined);
+const VERSION_MEMBERS: (CborValue | undefined)[] = new Array<undefined>(21).fill(undefined);
+
+function readMemoryRecord(entry: PartContext): MemoryRecord {
+  let head: Head | undefined;
+  let version: Version | undefined;
+  let versionPart: Uint8Array | undefined;
+  let key = -1;
+  let left = openFields(0);
+  if (left < 0) throw noFields("memory record");
+  for (; left > 0; left -= 1) {
+    key = nextKey(key);
+    if (key === 1) {
+      if (!readFieldsInto(HEAD_MEMBERS, 1)) throw noFields("head");
+      head = decodeHead(HEAD_MEMBERS, entry);
+    } else if (key === 2 && head !== undefined) {
+      if (!readFieldsInto(VERSION_MEMBERS, 1)) throw noFields("version");
+      version = decodeVersion(VERSION_MEMBERS, head, entry);
+    } else if (key === 3) {
+      versionPart = readBytesOf(decodeNext(1), HASH_BYTES, "the hash of a version's part");
+    } else decodeNext(1);
+  }
+  if (head === undefined) throw noFields("head");
+  return { head, version, versionPart };
+}
+
+function noFields(what: string): CortexError {
+  return invalid(what, "a map with integer keys", "something else", "ERR_CORRUPT");
 }
 
 /**
