@@ -1,11 +1,14 @@
 /**
- * Writes what docs/benchmarks.md shows of the programs side by side, and its two pictures, from the one
- * result that is kept: `bench/results/peers.json`. `--check` writes nothing and exits with 1 where page or
- * picture say something else than the result.
+ * Writes what docs/benchmarks.md shows of the programs side by side, with its two pictures, and of the bars, from the
+ * results that are kept: `bench/results/peers.json` and `bars.json`. `--check` writes nothing and exits with 1 where page
+ * or picture say something else than the results. `--take REPORT.json` first puts the figures of a report, as
+ * `npm run bench -- … --json REPORT.json` wrote it, in the place of those that are kept for the same bars.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { BARS, judge } from "./lib/bars.mjs";
 import { drawBars, drawLines } from "./lib/plot.mjs";
 import { PEERS } from "./peers/peers.mjs";
 
@@ -13,7 +16,7 @@ import { PEERS } from "./peers/peers.mjs";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 const PAGE = "docs/benchmarks.md";
-const [OPEN, CLOSE] = ["<!-- peers: written by bench/page.mjs -->", "<!-- peers: end -->"];
+const KEPT_BARS = join(ROOT, "bench/results/bars.json");
 
 /** The order of the columns, with what each says. */
 const WORKLOADS = [
@@ -39,11 +42,26 @@ const LOSSES = [
   ["killed while writing: lost", "lost by a kill"],
 ];
 
+/**
+ * A figure that is kept for a bar: of which store, of which build, and how busy the machine was.
+ * @typedef {import("./lib/bars.mjs").Figure & { readonly date: string, readonly commit: string, readonly load: number }} KeptFigure
+ */
+
+const { values: flags } = parseArgs({
+  options: { check: { type: "boolean" }, take: { type: "string", multiple: true } },
+});
+for (const report of flags.take ?? []) takeFigures(report);
+/** @type {Record<string, KeptFigure>} */
+const kept = JSON.parse(readFileSync(KEPT_BARS, "utf8"));
 const { rows, machine, date, commit, loadAtEnd, notes } = JSON.parse(
   readFileSync(join(ROOT, "bench/results/peers.json"), "utf8"),
 );
 const files = {
-  [PAGE]: withPart(readFileSync(join(ROOT, PAGE), "utf8"), text()),
+  [PAGE]: withPart(
+    withPart(readFileSync(join(ROOT, PAGE), "utf8"), "peers", text()),
+    "bars",
+    barsTable(),
+  ),
   "docs/pictures/bench-writes.svg": drawBars(
     "Durable writes, one awaited after another (10,000 memories)",
     "writes a second",
@@ -73,21 +91,56 @@ for (const [file, wanted] of Object.entries(files)) {
   const isSame = readOrEmpty(path) === wanted;
   if (isSame) continue;
   differ += 1;
-  if (process.argv.includes("--check"))
-    process.stderr.write(`${file} does not follow the kept result\n`);
+  if (flags.check) process.stderr.write(`${file} does not follow the kept results\n`);
   else writeFileSync(path, wanted);
 }
-process.exitCode = differ > 0 && process.argv.includes("--check") ? 1 : 0;
+process.exitCode = differ > 0 && flags.check ? 1 : 0;
+
+/** @param {string} path */
+function takeFigures(path) {
+  const report = JSON.parse(readFileSync(path, "utf8"));
+  const before = JSON.parse(readOrEmpty(KEPT_BARS) || "{}");
+  for (const { name, figure, atMemories } of report.bars) {
+    if (figure === undefined) continue;
+    const { date, commit, machine } = report;
+    before[name] = { value: figure, memories: atMemories, date, commit, load: machine.load };
+  }
+  // In the order of the bars; what is no bar any more is dropped.
+  const inOrder = BARS.flatMap(({ name }) => (name in before ? [[name, before[name]]] : []));
+  writeFileSync(KEPT_BARS, `${JSON.stringify(Object.fromEntries(inOrder), undefined, 2)}\n`);
+}
+
+/** Every bar with what was found last, and whether that is enough. */
+function barsTable() {
+  const questions = [...new Set(BARS.map(({ question }) => question))];
+  const words = { ">=": "at least", "<=": "at most", "<": "less than" };
+  const lines = judge(questions, new Map(Object.entries(kept))).map((bar) => {
+    const unit = bar.unit === "x" ? "×" : ` ${bar.unit}`;
+    const demanded = `${words[bar.is]} ${bar.limit.toLocaleString("en")}${unit}`;
+    const figure = kept[bar.name];
+    if (figure === undefined) return `| ${bar.question} | ${bar.what} | ${demanded} | – | – | |`;
+    const found = `${rounded(figure.value, 3)}${unit}`;
+    const verdict = bar.verdict === "pass" ? "met" : "**missed**";
+    const size = bar.fullSize ? "" : `, at ${figure.memories.toLocaleString("en")}`;
+    const when = `${figure.date.slice(0, 10)}, ${figure.commit.slice(0, 7)}, load ${figure.load}`;
+    return `| ${bar.question} | ${bar.what} | ${demanded} | ${found}${size} | ${verdict} | ${when} |`;
+  });
+  return [
+    "| question | bar | demanded | found | | measured |",
+    "|---|---|---|--:|---|---|",
+    ...lines,
+  ].join("\n");
+}
 
 function text() {
   const about = `Measured ${date.slice(0, 10)} at commit ${commit.slice(0, 7)} on ${machine.cpu}, ${machine.cores} cores, ${machine.system ?? machine.kernel}, ${machine.node}; load ${machine.load} before and ${loadAtEnd} after.`;
-  const kept = sizes().map((size) =>
+  const bySize = sizes().map((size) =>
     table(`${size.toLocaleString("en")} memories, calls a second`, WORKLOADS, size),
   );
   return [
     about,
     who(),
-    ...kept,
+    ...bySize,
     table("Weight", OTHERS, undefined),
     table("What is lost", LOSSES, undefined),
     "![Durable writes a second](pictures/bench-writes.svg)",
@@ -156,20 +209,22 @@ function smallest() {
 }
 
 /** @param {number} value */
-function rounded(value) {
+function rounded(value, digits = 2) {
   return value >= 100
     ? Math.round(value).toLocaleString("en")
-    : String(Number(value.toPrecision(2)));
+    : String(Number(value.toPrecision(digits)));
 }
 
 /**
  * @param {string} page
+ * @param {"peers" | "bars"} name
  * @param {string} part
  */
-function withPart(page, part) {
-  const [start, end] = [page.indexOf(OPEN), page.indexOf(CLOSE)];
-  if (start < 0 || end < start) throw new Error(`${PAGE}: no place for the part`);
-  return `${page.slice(0, start + OPEN.length)}\n${part}\n${page.slice(end)}`;
+function withPart(page, name, part) {
+  const open = `<!-- ${name}: written by bench/page.mjs -->`;
+  const [start, end] = [page.indexOf(open), page.indexOf(`<!-- ${name}: end -->`)];
+  if (start < 0 || end < start) throw new Error(`${PAGE}: no place for the ${name}`);
+  return `${page.slice(0, start + open.length)}\n${part}\n${page.slice(end)}`;
 }
 
 /** @param {string} path */

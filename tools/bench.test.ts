@@ -188,13 +188,6 @@ describe("the benchmark", () => {
     }
   });
 
-  test("the page and its pictures follow the result that is kept", () => {
-    const page = join(root, "bench", "page.mjs");
-    const ran = spawnSync(process.execPath, [page, "--check"], { encoding: "utf8" });
-    expect(ran.stderr).toBe("");
-    expect(ran.status).toBe(0);
-  });
-
   test("brings notes in from files of other programs", () => {
     const ran = bench("importers", "--quick", "--json", file, "--folder", stores);
     expect(ran.status, ran.stderr).toBe(0);
