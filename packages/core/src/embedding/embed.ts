@@ -112,22 +112,29 @@ const ASKED_ENTRIES = 32;
 /** Catching up of stores that do so now: questions that come together wait for the same work. */
 const catching = new WeakMap<VectorIndex, Promise<unknown>>();
 
+/** The entries that have no vectors yet at a reader's position, which is the present. */
+export async function embedLag({ embedder, vectors }: Engine, reader: Reader): Promise<number> {
+  if (embedder === undefined) return 0;
+  return (await vectors.progressAt(reader.whole.snapshot, reader.head.size)).lag;
+}
+
+/** What `embedLag` reads. */
+export function lagKeys({ vectors: { tag } }: Engine): readonly Bytes[] {
+  return tag === undefined ? [] : [embedCursorKey(tag)];
+}
+
 /**
  * Gives a few memories their vectors before a question is asked, where the embedder is quick, so that what
- * was just remembered is found by what it means. Returns the entries that are still to come. What goes wrong
- * here is the job's to tell: a question is answered by what there is.
+ * was just remembered is found by what it means. What goes wrong here is the job's to tell: a question is answered
+ * by what there is.
  */
-export async function catchUp(engine: Engine): Promise<number> {
-  const { embedder, vectors } = engine;
-  if (embedder === undefined) return 0;
-  const { lag } = await vectors.progress();
-  if (lag === 0 || embedder.isQuick !== true) return lag;
+export async function catchUp(engine: Engine, lag: number): Promise<void> {
+  const { vectors } = engine;
   const entries = lag <= WAITED_FOR ? lag : ASKED_ENTRIES;
   const parts = { ...partsOf(engine), entries };
   const work = catching.get(vectors) ?? nextPass(parts, undefined).catch(() => undefined);
   catching.set(vectors, work);
   await work.finally(() => catching.delete(vectors));
-  return (await vectors.progress()).lag;
 }
 
 /** A pass; `undefined` when there was nothing to do, or when it was stopped on the way. */

@@ -18,7 +18,7 @@ import {
   type RecallHit,
   type RecallResult,
 } from "../contract/recall.js";
-import { catchUp } from "../embedding/embed.js";
+import { catchUp, embedLag, lagKeys } from "../embedding/embed.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { countLanes, meterOf } from "../engine/read-plan.js";
@@ -77,18 +77,22 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
   if (audit) admit(access, "write", "recall with audit");
   if (isProved) requireProofs(access, "recall with proofs");
   const meter = meterOf(engine.kv, onPlan !== undefined);
-  const notEmbedded = asOf === undefined ? await catchUp(engine) : 0;
   const brought = new Map<string, LaneScores>();
   const watched: Inquiry = onPlan === undefined ? inquiry : { ...inquiry, onLanes: into(brought) };
-  const look = async (reader: Reader): Promise<Answer> => {
-    const found = await answerAll(engine, reader, watched);
-    // How much others wrote is told to those alone who see it.
-    return notEmbedded === 0 || reader.seen !== undefined ? found : { ...found, notEmbedded };
-  };
-  const answer = await engine.text.searching(meter.kv, asOf, look, () => ({
-    ranges: waitingRanges(),
-    texts: inquiry.questions,
-  }));
+  const answer = await whenEmbedded(engine, (isReady) =>
+    engine.text.searching(
+      meter.kv,
+      asOf,
+      async (reader) => {
+        const notEmbedded = asOf === undefined ? await embedLag(engine, reader) : 0;
+        if (!isReady(notEmbedded)) return undefined;
+        const found = await answerAll(engine, reader, watched);
+        // How much others wrote is told to those alone who see it.
+        return notEmbedded === 0 || reader.seen !== undefined ? found : { ...found, notEmbedded };
+      },
+      () => ({ keys: lagKeys(engine), ranges: waitingRanges(), texts: inquiry.questions }),
+    ),
+  );
   onPlan?.({
     verb: "recall",
     questions: inquiry.questions.length,
@@ -112,6 +116,26 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
       return proof === undefined ? hit : { ...hit, proof };
     }),
   };
+}
+
+/**
+ * Asks; where a quick embedder has entries left to do, again once it has done some. Nearly always it has none, and
+ * whoever asks sees that in the snapshot that is read anyway.
+ */
+async function whenEmbedded(
+  engine: Engine,
+  ask: (isReady: (lag: number) => boolean) => Promise<Answer | undefined>,
+): Promise<Answer> {
+  let missing = 0;
+  const first = await ask((lag) => {
+    missing = engine.embedder?.isQuick === true ? lag : 0;
+    return missing === 0;
+  });
+  if (first !== undefined) return first;
+  await catchUp(engine, missing);
+  const second = await ask(() => true);
+  if (second === undefined) throw new Error("a question that waits for nothing has no answer");
+  return second;
 }
 
 /** What is asked, with the usual values where nothing was said. */

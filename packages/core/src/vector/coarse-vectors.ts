@@ -91,7 +91,7 @@ export class CoarseVectors {
     const slots = all.filter(isWanted);
     const asked = wholeNumbers(query, this.#stride);
     const products = innerLoops().products(asked.numbers, this.#numbers, slots);
-    const found = new Nearest(most);
+    const found = new Nearest(most, slots.length);
     for (let at = 0; at < slots.length; at += 1) {
       const slot = slots[at] as number;
       const scales = this.#scales[Math.floor(slot / CHUNK_SLOTS)] as Float32Array;

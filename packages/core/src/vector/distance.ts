@@ -68,73 +68,86 @@ export interface Neighbour {
   readonly distance: number;
 }
 
-/** Negative when `a` is nearer than `b`; of the equally near, when its number is lower. */
-export function byDistance(a: Neighbour, b: Neighbour): number {
-  return a.distance - b.distance || a.slot - b.slot;
-}
-
-/** Keeps the `k` nearest of everything it is offered: a heap whose top is the farthest kept. */
+/**
+ * Keeps the `k` nearest of everything it is offered: a heap whose top is the farthest kept, in two lists of numbers,
+ * because an object for each candidate took as long as comparing the vectors.
+ */
 export class Nearest {
   readonly #most: number;
-  readonly #heap: Neighbour[] = [];
+  readonly #distances: Float64Array;
+  readonly #slots: Int32Array;
+  #count = 0;
 
-  constructor(k: number) {
-    this.#most = k;
+  /** `offered` is how many candidates there are at the most. */
+  constructor(k: number, offered = k) {
+    this.#most = Math.min(k, offered);
+    this.#distances = new Float64Array(this.#most);
+    this.#slots = new Int32Array(this.#most);
   }
 
   /** Takes a candidate, if it is among the nearest so far. */
   offer(slot: number, distance: number): void {
-    const heap = this.#heap;
-    const last = heap[0];
-    if (heap.length < this.#most) {
-      heap.push({ slot, distance });
-      this.#rise(heap.length - 1);
-    } else if (
-      last !== undefined &&
-      (distance < last.distance || (distance === last.distance && slot < last.slot))
-    ) {
-      heap[0] = { slot, distance };
-      this.#sink();
+    if (this.#count < this.#most) this.#rise(this.#count++, slot, distance);
+    else if (this.#most > 0 && this.#isBefore(slot, distance, 0)) {
+      this.#sink(slot, distance, this.#most);
     }
   }
 
-  /** What was kept, nearest first. */
+  /** What was kept, nearest first; of the equally near the lower number first. Nothing is kept after that. */
   inOrder(): readonly Neighbour[] {
-    return this.#heap.toSorted(byDistance);
+    const found: Neighbour[] = new Array(this.#count);
+    while (this.#count > 0) {
+      const last = this.#count - 1;
+      found[last] = { slot: this.#slots[0] as number, distance: this.#distances[0] as number };
+      this.#count = last;
+      this.#sink(this.#slots[last] as number, this.#distances[last] as number, last);
+    }
+    return found;
   }
 
-  #rise(from: number): void {
-    let at = from;
+  /** Whether a candidate comes before what stands at a place. */
+  #isBefore(slot: number, distance: number, at: number): boolean {
+    const other = this.#distances[at] as number;
+    return distance < other || (distance === other && slot < (this.#slots[at] as number));
+  }
+
+  /** Puts a candidate in at the end, moving what comes before it down. */
+  #rise(end: number, slot: number, distance: number): void {
+    let at = end;
     while (at > 0) {
       const above = (at - 1) >> 1;
-      if (!this.#isFarther(at, above)) return;
-      this.#swap(at, above);
+      if (this.#isBefore(slot, distance, above)) break;
+      this.#move(above, at);
       at = above;
     }
+    this.#put(at, slot, distance);
   }
 
-  #sink(): void {
+  /** Puts a candidate in the place of the top of so many, moving what comes after it up. */
+  #sink(slot: number, distance: number, count: number): void {
     let at = 0;
-    for (;;) {
-      const left = 2 * at + 1;
-      const right = left + 1;
-      const child = this.#isFarther(right, left) ? right : left;
-      if (!this.#isFarther(child, at)) return;
-      this.#swap(child, at);
-      at = child;
+    for (let child = 1; child < count; child = 2 * at + 1) {
+      const right = child + 1;
+      const isRight = right < count && this.#isFarther(right, child);
+      const farther = isRight ? right : child;
+      if (!this.#isBefore(slot, distance, farther)) break;
+      this.#move(farther, at);
+      at = farther;
     }
+    if (count > 0) this.#put(at, slot, distance);
   }
 
   #isFarther(a: number, b: number): boolean {
-    const [one, other] = [this.#heap[a], this.#heap[b]];
-    return one !== undefined && other !== undefined && byDistance(one, other) > 0;
+    return this.#isBefore(this.#slots[b] as number, this.#distances[b] as number, a);
   }
 
-  #swap(a: number, b: number): void {
-    const [one, other] = [this.#heap[a], this.#heap[b]];
-    if (one === undefined || other === undefined) return;
-    this.#heap[a] = other;
-    this.#heap[b] = one;
+  #move(from: number, to: number): void {
+    this.#put(to, this.#slots[from] as number, this.#distances[from] as number);
+  }
+
+  #put(at: number, slot: number, distance: number): void {
+    this.#slots[at] = slot;
+    this.#distances[at] = distance;
   }
 }
 

@@ -76,22 +76,34 @@ export class LoadedVectors {
     return this.#state?.set.usualCosine(query);
   }
 
-  /** Catches up with a snapshot whose journal has `size` entries. */
-  follow(snapshot: KvSnapshot, size: number): Promise<void> {
+  /** Catches up with a snapshot whose journal has `size` entries; gives the cursor row that it has. */
+  follow(snapshot: KvSnapshot, size: number): Promise<Bytes | undefined> {
     const next = this.#following.then(() => this.#follow(snapshot, size));
     // The next follower must not fail because this one did.
-    this.#following = next.catch(() => {});
+    this.#following = next.then(
+      () => {},
+      () => {},
+    );
     return next;
   }
 
-  async #follow(snapshot: KvSnapshot, size: number): Promise<void> {
+  /**
+   * Whether this is what the rows say in every snapshot with that cursor row: whoever changes a row of a model changes
+   * its cursor row as well. Another follower may have gone on since.
+   */
+  isAt(row: Bytes | undefined): boolean {
+    const known = this.#state?.row;
+    return row !== undefined && known !== undefined && sameBytes(known, row);
+  }
+
+  async #follow(snapshot: KvSnapshot, size: number): Promise<Bytes | undefined> {
     const [row] = await snapshot.getMany([embedCursorKey(this.#parts.tag)]);
     if (row === undefined) {
       this.#state = undefined;
-      return;
+      return row;
     }
     const known = this.#state;
-    if (known !== undefined && sameBytes(known.row, row)) return;
+    if (known !== undefined && sameBytes(known.row, row)) return row;
     const cursor = decodeEmbedCursor(row);
     const isBehind = known !== undefined && cursor.seq < known.position;
     const isFar = known !== undefined && cursor.seq - known.position > FOLLOWED_ENTRIES;
@@ -103,6 +115,7 @@ export class LoadedVectors {
       known.position = cursor.seq;
       known.row = row;
     }
+    return row;
   }
 
   async #load(snapshot: KvSnapshot, row: Bytes, position: number): Promise<State> {

@@ -20,7 +20,7 @@ import { decodeHeadRow } from "../history/head-row.js";
 import type { MemoryRow } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
 import { keyBytes, keyString, vectorKey } from "../kv/keyspace.js";
-import { type Bytes, compareBytes, type Kv } from "../kv/kv.js";
+import { type Bytes, compareBytes, type Kv, type KvSnapshot } from "../kv/kv.js";
 import {
   decodeEmbedCursor,
   decodeVector,
@@ -140,7 +140,7 @@ export class VectorIndex {
     const { embedder, tag, loaded } = this.#configured();
     if (!reader.live) throw presentOnly();
     const query = checkQuery(vector, embedder.dimensions);
-    await loaded.follow(reader.whole.snapshot, reader.head.size);
+    const row = await loaded.follow(reader.whole.snapshot, reader.head.size);
     const judge = new Judge({ reader, tag, query, accept, k });
     // A look at sketches finds nearly all, and how near it comes would depend on memories that are not seen.
     // So whoever does not see everything has every vector compared.
@@ -148,7 +148,8 @@ export class VectorIndex {
     for (let width = Math.max(WIDTH_LEAST, WIDTH_FIRST * k); ; width *= WIDER) {
       const { texts, all, comparedAll } = loaded.search(query, width, each);
       // What sketches found is nearly exact at best: no need to tell ties apart by further rows.
-      const isSettled = await judge.lookInOrder(texts, comparedAll ? ROUNDED : 0);
+      const isCurrent = !each && loaded.isAt(row);
+      const isSettled = await judge.lookInOrder(texts, comparedAll ? ROUNDED : 0, isCurrent);
       if (isSettled || all) return judge.nearest;
     }
   }
@@ -190,14 +191,17 @@ export class VectorIndex {
 
   /** How far the journal was embedded. */
   progress(): Promise<EmbedProgress> {
-    const { tag } = this.#configured();
-    return withSnapshot(this.#parts.kv, async (snapshot) => {
-      const [row] = await snapshot.getMany([embedCursorKey(tag)]);
-      const { size } = decodeHeadRow(await headBytesAt(snapshot));
-      const known = row === undefined ? undefined : decodeEmbedCursor(row);
-      const cursor = Math.min(known?.seq ?? 0, size);
-      return { memories: known?.memories ?? 0, cursor, lag: size - cursor };
-    });
+    return withSnapshot(this.#parts.kv, async (snapshot) =>
+      this.progressAt(snapshot, decodeHeadRow(await headBytesAt(snapshot)).size),
+    );
+  }
+
+  /** The same in a snapshot whose journal has `size` entries. */
+  async progressAt(snapshot: KvSnapshot, size: number): Promise<EmbedProgress> {
+    const [row] = await snapshot.getMany([embedCursorKey(this.#configured().tag)]);
+    const known = row === undefined ? undefined : decodeEmbedCursor(row);
+    const cursor = Math.min(known?.seq ?? 0, size);
+    return { memories: known?.memories ?? 0, cursor, lag: size - cursor };
   }
 
   /** Takes away the vectors of memories that were forgotten, of every model the store has. */
@@ -253,6 +257,12 @@ interface JudgeParts {
   readonly k: number;
 }
 
+/** A memory that may be near, and the hash of its text where that is sure; both are key strings. */
+interface Candidate {
+  readonly id: string;
+  readonly hash: string | undefined;
+}
+
 /** Looks candidates up at the reader's position and keeps the nearest that may be in the answer. */
 class Judge {
   readonly #about: JudgeParts;
@@ -271,46 +281,52 @@ class Judge {
   /**
    * Judges candidates, nearest first, until nothing that follows can be among the `k` nearest; false
    * when it may. Distances in memory are rounded, and equals are ordered by id, so the last place is
-   * settled only when the next candidate is farther by more than they are `rounded` by.
+   * settled only when the next candidate is farther by more than they are `rounded` by. `isCurrent` says that
+   * memories have the texts that the copy in memory says.
    */
-  async lookInOrder(texts: readonly NearText[], rounded: number): Promise<boolean> {
+  async lookInOrder(
+    texts: readonly NearText[],
+    rounded: number,
+    isCurrent: boolean,
+  ): Promise<boolean> {
     const { k } = this.#about;
     const step = k + JUDGED_MORE;
-    let some: string[] = [];
-    for (const { ids, distance: far } of texts) {
+    let some: Candidate[] = [];
+    for (const { ids, hash, distance: far } of texts) {
       for (const id of ids) {
         if (some.length === step) {
-          await this.look(some.map(keyBytes));
+          await this.#look(some);
           const last = this.#nearest[k - 1];
           if (last !== undefined && far > last.distance + rounded) return true;
           some = [];
         }
-        some.push(id);
+        some.push({ id, hash: isCurrent ? hash : undefined });
       }
     }
-    await this.look(some.map(keyBytes));
+    await this.#look(some);
     return false;
   }
 
   /** Judges those that were not judged before. */
-  async look(candidates: readonly Bytes[]): Promise<void> {
-    const { reader, tag, query, accept, k } = this.#about;
-    const fresh = candidates.filter((id) => !this.#seen.has(keyString(id)));
-    for (const id of fresh) this.#seen.add(keyString(id));
+  async #look(candidates: readonly Candidate[]): Promise<void> {
+    const { reader, query, accept, k } = this.#about;
+    const fresh = candidates.filter(({ id }) => !this.#seen.has(id));
+    for (const { id } of fresh) this.#seen.add(id);
     if (fresh.length === 0) return;
-    const rows = await reader.memoryRows(fresh);
-    const there = fresh.flatMap((id, at) => {
+    const ids = fresh.map(({ id }) => keyBytes(id));
+    const rows = await reader.memoryRows(ids);
+    const there: (Candidate & Pick<NearMemory, "row"> & { readonly bytes: Bytes })[] = [];
+    for (const [at, { id, hash }] of fresh.entries()) {
       const row = rows[at];
       const isThere =
         row?.lifecycle === "active" || (row?.lifecycle === "archived" && accept !== undefined);
-      return row !== undefined && isThere ? [{ id, row }] : [];
-    });
-    const verdicts = await accept?.(there.map(({ id }) => id));
+      if (row !== undefined && isThere) there.push({ id, hash, row, bytes: ids[at] as Bytes });
+    }
+    const verdicts = await accept?.(there.map(({ bytes }) => bytes));
     const judged = verdicts === undefined ? there : there.filter((_, at) => verdicts[at] === true);
-    const own = await reader.getMany(judged.map(({ id }) => vectorKey("vectorMemory", tag, id)));
-    const vectors = await vectorsOf(reader, tag, own);
+    const vectors = await this.#vectorsOf(judged);
     const vector = new Float32Array(query.length);
-    for (const [at, { id, row }] of judged.entries()) {
+    for (const [at, { bytes: id, row }] of judged.entries()) {
       const bytes = vectors[at];
       if (bytes === undefined) continue;
       readVector(bytes, vector);
@@ -321,25 +337,28 @@ class Judge {
       .sort((a, b) => a.distance - b.distance || compareBytes(a.id, b.id))
       .slice(0, k);
   }
-}
 
-/** The vectors that rows of memories name, each read once; `undefined` where there is none. */
-async function vectorsOf(
-  reader: Reader,
-  tag: Bytes,
-  rows: readonly (Bytes | undefined)[],
-): Promise<readonly (Bytes | undefined)[]> {
-  const places = new Map<string, number>();
-  const keys: Bytes[] = [];
-  const placeOf = rows.map((row) => {
-    if (row === undefined) return -1;
-    const { hash } = decodeVectorMemory(row);
-    const name = keyString(hash);
-    const known = places.get(name);
-    if (known !== undefined) return known;
-    places.set(name, keys.length);
-    return keys.push(vectorKey("vector", tag, hash)) - 1;
-  });
-  const vectors = await reader.getMany(keys);
-  return placeOf.map((place) => vectors[place]);
+  /** The vectors of candidates, each read once; `undefined` where there is none. */
+  async #vectorsOf(
+    candidates: readonly (Candidate & { readonly bytes: Bytes })[],
+  ): Promise<readonly (Bytes | undefined)[]> {
+    const { reader, tag } = this.#about;
+    const unsure = candidates.filter(({ hash }) => hash === undefined);
+    const own = await reader.getMany(
+      unsure.map(({ bytes }) => vectorKey("vectorMemory", tag, bytes)),
+    );
+    let next = 0;
+    const hashes = candidates.map(({ hash }) => {
+      if (hash !== undefined) return hash;
+      const row = own[next++];
+      return row === undefined ? undefined : keyString(decodeVectorMemory(row).hash);
+    });
+    const places = new Map<string, number>();
+    for (const hash of hashes) {
+      if (hash !== undefined && !places.has(hash)) places.set(hash, places.size);
+    }
+    const keys = [...places.keys()].map((hash) => vectorKey("vector", tag, keyBytes(hash)));
+    const vectors = await reader.getMany(keys);
+    return hashes.map((hash) => (hash === undefined ? hash : vectors[places.get(hash) ?? -1]));
+  }
 }

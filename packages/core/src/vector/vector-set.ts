@@ -14,6 +14,8 @@ import { dot, type Neighbour } from "./distance.js";
 export interface NearText {
   /** The memories, as key strings, in the order of their ids. */
   readonly ids: readonly string[];
+  /** The hash of the text, as a key string. */
+  readonly hash: string;
   readonly distance: number;
 }
 
@@ -37,6 +39,8 @@ const SAMPLE_LEAST = 8;
 export class VectorSet {
   readonly #vectors: CoarseVectors;
   readonly #slots = new Map<string, number>();
+  /** The text of each slot. */
+  readonly #hashes: string[] = [];
   readonly #owners: (string | Set<string> | undefined)[] = [];
   readonly #slotOfId = new Map<string, number>();
   /** The vectors of the first slots as they came. */
@@ -71,6 +75,7 @@ export class VectorSet {
   add(hash: string, vector: Float32Array): void {
     if (this.#slots.has(hash)) return;
     this.#slots.set(hash, this.slots);
+    this.#hashes.push(hash);
     this.#owners.push(undefined);
     this.#holes += 1;
     this.#vectors.add(vector);
@@ -126,6 +131,6 @@ export class VectorSet {
   #textAt({ slot, distance }: Neighbour): NearText {
     const owners = this.#owners[slot];
     const ids = owners instanceof Set ? [...owners].sort() : owners === undefined ? [] : [owners];
-    return { ids, distance };
+    return { ids, hash: this.#hashes[slot] as string, distance };
   }
 }
