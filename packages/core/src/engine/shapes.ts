@@ -79,9 +79,10 @@ interface MemoryParts {
 /** A memory from its parts. */
 export function shapeParts(actor: string, parts: MemoryParts): Memory {
   const { id, head, version } = parts;
+  const idText = memoryId(id);
   return {
-    id: memoryId(id),
-    uri: buildUri({ actor, type: head.type, id, version: version.number }),
+    id: idText,
+    uri: buildUri({ actor, type: head.type, id, version: version.number }, idText),
     type: head.type,
     version: version.number,
     text: primaryText(head.type, version.data) || version.forms.short,

@@ -224,6 +224,19 @@ export class Reader {
     });
   }
 
+  /**
+   * One whole memory by its id, at once: only where `isAtHand` says so. Page by page that is half the garbage of
+   * reading all rows, then all entries, because what is read for one memory is gone before the next.
+   */
+  memoryNow(id: Bytes): FoundMemory | undefined {
+    return memoryOf(this.snapshot as KvNow, id);
+  }
+
+  /** Whether memories of the position are to be had without waiting for anybody. */
+  get isAtHand(): boolean {
+    return this.live && this.snapshot.getNow !== undefined;
+  }
+
   /** The records of edges at pointers; an entry that holds one of them is read where it stands. */
   async edges(pointers: readonly PartPointer[]): Promise<(Read<EdgeRecord> | undefined)[]> {
     const seqs = new Set<number>();
@@ -247,6 +260,10 @@ export class Reader {
 export function memoryNow(rows: KvNow, id: Bytes): FoundMemory | undefined {
   // Refuses a store that this release cannot read.
   decodeHeadRow(rows.getNow(HEAD_KEY));
+  return memoryOf(rows, id);
+}
+
+function memoryOf(rows: KvNow, id: Bytes): FoundMemory | undefined {
   const raw = rows.getNow(idKey("memory", id));
   const row = raw === undefined ? undefined : decodeMemoryRow(raw);
   if (row === undefined || row.lifecycle === "erased") return undefined;

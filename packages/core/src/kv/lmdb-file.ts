@@ -41,6 +41,7 @@ import {
   type RangeOptions,
   type ROLL_BACK,
   type Root,
+  resetAlone,
   type Table,
   transactOnNewest,
 } from "./lmdb-root.js";
@@ -85,6 +86,8 @@ export class LmdbFile {
   /** Absent in a new file until `furnish`, and after `close`. */
   #tables: Tables | undefined;
   #reads = 0;
+  /** The transaction of the last read, which the engine mostly gives again. */
+  #lastRead: LmdbRead | undefined;
   #retired = false;
   #closed = false;
   #commits = 0;
@@ -202,10 +205,11 @@ export class LmdbFile {
     this.#enter();
     try {
       // Without the reset, a second read in the same turn would get the transaction of the first.
-      this.#root.resetReadTxn();
+      if (this.#reads > 0 || !resetAlone(this.#lastRead)) this.#root.resetReadTxn();
       const transaction = this.#root.useReadTransaction();
       this.#reads += 1;
-      return { transaction };
+      if (this.#lastRead?.transaction !== transaction) this.#lastRead = { transaction };
+      return this.#lastRead;
     } catch (error) {
       throw storageError(error, "no snapshot could be taken");
     }

@@ -30,8 +30,13 @@ export interface LmdbRead {
 export const ROLL_BACK = Symbol("roll back");
 
 interface LmdbTransaction {
+  /** What the engine knows it by. */
+  readonly address: number;
   /** Set by the engine once a newer read transaction has taken the place of this one. */
   readonly notCurrent?: boolean;
+  /** Set by the engine once it has ended. */
+  readonly isDone?: boolean;
+  readonly isCommitted?: boolean;
   done(): void;
 }
 
@@ -178,6 +183,23 @@ export function transactOnNewest<T>(
 
 /** The number of the commit that wrote the page of the row that was read last, its lower 32 bits; the types lack it. */
 const lastTxnId = (engine as unknown as { readonly getLastTxnId: () => number }).getLastTxnId;
+
+const { nativeAddon } = engine as unknown as {
+  readonly nativeAddon: { readonly resetTxn: (address: number) => void };
+};
+
+/**
+ * Lets the transaction of a read that has ended begin anew at the newest commit when it is used next; false where it
+ * is gone. `resetReadTxn` does the same and forgets the timer that ends the transaction with the turn, so that every
+ * read of a turn left one behind.
+ */
+export function resetAlone(last: LmdbRead | undefined): boolean {
+  if (last === undefined) return false;
+  const { address, notCurrent, isDone, isCommitted } = last.transaction;
+  if (notCurrent === true || isDone === true || isCommitted === true) return false;
+  nativeAddon.resetTxn(address);
+  return true;
+}
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 

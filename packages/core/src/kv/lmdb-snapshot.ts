@@ -72,7 +72,7 @@ export class LmdbSnapshot implements KvSnapshot {
   getNow(key: Bytes): Bytes | undefined {
     const read = this.#reading();
     this.#rowsThisTurn += 1;
-    return reading(() => this.#found([key], read)[0]);
+    return isHeadKey(key) ? this.#head : rowNow(this.#file, read, key, this.#onEntry);
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
@@ -123,14 +123,23 @@ export class LmdbNow implements KvNow {
 
   getNow(key: Bytes): Bytes | undefined {
     const { file, read, head } = this.#begun;
-    if (isHeadKey(key)) return head;
-    let value: Bytes | undefined;
-    try {
-      value = file.get(key, read);
-    } catch (error) {
-      throw storageError(error, "the read failed");
-    }
-    if (value !== undefined && key[0] === JOURNAL_KEY_BYTE) this.#onEntry?.(key, value);
-    return value;
+    return isHeadKey(key) ? head : rowNow(file, read, key, this.#onEntry);
   }
+}
+
+/** One row, shown to whoever wants to see those of the journal; without a list or a function made for it. */
+function rowNow(
+  file: LmdbFile,
+  read: LmdbRead,
+  key: Bytes,
+  onEntry: OnEntry | undefined,
+): Bytes | undefined {
+  let value: Bytes | undefined;
+  try {
+    value = file.get(key, read);
+  } catch (error) {
+    throw storageError(error, "the read failed");
+  }
+  if (value !== undefined && key[0] === JOURNAL_KEY_BYTE) onEntry?.(key, value);
+  return value;
 }

@@ -115,6 +115,12 @@ async function shapeAll(
 ): Promise<(Memory | undefined)[]> {
   const { access, validAt, turns } = how;
   const ids = members.map((member) => member.subarray(member.length - 16));
+  if (validAt === undefined && access.kind === "owner" && reader.isAtHand) {
+    return ids.map((id) => {
+      const memory = reader.memoryNow(id);
+      return memory !== undefined && turns(memory) ? shapeMemory(engine.actor, memory) : undefined;
+    });
+  }
   const rows = await reader.memoryRows(ids);
   const found = await reader.memories(ids, rows);
   const shown = await shownMemories(reader, access, found);

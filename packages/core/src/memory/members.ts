@@ -173,7 +173,11 @@ async function fill(
 ): Promise<number> {
   const dry = dryRanges(lanes, reverse, limit);
   if (dry.length === 0) return 0;
-  const read = await reader.ranges(dry.map(({ range }) => range));
+  // In the present the key says all. From afar the range is as it was named before it was read.
+  const keysOnly = reader.live && !reader.isFar;
+  const read = await reader.ranges(
+    dry.map(({ range }) => (keysOnly ? { ...range, keysOnly } : range)),
+  );
   let rows = 0;
   for (const [at, { lane, range }] of dry.entries()) {
     const found = read[at] ?? [];

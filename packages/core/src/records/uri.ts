@@ -28,12 +28,12 @@ const SCHEME = "cortex://";
 /** Longest text that can be a memory URI; longer input is refused unread. */
 const URI_CHARS_MAX = SCHEME.length + LIMITS.actorChars + "/Preference/".length + 26 + 1 + 16;
 
-/** The URI of a memory version. `id` is 16 bytes and not zero, `version` >= 1. */
-export function buildUri(parts: MemoryUri): string {
+/** The URI of a memory version. `id` is 16 bytes and not zero, `version` >= 1; `idText` is its text, where it is known. */
+export function buildUri(parts: MemoryUri, idText?: string): string {
   const { actor, type, id, version } = parts;
   if (id.length !== ULID_BYTES || isZeroUlid(id)) throw new Error("a URI needs a memory id");
   if (!Number.isSafeInteger(version) || version < 1) throw new Error("a version is 1 or more");
-  return `${SCHEME}${actor}/${MEMORY_TYPES[type].uriName}/${ulidText(id)}#${version}`;
+  return `${SCHEME}${actor}/${MEMORY_TYPES[type].uriName}/${idText ?? ulidText(id)}#${version}`;
 }
 
 /** Reads a memory URI; anything that `buildUri` would not have written is `ERR_BAD_URI`. */
