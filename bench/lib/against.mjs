@@ -109,6 +109,25 @@ async function takeTurns({ settings, round }, figure, slice) {
   return pair;
 }
 
+/** Slices that both builds do before any counts. */
+const WARM_SLICES = 2;
+
+/**
+ * The same with some slices ahead that do not count: the first ones measure how code is compiled. Both builds do them
+ * in turn as well, so that they have written as much when it counts.
+ * @param {Turn} turn
+ * @param {FigureName} figure
+ * @param {(side: 0 | 1, index: number) => Promise<Slice> | Slice} slice
+ * @returns {Promise<Pair>}
+ */
+async function warmTurns(turn, figure, slice) {
+  for (let index = 0; index < WARM_SLICES; index += 1) {
+    await slice(0, index);
+    await slice(1, index);
+  }
+  return takeTurns(turn, figure, (side, index) => slice(side, index + WARM_SLICES));
+}
+
 /**
  * @param {AgainstSettings} settings
  * @param {number} side
@@ -161,12 +180,12 @@ async function measureWrites(turn, workers) {
     await worker.ask("open", folders[side]);
     await fill(worker, workloads[side] ?? startWorkload(settings.seed), settings.base);
   }
-  const { calls } = settings.extents.write;
-  const write = await takeTurns(turn, "write", (side) =>
-    workers[side]?.ask("slice", { figure: "write", inputs: workloads[side]?.take(calls) }),
+  const writes = settings.extents.write.calls;
+  const write = await warmTurns(turn, "write", (side) =>
+    workers[side]?.ask("slice", { figure: "write", inputs: workloads[side]?.take(writes) }),
   );
   const batches = settings.extents.batch.calls;
-  const batch = await takeTurns(turn, "batch", (side) => {
+  const batch = await warmTurns(turn, "batch", (side) => {
     const inputs = Array.from({ length: batches }, () => workloads[side]?.take(BATCH_ITEMS));
     return workers[side]?.ask("slice", { figure: "batch", inputs });
   });
@@ -201,12 +220,8 @@ async function measureReads(turn, workers) {
   const pairs = /** @type {Record<typeof READING[number], Pair>} */ ({});
   for (const figure of READING) {
     const inputs = inputsOf(turn, figure);
-    // The first slice warms up.
-    for (const side of [0, 1]) {
-      await workers[side]?.ask("slice", { figure, inputs: inputs(side, 0) });
-    }
-    pairs[figure] = await takeTurns(turn, figure, (side, index) =>
-      workers[side]?.ask("slice", { figure, inputs: inputs(side, index + 1) }),
+    pairs[figure] = await warmTurns(turn, figure, (side, index) =>
+      workers[side]?.ask("slice", { figure, inputs: inputs(side, index) }),
     );
   }
   for (const worker of workers) await worker.ask("close");
@@ -221,7 +236,7 @@ async function measureReads(turn, workers) {
  */
 function inputsOf({ settings, round, ids }, figure) {
   const { slices, calls } = settings.extents[figure];
-  const count = (slices + 1) * calls;
+  const count = (slices + WARM_SLICES) * calls;
   const seed = settings.seed + round;
   const cut = (/** @type {readonly unknown[]} */ all) => (/** @type {number} */ index) =>
     all.slice(index * calls, (index + 1) * calls);
@@ -274,9 +289,7 @@ async function measureRest(turn) {
       return { operations: count, ms: (1000 * count) / perSecond, processorMs: ticks };
     };
     const { seed } = settings;
-    // The first load warms up.
-    for (const side of [0, 1]) await load(side, seed);
-    return await takeTurns(turn, "rest", (side, index) => load(side, seed + 1 + index));
+    return await warmTurns(turn, "rest", (side, index) => load(side, seed + index));
   } finally {
     for (const server of servers) await server.stop();
   }
