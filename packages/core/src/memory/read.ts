@@ -24,6 +24,7 @@ import {
   ownedPrefix,
   prefixRange,
   REVIEW_TERM,
+  textKey,
   versionKey,
 } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
@@ -69,15 +70,21 @@ export async function get(
 }
 
 /**
- * The memory that an id names now, where the storage has its rows at hand. `undefined` says nothing: then the
- * reference may be a name, the version another one, or the answer take a wait.
+ * The memory that an id or a name means now, where the storage has its rows at hand. `undefined` says nothing: then an
+ * id may be a name, the version another one, or the answer take a wait.
  */
-function getNow(engine: Engine, { id }: ParsedRef, wanted: number | undefined): Memory | undefined {
-  if (id === undefined) return undefined;
-  const found = engine.kv.readNow?.((rows) => memoryNow(rows, id));
+function getNow(
+  { kv, actor }: Engine,
+  { id, externalId = "" }: ParsedRef,
+  wanted: number | undefined,
+): Memory | undefined {
+  const found = kv.readNow?.((rows) => {
+    const known = id ?? rows.getNow(textKey("externalId", externalId));
+    return known === undefined ? undefined : memoryNow(rows, known);
+  });
   if (found === undefined) return undefined;
   if (wanted !== undefined && wanted !== found.row.version) return undefined;
-  return shapeMemory(engine.actor, found);
+  return shapeMemory(actor, found);
 }
 
 /** The memory behind a reference; its row, or that of its name, was read together with the head. */
