@@ -65,6 +65,37 @@ function seq(value: number): Bytes {
   return key;
 }
 
+describe("reads at once", () => {
+  test("see each commit, also beside a snapshot that stays where it is", async () => {
+    const kv = await opened(temporaryFolder());
+    const value = (): string | undefined => kv.readNow?.((rows) => hex(rows.getNow(bytes(5))));
+    await write(kv, [row(bytes(5), "one")]);
+    expect(value()).toBe(hex(row(bytes(5), "one").value));
+    const snapshot = await kv.snapshot();
+    await write(kv, [row(bytes(5), "two")]);
+    expect(value()).toBe(hex(row(bytes(5), "two").value));
+    expect(hex((await snapshot.getMany([bytes(5)]))[0])).toBe(hex(row(bytes(5), "one").value));
+    snapshot.close();
+    await write(kv, [row(bytes(5), "three")]);
+    expect(value()).toBe(hex(row(bytes(5), "three").value));
+  });
+
+  test("end some time, until a snapshot has let the process do something else", async () => {
+    const kv = await opened(temporaryFolder());
+    await write(kv, [row(bytes(5), "x")]);
+    const looks = Array.from({ length: 500 }, () => kv.readNow?.(() => true));
+    expect(looks[0]).toBe(true);
+    expect(looks.at(-1)).toBe(undefined);
+    let turned = false;
+    setImmediate(() => {
+      turned = true;
+    });
+    (await kv.snapshot()).close();
+    expect(turned).toBe(true);
+    expect(kv.readNow?.(() => true)).toBe(true);
+  });
+});
+
 describe("files", () => {
   test("folders are 0700 and every file 0600, whatever the umask", async () => {
     const before = process.umask(0);
