@@ -14,20 +14,25 @@
 import type { Kv } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { headOf } from "./build-beside.js";
+import type { FoldEntry } from "./fold-state.js";
 
 /**
- * Called after a commit, with the number of entries the journal then has, and had before it. A promise
- * that it gives back is one that the next commit of this process waits for.
+ * Called after a commit, with the number of entries the journal then has, and had before it, and with the entries. A
+ * promise that it gives back is one that the next commit of this process waits for.
  */
-type CommitListener = (size: number, before: number) => Promise<void> | undefined | void;
+type CommitListener = (
+  size: number,
+  before: number,
+  entries: readonly FoldEntry[],
+) => Promise<void> | undefined | void;
 
 /** See the file header. */
 export class CommitSignal {
   readonly #listeners = new Set<CommitListener>();
 
   /** Tells everybody who listens, and gives what the next commit has to wait for. A listener must not throw. */
-  fire(size: number, before: number): Promise<unknown> | undefined {
-    const waits = [...this.#listeners].flatMap((listener) => listener(size, before) ?? []);
+  fire(size: number, before: number, entries: readonly FoldEntry[]): Promise<unknown> | undefined {
+    const waits = [...this.#listeners].flatMap((listener) => listener(size, before, entries) ?? []);
     return waits.length === 0 ? undefined : Promise.all(waits);
   }
 

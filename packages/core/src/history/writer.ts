@@ -142,6 +142,7 @@ interface Prepared {
   /** Entries there were before. */
   readonly size: number;
   readonly view: WriteView;
+  readonly entries: readonly FoldEntry[];
   /** Absent when no operation appended anything. */
   readonly commit?: KvCommit;
 }
@@ -299,7 +300,7 @@ export class Writer {
     this.#keep(prepared);
     answerAll(group, prepared);
     if (prepared.commit !== undefined) {
-      await this.#parts.signal?.fire(prepared.seq + 1, prepared.size);
+      await this.#parts.signal?.fire(prepared.seq + 1, prepared.size, prepared.entries);
     }
   }
 
@@ -360,7 +361,8 @@ export class Writer {
       await loadUnread(snapshot, view, unread);
     }
     const { size } = head;
-    if (run.size === size) return { outcomes: run.outcomes, seq: size - 1, size, view };
+    const { outcomes, entries } = run;
+    if (run.size === size) return { outcomes, seq: size - 1, size, view, entries };
     const commit = await sealCommit(this.#parts.sha256, snapshot, {
       view,
       fold: run.fold,
@@ -369,7 +371,7 @@ export class Writer {
       at: run.at,
       leafHashes: run.leafHashes,
     });
-    return { outcomes: run.outcomes, seq: run.size - 1, size, view, commit };
+    return { outcomes, seq: run.size - 1, size, view, entries, commit };
   }
 
   /** The time of the next entries; refuses a clock that leapt ahead while the process ran. */
@@ -402,6 +404,8 @@ class GroupRun {
   readonly at: number;
   readonly outcomes: Outcome[] = [];
   readonly leafHashes: Uint8Array[] = [];
+  /** What was sealed, in order. */
+  readonly entries: FoldEntry[] = [];
   size: number;
   readonly #parts: WriterParts;
   readonly #view: WriteView;
@@ -546,6 +550,7 @@ class GroupRun {
         batch && this.#open.length > 1 ? { first, length: this.#open.length } : undefined;
       const headerBytes = encodeHeader(entry, span);
       putEntryRow(this.fold, entry.seq, headerBytes, entry.parts);
+      this.entries.push(entry);
       this.leafHashes.push(entryLeaf(this.#parts.sha256, headerBytes));
     }
     this.#open = [];

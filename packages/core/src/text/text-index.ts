@@ -21,6 +21,7 @@ import { type Bytes, type Kv, type KvSoon, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
+import { KeptTail } from "./kept-tail.js";
 import { encodeManifest, type SegmentInfo } from "./manifest.js";
 import { type LanguageSource, type ManifestAt, ManifestReader } from "./manifest-reader.js";
 import { acceptPhrases, everyWord, parseQuery, type TextQuery } from "./query.js";
@@ -36,7 +37,6 @@ import {
   wordKeys,
 } from "./text-rank.js";
 import { SegmentCache } from "./text-segments.js";
-import { TextTail } from "./text-tail.js";
 import {
   allRowKeys,
   buildSegments,
@@ -113,9 +113,7 @@ export class TextIndex {
   readonly #cache = new SegmentCache();
   readonly #unlisten: () => void;
   readonly #manifests: ManifestReader;
-  #tail: TextTail | undefined;
-  /** Whoever works on the tail waits for the one before. */
-  #tailTurn: Promise<unknown> = Promise.resolve();
+  readonly #tail = new KeptTail();
   #job: Promise<void> | undefined;
   readonly #pace: FlushPace;
   #failure: string | undefined;
@@ -127,12 +125,14 @@ export class TextIndex {
     this.#parts = parts;
     this.#manifests = new ManifestReader(parts.language);
     this.#pace = new FlushPace(parts.turn);
-    this.#unlisten = parts.signal.listen((size, before) => {
+    this.#unlisten = parts.signal.listen((size, before, entries) => {
       this.#used = true;
+      this.#tail.hand(size, entries);
       this.#pace.wrote(size - before);
-      if (size - this.#manifests.cursor <= LIMITS.textTailEntries) return undefined;
+      const isLong = size - this.#manifests.cursor > LIMITS.textTailEntries;
+      if (!isLong && !this.#tail.mayFollow) return undefined;
       return this.#pace.letWork(
-        this.#work(() => this.#catchUp()),
+        this.#work(() => (isLong ? this.#catchUp() : this.#follow())),
         size - before,
       );
     });
@@ -180,7 +180,7 @@ export class TextIndex {
     const at = await this.#manifests.at(reader);
     const { cursor, purgedTo } = at.manifest;
     if (reader.head.size - cursor > 2 * LIMITS.textTailEntries) return "segments";
-    const { forgotten } = await this.#tailAt(reader, at);
+    const { forgotten } = await this.#tail.at(reader, at);
     return forgotten.some(({ seq }) => seq >= purgedTo) ? "purge" : undefined;
   }
 
@@ -192,7 +192,7 @@ export class TextIndex {
 
   /** What every search reads first, and what a caller will read beside. */
   #soonWith({ keys = [], ranges = [], texts = [] }: SearchSoon): KvSoon {
-    const tail = this.#tail === undefined ? [] : [this.#tail.nextPage(SOON_ENTRIES)];
+    const tail = this.#tail.nextPages(SOON_ENTRIES);
     const own = [TEXT_MANIFEST_KEY, ...this.#parts.language.soon()];
     return { keys: [...own, ...this.#soonWords(texts), ...keys], ranges: [...tail, ...ranges] };
   }
@@ -359,7 +359,7 @@ export class TextIndex {
     const at = await this.#manifests.at(whole);
     const { manifest, analyser } = at;
     const codes = [...new Set(lifecycles)].map((name) => LIFECYCLES[name].code);
-    const tail = reader.seq >= manifest.cursor - 1 ? await this.#tailAt(whole, at) : undefined;
+    const tail = reader.seq >= manifest.cursor - 1 ? await this.#tail.at(whole, at) : undefined;
     const searched = manifest.segments.filter(
       ({ lifecycle, from }) => (codes as number[]).includes(lifecycle) && from <= reader.seq,
     );
@@ -377,27 +377,10 @@ export class TextIndex {
     return this.#manifests.analyserAt(reader);
   }
 
-  /** The tail that goes with a manifest, read up to `to`, or to the reader's position. */
-  #tailAt(reader: Reader, at: ManifestAt, to = reader.seq + 1): Promise<TextTail> {
-    const work = async (): Promise<TextTail> => {
-      const { manifest, analyser } = at;
-      const held = this.#tail;
-      const fits = held?.base === manifest.cursor && held.analyser === analyser;
-      const tail = held !== undefined && fits ? held : new TextTail(analyser, manifest.cursor);
-      // A reader older than a flush gets a tail of its own: the newer one is for those who follow.
-      const isOlder = held !== undefined && reader.head.size < held.end;
-      if (!isOlder) this.#tail = tail;
-      try {
-        await tail.extend(reader, to);
-      } catch (error) {
-        if (this.#tail === tail) this.#tail = undefined;
-        throw error;
-      }
-      return tail;
-    };
-    const turn = this.#tailTurn.then(work, work);
-    this.#tailTurn = turn.catch(() => undefined);
-    return turn;
+  /** Takes what the writer has handed over into the tail. */
+  async #follow(): Promise<void> {
+    this.#tail.letGo();
+    while (await this.#tail.follow(STEP_ENTRIES)) await this.#parts.turn();
   }
 
   /** Starts background work unless some is under way; never fails. */
@@ -448,6 +431,7 @@ export class TextIndex {
         const change = await planFlush(reader, begun, built, this.#cache);
         if (!(await this.#commit(at, change))) return undefined;
         this.#pace.flushed();
+        this.#tail.flushed(tail, begun.to);
         return reader.head.size - begun.to;
       });
     });
@@ -463,7 +447,7 @@ export class TextIndex {
     if (!at.fits) return (await this.#reset(reader, at)) ? reader.head.size : undefined;
     const { size } = reader.head;
     if (size - manifest.cursor <= most) return size - manifest.cursor;
-    const tail = await this.#tailAt(reader, at, manifest.cursor);
+    const tail = await this.#tail.at(reader, at, manifest.cursor);
     const to = Math.min(tail.end, manifest.cursor + LIMITS.textFlushEntries);
     if (tail.forgotten.some(({ seq }) => seq >= manifest.purgedTo)) {
       await this.#purgeOnce([]);
@@ -481,10 +465,11 @@ export class TextIndex {
         const { size } = reader.head;
         if (!at.fits || size - cursor <= most) return false;
         const to = Math.min(size, cursor + LIMITS.textFlushEntries);
-        const { end } = await this.#tailAt(reader, at, cursor);
-        if (end < to) await this.#tailAt(reader, at, Math.min(end + STEP_ENTRIES, to));
+        const { end } = await this.#tail.at(reader, at, cursor);
+        if (end < to) await this.#tail.at(reader, at, Math.min(end + STEP_ENTRIES, to));
         return end + STEP_ENTRIES < to;
       });
+    this.#tail.letGo();
     while (await this.#reading(step)) await this.#parts.turn();
   }
 
@@ -517,7 +502,7 @@ export class TextIndex {
       const { size } = reader.head;
       // Far behind, nobody knows yet what others have forgotten; whoever catches up will look.
       const isNear = size - manifest.cursor <= LIMITS.textFlushEntries;
-      const tail = isNear ? await this.#tailAt(reader, at, size) : undefined;
+      const tail = isNear ? await this.#tail.at(reader, at, size) : undefined;
       const pending = (tail?.forgotten ?? []).filter(({ seq }) => seq >= manifest.purgedTo);
       const loaded = await this.#cache.load(reader, manifest.segments);
       const ids = pending.map(({ id }) => id);

@@ -7,28 +7,22 @@
  * the entry that a memory's row names is the begin of its one living document, which is how a search
  * tells a hit that holds from one that does not.
  *
- * Entries are read in pages, and what a page needs beside itself in a few batched reads: what the
+ * Entries that this process wrote itself are handed over by its writer; others are read in pages, and what a page needs beside itself in a few batched reads: what the
  * memories were before, bodies that stand elsewhere, rival versions. Callers take turns.
  */
 import { CortexError } from "../errors.js";
 import { bodyPointer, decodeMemoryRow, type PartPointer } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
-import {
-  decodeHeader,
-  type EntryKind,
-  partContext,
-  partRecord,
-  SUBJECT,
-  splitEntry,
-} from "../journal/entry.js";
-import { historyKey, journalKey, keyString } from "../kv/keyspace.js";
+import { historyKey, journalKey } from "../kv/keyspace.js";
 import type { Bytes, KvRange } from "../kv/kv.js";
 import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.js";
 import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
 import { type DocumentSource, eachDocumentWord, Rivals } from "./document.js";
+import type { HandedEntries } from "./handed-entries.js";
+import { eventsOf, isBirth, type MemoryEvent } from "./memory-events.js";
 import { isMark } from "./names.js";
-import { DraftSegment, type YieldTurn } from "./segment.js";
+import { DraftSegment } from "./segment.js";
 import { LENGTH_MAX } from "./segment-rows.js";
 
 /** Entries of one page. */
@@ -48,15 +42,6 @@ interface KnownPlace {
   readonly document: number | undefined;
   readonly head: PartPointer;
   readonly body: PartPointer;
-}
-
-/** What an entry says about one memory. */
-interface MemoryEvent extends PartPointer {
-  readonly kind: EntryKind;
-  readonly id: Bytes;
-  /** The id as a text, to find it again. */
-  readonly name: string;
-  readonly record: MemoryRecord;
 }
 
 /** What a page needs beside its own entries. */
@@ -92,18 +77,36 @@ export class TextTail {
     return { gte: journalKey(this.end), lt: journalKey(this.end + PAGE_ENTRIES), limit };
   }
 
-  /** Reads the journal up to but not including `to`, as far as the reader's snapshot goes. */
-  async extend(reader: Reader, to: number, yieldTurn?: YieldTurn): Promise<void> {
+  /**
+   * Goes on up to but not including `to`, as far as the reader's snapshot goes: by what the writer of this process has
+   * handed over, and where that is missing by the journal.
+   */
+  async extend(reader: Reader, to: number, handed?: HandedEntries): Promise<void> {
     const last = Math.min(to, reader.head.size);
     while (this.end < last) {
-      const until = Math.min(this.end + PAGE_ENTRIES, last);
-      const [rows = []] = await reader.ranges([this.nextPage(until - this.end)]);
-      const events = rows.flatMap(({ value }) => eventsOf(value));
+      const most = Math.min(this.end + PAGE_ENTRIES, last);
+      const given = handed?.give(this.end, most) ?? [];
+      const isAhead = handed !== undefined && handed.first > this.end;
+      const until =
+        given.length > 0 ? this.end + given.length : isAhead ? Math.min(most, handed.first) : most;
+      const events = given.length > 0 ? given.flat() : await this.#read(reader, until);
       const context = await this.#prepare(reader, events);
       for (const event of events) this.#apply(event, context);
       this.end = until;
-      await yieldTurn?.();
     }
+  }
+
+  /** Takes what was handed over, at most so many entries: those are new memories, nothing is read for them. Says how many. */
+  follow(handed: HandedEntries, most: number): number {
+    const given = handed.give(this.end, this.end + most);
+    for (const events of given) for (const event of events) this.#apply(event, NOTHING);
+    this.end += given.length;
+    return given.length;
+  }
+
+  async #read(reader: Reader, until: number): Promise<readonly MemoryEvent[]> {
+    const [rows = []] = await reader.ranges([this.nextPage(until - this.end)]);
+    return rows.flatMap(({ value }) => eventsOf(value));
   }
 
   /** Learns where the memories of a page stood before it, and reads all that the page refers to. */
@@ -218,15 +221,6 @@ export class TextTail {
   }
 }
 
-/**
- * Version 1 comes with a memory's first entry; a revert may carry it again. A lineage that came from
- * another graph begins with a higher number, which replaced nothing here.
- */
-function isBirth({ kind, record: { version } }: MemoryEvent): boolean {
-  if (version?.number === 1) return kind !== "revert";
-  return kind === "write" && version?.supersedes.length === 0;
-}
-
 /** Where the bodies of reverts lie that hold a head alone: not always where they lay before. */
 async function bodiesBack(
   reader: Reader,
@@ -242,22 +236,6 @@ async function bodiesBack(
       return row === undefined ? [] : [[placeOf(event), bodyPointer(row)] as const];
     }),
   );
-}
-
-/** What an entry says about memories; parts that were erased say nothing. */
-function eventsOf(row: Bytes): readonly MemoryEvent[] {
-  const { headerBytes, parts } = splitEntry(row);
-  const header = decodeHeader(headerBytes);
-  const events: MemoryEvent[] = [];
-  for (const [part, { subject }] of header.parts.entries()) {
-    const bytes = parts[part];
-    if (subject[0] !== SUBJECT.memory || bytes === undefined) continue;
-    const id = subject.slice(1);
-    const record = decodeMemoryRecord(partRecord(bytes), partContext(header, part));
-    const { seq, kind } = header;
-    events.push({ seq, part, kind, id, name: keyString(id), record });
-  }
-  return events;
 }
 
 function sourceOf(
