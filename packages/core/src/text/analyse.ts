@@ -19,6 +19,7 @@ import { truncateUtf8 } from "../codec/text.js";
 import type { Language } from "../contract/config.js";
 import { LIMITS } from "../limits.js";
 import { type LanguageRules, loadLanguage } from "./languages.js";
+import type { WordMemo } from "./word-log.js";
 
 /** Pieces there is room for. */
 const PIECES_MAX = 32_768;
@@ -94,8 +95,11 @@ function isAt(piece: string, text: string, start: number, end: number): boolean 
 /** Counted up when the same text would give other words: indexes of older versions are dropped. */
 const ANALYSER_VERSION = 2;
 
-/** Takes one word, and where it stands in the text: units of the string, end not included. */
-type EachWord = (word: string, start: number, end: number) => void;
+/**
+ * Takes one word, and where it stands in the text: units of the string, end not included. A word that is kept here
+ * comes with a memo for those who number words.
+ */
+type EachWord = (word: string, start: number, end: number, memo?: WordMemo) => void;
 
 /** A word in its place. */
 export interface Token {
@@ -107,6 +111,11 @@ export interface Token {
 /** What one run of letters becomes: most often a single word. */
 type Words = string | readonly string[];
 
+/** What is kept of a run. */
+interface KeptWords extends WordMemo {
+  readonly words: Words;
+}
+
 /** A longer run is rarely met twice. */
 const KEPT_RUN_UNITS = 32;
 
@@ -117,7 +126,7 @@ export class Analyser {
   /** Two analysers of one id give the same words. */
   readonly id: string;
   readonly #rules: LanguageRules;
-  readonly #kept = new RunTable<Words>();
+  readonly #kept = new RunTable<KeptWords>();
 
   private constructor(language: Language, rules: LanguageRules) {
     this.id = analyserId(language);
@@ -157,8 +166,8 @@ export class Analyser {
         const isLong = at - start > KEPT_RUN_UNITS;
         if (kind === SEPARATOR && kinds !== DIGIT && !isLong) {
           // The usual case: no string is made of a run that was met before.
-          const words = this.#kept.find(text, start, at, hash);
-          if (typeof words === "string") each(words, start, at);
+          const kept = this.#kept.find(text, start, at, hash);
+          if (typeof kept?.words === "string") each(kept.words, start, at, kept);
           else this.#give(text.slice(start, at), start, at, each);
           start = -1;
         } else if (kind === APOSTROPHE && joins(text, at)) {
@@ -246,9 +255,9 @@ export class Analyser {
     let hash = 0;
     for (let at = 0; at < run.length; at += 1) hash = hashStep(hash, run.charCodeAt(at));
     const known = this.#kept.find(run, 0, run.length, hash);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.words;
     const words = makeWords(run, this.#rules);
-    this.#kept.keep(run, hash, words);
+    this.#kept.keep(run, hash, { words, log: 0, number: 0 });
     return words;
   }
 }

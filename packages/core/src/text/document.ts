@@ -33,6 +33,7 @@ import {
   STANDING_MARK,
   titleMark,
 } from "./names.js";
+import type { WordMemo } from "./word-log.js";
 
 /** The bodies of a memory that are searched, the current one first. */
 export interface DocumentSource {
@@ -40,12 +41,11 @@ export interface DocumentSource {
   readonly bodies: readonly Pick<Version, "data" | "forms">[];
 }
 
+/** Takes a word of a document, with what the analyser says of it. */
+export type TakeWord = (word: string, start?: number, end?: number, memo?: WordMemo) => void;
+
 /** Calls `each` with every word of a document. */
-export function eachDocumentWord(
-  analyser: Analyser,
-  source: DocumentSource,
-  each: (word: string) => void,
-): void {
+export function eachDocumentWord(analyser: Analyser, source: DocumentSource, each: TakeWord): void {
   for (const body of source.bodies) {
     const texts = bodyTexts(source, body);
     for (const text of texts) analyser.eachWord(text, each);

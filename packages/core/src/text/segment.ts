@@ -7,6 +7,7 @@
  */
 import { keyString, segmentKey } from "../kv/keyspace.js";
 import type { Bytes, KvRow } from "../kv/kv.js";
+import type { TakeWord } from "./document.js";
 import type { SegmentInfo } from "./manifest.js";
 import { isMark } from "./names.js";
 import { ByteWriter, type Lengths, type WordDocuments, writePostings } from "./postings.js";
@@ -20,6 +21,7 @@ import {
   LENGTH_MAX,
   writeBucketWord,
 } from "./segment-rows.js";
+import { WordLog } from "./word-log.js";
 
 /** A document of an older segment that ended while this one was gathered. */
 interface OlderEnd {
@@ -30,11 +32,6 @@ interface OlderEnd {
   readonly words: ReadonlySet<string>;
 }
 
-interface Gathered {
-  readonly documents: number[];
-  readonly times: number[];
-}
-
 /** Documents of one lifecycle, being gathered. */
 export class DraftSegment {
   /** By document number; `undefined` where the memory was forgotten. */
@@ -42,30 +39,19 @@ export class DraftSegment {
   readonly lengths: number[] = [];
   /** The seq at which a document ended; 0 while it stands. */
   readonly ends: number[] = [];
-  readonly words = new Map<string, Gathered>();
+  readonly words = new WordLog();
   olderEnds: OlderEnd[] = [];
   /** The document being said, and its words so far. */
   #number = -1;
   #length = 0;
-  readonly #take = (word: string): void => {
-    const document = this.#number;
-    if (!isMark(word)) this.#length += 1;
-    const held = this.words.get(word);
-    if (held === undefined) {
-      this.words.set(word, { documents: [document], times: [1] });
-      return;
-    }
-    const { documents, times } = held;
-    const last = documents.length - 1;
-    if (documents[last] === document) (times[last] as number) += 1;
-    else {
-      documents.push(document);
-      times.push(1);
-    }
+  readonly #take: TakeWord = (word, _start, _end, memo) => {
+    // What the analyser keeps is a word: only others may be marks.
+    if (memo !== undefined || !isMark(word)) this.#length += 1;
+    this.words.add(word, this.#number, memo);
   };
 
   /** Begins a document; `say` gives its words one by one. Returns its number. */
-  begin(entry: DocumentEntry, say: (take: (word: string) => void) => void): number {
+  begin(entry: DocumentEntry, say: (take: TakeWord) => void): number {
     this.#number = this.documents.length;
     this.#length = 0;
     say(this.#take);
@@ -86,18 +72,7 @@ export class DraftSegment {
       this.documents[number] = undefined;
       this.lengths[number] = 0;
     }
-    if (gone.size === 0) return;
-    for (const [word, held] of this.words) {
-      if (!held.documents.some((document) => gone.has(document))) continue;
-      const kept = held.documents.flatMap((document, at) => (gone.has(document) ? [] : [at]));
-      if (kept.length === 0) this.words.delete(word);
-      else {
-        this.words.set(word, {
-          documents: kept.map((at) => held.documents[at] ?? 0),
-          times: kept.map((at) => held.times[at] ?? 0),
-        });
-      }
-    }
+    if (gone.size > 0) this.words.forget(gone);
   }
 }
 
