@@ -36,8 +36,20 @@ interface Run {
 
 /** The names in a text, each once, in the order in which they come. */
 export function namesIn(text: string, isCommon: (word: string) => boolean): readonly NameWords[] {
-  return placedNames(text, isCommon).map(({ words }) => words);
+  const runs = runsIn(text);
+  if (runs.length === 0) return NO_NAMES;
+  const found = new Map<string, NameWords>();
+  for (const { run } of runs) {
+    const words = trimmed(nameWords(run), isCommon);
+    const key = words.join(" ");
+    if (key.length < 3 || found.has(key)) continue;
+    if (found.size === NAMES) break;
+    found.set(key, words);
+  }
+  return [...found.values()];
 }
+
+const NO_NAMES: readonly NameWords[] = [];
 
 /** The names in a text with every place they stand in. */
 export function placedNames(
@@ -97,23 +109,34 @@ function runEnd(text: string, start: number): number {
 
 function wordEnd(text: string, start: number): number {
   let end = start;
-  while (end < text.length && isInWord(text.charCodeAt(end))) end += 1;
+  for (; end < text.length; end += 1) {
+    const unit = text.charCodeAt(end);
+    if (unit < 128 && KIND_OF[unit] === BETWEEN) break;
+  }
   return end;
 }
 
 const SPACE = 0x20;
+const [BETWEEN, INSIDE, PLAIN_UNIT, CAPITAL] = [0, 1, 2, 3] as const;
+
+/** What an ASCII character is to a name: between words, a sign that stands inside, a small letter or digit, a capital. */
+const KIND_OF: Uint8Array = (() => {
+  const kinds = new Uint8Array(128);
+  for (let unit = 0; unit < 128; unit += 1) {
+    const character = String.fromCharCode(unit);
+    if (/['-]/.test(character)) kinds[unit] = INSIDE;
+    if (/[a-z0-9]/.test(character)) kinds[unit] = PLAIN_UNIT;
+    if (/[A-Z]/.test(character)) kinds[unit] = CAPITAL;
+  }
+  return kinds;
+})();
 
 function isCapital(unit: number): boolean {
-  return unit >= 0x41 && unit <= 0x5a;
+  return KIND_OF[unit] === CAPITAL;
 }
 
 function isLetterOrDigit(unit: number): boolean {
-  return isCapital(unit) || (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
-}
-
-/** Letters, digits, and the signs that stand inside names. */
-function isInWord(unit: number): boolean {
-  return isLetterOrDigit(unit) || unit === 0x27 || unit === 0x2d || unit >= 128;
+  return (KIND_OF[unit] ?? BETWEEN) >= PLAIN_UNIT;
 }
 
 /** A title or subject as a name; a remark in brackets is left out. */
