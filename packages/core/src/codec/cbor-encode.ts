@@ -93,18 +93,31 @@ function writeObject(value: { readonly [key: string]: CborValue }, depth: number
   }
   enter(depth);
   const keys = Object.keys(value);
-  for (let i = 1; i < keys.length; i++) {
-    if (compareKeys(keys[i - 1] as string, keys[i] as string) > 0) {
-      keys.sort(compareKeys);
-      break;
-    }
-  }
+  putInOrder(keys);
   writeHead(0xa0, keys.length);
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string;
     trail[depth] = key;
     writeText(key, depth + 1);
     writeValue(value[key], depth + 1);
+  }
+}
+
+/** Keys up to so many are moved into place one by one: sorting copies the list, a thirtieth of a batch's garbage. */
+const FEW_KEYS = 16;
+
+function putInOrder(keys: string[]): void {
+  if (keys.length > FEW_KEYS) {
+    keys.sort(compareKeys);
+    return;
+  }
+  for (let next = 1; next < keys.length; next++) {
+    const key = keys[next] as string;
+    let at = next;
+    for (; at > 0 && compareKeys(keys[at - 1] as string, key) > 0; at--) {
+      keys[at] = keys[at - 1] as string;
+    }
+    keys[at] = key;
   }
 }
 

@@ -87,12 +87,14 @@ function isRule({ type, turn }: DocumentSource["head"], data: Data): boolean {
 
 /** A title has at most so many words; a longer summary is a sentence. */
 const TITLE_WORDS = 10;
+const TITLES = ["title", "name", "subject", "summary"] as const;
 
 /** What a memory is titled: its title, name or subject, or a summary short enough to be one. */
 export function titleOf(data: Data): NameWords | undefined {
-  for (const member of ["title", "name", "subject", "summary"]) {
+  for (const member of TITLES) {
     const title = textMember(data, member);
-    const words = title === undefined ? [] : nameOfTitle(title);
+    if (title === undefined) continue;
+    const words = nameOfTitle(title);
     if (words.length > 0 && words.length <= TITLE_WORDS) return words;
   }
   return undefined;

@@ -141,7 +141,8 @@ function isLetterOrDigit(unit: number): boolean {
 
 /** A title or subject as a name; a remark in brackets is left out. */
 export function nameOfTitle(title: string): NameWords {
-  return nameWords(title.replace(/\(.*?\)/g, " ")).slice(0, 2 * NAME_WORDS);
+  const bare = title.includes("(") ? title.replace(/\(.*?\)/g, " ") : title;
+  return nameWords(bare).slice(0, 2 * NAME_WORDS);
 }
 
 /** The words of a text, as names are compared. */

@@ -53,9 +53,10 @@ export function documentRows(
   for (let from = 0; from < documents.length; from += DOCUMENTS_PER_ROW) {
     const chunk = documents.slice(from, from + DOCUMENTS_PER_ROW);
     const value = new Uint8Array(chunk.length * ENTRY_BYTES);
-    for (const [at, entry] of chunk.entries()) {
-      value.set(entry.id, at * ENTRY_BYTES);
-      putU64(value, at * ENTRY_BYTES + 16, entry.begin);
+    for (let at = 0; at < chunk.length; at += 1) {
+      const { id, begin } = chunk[at] as DocumentEntry;
+      value.set(id, at * ENTRY_BYTES);
+      putU64(value, at * ENTRY_BYTES + 16, begin);
     }
     const number = from / DOCUMENTS_PER_ROW;
     putU64(fences, 8 * number, chunk[0]?.begin ?? 0);
@@ -166,9 +167,11 @@ export function decodeEnds(row: Bytes): readonly DocumentEnd[] {
 }
 
 function putU64(bytes: Uint8Array, at: number, value: number): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, 8);
-  view.setUint32(0, Math.floor(value / 2 ** 32));
-  view.setUint32(4, value >>> 0);
+  const high = Math.floor(value / 2 ** 32);
+  for (let byte = 0; byte < 4; byte += 1) {
+    bytes[at + byte] = high >>> (24 - 8 * byte);
+    bytes[at + 4 + byte] = value >>> (24 - 8 * byte);
+  }
 }
 
 function missing(what: string): CortexError {
