@@ -5,21 +5,27 @@
  * most likely lie still, and those entries come along with the rows.
  *
  * Promise: a guess changes no answer. The row is believed, never the guess; a wrong one costs a row that
- * nobody looks at. What is kept is a number of an entry for some memories, in a table of fixed size that all
- * stores of the process share: ids tell their memories apart. A table for each was 1.5 MB for each, and writers on
- * many actors met a page of it that was never touched with nearly every memory.
+ * nobody looks at. What is kept is a number of an entry for some memories, in the table of fixed size that all
+ * stores of one pool of connections share: ids tell their memories apart. A table for each was 1.5 MB for each, and
+ * writers on many actors met a page of it that was never touched with nearly every memory.
  */
 import { idKey, journalKey, KEYSPACE } from "../kv/keyspace.js";
-import { around, type Bytes, type Kv, type KvSnapshot, type KvSoon } from "../kv/kv.js";
+import {
+  around,
+  type Bytes,
+  type Kv,
+  type KvNumbers,
+  type KvSnapshot,
+  type KvSoon,
+} from "../kv/kv.js";
 
-/** Memories that guesses are kept for: a power of two. 1.5 MB, made when the first one is kept. */
-const PLACES = 1 << 17;
 /** More rows than this are read by whoever goes through a store, and not for their records. */
 const MOST_AT_ONCE = 512;
 
-/** The same store; entries that will most likely be read are named before they are. */
+/** The same store; where it has a table for guesses, entries that will most likely be read are named before they are. */
 export function guessEntries(kv: Kv): Kv {
-  const guesses = GUESSES;
+  if (kv.shared === undefined) return kv;
+  const guesses = new Guesses(kv.shared);
   return around(kv, {
     async snapshot(options) {
       return guessing(await kv.snapshot(options), guesses);
@@ -49,28 +55,22 @@ function guessing(inner: KvSnapshot, guesses: Guesses): KvSnapshot {
   };
 }
 
-/** Where the records of memories lay, by a hash of their ids; a later memory takes the place of another. */
+/** Where the records of memories lay, by a hash of their ids. */
 class Guesses {
-  #marks: Uint32Array | undefined;
-  #entries: Float64Array | undefined;
+  readonly #table: KvNumbers;
+
+  constructor(table: KvNumbers) {
+    this.#table = table;
+  }
 
   of(key: Bytes): number | undefined {
-    if (!isMemoryKey(key) || this.#marks === undefined) return undefined;
-    const mark = markOf(key);
-    return this.#marks[mark % PLACES] === mark ? this.#entries?.[mark % PLACES] : undefined;
+    return isMemoryKey(key) ? this.#table.of(markOf(key)) : undefined;
   }
 
   note(key: Bytes, value: Bytes | undefined): void {
-    if (!isMemoryKey(key) || value === undefined) return;
-    this.#marks ??= new Uint32Array(PLACES);
-    this.#entries ??= new Float64Array(PLACES);
-    const mark = markOf(key);
-    this.#marks[mark % PLACES] = mark;
-    this.#entries[mark % PLACES] = entryOf(value);
+    if (isMemoryKey(key) && value !== undefined) this.#table.keep(markOf(key), entryOf(value));
   }
 }
-
-const GUESSES = new Guesses();
 
 function isMemoryKey(key: Bytes): boolean {
   return key[0] === KEYSPACE.memory.byte && key.length === MEMORY_KEY_BYTES;

@@ -241,6 +241,13 @@ export interface KvReport {
   readonly lagSeconds?: number;
 }
 
+/** Numbers by marks, for whoever may forget them: a later mark takes the place of another. */
+export interface KvNumbers {
+  /** The number of a mark, which is never 0; `undefined` where it is not known, or no more. */
+  of(mark: number): number | undefined;
+  keep(mark: number, number: number): void;
+}
+
 /** An open store. */
 export interface Kv {
   readonly manifest: KvManifest;
@@ -262,6 +269,8 @@ export interface Kv {
   sizeBytes(): Promise<number>;
   /** Only where there is a server. */
   report?(): Promise<KvReport>;
+  /** What all stores of one pool of connections may remember together, for as long as the pool lasts. */
+  readonly shared?: KvNumbers;
   /**
    * What is wrong with the stored bytes below the rows, each with its place, found without the engine,
    * which damage may take down. Absent where a backend has no such level.
@@ -287,6 +296,7 @@ export function around(kv: Kv, changed: Partial<Kv>): Kv {
     ...(kv.examine === undefined ? {} : { examine: () => kv.examine?.() ?? Promise.resolve([]) }),
     close: () => kv.close(),
     ...(report === undefined ? {} : { report }),
+    ...(kv.shared === undefined ? {} : { shared: kv.shared }),
     ...changed,
   };
 }

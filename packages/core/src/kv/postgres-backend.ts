@@ -27,6 +27,7 @@ import {
   type KvCommitResult,
   type KvGeneration,
   type KvManifest,
+  type KvNumbers,
   type KvReport,
   type KvRow,
   type KvSnapshot,
@@ -99,6 +100,7 @@ interface Told {
 
 class PostgresKv implements Kv {
   readonly manifest: KvManifest;
+  readonly shared: KvNumbers;
   readonly #pool: PostgresPool;
   readonly #place: sql.Place;
   readonly #options: PostgresKvOptions;
@@ -112,6 +114,7 @@ class PostgresKv implements Kv {
     this.#pool = pool;
     this.#place = place;
     this.#options = options;
+    this.shared = pool.shared;
     const relaxed = options.relaxed === true;
     this.manifest = {
       name: "postgres",

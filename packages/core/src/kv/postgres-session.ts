@@ -12,6 +12,7 @@
 import type { Pool, PoolClient, PoolConfig } from "pg";
 import { CortexError } from "../errors.js";
 import { checkCertificates, type PostgresAddress } from "./postgres-address.js";
+import { NumberTable } from "./postgres-numbers.js";
 import {
   BEGIN_WRITE,
   COMMIT,
@@ -139,6 +140,8 @@ export class PostgresPool {
     retries: 0,
     lookedUp: 0,
   };
+  /** What the stores of this pool remember of what they read. */
+  readonly shared = new NumberTable();
   readonly #pool: Pool;
   readonly #seats: Seats;
   readonly #forget: () => void;
