@@ -23,6 +23,7 @@ import { promisify } from "node:util";
  * @typedef {{
  *   readonly url: string,
  *   ask(text: string): Promise<string>,
+ *   fillPgbench(): Promise<void>,
  *   pgbench(clients: number, seconds: number): Promise<number>,
  *   stop(): Promise<void>,
  * }} Database
@@ -97,10 +98,12 @@ export async function startDatabase() {
   return {
     url: `postgres://cortex@127.0.0.1:${port}/postgres`,
     ask,
+    async fillPgbench() {
+      await run(join(bin, "pgbench"), ["-i", "-q", "-s", "10", ...where, "postgres"]);
+    },
     async pgbench(clients, seconds) {
       const all = [...where, "postgres"];
-      await run(join(bin, "pgbench"), ["-i", "-q", "-s", "10", ...all]);
-      const load = ["-N", "-c", String(clients), "-j", "2", "-T", String(seconds)];
+      const load = ["-N", "-n", "-c", String(clients), "-j", "2", "-T", String(seconds)];
       const { stdout } = await run(join(bin, "pgbench"), [...load, ...all]);
       return Number(/tps = ([\d.]+)/.exec(stdout)?.[1]);
     },
