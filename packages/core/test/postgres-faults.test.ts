@@ -10,7 +10,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Cortex, open } from "../src/index.js";
+import { type Cortex, open, openHub } from "../src/index.js";
 import { postgresCounts } from "../src/kv/postgres-backend.js";
 import { postgresError } from "../src/kv/postgres-wire.js";
 import { hubIn } from "../src/testing/fixtures.js";
@@ -252,6 +252,7 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     );
     expect(await told(at("postgres", "&pool=0"))).toMatch(/^ERR_INVALID: .*pool/);
     expect(await told(at("postgres", "&prepare=maybe"))).toMatch(/^ERR_INVALID: .*prepare/);
+    expect(await told(at("postgres", "&sslmode=full"))).toMatch(/^ERR_INVALID: .*verify-full/);
 
     server.psql("CREATE DATABASE asleep");
     server.psql("ALTER DATABASE asleep SET default_transaction_read_only = on");
@@ -270,6 +271,34 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     server.psql("CREATE ROLE poor LOGIN PASSWORD 'poor'");
     const poor = at("closed").replace(/cortex:a%20password/, "poor:poor");
     expect(await told(poor)).toMatch(/^ERR_STORAGE: .*grant/);
+  });
+
+  test("a role that owns nothing does everything with the grants of the page, and is told what it lacks", async () => {
+    const page = readFileSync(new URL("../../../docs/postgres.md", import.meta.url), "utf8");
+    const grants = page.match(/^GRANT .* TO cortex_app;$/gm) ?? [];
+    expect(grants).toHaveLength(2);
+    server.psql("CREATE DATABASE lent");
+    server.psql("CREATE ROLE cortex_app LOGIN PASSWORD 'app'");
+    expect(await told(at("lent"))).toBe("opened");
+    const lent = (more: string): string =>
+      at("lent", more).replace(/cortex:a%20password/, "cortex_app:app");
+    expect(await told(lent(""))).toMatch(/^ERR_STORAGE: .*grant/);
+    server.psql("GRANT SELECT ON cortex_schema TO cortex_app", "lent");
+    expect(await told(lent(""))).toMatch(/^ERR_STORAGE: .*cortex_heads; grant/);
+    for (const grant of grants) server.psql(grant, "lent");
+    await using hub = await openHub(lent("&hub=app"));
+    await hub.createGraph({ name: "First", id: "first" });
+    await hub.use("first", async (memory) => {
+      const { id } = await memory.write({ type: "note", text: "a note" });
+      await memory.write({ type: "note", text: "another note" });
+      await memory.forget(id, "asked");
+      await memory.vacuum();
+      await memory.rebuild();
+      expect((await memory.search("note")).hits).toHaveLength(1);
+    });
+    expect(await hub.check({ graphs: true })).toMatchObject({ ok: true });
+    await hub.remove("first", "asked");
+    expect((await hub.listGraphs()).graphs).toEqual([]);
   });
 
   test.skipIf(lacksTools("openssl"))(

@@ -28,6 +28,16 @@ export interface PostgresAddress {
 const CONNECTIONS = 10;
 const PARTITIONS = 16;
 const RETRY_SECONDS = 15;
+/** What `pg` knows; it would take any other word for the strictest of them. */
+const TLS_MODES = [
+  "disable",
+  "allow",
+  "prefer",
+  "require",
+  "verify-ca",
+  "verify-full",
+  "no-verify",
+];
 
 /** Reads an address; wrong parameters are `ERR_INVALID`. */
 export function readAddress(location: string): PostgresAddress {
@@ -53,6 +63,7 @@ export function readAddress(location: string): PostgresAddress {
   const partitions = wholeNumber(url, "partitions", PARTITIONS, 1, 1024);
   const retryMs = wholeNumber(url, "retry", RETRY_SECONDS, 0, 3600) * 1000;
   const prepares = yesOrNo(url, "prepare");
+  checkTlsMode(url.searchParams.get("sslmode"));
   const shown = new URL(url);
   shown.password = "";
   shown.searchParams.delete("password");
@@ -91,6 +102,15 @@ function wholeNumber(url: URL, name: string, usual: number, least: number, most:
   throw new CortexError(
     "ERR_INVALID",
     `location: expected ${name} to be a whole number from ${least} to ${most}, got "${text}"`,
+    { field: "location" },
+  );
+}
+
+function checkTlsMode(mode: string | null): void {
+  if (mode === null || TLS_MODES.includes(mode)) return;
+  throw new CortexError(
+    "ERR_INVALID",
+    `location: expected sslmode to be one of ${TLS_MODES.join(", ")}, got "${mode}"`,
     { field: "location" },
   );
 }
