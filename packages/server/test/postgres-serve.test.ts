@@ -3,7 +3,7 @@
  * the others have, writers on one actor lose nothing, and followers of one see the writes of another.
  */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -106,6 +106,32 @@ test("a graph goes through a pipe from a folder to the database and back; what b
       expect(JSON.parse(told)).toMatchObject({ root });
     }
     expect(await asked(["check"], last)).toMatchObject({ exit: 0 });
+  } finally {
+    place.remove();
+  }
+});
+
+test("a dry run of an import counts what would come, and makes no store in the database", async () => {
+  const place = makePlace();
+  try {
+    const file = join(place.folder, "lines.jsonl");
+    writeFileSync(file, `${JSON.stringify({ type: "note", text: "would come" })}\n`);
+    const where = ["--actor", "dry", "--data", database.url, "--json"];
+    const dry = ["import", file, "--from", "jsonl", "--dry-run", ...where];
+    const counted = await place.bare(dry);
+    expect(JSON.parse(counted.out)).toMatchObject({
+      ok: true,
+      dryRun: true,
+      memories: { added: 1 },
+    });
+    expect(await place.bare(["root", ...where])).toMatchObject({ exit: 1 });
+    expect(await place.bare(["import", file, "--from", "jsonl", ...where])).toMatchObject({
+      exit: 0,
+    });
+    expect(JSON.parse((await place.bare(dry)).out)).toMatchObject({
+      ok: true,
+      memories: { added: 0 },
+    });
   } finally {
     place.remove();
   }

@@ -110,36 +110,45 @@ function refuseEarlier(
 
 /** Opens what there is and makes nothing. */
 function dryTarget({ location, actor }: TargetPlace): Target {
-  let current: { readonly name: string; readonly memory: Cortex } | undefined;
-  const isThere = (name: string): boolean => {
-    if (location === "memory:") return false;
-    if (isAddress(location)) return true;
-    return statSync(join(location, name), { throwIfNoEntry: false })?.isDirectory() === true;
-  };
+  let current: { readonly name: string; readonly memory: Cortex | undefined } | undefined;
   const close = async (): Promise<void> => {
-    await current?.memory.close();
+    await current?.memory?.close();
     current = undefined;
   };
   const use: Target["use"] = async (graph, work) => {
     const name = graph ?? actor;
     if (current?.name !== name) {
       await close();
-      if (!isThere(name)) return work(undefined);
-      current = { name, memory: await open(location, { actor: name, create: false }) };
+      current = { name, memory: await openThere(location, name) };
     }
     return work(current.memory);
   };
   return {
     use,
     isNew: () => false,
-    async prepare({ id, origin }) {
-      if (!isThere(id)) return false;
-      const there = origin === undefined ? {} : await use(id, async (memory) => memory?.config());
-      refuseEarlier(id, there ?? {}, origin);
-      return true;
-    },
+    prepare: ({ id, origin }) =>
+      use(id, async (memory) => {
+        if (memory === undefined) return false;
+        refuseEarlier(id, origin === undefined ? {} : await memory.config(), origin);
+        return true;
+      }),
     close,
   };
+}
+
+/** A store that is there; `undefined` where there is none. */
+async function openThere(location: string, name: string): Promise<Cortex | undefined> {
+  if (location === "memory:") return undefined;
+  const isAsked = isAddress(location);
+  const folder = isAsked ? undefined : statSync(join(location, name), { throwIfNoEntry: false });
+  if (!isAsked && folder?.isDirectory() !== true) return undefined;
+  try {
+    return await open(location, { actor: name, create: false });
+  } catch (error) {
+    // Whether a database has a store is known by whoever opens it.
+    if (isAsked && isCortexError(error, "ERR_FORMAT_UNKNOWN")) return undefined;
+    throw error;
+  }
 }
 
 /** The programs whose files can be read, and how each is opened. */
