@@ -23,14 +23,15 @@ const FIXTURES =
 const SERVERS = "packages/core/test/postgres-servers.test.ts";
 
 const OF_FILES = "is about the files of a store or the folder that they are in, in part at least";
-const OF_COMMANDS =
-  "starts a process for every command, of which most of its time is; postgres-serve.test.ts types commands on a database";
+const OF_PAGES =
+  "types the commands of a page as they stand there, most of them with a folder of their own";
+const OF_REPORTS =
+  "reads the report that an import leaves in its folder; postgres-serve.test.ts imports into a database";
 const OF_TIMING = "counts the commits of a store that answers at once";
 const BY_HUNDREDS = "makes so many stores or calls that it takes minutes over a wire";
 
 /** Suites that are left out, and why. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  "packages/core/test/corruption.test.ts": OF_FILES,
   "packages/core/test/crash.test.ts": OF_FILES,
   "packages/core/test/damaged-files.test.ts": OF_FILES,
   "packages/core/test/durable-order.test.ts": OF_FILES,
@@ -49,18 +50,11 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "packages/server/test/start.test.ts": OF_FILES,
   "packages/server/test/mcp-commits.test.ts": OF_FILES,
   "packages/server/src/http/perform.test.ts": OF_TIMING,
-  "packages/server/test/cli.test.ts": OF_COMMANDS,
-  "packages/server/test/docs-commands.test.ts": OF_COMMANDS,
-  "packages/server/test/examples.test.ts": OF_COMMANDS,
-  "packages/server/test/forged-slices.test.ts": OF_COMMANDS,
-  "packages/server/test/import-databases.test.ts": OF_COMMANDS,
-  "packages/server/test/import-lines.test.ts": OF_COMMANDS,
-  "packages/server/test/import-memgraph.test.ts": OF_COMMANDS,
-  "packages/server/test/mcp-process.test.ts": OF_COMMANDS,
-  "packages/server/test/operating-doc.test.ts": OF_COMMANDS,
-  "packages/server/test/process.test.ts": OF_COMMANDS,
-  "packages/server/test/remote-doc.test.ts": OF_COMMANDS,
-  "packages/server/test/rest-doc.test.ts": OF_COMMANDS,
+  "packages/server/test/docs-commands.test.ts": OF_PAGES,
+  "packages/server/test/import-databases.test.ts": OF_REPORTS,
+  "packages/server/test/import-lines.test.ts": OF_REPORTS,
+  "packages/server/test/import-memgraph.test.ts": BY_HUNDREDS,
+  "packages/server/test/operating-doc.test.ts": OF_PAGES,
   "packages/server/test/postgres-serve.test.ts": "starts a server of its own, whatever the setting",
 };
 
