@@ -139,10 +139,13 @@ export interface Place {
 const HERE = "actor = $1::text AND slot = $2::int";
 const NOT_HELD = "(held_until IS NULL OR held_until < statement_timestamp())";
 
+/** Texts of statements that are sent all the time are made once: their names are found by them. */
+const READ_HEAD = `SELECT generation, head FROM cortex_heads WHERE ${HERE} AND NOT retired`;
+
 /** The head row of a place: generation, head. */
 export function readHead(place: Place): Statement {
   return {
-    text: `SELECT generation, head FROM cortex_heads WHERE ${HERE} AND NOT retired`,
+    text: READ_HEAD,
     values: [place.actor, place.slot],
     columns: ["int", "bytes"],
   };
@@ -224,60 +227,102 @@ export interface RowChanges {
  * one of those rows moves the head as well, so a state in which the head is the expected one has them all.
  */
 export function commitRows(claim: Claim, changes: RowChanges): Statement {
-  const { deletes, fresh, rest } = changes;
-  const values: SqlValue[] = [claim.actor, claim.slot, claim.generation];
-  const given = (value: SqlValue): string => `$${values.push(value)}`;
-  const steps = [`claimed AS (${takeHead(claim, changes, given)})`];
-  if (deletes.length > 0) {
-    steps.push(`gone AS (DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $3::int
-      AND key = ANY (${given(deletes)}::bytea[]) AND ${HAD})`);
-  }
-  if (fresh.length > 0) steps.push(`added AS (${insertRows(fresh, given)})`);
-  if (rest.length > 0) {
-    steps.push(`put AS (${insertRows(rest, given)}
-      ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value)`);
-  }
-  return {
-    text: `WITH ${steps.join(", ")} SELECT generation FROM claimed`,
-    values,
-    columns: ["int"],
+  const { expectHead, head, absent, deletes, fresh, rest } = changes;
+  const { actor, slot, generation, fence, stamp } = claim;
+  const shape = {
+    isBirth: expectHead === undefined,
+    hasAbsent: expectHead !== undefined && absent.length > 0,
+    hasDeletes: deletes.length > 0,
+    hasFresh: fresh.length > 0,
+    hasRest: rest.length > 0,
   };
+  const values: SqlValue[] = [actor, slot, generation, fence, stamp, head];
+  if (expectHead !== undefined) values.push(expectHead);
+  if (shape.hasAbsent) values.push(absent);
+  if (shape.hasDeletes) values.push(deletes);
+  if (shape.hasFresh) values.push(fresh.map(rowKey), fresh.map(rowValue));
+  if (shape.hasRest) values.push(rest.map(rowKey), rest.map(rowValue));
+  return { text: COMMITS[placeOf(shape)] ?? "", values, columns: ["int"] };
 }
 
-/** Takes the head row; a store not yet born has no rows. */
-function takeHead(
-  { fence, stamp }: Claim,
-  { expectHead, head, absent }: RowChanges,
-  given: (value: SqlValue) => string,
-): string {
-  const at = { fence: given(fence), stamp: given(stamp), head: given(head) };
-  if (expectHead === undefined) {
-    return `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
-      VALUES ($1::text, $2::int, $3::int, ${at.fence}::bigint, ${at.stamp}::bytea, ${at.head}::bytea)
-      ON CONFLICT (actor, slot) DO UPDATE
-      SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head, touched_at = now()
-      WHERE h.head IS NULL AND h.fence = excluded.fence
-        AND (h.held_until IS NULL OR h.held_until < statement_timestamp())
-      RETURNING generation`;
+const rowKey = ({ key }: PutRows[number]): Uint8Array => key;
+const rowValue = ({ value }: PutRows[number]): Uint8Array => value;
+
+/** What a commit has to do: the text of its statement follows from that. */
+interface CommitShape {
+  readonly isBirth: boolean;
+  readonly hasAbsent: boolean;
+  readonly hasDeletes: boolean;
+  readonly hasFresh: boolean;
+  readonly hasRest: boolean;
+}
+
+function placeOf({ isBirth, hasAbsent, hasDeletes, hasFresh, hasRest }: CommitShape): number {
+  return (
+    (isBirth ? 1 : 0) |
+    (hasAbsent ? 2 : 0) |
+    (hasDeletes ? 4 : 0) |
+    (hasFresh ? 8 : 0) |
+    (hasRest ? 16 : 0)
+  );
+}
+
+/** Takes the head row of a store not yet born, which has no rows. */
+const BEGIN_HEAD = `INSERT INTO cortex_heads AS h (actor, slot, generation, fence, stamp, head)
+  VALUES ($1::text, $2::int, $3::int, $4::bigint, $5::bytea, $6::bytea)
+  ON CONFLICT (actor, slot) DO UPDATE
+  SET generation = excluded.generation, stamp = excluded.stamp, head = excluded.head, touched_at = now()
+  WHERE h.head IS NULL AND h.fence = excluded.fence
+    AND (h.held_until IS NULL OR h.held_until < statement_timestamp())
+  RETURNING generation`;
+
+/** Every text that a commit may have, by its place: made once, because the name of a statement is found by its text. */
+const COMMITS: readonly string[] = Array.from({ length: 32 }, (_, place) =>
+  commitText({
+    isBirth: (place & 1) > 0,
+    hasAbsent: (place & 2) > 0,
+    hasDeletes: (place & 4) > 0,
+    hasFresh: (place & 8) > 0,
+    hasRest: (place & 16) > 0,
+  }),
+);
+
+function commitText(shape: CommitShape): string {
+  let last = 6;
+  const next = (): string => {
+    last += 1;
+    return `$${last}`;
+  };
+  const steps = [`claimed AS (${shape.isBirth ? BEGIN_HEAD : takeHead(shape, next)})`];
+  if (shape.hasDeletes) {
+    steps.push(`gone AS (DELETE FROM cortex_rows WHERE actor = $1::text AND generation = $3::int
+      AND key = ANY (${next()}::bytea[]) AND ${HAD})`);
   }
-  const unless =
-    absent.length === 0
-      ? ""
-      : ` AND NOT EXISTS (SELECT 1 FROM unnest(${given(absent)}::bytea[]) AS k(key)
+  if (shape.hasFresh) steps.push(`added AS (${insertRows(next)})`);
+  if (shape.hasRest) {
+    steps.push(`put AS (${insertRows(next)}
+      ON CONFLICT (actor, generation, key) DO UPDATE SET value = excluded.value)`);
+  }
+  return `WITH ${steps.join(", ")} SELECT generation FROM claimed`;
+}
+
+function takeHead({ hasAbsent }: CommitShape, next: () => string): string {
+  const expected = next();
+  const unless = hasAbsent
+    ? ` AND NOT EXISTS (SELECT 1 FROM unnest(${next()}::bytea[]) AS k(key)
         CROSS JOIN LATERAL (SELECT 1 FROM cortex_rows AS r
-          WHERE r.actor = $1::text AND r.generation = $3::int AND r.key = k.key OFFSET 0) AS found)`;
+          WHERE r.actor = $1::text AND r.generation = $3::int AND r.key = k.key OFFSET 0) AS found)`
+    : "";
   return `UPDATE cortex_heads
-    SET stamp = ${at.stamp}::bytea, head = ${at.head}::bytea, held_by = NULL, held_until = NULL, touched_at = now()
-    WHERE ${HERE} AND generation = $3::int AND fence = ${at.fence}::bigint
-      AND head = ${given(expectHead)}::bytea AND ${NOT_HELD}${unless}
+    SET stamp = $5::bytea, head = $6::bytea, held_by = NULL, held_until = NULL, touched_at = now()
+    WHERE ${HERE} AND generation = $3::int AND fence = $4::bigint
+      AND head = ${expected}::bytea AND ${NOT_HELD}${unless}
     RETURNING generation`;
 }
 
-function insertRows(rows: PutRows, given: (value: SqlValue) => string): string {
-  const keys = given(rows.map(({ key }) => key));
-  const values = given(rows.map(({ value }) => value));
+function insertRows(next: () => string): string {
   return `INSERT INTO cortex_rows (actor, generation, key, value)
-    SELECT $1::text, $3::int, p.key, p.value FROM unnest(${keys}::bytea[], ${values}::bytea[]) AS p(key, value)
+    SELECT $1::text, $3::int, p.key, p.value FROM unnest(${next()}::bytea[], ${next()}::bytea[]) AS p(key, value)
     WHERE ${HAD}`;
 }
 
