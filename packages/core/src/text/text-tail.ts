@@ -7,8 +7,9 @@
  * the entry that a memory's row names is the begin of its one living document, which is how a search
  * tells a hit that holds from one that does not.
  *
- * Entries that this process wrote itself are handed over by its writer; others are read in pages, and what a page needs beside itself in a few batched reads: what the
- * memories were before, bodies that stand elsewhere, rival versions. Callers take turns.
+ * New memories that this process wrote itself are handed over by its writer. Other entries are read in pages, and what a
+ * page needs beside itself in a few batched reads: what the memories were before, bodies that stand elsewhere, rival
+ * versions. Callers take turns.
  */
 import { CortexError } from "../errors.js";
 import { bodyPointer, decodeMemoryRow, type PartPointer } from "../history/pointers.js";
@@ -96,7 +97,7 @@ export class TextTail {
     }
   }
 
-  /** Takes what was handed over, at most so many entries: those are new memories, nothing is read for them. Says how many. */
+  /** Takes what was handed over, at most so many entries, and says how many: new memories, nothing is read for them. */
   follow(handed: HandedEntries, most: number): number {
     const given = handed.give(this.end, this.end + most);
     for (const events of given) for (const event of events) this.#apply(event, NOTHING);

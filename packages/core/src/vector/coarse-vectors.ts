@@ -76,8 +76,8 @@ export class CoarseVectors {
   }
 
   /**
-   * The `most` nearest of the slots that are wanted, of all where nothing says which, nearest first. They are exact but for rounding where all
-   * were compared: up to some thousand, and whenever `each` asks for it.
+   * The `most` nearest of the slots that are wanted, of all where nothing says which, nearest first. They are exact but for
+   * rounding where all were compared: up to some thousand, and whenever `each` asks for it.
    */
   nearest(
     query: Float32Array,
