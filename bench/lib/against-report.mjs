@@ -81,6 +81,13 @@ const FIGURES = [
     is: "rate",
     store: "base",
   },
+  {
+    name: "filling",
+    what: "a new store filled in batches, and closed",
+    unit: "writes/s",
+    is: "rate",
+    store: "none",
+  },
   { name: "get", what: "get by random id", unit: "gets/s", is: "rate", store: "size" },
   { name: "find", what: "find", unit: "ms", is: "time", store: "size" },
   { name: "search", what: "search", unit: "ms", is: "time", store: "size" },

@@ -22,7 +22,7 @@ import { seededNumbers, startWorkload } from "./workload.mjs";
  * How many slices a figure has in a round, and how many calls a slice.
  * @typedef {{ readonly slices: number, readonly calls: number }} Extent
  *
- * @typedef {"write" | "batch" | "get" | "find" | "search" | "recall" | "rest" | "version"} FigureName
+ * @typedef {"write" | "batch" | "filling" | "get" | "find" | "search" | "recall" | "rest" | "version"} FigureName
  *
  * @typedef {{
  *   readonly runs: number,
@@ -59,7 +59,9 @@ export async function measureAgainst(settings, builds) {
     const turn = { settings, builds, round, ids };
     const engine = await withWorkers(builds, async (workers) => {
       if (round === 0) ids.push(...(await fillToRead(settings, workers)));
-      return { ...(await measureWrites(turn, workers)), ...(await measureReads(turn, workers)) };
+      const writes = await measureWrites(turn, workers);
+      const filling = await measureFilling(turn, workers);
+      return { ...writes, filling, ...(await measureReads(turn, workers)) };
     });
     rounds.push({ ...engine, rest: await measureRest(turn), version: await measureStart(turn) });
   }
@@ -192,6 +194,26 @@ async function measureWrites(turn, workers) {
   for (const worker of workers) await worker.ask("close");
   for (const folder of folders) await rm(folder, { recursive: true });
   return { write, batch: perMemory(batch) };
+}
+
+/**
+ * New stores filled in batches. A middle slice tells nothing of the second that every tenth batch may take, nor of what is
+ * left for later: here all of it counts.
+ * @param {Turn} turn
+ * @param {readonly Worker[]} workers
+ * @returns {Promise<Pair>}
+ */
+function measureFilling(turn, workers) {
+  const { settings, round } = turn;
+  const workload = startWorkload(settings.seed + round);
+  return takeTurns(turn, "filling", async (side, index) => {
+    const folder = join(settings.folder, `filling-${round}-${side}-${index}`);
+    const { calls } = settings.extents.filling;
+    const batches = Array.from({ length: calls }, () => workload.take(BATCH_ITEMS));
+    const slice = await workers[side]?.ask("filling", { folder, batches });
+    await rm(folder, { recursive: true });
+    return slice;
+  });
 }
 
 /**

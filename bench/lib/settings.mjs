@@ -89,6 +89,7 @@ const AGAINST_FULL = {
   extents: {
     write: { slices: 20, calls: 100 },
     batch: { slices: 8, calls: 1 },
+    filling: { slices: 2, calls: 20 },
     get: { slices: 20, calls: 1000 },
     find: { slices: 20, calls: 10 },
     search: { slices: 20, calls: 5 },
@@ -104,6 +105,7 @@ const AGAINST_QUICK = {
   extents: {
     write: { slices: 4, calls: 5 },
     batch: { slices: 2, calls: 1 },
+    filling: { slices: 1, calls: 1 },
     get: { slices: 5, calls: 200 },
     find: { slices: 3, calls: 5 },
     search: { slices: 3, calls: 5 },
