@@ -23,8 +23,10 @@ const ADA = { actor: "ada" };
 const SECRET = "Zenobia Quillfeather";
 
 const nothing = async () => ({});
-/** The same store in every round. @type {Work["place"]} */
-const same = async (folder) => join(folder, "store");
+/** Rounds that go on with the same store: checking one takes longer the more it holds. */
+const ROUNDS_OF_STORE = 100;
+/** The store of the round before, but for a new one now and then. @type {Work["place"]} */
+const same = async (folder, round) => join(folder, `store-${Math.floor(round / ROUNDS_OF_STORE)}`);
 /** A copy of the prepared store for every round. @type {Work["place"]} */
 const copied = async (folder, round) => {
   const place = join(folder, `round-${round}`);

@@ -4,7 +4,7 @@
  * Each round a process opens the store of its work and goes on until its whole group is killed. Then the
  * store is opened and held to its word by `kill-judges.mjs`: `check` finds nothing, what was acknowledged
  * is there (or gone, where it was forgotten), what was not is there wholly or not at all, and no file is left over.
- * Writers and movers go on with the same store in the next round; what happens once to a store (import,
+ * Writers and movers go on with the same store for a hundred rounds; what happens once to a store (import,
  * removal, promote, repair) has a fresh copy of a prepared one.
  *
  * The moment is drawn from as long as the work takes: the first round of a kind lets one piece of it come to
@@ -98,7 +98,9 @@ async function killMany(work, folder, random) {
       const worker = spare;
       spare = startWorker();
       const { said, tookMs } = await workAndKill(worker, task, usualMs, random);
-      if (tookMs !== undefined) usualMs = usualMs === 0 ? tookMs : (3 * usualMs + tookMs) / 4;
+      // A machine that stood still meanwhile must not make the next rounds long.
+      if (tookMs !== undefined)
+        usualMs = usualMs === 0 ? tookMs : (3 * usualMs + Math.min(tookMs, 4 * usualMs)) / 4;
       await judge(at, said, made);
       told.rounds += 1;
       told.tried += said.tried.length;
