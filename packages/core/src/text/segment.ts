@@ -170,10 +170,11 @@ function cutDraft(
 /** Lets the process do something else for a moment. */
 export type YieldTurn = () => Promise<void>;
 
-/** Words between two breaths, a few milliseconds of work; and breaths of one dictionary, so that it is not for ever. */
+/** Words that are written before others get a turn: a few milliseconds of work. */
 const PORTION_WORDS = 1024;
+/** A dictionary is cut into no more portions than this: where turns come seldom, it would else take very long. */
 const PORTIONS = 64;
-/** Rows between two breaths. */
+/** Rows that are made before others get a turn. */
 const PORTION_ROWS = 256;
 
 async function* inPortions(
@@ -309,7 +310,7 @@ interface DictionaryEntry {
   readonly end: number;
 }
 
-/** More words than a segment has. */
+/** Places that fit into a number beside a hash of 32 bits. */
 const WORDS_MOST = 2 ** 21;
 
 /**

@@ -7,10 +7,10 @@
  * answer. Segments are changed only together with the manifest row, compared with the one they were
  * computed from; whoever loses that race starts over.
  *
- * Background work runs once at a time, in small steps between which it holds no snapshot, for pages freed since could not be
- * used again; what it fails with is kept for `status`. How hits are
- * found is in `text-rank.ts`; what a flush and a merge write, and when a writer waits for them, in `text-upkeep.ts`; how
- * memories are taken out in `text-purge.ts`.
+ * Background work runs once at a time, in small steps. Between two steps it holds no snapshot: the file would grow, because
+ * a held one keeps freed pages from being used again. What it fails with is kept for `status`. How hits are found is in
+ * `text-rank.ts`; what a flush and a merge write, and when a writer waits for them, in `text-upkeep.ts`; how memories are
+ * taken out in `text-purge.ts`.
  */
 import type { Problem } from "../contract/upkeep.js";
 import { CortexError } from "../errors.js";
