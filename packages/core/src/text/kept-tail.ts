@@ -69,9 +69,10 @@ export class KeptTail {
     });
   }
 
-  /** A tail was written out up to `to`: the next one begins there. What it had read beyond is read again. */
-  flushed(tail: TextTail, to: number): void {
-    if (this.#tail !== tail) return;
+  /** The index was written out up to `to`: the next tail begins there. What was read beyond is read again. */
+  flushed(to: number): void {
+    const tail = this.#tail;
+    if (tail === undefined || tail.base >= to) return;
     this.#tail = new TextTail(tail.analyser, to);
     this.#flushed = tail;
   }

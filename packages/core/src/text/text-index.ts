@@ -7,23 +7,23 @@
  * answer. Segments are changed only together with the manifest row, compared with the one they were
  * computed from; whoever loses that race starts over.
  *
- * Background work runs once at a time, in small steps. Between two steps it holds no snapshot: the file would grow, because
- * a held one keeps freed pages from being used again. What it fails with is kept for `status`. How hits are found is in
- * `text-rank.ts`; what a flush and a merge write, and when a writer waits for them, in `text-upkeep.ts`; how memories are
- * taken out in `text-purge.ts`.
+ * Background work runs once at a time, in small steps. What it fails with is kept for `status`. What the next step is, is
+ * in `index-planner.ts`; what a flush and a merge write, and when a writer waits for them, in `text-upkeep.ts`; how hits are
+ * found in `text-rank.ts`; how memories are taken out in `text-purge.ts`.
  */
 import type { Problem } from "../contract/upkeep.js";
 import { CortexError } from "../errors.js";
 import type { CommitSignal } from "../history/growth.js";
 import { type AsOf, Reader } from "../history/reader.js";
 import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
-import { type Bytes, type Kv, type KvSoon, sameBytes } from "../kv/kv.js";
+import type { Bytes, Kv, KvSoon } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
+import { IndexPlanner, STEP_ENTRIES } from "./index-planner.js";
 import { KeptTail } from "./kept-tail.js";
 import { encodeManifest, type SegmentInfo } from "./manifest.js";
-import { type LanguageSource, type ManifestAt, ManifestReader } from "./manifest-reader.js";
+import { type LanguageSource, ManifestReader } from "./manifest-reader.js";
 import { acceptPhrases, everyWord, parseQuery, type TextQuery } from "./query.js";
 import type { YieldTurn } from "./segment.js";
 import { checkSegments } from "./text-check.js";
@@ -37,17 +37,7 @@ import {
   wordKeys,
 } from "./text-rank.js";
 import { SegmentCache } from "./text-segments.js";
-import {
-  allRowKeys,
-  buildSegments,
-  type Flush,
-  FlushPace,
-  type IndexChange,
-  nextMerge,
-  planFlush,
-  planMerge,
-  type ReadRows,
-} from "./text-upkeep.js";
+import { allRowKeys, FlushPace, type IndexChange, nextMerge } from "./text-upkeep.js";
 
 /** What the index of a store is made of. */
 interface TextIndexParts {
@@ -104,9 +94,6 @@ interface TextStatus {
 /** How often work that loses the race against other processes starts over. */
 const ATTEMPTS = 100;
 
-/** Entries a flush reads between two turns of the process: a few milliseconds. */
-const STEP_ENTRIES = 128;
-
 /** See the file header. */
 export class TextIndex {
   readonly #parts: TextIndexParts;
@@ -116,6 +103,7 @@ export class TextIndex {
   readonly #tail = new KeptTail();
   #job: Promise<void> | undefined;
   readonly #pace: FlushPace;
+  readonly #planner: IndexPlanner;
   #failure: string | undefined;
   /** Whether this handle has given the index anything to do. */
   #used = false;
@@ -125,16 +113,21 @@ export class TextIndex {
     this.#parts = parts;
     this.#manifests = new ManifestReader(parts.language);
     this.#pace = new FlushPace(parts.turn);
+    this.#planner = new IndexPlanner({
+      kv: parts.kv,
+      manifests: this.#manifests,
+      tail: this.#tail,
+      cache: this.#cache,
+      turn: parts.turn,
+    });
     this.#unlisten = parts.signal.listen((size, before, entries) => {
       this.#used = true;
       this.#tail.hand(size, entries);
       this.#pace.wrote(size - before);
       const isLong = size - this.#manifests.cursor > LIMITS.textTailEntries;
       if (!isLong && !this.#tail.mayFollow) return undefined;
-      return this.#pace.letWork(
-        this.#work(() => (isLong ? this.#catchUp() : this.#follow())),
-        size - before,
-      );
+      const work = this.#work(() => (isLong ? this.#catchUp() : this.#follow()));
+      return this.#pace.letWork(work, size - before);
     });
   }
 
@@ -299,12 +292,18 @@ export class TextIndex {
   ): Promise<{ readonly gone: number; readonly more: boolean }> {
     await this.#settled();
     let gone = 0;
-    for (let written = 0; ; ) {
-      const run = await this.#mergeOnce(written >= budgetDocuments);
-      if (run.merged.length === 0) return { gone, more: run.more };
-      gone += run.merged.length - 1;
-      written += run.merged.reduce((sum, { documents }) => sum + documents, 0);
+    for (let written = 0; written < budgetDocuments; ) {
+      const merged = await this.#mergeOnce();
+      if (merged.length === 0) return { gone, more: false };
+      gone += merged.length - 1;
+      written += merged.reduce((sum, { documents }) => sum + documents, 0);
     }
+    return { gone, more: await this.#reading((reader) => this.#mayMerge(reader)) };
+  }
+
+  async #mayMerge(reader: Reader): Promise<boolean> {
+    const { manifest, fits } = await this.#manifests.at(reader);
+    return fits && nextMerge(manifest.segments).length > 0;
   }
 
   /**
@@ -413,83 +412,42 @@ export class TextIndex {
   /** Flushes until the tail is short, then merges if there are many segments. */
   async #catchUp(): Promise<void> {
     while ((await this.#flushOnce(LIMITS.textTailEntries)) > LIMITS.textTailEntries);
-    if ((await this.status()).segments > LIMITS.textSegments) await this.#mergeOnce(false);
+    if ((await this.status()).segments > LIMITS.textSegments) await this.#mergeOnce();
   }
 
   /** Writes the next segment if more than `most` entries wait; returns how many still wait. */
   async #flushOnce(most = 0): Promise<number> {
     return this.#retrying(async () => {
-      await this.#readAhead(most);
-      const begun = await this.#reading((reader) => this.#beginFlush(reader, most));
-      if (begun === undefined || typeof begun === "number") return begun;
-      const { at, tail } = begun;
-      const forgotten = tail.forgotten.length;
-      const built = await buildSegments(begun, this.#parts.turn);
-      return this.#readingSame(at, async (reader) => {
-        // Words of a memory that was forgotten meanwhile may stand in what was built.
-        if (tail.forgotten.length !== forgotten) return undefined;
-        const change = await planFlush(reader, begun, built, this.#cache);
-        if (!(await this.#commit(at, change))) return undefined;
-        this.#pace.flushed();
-        this.#tail.flushed(tail, begun.to);
-        return reader.head.size - begun.to;
-      });
+      const plan = await this.#planner.flush(most);
+      switch (plan?.next) {
+        case undefined:
+          return undefined;
+        case "nothing":
+          return plan.waiting;
+        case "purge":
+          await this.#purgeOnce([]);
+          return undefined;
+        case "reset":
+          await this.#resetOnce();
+          return undefined;
+        case "change": {
+          if (!(await this.#commit(plan.expect, plan.change))) return undefined;
+          this.#pace.flushed();
+          this.#tail.flushed(plan.change.manifest.cursor);
+          return plan.waiting;
+        }
+        default:
+          return plan satisfies never;
+      }
     });
   }
 
-  /** What a flush takes; or how many entries wait if it takes none; or `undefined` to start over. */
-  async #beginFlush(
-    reader: Reader,
-    most: number,
-  ): Promise<(Flush & { readonly at: ManifestAt }) | number | undefined> {
-    const at = await this.#manifests.at(reader);
-    const { manifest } = at;
-    if (!at.fits) return (await this.#reset(reader, at)) ? reader.head.size : undefined;
-    const { size } = reader.head;
-    if (size - manifest.cursor <= most) return size - manifest.cursor;
-    const tail = await this.#tail.at(reader, at, manifest.cursor);
-    const to = Math.min(tail.end, manifest.cursor + LIMITS.textFlushEntries);
-    if (tail.forgotten.some(({ seq }) => seq >= manifest.purgedTo)) {
-      await this.#purgeOnce([]);
-      return undefined;
-    }
-    // What was read ahead goes with another manifest by now: once more.
-    return to === manifest.cursor ? undefined : { at, manifest, tail, to };
-  }
-
-  /** Reads what the next segment takes into the tail, in steps that hold no old state of the store. */
-  async #readAhead(most: number): Promise<void> {
-    const step = (reader: Reader): Promise<boolean> =>
-      this.#manifests.at(reader).then(async (at) => {
-        const { cursor } = at.manifest;
-        const { size } = reader.head;
-        if (!at.fits || size - cursor <= most) return false;
-        const to = Math.min(size, cursor + LIMITS.textFlushEntries);
-        const { end } = await this.#tail.at(reader, at, cursor);
-        if (end < to) await this.#tail.at(reader, at, Math.min(end + STEP_ENTRIES, to));
-        return end + STEP_ENTRIES < to;
-      });
-    this.#tail.letGo();
-    while (await this.#reading(step)) await this.#parts.turn();
-  }
-
-  /** Merges the next run of segments; `only` looks whether there is one. */
-  #mergeOnce(
-    only: boolean,
-  ): Promise<{ readonly merged: readonly SegmentInfo[]; readonly more: boolean }> {
+  /** Merges the next run of segments; returns those that were made into one. */
+  #mergeOnce(): Promise<readonly SegmentInfo[]> {
     return this.#retrying(async () => {
-      const begun = await this.#reading(async (reader) => {
-        const at = await this.#manifests.at(reader);
-        const merged = at.fits ? nextMerge(at.manifest.segments) : [];
-        if (only || merged.length === 0) return { merged: [], more: merged.length > 0 };
-        return { at, merged, run: await this.#cache.load(reader, merged) };
-      });
-      if (begun.run === undefined) return begun;
-      const { at, merged, run } = begun;
-      const read: ReadRows = (use) => this.#readingSame(at, use);
-      const change = await planMerge(read, at.manifest, run, this.#parts.turn);
-      const isDone = change !== undefined && (await this.#commit(at, change));
-      return isDone ? { merged, more: true } : undefined;
+      const plan = await this.#planner.merge();
+      if (plan?.next !== "change") return plan && [];
+      return (await this.#commit(plan.expect, plan.change)) ? plan.merged : undefined;
     });
   }
 
@@ -498,7 +456,7 @@ export class TextIndex {
     return this.#reading(async (reader) => {
       const at = await this.#manifests.at(reader);
       const { manifest } = at;
-      if (!at.fits) return (await this.#reset(reader, at)) ? true : undefined;
+      if (!at.fits) return this.#resetOnce();
       const { size } = reader.head;
       // Far behind, nobody knows yet what others have forgotten; whoever catches up will look.
       const isNear = size - manifest.cursor <= LIMITS.textFlushEntries;
@@ -510,20 +468,25 @@ export class TextIndex {
       const purgedTo = isNear ? size : manifest.purgedTo;
       // Committed even when nothing is to be taken out: a flush under way may know the words.
       const after = { ...manifest, purgedTo, purges: manifest.purges + 1, segments };
-      return (await this.#commit(at, { puts, deletes, manifest: after })) ? true : undefined;
+      return (await this.#commit(at.bytes, { puts, deletes, manifest: after })) ? true : undefined;
     });
   }
 
-  /** Drops everything, because it is made of other words than the graph asks for. */
-  async #reset(reader: Reader, at: ManifestAt): Promise<boolean> {
-    const deletes = await allRowKeys(reader);
-    return this.#commit(at, { puts: [], deletes, manifest: at.manifest });
+  /** Drops everything if it is made of other words than the graph asks for; `undefined` for a lost race. */
+  #resetOnce(): Promise<true | undefined> {
+    return this.#reading(async (reader) => {
+      const at = await this.#manifests.at(reader);
+      if (at.fits) return true;
+      const deletes = await allRowKeys(reader);
+      const change = { puts: [], deletes, manifest: at.manifest };
+      return (await this.#commit(at.bytes, change)) ? true : undefined;
+    });
   }
 
-  #commit(at: ManifestAt, change: IndexChange): Promise<boolean> {
+  #commit(expect: Bytes | undefined, change: IndexChange): Promise<boolean> {
     const row = { key: TEXT_MANIFEST_KEY, value: encodeManifest(change.manifest) };
     return this.#parts.kv.commitCaches({
-      expect: [{ key: TEXT_MANIFEST_KEY, value: at.bytes }],
+      expect: [{ key: TEXT_MANIFEST_KEY, value: expect }],
       puts: [...change.puts, row],
       deletes: change.deletes,
     });
@@ -537,17 +500,6 @@ export class TextIndex {
       await this.#parts.turn();
     }
     throw new CortexError("ERR_CONTENDED", "other processes changed the text index too often");
-  }
-
-  /** Reads while the index is as it was; `undefined` once somebody has changed it. */
-  #readingSame<T>(
-    { bytes }: ManifestAt,
-    use: (reader: Reader) => Promise<T>,
-  ): Promise<T | undefined> {
-    return this.#reading(async (reader) => {
-      const [now] = await reader.getMany([TEXT_MANIFEST_KEY]);
-      return sameBytes(now, bytes) ? use(reader) : undefined;
-    });
   }
 
   #reading<T>(use: (reader: Reader) => Promise<T>): Promise<T> {
