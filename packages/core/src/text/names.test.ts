@@ -2,7 +2,7 @@
  * What counts as a name, in which form, and that no text makes it slow.
  */
 import { describe, expect, test } from "vitest";
-import { nameOfTitle, namesIn, stretches } from "./names.js";
+import { nameOfTitle, namesIn, placedNames, stretches } from "./names.js";
 
 const COMMON = new Set(["the", "what", "did", "she", "in", "of", "and"]);
 const isCommon = (word: string): boolean => COMMON.has(word);
@@ -21,6 +21,19 @@ describe("names in a text", () => {
     ["Ada, Ada and ADA", ["ada"]],
   ])("%s", (text, expected) => {
     expect(names(text)).toEqual(expected);
+    expect(placedNames(text, isCommon).map(({ words }) => words.join(" "))).toEqual(expected);
+  });
+
+  test("each place of a name is given, also after the last new one that counts", () => {
+    const text = "Ada met Bo, and ADA left.";
+    const placed = placedNames(text, isCommon);
+    expect(
+      placed.map(({ places }) => places.map(({ start, end }) => text.slice(start, end))),
+    ).toEqual([["Ada", "ADA"]]);
+    const many = Array.from({ length: 64 }, (_, at) => `Name${at},`).join(" ");
+    const last = placedNames(`${many} Name3, Other, Name3`, isCommon);
+    expect(last).toHaveLength(64);
+    expect(last[3]?.places).toHaveLength(2);
   });
 
   test("a long list of names ends", () => {

@@ -39,13 +39,9 @@ export function namesIn(text: string, isCommon: (word: string) => boolean): read
   const runs = runsIn(text);
   if (runs.length === 0) return NO_NAMES;
   const found = new Map<string, NameWords>();
-  for (const { run } of runs) {
-    const words = trimmed(nameWords(run), isCommon);
-    const key = words.join(" ");
-    if (key.length < 3 || found.has(key)) continue;
-    if (found.size === NAMES) break;
-    found.set(key, words);
-  }
+  eachName(runs, isCommon, found, (key, words) => {
+    if (!found.has(key)) found.set(key, words);
+  });
   return [...found.values()];
 }
 
@@ -57,17 +53,29 @@ export function placedNames(
   isCommon: (word: string) => boolean,
 ): readonly PlacedName[] {
   const found = new Map<string, PlacedName & { places: { start: number; end: number }[] }>();
-  for (const { run, at } of runsIn(text)) {
-    const words = trimmed(nameWords(run), isCommon);
-    const key = words.join(" ");
-    if (key.length < 3) continue;
+  eachName(runsIn(text), isCommon, found, (key, words, { run, at }) => {
     const known = found.get(key);
-    if (known === undefined && found.size === NAMES) break;
     const place = { start: at, end: at + run.length };
     if (known !== undefined) known.places.push(place);
     else found.set(key, { words, places: [place] });
-  }
+  });
   return [...found.values()];
+}
+
+/** Gives what runs name, as often as they do, until one comes that is beyond the most names of a text. */
+function eachName(
+  runs: readonly Run[],
+  isCommon: (word: string) => boolean,
+  found: ReadonlyMap<string, unknown>,
+  give: (key: string, words: NameWords, run: Run) => void,
+): void {
+  for (const run of runs) {
+    const words = trimmed(nameWords(run.run), isCommon);
+    const key = words.join(" ");
+    if (key.length < 3) continue;
+    if (found.size === NAMES && !found.has(key)) return;
+    give(key, words, run);
+  }
 }
 
 /** Stretches of text that begin with a capital and go on with capitals. */
