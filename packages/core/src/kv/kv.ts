@@ -161,6 +161,12 @@ export interface KvSnapshot {
    * the next then reads those that are there, where others name all that might be.
    */
   getNow?(key: Bytes): Bytes | undefined;
+  /**
+   * Shows one value where it stands, without a copy: for rows of which little is wanted, or nothing. `look` has the
+   * bytes for the length of its call, and reads nothing else meanwhile. Gives what it gives, `undefined` where there
+   * is no such row.
+   */
+  lookNow?<T>(key: Bytes, look: (value: Bytes) => T): T | undefined;
   /** Gives the snapshot back; idempotent. Reading afterwards is `ERR_CLOSED`. */
   close(): void;
 }

@@ -247,6 +247,14 @@ export class LmdbFile {
     return (key[0] === JOURNAL_KEY_BYTE ? journal : state).get(key, read);
   }
 
+  /** A row of the state where it stands: good until the next read, of whomever. */
+  view(key: Bytes, read: LmdbRead): Bytes | undefined {
+    this.#enter();
+    const found = this.#open().state.getBinaryFast(key, read);
+    // The engine's buffer is longer than the value, which a property of its own says.
+    return found && new Uint8Array(found.buffer, found.byteOffset, found.length);
+  }
+
   /** The rows of a range, which may span both tables. */
   range(range: KvRange, read: LmdbRead): KvRow[] {
     this.#enter();

@@ -75,6 +75,19 @@ export class LmdbSnapshot implements KvSnapshot {
     return isHeadKey(key) ? this.#head : rowNow(this.#file, read, key, this.#onEntry);
   }
 
+  lookNow<T>(key: Bytes, look: (value: Bytes) => T): T | undefined {
+    // Entries are shown to others first, and the head is at hand anyway.
+    const isPlain = key[0] !== JOURNAL_KEY_BYTE && !isHeadKey(key);
+    const value = isPlain ? this.#view(key) : this.getNow(key);
+    return value === undefined ? undefined : look(value);
+  }
+
+  #view(key: Bytes): Bytes | undefined {
+    const read = this.#reading();
+    this.#rowsThisTurn += 1;
+    return reading(() => this.#file.view(key, read));
+  }
+
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
     if (this.#isLong()) await nextTurn();
     const read = this.#reading();

@@ -220,6 +220,11 @@ class MemorySnapshot implements KvSnapshot {
     return value;
   }
 
+  lookNow<T>(key: Bytes, look: (value: Bytes) => T): T | undefined {
+    const value = this.getNow(key);
+    return value === undefined ? undefined : look(value);
+  }
+
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
     const state = this.#read();
     const found = ranges.map((range) => rowsOf(state, range));

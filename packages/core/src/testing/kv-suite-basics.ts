@@ -58,17 +58,22 @@ export async function settledSnapshot(kv: Kv): Promise<KvSnapshot> {
   return snapshot;
 }
 
+/** What is looked at where it stands is good for one call. */
+function copyOf(value: Bytes): Bytes {
+  return Uint8Array.from(value);
+}
+
 /** Reads values from a snapshot of its own; one by one, or at once, they are the same, where a backend gives them so. */
 export async function read(kv: Kv, ...keys: Bytes[]): Promise<string[]> {
   const snapshot = await kv.snapshot();
   try {
     const values = (await snapshot.getMany(keys)).map(hex);
-    const { getNow } = snapshot;
-    if (getNow !== undefined) {
-      assert.deepEqual(
-        keys.map((key) => hex(getNow.call(snapshot, key))),
-        values,
+    for (const one of ["getNow", "lookNow"] as const) {
+      if (snapshot[one] === undefined) continue;
+      const atHand = keys.map((key) =>
+        one === "getNow" ? hex(snapshot.getNow?.(key)) : hex(snapshot.lookNow?.(key, copyOf)),
       );
+      assert.deepEqual(atHand, values);
     }
     const atOnce = kv.readNow?.((rows) => keys.map((key) => hex(rows.getNow(key))));
     if (atOnce !== undefined) assert.deepEqual(atOnce, values);
@@ -329,6 +334,8 @@ const snapshotCases: readonly KvCase[] = [
       assert.deepEqual(seen, [...shown(rows.slice(0, 1)), ...shown(rows.slice(0, 1))]);
       await assert.rejects(snapshot.getMany([bytes(1, 2)]));
       if (snapshot.getNow !== undefined) assert.throws(() => snapshot.getNow?.(bytes(1, 2)));
+      if (snapshot.lookNow !== undefined)
+        assert.throws(() => snapshot.lookNow?.(bytes(1, 2), copyOf));
       await assert.rejects(snapshot.ranges([{ gte: bytes(0), lt: bytes(9), limit: 9 }]));
       snapshot.close();
       const onEntry = (): never => {
