@@ -77,14 +77,14 @@ export class CoarseVectors {
 
   /**
    * The `most` nearest of the slots that are wanted, of all where nothing says which, nearest first. They are exact but for
-   * rounding where all were compared: up to some thousand, and whenever `each` asks for it.
+   * rounding where all were compared: up to some thousand, and whenever `each` asks for it. They can be gone through once.
    */
   nearest(
     query: Float32Array,
     most: number,
     isWanted: ((slot: number) => boolean) | undefined,
     each: boolean,
-  ): { readonly found: readonly Neighbour[]; readonly comparedAll: boolean } {
+  ): { readonly found: Iterable<Neighbour>; readonly comparedAll: boolean } {
     const followed = Math.max(FOLLOWED_LEAST, FOLLOWED_EACH * most);
     const comparedAll = each || this.#count <= Math.max(COMPARED_ALL, followed);
     const all = comparedAll ? numbersFrom(0, this.#count) : this.#nearSketches(query, followed);

@@ -69,8 +69,9 @@ export interface Neighbour {
 }
 
 /**
- * Keeps the `k` nearest of everything it is offered: a heap whose top is the farthest kept, in two lists of numbers,
- * because an object for each candidate took as long as comparing the vectors.
+ * Gives the nearest of everything it is offered: a heap whose top is the nearest, in two lists of numbers, because an
+ * object for each candidate took as long as comparing the vectors. It is put in order as it is taken from, because
+ * who asks for many mostly needs a few.
  */
 export class Nearest {
   readonly #most: number;
@@ -78,71 +79,53 @@ export class Nearest {
   readonly #slots: Int32Array;
   #count = 0;
 
-  /** `offered` is how many candidates there are at the most. */
-  constructor(k: number, offered = k) {
-    this.#most = Math.min(k, offered);
-    this.#distances = new Float64Array(this.#most);
-    this.#slots = new Int32Array(this.#most);
+  /** `most` are given; `offered` is how many candidates there are at the most. */
+  constructor(most: number, offered: number) {
+    this.#most = most;
+    this.#distances = new Float64Array(offered);
+    this.#slots = new Int32Array(offered);
   }
 
-  /** Takes a candidate, if it is among the nearest so far. */
+  /** Takes a candidate; all of them come before the first is given. */
   offer(slot: number, distance: number): void {
-    if (this.#count < this.#most) this.#rise(this.#count++, slot, distance);
-    else if (this.#most > 0 && this.#isBefore(slot, distance, 0)) {
-      this.#sink(slot, distance, this.#most);
+    this.#put(this.#count, slot, distance);
+    this.#count += 1;
+  }
+
+  /** The nearest first; of the equally near the lower number first. Each is given once. */
+  *inOrder(): Generator<Neighbour, void> {
+    for (let at = (this.#count >> 1) - 1; at >= 0; at -= 1) {
+      this.#sink(at, this.#slots[at] as number, this.#distances[at] as number);
+    }
+    for (let given = 0; given < this.#most && this.#count > 0; given += 1) {
+      const nearest = { slot: this.#slots[0] as number, distance: this.#distances[0] as number };
+      this.#count -= 1;
+      const last = this.#count;
+      this.#sink(0, this.#slots[last] as number, this.#distances[last] as number);
+      yield nearest;
     }
   }
 
-  /** What was kept, nearest first; of the equally near the lower number first. Nothing is kept after that. */
-  inOrder(): readonly Neighbour[] {
-    const found: Neighbour[] = new Array(this.#count);
-    while (this.#count > 0) {
-      const last = this.#count - 1;
-      found[last] = { slot: this.#slots[0] as number, distance: this.#distances[0] as number };
-      this.#count = last;
-      this.#sink(this.#slots[last] as number, this.#distances[last] as number, last);
-    }
-    return found;
-  }
-
-  /** Whether a candidate comes before what stands at a place. */
-  #isBefore(slot: number, distance: number, at: number): boolean {
-    const other = this.#distances[at] as number;
-    return distance < other || (distance === other && slot < (this.#slots[at] as number));
-  }
-
-  /** Puts a candidate in at the end, moving what comes before it down. */
-  #rise(end: number, slot: number, distance: number): void {
-    let at = end;
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      if (this.#isBefore(slot, distance, above)) break;
-      this.#move(above, at);
-      at = above;
+  /** Puts a candidate in at a place or below it, moving what comes before it up. */
+  #sink(from: number, slot: number, distance: number): void {
+    let at = from;
+    for (let child = 2 * at + 1; child < this.#count; child = 2 * at + 1) {
+      const right = child + 1;
+      const isRight =
+        right < this.#count &&
+        this.#isBefore(right, this.#slots[child] as number, this.#distances[child] as number);
+      const nearer = isRight ? right : child;
+      if (!this.#isBefore(nearer, slot, distance)) break;
+      this.#put(at, this.#slots[nearer] as number, this.#distances[nearer] as number);
+      at = nearer;
     }
     this.#put(at, slot, distance);
   }
 
-  /** Puts a candidate in the place of the top of so many, moving what comes after it up. */
-  #sink(slot: number, distance: number, count: number): void {
-    let at = 0;
-    for (let child = 1; child < count; child = 2 * at + 1) {
-      const right = child + 1;
-      const isRight = right < count && this.#isFarther(right, child);
-      const farther = isRight ? right : child;
-      if (!this.#isBefore(slot, distance, farther)) break;
-      this.#move(farther, at);
-      at = farther;
-    }
-    if (count > 0) this.#put(at, slot, distance);
-  }
-
-  #isFarther(a: number, b: number): boolean {
-    return this.#isBefore(this.#slots[b] as number, this.#distances[b] as number, a);
-  }
-
-  #move(from: number, to: number): void {
-    this.#put(to, this.#slots[from] as number, this.#distances[from] as number);
+  /** Whether what stands at a place comes before a candidate. */
+  #isBefore(at: number, slot: number, distance: number): boolean {
+    const own = this.#distances[at] as number;
+    return own < distance || (own === distance && (this.#slots[at] as number) < slot);
   }
 
   #put(at: number, slot: number, distance: number): void {

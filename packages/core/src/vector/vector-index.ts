@@ -148,7 +148,7 @@ export class VectorIndex {
     for (let width = Math.max(WIDTH_LEAST, WIDTH_FIRST * k); ; width *= WIDER) {
       const { texts, all, comparedAll } = loaded.search(query, width, each);
       // What sketches found is nearly exact at best: no need to tell ties apart by further rows.
-      const isCurrent = !each && loaded.isAt(row);
+      const isCurrent = (): boolean => !each && loaded.isAt(row);
       const isSettled = await judge.lookInOrder(texts, comparedAll ? ROUNDED : 0, isCurrent);
       if (isSettled || all) return judge.nearest;
     }
@@ -281,17 +281,18 @@ class Judge {
   /**
    * Judges candidates, nearest first, until nothing that follows can be among the `k` nearest; false
    * when it may. Distances in memory are rounded, and equals are ordered by id, so the last place is
-   * settled only when the next candidate is farther by more than they are `rounded` by. `isCurrent` says that
-   * memories have the texts that the copy in memory says.
+   * settled only when the next candidate is farther by more than they are `rounded` by. `isCurrent` says whether
+   * memories have the texts that the copy in memory says now; it may go on while rows are read.
    */
   async lookInOrder(
-    texts: readonly NearText[],
+    texts: Iterable<NearText>,
     rounded: number,
-    isCurrent: boolean,
+    isCurrent: () => boolean,
   ): Promise<boolean> {
     const { k } = this.#about;
     const step = k + JUDGED_MORE;
     let some: Candidate[] = [];
+    let isSure = isCurrent();
     for (const { ids, hash, distance: far } of texts) {
       for (const id of ids) {
         if (some.length === step) {
@@ -299,8 +300,9 @@ class Judge {
           const last = this.#nearest[k - 1];
           if (last !== undefined && far > last.distance + rounded) return true;
           some = [];
+          isSure = isCurrent();
         }
-        some.push({ id, hash: isCurrent ? hash : undefined });
+        some.push({ id, hash: isSure ? hash : undefined });
       }
     }
     await this.#look(some);
@@ -309,12 +311,14 @@ class Judge {
 
   /** Judges those that were not judged before. */
   async #look(candidates: readonly Candidate[]): Promise<void> {
-    const { reader, query, accept, k } = this.#about;
+    const { reader, accept, k } = this.#about;
     const fresh = candidates.filter(({ id }) => !this.#seen.has(id));
     for (const { id } of fresh) this.#seen.add(id);
     if (fresh.length === 0) return;
     const ids = fresh.map(({ id }) => keyBytes(id));
-    const rows = await reader.memoryRows(ids);
+    const rows = reader.isAtHand
+      ? ids.map((id) => reader.rowNow(id))
+      : await reader.memoryRows(ids);
     const there: (Candidate & Pick<NearMemory, "row"> & { readonly bytes: Bytes })[] = [];
     for (const [at, { id, hash }] of fresh.entries()) {
       const row = rows[at];
@@ -324,13 +328,10 @@ class Judge {
     }
     const verdicts = await accept?.(there.map(({ bytes }) => bytes));
     const judged = verdicts === undefined ? there : there.filter((_, at) => verdicts[at] === true);
-    const vectors = await this.#vectorsOf(judged);
-    const vector = new Float32Array(query.length);
+    const distances = await this.#distancesOf(judged);
     for (const [at, { bytes: id, row }] of judged.entries()) {
-      const bytes = vectors[at];
-      if (bytes === undefined) continue;
-      readVector(bytes, vector);
-      this.#nearest.push({ id, row, distance: distance(query, vector) });
+      const far = distances[at];
+      if (far !== undefined) this.#nearest.push({ id, row, distance: far });
     }
     // No more are kept than are wanted: many may say the same, and all of them are judged.
     this.#nearest = this.#nearest
@@ -338,10 +339,10 @@ class Judge {
       .slice(0, k);
   }
 
-  /** The vectors of candidates, each read once; `undefined` where there is none. */
-  async #vectorsOf(
+  /** How far candidates are, the vector of each text read once; `undefined` where there is none. */
+  async #distancesOf(
     candidates: readonly (Candidate & { readonly bytes: Bytes })[],
-  ): Promise<readonly (Bytes | undefined)[]> {
+  ): Promise<readonly (number | undefined)[]> {
     const { reader, tag } = this.#about;
     const unsure = candidates.filter(({ hash }) => hash === undefined);
     const own = await reader.getMany(
@@ -358,7 +359,21 @@ class Judge {
       if (hash !== undefined && !places.has(hash)) places.set(hash, places.size);
     }
     const keys = [...places.keys()].map((hash) => vectorKey("vector", tag, keyBytes(hash)));
-    const vectors = await reader.getMany(keys);
-    return hashes.map((hash) => (hash === undefined ? hash : vectors[places.get(hash) ?? -1]));
+    const distances = await this.#distancesAt(keys);
+    return hashes.map((hash) => (hash === undefined ? hash : distances[places.get(hash) ?? -1]));
+  }
+
+  /** How far the vectors in rows are; where one can be seen where it stands, it is not copied. */
+  async #distancesAt(keys: readonly Bytes[]): Promise<readonly (number | undefined)[]> {
+    const { reader, query } = this.#about;
+    const { snapshot } = reader;
+    const vector = new Float32Array(query.length);
+    const far = (row: Bytes): number => {
+      readVector(row, vector);
+      return distance(query, vector);
+    };
+    if (snapshot.lookNow !== undefined) return keys.map((key) => snapshot.lookNow?.(key, far));
+    const rows = await reader.getMany(keys);
+    return rows.map((row) => (row === undefined ? undefined : far(row)));
   }
 }

@@ -21,8 +21,8 @@ export interface NearText {
 
 /** What a search found. */
 export interface Found {
-  /** Nearest first. */
-  readonly texts: readonly NearText[];
+  /** Nearest first, to be gone through once; each is looked up when it is asked for, as the set is then. */
+  readonly texts: Iterable<NearText>;
   /** Whether there is nothing beyond them. */
   readonly all: boolean;
   /** Whether every vector was compared, so that nothing nearer was missed. */
@@ -120,14 +120,21 @@ export class VectorSet {
     const isOwned =
       this.#holes === 0 ? undefined : (slot: number) => this.#owners[slot] !== undefined;
     const { found, comparedAll } = this.#vectors.nearest(query, most, isOwned, each);
-    return { texts: found.map((one) => this.#textAt(one)), all: most >= this.slots, comparedAll };
+    return { texts: this.#textsAt(found), all: most >= this.slots, comparedAll };
   }
 
   /** The median cosine between a vector and the texts; `undefined` when too few are known. */
   usualCosine(query: Float32Array): number | undefined {
     if (this.#sample.length < SAMPLE_LEAST) return undefined;
-    const cosines = Float64Array.from(this.#sample, (vector) => dot(query, vector)).sort();
-    return cosines[cosines.length >> 1];
+    const cosines = new Float64Array(this.#sample.length);
+    for (let at = 0; at < cosines.length; at += 1) {
+      cosines[at] = dot(query, this.#sample[at] as Float32Array);
+    }
+    return cosines.sort()[cosines.length >> 1];
+  }
+
+  *#textsAt(found: Iterable<Neighbour>): Generator<NearText, void> {
+    for (const one of found) yield this.#textAt(one);
   }
 
   #textAt({ slot, distance }: Neighbour): NearText {
