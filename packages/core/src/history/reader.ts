@@ -226,10 +226,16 @@ export class Reader {
 
   /**
    * One whole memory by its id, at once: only where `isAtHand` says so. Page by page that is half the garbage of
-   * reading all rows, then all entries, because what is read for one memory is gone before the next.
+   * reading all rows, then all entries, because what is read for one memory is gone before the next. `row` is its
+   * row, where the caller has read it already.
    */
-  memoryNow(id: Bytes): FoundMemory | undefined {
-    return memoryOf(this.snapshot as KvNow, id);
+  memoryNow(id: Bytes, row = this.rowNow(id)): FoundMemory | undefined {
+    return memoryOf(this.snapshot as KvNow, id, row);
+  }
+
+  /** The row of a memory, at once: only where `isAtHand` says so. */
+  rowNow(id: Bytes): MemoryRow | undefined {
+    return rowOf(this.snapshot as KvNow, id);
   }
 
   /** Whether memories of the position are to be had without waiting for anybody. */
@@ -260,12 +266,15 @@ export class Reader {
 export function memoryNow(rows: KvNow, id: Bytes): FoundMemory | undefined {
   // Refuses a store that this release cannot read.
   decodeHeadRow(rows.getNow(HEAD_KEY));
-  return memoryOf(rows, id);
+  return memoryOf(rows, id, rowOf(rows, id));
 }
 
-function memoryOf(rows: KvNow, id: Bytes): FoundMemory | undefined {
+function rowOf(rows: KvNow, id: Bytes): MemoryRow | undefined {
   const raw = rows.getNow(idKey("memory", id));
-  const row = raw === undefined ? undefined : decodeMemoryRow(raw);
+  return raw === undefined ? undefined : decodeMemoryRow(raw);
+}
+
+function memoryOf(rows: KvNow, id: Bytes, row: MemoryRow | undefined): FoundMemory | undefined {
   if (row === undefined || row.lifecycle === "erased") return undefined;
   const headEntry = rows.getNow(journalKey(row.seq));
   const bodyEntry = row.body === undefined ? undefined : rows.getNow(journalKey(row.body.seq));

@@ -16,7 +16,7 @@ export interface Candidate {
   /** Own evidence, one value a term; all zero for one that was reached otherwise. */
   readonly own: Float64Array;
   /** Where it stands in a conversation, if it is a turn. */
-  readonly place?: TurnPlaceOf;
+  readonly place?: TurnPlaceOf | undefined;
   /** Factor of its own words: an assistant's repeat what others said. */
   readonly voice: number;
   /** Whether it asks another person something. */
@@ -76,9 +76,16 @@ export function spread(
   settings: SpreadSettings = SPREAD,
 ): Scored[] {
   const borrowed = fromNeighbours(candidates, terms.length, settings);
-  const scored = candidates.map((candidate) => {
-    const near = borrowed.get(candidate.key);
-    let [score, own, covered, total] = [0, 0, 0, 0];
+  const scores = new Float64Array(candidates.length);
+  const owns = new Float64Array(candidates.length);
+  const coverages = new Float64Array(candidates.length);
+  for (let place = 0; place < candidates.length; place += 1) {
+    const candidate = candidates[place] as Candidate;
+    const near = borrowed[place];
+    let score = 0;
+    let own = 0;
+    let covered = 0;
+    let total = 0;
     for (let at = 0; at < terms.length; at += 1) {
       const weight = terms[at]?.weight ?? 0;
       const mine = candidate.own[at] ?? 0;
@@ -89,33 +96,43 @@ export function spread(
       covered += weight * (mine > 0 ? 1 : theirs > 0 ? 0.5 : 0);
       total += weight;
     }
-    return { key: candidate.key, score, own, coverage: total === 0 ? 0 : covered / total };
-  });
-  return withSessions(terms, candidates, scored, settings);
+    scores[place] = score;
+    owns[place] = own;
+    coverages[place] = total === 0 ? 0 : covered / total;
+  }
+  addSessions(terms, candidates, scores, settings);
+  // One record each, at the end: records that were made anew for every step were a tenth of a recall's garbage.
+  return candidates.map(({ key }, place) => ({
+    key,
+    score: scores[place] as number,
+    own: owns[place] as number,
+    coverage: coverages[place] as number,
+  }));
 }
 
+/** What each candidate has from the turns around it, by its place; nothing where they say nothing. */
 function fromNeighbours(
   candidates: readonly Candidate[],
   width: number,
   { neighbours, reply }: SpreadSettings,
-): ReadonlyMap<string, Float64Array> {
-  const bySession = new Map<string, Map<number, Candidate>>();
-  for (const candidate of candidates) {
-    const { place } = candidate;
+): readonly (Float64Array | undefined)[] {
+  const bySession = new Map<string, Map<number, number>>();
+  for (let at = 0; at < candidates.length; at += 1) {
+    const place = candidates[at]?.place;
     if (place === undefined) continue;
-    const turns = bySession.get(place.session) ?? new Map<number, Candidate>();
+    const turns = bySession.get(place.session) ?? new Map<number, number>();
     if (turns.size === 0) bySession.set(place.session, turns);
-    turns.set(place.index, candidate);
+    turns.set(place.index, at);
   }
-  const borrowed = new Map<string, Float64Array>();
-  const lend = (other: Candidate | undefined, own: Float64Array, share: number): void => {
+  const borrowed = new Array<Float64Array | undefined>(candidates.length).fill(undefined);
+  const lend = (other: number | undefined, own: Float64Array, share: number): void => {
     if (other === undefined) return;
-    const known = borrowed.get(other.key);
+    const known = borrowed[other];
     const evidence = known ?? new Float64Array(width);
     for (let term = 0; term < width; term += 1) {
       evidence[term] = Math.max(evidence[term] ?? 0, share * (own[term] ?? 0));
     }
-    if (known === undefined) borrowed.set(other.key, evidence);
+    if (known === undefined) borrowed[other] = evidence;
   };
   for (const { place, own, asks = false } of candidates) {
     if (place === undefined || saysNothing(own)) continue;
@@ -135,38 +152,38 @@ function saysNothing(own: Float64Array): boolean {
 }
 
 /** Adds what the whole conversation says: of each word, the chance that some turn speaks of it. */
-function withSessions(
+function addSessions(
   terms: readonly QuestionTerm[],
   candidates: readonly Candidate[],
-  scored: readonly Scored[],
+  scores: Float64Array,
   settings: SpreadSettings,
-): Scored[] {
+): void {
   const sessions = new Map<string, Float64Array>();
   for (const { place, own } of candidates) {
     if (place === undefined || saysNothing(own)) continue;
     const known = sessions.get(place.session);
     const joint = known ?? new Float64Array(terms.length);
     for (let at = 0; at < own.length; at += 1) {
-      const [before, value] = [joint[at] ?? 0, own[at] ?? 0];
+      const before = joint[at] ?? 0;
+      const value = own[at] ?? 0;
       joint[at] = before + value - before * value;
     }
     if (known === undefined) sessions.set(place.session, joint);
   }
   const sums = new Map<string, number>();
+  let bestSession = 0;
   for (const [session, joint] of sessions) {
-    sums.set(
-      session,
-      terms.reduce((sum, { weight }, at) => sum + weight * (joint[at] ?? 0), 0),
-    );
+    const sum = terms.reduce((before, { weight }, at) => before + weight * (joint[at] ?? 0), 0);
+    sums.set(session, sum);
+    bestSession = Math.max(bestSession, sum);
   }
-  const best = Math.max(0, ...scored.map(({ score }) => score));
-  const bestSession = Math.max(0, ...sums.values());
-  return scored.map((item, at) => {
+  if (bestSession === 0) return;
+  const best = scores.reduce((most, score) => Math.max(most, score), 0);
+  for (let at = 0; at < scores.length; at += 1) {
     const session = candidates[at]?.place?.session;
-    if (session === undefined || bestSession === 0 || item.score === 0) return item;
-    const prior = (settings.session * best * (sums.get(session) ?? 0)) / bestSession;
-    return { ...item, score: item.score + prior };
-  });
+    if (session === undefined || scores[at] === 0) continue;
+    (scores[at] as number) += (settings.session * best * (sums.get(session) ?? 0)) / bestSession;
+  }
 }
 
 /** A session that says a word as often as this, for its length, says half of what can be said of it. */

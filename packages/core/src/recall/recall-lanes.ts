@@ -13,33 +13,17 @@ import type { Engine } from "../engine/engine.js";
 import { sentenceOf } from "../engine/shapes.js";
 import type { MemoryRow } from "../history/pointers.js";
 import { bodyOf, type FoundMemory, type Reader } from "../history/reader.js";
-import {
-  getU64,
-  INDEX,
-  idKey,
-  indexPrefix,
-  journalKey,
-  keyBytes,
-  keyString,
-  prefixRange,
-  WEIGHTS_KEY,
-} from "../kv/keyspace.js";
+import { getU64, idKey, journalKey, keyBytes, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
 import type { Bytes, KvRange, KvSoon } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { type AdjacentEdge, adjacent, isValidAt, liveRanges } from "../links/adjacency.js";
 import { canonicalKind, kindByCode, readingFrom, strengthMax } from "../records/edge-kinds.js";
-import { LIFECYCLES, type Lifecycle } from "../records/types.js";
+import type { Lifecycle } from "../records/types.js";
 import { readIndex, turnsAround } from "../sessions/session-read.js";
 import type { Analyser, Token } from "../text/analyse.js";
 import { TELLING } from "../text/asking-words.js";
 import { titleOf } from "../text/document.js";
-import {
-  nameWords,
-  type PlacedName,
-  placedNames,
-  STANDING_MARK,
-  stretches,
-} from "../text/names.js";
+import { nameWords, type PlacedName, placedNames, STANDING_MARK } from "../text/names.js";
 import {
   markedMemories,
   type QuestionEvidence,
@@ -60,6 +44,7 @@ import {
   WALK_HITS,
   walkNames,
 } from "./names-walk.js";
+import { fewRows, slotRanges } from "./slot-rows.js";
 import { asksSomebody, isReplyTo, Speakers } from "./speakers.js";
 
 /** Lexical hits that are looked at, and those of them whose neighbours are. */
@@ -207,12 +192,10 @@ class Lanes implements Gathered {
 
   /** Words, the turns around them and whole conversations. */
   async lexical(evidence: QuestionEvidence): Promise<void> {
-    for (const { memory } of evidence.hits) this.memories.set(keyString(memory.id), memory);
+    for (const { key, memory } of evidence.hits) this.memories.set(key, memory);
     const best = evidence.hits.map(({ memory }) => memory.id).slice(0, FINALISTS);
     this.#reader.soon(() => ({ keys: [WEIGHTS_KEY, ...best.map((id) => idKey("counter", id))] }));
-    this.own = new Map(
-      evidence.hits.map(({ memory, shares }) => [keyString(memory.id), shares] as const),
-    );
+    this.own = new Map(evidence.hits.map(({ key, shares }) => [key, shares] as const));
     this.terms = this.#weighed(evidence);
     const candidates = await this.#withNeighbours(evidence);
     const isWide = this.#question.bySession === true;
@@ -263,22 +246,20 @@ class Lanes implements Gathered {
     const none = new Float64Array(evidence.terms.length);
     const candidates = new Map<string, Candidate>();
     const ranges: { readonly session: string; readonly range: KvRange }[] = [];
-    for (const [at, { memory, shares }] of evidence.hits.entries()) {
-      const key = keyString(memory.id);
+    for (const [at, { key, memory, shares }] of evidence.hits.entries()) {
       const place = memory.head.record.head.turn;
-      const [voice, asks] = [voiceOf(memory), asksSomebody(memory)];
-      const turn = place === undefined ? {} : { place, asks };
-      candidates.set(key, { key, own: shares, voice, ...turn });
+      const asks = place !== undefined && asksSomebody(memory);
+      candidates.set(key, { key, own: shares, voice: voiceOf(memory), place, asks });
       if (place !== undefined && at < NEIGHBOURED) ranges.push(turnsAround(place, REACH));
     }
     const rows = await this.#reader.ranges(ranges.map(({ range }) => range));
-    for (const [at, found] of rows.entries()) {
+    for (let at = 0; at < ranges.length; at += 1) {
       const session = ranges[at]?.session ?? "";
-      for (const row of found) {
+      for (const row of rows[at] ?? []) {
         const key = keyString(row.key.subarray(-16));
         if (candidates.has(key)) continue;
         const place = { session, index: readIndex(row.key) };
-        candidates.set(key, { key, own: none, voice: 1, place });
+        candidates.set(key, { key, own: none, voice: 1, place, asks: false });
       }
     }
     return [...candidates.values()];
@@ -291,20 +272,13 @@ class Lanes implements Gathered {
   }
 
   #slotRanges(analyser: Analyser): readonly KvRange[] {
-    const isCommon = (word: string): boolean => analyser.isPlainStopWord(word);
-    const names = stretches(nameWords(this.#question.text), isCommon).slice(0, LIMITS.queryWords);
-    return names.flatMap((name) =>
-      this.#question.lifecycles.map((lifecycle) => {
-        const slot = Buffer.from(name.replaceAll(" ", "_"), "utf8");
-        const { code } = LIFECYCLES[lifecycle];
-        return prefixRange(indexPrefix("index", INDEX.slot, code, slot), 4);
-      }),
-    );
+    const { text, lifecycles } = this.#question;
+    return slotRanges(text, lifecycles, (word) => analyser.isPlainStopWord(word));
   }
 
   /** Memories that hold a slot which the question names. */
   async slots({ analyser }: QuestionEvidence): Promise<void> {
-    const rows = await this.#reader.ranges(this.#slotRanges(analyser));
+    const rows = await fewRows(this.#reader, this.#slotRanges(analyser));
     const keys = rows.flat().map(({ key }) => keyString(key.subarray(-16)));
     // What stands in an index was mostly written by the entry that brought it there.
     this.#reader.soon(() => ({
@@ -425,13 +399,16 @@ class Lanes implements Gathered {
 
   /** The hits that are best by words, meaning and slots together, 1 for the first. */
   #fusedBest(): readonly { readonly key: string; readonly score: number }[] {
-    const sums = [...this.lanes].map(([key, { lexical = 0, vector = 0, slot = 0 }]) => ({
-      key,
-      score: lexical + vector + slot,
-    }));
-    sums.sort((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1));
-    const best = sums[0]?.score ?? 1;
-    return sums.slice(0, WALK_HITS).map(({ key, score }) => ({ key, score: score / best }));
+    const best: { readonly key: string; readonly score: number }[] = [];
+    for (const [key, { lexical = 0, vector = 0, slot = 0 }] of this.lanes) {
+      const score = lexical + vector + slot;
+      if (best.length === WALK_HITS && score < (best[WALK_HITS - 1]?.score ?? 0)) continue;
+      best.push({ key, score });
+      best.sort((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1));
+      best.length = Math.min(best.length, WALK_HITS);
+    }
+    const most = best[0]?.score ?? 1;
+    return best.map(({ key, score }) => ({ key, score: score / most }));
   }
 
   /** For each name, the share of the question's words in its text that stand beside it, by weight. */
@@ -556,17 +533,43 @@ class Lanes implements Gathered {
     const missing = [...new Set(keys)].filter(
       (key) => !this.memories.has(key) && !this.#refused.has(key),
     );
-    const ids = missing.map(keyBytes);
-    const rows = known ? missing.map((key) => known.get(key)) : await this.#reader.memoryRows(ids);
-    const wanted = rows.map((row) =>
-      row !== undefined && this.#question.lifecycles.includes(row.lifecycle) ? row : undefined,
-    );
-    const found = (await this.#reader.memories(ids, wanted)).flatMap((memory) => memory ?? []);
+    const found = this.#reader.isAtHand
+      ? this.#foundNow(missing, known)
+      : await this.#found(missing, known);
     const verdicts = await this.#question.accept(found);
     for (const [at, memory] of found.entries()) {
       if (verdicts[at] === true) this.memories.set(keyString(memory.id), memory);
     }
     for (const key of missing) if (!this.memories.has(key)) this.#refused.add(key);
+  }
+
+  async #found(
+    keys: readonly string[],
+    known: ReadonlyMap<string, MemoryRow> | undefined,
+  ): Promise<readonly FoundMemory[]> {
+    const ids = keys.map(keyBytes);
+    const rows = known ? keys.map((key) => known.get(key)) : await this.#reader.memoryRows(ids);
+    const wanted = rows.map((row) => (this.#isWanted(row) ? row : undefined));
+    return (await this.#reader.memories(ids, wanted)).flatMap((memory) => memory ?? []);
+  }
+
+  /** The same, memory by memory, where that waits for nobody. */
+  #foundNow(
+    keys: readonly string[],
+    known: ReadonlyMap<string, MemoryRow> | undefined,
+  ): readonly FoundMemory[] {
+    const found: FoundMemory[] = [];
+    for (const key of keys) {
+      const id = keyBytes(key);
+      const row = known === undefined ? this.#reader.rowNow(id) : known.get(key);
+      const memory = this.#isWanted(row) ? this.#reader.memoryNow(id, row) : undefined;
+      if (memory !== undefined) found.push(memory);
+    }
+    return found;
+  }
+
+  #isWanted(row: MemoryRow | undefined): row is MemoryRow {
+    return row !== undefined && this.#question.lifecycles.includes(row.lifecycle);
   }
 
   #add(key: string, lane: LaneScores): void {

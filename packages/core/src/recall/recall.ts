@@ -408,22 +408,21 @@ async function rank(
 ): Promise<readonly Ranked[]> {
   const hasMeaning = inquiry.lanes?.includes("vector") ?? true;
   const scale = hasMeaning ? gathered.scale : 1;
-  const contenders = [...gathered.lanes].flatMap(([key, lanes]): Contender[] => {
+  const contenders: Contender[] = [];
+  for (const [key, lanes] of gathered.lanes) {
     const memory = gathered.memories.get(key);
-    if (memory === undefined) return [];
+    if (memory === undefined) continue;
     const fit = timeFit(memory, time);
     const counted = countedLanes(fit === 0 ? lanes : { ...lanes, time: fit }, inquiry.lanes);
-    if (counted === undefined) return [];
-    return [
-      {
-        key,
-        lanes: counted,
-        factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.isSpoken(memory) },
-        seq: memory.row.seq,
-        scale,
-      },
-    ];
-  });
+    if (counted === undefined) continue;
+    contenders.push({
+      key,
+      lanes: counted,
+      factors: { trust: trustOf(memory), salience: 0.5, speaker: gathered.isSpoken(memory) },
+      seq: memory.row.seq,
+      scale,
+    });
+  }
   const first = fuse(contenders, finalistsFor(inquiry));
   const memories = first.flatMap(({ key }) => gathered.memories.get(key) ?? []);
   const { nowMs } = inquiry;

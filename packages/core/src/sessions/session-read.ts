@@ -33,9 +33,7 @@ export function sessionPrefix(session: string, state: number, closed = false): B
 
 /** The bytes of a turn's place in keys. */
 export function indexBytes(index: number): Bytes {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(index, 0);
-  return bytes;
+  return Uint8Array.of(index >>> 24, index >>> 16, index >>> 8, index);
 }
 
 /** The place of a turn, from the key of a live row. */

@@ -63,7 +63,8 @@ export function scanSegment(
     return [{ bytes, ...blocks, weight, isRequired, scale, place, block }];
   });
   const window = newWindow();
-  for (let block = lastBlock(cursors); block >= 0; block = lastBlock(cursors)) {
+  for (let block = lastBlock(cursors); block >= 0; ) {
+    let next = -1;
     let bound = 0;
     let required = 0;
     for (const cursor of cursors) {
@@ -73,12 +74,15 @@ export function scanSegment(
     }
     const isHopeful = bound > parts.best.threshold && required >= parts.requiredCount;
     for (const cursor of cursors) {
-      if (cursor.block !== block) continue;
-      if (isHopeful) addBlock(window, cursor, parts);
-      cursor.place -= 1;
-      cursor.block = cursor.place < 0 ? -1 : (cursor.numbers[cursor.place] as number);
+      if (cursor.block === block) {
+        if (isHopeful) addBlock(window, cursor, parts);
+        cursor.place -= 1;
+        cursor.block = cursor.place < 0 ? -1 : (cursor.numbers[cursor.place] as number);
+      }
+      if (cursor.block > next) next = cursor.block;
     }
     if (isHopeful) offerWindow(window, block * BLOCK_DOCUMENTS, parts);
+    block = next;
   }
 }
 

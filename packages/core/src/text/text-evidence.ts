@@ -29,12 +29,21 @@ export interface QuestionTerm {
   readonly weight: number;
 }
 
+/** A memory that words found. */
+interface EvidenceHit {
+  /** `keyString` of its id. */
+  readonly key: string;
+  readonly memory: FoundMemory;
+  /** Of each word, how much of the memory it is, 0 to 1. */
+  readonly shares: Float64Array;
+}
+
 /** What the index knows of a question. */
 export interface QuestionEvidence {
   readonly analyser: Analyser;
   readonly terms: readonly QuestionTerm[];
-  /** The best hits; `shares` says of each word how much of the memory it is, 0 to 1. */
-  readonly hits: readonly { readonly memory: FoundMemory; readonly shares: Float64Array }[];
+  /** The best first. */
+  readonly hits: readonly EvidenceHit[];
   /** The same shares for a text that is no hit. */
   readonly sharesOf: (text: string) => Float64Array;
 }
@@ -48,10 +57,12 @@ export async function questionEvidence(
   const { view, analyser } = await index.view(reader, query.lifecycles);
   const { words } = parseQuery(analyser, query.text.replace(/["“”„]/g, " "));
   const prepared = await prepare(view, { words, required: [], scored: true });
-  const loaded = new Map<string, FoundMemory>();
+  // Those that pass are the hits, in the same order.
+  const passed: FoundMemory[] = [];
   const accept = async (found: readonly FoundMemory[]): Promise<readonly boolean[]> => {
-    for (const memory of found) loaded.set(keyString(memory.id), memory);
-    return query.accept(found);
+    const verdicts = await query.accept(found);
+    passed.push(...found.filter((_, at) => verdicts[at] === true));
+    return verdicts;
   };
   const ranked =
     words.length === 0 ? [] : await rankPrepared(prepared, { limit: query.limit, accept });
@@ -61,10 +72,11 @@ export async function questionEvidence(
       term,
       weight: weightOf(prepared.total, prepared.counts[at] ?? 0),
     })),
-    hits: ranked.flatMap(({ id, place }) => {
-      const memory = loaded.get(keyString(id));
-      return memory === undefined ? [] : [{ memory, shares: sharesOf(prepared, place) }];
-    }),
+    hits: ranked.map(({ id, place }, at) => ({
+      key: keyString(id),
+      memory: passed[at] as FoundMemory,
+      shares: sharesOf(prepared, place),
+    })),
     sharesOf: (text) => textShares(analyser, words, text, prepared.averageLength),
   };
 }

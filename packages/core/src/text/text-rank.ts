@@ -10,6 +10,7 @@
  * index is therefore never believed about what is there, only about where to look; and filters see
  * whole memories, in batches, until enough have passed.
  */
+import { copyBytes } from "../codec/slab.js";
 import { utf8 } from "../codec/text.js";
 import type { FoundMemory, Reader } from "../history/reader.js";
 import { journalKey, segmentKey } from "../kv/keyspace.js";
@@ -117,26 +118,47 @@ export async function prepare(view: IndexView, wanted: WordsWanted): Promise<Pre
   const { reader } = view;
   const infos = view.segments.map(({ info }) => info);
   const keys = wordKeys(infos, wanted.words);
-  const [rows, begun, seen] = await Promise.all([
-    reader.getMany(keys),
+  // Once for all segments: making the bytes of a word takes longer than looking for them.
+  const spelled = wanted.words.map((word) => utf8(word));
+  const [postings, begun, seen] = await Promise.all([
+    postingsIn(reader, keys, spelled),
     Promise.all(view.segments.map((segment) => begunBy(reader, segment, reader.seq))),
     seenDocuments(reader, view.segments),
   ]);
   const isSeen = reader.seen === undefined ? undefined : await seenFrom(reader);
   const width = wanted.words.length;
-  // Once for all segments: making the bytes of a word takes longer than looking for them.
-  const spelled = wanted.words.map((word) => utf8(word));
   const segments = view.segments.map((segment, number) => ({
     segment,
     begun: begun[number] ?? 0,
     seen: seen?.[number],
-    postings: spelled.map((word, at) => {
-      const row = rows[number * width + at];
-      return row === undefined ? undefined : findInBucket(row, word);
-    }),
+    postings: postings.slice(number * width, (number + 1) * width),
   }));
   const prepared = { view, wanted, segments, isSeen };
   return { ...prepared, ...statistics(prepared) };
+}
+
+/**
+ * The documents of the words, again and again in their order, in the rows of keys. A row holds dozens of words, and
+ * mostly not the one that is looked for: it is copied where it does.
+ */
+async function postingsIn(
+  reader: Reader,
+  keys: readonly Bytes[],
+  words: readonly Uint8Array[],
+): Promise<readonly (Postings | undefined)[]> {
+  const wordOf = (at: number): Uint8Array => words[at % words.length] as Uint8Array;
+  const { snapshot } = reader;
+  if (snapshot.lookNow === undefined) {
+    const rows = await reader.getMany(keys);
+    return rows.map((row, at) => (row === undefined ? undefined : findInBucket(row, wordOf(at))));
+  }
+  let word = wordOf(0);
+  const look = (row: Bytes): Postings | undefined =>
+    findInBucket(row, word) === undefined ? undefined : findInBucket(copyBytes(row), word);
+  return keys.map((key, at) => {
+    word = wordOf(at);
+    return snapshot.lookNow?.(key, look);
+  });
 }
 
 /**
@@ -284,7 +306,13 @@ export async function rankPrepared(
     const { candidates, isAll } = await bestCandidates(prepared, asked);
     while (examined < candidates.length) {
       const batch = candidates.slice(examined, examined + Math.max(limit - kept.length, 64));
-      for (const hit of await holding(reader, batch, accept)) {
+      // Whoever goes on reads by the batch, which lets others have a turn.
+      const isFirst = examined === 0 && reader.isAtHand;
+      const held =
+        isFirst && accept !== undefined
+          ? await holdingNow(reader, batch, accept)
+          : await holding(reader, batch, accept);
+      for (const hit of held) {
         kept.push(hit);
         if (kept.length === limit) return kept;
       }
@@ -320,6 +348,25 @@ async function holding(
   return whole.flatMap(({ hit }, at) => (verdicts[at] === true && hit !== undefined ? [hit] : []));
 }
 
+/** The same where reading waits for nobody: memory by memory, what is read for one is gone before the next. */
+async function holdingNow(
+  reader: Reader,
+  candidates: readonly RankedMemory[],
+  accept: Accept,
+): Promise<readonly RankedMemory[]> {
+  const memories: FoundMemory[] = [];
+  const hits: RankedMemory[] = [];
+  for (const hit of candidates) {
+    const row = reader.rowNow(hit.id);
+    const memory = row?.seq === hit.seq ? reader.memoryNow(hit.id, row) : undefined;
+    if (memory === undefined) continue;
+    memories.push(memory);
+    hits.push(hit);
+  }
+  const verdicts = await accept(memories);
+  return hits.filter((_, at) => verdicts[at] === true);
+}
+
 /** The best so many documents, with whose they are, and whether there are no more. */
 async function bestCandidates(
   prepared: Prepared,
@@ -344,11 +391,14 @@ async function bestCandidates(
         })),
       );
       let next = 0;
-      return scored.flatMap(({ source, document, score }): readonly RankedMemory[] => {
+      const found: RankedMemory[] = [];
+      for (const { source, document, score } of scored) {
         const entry = source < 0 ? draft?.documents[document] : entries[next++];
+        if (entry === undefined) continue;
         const place = { lifecycle, source, document };
-        return entry === undefined ? [] : [{ id: entry.id, seq: entry.begin, score, place }];
-      });
+        found.push({ id: entry.id, seq: entry.begin, score, place });
+      }
+      return found;
     }),
   );
   // Each list is exact, so what is best of all of them is among them.
