@@ -68,13 +68,11 @@ export async function read(kv: Kv, ...keys: Bytes[]): Promise<string[]> {
   const snapshot = await kv.snapshot();
   try {
     const values = (await snapshot.getMany(keys)).map(hex);
-    for (const one of ["getNow", "lookNow"] as const) {
-      if (snapshot[one] === undefined) continue;
-      const atHand = keys.map((key) =>
-        one === "getNow" ? hex(snapshot.getNow?.(key)) : hex(snapshot.lookNow?.(key, copyOf)),
-      );
-      assert.deepEqual(atHand, values);
-    }
+    const { getNow, lookNow } = snapshot;
+    const atHand = keys.map((key) => hex(getNow?.call(snapshot, key)));
+    if (getNow !== undefined) assert.deepEqual(atHand, values);
+    const seen = keys.map((key) => hex(lookNow?.call(snapshot, key, copyOf) as Bytes | undefined));
+    if (lookNow !== undefined) assert.deepEqual(seen, values);
     const atOnce = kv.readNow?.((rows) => keys.map((key) => hex(rows.getNow(key))));
     if (atOnce !== undefined) assert.deepEqual(atOnce, values);
     return values;
