@@ -27,6 +27,16 @@ describe("fusing lanes", () => {
     ).toEqual(["both", "words"]);
   });
 
+  test("a score is the same to the bit, whichever lane came first", () => {
+    const lanes = { lexical: 1, vector: 0.35, slot: 1, names: 0.1, graph: 0.7, standing: 0.3 };
+    const [score] = fuse([contender("a", lanes)]).map((one) => one.score);
+    const names = Object.entries(lanes);
+    for (let first = 0; first < names.length; first += 1) {
+      const turned = Object.fromEntries([...names.slice(first), ...names.slice(0, first)]);
+      expect(fuse([contender("a", turned)])[0]?.score).toBe(score);
+    }
+  });
+
   test("the date decides between equals", () => {
     expect(
       order(

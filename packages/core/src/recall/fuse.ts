@@ -89,13 +89,13 @@ function newerFirst(a: Contender, b: Contender): number {
   return b.seq - a.seq || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }
 
+/** The lanes that are added to the words, always in this order: lanes run side by side, and sums depend on it. */
+const ADDED_LANES = ["slot", "vector", "names", "graph", "standing"] as const;
+
 function relevanceOf(lanes: LaneScores, speaker: boolean): number {
   const { time = 0, lexical = 0 } = lanes;
   let sum = LANE_WEIGHTS.lexical * lexical * (speaker ? SPEAKER_FACTOR : 1);
-  for (const name in lanes) {
-    const lane = name as keyof LaneScores;
-    if (lane !== "time" && lane !== "lexical") sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
-  }
+  for (const lane of ADDED_LANES) sum += LANE_WEIGHTS[lane] * (lanes[lane] ?? 0);
   // Time alone says nothing: every memory of that day has it.
   return sum === 0 ? 0 : sum + LANE_WEIGHTS.time * time;
 }
