@@ -3,8 +3,8 @@
  * memory the writer holds, what the disk pays, how long the full store takes to open.
  *
  * Engine and skeleton take turns batch by batch under separate clocks, and the commits of one batch
- * at most are held in between. The memory figure therefore includes the skeleton and the recorder:
- * it is an upper bound.
+ * at most are held in between. Memory is that of another process, which does nothing but write as much: the skeleton and the
+ * recorder would be part of it here.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,14 +13,13 @@ import { open } from "@cortex-memory/core";
 import { openLmdbKv } from "../../packages/core/dist/kv/lmdb-backend.js";
 import { median, sum, timeMs } from "./clock.mjs";
 import { RAW } from "./contest.mjs";
-import { watchMemory } from "./memory-sampler.mjs";
+import { watchProgram } from "./memory-sampler.mjs";
 import { folderBytes, openStores } from "./stores.mjs";
 import { startWorkload, writeBatch } from "./workload.mjs";
 
 /**
  * @typedef {import("./settings.mjs").Settings} Settings
  * @typedef {import("./contest.mjs").Row} Row
- * @typedef {{ readonly engine: readonly number[], readonly raw: readonly number[] }} BatchTimes
  */
 
 /** Batches whose median time stands for one size. */
@@ -38,14 +37,16 @@ export async function measureGrowth(settings) {
   const folder = join(settings.folder, "growth");
   const stores = await openStores(folder, { sqlite: false });
   const sync = stores.engine.manifest.syncMode;
-  /** @type {BatchTimes} */
-  let times = { engine: [], raw: [] };
-  const memory = await watchMemory(async () => {
-    times = await grow(settings, stores);
-  });
+  const times = await grow(settings, stores);
   await stores.close();
   const bytes = folderBytes(stores.enginePath);
   const openMs = await timeOpenings(stores.enginePath);
+  await rm(folder, { recursive: true, force: true });
+  settings.progress(`write: ${memories} memories in a process of its own`);
+  const memory = await watchProgram(
+    "./writing-process.mjs",
+    [folder, memories, batchItems, settings.seed].map(String),
+  );
   await rm(folder, { recursive: true, force: true });
 
   const early = Math.min(Math.floor(settings.base / batchItems), times.engine.length - 1);

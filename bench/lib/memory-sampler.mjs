@@ -3,7 +3,10 @@
  * something runs. Pages of the mapped file are not counted: the system takes those back when it
  * likes. Linux only; elsewhere there is no figure.
  */
-import { existsSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 const INTERVAL_MS = 20;
@@ -38,6 +41,35 @@ export async function watchMemory(body) {
     worker.postMessage("stop");
   }
   return summarise(await samples);
+}
+
+/**
+ * Runs a program of its own and watches that: what nobody else's work is part of.
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @returns {Promise<MemoryUse | undefined>}
+ */
+export async function watchProgram(program, args) {
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const child = spawn(process.execPath, [path, ...args], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const samples = /** @type {number[]} */ ([]);
+  const status = `/proc/${child.pid}/status`;
+  const timer = setInterval(() => {
+    const kilobytes = existsSync(status) ? anonKilobytes(status) : Number.NaN;
+    if (!Number.isNaN(kilobytes)) samples.push(kilobytes);
+  }, INTERVAL_MS);
+  const [code] = await once(child, "close");
+  clearInterval(timer);
+  if (code !== 0) throw new Error(`${program} ended with ${code}`);
+  return samples.length === 0 ? undefined : summarise(samples);
+}
+
+/** @param {string} status */
+function anonKilobytes(status) {
+  const found = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(status, "utf8"));
+  return Number(found?.[1] ?? Number.NaN);
 }
 
 /**
