@@ -81,7 +81,11 @@ const LEAKER = `
 
 describe.skipIf(process.platform !== "linux")("what the soak calls growth", () => {
   /** What a process opens and keeps before each of nine looks at it. */
-  type Step = { readonly files?: readonly string[]; readonly mib?: number };
+  type Step = {
+    readonly files?: readonly string[];
+    readonly mib?: number;
+    readonly writes?: number;
+  };
 
   async function judged(step: (at: number, store: (name: string) => string[]) => Step) {
     const folder = mkdtempSync(join(tmpdir(), "cortex-growth-"));
@@ -96,10 +100,13 @@ describe.skipIf(process.platform !== "linux")("what the soak calls growth", () =
     try {
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
       const samples: object[] = [];
+      let writes = 0;
       for (let at = 0; at < 9; at += 1) {
-        child.stdin.write(`${JSON.stringify({ files: [], mib: 0, ...step(at, store) })}\n`);
+        const told = step(at, store);
+        child.stdin.write(`${JSON.stringify({ files: [], mib: 0, ...told })}\n`);
         expect((await lines.next()).value).toBe("done");
-        samples.push(usageOf(child.pid ?? 0));
+        writes += told.writes ?? 0;
+        samples.push({ ...usageOf(child.pid ?? 0), writes });
       }
       return growthOf(samples, 12);
     } finally {
@@ -112,6 +119,10 @@ describe.skipIf(process.platform !== "linux")("what the soak calls growth", () =
   test("stores that come and stay within their bound are none", async () => {
     const late = await judged((at, store) => ({ files: at < 7 ? store(`s${at}`) : [], mib: 3 }));
     expect(late).toEqual([]);
+  });
+
+  test("memory that goes with what is written is none", async () => {
+    expect(await judged(() => ({ mib: 30, writes: 10_000 }))).toEqual([]);
   });
 
   test.each<[string, Parameters<typeof judged>[0], RegExp]>([
@@ -130,7 +141,16 @@ describe.skipIf(process.platform !== "linux")("what the soak calls growth", () =
       () => ({ files: Array.from({ length: 10 }, () => "/dev/null") }),
       /^other descriptors grew from \d+ to \d+$/,
     ],
-    ["memory", () => ({ mib: 30 }), /^memory grew from \d+ to \d+ MiB, with 0 more stores open$/],
+    [
+      "memory",
+      () => ({ mib: 30 }),
+      /^memory grew from \d+ to \d+ MiB, with 0 more stores open and 0 writes$/,
+    ],
+    [
+      "more memory than is written",
+      () => ({ mib: 30, writes: 1000 }),
+      /^memory grew from \d+ to \d+ MiB, with 0 more stores open and 5000 writes$/,
+    ],
   ])("%s", async (_, step, expected) => {
     const told = await judged(step);
     expect(told).toEqual([expect.stringMatching(expected)]);

@@ -20,7 +20,7 @@ const STREAMS = 10;
 const STORES_MOST = 2 * OPEN_MAX + LANES + STREAMS + 2;
 
 /** What happened so far. */
-const seen = { requests: 0, failures: [], latencies: [], events: 0 };
+const seen = { requests: 0, writes: 0, failures: [], latencies: [], events: 0 };
 /** For every actor the texts that were acknowledged. */
 const acknowledged = new Map();
 
@@ -73,6 +73,7 @@ async function actOnce(server, random, actors, number) {
 /** Keeps in mind what was acknowledged. */
 function note(actor, text, isAcknowledged) {
   if (!isAcknowledged) return;
+  seen.writes += 1;
   const texts = acknowledged.get(actor) ?? [];
   texts.push(text);
   acknowledged.set(actor, texts);
@@ -104,7 +105,7 @@ async function half(folder, { halfMs, random, actors, tell }) {
   const samples = [];
   const watch = (async () => {
     while (!over.signal.aborted) {
-      samples.push({ ...usageOf(server.pid), requests: seen.requests });
+      samples.push({ ...usageOf(server.pid), writes: seen.writes });
       tell(
         `${seen.requests} requests, ${samples.at(-1).residentMib} MiB, ${samples.at(-1).descriptors} descriptors, ${samples.at(-1).stores} stores open`,
       );
