@@ -7,6 +7,7 @@
  */
 import { CortexError } from "../errors.js";
 import { INTEGER_MAX, LIMITS } from "../limits.js";
+import { nameWithin, textWithin } from "./cbor-at.js";
 import {
   type CborValue,
   FIELD_KEY_MAX,
@@ -16,8 +17,6 @@ import {
   halfValue,
 } from "./cbor-value.js";
 
-/** The longest text read by hand; above, the call into the platform is cheaper than the loop. */
-const HAND_BYTES = 23;
 const TWO_32 = 2 ** 32;
 const floatView = new DataView(new ArrayBuffer(8));
 const NO_BYTES = new Uint8Array(0);
@@ -25,11 +24,6 @@ let input: Uint8Array = NO_BYTES;
 let inputAt = 0;
 let inputEnd = 0;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** One reused list of character codes per length of a short text; `fromCharCode` copies it at once. */
-const CODES: readonly number[][] = Array.from({ length: HAND_BYTES + 1 }, (_, length) =>
-  new Array<number>(length).fill(0),
-);
-
 /**
  * The value whose canonical encoding is `bytes`; `ERR_NOT_CANONICAL` if there is none. Byte strings
  * come back as views of `bytes`: they hold its memory, and nobody may write to either. Maps with
@@ -112,45 +106,6 @@ export function readFieldsInto(into: (CborValue | undefined)[], depth: number): 
     if (key < into.length) into[key] = value;
   }
   return true;
-}
-
-/** Where the byte string that begins at `at` has its first byte; -1 where there is none in its shortest form. */
-export function byteStringAt(bytes: Uint8Array, at: number): number {
-  const first = bytes[at] ?? 0;
-  if (first >>> 5 !== 2) return -1;
-  const info = first & 0x1f;
-  if (info < 24) return at + 1;
-  const [second = 0, third = 0] = [bytes[at + 1], bytes[at + 2]];
-  if (info === 24) return second >= 24 ? at + 2 : -1;
-  if (info === 25) return second > 0 ? at + 3 : -1;
-  return info === 26 && (second > 0 || third > 0) ? at + 5 : -1;
-}
-
-/** Where it ends, its first byte being at `from`; it may be beyond the bytes. */
-export function byteStringEnd(bytes: Uint8Array, at: number, from: number): number {
-  if (from === at + 1) return from + ((bytes[at] ?? 0) & 0x1f);
-  let length = 0;
-  for (let next = at + 1; next < from; next += 1) length = length * 256 + (bytes[next] ?? 0);
-  return from + length;
-}
-
-/** First bytes below it are numbers themselves; from it on they say how many bytes follow. */
-const LONG_UINT = 24;
-
-/** Bytes that the unsigned number at `at` takes; what is none takes all the rest, and is left to the decoder. */
-export function uintBytes(bytes: Uint8Array, at: number): number {
-  const first = bytes[at] ?? LONG_UINT + 8;
-  if (first < LONG_UINT) return 1;
-  return first <= LONG_UINT + 3 ? 1 + (1 << (first - LONG_UINT)) : bytes.length;
-}
-
-/** The unsigned number at `at`, of which `uintBytes` says that it is one. */
-export function uintAt(bytes: Uint8Array, at: number): number {
-  const length = uintBytes(bytes, at);
-  if (length === 1) return bytes[at] as number;
-  let value = 0;
-  for (let i = 1; i < length; i += 1) value = value * 256 + (bytes[at + i] as number);
-  return value;
 }
 
 function readValue(depth: number): CborValue {
@@ -245,19 +200,8 @@ function readText(info: number, start: number): string {
   const length = readLength(info, start, 1);
   const bodyAt = inputAt;
   inputAt = bodyAt + length;
-  if (length <= HAND_BYTES) {
-    const codes = CODES[length] as number[];
-    let i = 0;
-    for (; i < length; i++) {
-      const byte = byteAt(bodyAt + i);
-      if (byte > 0x7f) break;
-      codes[i] = byte;
-    }
-    if (i === length) return String.fromCharCode.apply(null, codes);
-  }
-  // Half the time of the decoder, but it puts a mark where bytes are none: then the decoder says whether they are.
-  const text = utf8Slice?.call(input, bodyAt, bodyAt + length);
-  if (text !== undefined && !text.includes(NO_CHARACTER)) return text;
+  const text = textWithin(input, bodyAt, inputAt);
+  if (text !== undefined) return text;
   try {
     return decoder.decode(viewOf(bodyAt, length));
   } catch {
@@ -265,38 +209,12 @@ function readText(info: number, start: number): string {
   }
 }
 
-/** What Node has for it; elsewhere the decoder does all. */
-const utf8Slice = (
-  globalThis as unknown as {
-    readonly Buffer?: {
-      readonly prototype: {
-        readonly utf8Slice?: (this: Uint8Array, start: number, end: number) => string;
-      };
-    };
-  }
-).Buffer?.prototype.utf8Slice;
-const NO_CHARACTER = "\ufffd";
-
-/** Names of members that were read, by their length, first and last byte: a store has few, and each is made once. */
-const NAMES: (string | undefined)[] = new Array<string | undefined>(1024).fill(undefined);
-
 /** The name of a member of an object. */
 function readName(info: number, start: number): string {
   const from = inputAt;
-  if (info === 0 || info > HAND_BYTES || from + info > inputEnd) return readText(info, start);
-  const place = ((byteAt(from) * 31 + byteAt(from + info - 1)) * 31 + info) & (NAMES.length - 1);
-  const known = NAMES[place];
-  if (known?.length === info) {
-    let same = 0;
-    while (same < info && byteAt(from + same) === known.charCodeAt(same)) same += 1;
-    if (same === info) {
-      inputAt = from + info;
-      return known;
-    }
-  }
-  const name = readText(info, start);
-  // A name of other characters than ASCII has fewer units than bytes, and is never found here.
-  if (name.length === info) NAMES[place] = name;
+  const name = from + info > inputEnd ? undefined : nameWithin(input, from, from + info);
+  if (name === undefined) return readText(info, start);
+  inputAt = from + info;
   return name;
 }
 

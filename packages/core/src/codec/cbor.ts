@@ -14,6 +14,15 @@
 export {
   byteStringAt,
   byteStringEnd,
+  isKeyAfter,
+  nameWithin,
+  numberAt,
+  textAt,
+  textWithin,
+  uintAt,
+  uintBytes,
+} from "./cbor-at.js";
+export {
   decode,
   decodeNext,
   decodeWithin,
@@ -21,8 +30,6 @@ export {
   openFields,
   readFieldsInto,
   readWithin,
-  uintAt,
-  uintBytes,
 } from "./cbor-decode.js";
 export { encode } from "./cbor-encode.js";
 export {

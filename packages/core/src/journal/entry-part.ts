@@ -7,9 +7,8 @@
  *
  * Pure, like `entry.ts`, which has the format.
  */
-import { byteStringAt, byteStringEnd, uintAt, uintBytes } from "../codec/cbor.js";
+import { byteStringAt, byteStringEnd, numberAt, uintAt, uintBytes } from "../codec/cbor.js";
 import { HASH_BYTES } from "../codec/hash.js";
-import { INTEGER_MAX } from "../limits.js";
 import {
   decodeHeader,
   ENTRY_KINDS,
@@ -167,15 +166,6 @@ function numberUnder(row: Uint8Array, key: number): number {
   return value;
 }
 
-/** The number at a place; -1 where there is none in its shortest form. */
-function numberAt(row: Uint8Array, at: number): number {
-  const first = row[at] ?? NULL;
-  if (first < LONG_UINT) return first;
-  const least = LEAST[first - LONG_UINT] ?? Number.NaN;
-  const value = first < LONG_UINT + LEAST.length ? uintAt(row, at) : -1;
-  return value >= least && value <= INTEGER_MAX ? value : -1;
-}
-
 /** The kind of the entry, the last one first: most entries of a store are of one kind. */
 let lastKind: EntryKind = "write";
 
@@ -270,6 +260,5 @@ const NULL = 0xf6;
 /** A text and a byte string whose length takes a byte of its own. */
 const LONG_TEXT = 0x78;
 const LONG_BYTES = 0x58;
-/** First bytes from here on say how many bytes a number takes; the least that each way is for. */
+/** The least length that takes a byte of its own. */
 const LONG_UINT = 24;
-const LEAST = [24, 0x100, 0x10000, 2 ** 32] as const;
