@@ -530,12 +530,13 @@ export function primaryText(type: MemoryType, of: object): string {
     .join(" ");
 }
 
-/** What a form is when it is absent: the sentence, cut to the form's budget. Fixed by format 1. */
-function cutShort(sentence: string): string {
+/** What the short form is when it is absent: the sentence, cut to the form's budget. Fixed by format 1. */
+export function cutShort(sentence: string): string {
   return cutToBytes(sentence, LIMITS.formShortTokens * LIMITS.bytesPerToken);
 }
 
-function cutMedium(sentence: string): string {
+/** The same of the medium form. */
+export function cutMedium(sentence: string): string {
   return cutToBytes(sentence, LIMITS.formMediumTokens * LIMITS.bytesPerToken);
 }
 

@@ -216,7 +216,7 @@ export function nameOf<T extends WordTable>(
   code: unknown,
   what: string,
 ): keyof T & string {
-  const name = typeof code === "number" ? byCodeOf(table)[code] : undefined;
+  const name = typeof code === "number" ? namesByCode(table)[code] : undefined;
   if (name !== undefined) return name;
   throw new CortexError("ERR_CORRUPT", `${what}: no word has the code ${describe(code)}`, {
     field: what,
@@ -253,7 +253,8 @@ const BY_URI_NAME: ReadonlyMap<string, MemoryType> = new Map(
  */
 const BY_CODE = new WeakMap<WordTable, readonly string[]>();
 
-function byCodeOf<T extends WordTable>(table: T): readonly (keyof T & string)[] {
+/** The names of a vocabulary by their codes; a code nobody gave has none. */
+export function namesByCode<T extends WordTable>(table: T): readonly (keyof T & string)[] {
   let names = BY_CODE.get(table);
   if (names === undefined) {
     const built: string[] = [];
