@@ -33,7 +33,17 @@ export function buildUri(parts: MemoryUri, idText?: string): string {
   const { actor, type, id, version } = parts;
   if (id.length !== ULID_BYTES || isZeroUlid(id)) throw new Error("a URI needs a memory id");
   if (!Number.isSafeInteger(version) || version < 1) throw new Error("a version is 1 or more");
-  return `${SCHEME}${actor}/${MEMORY_TYPES[type].uriName}/${idText ?? ulidText(id)}#${version}`;
+  return prefixOf(actor, type) + (idText ?? ulidText(id)) + (version === 1 ? "#1" : `#${version}`);
+}
+
+/** What the last URI began with: mostly the next one does, too, and joining it anew is garbage of six strings. */
+let lastPrefix = { actor: "", type: "", text: "" };
+
+function prefixOf(actor: string, type: MemoryType): string {
+  if (lastPrefix.actor !== actor || lastPrefix.type !== type) {
+    lastPrefix = { actor, type, text: `${SCHEME}${actor}/${MEMORY_TYPES[type].uriName}/` };
+  }
+  return lastPrefix.text;
 }
 
 /** Reads a memory URI; anything that `buildUri` would not have written is `ERR_BAD_URI`. */
