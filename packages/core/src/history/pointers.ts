@@ -68,14 +68,22 @@ export function encodeMemoryRow(row: MemoryRow): Uint8Array {
 
 /** Reads a memory's row. */
 export function decodeMemoryRow(bytes: Uint8Array): MemoryRow {
-  return plainMemoryRow(bytes) ?? anyMemoryRow(bytes);
+  return plainMemoryRow(bytes, true) ?? anyMemoryRow(bytes);
+}
+
+/**
+ * The row of a memory that was written once, of bytes that are lent: without its fingerprint, which only writers look
+ * at, it holds none of them. `undefined` for any other row.
+ */
+export function lentMemoryRow(bytes: Uint8Array): MemoryRow | undefined {
+  return plainMemoryRow(bytes, false);
 }
 
 /**
  * The row of a memory that was written once, read by hand: five numbers, nothing, and a fingerprint or nothing.
  * `undefined` for any other, which is for the decoder to read or to refuse.
  */
-function plainMemoryRow(bytes: Uint8Array): MemoryRow | undefined {
+function plainMemoryRow(bytes: Uint8Array, isKept: boolean): MemoryRow | undefined {
   if (bytes[0] !== LIST_OF_SEVEN) return undefined;
   const versionAt = 1 + uintBytes(bytes, 1) + uintBytes(bytes, 1 + uintBytes(bytes, 1));
   const seqAt = versionAt + uintBytes(bytes, versionAt);
@@ -99,7 +107,7 @@ function plainMemoryRow(bytes: Uint8Array): MemoryRow | undefined {
     part: uintAt(bytes, partAt),
     since: NO_SEQS,
     fingerprint:
-      last === NULL
+      last === NULL || !isKept
         ? undefined
         : new Uint8Array(bytes.buffer, bytes.byteOffset + sinceAt + 2, length),
   };

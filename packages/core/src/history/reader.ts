@@ -15,6 +15,8 @@ import {
   historyKey,
   idKey,
   journalKey,
+  passingJournalKey,
+  passingMemoryKey,
   TIME_STRIDE,
   textKey,
   timeKey,
@@ -30,10 +32,12 @@ import {
   type KvSoon,
 } from "../kv/kv.js";
 import { decodeEdgeRecord, type EdgeRecord, edgeRecordWithin } from "../records/edge-record.js";
-import { type MemoryRecord, memoryRecordWithin, type Version } from "../records/memory-record.js";
+import type { MemoryRecord, Version } from "../records/memory-record.js";
+import { lentRecordWithin, recordWithin } from "../records/plain-record.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import {
   decodeMemoryRow,
+  lentMemoryRow,
   type MemoryRow,
   missingEntry,
   openEntry,
@@ -238,6 +242,14 @@ export class Reader {
     return rowOf(this.snapshot as KvNow, id);
   }
 
+  /**
+   * What `show` makes of the memory of an id, at once: only where `isAtHand` says so. The memory is lent to it, and there
+   * until it returns; what it holds may be kept.
+   */
+  showNow<T>(id: Bytes, show: (memory: FoundMemory) => T): T | undefined {
+    return shownOf(this.snapshot as KvNow, id, show);
+  }
+
   /** Whether memories of the position are to be had without waiting for anybody. */
   get isAtHand(): boolean {
     return this.live && this.snapshot.getNow !== undefined;
@@ -260,13 +272,38 @@ export class Reader {
 }
 
 /**
- * The memory of an id in the present, of rows that are at hand: the most frequent read, without a promise or a reader
- * of its own. `undefined` when absent or forgotten.
+ * What `show` makes of the memory of an id in the present, of rows that are at hand: the most frequent read, without a
+ * promise or a reader of its own. `undefined` when absent or forgotten.
  */
-export function memoryNow(rows: KvNow, id: Bytes): FoundMemory | undefined {
+export function showNow<T>(
+  rows: KvNow,
+  id: Bytes,
+  show: (memory: FoundMemory) => T,
+): T | undefined {
   // Refuses a store that this release cannot read.
   decodeHeadRow(rows.getNow(HEAD_KEY));
-  return memoryOf(rows, id, rowOf(rows, id));
+  return shownOf(rows, id, show);
+}
+
+function shownOf<T>(rows: KvNow, id: Bytes, show: (memory: FoundMemory) => T): T | undefined {
+  const memory = plainNow(rows, id) ?? memoryOf(rows, id, rowOf(rows, id));
+  return memory === undefined ? undefined : show(memory);
+}
+
+/**
+ * A memory that was written once and is plain, lent until the next one is read. Its row and its entry are read where they
+ * stand, and whatever is unusual about them is nothing here: `memoryOf` reads it, or refuses it.
+ */
+function plainNow(rows: KvNow, id: Bytes): FoundMemory | undefined {
+  const row = rows.lookNow(passingMemoryKey(id), lentMemoryRow);
+  if (row === undefined || row.lifecycle === "erased") return undefined;
+  return rows.lookNow(passingJournalKey(row.seq), (entry) => {
+    const opened = partAt(entry, row, lentRecordWithin);
+    const read = readOf(opened);
+    if (read === undefined || !isAbout(entry, opened, SUBJECT.memory, id)) return undefined;
+    const found = { id, row, head: read, body: read };
+    return agrees(found) ? found : undefined;
+  });
 }
 
 function rowOf(rows: KvNow, id: Bytes): MemoryRow | undefined {
@@ -288,10 +325,9 @@ function wholeMemory(
   headEntry: Bytes | undefined,
   bodyEntry: Bytes | undefined,
 ): FoundMemory | undefined {
-  const opened = partAt(headEntry, row, memoryRecordWithin);
+  const opened = partAt(headEntry, row, recordWithin);
   const head = readOf(opened);
-  const body =
-    row.body === undefined ? head : readOf(partAt(bodyEntry, row.body, memoryRecordWithin));
+  const body = row.body === undefined ? head : readOf(partAt(bodyEntry, row.body, recordWithin));
   if (head === undefined || body === undefined || headEntry === undefined) return undefined;
   const found = { id, row, head, body };
   if (agrees(found) && isAbout(headEntry, opened, SUBJECT.memory, id)) return found;
@@ -324,7 +360,7 @@ function partAt<T>(
   return readingEntry(seq, () => openPart(entry, part, readRecord));
 }
 
-function readOf<T>({ header, record }: OpenedPart<T>): Read<T> | undefined {
+function readOf<T>({ header, record }: OpenedPart<T | undefined>): Read<T> | undefined {
   return record === undefined ? undefined : { record, header };
 }
 

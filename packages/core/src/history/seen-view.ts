@@ -13,7 +13,8 @@ import { glanceAt, openPart } from "../journal/entry-part.js";
 import { afterPrefix, historyKey, journalKey, KEYSPACE, keyString } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type KvSnapshot } from "../kv/kv.js";
 import { decodeEdgeRecord } from "../records/edge-record.js";
-import { memoryRecordWithin, visibilityAt } from "../records/memory-record.js";
+import { visibilityAt } from "../records/memory-record.js";
+import { recordWithin } from "../records/plain-record.js";
 import { type Access, grantsProofs, maySee, maySeeAtAGlance } from "../scope/access.js";
 import { decodeHeadRow } from "./head-row.js";
 import {
@@ -262,7 +263,7 @@ export class SeenView {
     const isShown = maySeeAtAGlance(visibility, row.lifecycle);
     if (isShown === false) return undefined;
     if (isShown === true && glance !== undefined) return { seq, at: glance.at };
-    const { header, record } = readingEntry(seq, () => openPart(entry, part, memoryRecordWithin));
+    const { header, record } = readingEntry(seq, () => openPart(entry, part, recordWithin));
     if (record === undefined) return undefined;
     return maySee(this.#access, record.head, id) ? { seq, at: header.at } : undefined;
   }

@@ -9,6 +9,7 @@
  */
 import { keyOf, prefixEnd, readU64 } from "../codec/keys.js";
 import { CortexError } from "../errors.js";
+import { INTEGER_MAX } from "../limits.js";
 import type { Bytes, KvRange, KvRow } from "./kv.js";
 
 /** How a row is kept: see the file header. */
@@ -215,6 +216,28 @@ export function seqValue(seq: number): Bytes {
 export function journalKey(seq: number): Bytes {
   return keyOf(KEYSPACE.journal.byte).u64(seq).end();
 }
+
+/** The key of an entry in an array that is used again: for reads that keep no key, which is most of them. */
+export function passingJournalKey(seq: number): Bytes {
+  // Refused there.
+  if (seq > INTEGER_MAX) return journalKey(seq);
+  const high = Math.floor(seq / 2 ** 32);
+  for (let at = 0; at < 4; at += 1) {
+    PASSING_ENTRY[1 + at] = high >>> (24 - 8 * at);
+    PASSING_ENTRY[5 + at] = seq >>> (24 - 8 * at);
+  }
+  return PASSING_ENTRY;
+}
+
+/** The same of a memory's row. */
+export function passingMemoryKey(id: Bytes): Bytes {
+  for (let at = 0; at < 16; at += 1) PASSING_MEMORY[1 + at] = id[at] as number;
+  return PASSING_MEMORY;
+}
+
+const PASSING_ENTRY = Uint8Array.of(KEYSPACE.journal.byte, 0, 0, 0, 0, 0, 0, 0, 0);
+const PASSING_MEMORY = new Uint8Array(17);
+PASSING_MEMORY[0] = KEYSPACE.memory.byte;
 
 /** The row of a tile of the journal tree. */
 export function tileKey(level: number, index: number): Bytes {

@@ -162,9 +162,9 @@ export interface KvSnapshot {
    */
   getNow?(key: Bytes): Bytes | undefined;
   /**
-   * Shows one value where it stands, without a copy: for rows of which little is wanted, or nothing. `look` has the
-   * bytes for the length of its call, and reads nothing else meanwhile. Gives what it gives, `undefined` where there
-   * is no such row.
+   * What `look` makes of one value where it stands, at once; `undefined` where there is none. Only beside `getNow`. The
+   * bytes are lent for the length of the call, in which nothing else is read, and no view of them may be kept. Nor does
+   * anybody keep the key, which the caller may use again.
    */
   lookNow?<T>(key: Bytes, look: (value: Bytes) => T): T | undefined;
   /** Gives the snapshot back; idempotent. Reading afterwards is `ERR_CLOSED`. */
@@ -172,7 +172,7 @@ export interface KvSnapshot {
 }
 
 /** Rows of one state that are at hand for the length of one call; see `Kv.readNow`. */
-export type KvNow = Required<Pick<KvSnapshot, "getNow">>;
+export type KvNow = Required<Pick<KvSnapshot, "getNow" | "lookNow">>;
 
 /** One atomic change. A key is named at most once over `puts` and `deletes`, and never `HEAD_KEY`. */
 export interface KvCommit {

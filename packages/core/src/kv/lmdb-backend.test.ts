@@ -80,6 +80,30 @@ describe("reads at once", () => {
     expect(value()).toBe(hex(row(bytes(5), "three").value));
   });
 
+  test("show rows where they stand, whatever their length, and keep no key", async () => {
+    const kv = await opened(temporaryFolder());
+    const rows = [0, 1, 2048, 2049, 100_000].map((length) => row(bytes(6, 1), "x".repeat(length)));
+    for (const [at, { value }] of rows.entries()) {
+      await write(kv, [
+        { key: bytes(6, at), value },
+        { key: bytes(1, at), value },
+      ]);
+    }
+    const key = bytes(0, 0);
+    for (const [at, { value }] of rows.entries()) {
+      for (const first of [1, 6]) {
+        key.set([first, at]);
+        expect(kv.readNow?.((all) => all.lookNow(key, hex))).toBe(hex(value));
+      }
+    }
+    expect(kv.readNow?.((all) => all.lookNow(bytes(6, 9), hex))).toBe(undefined);
+    const onEntry = (): never => {
+      throw new Error("refused");
+    };
+    expect(() => kv.readNow?.((all) => all.lookNow(bytes(1, 1), hex), { onEntry })).toThrow();
+    expect(kv.readNow?.((all) => all.lookNow(bytes(6, 1), hex), { onEntry })).toBeDefined();
+  });
+
   test("end some time, until a snapshot has let the process do something else", async () => {
     const kv = await opened(temporaryFolder());
     await write(kv, [row(bytes(5), "x")]);

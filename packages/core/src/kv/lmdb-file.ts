@@ -35,6 +35,7 @@ import {
   copied,
   type LmdbFileMode,
   type LmdbRead,
+  lent,
   openAtNewest,
   openRoot,
   PLAIN,
@@ -247,12 +248,12 @@ export class LmdbFile {
     return (key[0] === JOURNAL_KEY_BYTE ? journal : state).get(key, read);
   }
 
-  /** A row of the state where it stands: good until the next read, of whomever. */
-  view(key: Bytes, read: LmdbRead): Bytes | undefined {
+  /** A row in the engine's own buffer: it is there until the next read, and nobody may keep it. */
+  lend(key: Bytes, read: LmdbRead): Bytes | undefined {
     this.#enter();
-    const found = this.#open().state.getBinaryFast(key, read);
-    // The engine's buffer is longer than the value, which a property of its own says.
-    return found && new Uint8Array(found.buffer, found.byteOffset, found.length);
+    const { state, journal } = this.#open();
+    const found = (key[0] === JOURNAL_KEY_BYTE ? journal : state).getBinaryFast(key, read);
+    return found === undefined ? undefined : lent(found);
   }
 
   /** The rows of a range, which may span both tables. */

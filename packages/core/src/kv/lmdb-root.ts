@@ -90,8 +90,10 @@ export const PLAIN = {
   },
   keyEncoder: {
     writeKey(key: Bytes, target: Uint8Array, start: number): number {
-      target.set(key, start);
-      return start + key.length;
+      const { length } = key;
+      if (length > LOOP_BYTES_MAX) target.set(key, start);
+      else for (let at = 0; at < length; at += 1) target[start + at] = key[at] as number;
+      return start + length;
     },
     readKey: copied,
   },
@@ -290,4 +292,23 @@ export function copied(source: Uint8Array, start: number, end: number): Bytes {
     copy.set(new Uint8Array(source.buffer, source.byteOffset + start, length));
   }
   return copy;
+}
+
+/** Views of the engine's volatile buffer by their length, each made once: a view is garbage of a hundred bytes. */
+const LENT: (Bytes | undefined)[] = new Array<Bytes | undefined>(2049).fill(undefined);
+/** The buffer that they are views of, and where in it the engine begins. */
+let lentFrom: ArrayBufferLike | undefined;
+let lentOffset = 0;
+
+/** What a read found, where it stands: in the engine's volatile buffer, or, if it is large, elsewhere. */
+export function lent(source: Uint8Array): Bytes {
+  const { buffer, byteOffset, length } = source;
+  if (length >= LENT.length) return new Uint8Array(buffer, byteOffset, length);
+  if (buffer !== lentFrom || byteOffset !== lentOffset) {
+    LENT.fill(undefined);
+    lentFrom = buffer;
+    lentOffset = byteOffset;
+  }
+  LENT[length] ??= new Uint8Array(buffer, byteOffset, length);
+  return LENT[length];
 }

@@ -76,16 +76,10 @@ export class LmdbSnapshot implements KvSnapshot {
   }
 
   lookNow<T>(key: Bytes, look: (value: Bytes) => T): T | undefined {
-    // Entries are shown to others first, and the head is at hand anyway.
-    const isPlain = key[0] !== JOURNAL_KEY_BYTE && !isHeadKey(key);
-    const value = isPlain ? this.#view(key) : this.getNow(key);
-    return value === undefined ? undefined : look(value);
-  }
-
-  #view(key: Bytes): Bytes | undefined {
     const read = this.#reading();
     this.#rowsThisTurn += 1;
-    return reading(() => this.#file.view(key, read));
+    if (isHeadKey(key)) return this.#head === undefined ? undefined : look(this.#head);
+    return lookAt(this.#file, read, key, look, this.#onEntry);
   }
 
   async ranges(ranges: readonly KvRange[]): Promise<KvRow[][]> {
@@ -138,6 +132,12 @@ export class LmdbNow implements KvNow {
     const { file, read, head } = this.#begun;
     return isHeadKey(key) ? head : rowNow(file, read, key, this.#onEntry);
   }
+
+  lookNow<T>(key: Bytes, look: (value: Bytes) => T): T | undefined {
+    const { file, read, head } = this.#begun;
+    if (isHeadKey(key)) return head === undefined ? undefined : look(head);
+    return lookAt(file, read, key, look, this.#onEntry);
+  }
 }
 
 /** One row, shown to whoever wants to see those of the journal; without a list or a function made for it. */
@@ -155,4 +155,23 @@ function rowNow(
   }
   if (value !== undefined && key[0] === JOURNAL_KEY_BYTE) onEntry?.(key, value);
   return value;
+}
+
+/** What `look` makes of one row where it stands, after it was shown to whoever wants to see those of the journal. */
+function lookAt<T>(
+  file: LmdbFile,
+  read: LmdbRead,
+  key: Bytes,
+  look: (value: Bytes) => T,
+  onEntry: OnEntry | undefined,
+): T | undefined {
+  let value: Bytes | undefined;
+  try {
+    value = file.lend(key, read);
+  } catch (error) {
+    throw storageError(error, "the read failed");
+  }
+  if (value === undefined) return undefined;
+  if (key[0] === JOURNAL_KEY_BYTE) onEntry?.(key, value);
+  return look(value);
 }

@@ -12,7 +12,7 @@ import type { Engine } from "../engine/engine.js";
 import { shapeMemory } from "../engine/shapes.js";
 import { invalid } from "../errors.js";
 import { frameTerm } from "../history/fold-state.js";
-import { Reader } from "../history/reader.js";
+import { type FoundMemory, Reader } from "../history/reader.js";
 import { INDEX } from "../kv/keyspace.js";
 import type { Bytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
@@ -116,10 +116,9 @@ async function shapeAll(
   const { access, validAt, turns } = how;
   const ids = members.map((member) => member.subarray(member.length - 16));
   if (validAt === undefined && access.kind === "owner" && reader.isAtHand) {
-    return ids.map((id) => {
-      const memory = reader.memoryNow(id);
-      return memory !== undefined && turns(memory) ? shapeMemory(engine.actor, memory) : undefined;
-    });
+    const show = (memory: FoundMemory): Memory | undefined =>
+      turns(memory) ? shapeMemory(engine.actor, memory) : undefined;
+    return ids.map((id) => reader.showNow(id, show));
   }
   const rows = await reader.memoryRows(ids);
   const found = await reader.memories(ids, rows);

@@ -12,7 +12,7 @@ import type { Memory } from "../contract/shapes.js";
 import { type Engine, findIds, firstRefKey, type ParsedRef, parseRef } from "../engine/engine.js";
 import { shapeMemory, shapeOpen } from "../engine/shapes.js";
 import { decodeMemoryRow, decodePointer, type PartPointer } from "../history/pointers.js";
-import { bodyOf, type FoundMemory, memoryNow, type Read, Reader } from "../history/reader.js";
+import { bodyOf, type FoundMemory, type Read, Reader, showNow } from "../history/reader.js";
 import { decodeHeader, splitEntry } from "../journal/entry.js";
 import {
   afterPrefix,
@@ -78,13 +78,12 @@ function getNow(
   { id, externalId = "" }: ParsedRef,
   wanted: number | undefined,
 ): Memory | undefined {
-  const found = kv.readNow?.((rows) => {
+  const show = (found: FoundMemory): Memory | undefined =>
+    wanted === undefined || wanted === found.row.version ? shapeMemory(actor, found) : undefined;
+  return kv.readNow?.((rows) => {
     const known = id ?? rows.getNow(textKey("externalId", externalId));
-    return known === undefined ? undefined : memoryNow(rows, known);
+    return known === undefined ? undefined : showNow(rows, known, show);
   });
-  if (found === undefined) return undefined;
-  if (wanted !== undefined && wanted !== found.row.version) return undefined;
-  return shapeMemory(actor, found);
 }
 
 /** The memory behind a reference; its row, or that of its name, was read together with the head. */

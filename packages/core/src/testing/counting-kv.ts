@@ -12,7 +12,7 @@ export interface KvCounts {
   readonly snapshots: number;
   /** Calls of `getMany` and `ranges`. */
   readonly batches: number;
-  /** Keys asked for by `getMany`, and one by one by `getNow`. */
+  /** Keys asked for by `getMany`, and one by one by `getNow` and `lookNow`. */
   readonly keys: number;
   /** Ranges asked for by `ranges`. */
   readonly ranges: number;
@@ -51,6 +51,10 @@ export function countingKv(inner: Kv): CountingKv {
             getNow(key: Bytes) {
               counts.keys += 1;
               return snapshot.getNow?.(key);
+            },
+            lookNow<T>(key: Bytes, look: (value: Bytes) => T) {
+              counts.keys += 1;
+              return snapshot.lookNow?.(key, look);
             },
           }),
       async ranges(ranges: readonly KvRange[]) {
