@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** The command of this tree, as npm links it for users: bundled. */
 export function ownCommand() {
@@ -25,9 +26,31 @@ export function ownCommand() {
  */
 export async function startServer(main, folder) {
   const log = openSync(join(folder, "log.jsonl"), "a", 0o600);
-  const args = [main, "serve", "--data", folder, "--port", "0", "--json"];
+  try {
+    return await started([main, "serve", "--data", folder, "--port", "0", "--json"], log);
+  } finally {
+    closeSync(log);
+  }
+}
+
+/**
+ * A server that sends one answer to every request and does nothing else: what Node's own takes.
+ * @param {string} type
+ * @param {string} body
+ */
+export function startBareServer(type, body) {
+  const program = fileURLToPath(new URL("./bare-server.mjs", import.meta.url));
+  return started([program, type, body], "inherit");
+}
+
+/**
+ * Starts a program that says in a document of JSON where it listens.
+ * @param {readonly string[]} args
+ * @param {number | "inherit"} log
+ */
+async function started(args, log) {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", log] });
-  closeSync(log);
+  if (child.stdout === null) throw new Error("the server has no output");
   const gone = new Promise((resolve) => child.once("exit", resolve));
   let said = "";
   child.stdout.setEncoding("utf8");

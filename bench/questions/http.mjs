@@ -1,7 +1,8 @@
 /**
  * How much does the HTTP door carry? `cortex serve` runs as users start it, log included, in a process
  * of its own; this process is the load, over 32 connections on loopback. One memory read by a random
- * id; one memory written durably, where requests that wait together share a commit.
+ * id; one memory written durably, where requests that wait together share a commit. Beside it a server that
+ * sends one such memory to every request and does nothing else: the pace of Node's own.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { open } from "@cortex-memory/core";
 import { quantile } from "../lib/clock.mjs";
 import { CONNECTIONS, putLoad, readLoad } from "../lib/http-load.mjs";
 import { engineRow, NO_SYNC } from "../lib/passes.mjs";
-import { atRest, ownCommand, startServer } from "../lib/server-process.mjs";
+import { atRest, ownCommand, startBareServer, startServer } from "../lib/server-process.mjs";
 import { asWrite, startWorkload } from "../lib/workload.mjs";
 
 const MEMORIES = 20_000;
@@ -29,24 +30,30 @@ export async function answer(settings) {
   settings.progress(`http: filling ${memories}`);
   const { ids, syncMode } = await fill(folder, memories, workload, settings.batchItems);
   const server = await startServer(ownCommand(), folder);
+  const bare = await bareBeside(server.port, ids[0] ?? "");
   try {
     settings.progress("http: waiting until the indexes are written out");
     await atRest(server.port);
     const reads = [];
+    const bareReads = [];
     const writes = [];
     const each = settings.reads * READS_PER_SETTING;
-    await readLoad(server.port, ids, { count: Math.ceil(each / 4), seed: settings.seed });
+    for (const { port } of [server, bare]) {
+      await readLoad(port, ids, { count: Math.ceil(each / 4), seed: settings.seed });
+    }
     for (let run = 0; run < settings.runs; run += 1) {
       settings.progress(`http: run ${run + 1} of ${settings.runs}`);
       const seed = settings.seed + run + 1;
       reads.push(await readLoad(server.port, ids, { count: each, seed }));
+      bareReads.push(await readLoad(bare.port, ids, { count: each, seed }));
       writes.push(await writeLoad(server.port, workload, Math.ceil(each / 5)));
     }
     const about = { question: "http", memories };
     const readRows = loadRows({ ...about, sync: NO_SYNC }, "GET of one memory", reads);
+    const bareRows = loadRows({ ...about, sync: NO_SYNC }, "GET of one memory", bareReads);
     const writeRows = loadRows({ ...about, sync: syncMode }, "POST of one memory", writes);
     return {
-      rows: [...readRows, ...writeRows],
+      rows: [...readRows, ...bareRows.map((row) => ({ ...row, store: "node:http" })), ...writeRows],
       figures: {
         httpReads: { value: readRows[0]?.value ?? Number.NaN, memories },
         httpReadP99: { value: readRows[1]?.value ?? Number.NaN, memories },
@@ -58,8 +65,19 @@ export async function answer(settings) {
     };
   } finally {
     await server.stop();
+    await bare.stop();
     await rm(folder, { recursive: true });
   }
+}
+
+/**
+ * A server that sends what another one answers for one memory.
+ * @param {number} port
+ * @param {string} id
+ */
+async function bareBeside(port, id) {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/get?id=${id}`);
+  return startBareServer(answer.headers.get("content-type") ?? "", await answer.text());
 }
 
 /**
