@@ -63,7 +63,8 @@ async function main() {
     }
     const report = ask(request, folder);
     print(request, renderReport(report), report);
-    return request.check && report.bars.some(({ verdict }) => verdict !== "pass") ? 1 : 0;
+    const isMissed = report.bars.some(({ verdict }) => verdict !== "pass");
+    return report.unanswered.length > 0 || (request.check && isMissed) ? 1 : 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -101,6 +102,11 @@ function ask(request, folder) {
   const figures = new Map(answers.flatMap((answer) => Object.entries(answer.figures)));
   const notes = [...new Set(answers.flatMap((answer) => answer.notes))];
   notes.push(...notesOn(machine, settings));
+  const unanswered = questions.filter((_, at) => answers[at]?.failed !== undefined);
+  for (const [at, name] of questions.entries()) {
+    const failed = answers[at]?.failed;
+    if (failed !== undefined) notes.push(`${name} is not answered: it ended with ${failed}.`);
+  }
   return {
     date: new Date().toISOString(),
     ...describeCommit(),
@@ -109,6 +115,7 @@ function ask(request, folder) {
     settings: { ...settings, questions },
     rows: answers.flatMap(({ rows }) => rows),
     bars: judge(questions, figures),
+    unanswered,
     notes,
   };
 }
@@ -157,7 +164,7 @@ function notesOn({ filesystem }, { quick }) {
  * @param {string} name
  * @param {Omit<import("./lib/settings.mjs").Settings, "progress">} settings
  * @param {string | undefined} profile
- * @returns {import("./lib/settings.mjs").Answer}
+ * @returns {import("./lib/settings.mjs").Answer & { readonly failed?: string }}
  */
 function askOne(name, settings, profile) {
   const answerFile = join(settings.folder, `${name}.json`);
@@ -170,7 +177,8 @@ function askOne(name, settings, profile) {
   const { status, signal } = spawnSync(process.execPath, [...process.execArgv, ...args], {
     stdio: ["ignore", "inherit", "inherit"],
   });
-  if (status !== 0) throw new Error(`the question "${name}" ended with ${signal ?? status}`);
+  // Answers of an hour are not thrown away for one that is missing.
+  if (status !== 0) return { rows: [], figures: {}, notes: [], failed: `${signal ?? status}` };
   if (profile !== undefined) keepFlames(join(profile, `${name}.cpuprofile`), name);
   return JSON.parse(readFileSync(answerFile, "utf8"));
 }

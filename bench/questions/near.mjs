@@ -159,7 +159,7 @@ function recallOf(found, queries, vectors, texts) {
 function nearestOf(vectors, query) {
   const nearest = new Nearest(K);
   for (const [number, vector] of vectors.entries()) nearest.offer(number, distance(query, vector));
-  return nearest.inOrder().map(({ slot }) => slot);
+  return [...nearest.inOrder()].map(({ slot }) => slot);
 }
 
 /**
