@@ -151,9 +151,22 @@ describe("the benchmark", () => {
     const report = JSON.parse(readFileSync(file, "utf8")) as Report;
     expect(readdirSync(stores)).toEqual([]);
     checkRows(report, ran.stdout);
-    expect(report.rows).toHaveLength(4);
+    // Two figures of a read, of a read from a bare server, and of a write.
+    expect(report.rows).toHaveLength(6);
     expect(report.bars.map(({ question }) => question)).toEqual(["http", "http", "http"]);
     expect(report.bars.filter(({ verdict }) => verdict === "not measured")).toEqual([]);
+  });
+
+  test.each(["near", "search", "recall"])("answers the question %s", (asked) => {
+    const ran = bench(asked, "--quick", "--json", file, "--folder", stores);
+    expect(ran.status, ran.stderr).toBe(0);
+    const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+    expect(readdirSync(stores)).toEqual([]);
+    checkRows(report, ran.stdout);
+    expect(report.bars.filter(({ verdict }) => verdict === "not measured")).toEqual([]);
+    // What is found does not depend on the pace of the machine.
+    const found = report.bars.find(({ name }) => name === "nearRecall");
+    expect(found?.verdict ?? "pass").toBe("pass");
   });
 
   test("runs other programs beside this one, and leaves out those that are not installed", () => {

@@ -157,7 +157,7 @@ function recallOf(found, queries, vectors, texts) {
  * @param {Float32Array} query
  */
 function nearestOf(vectors, query) {
-  const nearest = new Nearest(K);
+  const nearest = new Nearest(K, vectors.length);
   for (const [number, vector] of vectors.entries()) nearest.offer(number, distance(query, vector));
   return [...nearest.inOrder()].map(({ slot }) => slot);
 }
