@@ -7,26 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Cortex } from "../src/index.js";
-import { around, type Kv } from "../src/kv/kv.js";
+import type { Kv } from "../src/kv/kv.js";
 import { openLmdbKv } from "../src/kv/lmdb-backend.js";
 import { MemoryStore, openMemoryKv } from "../src/kv/memory-backend.js";
 import { seededRandom } from "../src/testing/seeded-random.js";
+import { byTheBatch } from "./by-the-batch.js";
 import { atCleanUp } from "./other-process.js";
 import { graphWith, wordEmbedder } from "./vector-support.js";
-
-/** The same store, whose snapshots give rows by the batch alone. */
-function byTheBatch(kv: Kv): Kv {
-  return around(kv, {
-    async snapshot(options) {
-      const snapshot = await kv.snapshot(options);
-      return {
-        getMany: (keys) => snapshot.getMany(keys),
-        ranges: (ranges) => snapshot.ranges(ranges),
-        close: () => snapshot.close(),
-      };
-    },
-  });
-}
 
 const BACKENDS: readonly (readonly [string, () => Promise<() => Promise<Kv>>])[] = [
   [

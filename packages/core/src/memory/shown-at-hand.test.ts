@@ -3,29 +3,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { byTheBatch } from "../../test/by-the-batch.js";
 import type { Cortex } from "../cortex.js";
 import { isCortexError } from "../errors.js";
 import { KEYSPACE } from "../kv/keyspace.js";
-import { around, type Bytes, HEAD_KEY, type Kv, type KvRow } from "../kv/kv.js";
+import { type Bytes, HEAD_KEY, type Kv, type KvRow } from "../kv/kv.js";
 import { openLmdbKv } from "../kv/lmdb-backend.js";
 import { open } from "../open.js";
 import { seededRandom, TEST_EPOCH_MS } from "../testing/index.js";
 
 const SEED = 20_261_118;
-
-/** The same store with nothing at hand: every row is copied, and comes with a promise. */
-function fromAfar(kv: Kv): Kv {
-  return around(kv, {
-    async snapshot(options) {
-      const snapshot = await kv.snapshot(options);
-      return {
-        getMany: (keys) => snapshot.getMany(keys),
-        ranges: (ranges) => snapshot.ranges(ranges),
-        close: () => snapshot.close(),
-      };
-    },
-  });
-}
 
 /** A plain memory and one of every other kind. */
 async function fill(memory: Cortex): Promise<void> {
@@ -74,7 +61,7 @@ test(`at hand and from afar, sound and damaged (seed ${SEED})`, async () => {
   const kv = await openLmdbKv(folder);
   const how = { actor: "ada", clock: () => TEST_EPOCH_MS, verifyReads: false } as const;
   const atHand = await open("memory:", { ...how, kv, random: random.bytes });
-  const afar = await open("memory:", { ...how, kv: fromAfar(await openLmdbKv(folder)) });
+  const afar = await open("memory:", { ...how, kv: byTheBatch(await openLmdbKv(folder)) });
   try {
     await fill(atHand);
     const { memories } = await atHand.list({ lifecycles: ["active", "archived", "tombstoned"] });
