@@ -157,9 +157,31 @@ export const BARS = [
     limit: 25,
     unit: "ms",
   }),
-  atSize("rememberPerSecond", "recall", "remembering 1,000 turns in 50 sessions, durably", {
+  atSize("recallLaneMs", "recall", "an answer with the local model, half of the calls", {
+    is: "<=",
+    limit: 9,
+    unit: "ms",
+  }),
+  ofRecall(
+    "recallFullMs",
+    "an answer without a model in a full store, half of the calls",
+    12,
+    "ms",
+  ),
+  ofRecall("recallGrowth", "the same over an answer at 100,000", 3, "x"),
+  atSize(
+    "rememberPerSecond",
+    "recall",
+    "remembering 1,000 turns in 50 sessions, durably, half of them",
+    {
+      is: ">=",
+      limit: 11_000,
+      unit: "turns/s",
+    },
+  ),
+  atSize("rememberSlowest", "recall", "the slowest thousand of the run", {
     is: ">=",
-    limit: 11_000,
+    limit: 4000,
     unit: "turns/s",
   }),
   ofPostgres(
@@ -209,6 +231,7 @@ export const BARS = [
   inStudio("studioAsk", "asking in it, to painted hits", 300),
   inStudio("studioFrame", "its main thread for a frame while panning 5,000 memories", 25),
   overMcp("mcpCalls", "memory_get over stdio, 50 calls under way", ">=", 2000, "calls/s"),
+  overMcp("versionMs", "`cortex --version`", "<=", 150, "ms"),
   overMcp("mcpStartMs", "from the start of `cortex mcp` to its first answer", "<=", 400, "ms"),
 ];
 
@@ -243,6 +266,18 @@ function holds({ is, limit }, value) {
     case "<":
       return value < limit;
   }
+}
+
+/**
+ * A bar for answers in a store of a million memories.
+ * @param {string} name
+ * @param {string} what
+ * @param {number} limit
+ * @param {string} unit
+ * @returns {Bar}
+ */
+function ofRecall(name, what, limit, unit) {
+  return { name, question: "recall", what, is: "<=", limit, unit, memories: MILLION };
 }
 
 /**

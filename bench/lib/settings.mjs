@@ -13,10 +13,8 @@ import { parseArgs } from "node:util";
  *   readonly seed: number,
  *   readonly quick: boolean,
  *   readonly folder: string,
- *   readonly embedder?: "local",
- *   readonly most?: number,
  *   progress(text: string): void,
- * }} Settings embedder, most: for questions started by hand (`questions/recall.mjs`)
+ * }} Settings
  *
  * What a question answers.
  * @typedef {{
@@ -80,7 +78,9 @@ const QUICK = {
 
 /**
  * The same for a comparison with another build. Slices are short, so that builds take turns often, and long enough that
- * they do not compare code that is not warm: a write took twice the processor time in slices of fifteen.
+ * they do not compare code that is not warm: a write took twice the processor time in slices of fifteen. A slice of batches
+ * holds ten, because a build may leave the work of nine batches to the tenth: of slices with one batch the middle one never
+ * sees it.
  */
 const AGAINST_FULL = {
   runs: 7,
@@ -88,7 +88,7 @@ const AGAINST_FULL = {
   base: 10_000,
   extents: {
     write: { slices: 20, calls: 100 },
-    batch: { slices: 8, calls: 1 },
+    batch: { slices: 3, calls: 10 },
     filling: { slices: 2, calls: 20 },
     get: { slices: 20, calls: 1000 },
     find: { slices: 20, calls: 10 },

@@ -1,8 +1,10 @@
 /**
  * How fast is the MCP door? `cortex mcp` runs as clients start it, in a process of its own; this process
  * is the client, on its stdin and stdout, without a library, so that the server's time is what counts.
- * The time from the start to the first answer, then one memory read by a random id and one found by tag.
+ * The time from the start to the first answer, then one memory read by a random id and one found by tag. And the shortest
+ * command there is, because whatever every command loads is part of the start.
  */
+import { spawnSync } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -29,6 +31,7 @@ export async function answer(settings) {
   settings.progress(`mcp: filling ${memories}`);
   const { ids, tag } = await fill(folder, memories, settings);
   const starts = [];
+  const versions = [];
   const gets = [];
   const finds = [];
   try {
@@ -37,6 +40,7 @@ export async function answer(settings) {
       const fromMs = performance.now();
       const server = await startStdio([ownCommand(), "mcp", "--data", folder]);
       starts.push(performance.now() - fromMs);
+      versions.push(commandMs(["--version"]));
       const next = seededNumbers(settings.seed + run);
       const get = () => ({ name: "memory_get", arguments: { id: ids[next(ids.length)] } });
       const find = () => ({ name: "memory_find", arguments: { tags: [tag], limit: 5 } });
@@ -52,6 +56,7 @@ export async function answer(settings) {
   const about = { question: "mcp", sync: NO_SYNC, memories };
   const rows = [
     engineRow(about, "start to first answer", "ms", starts),
+    engineRow(about, "cortex --version", "ms", versions),
     engineRow(about, "memory_get", "calls/s", gets),
     engineRow(about, "memory_find by tag", "calls/s", finds),
   ];
@@ -59,10 +64,22 @@ export async function answer(settings) {
     rows,
     figures: {
       mcpStartMs: { value: rows[0]?.value ?? Number.NaN, memories },
-      mcpCalls: { value: rows[1]?.value ?? Number.NaN, memories },
+      versionMs: { value: rows[1]?.value ?? Number.NaN, memories },
+      mcpCalls: { value: rows[2]?.value ?? Number.NaN, memories },
     },
     notes: [`MCP: over stdio, ${UNDER_WAY} calls under way, the client in a process of its own.`],
   };
+}
+
+/**
+ * From the start of a command to its end.
+ * @param {readonly string[]} args
+ */
+function commandMs(args) {
+  const fromMs = performance.now();
+  const { status } = spawnSync(process.execPath, [ownCommand(), ...args], { stdio: "ignore" });
+  if (status !== 0) throw new Error(`cortex ${args.join(" ")} ended with ${status}`);
+  return performance.now() - fromMs;
 }
 
 /**
