@@ -1,7 +1,8 @@
 /**
  * The reference page of REST, rendered from the routes: every path, its methods, its members. Pure.
  */
-import { callBodyOf, templateOf } from "../packages/server/src/http/openapi.js";
+import { templateOf } from "../packages/server/src/http/openapi.js";
+import { callBodyOf } from "../packages/server/src/http/openapi-memgraph.js";
 import {
   type Field,
   fieldsOf,
@@ -11,7 +12,8 @@ import {
   type Route,
   routesOf,
 } from "../packages/server/src/index.js";
-import { hasBody, MEMGRAPH_ROUTES } from "../packages/server/src/memgraph/routes.js";
+import { hasBody } from "../packages/server/src/memgraph/call.js";
+import { MEMGRAPH_ROUTES } from "../packages/server/src/memgraph/table.js";
 
 /** The page; `made` says where it comes from. */
 export function restPage(made: string): string {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isLacking } from "../../core/src/testing/lacking.js";
 import { routesOf } from "../src/http/routes.js";
-import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
+import { MEMGRAPH_ROUTES } from "../src/memgraph/table.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readAll, startTestServer, type TestServer } from "./http-server.js";
 

@@ -8,7 +8,8 @@ import { issueScope, type ScopeInput, signerOf, signRequest } from "@cortex-memo
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pathsOf, routesOf } from "../src/http/routes.js";
 import { MEMGRAPH_TOOLS } from "../src/mcp/tools-memgraph.js";
-import { fieldOf, hasBody, MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
+import { fieldOf, hasBody } from "../src/memgraph/call.js";
+import { MEMGRAPH_ROUTES } from "../src/memgraph/table.js";
 import { OPERATIONS } from "../src/operations.js";
 import { type Got, readAll, startTestServer, statusOf, type TestServer } from "./http-server.js";
 

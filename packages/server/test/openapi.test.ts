@@ -4,10 +4,10 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { memgraphPart, openApiDocument, templateOf } from "../src/http/openapi.js";
-import { withoutRepeats } from "../src/http/repeats.js";
+import { openApiDocument, templateOf, withoutRepeats } from "../src/http/openapi.js";
+import { memgraphPart } from "../src/http/openapi-memgraph.js";
 import { pathsOf, routesOf } from "../src/http/routes.js";
-import { MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
+import { MEMGRAPH_ROUTES } from "../src/memgraph/table.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readAll, startTestServer, type TestServer } from "./http-server.js";
 import {

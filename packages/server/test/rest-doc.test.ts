@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { ERROR_CODES } from "@cortex-memory/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacksTools } from "../../core/src/testing/lacking.js";
-import { REFUSALS } from "../src/http/problem.js";
+import { REFUSALS } from "../src/http/respond.js";
 import { makePlace, type Place } from "./cortex-process.js";
 import { ALONE } from "./http-server.js";
 import { type ServeProcess, startServe } from "./serve-process.js";

@@ -22,7 +22,8 @@ import { type Route, routesOf } from "../src/http/routes.js";
 import { Stores } from "../src/http/stores.js";
 import { MEMGRAPH_TOOLS } from "../src/mcp/tools-memgraph.js";
 import { STANDARD_TOOLS } from "../src/mcp/tools-standard.js";
-import { hasBody, MEMGRAPH_ROUTES } from "../src/memgraph/routes.js";
+import { hasBody } from "../src/memgraph/call.js";
+import { MEMGRAPH_ROUTES } from "../src/memgraph/table.js";
 import { OPERATIONS } from "../src/operations.js";
 import { readServeOptions } from "../src/settings.js";
 

@@ -11,7 +11,7 @@ import { cors } from "hono/cors";
 import type { Operation } from "../operations/define.js";
 import type { ServeOptions } from "../settings.js";
 import { makeStreams, type Streams } from "./events.js";
-import { type Gate, makeGate, type ScopePaths, type State } from "./guard.js";
+import { type Gate, makeGate, POST_SCOPE, Replays, type ScopePaths, type State } from "./guard.js";
 import { type McpRoute, mcpRoute } from "./mcp-route.js";
 import { addMemgraphRoutes } from "./memgraph-routes.js";
 import {
@@ -23,10 +23,8 @@ import {
 } from "./metrics.js";
 import { addOwnRoutes } from "./own-routes.js";
 import { type Door, perform } from "./perform.js";
-import { HttpFailure } from "./problem.js";
-import { commonHeaders, problemResponse, type Seen } from "./respond.js";
+import { commonHeaders, HttpFailure, problemResponse, type Seen } from "./respond.js";
 import { nearestPath, pathsOf, routesOf } from "./routes.js";
-import { POST_SCOPE, Replays } from "./scope-door.js";
 
 /** What a server is made of. */
 export interface AppOptions extends Omit<Door, "streams" | "replays"> {

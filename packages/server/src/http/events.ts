@@ -10,11 +10,9 @@
 
 import type { Cortex } from "@cortex-memory/core";
 import { describe } from "@cortex-memory/core/contract";
-import type { Input } from "./input.js";
 import type { Asked, Door } from "./perform.js";
-import { HttpFailure, problemOf } from "./problem.js";
-import { commonHeaders, type Seen } from "./respond.js";
-import type { Route } from "./routes.js";
+import { commonHeaders, HttpFailure, problemOf, type Seen } from "./respond.js";
+import type { Input, Route } from "./routes.js";
 
 /** The media type of events. */
 export const EVENT_STREAM = "text/event-stream";

@@ -1,73 +1,49 @@
 /**
- * The gate: everything that is decided about a request before its route is asked. Here it is decided who
- * may call; how often is the limiter's to say; a server that is stopping takes nothing more.
+ * Who calls, how often, and as whom: everything that is decided about a request before its route is asked,
+ * and what a caller with a scope may do at a store.
  *
  * With an admin token, every request has to bear it, whatever address it comes from. Without one the
  * server is for this machine only: the `Host` has to be a loopback name, which a page that was made to
  * point its own name here (DNS rebinding) cannot say, and a browser must not say that a page of another
- * origin is asking, which stops requests that a page can send without being able to read the answer.
- *
- * A request that bears a scope instead of the token goes on to the operations, where the store decides
- * what the scope is worth (`scope-door.ts`); everything else that is served here is the owner's. A scope
- * too large for a header is posted without one, and proves itself.
+ * origin is asking, which stops requests that a page can send without being able to read the answer. A
+ * server that is stopping takes nothing more.
  *
  * A token bucket per caller: a burst at once, a rate in the long run. Callers that have been quiet for
  * long enough are forgotten, because their bucket is full again; so the table stays as small as the
  * number of callers of the last moments.
+ *
+ * A request that bears a scope instead of the token goes on to the operations: `Authorization: Bearer` with
+ * the scope or a handle of one, and, unless it is a bearer scope, a signature of the request by the key it
+ * is granted to. Here it is read who says they are who; whether the scope holds is the store's to say. All
+ * of that is decided by the headers: of the body of a caller who is not known yet nothing is read, but for a
+ * scope that is handed in because it is too large for a header, up to `STRANGER_BYTES`. A signature is
+ * taken once: a request that was overheard cannot be sent again; one that no scope which holds stands behind
+ * is not remembered. What a stranger is told does not depend on whether the store they ask for is there, and
+ * asking never makes one. Everything else that is served here is the owner's.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Access } from "@cortex-memory/core";
-import { loweredTo, throughDoor } from "@cortex-memory/core/doors";
+import {
+  type Access,
+  type Cortex,
+  CortexError,
+  GUEST,
+  isCortexError,
+  parseScope,
+  verifyEd25519,
+} from "@cortex-memory/core";
+import {
+  isScopeText,
+  loweredTo,
+  parseHandle,
+  type SignedBy,
+  throughDoor,
+  verifyRequest,
+} from "@cortex-memory/core/doors";
 import type { HttpBindings } from "@hono/node-server";
+import type { Operation } from "../operations/define.js";
 import { isLoopback, type ServeOptions } from "../settings.js";
-import { HttpFailure } from "./problem.js";
-import { bearerOf, SPEAKS_AS, scopeOf } from "./scope-door.js";
-
-/** How much a caller may ask for. */
-interface RateLimit {
-  /** 0 for any number. */
-  readonly ratePerSecond: number;
-  readonly rateBurst: number;
-}
-
-interface Bucket {
-  tokens: number;
-  atMs: number;
-}
-
-/** Callers beyond this are looked through for full buckets before another is added. */
-const CALLERS_MAX = 10_000;
-
-/** Answers how many seconds a caller has to wait: 0 when it may go on. */
-type Limiter = (caller: string) => number;
-
-/** Makes the limiter; `nowMs` is a clock that only goes forward. */
-export function makeLimiter(limit: RateLimit, nowMs: () => number): Limiter {
-  const { ratePerSecond, rateBurst } = limit;
-  if (ratePerSecond === 0) return () => 0;
-  const buckets = new Map<string, Bucket>();
-  const refilled = ({ tokens, atMs }: Bucket, now: number): number =>
-    Math.min(rateBurst, tokens + ((now - atMs) * ratePerSecond) / 1000);
-  const makeRoom = (now: number): void => {
-    for (const [caller, bucket] of buckets) {
-      if (refilled(bucket, now) >= rateBurst) buckets.delete(caller);
-    }
-    // All of them are busy: whoever was quiet longest starts anew.
-    const [oldest] = buckets.keys();
-    if (buckets.size >= CALLERS_MAX && oldest !== undefined) buckets.delete(oldest);
-  };
-  return (caller) => {
-    const now = nowMs();
-    const before = buckets.get(caller);
-    if (before === undefined && buckets.size >= CALLERS_MAX) makeRoom(now);
-    const tokens = before === undefined ? rateBurst : refilled(before, now);
-    const isAllowed = tokens >= 1;
-    // Deleted first, so that the map stays in the order of last use.
-    buckets.delete(caller);
-    buckets.set(caller, { tokens: isAllowed ? tokens - 1 : tokens, atMs: now });
-    return isAllowed ? 0 : Math.ceil((1 - tokens) / ratePerSecond);
-  };
-}
+import { HttpFailure } from "./respond.js";
+import type { Stores } from "./stores.js";
 
 /**
  * Paths that browsers, probes and readers of the interface may ask for without a token. A browser cannot
@@ -232,3 +208,208 @@ function checkLocal(request: Request, corsOrigins: readonly string[]): void {
 function nameIn(host: string): string {
   return /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase() ?? "";
 }
+
+/** How much a caller may ask for. */
+interface RateLimit {
+  /** 0 for any number. */
+  readonly ratePerSecond: number;
+  readonly rateBurst: number;
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** Callers beyond this are looked through for full buckets before another is added. */
+const CALLERS_MAX = 10_000;
+
+/** Answers how many seconds a caller has to wait: 0 when it may go on. */
+type Limiter = (caller: string) => number;
+
+/** Makes the limiter; `nowMs` is a clock that only goes forward. */
+export function makeLimiter(limit: RateLimit, nowMs: () => number): Limiter {
+  const { ratePerSecond, rateBurst } = limit;
+  if (ratePerSecond === 0) return () => 0;
+  const buckets = new Map<string, Bucket>();
+  const refilled = ({ tokens, atMs }: Bucket, now: number): number =>
+    Math.min(rateBurst, tokens + ((now - atMs) * ratePerSecond) / 1000);
+  const makeRoom = (now: number): void => {
+    for (const [caller, bucket] of buckets) {
+      if (refilled(bucket, now) >= rateBurst) buckets.delete(caller);
+    }
+    // All of them are busy: whoever was quiet longest starts anew.
+    const [oldest] = buckets.keys();
+    if (buckets.size >= CALLERS_MAX && oldest !== undefined) buckets.delete(oldest);
+  };
+  return (caller) => {
+    const now = nowMs();
+    const before = buckets.get(caller);
+    if (before === undefined && buckets.size >= CALLERS_MAX) makeRoom(now);
+    const tokens = before === undefined ? rateBurst : refilled(before, now);
+    const isAllowed = tokens >= 1;
+    // Deleted first, so that the map stays in the order of last use.
+    buckets.delete(caller);
+    buckets.set(caller, { tokens: isAllowed ? tokens - 1 : tokens, atMs: now });
+    return isAllowed ? 0 : Math.ceil((1 - tokens) / ratePerSecond);
+  };
+}
+
+/** What a caller presents. */
+export interface Presented {
+  /** The text of a scope, or a handle. */
+  readonly scope: string;
+  /** The signature that the request bears, which is good. */
+  readonly signed?: SignedBy;
+}
+
+/** The most that is read of a body before it is known who sends it. */
+export const STRANGER_BYTES = 64 * 1024;
+
+/** The operation by which a scope too large for a header is handed in; it proves itself. */
+export const POST_SCOPE = "postScope";
+
+/** Signatures that were taken and would still be good; beyond this many, callers have to wait. */
+const TAKEN_MAX = 100_000;
+
+/** Remembers signatures until they are too old to be good. */
+export class Replays {
+  readonly #taken = new Map<string, number>();
+
+  /** Takes a signature; one that was taken before is refused. */
+  take(signature: string, untilMs: number, nowMs: number): void {
+    if (this.#taken.has(signature)) {
+      const message = "signature: expected one that was not sent before, got one again";
+      throw new CortexError("ERR_SCOPE_HOLDER", message, { field: "signature" });
+    }
+    if (this.#taken.size >= TAKEN_MAX) this.#makeRoom(nowMs);
+    this.#taken.set(signature, untilMs);
+  }
+
+  #makeRoom(nowMs: number): void {
+    for (const [signature, untilMs] of this.#taken) {
+      if (untilMs < nowMs) this.#taken.delete(signature);
+    }
+    if (this.#taken.size < TAKEN_MAX) return;
+    throw new HttpFailure("tooMany", "too many signed requests at once", { "Retry-After": "60" });
+  }
+}
+
+/** The header in which a caller lowers itself; it may claim less than its token, and never more. */
+const SPEAKS_AS = "Cortex-Speaks-As";
+
+/** The token of a request, whatever it is for. */
+function bearerOf(request: Request): string | undefined {
+  const header = request.headers.get("authorization") ?? "";
+  return /^bearer +([\x21-\x7e]+)$/i.exec(header)?.[1];
+}
+
+/** The scope or handle that a request bears; `undefined` for any other request. */
+export function scopeOf(request: Request): string | undefined {
+  const token = bearerOf(request);
+  return token !== undefined && isScopeText(token) ? token : undefined;
+}
+
+/** Reads what a caller presents, from the headers alone; a signature that is there has to be good. */
+export function readPresented(request: Request, nowMs: number): Presented | undefined {
+  const scope = scopeOf(request);
+  if (scope === undefined) return undefined;
+  // No signature covers it, so whoever is in between could leave it out.
+  if (request.headers.has(SPEAKS_AS)) {
+    const message = `${SPEAKS_AS.toLowerCase()}: expected none, as a scope speaks as it grants`;
+    throw new HttpFailure("malformed", message);
+  }
+  const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
+  const signed = verifyRequest(
+    {
+      method: request.method,
+      ...targetOf(request.url),
+      authorization: header("authorization") ?? "",
+      idempotencyKey: header("idempotency-key"),
+      ifMatch: header("if-match"),
+    },
+    {
+      signatureInput: header("signature-input"),
+      signature: header("signature"),
+      contentDigest: header("content-digest"),
+    },
+    { nowMs, sha256, verifySignature: verifyEd25519 },
+  );
+  return signed === undefined ? { scope } : { scope, signed };
+}
+
+/** The path and the query of an address, as they were sent. */
+function targetOf(url: string): { readonly path: string; readonly query: string } {
+  const mark = url.indexOf("?");
+  return { path: pathOf(url), query: mark < 0 ? "" : url.slice(mark + 1) };
+}
+
+function sha256(data: Uint8Array): Uint8Array {
+  return createHash("sha256").update(data).digest();
+}
+
+/** The access of a caller at the store it asks for. A signature is taken when the scope is found to hold. */
+export async function accessAt(
+  memory: Cortex,
+  { scope, signed }: Presented,
+  { nowMs, replays }: { readonly nowMs: number; readonly replays: Replays },
+): Promise<Access> {
+  if (signed === undefined) return memory.scopeAccess(scope);
+  const access = await memory.scopeAccess(scope, { signedBy: signed.key });
+  replays.take(signed.signature, signed.untilMs, nowMs);
+  return access;
+}
+
+/** What an operation asks of its store when a stranger calls: to be there, and nothing else. */
+const NO_NEW_STORE: Pick<Operation, "cli"> = { cli: { command: "", group: "store" } };
+
+/** Where a stranger asks, and when. */
+export interface StrangerPlace {
+  readonly stores: Pick<Stores, "use">;
+  readonly actor: string;
+  readonly nowMs: number;
+}
+
+/** Works on a store for whoever presents a scope; one that is not there is not told apart. */
+export async function withStranger<T>(
+  { stores, actor, nowMs }: StrangerPlace,
+  presented: Presented,
+  work: (memory: Cortex) => Promise<T>,
+): Promise<T> {
+  let isThere = false;
+  try {
+    return await stores.use(NO_NEW_STORE, actor, (memory) => {
+      isThere = true;
+      return work(memory);
+    });
+  } catch (error) {
+    if (isThere || !isCortexError(error, "ERR_NOT_FOUND")) throw error;
+    throw strangerFailure(presented, actor, nowMs);
+  }
+}
+
+/**
+ * Why a scope does not hold at a store that is not there: what a store that trusts nobody would say,
+ * in the order in which it would.
+ */
+function strangerFailure({ scope }: Presented, actor: string, nowMs: number): CortexError {
+  const field = "scope";
+  if (parseHandle(scope) !== undefined) {
+    const message = "scope: expected the handle of a scope that was posted here, got another";
+    return new CortexError("ERR_SCOPE_HANDLE", message, { field });
+  }
+  const parsed = parseScope(scope);
+  if (parsed.actor !== actor) {
+    const message = `scope.actor: expected actor ${actor}, got ${parsed.actor}`;
+    return new CortexError("ERR_ACTOR_MISMATCH", message, { field: "scope.actor" });
+  }
+  if (nowMs > parsed.expiresAt) {
+    const message = `scope.expiresAt: expected a time from ${nowMs} on, got ${parsed.expiresAt}`;
+    return new CortexError("ERR_SCOPE_EXPIRED", message, { field: "scope.expiresAt" });
+  }
+  const message = "scope.grantedBy: expected a trusted issuer, got another key";
+  return new CortexError("ERR_SCOPE_ISSUER", message, { field: "scope.grantedBy" });
+}
+
+/** Whoever hands a scope in is a guest; the scope is all they show. */
+export const POSTING: Access = GUEST;

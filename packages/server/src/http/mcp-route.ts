@@ -9,12 +9,18 @@ import { AGENT_ACCESS } from "../mcp/define.js";
 import type { McpCaller, McpHandler, McpMount } from "../mcp/sdk-http.js";
 import { clean } from "../render/ink.js";
 import type { AppOptions } from "./app.js";
-import { isHost, loweredBy } from "./guard.js";
-import { readBytes } from "./input.js";
+import {
+  accessAt,
+  isHost,
+  loweredBy,
+  type Replays,
+  readPresented,
+  scopeOf,
+  withStranger,
+} from "./guard.js";
 import { endOfTurn } from "./perform.js";
-import { HttpFailure } from "./problem.js";
-import { commonHeaders, planInto, type Seen } from "./respond.js";
-import { accessAt, type Replays, readPresented, scopeOf, withStranger } from "./scope-door.js";
+import { commonHeaders, HttpFailure, planInto, type Seen } from "./respond.js";
+import { readBytes } from "./routes.js";
 
 /** The MCP routes of a server. */
 export interface McpRoute {

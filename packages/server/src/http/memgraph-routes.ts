@@ -24,18 +24,23 @@ import {
 import type { Context, Hono } from "hono";
 import * as z from "zod";
 import { isDatabaseAddress } from "../config.js";
-import { callDoor, type Json, type MemgraphCall, type Route } from "../memgraph/call.js";
-import { fieldOf, hasBody, INFO, STREAM, takesKey } from "../memgraph/routes.js";
+import {
+  callDoor,
+  fieldOf,
+  hasBody,
+  type Json,
+  type MemgraphCall,
+  type Route,
+  takesKey,
+} from "../memgraph/call.js";
 import { edgeJson, graphJson, nodeJson, restGraphJson } from "../memgraph/shapes.js";
-import { MEMGRAPH_CALLS } from "../memgraph/table.js";
+import { INFO, MEMGRAPH_CALLS, STREAM } from "../memgraph/table.js";
 import type { AppOptions, Env } from "./app.js";
 import { eventText, type Streams, sendStream } from "./events.js";
 import { accessOf } from "./guard.js";
-import { keyIn, readJsonBody } from "./input.js";
 import { endOfTurn } from "./perform.js";
-import { HttpFailure, PROBLEM_TYPE, problemOf } from "./problem.js";
-import { commonHeaders, jsonResponse, type Seen } from "./respond.js";
-import { BASE } from "./routes.js";
+import { commonHeaders, HttpFailure, jsonResponse, problemResponse, type Seen } from "./respond.js";
+import { BASE, keyIn, readJsonBody } from "./routes.js";
 import type { HubDoor } from "./stores.js";
 
 /** Adds the routes. */
@@ -91,21 +96,10 @@ async function respond(c: Context<Env>, status: number, json: Json | undefined):
 
 /** A problem document in which memgraph's clients find what they look for. */
 function failed(c: Context<Env>, error: unknown): Response {
-  const { seen } = c.env;
-  const { problem, headers } = problemOf(error, seen.requestId);
-  seen.code = problem.code;
-  if (problem.status === 500) seen.fault = error;
-  const text = isCortexError(error) ? memgraphText(error) : problem.detail;
-  const isDirection = problem.field === "direction";
-  const body = {
-    ...problem,
-    error: text,
-    ...(isDirection ? { error_code: "invalid_direction" } : {}),
-  };
-  return new Response(JSON.stringify(body), {
-    status: problem.status,
-    headers: commonHeaders(seen, { "Content-Type": PROBLEM_TYPE, ...headers }),
-  });
+  return problemResponse(c.env.seen, error, ({ detail, field }) => ({
+    error: isCortexError(error) ? memgraphText(error) : detail,
+    ...(field === "direction" ? { error_code: "invalid_direction" } : {}),
+  }));
 }
 
 /** What a request asks for, as the call takes it. */

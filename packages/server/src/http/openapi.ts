@@ -1,11 +1,15 @@
 /**
- * The OpenAPI 3.1 document, rendered from the routes and from the table of memgraph's calls: it cannot say
- * anything that the server does not do. What cannot be asked for over HTTP is not in it. Answers are open,
- * because members may be added to them.
+ * The OpenAPI 3.1 document, rendered from the routes: it cannot say anything that the server does not do.
+ * What cannot be asked for over HTTP is not in it. Answers are open, because members may be added to them.
+ * What memgraph's routes add stands in `openapi-memgraph.ts`.
+ *
+ * What the document would say several times it says once: parts of its schemas that are alike to the letter
+ * stand under a name of their own, and a reference stands wherever they were. A part is named by the place
+ * where it stands first, such as `writeInput.provenance`, so the same contract gives the same names. What is
+ * hardly longer than its reference stays where it is.
  */
 
 import {
-  CONTROLS,
   describedInput,
   FREE_NAME,
   NAME_FORM,
@@ -16,49 +20,39 @@ import {
 } from "@cortex-memory/core/contract";
 import * as z from "zod";
 import { ERROR_STATUS } from "../error-status.js";
-import type { Route as CallRoute } from "../memgraph/call.js";
-import {
-  fieldOf,
-  hasBody,
-  MEMGRAPH_ROUTES,
-  type MemgraphRoute,
-  takesKey,
-} from "../memgraph/routes.js";
 import { type Field, fieldsOf } from "../operations/text-input.js";
 import { EVENT_STREAM } from "./events.js";
-import { ENTITY_TAG } from "./input.js";
 import { REQUEST_ID_HEADER } from "./metrics.js";
-import { PROBLEM_TYPE, REFUSALS } from "./problem.js";
-import { withoutRepeats } from "./repeats.js";
-import { BASE, pathsOf, type Route } from "./routes.js";
+import { PROBLEM_TYPE, REFUSALS } from "./respond.js";
+import { ENTITY_TAG, pathsOf, type Route } from "./routes.js";
 
 const ABOUT = `Every operation is a POST with a JSON body; one that only reads answers GET as well. Without
 an actor in the path the server's own is meant. Failures are problem details (RFC 9457) with a code.`;
 
 /** A JSON document, or a part of one. */
-type Json = { readonly [member: string]: unknown };
+export type Json = { readonly [member: string]: unknown };
 
 /** What our schemas say about themselves for other doors. */
 const OWN_KEYWORDS = ["code", "file", "standard", "time"];
 
 /** Where the document holds a schema that several places name. */
-function pointer(name: string): Json {
+export function pointer(name: string): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
 /** Free JSON as an answer has it: there are no rules to know, as in what a caller sends. */
-const FREE_JSON: { readonly [form: string]: Json } = {
+export const FREE_JSON: { readonly [form: string]: Json } = {
   Json: {},
   JsonObject: { type: "object" },
 };
 
 /** The JSON Schema of what a caller gets. */
-function answerOf(schema: z.ZodType): Json {
+export function answerOf(schema: z.ZodType): Json {
   return schemaOf(schema, (form) => FREE_JSON[form] ?? pointer(form));
 }
 
 /** The JSON Schema of what a caller sends. */
-function schemaOf(schema: z.ZodType, formOf = pointer): Json {
+export function schemaOf(schema: z.ZodType, formOf = pointer): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     // Answers, too, are described as what may come: members that are not named are no error.
     io: "input",
@@ -87,7 +81,7 @@ const FAILURES: readonly number[] = [
 ].sort((one, other) => one - other);
 
 /** The responses that any request may meet when it fails. */
-function failures(): Json {
+export function failures(): Json {
   return Object.fromEntries(
     FAILURES.map((status) => [String(status), { $ref: "#/components/responses/Problem" }]),
   );
@@ -99,7 +93,7 @@ export function templateOf(path: string): string {
 }
 
 /** What routes outside the table add to the document. */
-interface DocumentPart {
+export interface DocumentPart {
   readonly tag: string;
   readonly paths: { readonly [path: string]: Json };
   readonly schemas: { readonly [name: string]: Json };
@@ -340,157 +334,107 @@ function textForm(items: Json): Json {
   return words.length === 1 ? (words[0] ?? items) : { anyOf: words };
 }
 
-/** The tag that these routes have in the document. */
-const MEMGRAPH_TAG = "memgraph";
+/** Schemas by their names. */
+type Named = { readonly [name: string]: Json };
 
-/** What these routes add to the document. */
-export function memgraphPart(): DocumentPart {
-  return { tag: MEMGRAPH_TAG, paths: memgraphPaths(), schemas: memgraphSchemas() };
-}
+/** What a schema becomes, and the name that it would have. */
+type Visit = (schema: Json, name: string) => Json;
 
-/** The paths with what is asked for there. */
-function memgraphPaths(): { readonly [path: string]: Json } {
-  const paths: { [path: string]: Json } = {};
-  for (const one of MEMGRAPH_ROUTES) {
-    const path = templateOf(BASE + one.route.path);
-    paths[path] = { ...paths[path], [one.route.method.toLowerCase()]: described(one) };
-  }
-  return paths;
-}
+/** A shorter part is not worth a name. */
+const SHORTEST = 90;
 
-/** The bodies that requests have, by name. */
-function memgraphSchemas(): { readonly [name: string]: Json } {
-  const inputs = MEMGRAPH_ROUTES.flatMap((one) =>
-    hasBody(one.route) ? [[inputName(one.name), schemaOf(callBodyOf(one), memgraphForm)]] : [],
-  );
-  const { Json, JsonObject } = namedForms(memgraphForm);
-  const { propertyNames: _, ...anyObject } = JsonObject ?? {};
-  const free = { [memgraphName("Json")]: Json, [memgraphName("JsonObject")]: anyObject };
-  return { ...free, ...Object.fromEntries(inputs) };
-}
+/** The keywords that hold a schema, and those that hold a list of them. */
+const HOLDS_ONE = new Set(["items", "additionalProperties", "propertyNames", "not"]);
+const HOLDS_SEVERAL = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 
-/** Where a form of memgraph's bodies stands: free JSON may name its members as it likes. */
-function memgraphForm(form: string): Json {
-  return pointer(FREE_JSON[form] === undefined ? form : memgraphName(form));
-}
-
-function memgraphName(name: string): string {
-  return `memgraph.${name}`;
-}
-
-function inputName(name: string): string {
-  return memgraphName(`${name}Input`);
-}
-
-function partsIn({ path }: CallRoute): readonly string[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, part = ""]) => part);
-}
-
-/** What a body may hold: the input without what stands in the path, read as leniently as it is. */
-export function callBodyOf({ input, route }: MemgraphRoute): z.ZodObject {
-  const inPath = partsIn(route).map((part) => fieldOf(route, part));
-  const fields = Object.entries(input.shape).filter(([name]) => !inPath.includes(name));
-  const lenient = fields.map(([name, field]) => {
-    const isOpen = field._zod.optin !== undefined || route.otherwise?.[name] !== undefined;
-    if (!isOpen) return [name, field];
-    // What is null, or an empty text, counts as not given, whatever the field holds else.
-    const inner = unwrapped(field) as z.ZodType;
-    return [
-      name,
-      z
-        .union([inner, z.literal("")])
-        .nullable()
-        .exactOptional(),
-    ];
-  });
-  return z.strictObject(Object.fromEntries(lenient));
-}
-
-function described(one: MemgraphRoute): Json {
-  const { name, summary, input, output, route, isStream } = one;
-  const parameters = [
-    ...partsIn(route).map((part) => ({
-      name: part,
-      in: "path",
-      required: true,
-      schema: partSchema(route, part),
-    })),
-    ...Object.entries(route.query ?? {}).map(([query, { field, help, isStrict }]) =>
-      parameter(query, help, input.shape[field] as z.ZodType, isStrict === true),
-    ),
-    ...(takesKey(route) ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
-  ];
-  const schema = pointer(inputName(name));
-  const { status = 200, also = {}, shown } = route;
-  const problem = { [PROBLEM_TYPE]: { schema: pointer("Problem") } };
-  const others = Object.entries(also).map(([other, shape]) => [other, answer(shape, problem)]);
-  return {
-    operationId: `memgraph.${name}`,
-    tags: [MEMGRAPH_TAG],
-    summary,
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(hasBody(route)
-      ? { requestBody: { required: needsBody(one), content: { "application/json": { schema } } } }
-      : {}),
-    responses: {
-      ...failures(),
-      [status]:
-        isStream === true
-          ? { description: "Events.", content: { [EVENT_STREAM]: {} } }
-          : answer(status === 204 ? undefined : (shown?.shape ?? output)),
-      ...Object.fromEntries(others),
-    },
+/** The schemas and paths of a document, with every repeated part of a schema once, by its name. */
+export function withoutRepeats(
+  { schemas, paths }: { readonly schemas: Named; readonly paths: Named },
+  pointer: (name: string) => Json,
+): { readonly schemas: Named; readonly paths: Named } {
+  const nameOf = namesOfRepeats(schemas, paths);
+  const parts: { [name: string]: Json } = {};
+  const shorten: Visit = (schema, place) => {
+    const name = nameOf.get(JSON.stringify(schema));
+    if (name === undefined) return mapParts(schema, place, shorten);
+    if (schemas[name] === undefined) parts[name] ??= mapParts(schema, place, shorten);
+    return pointer(name);
   };
+  const own = Object.entries(schemas).map(([name, schema]) => {
+    const first = nameOf.get(JSON.stringify(schema)) ?? name;
+    return [name, first === name ? mapParts(schema, name, shorten) : pointer(first)];
+  });
+  const shortPaths = mapSchemas(paths, "", shorten) as Named;
+  return { schemas: { ...Object.fromEntries(own), ...parts }, paths: shortPaths };
 }
 
-/** Whether something has to be in the body: an empty change changes nothing. */
-function needsBody(one: MemgraphRoute): boolean {
-  return Object.values(callBodyOf(one).shape).some((field) => field._zod.optin === undefined);
+/** The names of the parts that stand in several places, by their text. */
+function namesOfRepeats(schemas: Named, paths: Named): ReadonlyMap<string, string> {
+  const first = new Map<string, string>();
+  const names = new Map<string, string>();
+  const taken = new Set(Object.keys(schemas));
+  const count: Visit = (schema, place) => {
+    const text = JSON.stringify(schema);
+    if (text.length < SHORTEST || names.has(text)) return schema;
+    const before = first.get(text);
+    // What stands inside a part that is named once more is no further place of its own.
+    if (before !== undefined) names.set(text, freeName(before, taken));
+    else mapParts(schema, place, count);
+    first.set(text, place);
+    return schema;
+  };
+  // A schema that has a name lends it to the parts that say the same.
+  for (const [name, schema] of Object.entries(schemas)) {
+    const text = JSON.stringify(schema);
+    if (text.length >= SHORTEST && !names.has(text)) names.set(text, name);
+  }
+  for (const [name, schema] of Object.entries(schemas)) mapParts(schema, name, count);
+  mapSchemas(paths, "", count);
+  return names;
 }
 
-/** An answer; one that a failure may have the status of is told apart by its type. */
-function answer(shape: z.ZodType | undefined, more: Json = {}): Json {
-  const description = "The answer.";
-  if (shape === undefined) return { description };
-  return { description, content: { "application/json": { schema: answerOf(shape) }, ...more } };
+function freeName(wanted: string, taken: Set<string>): string {
+  let name = wanted;
+  for (let number = 2; taken.has(name); number += 1) name = `${wanted}${number}`;
+  taken.add(name);
+  return name;
 }
 
-/** A part of a path: the name of a graph, or any text. */
-function partSchema(route: CallRoute, part: string): Json {
-  const field = fieldOf(route, part);
-  if (field === "graph_id") return pointer("GraphId");
-  if (field === "edge_id") return { type: "string", pattern: EDGE_PATTERN };
-  return { type: "string", minLength: 1 };
+/** A schema with what `visit` makes of its parts. */
+function mapParts(schema: Json, place: string, visit: Visit): Json {
+  const mapped = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+    if (HOLDS_ONE.has(keyword) && isObject(value)) return [keyword, visit(value, place)];
+    if (HOLDS_SEVERAL.has(keyword)) {
+      return [keyword, (value as readonly Json[]).map((one) => visit(one, place))];
+    }
+    return keyword === "properties"
+      ? [keyword, mapMembers(value as Named, place, visit)]
+      : [keyword, value];
+  });
+  return Object.fromEntries(mapped);
 }
 
-/** The id of an edge: its own, and the graph that it starts in. */
-const EDGE_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}@[a-z0-9][a-z0-9._-]{0,63}$";
-
-/** What counts as not given. */
-const BLANK = { type: "string", pattern: "^\\s*$" };
-
-function parameter(name: string, description: string, field: z.ZodType, isStrict: boolean): Json {
-  const { properties } = schemaOf(z.object({ field })) as { readonly properties: { field: Json } };
-  const { description: _, ...schema } = properties.field;
-  return { name, in: "query", required: false, description, schema: readForm(schema, isStrict) };
+function mapMembers(members: Named, place: string, visit: Visit): Named {
+  const mapped = Object.entries(members).map(([name, schema]) => [
+    name,
+    visit(schema, `${place}.${name.replaceAll(/[^\w-]/g, "_")}`),
+  ]);
+  return Object.fromEntries(mapped) as Named;
 }
 
-/** What a parameter may be, as leniently as it is read. */
-function readForm(schema: Json, isStrict: boolean): Json {
-  const { minimum: _, maximum: __, ...unbounded } = schema;
-  // What cannot be read, or is out of range, counts as not given: any text breaks no rule.
-  const isNumber = schema.type === "integer" || schema.type === "boolean";
-  if (isNumber && !isStrict) return { ...unbounded, type: [schema.type, "string"] };
-  if (schema.type === "array") return { ...schema, items: wordForm(schema.items as Json) };
-  return schema.type === "string" && schema.enum === undefined
-    ? schema
-    : { anyOf: [schema, BLANK] };
+/** Whatever holds schemas under the name `schema`, with what `visit` makes of them. */
+function mapSchemas(value: unknown, place: string, visit: Visit): unknown {
+  if (Array.isArray(value)) return value.map((one) => mapSchemas(one, place, visit));
+  if (!isObject(value)) return value;
+  const said = [value.operationId, value.in === undefined ? undefined : value.name];
+  const here = [place, ...said].filter((one) => typeof one === "string" && one !== "").join(".");
+  const mapped = Object.entries(value).map(([name, one]) => [
+    name,
+    name === "schema" && isObject(one) ? visit(one, here) : mapSchemas(one, here, visit),
+  ]);
+  return Object.fromEntries(mapped);
 }
 
-/** An item of a list in a parameter: words between commas; what stands around each is cut off, and what is blank is none. */
-function wordForm(item: Json): Json {
-  if (typeof item.$ref !== "string") return item;
-  const { maxLength } = namedForms(pointer)[item.$ref.replace(/.*\//, "")] ?? {};
-  const word = `\\s*[^,${CONTROLS}]{0,${maxLength}}\\s*`;
-  return { type: "string", pattern: `^${word}(,${word})*$` };
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -22,9 +22,17 @@ import { ERROR_STATUS, INTERNAL_CODE } from "../error-status.js";
 import { packageFile } from "../version.js";
 import type { AppOptions, Env } from "./app.js";
 import type { SlowRequest } from "./metrics.js";
-import { memgraphPart, openApiDocument } from "./openapi.js";
-import { HttpFailure, INTERNAL_TITLE } from "./problem.js";
-import { commonHeaders, jsonResponse, type PlainHeaders, type Seen, takesGzip } from "./respond.js";
+import { openApiDocument } from "./openapi.js";
+import { memgraphPart } from "./openapi-memgraph.js";
+import {
+  commonHeaders,
+  HttpFailure,
+  INTERNAL_TITLE,
+  jsonResponse,
+  type PlainHeaders,
+  type Seen,
+  takesGzip,
+} from "./respond.js";
 import { routesOf } from "./routes.js";
 
 /** A place of the server, and what is there. */

@@ -7,22 +7,9 @@ import { type Access, isCortexError } from "@cortex-memory/core";
 import { checkInput, VERBS } from "@cortex-memory/core/contract";
 import type { CallContext, Files } from "../operations/define.js";
 import { type Streams, sendEvents, withLastEvent } from "./events.js";
-import { accessOf } from "./guard.js";
-import { type Input, parseJsonBody, readBytes, readHeaders, readParameters } from "./input.js";
-import { HttpFailure, preconditionFailure } from "./problem.js";
-import {
-  commonHeaders,
-  isKnown,
-  jsonResponse,
-  memoryTag,
-  type PlainHeaders,
-  planInto,
-  type Seen,
-  tagOf,
-} from "./respond.js";
-import type { Route } from "./routes.js";
 import {
   accessAt,
+  accessOf,
   POST_SCOPE,
   POSTING,
   type Presented,
@@ -31,7 +18,27 @@ import {
   STRANGER_BYTES,
   type StrangerPlace,
   withStranger,
-} from "./scope-door.js";
+} from "./guard.js";
+import {
+  commonHeaders,
+  HttpFailure,
+  isKnown,
+  jsonResponse,
+  memoryTag,
+  type PlainHeaders,
+  planInto,
+  preconditionFailure,
+  type Seen,
+  tagOf,
+} from "./respond.js";
+import {
+  type Input,
+  parseJsonBody,
+  type Route,
+  readBytes,
+  readHeaders,
+  readParameters,
+} from "./routes.js";
 import type { Stores } from "./stores.js";
 
 /** What all requests share. */

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { type App, type AppOptions, makeApp } from "./app.js";
-import { HttpFailure, PROBLEM_TYPE, problemOf } from "./problem.js";
+import { HttpFailure, PROBLEM_TYPE, problemOf } from "./respond.js";
 
 /** A server that listens. */
 export interface RunningServer {

@@ -49,6 +49,21 @@ export interface Route {
   readonly shown?: { readonly shape: z.ZodObject; readonly of: (json: Json) => Json };
 }
 
+/** The field that a part of a path is. */
+export function fieldOf({ parts }: Route, part: string): string {
+  return parts?.[part] ?? "graph_id";
+}
+
+/** Whether it writes, and may be asked again under an idempotency key. */
+export function takesKey({ method }: Route): boolean {
+  return method !== "GET";
+}
+
+/** Whether what is asked comes in a body. */
+export function hasBody({ method }: Route): boolean {
+  return method === "POST" || method === "PATCH";
+}
+
 /** A parameter of a request. */
 export interface Parameter {
   readonly field: string;

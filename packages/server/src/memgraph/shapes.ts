@@ -1,19 +1,22 @@
 /**
  * memgraph's JSON, for the doors that its clients know: names with underscores, times as RFC 3339 text,
- * members left out where they are empty. What the members mean is the hub's affair.
+ * members left out where they are empty. First what is answered, then what nodes and edges are asked to be
+ * written as. What the members mean is the hub's affair.
  */
 
 import type { GraphInfo } from "@cortex-memory/core";
-import { anyObject, listOf } from "@cortex-memory/core/contract";
+import { anyObject, listOf, VERSION_MAX, whole } from "@cortex-memory/core/contract";
 import type {
   CompactNode,
   GraphEdge,
   GraphNode,
   GraphSchema,
   GraphTies,
+  NodeInput,
 } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
-import type { Json } from "./call.js";
+import { isoTime } from "../operations/fields.js";
+import { given, type Json } from "./call.js";
 
 /** A node. */
 export const nodeJsonShape = z.object({
@@ -189,4 +192,61 @@ export function manifestJson(
 export function schemaJson(schema: GraphSchema): z.input<typeof schemaJsonShape> {
   const { graphId, nodeCount, kinds, tagPrefixes, tags } = schema;
   return { graph_id: graphId, node_count: nodeCount, kinds, tag_prefixes: tagPrefixes, tags };
+}
+
+/** A text whose form core checks and the OpenAPI document describes, under that name. */
+export const formed = (form: string) => z.string().meta({ form });
+
+/** Who writes. */
+const author = formed("Principal").exactOptional();
+
+/** Tags. */
+export const tagTexts = listOf(formed("Tag")).exactOptional();
+
+/** What a node is written with. */
+export const nodeFields = {
+  kind: formed("Kind"),
+  content: formed("Content"),
+  lineage_id: formed("Lineage")
+    .describe("an existing lineage, or a name of your own")
+    .exactOptional(),
+  summary: formed("Content").exactOptional(),
+  tags: tagTexts,
+  metadata: anyObject.exactOptional(),
+  freshness_at: isoTime("when to look at it again"),
+  created_by: author,
+  based_on_version: whole(1, VERSION_MAX).describe("the version you read").exactOptional(),
+};
+
+/** The node that is written. */
+export function nodeInput(node: z.output<z.ZodObject<typeof nodeFields>>): NodeInput {
+  const { kind, content, summary, tags, metadata, created_by } = node;
+  return {
+    kind,
+    content,
+    ...given({
+      createdBy: created_by,
+      summary,
+      tags,
+      metadata,
+      freshnessAt: node.freshness_at,
+      lineageId: node.lineage_id,
+      basedOnVersion: node.based_on_version,
+    }),
+  };
+}
+
+/** What an edge is written with, beside its ends. */
+export const edgeFields = {
+  kind: formed("EdgeKind"),
+  to_graph: formed("GraphId").exactOptional(),
+  metadata: anyObject.exactOptional(),
+  ordinal: z.int().exactOptional(),
+  created_by: author,
+};
+
+/** The edge that is written, but for its ends. */
+export function edgeInput(edge: z.output<z.ZodObject<typeof edgeFields>>) {
+  const { kind, to_graph, metadata, ordinal, created_by } = edge;
+  return { kind, ...given({ toGraph: to_graph, metadata, ordinal, createdBy: created_by }) };
 }

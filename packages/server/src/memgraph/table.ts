@@ -1,14 +1,15 @@
 /**
- * memgraph's calls, each once: its input, what it does over the hub, and how its two doors spell it.
- * Tools, routes, resources and the OpenAPI document are rendered from here, so agents, prompts and
- * clients written for memgraph go on working at either door.
+ * memgraph's calls, each once: its input, what it does over the hub, and how its two doors spell it; then its
+ * routes as a list: those of the calls that have one, and the two that are no calls. Tools, routes, resources,
+ * the OpenAPI document and the reference page are rendered from here, so agents, prompts and clients written
+ * for memgraph go on working at either door.
  *
  * Members that memgraph does not know are refused, as it does; lengths and meanings are checked by core.
  */
 
 import { CortexError, type GraphInfo } from "@cortex-memory/core";
 import { anyObject, listOf, VERSION_MAX, whole } from "@cortex-memory/core/contract";
-import { memgraphText, type NodeInput } from "@cortex-memory/core/memgraph";
+import { memgraphText } from "@cortex-memory/core/memgraph";
 import * as z from "zod";
 import { isoTime } from "../operations/fields.js";
 import {
@@ -18,15 +19,21 @@ import {
   type Json,
   type MemgraphCall,
   type Parameter,
+  type Route,
   writing,
 } from "./call.js";
 import {
+  edgeFields,
+  edgeInput,
   edgeJson,
   edgeJsonShape,
+  formed,
   graphJson,
   graphJsonShape,
   manifestJson,
   manifestJsonShape,
+  nodeFields,
+  nodeInput,
   nodeJson,
   nodeJsonShape,
   restGraphJson,
@@ -34,6 +41,7 @@ import {
   schemaJson,
   schemaJsonShape,
   tagsJsonShape,
+  tagTexts,
 } from "./shapes.js";
 
 /** Who wrote something over REST when nobody is named. */
@@ -41,16 +49,11 @@ const UNNAMED = "unknown";
 /** What is answered when a caller does not say. */
 const DEFAULTS = { list: 50, search: 20, tags: 100, depth: 2, nodes: 50 } as const;
 
-/** A text whose form core checks and the OpenAPI document describes, under that name. */
-const formed = (form: string) => z.string().meta({ form });
-
 const graphId = formed("GraphId").describe("the graph");
 const text = z.string().exactOptional();
 const lineage = formed("ExternalId");
-const author = formed("Principal").exactOptional();
 const kindTexts = listOf(formed("Kind")).exactOptional();
 const edgeKindTexts = listOf(formed("EdgeKind")).exactOptional();
-const tagTexts = listOf(formed("Tag")).exactOptional();
 const count = z.int().exactOptional();
 const flag = z.boolean().exactOptional();
 
@@ -308,37 +311,6 @@ const listTags = defineCall({
   }),
 });
 
-const nodeFields = {
-  kind: formed("Kind"),
-  content: formed("Content"),
-  lineage_id: formed("Lineage")
-    .describe("an existing lineage, or a name of your own")
-    .exactOptional(),
-  summary: formed("Content").exactOptional(),
-  tags: tagTexts,
-  metadata: anyObject.exactOptional(),
-  freshness_at: isoTime("when to look at it again"),
-  created_by: author,
-  based_on_version: whole(1, VERSION_MAX).describe("the version you read").exactOptional(),
-};
-
-function nodeInput(node: z.output<z.ZodObject<typeof nodeFields>>): NodeInput {
-  const { kind, content, summary, tags, metadata, created_by } = node;
-  return {
-    kind,
-    content,
-    ...given({
-      createdBy: created_by,
-      summary,
-      tags,
-      metadata,
-      freshnessAt: node.freshness_at,
-      lineageId: node.lineage_id,
-      basedOnVersion: node.based_on_version,
-    }),
-  };
-}
-
 const putNode = defineCall({
   summary: "Write a node: a new lineage, or the next version of one",
   verbs: ["memgraph.putNode"],
@@ -472,19 +444,6 @@ const traverse = defineCall({
   },
 });
 
-const edgeFields = {
-  kind: formed("EdgeKind"),
-  to_graph: formed("GraphId").exactOptional(),
-  metadata: anyObject.exactOptional(),
-  ordinal: z.int().exactOptional(),
-  created_by: author,
-};
-
-function edgeInput(edge: z.output<z.ZodObject<typeof edgeFields>>) {
-  const { kind, to_graph, metadata, ordinal, created_by } = edge;
-  return { kind, ...given({ toGraph: to_graph, metadata, ordinal, createdBy: created_by }) };
-}
-
 const putEdge = defineCall({
   summary: "Add an edge, into another graph as well",
   verbs: ["memgraph.putEdge"],
@@ -586,3 +545,45 @@ export const MEMGRAPH_CALLS = {
   deleteEdge,
   putSubgraph,
 } as const satisfies { readonly [name: string]: MemgraphCall };
+
+/** A route of memgraph's: that of a call, or one that is no call. */
+export interface MemgraphRoute extends Pick<MemgraphCall, "summary" | "input" | "output"> {
+  readonly name: string;
+  readonly route: Route;
+  /** The answer goes on, as events. */
+  readonly isStream?: true;
+}
+
+/** What tells about the server itself. */
+export const INFO: MemgraphRoute = {
+  name: "info",
+  summary: "Which version serves, and how it stores",
+  input: z.strictObject({}),
+  output: z.object({ version: z.string(), time: z.string(), store: z.string() }),
+  route: { method: "GET", path: "/info" },
+};
+
+/** What happens in graphs. */
+export const STREAM: MemgraphRoute = {
+  name: "stream",
+  summary: "What happens in graphs, as it happens",
+  input: z.strictObject({ graphs: listOf(z.string()).exactOptional() }),
+  output: z.object({}),
+  route: {
+    method: "GET",
+    path: "/stream",
+    query: {
+      graph: { field: "graphs", help: "only this graph; repeated, or separated by commas" },
+    },
+  },
+  isStream: true,
+};
+
+/** Every route of memgraph's. */
+export const MEMGRAPH_ROUTES: readonly MemgraphRoute[] = [
+  INFO,
+  STREAM,
+  ...Object.entries<MemgraphCall>(MEMGRAPH_CALLS).flatMap(([name, call]) =>
+    call.route === undefined ? [] : [{ ...call, name, route: call.route }],
+  ),
+];
