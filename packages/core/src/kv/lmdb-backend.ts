@@ -64,8 +64,15 @@ import {
 import { walkPages } from "./lmdb-pages.js";
 import { refuseQuarantined } from "./lmdb-quarantine.js";
 import { finishReplacementOf } from "./lmdb-removal.js";
-import { LmdbNow, LmdbSnapshot } from "./lmdb-snapshot.js";
-import { agreesWith, endHold, type Met, takeHold, writeIf } from "./lmdb-writes.js";
+import {
+  agreesWith,
+  endHold,
+  LmdbNow,
+  LmdbSnapshot,
+  type Met,
+  takeHold,
+  writeIf,
+} from "./lmdb-transactions.js";
 
 /** How to open an LMDB store. */
 export interface LmdbKvOptions {

@@ -27,8 +27,8 @@ import {
   type KvRow,
   REMOVED_HEAD,
 } from "./kv.js";
-import { CommitNumbers, identityOf } from "./lmdb-commits.js";
 import { foreign, opening, reading, storageError } from "./lmdb-failures.js";
+import { CommitNumbers, identityOf } from "./lmdb-meta.js";
 import { assertWhole } from "./lmdb-pages.js";
 import {
   CONFIRMED_KEY,

@@ -9,7 +9,7 @@ import * as engine from "lmdb";
 import { cutBytes } from "../codec/slab.js";
 import { CortexError } from "../errors.js";
 import type { Bytes } from "./kv.js";
-import type { CommitNumbers } from "./lmdb-commits.js";
+import type { CommitNumbers } from "./lmdb-meta.js";
 
 /** The row of the root database that a file has once it was the store at some time. */
 export const CONFIRMED_KEY = new TextEncoder().encode("confirmed");

@@ -25,7 +25,7 @@ import type { Bytes } from "../kv/kv.js";
 import { primaryText } from "../records/memory-record.js";
 import { type Access, OWNER } from "../scope/access.js";
 import { OVERLAP_MIN, overlap, tellingWords, WORDS_MIN } from "../text/alike.js";
-import { sharingWords } from "../text/text-near.js";
+import { sharingWords } from "../text/text-evidence.js";
 import { mayChangeWord, outranks } from "../trust/gate.js";
 import { shownMemories } from "./read.js";
 import type { PreparedWrite } from "./write-input.js";

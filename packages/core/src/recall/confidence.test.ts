@@ -1,7 +1,7 @@
 /** When an answer is more than a guess, and whom a question asks about. */
 import { describe, expect, test } from "vitest";
+import { askedSpeaker } from "./asked-names.js";
 import { type Grounds, isConfident } from "./fuse.js";
-import { askedSpeaker } from "./speakers.js";
 
 function hit(coverage: number, more: Partial<Grounds> = {}): Grounds {
   return { lanes: {}, closeness: 0, coverage, voice: 1, aside: false, ...more };

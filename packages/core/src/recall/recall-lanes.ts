@@ -32,20 +32,23 @@ import {
 } from "../text/text-evidence.js";
 import { TRUST } from "../trust/gate.js";
 import { closenessOf, UNCALIBRATED } from "../vector/distance.js";
-import { type Candidate, REPLY_SHARE, type Scored, sessionEvidence, spread } from "./evidence.js";
-import { EXPLAINED_LEAST, meaningOf, meaningScale, meaningWeight, voiceOf } from "./fuse.js";
 import {
   askedByTitle,
+  asksSomebody,
+  fewRows,
+  isReplyTo,
   linksOf,
   marksOf,
   NAMED_MOST,
   type NamedHit,
+  Speakers,
+  slotRanges,
   strongestOf,
   WALK_HITS,
   walkNames,
-} from "./names-walk.js";
-import { fewRows, slotRanges } from "./slot-rows.js";
-import { asksSomebody, isReplyTo, Speakers } from "./speakers.js";
+} from "./asked-names.js";
+import { type Candidate, REPLY_SHARE, type Scored, sessionEvidence, spread } from "./evidence.js";
+import { EXPLAINED_LEAST, meaningOf, meaningScale, meaningWeight, voiceOf } from "./fuse.js";
 
 /** Lexical hits that are looked at, and those of them whose neighbours are. */
 const HITS = 112;

@@ -40,19 +40,17 @@ import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/acc
 import { questionShape } from "../text/asking-words.js";
 import { quoted } from "../trust/scan.js";
 import {
-  inOrderOfTime,
-  type PlacedHit,
-  type RankedSession,
-  rankSessions,
-  spreadOut,
-} from "./arrange-hits.js";
-import {
   belowTrusted,
   type Contender,
   collapse,
   fuse,
+  inOrderOfTime,
   isConfident,
+  type PlacedHit,
   type Ranked,
+  type RankedSession,
+  rankSessions,
+  spreadOut,
   trustOf,
   type Voiced,
   voiceOf,

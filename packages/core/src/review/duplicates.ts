@@ -29,7 +29,7 @@ import { LIFECYCLES, MEMORY_TYPES, type MemoryType } from "../records/types.js";
 import type { Access } from "../scope/access.js";
 import { restates, type Saying, sayingOf, WORDS_MIN } from "../text/alike.js";
 import type { Analyser } from "../text/analyse.js";
-import { holdersOfAll } from "../text/text-near.js";
+import { holdersOfAll } from "../text/text-evidence.js";
 
 /** Types whose memories make claims: those that carry a fingerprint. */
 const CLAIMING = [

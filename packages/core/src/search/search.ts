@@ -48,7 +48,7 @@ import {
   eachDocumentWord,
   sourcesOf,
 } from "../text/document.js";
-import { snippetOf } from "../text/snippet.js";
+import { snippetOf } from "../text/query.js";
 import type { RankQuery, TextLook } from "../text/text-index.js";
 import type { Accept, RankedMemory } from "../text/text-rank.js";
 

@@ -11,9 +11,9 @@ import { around, type Kv } from "../kv/kv.js";
 import { openMemoryKv } from "../kv/memory-backend.js";
 import { openGraph } from "../open.js";
 import { IndexPlanner, type Plan } from "./index-planner.js";
-import { KeptTail } from "./kept-tail.js";
-import { ManifestReader } from "./manifest-reader.js";
+import { ManifestReader } from "./manifest.js";
 import { SegmentCache } from "./text-segments.js";
+import { KeptTail } from "./text-tail.js";
 
 afterEach(cleanUp);
 

@@ -10,11 +10,10 @@ import { Reader } from "../history/reader.js";
 import { TEXT_MANIFEST_KEY } from "../kv/keyspace.js";
 import { type Bytes, type Kv, type KvSoon, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
-import type { KeptTail } from "./kept-tail.js";
-import type { SegmentInfo } from "./manifest.js";
-import type { ManifestAt, ManifestReader } from "./manifest-reader.js";
+import type { ManifestAt, ManifestReader, SegmentInfo } from "./manifest.js";
 import type { YieldTurn } from "./segment.js";
 import type { SegmentCache } from "./text-segments.js";
+import type { KeptTail } from "./text-tail.js";
 import {
   buildSegments,
   type Flush,

@@ -21,9 +21,12 @@ import { LIMITS } from "../limits.js";
 import { LIFECYCLES, type Lifecycle } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
 import { IndexPlanner, STEP_ENTRIES } from "./index-planner.js";
-import { KeptTail } from "./kept-tail.js";
-import { encodeManifest, type SegmentInfo } from "./manifest.js";
-import { type LanguageSource, ManifestReader } from "./manifest-reader.js";
+import {
+  encodeManifest,
+  type LanguageSource,
+  ManifestReader,
+  type SegmentInfo,
+} from "./manifest.js";
 import { acceptPhrases, everyWord, parseQuery, type TextQuery } from "./query.js";
 import type { YieldTurn } from "./segment.js";
 import { checkSegments } from "./text-check.js";
@@ -37,6 +40,7 @@ import {
   wordKeys,
 } from "./text-rank.js";
 import { SegmentCache } from "./text-segments.js";
+import { KeptTail } from "./text-tail.js";
 import { allRowKeys, FlushPace, type IndexChange, nextMerge } from "./text-upkeep.js";
 
 /** What the index of a store is made of. */

@@ -27,8 +27,15 @@ import { type QueryWord, type ScanParts, scanDraft, scanSegment } from "./scan-s
 import { BestHits, IMPACT_MAX, impactOf, weightOf } from "./score.js";
 import type { DraftSegment } from "./segment.js";
 import { bucketOf, type DocumentEntry, findInBucket, hashOf, LENGTH_GONE } from "./segment-rows.js";
-import { type IsSeen, type SeenDocuments, seenDocuments, seenFrom } from "./text-seen.js";
-import { begunBy, documentsAt, type LoadedSegment } from "./text-segments.js";
+import {
+  begunBy,
+  documentsAt,
+  type IsSeen,
+  type LoadedSegment,
+  type SeenDocuments,
+  seenDocuments,
+  seenFrom,
+} from "./text-segments.js";
 import type { TextTail } from "./text-tail.js";
 
 /** The index as one reader sees it: the documents of some lifecycles up to its position. */

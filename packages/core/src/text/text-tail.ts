@@ -9,9 +9,11 @@
  *
  * New memories that this process wrote itself are handed over by its writer. Other entries are read in pages, and what a
  * page needs beside itself in a few batched reads: what the memories were before, bodies that stand elsewhere, rival
- * versions. Callers take turns.
+ * versions. `TextTail` is one such stretch; `KeptTail` keeps it from one search to the next, with what was handed over for
+ * it, and has everybody who works on it wait for the one before.
  */
 import { CortexError } from "../errors.js";
+import type { FoldEntry } from "../history/fold-state.js";
 import { bodyPointer, decodeMemoryRow, type PartPointer } from "../history/pointers.js";
 import type { Reader } from "../history/reader.js";
 import { historyKey, journalKey } from "../kv/keyspace.js";
@@ -20,8 +22,8 @@ import { decodeMemoryRecord, type MemoryRecord } from "../records/memory-record.
 import { LIFECYCLES } from "../records/types.js";
 import type { Analyser } from "./analyse.js";
 import { type DocumentSource, eachDocumentWord, Rivals } from "./document.js";
-import type { HandedEntries } from "./handed-entries.js";
-import { eventsOf, isBirth, type MemoryEvent } from "./memory-events.js";
+import type { ManifestAt } from "./manifest.js";
+import { eventsOf, HandedEntries, isBirth, type MemoryEvent } from "./memory-events.js";
 import { isMark } from "./names.js";
 import { DraftSegment } from "./segment.js";
 import { LENGTH_MAX } from "./segment-rows.js";
@@ -55,7 +57,7 @@ interface PageContext {
 
 const NOTHING: PageContext = { records: new Map(), rivals: new Rivals(), back: new Map() };
 
-/** See the file header. */
+/** The documents of one stretch at the end of the journal. */
 export class TextTail {
   readonly analyser: Analyser;
   /** The first seq it knows. */
@@ -262,4 +264,84 @@ function lost(seq: number): CortexError {
     `text index: what a memory was before entry ${seq} cannot be found`,
     { seq },
   );
+}
+
+/** So many entries that the writer has handed over are taken into the tail, before they fill memory. */
+const FOLLOW_ENTRIES = 512;
+
+/** The tail of a process, kept from one search to the next. */
+export class KeptTail {
+  readonly #handed = new HandedEntries();
+  #tail: TextTail | undefined;
+  /** The one that was written out last, for readers that began before. */
+  #flushed: TextTail | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** Takes the entries of a commit of this process, after which the journal has `size`. */
+  hand(size: number, entries: readonly FoldEntry[]): void {
+    this.#handed.take(size, entries);
+  }
+
+  /** Whether enough was handed over that `follow` is worth it. */
+  get mayFollow(): boolean {
+    return this.#handed.size >= FOLLOW_ENTRIES && this.#tail?.end === this.#handed.first;
+  }
+
+  /** Where the entries stand that a search reads next. */
+  nextPages(limit: number): readonly KvRange[] {
+    return this.#tail === undefined ? [] : [this.#tail.nextPage(limit)];
+  }
+
+  /** The tail that goes with a manifest, read up to `to`, or to the reader's position. */
+  at(reader: Reader, at: ManifestAt, to = reader.seq + 1): Promise<TextTail> {
+    return this.#inTurn(async () => {
+      const { manifest, analyser } = at;
+      const held = this.#tail;
+      const known = [held, this.#flushed].find(
+        (one) => one?.base === manifest.cursor && one.analyser === analyser,
+      );
+      const tail = known ?? new TextTail(analyser, manifest.cursor);
+      // A reader older than a flush gets a tail of its own: the newer one is for those who follow.
+      const isOlder = held !== undefined && (tail === this.#flushed || reader.head.size < held.end);
+      if (!isOlder) this.#tail = tail;
+      try {
+        await tail.extend(reader, to, isOlder ? undefined : this.#handed);
+      } catch (error) {
+        if (this.#tail === tail) this.#tail = undefined;
+        throw error;
+      }
+      return tail;
+    });
+  }
+
+  /** Takes some entries that were handed over, without a look at the store; says whether there were so many. */
+  follow(most: number): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const tail = this.#tail;
+      // Not kept if it fails in the middle.
+      this.#tail = undefined;
+      const taken = tail?.follow(this.#handed, most);
+      this.#tail = tail;
+      return taken === most;
+    });
+  }
+
+  /** The index was written out up to `to`: the next tail begins there. What was read beyond is read again. */
+  flushed(to: number): void {
+    const tail = this.#tail;
+    if (tail === undefined || tail.base >= to) return;
+    this.#tail = new TextTail(tail.analyser, to);
+    this.#flushed = tail;
+  }
+
+  /** Lets go of the tail that was written out. */
+  letGo(): void {
+    this.#flushed = undefined;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work, work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
 }

@@ -3,8 +3,7 @@
  */
 import { expect, test } from "vitest";
 import { seededRandom } from "../testing/seeded-random.js";
-import { CHUNK_SLOTS, MIXED, plainLoops, type Turn } from "./inner-loops.js";
-import { innerLoops, wideLoops } from "./wide-loops.js";
+import { CHUNK_SLOTS, innerLoops, MIXED, plainLoops, type Turn, wideLoops } from "./inner-loops.js";
 
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_304);
 

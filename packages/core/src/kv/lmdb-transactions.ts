@@ -1,14 +1,19 @@
 /**
- * States of an LMDB file that are read from: for the length of an operation, or of one call.
+ * What is done to an LMDB file in transactions of its engine: states that are read from, for the length of an operation or
+ * of one call; and what a commit meets inside its write transaction: the head it expects, one that moved on, or a
+ * construction that makes writers wait (`hold`).
  *
- * Promise: what `kv.ts` asks of a snapshot. When one begins, and in which file, is left to `lmdb-backend.ts`.
+ * Promise: what `kv.ts` asks of a snapshot. When one begins, in which file, and who follows and waits is left to
+ * `lmdb-backend.ts`.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CortexError } from "../errors.js";
 import {
   assertRange,
   type Bytes,
+  HEAD_KEY,
   isHeadKey,
+  isMovedHead,
   JOURNAL_KEY_BYTE,
   type KvNow,
   type KvRange,
@@ -16,11 +21,12 @@ import {
   type KvSnapshot,
   type KvSnapshotOptions,
   type OnEntry,
+  sameBytes,
   showEntries,
   showFound,
 } from "./kv.js";
 import { reading, storageError } from "./lmdb-failures.js";
-import type { LmdbFile, LmdbRead } from "./lmdb-file.js";
+import { type LmdbFile, type LmdbRead, ROLL_BACK } from "./lmdb-file.js";
 
 /** Rows of one snapshot after which the event loop gets its turn: one call may look through a whole store. */
 const ROWS_PER_TURN = 4096;
@@ -174,4 +180,74 @@ function lookAt<T>(
   if (value === undefined) return undefined;
   if (key[0] === JOURNAL_KEY_BYTE) onEntry?.(key, value);
   return look(value);
+}
+
+/** How long writers wait for a construction that was heard of last this long ago. */
+const HOLD_MS = 5000;
+
+/** What became of a write. */
+export type Met =
+  | { readonly outcome: "written" }
+  | { readonly outcome: "moved" }
+  | { readonly outcome: "held" }
+  | { readonly outcome: "lost"; readonly head: Bytes | undefined };
+
+/**
+ * Runs `body` in a write transaction if the head is still the expected one and nobody else holds
+ * the store. A `holder` must hold it still: if not, somebody wrote, and the race is lost.
+ */
+export function writeIf(
+  file: LmdbFile,
+  agrees: (head: Bytes | undefined) => boolean,
+  body: () => void,
+  holder?: string,
+): Met {
+  let head: Bytes | undefined;
+  let held = false;
+  const result = file.write(() => {
+    head = file.get(HEAD_KEY);
+    if (isMovedHead(head) || !agrees(head)) return ROLL_BACK;
+    const hold = file.hold();
+    if (holder !== undefined && hold?.holder !== holder) return ROLL_BACK;
+    held = holder === undefined && hold !== undefined && hold.untilMs > Date.now();
+    if (held) return ROLL_BACK;
+    if (hold !== undefined) file.removeHold();
+    body();
+    return true;
+  });
+  if (result !== ROLL_BACK) return { outcome: "written" };
+  if (held) return { outcome: "held" };
+  return isMovedHead(head) ? { outcome: "moved" } : { outcome: "lost", head };
+}
+
+/** Whether the head is the expected one. */
+export function agreesWith(expectHead: Bytes | undefined): (head: Bytes | undefined) => boolean {
+  return (head) => sameBytes(head, expectHead);
+}
+
+/** Starts or prolongs a hold. */
+export function takeHold(file: LmdbFile, holder: string): "taken" | "moved" | "held" {
+  let outcome: "taken" | "moved" | "held" = "taken";
+  file.write(() => {
+    const hold = file.hold();
+    const foreign = hold !== undefined && hold.holder !== holder && hold.untilMs > Date.now();
+    outcome = isMovedHead(file.get(HEAD_KEY)) ? "moved" : foreign ? "held" : "taken";
+    if (outcome !== "taken") return ROLL_BACK;
+    file.putHold(holder, Date.now() + HOLD_MS);
+    return true;
+  });
+  return outcome;
+}
+
+/** Lets writers go on, if this holder still holds them. */
+export function endHold(file: LmdbFile, holder: string): void {
+  try {
+    file.write(() => {
+      if (file.hold()?.holder !== holder) return ROLL_BACK;
+      file.removeHold();
+      return true;
+    });
+  } catch {
+    // On a full disk, say: then it ends by itself.
+  }
 }

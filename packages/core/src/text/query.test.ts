@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isWellFormed } from "../codec/text.js";
 import { LIMITS } from "../limits.js";
 import { Analyser } from "./analyse.js";
-import { holdsPhrase, parseQuery } from "./query.js";
-import { snippetOf } from "./snippet.js";
+import { holdsPhrase, parseQuery, snippetOf } from "./query.js";
 
 const english = await Analyser.load("english");
 

@@ -9,8 +9,7 @@ import { journalKey } from "../kv/keyspace.js";
 import { openMemoryKv } from "../kv/memory-backend.js";
 import { openGraph } from "../open.js";
 import { eachDocumentWord } from "./document.js";
-import { HandedEntries } from "./handed-entries.js";
-import { eventsOf, type MemoryEvent } from "./memory-events.js";
+import { eventsOf, HandedEntries, type MemoryEvent } from "./memory-events.js";
 
 async function written() {
   const kv = openMemoryKv();
