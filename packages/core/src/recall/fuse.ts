@@ -300,6 +300,8 @@ export interface Grounds {
   readonly voice: number;
   /** Whether these are the words of somebody else than the question asks about. */
   readonly aside: boolean;
+  /** Share of the question that its own words cover, those of one family included. */
+  readonly byKin?: () => number;
 }
 
 /** Hits of which one has to be good enough. */
@@ -317,6 +319,14 @@ const ASIDE_MOST = 0.15;
 
 /** Whether an answer, best first, is more than a guess. */
 export function isConfident(hits: readonly Grounds[]): boolean {
+  return isSure(hits) || isSure(hits.map((hit, at) => (at < BEST ? withKin(hit) : hit)));
+}
+
+function withKin(hit: Grounds): Grounds {
+  return { ...hit, coverage: Math.max(hit.coverage, hit.byKin?.() ?? 0) };
+}
+
+function isSure(hits: readonly Grounds[]): boolean {
   const best = hits.slice(0, BEST);
   if (best.some(isCertain)) return true;
   if (!best.some((hit) => weightOf(hit) >= COVERAGE_MIN)) return false;

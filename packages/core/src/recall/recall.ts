@@ -37,7 +37,9 @@ import { countTokens } from "../records/forms.js";
 import type { Lifecycle } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
 import { type Access, admit, budgetOf, OWNER, requireProofs } from "../scope/access.js";
+import type { Analyser } from "../text/analyse.js";
 import { questionShape } from "../text/asking-words.js";
+import type { QuestionTerm } from "../text/text-evidence.js";
 import { quoted } from "../trust/scan.js";
 import {
   belowTrusted,
@@ -56,6 +58,7 @@ import {
   voiceOf,
   worldTimeOf,
 } from "./fuse.js";
+import { coverageWithKin } from "./kin-words.js";
 import { type EdgeStep, type Gathered, gather } from "./recall-lanes.js";
 import { fitOf, type TimeWords, timeWords } from "./time-words.js";
 
@@ -242,9 +245,11 @@ async function answerAll(engine: Engine, reader: Reader, inquiry: Inquiry): Prom
   const turns = conversations?.flatMap((one) => one.turns);
   const spread = inquiry.gathers ? spreadOut(ranked.map(placed)) : ranked;
   const order = await withDisputed(reader, inquiry, turns ?? spread);
-  const groups = await collapsed(engine, reader, order, turns?.length ?? inquiry.limit);
+  const analyser = await engine.text.analyserAt(reader);
+  const groups = collapsed(analyser, order, turns?.length ?? inquiry.limit);
   const shown = order.filter(({ ranked }) => groups.has(ranked.key));
-  const answer = packed(engine, reader, inquiry, shown, groups);
+  const weak = isWeak(analyser, shown);
+  const answer = { ...packed(engine, reader, inquiry, shown, groups), weak };
   return conversations === undefined ? answer : withSessions(answer, conversations);
 }
 
@@ -273,6 +278,8 @@ interface Finalist {
   readonly memory: FoundMemory;
   readonly coverage: number;
   readonly closeness: number;
+  /** The words of the question that found it. */
+  readonly terms: readonly QuestionTerm[];
   /** Somebody else said it than the one whom the question names. */
   readonly aside?: boolean;
   readonly via: EdgeStep | undefined;
@@ -323,7 +330,8 @@ async function withDisputed(
 function broughtBy(memory: FoundMemory, rival: string): Finalist {
   const factors = { trust: trustOf(memory), salience: 0.5, speaker: false };
   const ranked = { key: keyString(memory.id), lanes: {}, factors, seq: memory.row.seq, score: 0 };
-  return { ranked, memory, coverage: 0, closeness: 0, via: { from: rival, kind: "contradicts" } };
+  const via = { from: rival, kind: "contradicts" };
+  return { ranked, memory, coverage: 0, closeness: 0, terms: [], via };
 }
 
 /** What one way of putting the question found. */
@@ -381,7 +389,8 @@ async function answerOne(
     const coverage = gathered.coverage.get(one.key) ?? 0;
     const aside = gathered.isAside(memory);
     const closeness = gathered.closeness.get(one.key) ?? 0;
-    return [{ ranked: one, memory, coverage, closeness, aside, via: gathered.via.get(one.key) }];
+    const [{ terms }, via] = [gathered, gathered.via.get(one.key)];
+    return [{ ranked: one, memory, coverage, closeness, terms, aside, via }];
   });
   const isCounted = inquiry.lanes?.includes("lexical") ?? true;
   return { finalists, sessions: isCounted ? gathered.sessions : new Map() };
@@ -453,21 +462,23 @@ function countedLanes(
 }
 
 /** Which memories stand for which others. */
-async function collapsed(
-  engine: Engine,
-  reader: Reader,
+function collapsed(
+  analyser: Analyser,
   finalists: readonly Finalist[],
   most: number,
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const analyser = await engine.text.analyserAt(reader);
+): ReadonlyMap<string, readonly string[]> {
   function* wordSets() {
     for (const { ranked, memory } of finalists) {
-      const words = new Set<string>();
-      analyser.eachWord(sentenceOf(memory), (word) => words.add(word));
-      yield { key: ranked.key, words };
+      yield { key: ranked.key, words: wordsOf(analyser, memory) };
     }
   }
   return collapse(wordSets(), most);
+}
+
+function wordsOf(analyser: Analyser, memory: FoundMemory): ReadonlySet<string> {
+  const words = new Set<string>();
+  analyser.eachWord(sentenceOf(memory), (word) => words.add(word));
+  return words;
 }
 
 function packed(
@@ -476,7 +487,7 @@ function packed(
   inquiry: Inquiry,
   shown: readonly Finalist[],
   groups: ReadonlyMap<string, readonly string[]>,
-): Answer {
+): Omit<Answer, "weak"> {
   const sections = new Map<string, { readonly line: string; readonly atMs: number }[]>();
   const hits: KeyedHit[] = [];
   let tokens = shown.length === 0 ? 0 : frameTokens([TITLE]);
@@ -509,7 +520,6 @@ function packed(
       }),
     ),
     tokens,
-    weak: isWeak(shown),
     trimmed: trimmed.size,
     leftOut: reader.live ? [] : ["vector", "salience"],
     seq: reader.position,
@@ -564,10 +574,13 @@ function scaledLanes({ lanes, scale = 1 }: Ranked): LaneScores {
   return Object.fromEntries(said);
 }
 
-function isWeak(shown: readonly Finalist[]): boolean {
-  const grounds = shown.map(({ ranked: { lanes }, memory, coverage, closeness, aside = false }) => {
-    return { lanes, coverage, closeness, voice: voiceOf(memory), aside };
-  });
+function isWeak(analyser: Analyser, shown: readonly Finalist[]): boolean {
+  const grounds = shown.map(
+    ({ ranked: { lanes }, memory, coverage, closeness, terms, aside = false }) => {
+      const byKin = (): number => coverageWithKin(terms, wordsOf(analyser, memory));
+      return { lanes, coverage, closeness, voice: voiceOf(memory), aside, byKin };
+    },
+  );
   return !isConfident(grounds);
 }
 
