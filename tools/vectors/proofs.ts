@@ -17,8 +17,11 @@ import {
   type StateLeaf,
 } from "../../packages/core/src/merkle/state-proof.js";
 import { buildUri } from "../../packages/core/src/records/uri.js";
-import { encodeLearnRecord, learn } from "../../packages/core/src/salience/learn.js";
-import { COLD_WEIGHTS } from "../../packages/core/src/salience/salience.js";
+import {
+  COLD_WEIGHTS,
+  encodeLearnRecord,
+  learn,
+} from "../../packages/core/src/salience/salience.js";
 import {
   attestRecord,
   contextName,

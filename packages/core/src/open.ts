@@ -25,7 +25,7 @@ import { aWord, CortexError, invalid } from "./errors.js";
 import { CommitSignal, type Pause } from "./history/growth.js";
 import { guardPosition, verified } from "./history/guarded-reads.js";
 import { sizeIn } from "./history/head-row.js";
-import { guessEntries } from "./history/likely-entries.js";
+import { guessEntries } from "./history/presumption.js";
 import { Writer } from "./history/writer.js";
 import { checkJobs, Jobs, type JobsOptions } from "./jobs.js";
 import type { Kv } from "./kv/kv.js";

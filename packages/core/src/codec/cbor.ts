@@ -14,22 +14,20 @@
 export {
   byteStringAt,
   byteStringEnd,
+  decode,
+  decodeNext,
+  decodeWithin,
   isKeyAfter,
   nameWithin,
+  nextKey,
   numberAt,
+  openFields,
+  readFieldsInto,
+  readWithin,
   textAt,
   textWithin,
   uintAt,
   uintBytes,
-} from "./cbor-at.js";
-export {
-  decode,
-  decodeNext,
-  decodeWithin,
-  nextKey,
-  openFields,
-  readFieldsInto,
-  readWithin,
 } from "./cbor-decode.js";
 export { encode } from "./cbor-encode.js";
 export {

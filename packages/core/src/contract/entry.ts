@@ -38,13 +38,14 @@ export {
   type Visibility,
 } from "../records/types.js";
 export { NAME_FORM } from "../records/uri.js";
-export { type AttestOutcome, MISLED_REASONS } from "../salience/learn.js";
 export {
+  type AttestOutcome,
   COLD_WEIGHTS,
   DECAY,
   type Decay,
   decayOf,
   type Factors,
+  MISLED_REASONS,
   type Weights,
 } from "../salience/salience.js";
 export type { Counter } from "../salience/use-record.js";

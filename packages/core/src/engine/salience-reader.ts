@@ -22,10 +22,10 @@ import {
 } from "../kv/keyspace.js";
 import { ALL_ROWS, type Bytes } from "../kv/kv.js";
 import { isPinned } from "../records/frames.js";
-import { decodeLearnRecord } from "../salience/learn.js";
 import {
   COLD_WEIGHTS,
   decayOf,
+  decodeLearnRecord,
   factorsOf,
   type Salience,
   salience,

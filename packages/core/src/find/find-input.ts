@@ -20,7 +20,7 @@ import type { Json } from "../records/fields.js";
 import type { Lifecycle } from "../records/types.js";
 import { type Access, admit, budgetOf } from "../scope/access.js";
 import { fieldOf } from "./find-fields.js";
-import { type CheckedNear, checkNear } from "./find-near.js";
+import { type CheckedNear, checkNear } from "./find-lanes.js";
 import { checkOrders, NEWEST, type Order } from "./order.js";
 import { type Checked, checkPredicate } from "./predicate.js";
 

@@ -24,7 +24,15 @@ import { countTokens } from "../records/forms.js";
 import { LIFECYCLES } from "../records/types.js";
 import { readyPatterns } from "./evaluate.js";
 import { type CheckedFind, checkFind, hashOf } from "./find-input.js";
-import { type CheckedNear, embedded, isFew, nearest } from "./find-near.js";
+import {
+  type CheckedNear,
+  embedded,
+  isFew,
+  nearest,
+  TEXT_PATH,
+  type Words,
+  wordsOf,
+} from "./find-lanes.js";
 import {
   inIndexOrder,
   inSortedOrder,
@@ -46,7 +54,6 @@ import {
   pathsOf,
   probe,
 } from "./find-plan.js";
-import { TEXT_PATH, type Words, wordsOf } from "./find-text.js";
 import { type FindCursor, isNewest, mapPlaces, readCursor, showCursor } from "./order.js";
 import { predicateText } from "./predicate.js";
 import { firstSize, type Match } from "./scan.js";

@@ -39,12 +39,17 @@ import { LIMITS } from "../limits.js";
 import type { Json } from "../records/fields.js";
 import { sealCommit } from "./commit.js";
 import { foldEntry, putEntryRow } from "./fold.js";
-import { beginFold, type Fold, type FoldEntry, type FoldPart } from "./fold-state.js";
+import {
+  beginFold,
+  type Fold,
+  type FoldEntry,
+  type FoldPart,
+  type KnownPart,
+} from "./fold-state.js";
 import type { CommitSignal } from "./growth.js";
 import { decodeHeadRow, type HeadRow } from "./head-row.js";
 import { decodePointer } from "./pointers.js";
 import { NOTHING_READ, PresumptionPace, presumedAbsent } from "./presumption.js";
-import type { KnownPart } from "./record-reader.js";
 import { refuseReplica } from "./replica-mark.js";
 import { type LeafRef, likelyPages } from "./trees.js";
 import { loadUnread, Unread, WriteView } from "./write-view.js";

@@ -24,7 +24,7 @@ import type { GraphProblem, Graphs } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
 import { type HubContext, inGraph, noGraph } from "./context.js";
 import { CHANCE_CHARS, checkGraphId, graphIdFor, keyedBytes } from "./names.js";
-import { type SymlinkManifest, symlinks } from "./symlinks.js";
+import { type SymlinkManifest, symlinks } from "./walk.js";
 
 /** A graph, as its owner configured it. */
 export interface GraphInfo {

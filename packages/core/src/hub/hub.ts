@@ -45,8 +45,14 @@ import {
 } from "./graphs.js";
 import type { Lineages } from "./lineages.js";
 import { actorFor } from "./names.js";
-import { type SymlinkManifest, type SymlinkOptions, symlinks } from "./symlinks.js";
-import { type HubTraversal, type HubTraverseOptions, traverse } from "./walk.js";
+import {
+  type HubTraversal,
+  type HubTraverseOptions,
+  type SymlinkManifest,
+  type SymlinkOptions,
+  symlinks,
+  traverse,
+} from "./walk.js";
 
 interface AccessOption {
   readonly access?: Access | undefined;

@@ -38,8 +38,16 @@ import { idKey, journalKey, keyString, WEIGHTS_KEY } from "../kv/keyspace.js";
 import type { JsonObject } from "../records/fields.js";
 import type { MemoryType } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
-import { decodeLearnRecord, directionOf, encodeLearnRecord, learn } from "../salience/learn.js";
-import { COLD_WEIGHTS, type Factors, factorsOf, type Weights } from "../salience/salience.js";
+import {
+  COLD_WEIGHTS,
+  decodeLearnRecord,
+  directionOf,
+  encodeLearnRecord,
+  type Factors,
+  factorsOf,
+  learn,
+  type Weights,
+} from "../salience/salience.js";
 import { type AttestRecord, attestRecord, encodeAttestRecord } from "../salience/use-record.js";
 
 /** Attests the outcome of a task. */

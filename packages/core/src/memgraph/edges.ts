@@ -22,8 +22,14 @@ import { checkOptions } from "../engine/engine.js";
 import { CortexError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import { checkGraphId, isGraphId } from "../hub/names.js";
-import type { GraphRef, SymlinkManifest, SymlinkOptions } from "../hub/symlinks.js";
-import type { HubEdge, HubTraversal, HubTraverseOptions } from "../hub/walk.js";
+import type {
+  GraphRef,
+  HubEdge,
+  HubTraversal,
+  HubTraverseOptions,
+  SymlinkManifest,
+  SymlinkOptions,
+} from "../hub/walk.js";
 import { LIMITS } from "../limits.js";
 import { canonicalKind } from "../records/edge-kinds.js";
 import { jsonObjectField } from "../records/fields.js";

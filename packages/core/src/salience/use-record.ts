@@ -16,7 +16,7 @@ import { readIntegerOr, readList, readMap, readText, readTexts } from "../codec/
 import { domainHash, type Sha256 } from "../codec/hash.js";
 import { CortexError, unreachable } from "../errors.js";
 import { type EntryKind, partRecord } from "../journal/entry.js";
-import { type AttestOutcome, directionOf } from "./learn.js";
+import { type AttestOutcome, directionOf } from "./salience.js";
 
 /** What use has made of a memory. */
 export interface Counter {

@@ -2,9 +2,9 @@
  * Conversations: `remember` keeps turns verbatim; `session-read.ts` reads them back in order.
  *
  * A turn is a note of kind `turn` at a place of its session. Giving a turn again changes nothing: by its `id`,
- * by its `index`, or as part of history that is sent again (`known-turns.ts`), so a client may repeat a call.
+ * by its `index`, or as part of history that is sent again (`turns.ts`), so a client may repeat a call.
  * Turns are joined in order by `precedes` edges. Text that Cortex itself rendered for a prompt is fenced, and
- * fenced blocks are dropped (`turn-input.ts`), so that what was recalled is not taken for something new.
+ * fenced blocks are dropped (`turns.ts`), so that what was recalled is not taken for something new.
  */
 
 import { parseUlid } from "../codec/ulid.js";
@@ -25,8 +25,14 @@ import { renderForms } from "../records/forms.js";
 import { type Head, IMPORTANCE_DEFAULT, piecesOf, type Version } from "../records/memory-record.js";
 import type { Source, Visibility } from "../records/types.js";
 import { buildUri } from "../records/uri.js";
-import { findPlaces, neighbours, turnNeeds } from "./known-turns.js";
-import { type PreparedTurn, prepareTurns, refuseOther } from "./turn-input.js";
+import {
+  findPlaces,
+  neighbours,
+  type PreparedTurn,
+  prepareTurns,
+  refuseOther,
+  turnNeeds,
+} from "./turns.js";
 
 /** The kind of a note that is a turn. */
 const TURN_KIND = "turn";

@@ -44,7 +44,7 @@ import {
   type PlanStep,
   type PlanWorld,
   planned,
-} from "./maintain-plan.js";
+} from "./maintain-changes.js";
 
 /** Voices, besides the claim's own, that confirm it. */
 const VOICES_MIN = 2;

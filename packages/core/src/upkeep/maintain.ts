@@ -34,15 +34,15 @@ import { textKey } from "../kv/keyspace.js";
 import { type Bytes, type Kv, sameBytes } from "../kv/kv.js";
 import { LIMITS } from "../limits.js";
 import { planConfirm, planExpiry } from "./confirm.js";
-import { applyChange } from "./maintain-apply.js";
 import {
+  applyChange,
   type Change,
   type ChangeStep,
   followedUpTo,
   memoriesOfChange,
   type PlanStep,
   type PlanWorld,
-} from "./maintain-plan.js";
+} from "./maintain-changes.js";
 import { planMerges } from "./merge-twins.js";
 import { planRelations } from "./relate.js";
 import {

@@ -34,7 +34,7 @@ import {
   type PlanStep,
   type PlanWorld,
   planned,
-} from "./maintain-plan.js";
+} from "./maintain-changes.js";
 
 /** Memories that share the rarest word of a sentence and are compared with it. */
 const SHARED_MAX = 64;

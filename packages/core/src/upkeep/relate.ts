@@ -27,7 +27,7 @@ import {
   type PlanStep,
   type PlanWorld,
   planned,
-} from "./maintain-plan.js";
+} from "./maintain-changes.js";
 
 /** A name that more memories share is a subject of many. */
 const SHARED_MAX = 6;

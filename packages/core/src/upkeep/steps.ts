@@ -8,7 +8,7 @@
  * run goes on there: a step keeps no memory of its own, it looks at the store.
  *
  * Left to others: when steps are run (`maintain.ts`); steps that change memories
- * (`maintain-plan.ts`).
+ * (`maintain-changes.ts`).
  */
 import type { StepReport } from "../contract/upkeep.js";
 import type { Engine } from "../engine/engine.js";

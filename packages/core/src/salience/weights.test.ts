@@ -5,15 +5,18 @@ import { encode, fields } from "../codec/cbor.js";
 import { isCortexError } from "../errors.js";
 import { seededRandom } from "../testing/seeded-random.js";
 import {
+  COLD_WEIGHTS,
   type Direction,
   decodeLearnRecord,
   directionOf,
   encodeLearnRecord,
+  FACTORS,
+  type Factors,
   LEARNING_RATE,
   learn,
   WEIGHT_FLOOR,
-} from "./learn.js";
-import { COLD_WEIGHTS, FACTORS, type Factors, type Weights } from "./salience.js";
+  type Weights,
+} from "./salience.js";
 
 const SEED = Number(process.env.CORTEX_SEED ?? 20_300_119);
 const OWN = ["recency", "access", "citations", "importance"] as const;

@@ -4,7 +4,7 @@ import { idKey, journalKey } from "../kv/keyspace.js";
 import { around, type Bytes, type Kv } from "../kv/kv.js";
 import { openMemoryKv } from "../kv/memory-backend.js";
 import { NumberTable } from "../kv/postgres-numbers.js";
-import { guessEntries } from "./likely-entries.js";
+import { guessEntries } from "./presumption.js";
 
 const MEMORY = idKey("memory", new Uint8Array(16).fill(7));
 /** A row whose fourth number, the entry, is 42. */
