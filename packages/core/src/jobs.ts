@@ -26,6 +26,8 @@ export interface JobsOptions {
   readonly intervalMs?: number;
   /** How long jobs wait before their first look, so that whoever opened the store goes first. */
   readonly firstLookMs?: number;
+  /** How long a look may be put off while calls come, each time; 0 by default. */
+  readonly giveWayMs?: number;
   /** How long a lease lasts without being renewed; 10,000 by default. */
   readonly leaseMs?: number;
   /** The longest wait after failures; 60,000 by default. */
@@ -58,6 +60,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const RANGES = {
   intervalMs: [1, DAY_MS],
   firstLookMs: [0, DAY_MS],
+  giveWayMs: [0, DAY_MS],
   leaseMs: [100, LEASE_MS_MAX],
   backoffMaxMs: [1, DAY_MS],
   maintainEveryMs: [0, Number.MAX_SAFE_INTEGER],
@@ -84,6 +87,7 @@ export function checkJobs(jobs: boolean | JobsOptions | undefined): JobsPlan {
     settings: {
       intervalMs: options.intervalMs ?? STANDARD.intervalMs,
       firstLookMs: options.firstLookMs ?? 0,
+      giveWayMs: options.giveWayMs ?? 0,
       leaseMs: options.leaseMs ?? STANDARD.leaseMs,
       backoffMaxMs: options.backoffMaxMs ?? STANDARD.backoffMaxMs,
       ...(onError === undefined ? {} : { onError }),
@@ -160,9 +164,10 @@ export class Jobs {
   #all(): ReadonlyMap<string, JobRunner> {
     if (this.#engine.closing.aborted) throw new CortexError("ERR_CLOSED", "the store is closed");
     if (this.#runners !== undefined) return this.#runners;
-    const { kv, clock, random, signal } = this.#engine;
+    const { kv, clock, random, signal, activity } = this.#engine;
     this.#owner = random(OWNER_BYTES);
-    const parts = { kv, clock, pause: this.#pause, owner: this.#owner };
+    const calls = (): number => activity.calls;
+    const parts = { kv, clock, pause: this.#pause, owner: this.#owner, calls };
     const jobs = jobsOf(this.#engine, this.#plan);
     const runners = new Map(
       jobs.map((job) => [job.name, new JobRunner(job, parts, this.#plan.settings)]),

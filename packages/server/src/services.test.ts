@@ -103,12 +103,19 @@ describe("the jobs of a door that stays open", () => {
   test("are run as the library runs them, unless the settings say otherwise", async () => {
     const standard = { maintainEveryMs: MAINTAIN_EVERY_MS, snapshotEveryMs: 0 };
     const firstLookMs = 500;
+    const giveWayMs = 5000;
     const off = { CORTEX_EMBEDDER_ENDPOINT: "none" };
     expect(backgroundIn(off)).toEqual({
-      jobs: { firstLookMs, ...standard, extractAfterMs: DEBOUNCE_MS },
+      jobs: { firstLookMs, giveWayMs, ...standard, extractAfterMs: DEBOUNCE_MS },
     });
     expect(backgroundIn({ ...off, ...times("0", "60000", "5") })).toEqual({
-      jobs: { firstLookMs, maintainEveryMs: 0, snapshotEveryMs: 60_000, extractAfterMs: 5 },
+      jobs: {
+        firstLookMs,
+        giveWayMs,
+        maintainEveryMs: 0,
+        snapshotEveryMs: 60_000,
+        extractAfterMs: 5,
+      },
     });
     // What the settings accept, the library accepts.
     await (await open("memory:", backgroundIn(times("0", "1", "86400000")))).close();

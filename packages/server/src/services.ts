@@ -32,6 +32,9 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Loading what jobs need takes a tenth of the start of a process: the first caller goes before them. */
 const FIRST_LOOK_MS = 500;
 
+/** Callers who write in a row go before jobs for so long; then both go on, the jobs little by little. */
+const GIVE_WAY_MS = 5000;
+
 /** The same for a door that stays open: it also works for memories in the background. */
 export function backgroundIn(
   env: Environment,
@@ -41,6 +44,7 @@ export function backgroundIn(
     ...servicesIn(env),
     jobs: {
       firstLookMs: FIRST_LOOK_MS,
+      giveWayMs: GIVE_WAY_MS,
       maintainEveryMs: numberFrom(settings["jobs.maintainEveryMs"], 0),
       snapshotEveryMs: numberFrom(settings["jobs.snapshotEveryMs"], 0),
       extractAfterMs: numberFrom(settings["jobs.extractAfterMs"], 0, DAY_MS),

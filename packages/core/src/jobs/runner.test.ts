@@ -83,6 +83,67 @@ test("the first look waits as long as it was told, and a stop ends that wait", a
   expect(stopped.runs).toBe(0);
 });
 
+describe("giving way", () => {
+  /** A runner that gives way for two seconds, in a process in which the test makes the calls. */
+  async function polite() {
+    const time = new ManualTime();
+    const process = { calls: 0 };
+    const job = new Directed();
+    const { clock, pause } = time;
+    const parts = {
+      kv: openMemoryKv(await born()),
+      clock,
+      pause,
+      owner: new Uint8Array(16).fill(1),
+      calls: () => process.calls,
+    };
+    const runner = new JobRunner(job, parts, { ...SETTINGS, giveWayMs: 2000 });
+    runners.push(runner);
+    const call = async (times: number, everyMs: number) => {
+      for (let at = 0; at < times; at += 1) {
+        process.calls += 1;
+        await time.pass(everyMs);
+      }
+    };
+    return { time, job, runner, call };
+  }
+
+  test("nobody calls: the look comes at once", async () => {
+    const { time, job, runner } = await polite();
+    runner.start();
+    await time.pass(1);
+    expect(job.runs).toBe(1);
+  });
+
+  test("while calls come the look waits, and a moment without them is enough", async () => {
+    const { time, job, runner, call } = await polite();
+    const calling = call(20, 50);
+    runner.start();
+    await calling;
+    expect(job.runs).toBe(0);
+    await time.pass(200);
+    expect(job.runs).toBe(1);
+  });
+
+  test("calls that never end put it off for as long as it was told, and no longer", async () => {
+    const { job, runner, call } = await polite();
+    const calling = call(45, 50);
+    runner.start();
+    await calling;
+    expect(job.runs).toBe(1);
+  });
+
+  test("a stop ends the wait, and nothing is run", async () => {
+    const { time, job, runner, call } = await polite();
+    const calling = call(4, 50);
+    runner.start();
+    await calling;
+    await runner.stop();
+    await time.pass(5000);
+    expect(job.runs).toBe(0);
+  });
+});
+
 describe("one owner", () => {
   test("of two that start at once one works, and goes on working", async () => {
     const data = await born();

@@ -6,7 +6,8 @@
  * whoever asked to be told, and the next try comes later each time. A run that has lost its lease is
  * told to stop at once through its signal, and what it reports is not recorded. `stop` returns when
  * the run that was going on has ended, and gives the lease back. A store at rest is looked at and not
- * written: a lease is taken only when there is something to do.
+ * written: a lease is taken only when there is something to do. Where it is told to give way, a look waits for a
+ * moment without calls, but no longer than it was told.
  *
  * `hasWork` tells whoever may close the store whether that would interrupt something. It is known
  * without asking the store: by what the last look found, and by commits that came after it. Work that
@@ -36,6 +37,8 @@ export interface RunnerSettings {
   readonly intervalMs: number;
   /** How long to wait before the first look; not at all unless told. */
   readonly firstLookMs?: number;
+  /** How long a look may be put off while calls come; not at all unless told. */
+  readonly giveWayMs?: number;
   /** How long a lease lasts without being renewed. */
   readonly leaseMs: number;
   /** The longest wait after failures. */
@@ -51,7 +54,12 @@ export interface RunnerParts {
   readonly pause: Pause;
   /** The id of this process's runners. */
   readonly owner: Bytes;
+  /** Calls of the process so far, for a runner that gives way to them. */
+  readonly calls?: () => number;
 }
+
+/** So long without a call, and callers are taken to have gone. */
+const QUIET_MS = 100;
 
 /** One job, running or not. */
 export class JobRunner {
@@ -65,6 +73,8 @@ export class JobRunner {
   #commits = 0;
   #commitsSeen = 0;
   #isDue = false;
+  /** Calls of the process when this runner last looked whether some come. */
+  #heard = 0;
 
   constructor(job: Job, parts: RunnerParts, settings: RunnerSettings) {
     this.job = job;
@@ -104,16 +114,31 @@ export class JobRunner {
 
   async #run(stop: AbortSignal): Promise<void> {
     let failures = 0;
+    let outcome: "rest" | "more" | "failed" = "rest";
     const { firstLookMs = 0 } = this.#settings;
     if (firstLookMs > 0) await this.#parts.pause(firstLookMs, stop);
     while (!stop.aborted) {
-      const outcome = await this.#turn(stop);
+      if (outcome !== "more") await this.#giveWay(stop);
+      if (stop.aborted) break;
+      outcome = await this.#turn(stop);
       failures = outcome === "failed" ? failures + 1 : 0;
       // Even a job that is far behind lets others have their turn.
       const waitMs = outcome === "more" ? 0 : this.#waitMs(failures);
       if (!stop.aborted) await this.#parts.pause(waitMs, stop);
     }
     await this.#lease.release().catch((error: unknown) => this.#report(error));
+  }
+
+  /** Waits while calls come; work that has begun goes on without asking again. */
+  async #giveWay(stop: AbortSignal): Promise<void> {
+    const { giveWayMs = 0 } = this.#settings;
+    const { calls = () => 0, pause } = this.#parts;
+    for (let waitedMs = 0; waitedMs < giveWayMs && !stop.aborted; waitedMs += QUIET_MS) {
+      const heard = this.#heard;
+      this.#heard = calls();
+      if (this.#heard === heard) return;
+      await pause(QUIET_MS, stop);
+    }
   }
 
   #waitMs(failures: number): number {
