@@ -17,10 +17,8 @@ import {
   openHub,
 } from "@cortex-memory/core";
 import { isAddress, shownLocation } from "../config.js";
-import { openJsonl } from "./from-jsonl.js";
+import { openJsonl, openMcpMemory, openMem0 } from "./from-json.js";
 import { openKb } from "./from-kb.js";
-import { openMcpMemory } from "./from-mcp-memory.js";
-import { openMem0 } from "./from-mem0.js";
 import { openMemgraph } from "./from-memgraph.js";
 import { importTurns, openTranscript } from "./from-transcript.js";
 import { importLinks } from "./links.js";

@@ -10,8 +10,8 @@ import { LIMITS } from "@cortex-memory/core";
 import type { ImportedVersion } from "@cortex-memory/core/contract";
 import { importedName } from "@cortex-memory/core/memgraph";
 import { isDatabaseAddress } from "../config.js";
-import { IMPORTER } from "./decide.js";
 import { type MemgraphRows, openPostgresRows, openSqliteRows, textOf } from "./memgraph-rows.js";
+import { IMPORTER } from "./memories.js";
 import {
   attempt,
   type ForeignFile,

@@ -9,9 +9,8 @@
 import { basename, extname } from "node:path";
 import { type Cortex, isCortexError, open } from "@cortex-memory/core";
 import { type Speech, startIn } from "../speech.js";
-import { IMPORTER } from "./decide.js";
 import { fileBytes, type TextLine, textLines } from "./lines.js";
-import type { ImportWork } from "./memories.js";
+import { IMPORTER, type ImportWork } from "./memories.js";
 import { badRecord, type ForeignFile, isUnusable, type Step, type TurnRecord } from "./records.js";
 import { BATCH_ITEMS, drain } from "./tally.js";
 

@@ -17,8 +17,7 @@ import {
 } from "@cortex-memory/core";
 import type { BatchItemResult } from "@cortex-memory/core/contract";
 import { linkOf } from "@cortex-memory/core/memgraph";
-import { charsOf, IMPORTER } from "./decide.js";
-import { type ImportWork, plain } from "./memories.js";
+import { charsOf, IMPORTER, type ImportWork, plain } from "./memories.js";
 import { attempt, badRecord, isUnusable, type LinkRecord } from "./records.js";
 import { drain } from "./tally.js";
 

@@ -15,8 +15,14 @@ import {
   type Memory,
   open,
 } from "@cortex-memory/core";
-import { CHANGED_HERE, charsOf, HIDDEN_HERE } from "./decide.js";
-import { existingOf, type ImportWork, plain } from "./memories.js";
+import {
+  CHANGED_HERE,
+  charsOf,
+  existingOf,
+  HIDDEN_HERE,
+  type ImportWork,
+  plain,
+} from "./memories.js";
 import { badRecord, type NodeRecord } from "./records.js";
 import { drain } from "./tally.js";
 
