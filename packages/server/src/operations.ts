@@ -12,10 +12,9 @@ import {
 } from "./operations/asking.js";
 import type { Operation } from "./operations/define.js";
 import { GRAPH_OPERATIONS } from "./operations/graphs.js";
-import { JOURNAL_OPERATIONS, PROOF_OPERATIONS } from "./operations/journal.js";
+import { JOURNAL_OPERATIONS, PROOF_OPERATIONS, REPLICA_OPERATIONS } from "./operations/journal.js";
 import { EDGE_OPERATIONS, GOAL_OPERATIONS, MEMORY_OPERATIONS } from "./operations/memories.js";
 import { IMPORT_OPERATIONS, MOVE_OPERATIONS } from "./operations/moves.js";
-import { REPLICA_OPERATIONS } from "./operations/replicas.js";
 import { SCOPE_OPERATIONS } from "./operations/scopes.js";
 import {
   EXTRACT_OPERATIONS,

@@ -6,13 +6,13 @@
 import type { Output } from "@cortex-memory/core/contract";
 import type * as z from "zod";
 import type { configShape, statsShape } from "../operations/fields.js";
+import type { followedShape, promotedShape } from "../operations/journal.js";
 import type {
   erasuresShape,
   foreignShape,
   importedShape,
   upgradeShape,
 } from "../operations/moves.js";
-import type { followedShape, promotedShape } from "../operations/replicas.js";
 import { clean, counted, folded, grouped, type Ink, pairs, row, showTime } from "./ink.js";
 
 /** How much a store holds. */
