@@ -95,42 +95,57 @@ export const tagsJsonShape = z.object({ tags: listOf(tagJsonShape) });
 
 /** A time as text, to the billionth of a second where that is known. */
 function timeJson(ms: number, nanos = 0): string {
-  const text = new Date(ms).toISOString();
+  const text = isoText(ms);
   if (nanos === 0) return text;
   return `${text.slice(0, -1)}${String(nanos).padStart(6, "0").replace(/0+$/, "")}Z`;
 }
 
-/** A node as memgraph writes it; one of a compact list has fewer members. */
-export function nodeJson(node: GraphNode | CompactNode): z.input<typeof nodeJsonShape> {
-  const { id, graphId, lineageId, version, kind, summary, tags, createdAt } = node;
-  return {
-    id,
-    graph_id: graphId,
-    lineage_id: lineageId,
-    version,
-    kind,
-    ...("content" in node ? ownContent(node) : {}),
-    ...(summary === "" ? {} : { summary }),
-    ...(tags.length === 0 ? {} : { tags }),
-    created_at: timeJson(createdAt, node.nanos),
-    is_current: node.isCurrent,
-    is_stale: node.isStale,
-  };
+const SECOND_MS = 1000;
+/** The second that was written last: an answer has many times, and those of one import or session lie close together. */
+let lastSecond = Number.NaN;
+let lastText = "";
+
+/** What a `Date` makes of a time, without one for each. */
+function isoText(ms: number): string {
+  const second = Math.floor(ms / SECOND_MS);
+  if (second !== lastSecond) {
+    const text = new Date(ms).toISOString();
+    // Whole milliseconds alone: of others a `Date` keeps what it likes.
+    if (!Number.isSafeInteger(ms)) return text;
+    lastText = text.slice(0, -4);
+    lastSecond = second;
+    return text;
+  }
+  const rest = ms - second * SECOND_MS;
+  if (!Number.isInteger(rest)) return new Date(ms).toISOString();
+  return `${lastText}${rest < 10 ? "00" : rest < 100 ? "0" : ""}${rest}Z`;
 }
 
-function ownContent(node: GraphNode) {
+type NodeJson = z.input<typeof nodeJsonShape>;
+
+/** A node as memgraph writes it; one of a compact list has fewer members. */
+export function nodeJson(node: GraphNode | CompactNode): NodeJson {
+  const { id, graphId, lineageId, version, kind, summary, tags } = node;
+  // Members are put one by one, in the order in which they are written: a spread for each that may be absent took
+  // longer than the rest of a node.
+  const json: Partial<NodeJson> = { id, graph_id: graphId, lineage_id: lineageId, version, kind };
+  if ("content" in node) putContent(json, node);
+  if (summary !== "") json.summary = summary;
+  if (tags.length > 0) json.tags = tags;
+  json.created_at = timeJson(node.createdAt, node.nanos);
+  json.is_current = node.isCurrent;
+  json.is_stale = node.isStale;
+  return json as NodeJson;
+}
+
+function putContent(json: Partial<NodeJson>, node: GraphNode): void {
   const { content, metadata, freshnessAt, createdBy, supersededBy, conflicts } = node;
-  const isEmpty = metadata === undefined || Object.keys(metadata).length === 0;
-  return {
-    ...(content === "" ? {} : { content }),
-    ...(isEmpty ? {} : { metadata }),
-    ...(freshnessAt === undefined
-      ? {}
-      : { freshness_at: timeJson(freshnessAt, node.freshnessNanos) }),
-    ...(createdBy === "" ? {} : { created_by: createdBy }),
-    ...(supersededBy === undefined ? {} : { superseded_by: supersededBy }),
-    ...(conflicts.length === 0 ? {} : { conflicts }),
-  };
+  if (content !== "") json.content = content;
+  if (metadata !== undefined && Object.keys(metadata).length > 0) json.metadata = metadata;
+  if (freshnessAt !== undefined) json.freshness_at = timeJson(freshnessAt, node.freshnessNanos);
+  if (createdBy !== "") json.created_by = createdBy;
+  if (supersededBy !== undefined) json.superseded_by = supersededBy;
+  if (conflicts.length > 0) json.conflicts = conflicts;
 }
 
 /** An edge as memgraph writes it. */
