@@ -4,7 +4,8 @@
  *
  * A segment is gone through in windows of 64 documents. A window whose bounds together cannot beat
  * the worst of the best hits so far is passed over unread: the result is the same, since bounds are
- * rounded up, and most windows of common words fall.
+ * rounded up, and most windows of common words fall. Where no word alone can beat it, a window is scored only if one
+ * of its documents holds two words.
  */
 import { BLOCK_DOCUMENTS, type Postings, type WordDocuments } from "./postings.js";
 import { B, type BestHits, IMPACT_MAX, K1 } from "./score.js";
@@ -66,13 +67,20 @@ export function scanSegment(
   for (let block = lastBlock(cursors); block >= 0; ) {
     let next = -1;
     let bound = 0;
+    let largest = 0;
     let required = 0;
     for (const cursor of cursors) {
       if (cursor.block !== block) continue;
-      bound += (cursor.bounds[cursor.place] as number) * cursor.scale;
+      const most = (cursor.bounds[cursor.place] as number) * cursor.scale;
+      bound += most;
+      if (most > largest) largest = most;
       if (cursor.isRequired) required += 1;
     }
-    const isHopeful = bound > parts.best.threshold && required >= parts.requiredCount;
+    const { threshold } = parts.best;
+    const isHopeful =
+      bound > threshold &&
+      required >= parts.requiredCount &&
+      (largest > threshold || isAnyShared(cursors, block));
     for (const cursor of cursors) {
       if (cursor.block === block) {
         if (isHopeful) addBlock(window, cursor, parts);
@@ -84,6 +92,28 @@ export function scanSegment(
     if (isHopeful) offerWindow(window, block * BLOCK_DOCUMENTS, parts);
     block = next;
   }
+}
+
+/** Whether one document of the block holds two of the words: mostly each word is in another. */
+function isAnyShared(cursors: readonly Cursor[], block: number): boolean {
+  let first = 0;
+  let last = 0;
+  for (const cursor of cursors) {
+    if (cursor.block !== block) continue;
+    const { bytes, place } = cursor;
+    const end = cursor.ends[place] as number;
+    for (let at = cursor.starts[place] as number; at < end; ) {
+      const byte = bytes[at++] as number;
+      if ((byte & 3) === 3) while ((bytes[at++] as number) >= 0x80);
+      const document = byte >>> 2;
+      const bit = 1 << (document % HALF);
+      const seen = document < HALF ? first : last;
+      if ((seen & bit) !== 0) return true;
+      if (document < HALF) first |= bit;
+      else last |= bit;
+    }
+  }
+  return false;
 }
 
 function lastBlock(cursors: readonly Cursor[]): number {
