@@ -11,7 +11,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cortex, open, openHub } from "../src/index.js";
-import { postgresCounts } from "../src/kv/postgres-backend.js";
+import { openPostgresKv, postgresCounts } from "../src/kv/postgres-backend.js";
 import { postgresError } from "../src/kv/postgres-wire.js";
 import { hubIn } from "../src/testing/fixtures.js";
 import { isLacking, lacksTools } from "../src/testing/lacking.js";
@@ -60,7 +60,20 @@ async function serveTls(server: PostgresServer, { file, key }: Certificate): Pro
 
 /** What the proxy does with one message: nothing of it arrives, a half, all but no answer, all but late. */
 const FAULTS = ["dropped", "halved", "unanswered", "late"] as const;
-type Fault = (typeof FAULTS)[number];
+/** Or it arrives where no statement has a name any more, as behind a pooler that changes connections. */
+type Fault = (typeof FAULTS)[number] | "nameless";
+
+/** A plain query of the protocol. */
+function queryMessage(text: string): Buffer {
+  const message = Buffer.alloc(text.length + 6);
+  message[0] = 0x51;
+  message.writeInt32BE(text.length + 5, 1);
+  message.write(text, 5);
+  return message;
+}
+
+/** What every answer of the server ends with, the state of the transaction aside. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 
 interface Proxy {
   readonly port: number;
@@ -89,7 +102,15 @@ async function startProxy(target: number): Promise<Proxy> {
       });
     }
     let isSilent = false;
-    far.on("data", (piece) => isSilent || near.write(piece));
+    let held: Buffer | undefined;
+    far.on("data", (piece) => {
+      if (held !== undefined) {
+        // The answer to what the proxy has asked itself.
+        if (!piece.subarray(-6, -1).equals(READY)) return;
+        far.write(held);
+        held = undefined;
+      } else if (!isSilent) near.write(piece);
+    });
     near.on("data", (piece) => {
       const fault = armed?.after === 0 ? armed.fault : undefined;
       if (armed !== undefined) armed.after -= 1;
@@ -97,7 +118,10 @@ async function startProxy(target: number): Promise<Proxy> {
       else if (fault === "dropped") cut();
       else if (fault === "halved") far.write(piece.subarray(0, piece.length >> 1), cut);
       else if (fault === "late") setTimeout(() => far.write(piece), 200);
-      else {
+      else if (fault === "nameless") {
+        held = piece;
+        far.write(queryMessage("DEALLOCATE ALL"));
+      } else {
         isSilent = true;
         far.write(piece, () => setTimeout(cut, 50));
       }
@@ -150,6 +174,158 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     expect(await memory.check()).toMatchObject({ ok: true });
     expect(postgresCounts().some(({ lookedUp }) => lookedUp > 0)).toBe(true);
     await memory.close();
+    proxy.stop();
+  });
+
+  /** A store with something to ask for, and every kind of question about it. */
+  async function furnish(location: string): Promise<void> {
+    const memory = await open(location, { actor: "ada" });
+    const turns = [
+      { role: "user", content: "I moved to Porto. Never book me a red-eye.", id: "1" },
+      { role: "assistant", content: "Noted.", id: "2" },
+    ] as const;
+    await memory.remember(turns, { session: "chat" });
+    await memory.write({
+      type: "fact",
+      slot: "home city",
+      text: "Ada lives in Lyon",
+      tags: ["home"],
+    });
+    const home = await memory.write({
+      type: "fact",
+      slot: "home city",
+      text: "Ada lives in Porto",
+      tags: ["home"],
+    });
+    const rule = await memory.write({
+      type: "constraint",
+      text: "No red-eye flights",
+      externalId: "rule",
+    });
+    await memory.link(rule.id, "related_to", home.id, { reason: "both of one talk" });
+    await memory.close();
+  }
+
+  const QUESTIONS: Readonly<Record<string, (memory: Cortex) => Promise<unknown>>> = {
+    get: (memory) => memory.get("rule"),
+    history: (memory) => memory.history("rule"),
+    list: (memory) => memory.list({ tag: "home" }),
+    find: (memory) => memory.find({ type: "fact", tags: ["home"], limit: 5 }),
+    search: (memory) => memory.search("red-eye flights"),
+    recall: (memory) => memory.recall("where does Ada live?", { now: 1_900_000_000_000 }),
+    context: async (memory) => (await memory.context()).text,
+    links: (memory) => memory.linksFrom("rule"),
+    traverse: (memory) => memory.traverse("rule", { maxHops: 2 }),
+    session: (memory) => memory.session("chat"),
+    changes: (memory) => memory.changes(0, 3),
+    check: (memory) => memory.check(),
+    root: (memory) => memory.root(),
+  };
+
+  test.each(Object.entries(QUESTIONS))(
+    "a connection that breaks at any message of %s: the question is answered all the same",
+    async (_, ask) => {
+      const proxy = await startProxy(server.port);
+      const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+      const location = `${hubIn(url)}&retry=60&partitions=2`;
+      await furnish(location);
+      const memory = await open(location, { actor: "ada" });
+      await ask(memory);
+      const before = JSON.stringify(await ask(memory));
+      let broken = 0;
+      for (const fault of ["dropped", "halved", "unanswered"] as const) {
+        for (let after = 0; ; after = later(after)) {
+          proxy.arm(fault, after);
+          expect(JSON.stringify(await ask(memory)), `${fault} at ${after}`).toBe(before);
+          if (!proxy.isSpent()) break;
+          broken += 1;
+        }
+      }
+      expect(broken).toBeGreaterThanOrEqual(3);
+      await memory.close();
+      proxy.stop();
+    },
+  );
+
+  /** The next message to do something to: one after the other, and of a long call not every late one. */
+  function later(after: number): number {
+    return after + 1 + (after >> 3);
+  }
+
+  /** Sizes of pools: each is a pool of its own, which gives names again. */
+  let size = 10;
+
+  test.each(Object.entries(QUESTIONS))(
+    "names lost at any message of %s: the question is answered all the same, at once",
+    async (_, ask) => {
+      const proxy = await startProxy(server.port);
+      const hub = hubIn(server.url.replace(`:${server.port}/`, `:${proxy.port}/`));
+      await furnish(`${hub}&partitions=2`);
+      let lost = 0;
+      for (let isSpent = true; isSpent; lost = later(lost)) {
+        // Nothing is tried again after a pause.
+        const location = `${hub}&retry=0&partitions=2&pool=${size++}`;
+        const memory = await open(location, { actor: "ada" });
+        await ask(memory);
+        const before = JSON.stringify(await ask(memory));
+        proxy.arm("nameless", lost);
+        expect(JSON.stringify(await ask(memory)), `at ${lost}`).toBe(before);
+        isSpent = proxy.isSpent();
+        await memory.close();
+      }
+      expect(lost).toBeGreaterThan(1);
+      proxy.stop();
+    },
+  );
+
+  test("names lost at any message of a write: it is made once, at once", async () => {
+    const proxy = await startProxy(server.port);
+    const hub = hubIn(server.url.replace(`:${server.port}/`, `:${proxy.port}/`));
+    let written = 0;
+    let lost = 0;
+    for (let isSpent = true; isSpent; lost += 1) {
+      const memory = await open(`${hub}&retry=0&partitions=2&pool=${size++}`, { actor: "ada" });
+      const write = (): Promise<unknown> =>
+        memory.write({ type: "note", text: `note ${written++}` });
+      await write();
+      await write();
+      proxy.arm("nameless", lost);
+      await write();
+      isSpent = proxy.isSpent();
+      await memory.close();
+    }
+    expect(lost).toBeGreaterThan(1);
+    const memory = await open(`${hub}&partitions=2`, { actor: "ada" });
+    const { memories } = await memory.list({ type: "note", limit: 1000, order: "oldest" });
+    const texts = Array.from({ length: written }, (_, at) => `note ${at}`);
+    expect(memories.map(({ text }) => text)).toEqual(texts);
+    expect(await memory.check()).toMatchObject({ ok: true });
+    await memory.close();
+    proxy.stop();
+  });
+
+  test("a read that lost its connection is not answered from two states", async () => {
+    const proxy = await startProxy(server.port);
+    const hub = hubIn(server.url);
+    const far = hub.replace(`:${server.port}/`, `:${proxy.port}/`);
+    await furnish(`${hub}&partitions=2`);
+    const near = await open(`${hub}&partitions=2`, { actor: "ada" });
+    const kv = await openPostgresKv(`${far}&partitions=2`, "ada", { create: false });
+    const snapshot = await kv.snapshot();
+    const [first] = await snapshot.ranges([
+      { gte: new Uint8Array([0]), lt: new Uint8Array([255]), limit: 3 },
+    ]);
+    expect(first).toHaveLength(3);
+    const rest = { gte: first?.[2]?.key ?? new Uint8Array(), lt: new Uint8Array([255]), limit: 5 };
+    proxy.arm("dropped", 0);
+    expect((await snapshot.ranges([rest]))[0]).toHaveLength(5);
+    await near.write({ type: "note", text: "meanwhile" });
+    proxy.arm("dropped", 0);
+    const again = { ...rest, limit: 6 };
+    await expect(snapshot.ranges([again])).rejects.toMatchObject({ code: "ERR_UNREACHABLE" });
+    snapshot.close();
+    await kv.close();
+    await near.close();
     proxy.stop();
   });
 
@@ -208,7 +384,7 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
     await memory.close();
   });
 
-  test("a pooler that takes settings and loses statements: they are sent whole from then on", async () => {
+  test("a pooler that takes settings and loses statements is found out: nothing is left on its connections", async () => {
     const settings = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
     const bouncer = await startPgbouncer(server, [
       `ignore_startup_parameters = ${settings.join(",")}`,
@@ -224,6 +400,20 @@ describe.skipIf(isLacking(missing === undefined, missing ?? ""))("a server that 
         expect(await memory.check()).toMatchObject({ ok: true });
       }),
     );
+    const { retries } =
+      postgresCounts().find(({ address }) => address.includes(`:${new URL(bouncer.url).port}/`)) ??
+      {};
+    expect(retries).toBe(0);
+    const client = new pg.Client({ connectionString: bouncer.url });
+    await client.connect();
+    const { rows } = await client.query(
+      "SELECT count(*)::int AS named FROM pg_prepared_statements",
+    );
+    expect(rows).toEqual([{ named: 0 }]);
+    expect((await client.query("SHOW plan_cache_mode")).rows).toEqual([
+      { plan_cache_mode: "auto" },
+    ]);
+    await client.end();
     await Promise.all(memories.map((memory) => memory.close()));
     await bouncer.stop();
   });

@@ -4,7 +4,8 @@
  *
  * Promises: the tables are there and of our version before anybody gets a connection; every
  * connection has its timeouts, set at the start or, behind a pooler that allows no settings there, in
- * every transaction. A failure is a `CortexError` that says what to do. Whether a failure may pass by
+ * every transaction. A statement is sent by name only to a server whose connection we hold ourselves: a pooler, which may
+ * hand us one that does not know it, is found out at the start. A failure is a `CortexError` that says what to do. Whether a failure may pass by
  * itself is told by `isPassing`; trying again is left to `postgres-backend.ts`.
  *
  * The package `pg` is loaded when the first store is opened, never before.
@@ -14,6 +15,7 @@ import { CortexError } from "../errors.js";
 import { checkCertificates, type PostgresAddress } from "./postgres-address.js";
 import { NumberTable } from "./postgres-numbers.js";
 import {
+  BACKEND,
   BEGIN_WRITE,
   COMMIT,
   CONNECTION_SETTINGS,
@@ -156,22 +158,19 @@ export class PostgresPool {
   /** Statements that each connection knows by name. */
   readonly #names = new WeakMap<PoolClient, Map<string, string>>();
   readonly #unended = new Unended();
-  #prepares: boolean;
+  /** Whether statements are sent by name. */
+  #prepares = false;
 
   private constructor(address: PostgresAddress, pool: Pool, forget: () => void) {
     this.address = address;
     this.#pool = pool;
     this.#seats = new Seats(address.connections);
     this.#forget = forget;
-    this.#prepares = address.prepares;
     // A connection that dies while nobody uses it is replaced when somebody needs one.
     pool.on("error", () => {});
     // One that knows no such settings goes on as is.
     pool.on("connect", (client) => {
-      if (!this.#prepares) return;
-      client.query(CONNECTION_SETTINGS).catch(() => {
-        this.#mayBeAlone = false;
-      });
+      if (this.#prepares) this.#settle(client);
     });
   }
 
@@ -195,17 +194,42 @@ export class PostgresPool {
     };
     const pool = new PostgresPool(address, new Pool({ ...usual, ...settings }), forget);
     try {
-      (await pool.acquire()).release();
+      await pool.#meet();
       return pool;
     } catch (error) {
       await pool.#pool.end();
       if (!isUnsupportedSetting(error)) throw error;
     }
+    // A pooler that allows no settings hands statements to connections that do not know them.
     const plain = new PostgresPool(address, new Pool(usual), forget);
     plain.#localSettings = true;
-    // A pooler of that kind hands statements to connections that do not know them.
-    plain.#prepares = false;
     return plain;
+  }
+
+  /**
+   * The first connection: is it the server that serves it, or a pooler? A pooler shows a process number of its own, and the
+   * server behind it another one. There nothing may be left on a connection: no settings and no names.
+   */
+  async #meet(): Promise<void> {
+    const client = await this.#connect();
+    try {
+      const { rows } = await client.query<{ readonly pid: number }>(BACKEND);
+      const isServer = "processID" in client && client.processID === rows[0]?.pid;
+      this.#localSettings = !isServer;
+      this.#prepares = isServer && this.address.prepares;
+      if (this.#prepares) this.#settle(client);
+    } catch (error) {
+      throw postgresError(error, this.address);
+    } finally {
+      client.release();
+    }
+  }
+
+  /** Settings of a connection that stays ours; a server that knows no such settings goes on as is. */
+  #settle(client: Pick<PoolClient, "query">): void {
+    client.query(CONNECTION_SETTINGS).catch(() => {
+      this.#mayBeAlone = false;
+    });
   }
 
   /** Takes part; false when the pool has ended. */
@@ -248,7 +272,7 @@ export class PostgresPool {
   async acquire(): Promise<Session> {
     const leaveSeat = await this.#seats.take();
     try {
-      const client = await this.#pool.connect();
+      const client = await this.#connect();
       return new PgSession(client, leaveSeat, {
         tally: this.tally,
         names: this.#namesOf(client),
@@ -259,6 +283,14 @@ export class PostgresPool {
       });
     } catch (error) {
       leaveSeat();
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
       throw postgresError(error, this.address);
     }
   }
@@ -282,22 +314,27 @@ export class PostgresPool {
     ];
   }
 
-  /** Runs one message on a connection of its own, as one transaction; a statement alone is one by itself. */
+  /**
+   * Runs one message on a connection of its own, as one transaction; a statement alone is one by itself. Where a name was not
+   * known the server has done nothing, and all of it is sent once more without names.
+   */
   async transact(
     statements: readonly Statement[],
     more: readonly Statement[] = [],
   ): Promise<Answer[]> {
-    const session = await this.acquire();
-    try {
-      const isOne = statements.length === 1 && more.length === 0;
-      if (isOne && this.#mayBeAlone && this.#prepares) return await session.run(statements);
-      const opening = this.opening(BEGIN_WRITE, more);
-      const answers = await session.run([...opening, ...statements, COMMIT]);
-      return answers.slice(opening.length, -1);
-    } catch (error) {
-      throw postgresError(error, this.address);
-    } finally {
-      session.release();
+    for (;;) {
+      const session = await this.acquire();
+      try {
+        const isOne = statements.length === 1 && more.length === 0;
+        if (isOne && this.#mayBeAlone && this.#prepares) return await session.run(statements);
+        const opening = this.opening(BEGIN_WRITE, more);
+        const answers = await session.run([...opening, ...statements, COMMIT]);
+        return answers.slice(opening.length, -1);
+      } catch (error) {
+        if (!isLostName(error)) throw postgresError(error, this.address);
+      } finally {
+        session.release();
+      }
     }
   }
 

@@ -4,8 +4,9 @@
  *
  * Promises: nothing goes over the wire before the first read, whose message also starts the
  * transaction and reads the head row. What was named as wanted soon travels along, and what was read
- * is kept for as long as the snapshot lasts, up to some megabytes: no row is asked for twice. Until something was read a broken connection is replaced; after
- * that the snapshot is lost with its connection, because no other one could see the same state.
+ * is kept for as long as the snapshot lasts, up to some megabytes: no row is asked for twice. A broken connection is
+ * replaced, and the read goes on if the head row says that nothing was changed since the first one; if something was, the
+ * snapshot is lost with its connection, because no other one could see the same state.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CortexError } from "../errors.js";
@@ -19,12 +20,13 @@ import {
   type KvSnapshot,
   type KvSoon,
   type OnEntry,
+  sameBytes,
   showEntries,
   showFound,
 } from "./kv.js";
 import type { PostgresPool, Session } from "./postgres-session.js";
 import * as sql from "./postgres-tables.js";
-import { type Answer, isPassing, postgresError } from "./postgres-wire.js";
+import { type Answer, isLostName, isPassing, postgresError } from "./postgres-wire.js";
 
 /** First and longest pause between two tries to reach the server. */
 const PAUSE_MS = { first: 20, most: 1000 } as const;
@@ -93,6 +95,7 @@ export class PostgresSnapshot implements KvSnapshot {
   readonly #owner: SnapshotOwner;
   #generation: number | undefined;
   #head: Bytes | undefined;
+  #stamp: Bytes | undefined;
   #session: Session | undefined;
   #hasBegun = false;
   #waiting: Asked[] = [];
@@ -254,18 +257,15 @@ export class PostgresSnapshot implements KvSnapshot {
   }
 
   async #read(wanted: Wanted): Promise<Found> {
-    if (this.#session !== undefined) {
-      return this.#send(this.#session, [], wanted, this.#generation ?? 0);
-    }
-    // A connection that broke took the state along that was read from so far.
-    if (this.#hasBegun) throw closedSnapshot();
     const patience = new Patience(this.#pool.address.retryMs);
     for (;;) {
       try {
-        return await this.#begin(wanted);
+        if (this.#session === undefined) return await this.#begin(wanted);
+        return await this.#send(this.#session, [], wanted, this.#generation ?? 0);
       } catch (error) {
         this.#drop();
-        // Nothing was read yet, so that it may as well be read from another connection.
+        // From now on statements are sent whole: no pause makes that any better.
+        if (isLostName(error)) continue;
         if (!isPassing(error)) throw error;
         await patience.pause(postgresError(error, this.#pool.address));
       }
@@ -277,7 +277,10 @@ export class PostgresSnapshot implements KvSnapshot {
     this.#session = undefined;
   }
 
-  /** The first read: it starts the transaction and learns which generation is the store. */
+  /**
+   * The first read: it starts the transaction and learns which generation is the store. Another one after a broken
+   * connection holds only if the store has not changed meanwhile.
+   */
   async #begin(wanted: Wanted): Promise<Found> {
     const session = await this.#pool.acquire();
     this.#session = session;
@@ -287,13 +290,29 @@ export class PostgresSnapshot implements KvSnapshot {
     const found = await this.#send(session, opening, wanted, guess, (first) => {
       head = first.at(-1)?.[0];
     });
+    if (this.#hasBegun && !this.#isAsBefore(head)) {
+      this.#finish();
+      throw lostState();
+    }
     this.#hasBegun = true;
     this.#head = head?.[1] as Bytes | undefined;
+    this.#stamp = head?.[2] as Bytes | undefined;
     if (head === undefined) this.#tellMissing();
     if (head === undefined || head[0] === guess) return found;
     this.#generation = Number(head[0]);
     this.#owner.onGeneration(this.#generation);
     return this.#send(session, [], wanted, this.#generation);
+  }
+
+  /** Every change gives the head row another stamp, and every promotion another generation. */
+  #isAsBefore(head: readonly unknown[] | undefined): boolean {
+    if (head === undefined) return this.#head === undefined && this.#stamp === undefined;
+    const [generation, bytes, stamp] = head;
+    return (
+      generation === (this.#generation ?? 0) &&
+      sameBytes(bytes as Bytes | undefined, this.#head) &&
+      sameBytes(stamp as Bytes | undefined, this.#stamp)
+    );
   }
 
   /** A connection goes back with its transaction ended, also where the owner refuses to go on. */
@@ -385,6 +404,14 @@ function rangeName({ gte, lt, reverse, keysOnly }: KvRange): string {
 
 function isHeadKey(key: Bytes): boolean {
   return key.length === 1 && key[0] === HEAD_KEY[0];
+}
+
+/** The failure of a snapshot that cannot go on; whoever only reads may ask again. */
+function lostState(): CortexError {
+  return new CortexError(
+    "ERR_UNREACHABLE",
+    "the connection was lost while rows were read, and the store has changed since; nothing was written: ask again",
+  );
 }
 
 function closedSnapshot(): CortexError {

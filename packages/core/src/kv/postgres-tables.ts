@@ -116,6 +116,8 @@ export const BEGIN_WRITE: Statement = { text: "BEGIN ISOLATION LEVEL READ COMMIT
  */
 export const CONNECTION_SETTINGS = `SET default_transaction_isolation = 'read committed';
   SET plan_cache_mode = force_generic_plan`;
+/** Who serves a connection, as the server counts its processes. */
+export const BACKEND = "SELECT pg_backend_pid() AS pid";
 /** Ends a transaction. */
 export const COMMIT: Statement = { text: "COMMIT" };
 /** Ends a transaction that came to nothing. */
@@ -140,14 +142,14 @@ const HERE = "actor = $1::text AND slot = $2::int";
 const NOT_HELD = "(held_until IS NULL OR held_until < statement_timestamp())";
 
 /** Texts of statements that are sent all the time are made once: their names are found by them. */
-const READ_HEAD = `SELECT generation, head FROM cortex_heads WHERE ${HERE} AND NOT retired`;
+const READ_HEAD = `SELECT generation, head, stamp FROM cortex_heads WHERE ${HERE} AND NOT retired`;
 
-/** The head row of a place: generation, head. */
+/** The head row of a place: generation, head, and the stamp of the last change, whatever it changed. */
 export function readHead(place: Place): Statement {
   return {
     text: READ_HEAD,
     values: [place.actor, place.slot],
-    columns: ["int", "bytes"],
+    columns: ["int", "bytes", "bytes"],
   };
 }
 

@@ -5,6 +5,7 @@
  * way there, and are copied once: the message is written here, `pg` sends it and reads the answers. A failure is a `CortexError` that says what to do; whether it may pass by itself is told
  * by `isPassing`.
  */
+import { createHash } from "node:crypto";
 import type { Connection, Submittable } from "pg";
 import { CortexError, type ErrorCode } from "../errors.js";
 import type { Column, SqlValue, Statement } from "./postgres-tables.js";
@@ -51,7 +52,7 @@ export class Message implements Submittable {
     const known = this.#names?.get(text);
     if (known !== undefined) return { name: known, values: given };
     const isCommon = this.#names !== undefined && values !== undefined;
-    const name = isCommon ? `cortex_${this.#names.size}` : "";
+    const name = isCommon ? statementName(text) : "";
     if (isCommon) this.#names.set(text, name);
     return { name, text, values: given };
   }
@@ -77,6 +78,14 @@ export class Message implements Submittable {
   handleRowDescription(): void {}
   handlePortalSuspended(): void {}
   handleEmptyQuery(): void {}
+}
+
+/**
+ * A statement's name follows from its text: a pooler may hand us a connection on which somebody else gave names, and the
+ * same name must not mean another statement there.
+ */
+function statementName(text: string): string {
+  return `cortex_${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
 }
 
 /** A value on its way: text, bytes or a list of bytes in binary, or nothing. */
