@@ -7,7 +7,7 @@
  * derived is to be made again. Vectors of erased memories stay behind, whoever failed to take them
  * away: the new store says which memories those are, and its file never holds their bytes.
  *
- * Every change of a model's rows changes its cursor row (`vector/vector-rows.ts`). So vectors that were
+ * Every change of a model's rows changes its cursor row (`records/vector-rows.ts`). So vectors that were
  * carried before, while others still wrote, are left alone when the cursor rows agree: writers wait for
  * the last copy, and a hundred thousand vectors take seconds to compare.
  */

@@ -1,7 +1,7 @@
 /**
  * Reading by meaning: which memories have vectors near a given one.
  *
- * The rows are the truth (`vector/vector-rows.ts`); what is kept in memory is loaded from them at the
+ * The rows are the truth (`records/vector-rows.ts`); what is kept in memory is loaded from them at the
  * first question and follows them from there on, whichever process wrote: the cursor row says how far
  * the journal was embedded, and the entries since the last look name the memories that may have
  * changed.

@@ -126,8 +126,8 @@ type NodeJson = z.input<typeof nodeJsonShape>;
 /** A node as memgraph writes it; one of a compact list has fewer members. */
 export function nodeJson(node: GraphNode | CompactNode): NodeJson {
   const { id, graphId, lineageId, version, kind, summary, tags } = node;
-  // Members are put one by one, in the order in which they are written: a spread for each that may be absent took
-  // longer than the rest of a node.
+  // Members are put one by one, in the order in which they are written: a walk has many nodes, and a spread for each member
+  // that may be absent is dear.
   const json: Partial<NodeJson> = { id, graph_id: graphId, lineage_id: lineageId, version, kind };
   if ("content" in node) putContent(json, node);
   if (summary !== "") json.summary = summary;
