@@ -25,7 +25,8 @@ async function filled(): Promise<Cortex> {
   for (const [at, importance] of [3, 9, 6].entries()) {
     await memory.write({ type: "fact", text: `fact ${at * 40}`, importance, tags: ["t"] });
   }
-  await memory.write({ type: "note", text: "note", kind: "memo", externalId: "n" });
+  // A number of its own: two that are equally near come by id, and ids of one millisecond by chance.
+  await memory.write({ type: "note", text: "note 90", kind: "memo", externalId: "n" });
   await memory.embedPending();
   return memory;
 }
