@@ -8,10 +8,8 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isLacking } from "../../core/src/testing/lacking.js";
-import { type Intent, intentOf } from "../src/app/intent.ts";
-import { readQuery } from "../src/ask/find-query.ts";
-import { marksIn } from "../src/ask/matched-words.ts";
-import { diffOf } from "../src/base/diff.ts";
+import { diffOf, marksIn } from "../src/base/pieces.ts";
+import { type Intent, intentOf, readQuery } from "../src/base/typed.ts";
 
 const ID = "01M7GXEYE1V7SZB5QNTEBHM0ZJ";
 

@@ -3,16 +3,15 @@
  * which memory are shown is in the address; opening the memory, or asking for a key, comes first.
  */
 import { type ReactNode, Suspense, useEffect, useRef } from "react";
-import { useLive } from "../base/live.ts";
 import { NoticeCorner } from "../base/notice.tsx";
+import { useWaiting, waitingCount } from "../base/reads.ts";
 import { hrefOf, useRoute } from "../base/route.ts";
-import { StudioProvider, useOpening, useStudio } from "../base/studio.tsx";
+import { SignIn } from "../base/session.tsx";
+import { StudioProvider, useLive, useOpening, useStudio } from "../base/studio.tsx";
 import { FailureText, Loading } from "../base/ui.tsx";
-import { useWaiting, waitingCount } from "../base/waiting.ts";
 import { Welcome } from "../home/welcome.tsx";
 import { MemoryPanel } from "../memory/memory-panel.tsx";
 import { WriteButton } from "../mend/write-dialog.tsx";
-import { SignIn } from "../sign-in/sign-in.tsx";
 import { Icon } from "./icons.tsx";
 import { PAGES, pageAt } from "./pages.tsx";
 import { SearchField } from "./search-field.tsx";

@@ -2,7 +2,7 @@
  * What the search field and the keys can run by name: going to a page, going back to now, signing out.
  */
 import { go, hrefOf, hrefWith } from "../base/route.ts";
-import { currentKey, setKey } from "../base/session.ts";
+import { currentKey, setKey } from "../base/session.tsx";
 import { PAGES, SIDE_PAGES } from "./pages.tsx";
 
 /** Something that can be run. */

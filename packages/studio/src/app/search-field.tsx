@@ -3,11 +3,11 @@
  * what Enter is about to do, and the pages and commands that the text may mean.
  */
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
-import { isTyping } from "../base/keys.ts";
+import { isTyping } from "../base/dialog.tsx";
 import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
+import { type Intent, intentOf, intentWords } from "../base/typed.ts";
 import { commandsFor } from "./commands.ts";
-import { type Intent, intentOf, intentWords } from "./intent.ts";
 
 interface Choice {
   readonly key: string;

@@ -3,7 +3,7 @@
  * types, keys are letters.
  */
 import { useLayoutEffect, useRef } from "react";
-import { isTaken } from "../base/keys.ts";
+import { isTaken } from "../base/dialog.tsx";
 import { currentRoute, go, hrefOf, hrefWith } from "../base/route.ts";
 import { PAGES, SIDE_PAGES } from "./pages.tsx";
 

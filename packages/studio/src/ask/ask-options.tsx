@@ -2,11 +2,11 @@
  * The settings of a question, kept in the address: how much may be said, in which rendering, of which
  * types, with history or without. A second set, under a prefix, is for comparing.
  */
-import { MEMORY_TYPES, type MemoryType } from "@cortex-memory/core/remote";
+import type { MemoryType } from "@cortex-memory/core/remote";
 import { useId } from "react";
 import { count } from "../base/format.tsx";
 import { go, hrefWith, type Params } from "../base/route.ts";
-import { LANE_NAMES, LANES, type LaneName, spaced, TYPES } from "../base/words.ts";
+import { isMemoryType, LANE_NAMES, LANES, type LaneName, spaced, TYPES } from "../base/words.ts";
 
 /** How a question is asked. */
 export interface Settings {
@@ -25,7 +25,7 @@ const BUDGETS = [100, 200, 400, 800, 1600, 3200] as const;
 /** The settings in an address. */
 export function optionsIn(params: Params, prefix: string): Settings {
   const form = FORMS.find((one) => one === params[`${prefix}form`]);
-  const types = (params[`${prefix}types`] ?? "").split(",").filter(isType);
+  const types = (params[`${prefix}types`] ?? "").split(",").filter(isMemoryType);
   return {
     budgetTokens: numberIn(params[`${prefix}budget`], 400),
     limit: numberIn(params[`${prefix}limit`], 10),
@@ -34,10 +34,6 @@ export function optionsIn(params: Params, prefix: string): Settings {
     history: params[`${prefix}history`] === "1",
     offLanes: (params[`${prefix}off`] ?? "").split(",").filter(isLane),
   };
-}
-
-function isType(name: string): name is MemoryType {
-  return Object.hasOwn(MEMORY_TYPES, name);
 }
 
 function isLane(name: string): name is LaneName {

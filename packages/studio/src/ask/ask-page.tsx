@@ -3,10 +3,9 @@
  * link that led there, what the budget cut, and the text as the agent gets it.
  */
 import { useState } from "react";
-import { PromptText } from "../base/prompt-text.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith, useRoute } from "../base/route.ts";
-import { Answer, Empty, PageHead, WaysToAsk } from "../base/ui.tsx";
+import { Answer, Empty, PageHead, PromptText, WaysToAsk } from "../base/ui.tsx";
 import { LANE_NAMES } from "../base/words.ts";
 import { AskOptions, optionsIn, type Settings } from "./ask-options.tsx";
 import { Hits } from "./hits.tsx";

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { counted, Time } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith, useRoute } from "../base/route.ts";
+import { readQuery } from "../base/typed.ts";
 import {
   Answer,
   Empty,
@@ -16,7 +17,6 @@ import {
   WaysToAsk,
 } from "../base/ui.tsx";
 import { TYPES } from "../base/words.ts";
-import { readQuery } from "./find-query.ts";
 
 const PAGE_SIZE = 50;
 

@@ -5,11 +5,10 @@
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { Fragment } from "react";
 import { count, counted, oneLine, percent } from "../base/format.tsx";
-import { MemoryName } from "../base/memory-name.tsx";
+import { marksIn } from "../base/pieces.ts";
 import { hrefWith } from "../base/route.ts";
-import { Empty, ShareBar, TypeMark } from "../base/ui.tsx";
+import { Empty, MemoryName, ShareBar, TypeMark } from "../base/ui.tsx";
 import { LANE_NAMES, LANES, spaced } from "../base/words.ts";
-import { marksIn } from "./matched-words.ts";
 
 /** What `recall` answers. */
 export type Recalled = Awaited<ReturnType<RemoteCortex["recall"]>>;

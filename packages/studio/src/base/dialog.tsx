@@ -1,7 +1,9 @@
 /**
- * A question in front of the page: what is behind waits, Escape leaves, the focus comes back.
+ * A question in front of the page: what is behind waits, Escape leaves, the focus comes back. What cannot be
+ * undone asks for a word to be typed. While a question stands there, or somebody types, the keys of the page
+ * are letters.
  */
-import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from "react";
 import { Failure } from "./ui.tsx";
 
 /** A form in a dialog. */
@@ -85,4 +87,33 @@ export function TextField({
       />
     </>
   );
+}
+
+/** Whether keys belong to what the person is writing. */
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input, textarea, select") !== null;
+}
+
+/** Whether a key is not for the page: somebody writes, a question stands in front, or the browser has it. */
+export function isTaken(event: KeyboardEvent): boolean {
+  if (isTyping(event.target) || event.metaKey || event.ctrlKey || event.altKey) return true;
+  return document.querySelector("dialog[open]") !== null;
+}
+
+/** Runs what a key stands for while the component is there; a key without an action is left alone. */
+export function useKeys(actions: { readonly [key: string]: (() => void) | undefined }): void {
+  const now = useRef(actions);
+  now.current = actions;
+  // Before the browser paints: whoever sees the page can press its keys.
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (isTaken(event)) return;
+      const act = now.current[event.key];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, []);
 }

@@ -3,7 +3,7 @@
  * follows from it, so that a link survives a reload and can be handed on.
  *
  * It is the part of an address that browsers do not send: questions and ids stay out of the server's
- * log. Nothing secret is ever put here; who is asking is in `session.ts`.
+ * log. Nothing secret is ever put here; who is asking is in `session.tsx`.
  */
 import { useSyncExternalStore } from "react";
 

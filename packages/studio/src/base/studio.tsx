@@ -1,15 +1,24 @@
 /**
  * The memory that is open: a client of the server that served this page, the moment that is looked at,
- * and what the person may do. Components get it by `useStudio`; they never open a client of their own.
+ * what the person may do, and the journal as it grows. Components get it by `useStudio`; they never open a
+ * client of their own.
  *
- * A graph that is not there yet is no failure: it is made by the first write, not by looking.
+ * A graph that is not there yet is no failure: it is made by the first write, not by looking. Only the owner
+ * may follow the journal, and comes back to it after a break; others see the present when they ask again.
  */
 import { isCortexError, openRemote, type RemoteCortex } from "@cortex-memory/core/remote";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, type ReactNode, useContext, useMemo } from "react";
+import {
+  createContext,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { useRoute } from "./route.ts";
-import { currentHolder, isScopeKey, signerFor, useHolderName, useKey } from "./session.ts";
-import { watchingFetch } from "./stream-state.ts";
+import { currentHolder, isScopeKey, signerFor, useHolderName, useKey } from "./session.tsx";
 
 /** A moment to read at: nothing for the present. */
 export type Past = { readonly asOf?: number | string };
@@ -151,4 +160,128 @@ function isRefusal(error: unknown): boolean {
   // A text that no header could carry is as wrong as any other.
   if (error.details.field === "token" || error.details.field === "scope") return true;
   return error.code === "ERR_DENIED" || error.code.startsWith("ERR_SCOPE");
+}
+
+/** How following is doing; `off` where nothing is followed. */
+type LiveState = "off" | StreamState;
+
+/** Entries that come close together are one reason to ask again. */
+const GATHER_MS = 250;
+
+/** The first pause before coming back; it doubles up to the last. */
+const PAUSE_MS = { first: 500, last: 15_000 };
+
+/** Follows the open memory for as long as the component is there: each entry empties what may be stale. */
+export function useLive(): LiveState {
+  const { memory, graph, isOwner } = useStudio();
+  const queries = useQueryClient();
+  const state = useSyncExternalStore(onStream, () => streamNow);
+  const [isOff, setOff] = useState(false);
+  useEffect(() => {
+    setOff(!isOwner);
+    if (!isOwner) return;
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const refresh = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void queries.invalidateQueries({ queryKey: [graph, "now"] });
+      }, GATHER_MS);
+    };
+    void follow(memory, { signal: stop.signal, onEntry: refresh, onDenied: () => setOff(true) });
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [memory, graph, isOwner, queries]);
+  return isOff ? "off" : state;
+}
+
+interface Followed {
+  readonly signal: AbortSignal;
+  readonly onEntry: () => void;
+  readonly onDenied: () => void;
+}
+
+/** Follows until told to stop; what was missed meanwhile is asked for by its number. */
+async function follow(
+  memory: RemoteCortex,
+  { signal, onEntry, onDenied }: Followed,
+): Promise<void> {
+  let from: number | undefined;
+  let pauseMs = PAUSE_MS.first;
+  while (!signal.aborted) {
+    try {
+      from ??= (await memory.root()).seq + 1;
+      if (signal.aborted) return;
+      for await (const { seq } of memory.subscribe({ from, signal })) {
+        from = seq + 1;
+        pauseMs = PAUSE_MS.first;
+        onEntry();
+      }
+    } catch (error) {
+      if (isCortexError(error, "ERR_DENIED")) return onDenied();
+    }
+    if (signal.aborted) return;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    pauseMs = Math.min(2 * pauseMs, PAUSE_MS.last);
+    // Something may have been written that nobody told of.
+    onEntry();
+  }
+}
+
+/** How the stream of events is doing. */
+type StreamState = "connecting" | "live" | "broken";
+
+let streamNow: StreamState = "connecting";
+const streamListeners = new Set<() => void>();
+
+function tellStream(next: StreamState): void {
+  if (next === streamNow) return;
+  streamNow = next;
+  for (const listener of [...streamListeners]) listener();
+}
+
+/** Calls back when that changes. */
+function onStream(listener: () => void): () => void {
+  streamListeners.add(listener);
+  return () => streamListeners.delete(listener);
+}
+
+/**
+ * `fetch`, with an eye on the stream. The client opens it again by itself when it breaks, and tells nobody; so
+ * the page watches the one request that is the stream, and knows.
+ */
+const watchingFetch: typeof fetch = async (input, init) => {
+  const address = typeof input === "string" || input instanceof URL ? String(input) : input.url;
+  if (!/\/subscribe(\?|$)/.test(address)) return fetch(input, init);
+  try {
+    const response = await fetch(input, init);
+    tellStream(response.ok ? "live" : "broken");
+    if (!response.ok || response.body === null) return response;
+    return new Response(watched(response.body), { status: 200, headers: response.headers });
+  } catch (error) {
+    tellStream("broken");
+    throw error;
+  }
+};
+
+/** The same bytes; that they end or break off is told. */
+function watched(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(sink) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          tellStream("broken");
+          sink.close();
+        } else sink.enqueue(value);
+      } catch (error) {
+        tellStream("broken");
+        sink.error(error);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

@@ -1,11 +1,13 @@
 /**
- * The parts that every page is made of: marks of types, lines of memories, sections that remember whether
- * they were open, failures in words, empty states. A page that needs one more of these adds it here only
- * if a second page needs it as well.
+ * The parts that every page is made of: marks of types, lines and names of memories, texts beside what they
+ * were, sections that remember whether they were open, failures in words, empty states. A page that needs one
+ * more of these adds it here only if a second page needs it as well.
  */
 import { isCortexError, type MemoryType } from "@cortex-memory/core/remote";
 import { type ReactNode, useState } from "react";
-import { oneLine } from "./format.tsx";
+import { counted, oneLine } from "./format.tsx";
+import { diffOf } from "./pieces.ts";
+import { useRead } from "./reads.ts";
 import { hrefOf, hrefWith, useRoute } from "./route.ts";
 import { useStudio } from "./studio.tsx";
 import { howSure, TYPE_LETTERS, typeMeaning } from "./words.ts";
@@ -49,6 +51,19 @@ export function MemoryLine({
       </a>
       {children !== undefined && <span className="line-more">{children}</span>}
     </div>
+  );
+}
+
+/** A memory by its words where only its id is at hand; `text` where that is known already. */
+export function MemoryName({ id, text }: { readonly id: string; readonly text?: string }) {
+  const found = useRead(["name", id], async (memory) => (await memory.get(id))?.text ?? "", {
+    enabled: text === undefined,
+  });
+  const words = text ?? found.data ?? "";
+  return (
+    <a href={hrefWith({ m: id })} title={id} dir="auto">
+      {words === "" ? "a memory" : `“${oneLine(words, 90)}”`}
+    </a>
   );
 }
 
@@ -332,6 +347,55 @@ export function RawText({ text, label }: { readonly text: string; readonly label
       <pre className="raw" dir="auto">
         {text}
       </pre>
+    </section>
+  );
+}
+
+/** Two texts as one: words that went are struck out, words that came are underlined. */
+export function Difference({
+  before,
+  after,
+  isFirst = false,
+}: {
+  readonly before: string;
+  readonly after: string;
+  readonly isFirst?: boolean;
+}) {
+  if (isFirst) {
+    return (
+      <p className="diff" dir="auto">
+        {after}
+      </p>
+    );
+  }
+  if (before === after) return <p className="about">The words are the same; fields changed.</p>;
+  return (
+    <p className="diff" dir="auto">
+      {diffOf(before, after).map(({ kind, text }, at) => {
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+        if (kind === "same") return <span key={at}>{text}</span>;
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+        return kind === "gone" ? <del key={at}>{text}</del> : <ins key={at}>{text}</ins>;
+      })}
+    </p>
+  );
+}
+
+/** The answer as an agent gets it: the text that goes into its prompt, to read and to copy. */
+export function PromptText({ text, tokens }: { readonly text: string; readonly tokens: number }) {
+  return (
+    <section className="prompt">
+      <header className="prompt-head">
+        <h2>
+          What the agent reads <span className="about">{counted(tokens, "token")}</span>
+        </h2>
+        {text !== "" && <CopyButton text={text} label="Copy the text" />}
+      </header>
+      {text === "" ? (
+        <p className="about">Nothing: the prompt stays as it is.</p>
+      ) : (
+        <RawText text={text} label="The text for the prompt" />
+      )}
     </section>
   );
 }

@@ -12,6 +12,11 @@ import {
 /** The memory types in the order of core. */
 export const TYPES = Object.keys(MEMORY_TYPES) as readonly MemoryType[];
 
+/** Whether a word is a memory type. */
+export function isMemoryType(name: string): name is MemoryType {
+  return Object.hasOwn(MEMORY_TYPES, name);
+}
+
 /** The letter of a type: colour never stands alone. */
 export const TYPE_LETTERS: { readonly [T in MemoryType]: string } = {
   identity: "I",

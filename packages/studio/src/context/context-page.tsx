@@ -5,10 +5,9 @@
 import { FRAME_VERBS, OBJECT_KINDS, type RemoteCortex } from "@cortex-memory/core/remote";
 import { useId } from "react";
 import { count, counted } from "../base/format.tsx";
-import { PromptText } from "../base/prompt-text.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith, type Params, useRoute } from "../base/route.ts";
-import { Answer, MemoryLine, PageHead, ShareBar, WaysToAsk } from "../base/ui.tsx";
+import { Answer, MemoryLine, PageHead, PromptText, ShareBar, WaysToAsk } from "../base/ui.tsx";
 
 type Bundle = Awaited<ReturnType<RemoteCortex["context"]>>;
 type FrameVerb = keyof typeof FRAME_VERBS;

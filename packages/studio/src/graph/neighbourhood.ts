@@ -7,8 +7,7 @@
 import type { MemoryType, RemoteCortex } from "@cortex-memory/core/remote";
 import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { linksOutside } from "../base/inspected.ts";
-import { useRead } from "../base/reads.ts";
+import { linksOutside, useRead } from "../base/reads.ts";
 import { type Past, useStudio } from "../base/studio.tsx";
 import { TYPES } from "../base/words.ts";
 

@@ -1,9 +1,8 @@
 /**
  * The graph page's part of the address: where the picture begins, what is hidden, how it is coloured.
  */
-import type { MemoryType } from "@cortex-memory/core/remote";
 import type { Params } from "../base/route.ts";
-import { TYPES } from "../base/words.ts";
+import { isMemoryType } from "../base/words.ts";
 import type { Filter, Start } from "./neighbourhood.ts";
 import type { ColourBy } from "./scene.ts";
 
@@ -35,7 +34,7 @@ export function readView(params: Params): View {
       hasRetired: params.life === "all",
     },
     filter: {
-      hiddenTypes: new Set(listIn(params.hide).filter(isType)),
+      hiddenTypes: new Set(listIn(params.hide).filter(isMemoryType)),
       hiddenGroups: new Set(listIn(params.nolinks)),
       ...(kind === undefined ? {} : { kind }),
       ...(tag === undefined ? {} : { tag }),
@@ -50,10 +49,6 @@ export function readView(params: Params): View {
 
 function listIn(text: string | undefined): readonly string[] {
   return (text ?? "").split(",").filter((one) => one !== "");
-}
-
-function isType(name: string): name is MemoryType {
-  return TYPES.some((type) => type === name);
 }
 
 /** A set in an address with one member more, or one less. */

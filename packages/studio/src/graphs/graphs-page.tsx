@@ -5,8 +5,8 @@
 import { useQueries } from "@tanstack/react-query";
 import { useState } from "react";
 import { bytes, count, counted, Time } from "../base/format.tsx";
+import { askServer, useServer } from "../base/reads.ts";
 import { hashOf } from "../base/route.ts";
-import { askServer, useServer } from "../base/server.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, Empty, PageHead, TableFrame } from "../base/ui.tsx";
 import { ImportFile } from "./import-file.tsx";

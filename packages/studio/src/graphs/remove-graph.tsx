@@ -4,7 +4,7 @@
 import { useState } from "react";
 import { FormDialog, TextField } from "../base/dialog.tsx";
 import { counted } from "../base/format.tsx";
-import { useRemoveGraph } from "../base/remove-graph.ts";
+import { useRemoveGraph } from "../base/reads.ts";
 import { useWhyNoWrite } from "../base/ui.tsx";
 
 interface RemoveGraphProps {

@@ -3,7 +3,7 @@
  * the plan by which they were read.
  */
 import { clock, count, counted } from "../base/format.tsx";
-import { useServer } from "../base/server.ts";
+import { useServer } from "../base/reads.ts";
 import { Answer, TableFrame } from "../base/ui.tsx";
 import { type OperationHealth, readMetrics } from "./metrics.ts";
 

@@ -6,9 +6,8 @@ import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { count, counted } from "../base/format.tsx";
-import { MemoryName } from "../base/memory-name.tsx";
 import { useStudio } from "../base/studio.tsx";
-import { Failure, useWhyNoWrite } from "../base/ui.tsx";
+import { Failure, MemoryName, useWhyNoWrite } from "../base/ui.tsx";
 
 type Report = Awaited<ReturnType<RemoteCortex["maintain"]>>;
 

@@ -5,11 +5,10 @@
 import type { MemoryType } from "@cortex-memory/core/remote";
 import { useEffect, useState } from "react";
 import { count, counted, Time } from "../base/format.tsx";
-import { useRead } from "../base/reads.ts";
+import { useRead, useWaiting } from "../base/reads.ts";
 import { hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, Empty, MemoryLine, PageHead, StatusChip, SuspectChip } from "../base/ui.tsx";
-import { useWaiting } from "../base/waiting.ts";
 import { TYPES } from "../base/words.ts";
 import { AgentBlock, RemoveSample, SAMPLE_GRAPH, SampleButton } from "./welcome.tsx";
 

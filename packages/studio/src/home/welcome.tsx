@@ -3,7 +3,7 @@
  * into an agent so that it remembers.
  */
 import { useMutation } from "@tanstack/react-query";
-import { useRemoveGraph } from "../base/remove-graph.ts";
+import { useRemoveGraph } from "../base/reads.ts";
 import { go, hashOf } from "../base/route.ts";
 import { useMakeGraph, useStudio } from "../base/studio.tsx";
 import { CopyButton, FailureText, RawText } from "../base/ui.tsx";

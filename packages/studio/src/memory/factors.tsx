@@ -3,7 +3,7 @@
  * of the sum.
  */
 import { count, percent, Time } from "../base/format.tsx";
-import type { Inspected } from "../base/inspected.ts";
+import type { Inspected } from "../base/reads.ts";
 
 const ABOUT = {
   recency: "used or changed lately",

@@ -2,8 +2,8 @@
  * Every field of a memory, as its writer gave it and as the store completed it.
  */
 import { exact } from "../base/format.tsx";
-import type { Inspected } from "../base/inspected.ts";
 import { SafeLink } from "../base/markdown.tsx";
+import type { Inspected } from "../base/reads.ts";
 import { CopyButton } from "../base/ui.tsx";
 import { spaced } from "../base/words.ts";
 

@@ -3,8 +3,7 @@
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { count } from "../base/format.tsx";
-import { linksOutside } from "../base/inspected.ts";
-import { useRead, useWrite } from "../base/reads.ts";
+import { linksOutside, useRead, useWrite } from "../base/reads.ts";
 import { hashOf, hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, MemoryLine, Section } from "../base/ui.tsx";

@@ -6,9 +6,8 @@
  */
 import { type ReactNode, useEffect, useRef } from "react";
 import { count, Time } from "../base/format.tsx";
-import type { Inspected } from "../base/inspected.ts";
 import { Markdown } from "../base/markdown.tsx";
-import { useRead } from "../base/reads.ts";
+import { type Inspected, useRead } from "../base/reads.ts";
 import { go, hrefOf, hrefWith } from "../base/route.ts";
 import { Answer, CopyButton, Empty, RawText, Section, TypeMark } from "../base/ui.tsx";
 import { howSure, lifeWords, whoSaid } from "../base/words.ts";

@@ -4,14 +4,12 @@
  */
 import { isCortexError, type RemoteCortex } from "@cortex-memory/core/remote";
 import { type ProofPath, proofPath, type VerifyResult, verify } from "@cortex-memory/core/verify";
-import { shortHash } from "../base/fingerprint.tsx";
 import { count, counted, Time } from "../base/format.tsx";
-import { type Pin, usePin } from "../base/pin.ts";
 import { useRead } from "../base/reads.ts";
 import { hrefOf } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer } from "../base/ui.tsx";
-import { Verdict } from "./verdict.tsx";
+import { type Pin, shortHash, usePin, Verdict } from "../base/verdict.tsx";
 
 /** What was proved. */
 interface Proved {

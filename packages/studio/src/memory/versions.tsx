@@ -1,9 +1,10 @@
 /**
  * The versions of a memory, newest first, each with what changed since the one before it.
  */
-import { Difference } from "../base/difference.tsx";
+
 import { Time } from "../base/format.tsx";
-import type { Inspected } from "../base/inspected.ts";
+import type { Inspected } from "../base/reads.ts";
+import { Difference } from "../base/ui.tsx";
 import { whoSaid } from "../base/words.ts";
 
 type Version = Inspected["versions"][number];

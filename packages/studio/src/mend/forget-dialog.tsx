@@ -4,8 +4,7 @@
 import { useState } from "react";
 import { FormDialog, TextField } from "../base/dialog.tsx";
 import { counted, oneLine } from "../base/format.tsx";
-import type { Inspected } from "../base/inspected.ts";
-import { useRead, useWrite } from "../base/reads.ts";
+import { type Inspected, useRead, useWrite } from "../base/reads.ts";
 import { go, hrefWith } from "../base/route.ts";
 
 const WORD = "forget";

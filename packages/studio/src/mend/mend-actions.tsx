@@ -3,8 +3,7 @@
  * a link, confirm, retire, restore, forget. Everything but forget can be undone.
  */
 import { useState } from "react";
-import type { Inspected } from "../base/inspected.ts";
-import { useWrite } from "../base/reads.ts";
+import { type Inspected, useWrite } from "../base/reads.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Failure, useWhyNoWrite } from "../base/ui.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";

@@ -5,9 +5,8 @@
 import { EDGE_KINDS, VISIBILITIES } from "@cortex-memory/core/remote";
 import { useState } from "react";
 import { FormDialog, TextField } from "../base/dialog.tsx";
-import { Difference } from "../base/difference.tsx";
-import type { Inspected } from "../base/inspected.ts";
-import { useRead, useWrite } from "../base/reads.ts";
+import { type Inspected, useRead, useWrite } from "../base/reads.ts";
+import { Difference } from "../base/ui.tsx";
 import { kindMeaning, spaced } from "../base/words.ts";
 
 interface DialogProps {

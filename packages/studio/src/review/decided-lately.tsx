@@ -3,10 +3,9 @@
  * after a while, this stays.
  */
 import { counted, Time } from "../base/format.tsx";
-import { MemoryName } from "../base/memory-name.tsx";
 import { useRead, useWrite } from "../base/reads.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Failure, Section } from "../base/ui.tsx";
+import { Failure, MemoryName, Section } from "../base/ui.tsx";
 
 /** Entries at the end of the journal that are looked through. */
 const LOOKED_AT = 200;

@@ -3,14 +3,12 @@
  * keys 1 to 4, and the way back. Which one is shown is in the address.
  */
 import { useEffect, useState } from "react";
-import { FormDialog, TextField } from "../base/dialog.tsx";
+import { FormDialog, TextField, useKeys } from "../base/dialog.tsx";
 import { counted, oneLine } from "../base/format.tsx";
-import { useKeys } from "../base/keys.ts";
-import { useWrite } from "../base/reads.ts";
+import { useWaiting, useWrite, type Waiting, type WaitingItem } from "../base/reads.ts";
 import { currentRoute, go, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Answer, Empty, Failure, PageHead } from "../base/ui.tsx";
-import { useWaiting, type Waiting, type WaitingItem } from "../base/waiting.ts";
 import { DecidedLately } from "./decided-lately.tsx";
 import {
   type Choice,

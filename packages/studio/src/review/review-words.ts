@@ -3,7 +3,7 @@
  * agent asks for. Pure.
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
-import type { WaitingItem } from "../base/waiting.ts";
+import type { WaitingItem } from "../base/reads.ts";
 import { spaced, whoSaid } from "../base/words.ts";
 
 /** What is decided. */

@@ -3,11 +3,10 @@
  * somebody asks for. A click marks the side that a decision would keep.
  */
 import type { ReactNode } from "react";
-import { Difference } from "../base/difference.tsx";
 import { exact, Time } from "../base/format.tsx";
+import type { WaitingItem } from "../base/reads.ts";
 import { hrefWith } from "../base/route.ts";
-import { TypeMark } from "../base/ui.tsx";
-import type { WaitingItem } from "../base/waiting.ts";
+import { Difference, TypeMark } from "../base/ui.tsx";
 import { howSure, whoSaid } from "../base/words.ts";
 import { type Side, wishFields, wishWords } from "./review-words.ts";
 

@@ -3,12 +3,11 @@
  */
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { type FormEvent, useState } from "react";
-import { Difference } from "../base/difference.tsx";
 import { counted } from "../base/format.tsx";
 import { useRead } from "../base/reads.ts";
 import { go, hrefWith, useRoute } from "../base/route.ts";
 import { momentOf } from "../base/studio.tsx";
-import { Answer, MemoryLine } from "../base/ui.tsx";
+import { Answer, Difference, MemoryLine } from "../base/ui.tsx";
 import { lifeWords } from "../base/words.ts";
 
 /** Entries that are looked through. */

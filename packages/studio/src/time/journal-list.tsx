@@ -3,11 +3,10 @@
  * moment, and to take it back where the engine can.
  */
 import { clock, count, day } from "../base/format.tsx";
-import { MemoryName } from "../base/memory-name.tsx";
 import { useRead, useWrite } from "../base/reads.ts";
 import { hrefWith } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
-import { Answer, Failure } from "../base/ui.tsx";
+import { Answer, Failure, MemoryName } from "../base/ui.tsx";
 import { spaced } from "../base/words.ts";
 import {
   type Change,

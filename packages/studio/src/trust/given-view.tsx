@@ -4,11 +4,9 @@
  */
 import type { VerifiedMemory } from "@cortex-memory/core/verify";
 import { type DragEvent, useId, useState } from "react";
-import { Fingerprint } from "../base/fingerprint.tsx";
 import { count, counted, exact, oneLine } from "../base/format.tsx";
-import { usePin } from "../base/pin.ts";
 import { TypeMark } from "../base/ui.tsx";
-import { type Found, Verdict } from "../memory/verdict.tsx";
+import { Fingerprint, type Found, usePin, Verdict } from "../base/verdict.tsx";
 import { type Given, readGiven, verifyGiven } from "./given.ts";
 import { ScopeView } from "./scope-view.tsx";
 

@@ -5,9 +5,7 @@
 import type { RemoteCortex } from "@cortex-memory/core/remote";
 import { verify, verifyCheckpoint } from "@cortex-memory/core/verify";
 import { type FormEvent, useState } from "react";
-import { Fingerprint } from "../base/fingerprint.tsx";
 import { count, counted, exact, Time } from "../base/format.tsx";
-import { type Pin, usePin } from "../base/pin.ts";
 import { useRead, useWrite } from "../base/reads.ts";
 import { go, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
@@ -21,8 +19,8 @@ import {
   TableFrame,
   useWhyNoWrite,
 } from "../base/ui.tsx";
+import { Fingerprint, type Pin, usePin, Verdict } from "../base/verdict.tsx";
 import { MemoryProof, refusedBy } from "../memory/proof.tsx";
-import { Verdict } from "../memory/verdict.tsx";
 import { GivenView } from "./given-view.tsx";
 
 /** The page. */
