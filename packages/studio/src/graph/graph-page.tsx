@@ -7,15 +7,21 @@ import type Sigma from "sigma";
 import { go, hrefOf, hrefWith, useRoute } from "../base/route.ts";
 import { useStudio } from "../base/studio.tsx";
 import { Empty, Failure, PageHead } from "../base/ui.tsx";
-import { AsList } from "./as-list.tsx";
 import { Canvas, type Emphasis, lookAt, savePicture } from "./canvas.tsx";
-import { Legend, StartField, Summary } from "./controls.tsx";
+import { AsList, Legend, StartField, Summary } from "./controls.tsx";
 import { type Layout, startLayout } from "./layout.ts";
-import { type Neighbourhood, useNeighbourhood } from "./neighbourhood.ts";
-import { pathBetween } from "./path.ts";
-import { keepPlaces, readPlaces } from "./positions.ts";
-import { newScene, type Palette, readPalette, type Scene, updateScene } from "./scene.ts";
-import { readView, type View } from "./view.ts";
+import { type Neighbourhood, readView, useNeighbourhood, type View } from "./neighbourhood.ts";
+import {
+  keepScene,
+  newScene,
+  type Palette,
+  pathBetween,
+  pinnedIn,
+  placesOf,
+  readPalette,
+  type Scene,
+  updateScene,
+} from "./scene.ts";
 
 /** The page. */
 export function GraphPage() {
@@ -66,7 +72,7 @@ function Picture({ found, view }: { readonly found: Neighbourhood; readonly view
       path:
         view.pathTo === undefined || params.m === undefined
           ? NO_PATH
-          : wayIn(picture.scene, params.m, view.pathTo),
+          : pathBetween(picture.scene, params.m, view.pathTo),
     }),
     [params.m, view.pathTo, picture],
   );
@@ -133,34 +139,6 @@ function open(scene: Scene, id: string): void {
   );
 }
 
-function wayIn(scene: Scene, from: string, to: string): ReadonlySet<string> {
-  return pathBetween(
-    {
-      hasNode: (id) => scene.hasNode(id),
-      forEachLink: (id, visit) => {
-        scene.forEachEdge(id, (link, _, source, target) =>
-          visit(link, source === id ? target : source),
-        );
-      },
-    },
-    from,
-    to,
-  );
-}
-
-function placesIn(scene: Scene) {
-  return new Map(scene.mapNodes((id, { x, y, isPinned }) => [id, { x, y, isPinned }] as const));
-}
-
-/** Keeps where everything stands; memories that are not drawn now keep their places as well. */
-function keepScene(graph: string, scene: Scene): void {
-  keepPlaces(graph, new Map([...readPlaces(graph), ...placesIn(scene)]));
-}
-
-function pinnedIn(scene: Scene): number {
-  return scene.filterNodes((_, { isPinned }) => isPinned).length;
-}
-
 /** The picture, brought to what is loaded; what is new is laid out while the rest stays. */
 function usePicture(found: Neighbourhood, view: View, palette: Palette): { readonly scene: Scene } {
   const { graph } = useStudio();
@@ -172,7 +150,7 @@ function usePicture(found: Neighbourhood, view: View, palette: Palette): { reado
   const { scene } = picture;
   const { nodes, edges, salience } = found;
   useEffect(() => {
-    const places = new Map([...readPlaces(graph), ...placesIn(scene)]);
+    const places = placesOf(graph, scene);
     const loaded = { nodes, edges, salience };
     const fresh = updateScene(scene, loaded, { ...view, palette, places });
     setPicture({ scene });

@@ -1,17 +1,24 @@
 /**
  * The picture as a graph with places, colours and sizes: what sigma draws. It is changed in place, so that
- * what is there stays where it is when more is loaded.
+ * what is there stays where it is when more is loaded, and places are kept in this browser, so that a graph
+ * looks the same tomorrow. A memory that was never placed begins at a point that its id alone decides, near a
+ * neighbour that has a place.
  */
 import type { MemoryType } from "@cortex-memory/core/remote";
 import { MultiDirectedGraph } from "graphology";
 import { oneLine } from "../base/format.tsx";
 import { groupOf, TYPE_LETTERS, TYPES } from "../base/words.ts";
-import type { Edge, Filter, Neighbourhood, Node } from "./neighbourhood.ts";
-import { isShown } from "./neighbourhood.ts";
-import { firstPlace, type Point } from "./positions.ts";
+import {
+  type ColourBy,
+  type Edge,
+  type Filter,
+  isShown,
+  type Neighbourhood,
+  type Node,
+} from "./neighbourhood.ts";
 
 /** What is drawn of a memory. */
-export interface NodeLook {
+interface NodeLook {
   x: number;
   y: number;
   size: number;
@@ -25,7 +32,7 @@ export interface NodeLook {
 }
 
 /** What is drawn of a link. */
-export interface EdgeLook {
+interface EdgeLook {
   size: number;
   color: string;
   type: "line" | "arrow";
@@ -34,9 +41,6 @@ export interface EdgeLook {
 
 /** The graph that sigma draws. */
 export type Scene = MultiDirectedGraph<NodeLook, EdgeLook>;
-
-/** How memories are coloured. */
-export type ColourBy = "type" | "kind";
 
 /** The colours of the theme that is in force. */
 export interface Palette {
@@ -74,7 +78,7 @@ export function newScene(): Scene {
 }
 
 /** How the picture is to look. */
-export interface SceneOptions {
+interface SceneOptions {
   readonly filter: Filter;
   readonly colourBy: ColourBy;
   readonly palette: Palette;
@@ -194,4 +198,115 @@ function outsideId({ to, toGraph }: Edge): string {
 
 function outsideLook({ to, toGraph = "" }: Edge, palette: Palette): Look {
   return { size: 7, label: `${to} in ${toGraph}`, letter: "↗", color: palette.soft, toGraph };
+}
+
+/** A point of the picture. */
+interface Point {
+  readonly x: number;
+  readonly y: number;
+  /** Whether the person put it there: then it stays, whatever else is laid out. */
+  readonly isPinned?: boolean;
+}
+
+/** Places kept for one graph, at most; the oldest go first. */
+const KEPT_MAX = 20_000;
+
+/** How wide the ground is on which memories without a place begin. */
+const GROUND = 100;
+
+/** How far from its neighbour a new memory begins. */
+const NEAR = 6;
+
+/** Where everything stands: what is drawn where it is drawn, the rest where it was last. */
+export function placesOf(graph: string, scene: Scene): ReadonlyMap<string, Point> {
+  const drawn = scene.mapNodes((id, { x, y, isPinned }) => [id, { x, y, isPinned }] as const);
+  return new Map([...readPlaces(graph), ...drawn]);
+}
+
+/** Keeps where everything stands; memories that are not drawn now keep their places as well. */
+export function keepScene(graph: string, scene: Scene): void {
+  keepPlaces(graph, placesOf(graph, scene));
+}
+
+/** How many memories the person put somewhere. */
+export function pinnedIn(scene: Scene): number {
+  return scene.filterNodes((_, { isPinned }) => isPinned).length;
+}
+
+/** The places that are kept of a graph. */
+function readPlaces(graph: string): Map<string, Point> {
+  try {
+    const kept: unknown = JSON.parse(window.localStorage.getItem(placesKey(graph)) ?? "[]");
+    if (!Array.isArray(kept)) return new Map();
+    const rows = kept as readonly [id: string, x: number, y: number, isPinned?: 1][];
+    return new Map(rows.map(([id, x, y, pin]) => [id, { x, y, isPinned: pin === 1 }]));
+  } catch {
+    // What cannot be read is as good as nothing: the picture is laid out anew.
+    return new Map();
+  }
+}
+
+/** Keeps the places of a graph. */
+function keepPlaces(graph: string, places: ReadonlyMap<string, Point>): void {
+  const rows = [...places]
+    .slice(-KEPT_MAX)
+    .map(([id, { x, y, isPinned }]) => [id, round(x), round(y), ...(isPinned === true ? [1] : [])]);
+  try {
+    window.localStorage.setItem(placesKey(graph), JSON.stringify(rows));
+  } catch {
+    // A full store of the browser costs the places, and nothing else.
+  }
+}
+
+function placesKey(graph: string): string {
+  return `cortex.places.${graph}`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** Where a memory begins that has no place yet. */
+function firstPlace(id: string, neighbour: Point | undefined): Point {
+  const angle = fraction(id, 1) * 2 * Math.PI;
+  const away = Math.sqrt(fraction(id, 2));
+  const reach = neighbour === undefined ? GROUND * away : NEAR * (0.5 + away);
+  const { x, y } = neighbour ?? { x: 0, y: 0 };
+  return { x: x + Math.cos(angle) * reach, y: y + Math.sin(angle) * reach };
+}
+
+/** A number from 0 to 1 that depends on the text alone. */
+function fraction(text: string, seed: number): number {
+  let hash = 0x811c9dc5 ^ seed;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return (hash >>> 0) / 0x1_0000_0000;
+}
+
+/**
+ * The memories and links of the shortest way between two memories, both ends included; empty when there is
+ * none. It goes along the links that are shown, whichever way they point.
+ */
+export function pathBetween(scene: Scene, from: string, to: string): ReadonlySet<string> {
+  if (!scene.hasNode(from) || !scene.hasNode(to)) return new Set();
+  const cameBy = new Map<string, { readonly link: string; readonly near: string }>();
+  const queue = [from];
+  for (let at = 0; at < queue.length && !cameBy.has(to) && from !== to; at++) {
+    const near = queue[at] ?? from;
+    scene.forEachEdge(near, (link, _, source, target) => {
+      const far = source === near ? target : source;
+      if (far === from || cameBy.has(far)) return;
+      cameBy.set(far, { link, near });
+      queue.push(far);
+    });
+  }
+  const way = new Set<string>();
+  if (from !== to && !cameBy.has(to)) return way;
+  way.add(to);
+  for (let step = cameBy.get(to); step !== undefined; step = cameBy.get(step.near)) {
+    way.add(step.link);
+    way.add(step.near);
+  }
+  return way;
 }

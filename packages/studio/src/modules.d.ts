@@ -1,3 +1,8 @@
+/** What the studio loads and the compiler does not know: style sheets, and a file inside a package. */
+
+/** Style sheets are loaded for what they do to the page. */
+declare module "*.css";
+
 /** One step of ForceAtlas2 over its matrices; the package declares its entry alone. */
 declare module "graphology-layout-forceatlas2/iterate.js" {
   const iterate: (
