@@ -38,12 +38,12 @@ export {
   type ModelOptions,
 } from "./http-services.js";
 export type { HubCheckReport, HubRebuildReport } from "./hub/check.js";
+export { actorFor } from "./hub/context.js";
 export { type CopyHubOptions, type CopyHubReport, copyHub } from "./hub/copy.js";
 export type { HubEvent, HubSubscribeOptions, HubSubscription } from "./hub/events.js";
 export type { GraphFilter, GraphInfo, GraphInput, GraphList, RemovedGraph } from "./hub/graphs.js";
 export type { UserMemory, UserOptions } from "./hub/hub.js";
 export { Hub } from "./hub/hub.js";
-export { actorFor } from "./hub/names.js";
 export { type OpenHubOptions, openHub } from "./hub/open-hub.js";
 export type { HubEdge, HubTraversal, HubTraverseOptions, SymlinkManifest } from "./hub/walk.js";
 export type { JobReport, JobStatus } from "./jobs/lease.js";

@@ -20,8 +20,7 @@ import { Reader, scan } from "../history/reader.js";
 import { decodeEntry, type Entry, genesisOf } from "../journal/entry.js";
 import { journalKey } from "../kv/keyspace.js";
 import { type Bytes, HEAD_KEY, type Kv, type KvSnapshot, sameBytes } from "../kv/kv.js";
-import { type CatalogueKv, eraseGone } from "./catalogue-erasure.js";
-import { foldCatalogue } from "./catalogue-fold.js";
+import { type CatalogueKv, eraseGone, foldCatalogue } from "./catalogue-fold.js";
 import {
   allRows,
   CATALOGUE,

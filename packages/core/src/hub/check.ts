@@ -23,9 +23,8 @@ import {
   numberOf,
   numberPlace,
 } from "./catalogue-rows.js";
-import type { HubContext } from "./context.js";
+import { type HubContext, isGraphId } from "./context.js";
 import { areApart, leftFor } from "./lineages.js";
-import { isGraphId } from "./names.js";
 import { CATALOGUE_FOLDER } from "./stores.js";
 
 /** What a check of a hub found. */

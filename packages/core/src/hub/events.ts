@@ -29,9 +29,8 @@ import { journalKey } from "../kv/keyspace.js";
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type Version } from "../records/memory-record.js";
 import type { GraphRow } from "./catalogue-rows.js";
-import type { HubContext } from "./context.js";
+import { checkGraphId, type HubContext } from "./context.js";
 import { type GraphInfo, shapeGraph } from "./graphs.js";
-import { checkGraphId } from "./names.js";
 import type { HubEdge } from "./walk.js";
 
 /** What every event says. */

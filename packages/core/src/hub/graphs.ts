@@ -22,8 +22,15 @@ import { type Access, OWNER, speakerOf } from "../scope/access.js";
 import { checkSaid } from "../trust/gate.js";
 import type { GraphProblem, Graphs } from "./catalogue.js";
 import type { GraphRow } from "./catalogue-rows.js";
-import { type HubContext, inGraph, noGraph } from "./context.js";
-import { CHANCE_CHARS, checkGraphId, graphIdFor, keyedBytes } from "./names.js";
+import {
+  CHANCE_CHARS,
+  checkGraphId,
+  graphIdFor,
+  type HubContext,
+  inGraph,
+  keyedBytes,
+  noGraph,
+} from "./context.js";
 import { type SymlinkManifest, symlinks } from "./walk.js";
 
 /** A graph, as its owner configured it. */

@@ -9,7 +9,7 @@
  * `for` gives the memory of one of an app's users, by whatever the app calls the user: any text of 1 to 512
  * characters, such as a mail address, a path, another script, `..`, `CON`. The same text always leads to the same
  * graph and two texts never to one, on any file system, without a table: the graph's name is a hash of the id
- * behind what a person can recognise of it (`names.ts`), and the id itself is stored nowhere. Options are for the
+ * behind what a person can recognise of it (`context.ts`), and the id itself is stored nowhere. Options are for the
  * moment the graph is made. The memory may be kept as long as the hub is open: each call opens the graph if it has
  * to. No call makes a graph: after `remove` they fail with `ERR_NOT_FOUND`.
  */
@@ -26,7 +26,14 @@ import {
   type HubRebuildReport,
   rebuildHub,
 } from "./check.js";
-import { admitToGraphs, HUB_POLICIES, type HubContext, ifGraph, inGraph } from "./context.js";
+import {
+  actorFor,
+  admitToGraphs,
+  HUB_POLICIES,
+  type HubContext,
+  ifGraph,
+  inGraph,
+} from "./context.js";
 import { type HubSubscribeOptions, type HubSubscription, subscribe } from "./events.js";
 import {
   type ChangeOptions,
@@ -44,7 +51,6 @@ import {
   useGraph,
 } from "./graphs.js";
 import type { Lineages } from "./lineages.js";
-import { actorFor } from "./names.js";
 import {
   type HubTraversal,
   type HubTraverseOptions,

@@ -37,7 +37,7 @@ import {
   originHash,
   originKey,
 } from "./catalogue-rows.js";
-import { checkGraphId } from "./names.js";
+import { checkGraphId } from "./context.js";
 import type { GraphStores } from "./stores.js";
 
 /** Lineages of this process whose graph is remembered. */

@@ -22,12 +22,11 @@ import { checkModel } from "../model/model.js";
 import { isPostgresLocation, systemRandom } from "../open.js";
 import { checkEmbedder } from "../vector/embedder.js";
 import { Catalogue, type CatalogueParts } from "./catalogue.js";
-import type { CatalogueKv } from "./catalogue-erasure.js";
-import type { HubContext } from "./context.js";
+import type { CatalogueKv } from "./catalogue-fold.js";
+import { type HubContext, isGraphId, tenantPrefix } from "./context.js";
 import { finishRemovals } from "./graphs.js";
 import { Hub } from "./hub.js";
 import { Lineages } from "./lineages.js";
-import { isGraphId, tenantPrefix } from "./names.js";
 import {
   databasePlaces,
   folderPlaces,

@@ -6,8 +6,8 @@ import { takeAway } from "../kv/lmdb-removal.js";
 import { open } from "../open.js";
 import { openTestHub } from "../testing/index.js";
 import { throughDoor } from "../trust/doors.js";
+import { actorFor } from "./context.js";
 import type { Hub } from "./hub.js";
-import { actorFor } from "./names.js";
 
 /** Ids that apps have, and that file systems and databases have trouble with. */
 const IDS: readonly string[] = [

@@ -48,8 +48,7 @@ import {
   symlinkKey,
   textInKey,
 } from "./catalogue-rows.js";
-import { type HubContext, ifGraph } from "./context.js";
-import { checkGraphId } from "./names.js";
+import { checkGraphId, type HubContext, ifGraph } from "./context.js";
 
 /** An edge of a graph, with the names its ends go by: an external id, or the id of a memory. */
 export interface HubEdge {

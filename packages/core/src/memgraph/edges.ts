@@ -20,8 +20,8 @@ import type { ImportedEdge } from "../contract/imported.js";
 import { checkInput } from "../contract/refusal.js";
 import { checkOptions } from "../engine/engine.js";
 import { CortexError } from "../errors.js";
+import { checkGraphId, isGraphId } from "../hub/context.js";
 import type { Hub } from "../hub/hub.js";
-import { checkGraphId, isGraphId } from "../hub/names.js";
 import type {
   GraphRef,
   HubEdge,

@@ -25,7 +25,7 @@ import { type AccessOption, admitted } from "./policies.js";
 import { describeSchema, listTags, search, searchBatch } from "./search.js";
 import { putSubgraph } from "./subgraph.js";
 
-export { graphName, importedName } from "../hub/names.js";
+export { graphName, importedName } from "../hub/context.js";
 export type { NodeConflict, NodeConflicts, ResolveInput } from "./conflicts.js";
 export type {
   EdgesOptions,

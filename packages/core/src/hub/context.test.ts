@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { checkActorName } from "../records/uri.js";
-import { actorFor, checkGraphId, graphIdFor, isGraphId, tenantPrefix } from "./names.js";
+import { actorFor, checkGraphId, graphIdFor, isGraphId, tenantPrefix } from "./context.js";
 
 const SEED = 20_260_314;
 
