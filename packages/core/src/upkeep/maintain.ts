@@ -43,8 +43,7 @@ import {
   type PlanStep,
   type PlanWorld,
 } from "./maintain-changes.js";
-import { planMerges } from "./merge-twins.js";
-import { planRelations } from "./relate.js";
+import { planMerges, planRelations } from "./merge-relate.js";
 import {
   dropModels,
   flushText,
