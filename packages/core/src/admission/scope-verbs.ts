@@ -28,10 +28,12 @@ import {
   isBearer,
   parseHandle,
   type Scope,
+  type ShownIds,
   scopeBytes,
   scopeHash,
+  scopeTime,
+  verifyScope,
 } from "../scope/scope.js";
-import { type ShownIds, scopeTime, verifyScope } from "../scope/verify-scope.js";
 import { verify } from "../verify.js";
 
 /** How a scope is presented. */

@@ -32,8 +32,7 @@ import {
 import { decodeEdgeRecord, type EdgeRecord } from "../records/edge-record.js";
 import { decodeMemoryRecord, type Head, type MemoryRecord } from "../records/memory-record.js";
 import { type Access, mayChange, maySee, type ScopeAccess, speakerOf } from "../scope/access.js";
-import { holderOf } from "../scope/scope.js";
-import { checkScopeTime, scopeTime } from "../scope/verify-scope.js";
+import { checkScopeTime, holderOf, scopeTime } from "../scope/scope.js";
 import { heldToStanding } from "./standing.js";
 
 /** The engine for an access: held to its standing, and narrowed to what it may see. */

@@ -14,13 +14,14 @@ import {
   parseHandle,
   parseScope,
   type Scope,
+  type ScopeChecks,
   type ScopeInput,
   scopeBytes,
   scopeText,
   unsignedBytes,
+  verifyScope,
 } from "./scope.js";
 import { type Selected, type Selector, selects } from "./selector.js";
-import { type ScopeChecks, verifyScope } from "./verify-scope.js";
 
 const issuer = signerOf(new Uint8Array(32).fill(1));
 const holder = signerOf(new Uint8Array(32).fill(2));
