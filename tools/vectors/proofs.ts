@@ -18,16 +18,14 @@ import {
 } from "../../packages/core/src/merkle/state-proof.js";
 import { buildUri } from "../../packages/core/src/records/uri.js";
 import {
-  COLD_WEIGHTS,
-  encodeLearnRecord,
-  learn,
-} from "../../packages/core/src/salience/salience.js";
-import {
   attestRecord,
+  COLD_WEIGHTS,
   contextName,
   encodeAttestRecord,
   encodeContextRecord,
-} from "../../packages/core/src/salience/use-record.js";
+  encodeLearnRecord,
+  learn,
+} from "../../packages/core/src/salience/salience.js";
 import { idOf, vectorStore } from "./store.js";
 import { base64, flipped, IDS, liar, sealed, type Vector, type World, world } from "./world.js";
 

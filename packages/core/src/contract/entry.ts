@@ -38,6 +38,7 @@ export {
   type Visibility,
 } from "../records/types.js";
 export { NAME_FORM } from "../records/uri.js";
+export type { Counter } from "../salience/salience.js";
 export {
   type AttestOutcome,
   COLD_WEIGHTS,
@@ -48,7 +49,6 @@ export {
   MISLED_REASONS,
   type Weights,
 } from "../salience/salience.js";
-export type { Counter } from "../salience/use-record.js";
 export { isPlainJson, quoted, threatsIn, withheld } from "../trust/scan.js";
 export type { BatchItemResult } from "./batch.js";
 export { type ConflictPolicy, LANGUAGES, type Language } from "./config.js";

@@ -24,15 +24,18 @@ import { ALL_ROWS, type Bytes } from "../kv/kv.js";
 import { isPinned } from "../records/frames.js";
 import {
   COLD_WEIGHTS,
+  type Counter,
+  countUse,
   decayOf,
   decodeLearnRecord,
   factorsOf,
+  isUse,
   type Salience,
   salience,
+  UNUSED,
   type Use,
   type Weights,
 } from "../salience/salience.js";
-import { type Counter, countUse, isUse, UNUSED } from "../salience/use-record.js";
 
 /** When salience is asked for, and what a query adds to it. */
 interface SalienceOptions {

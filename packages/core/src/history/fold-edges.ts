@@ -26,8 +26,7 @@ import {
 import { canonicalKind } from "../records/edge-kinds.js";
 import { decodeEdgeRecord, type EdgeRecord, farKey } from "../records/edge-record.js";
 import { readRevocation } from "../records/frames.js";
-import { decodeLearnRecord } from "../salience/salience.js";
-import { countUse, decodeContextRecord, isUse } from "../salience/use-record.js";
+import { countUse, decodeContextRecord, decodeLearnRecord, isUse } from "../salience/salience.js";
 import type { Fold, FoldEntry, FoldPart } from "./fold-state.js";
 import {
   decodeCounter,

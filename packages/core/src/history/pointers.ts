@@ -26,7 +26,7 @@ import {
   type MemoryType,
   nameOf,
 } from "../records/types.js";
-import { type Counter, UNUSED } from "../salience/use-record.js";
+import { type Counter, UNUSED } from "../salience/salience.js";
 
 /** A part of an entry. */
 export interface PartPointer {

@@ -39,16 +39,18 @@ import type { JsonObject } from "../records/fields.js";
 import type { MemoryType } from "../records/types.js";
 import { parseUri } from "../records/uri.js";
 import {
+  type AttestRecord,
+  attestRecord,
   COLD_WEIGHTS,
   decodeLearnRecord,
   directionOf,
+  encodeAttestRecord,
   encodeLearnRecord,
   type Factors,
   factorsOf,
   learn,
   type Weights,
 } from "../salience/salience.js";
-import { type AttestRecord, attestRecord, encodeAttestRecord } from "../salience/use-record.js";
 
 /** Attests the outcome of a task. */
 export async function attest(

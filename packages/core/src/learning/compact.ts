@@ -41,7 +41,7 @@ import {
   contextName,
   decodeContextRecord,
   encodeContextRecord,
-} from "../salience/use-record.js";
+} from "../salience/salience.js";
 import { type Cited, isNamedBy, parseCitations } from "./attest.js";
 
 /** Compacts a context and journals what became of it. */

@@ -13,7 +13,7 @@ import {
   encodeContextRecord,
   isUse,
   UNUSED,
-} from "./use-record.js";
+} from "./salience.js";
 
 const CORRUPT = expect.objectContaining({ code: "ERR_CORRUPT" });
 
