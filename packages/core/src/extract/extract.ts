@@ -3,7 +3,7 @@
  *
  * Turns are kept verbatim by `remember`; this reads those that wait (`extract/window.ts`), shows them to
  * the model with the memories that are nearest to them, and writes what holds of its reply
- * (`extract/reply.ts`): facts of source `extraction` with the session and turn they come from, each
+ * (`extract/exchange.ts`): facts of source `extraction` with the session and turn they come from, each
  * joined by `derived_from` to its turns, and links between them. Words from outside keep their own
  * source. What a source may replace, and what becomes a rival for review, the write verbs decide.
  *
@@ -40,8 +40,15 @@ import { buildUri } from "../records/uri.js";
 import { OWNER } from "../scope/access.js";
 import { mayReplace } from "../trust/gate.js";
 import { contended } from "../vector/vector-changes.js";
-import { extractPrompt, type Offer } from "./prompt.js";
-import { type Proposal, type ProposedFact, readReply, sameStatement, tally } from "./reply.js";
+import {
+  extractPrompt,
+  type Offer,
+  type Proposal,
+  type ProposedFact,
+  readReply,
+  sameStatement,
+  tally,
+} from "./exchange.js";
 import {
   afterDone,
   afterFailure,

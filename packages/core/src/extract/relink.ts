@@ -27,9 +27,8 @@ import { list } from "../memory/list.js";
 import { blamesReply, type Model, modelFailure } from "../model/model.js";
 import { OWNER } from "../scope/access.js";
 import { namesIn } from "../text/names.js";
+import { FACT_TYPES, type ProposedLink, readReply, relinkPrompt, tally } from "./exchange.js";
 import { modelOf, nearestTo } from "./extract.js";
-import { FACT_TYPES, relinkPrompt } from "./prompt.js";
-import { type ProposedLink, readReply, tally } from "./reply.js";
 
 /** Memories of one prompt, and neighbours of one memory by words and by names. */
 const PROMPT_MEMORIES = 40;

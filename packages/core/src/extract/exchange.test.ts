@@ -4,8 +4,7 @@ import { DROP_RULES, type DropRule } from "../contract/upkeep.js";
 import { LIMITS } from "../limits.js";
 import { FENCE_CLOSE, FENCE_OPEN } from "../records/fence.js";
 import type { Source } from "../records/types.js";
-import type { Offer } from "./prompt.js";
-import { type Proposal, readReply, sameStatement } from "./reply.js";
+import { type Offer, type Proposal, readReply, sameStatement } from "./exchange.js";
 
 const offer: Offer = {
   turns: [
