@@ -12,6 +12,7 @@ import { hasherNode, sha256Node } from "./codec/sha256-node.js";
 import { newUlid, ulidText } from "./codec/ulid.js";
 import { languageReader } from "./config/config.js";
 import { type Cortex, openCortex } from "./cortex.js";
+import { embeddedBehind } from "./embedding/embed.js";
 import {
   type Activity,
   checkOptions,
@@ -186,7 +187,7 @@ export async function openGraph(
     const memory = openCortex(engine, genesis, jobs, async () => {
       closing.abort();
       // Begun together: from this turn on no write is taken, however long a job takes to end.
-      await Promise.all([writer.close(), jobs.stop()]);
+      await Promise.all([writer.close(), jobs.stop(), embeddedBehind(engine)]);
       for (const part of [engine.text, kv]) await part.close();
     });
     if (plan.isOn) jobs.start();

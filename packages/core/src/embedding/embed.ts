@@ -14,7 +14,8 @@
  * has shown with a harmless text that it works: a wrong model name must not pass for bad texts. Any
  * other failure ends the pass; what was embedded by then is kept, and the cursor stays.
  *
- * A question does a small part of the work itself where that is quick (`catchUp`).
+ * Where the embedder is quick, a question does a short backlog itself (`catchUp`) and begins with a long one behind its
+ * answer (`embedBehind`); passes of one store then go one after another, so that no text is embedded twice.
  *
  * Left to others: starting the job again and backing off after failures (`jobs/runner.ts`).
  */
@@ -106,11 +107,18 @@ async function embedAll(
 
 /** A backlog of so many entries is done before the question: what was said a moment ago is found by meaning. */
 const WAITED_FOR = 128;
-/** Of a longer one a question does so many, so that asking stays quick after a bulk write; a job does the rest. */
-const ASKED_ENTRIES = 32;
+
+/** Whether a question waits for a backlog of so many entries. A longer one, as after a bulk write, goes on behind it. */
+export function isWaitedFor(lag: number): boolean {
+  return lag > 0 && lag <= WAITED_FOR;
+}
 
 /** Catching up of stores that do so now: questions that come together wait for the same work. */
 const catching = new WeakMap<VectorIndex, Promise<unknown>>();
+/** Work that a question began and nobody waits for, by store. */
+const behind = new WeakMap<VectorIndex, Promise<unknown>>();
+/** The last pass of a store with a quick embedder, under way or over. */
+const passes = new WeakMap<VectorIndex, Promise<unknown>>();
 
 /** The entries that have no vectors yet at a reader's position, which is the present. */
 export async function embedLag({ embedder, vectors }: Engine, reader: Reader): Promise<number> {
@@ -130,11 +138,33 @@ export function lagKeys({ vectors: { tag } }: Engine): readonly Bytes[] {
  */
 export async function catchUp(engine: Engine, lag: number): Promise<void> {
   const { vectors } = engine;
-  const entries = lag <= WAITED_FOR ? lag : ASKED_ENTRIES;
-  const parts = { ...partsOf(engine), entries };
+  const parts = { ...partsOf(engine), entries: lag };
   const work = catching.get(vectors) ?? nextPass(parts, undefined).catch(() => undefined);
   catching.set(vectors, work);
   await work.finally(() => catching.delete(vectors));
+}
+
+/**
+ * Begins to embed what waits, behind the answers to come. The first few are done even if the store is closed at once:
+ * a program that asks one question and ends brings the work on as well.
+ */
+export function embedBehind(engine: Engine): void {
+  const { vectors, closing } = engine;
+  if (behind.has(vectors)) return;
+  const run = async (): Promise<void> => {
+    await nextPass({ ...partsOf(engine), entries: POLITE_ENTRIES }, undefined);
+    await embedAll(engine, { signal: closing, access: OWNER }, givingWay(engine));
+  };
+  // What goes wrong is the job's to tell, and the next question begins anew.
+  const work = run()
+    .catch(() => undefined)
+    .finally(() => behind.delete(vectors));
+  behind.set(vectors, work);
+}
+
+/** Settles when the work behind questions has ended. It ends soon after the store begins to close. */
+export async function embeddedBehind({ vectors }: Engine): Promise<void> {
+  await behind.get(vectors);
 }
 
 /** A pass; `undefined` when there was nothing to do, or when it was stopped on the way. */
@@ -142,12 +172,23 @@ async function nextPass(
   parts: EmbedParts,
   signal: AbortSignal | undefined,
 ): Promise<PassReport | undefined> {
+  const run = () => new EmbedPass(parts, signal).run();
   try {
-    return await new EmbedPass(parts, signal).run();
+    return await (parts.embedder.isQuick === true ? inTurn(parts.vectors, run) : run());
   } catch (error) {
     if (signal?.aborted === true) return undefined;
     throw error;
   }
+}
+
+/** Runs a pass when the one before it has ended. Only quick ones wait for each other: a slow embedder may hang. */
+function inTurn<T>(vectors: VectorIndex, pass: () => Promise<T>): Promise<T> {
+  const turn = (passes.get(vectors) ?? Promise.resolve()).then(pass);
+  passes.set(
+    vectors,
+    turn.catch(() => undefined),
+  );
+  return turn;
 }
 
 function partsOf({ kv, sha256, vectors, embedder }: Engine): EmbedParts {

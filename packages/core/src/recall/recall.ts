@@ -18,7 +18,7 @@ import {
   type RecallHit,
   type RecallResult,
 } from "../contract/recall.js";
-import { catchUp, embedLag, lagKeys } from "../embedding/embed.js";
+import { catchUp, embedBehind, embedLag, isWaitedFor, lagKeys } from "../embedding/embed.js";
 import { journalUse } from "../engine/drafts.js";
 import { type Engine, memoryId } from "../engine/engine.js";
 import { countLanes, meterOf } from "../engine/read-plan.js";
@@ -120,8 +120,8 @@ export async function recall(engine: Engine, asked: Asked<"recall">): Promise<Re
 }
 
 /**
- * Asks; where a quick embedder has entries left to do, again once it has done some. Nearly always it has none, and
- * whoever asks sees that in the snapshot that is read anyway.
+ * Asks; where a quick embedder has a few entries left to do, again once it has done them. Nearly always it has none, and
+ * whoever asks sees that in the snapshot that is read anyway. Where many are left, it begins with them behind the answer.
  */
 async function whenEmbedded(
   engine: Engine,
@@ -130,9 +130,12 @@ async function whenEmbedded(
   let missing = 0;
   const first = await ask((lag) => {
     missing = engine.embedder?.isQuick === true ? lag : 0;
-    return missing === 0;
+    return !isWaitedFor(missing);
   });
-  if (first !== undefined) return first;
+  if (first !== undefined) {
+    if (missing > 0) embedBehind(engine);
+    return first;
+  }
   await catchUp(engine, missing);
   const second = await ask(() => true);
   if (second === undefined) throw new Error("a question that waits for nothing has no answer");
